@@ -1,0 +1,4 @@
+//! Mini RTS Arena: a deterministic lockstep RTS over UDP.
+extern crate alloc;
+
+pub mod sim;

@@ -1,0 +1,2 @@
+//! The `arena` command.
+fn main() {}

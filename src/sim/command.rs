@@ -1,0 +1,215 @@
+//! What a player may want: the held control of the hero, commands, and the inputs of one tick.
+//!
+//! Everything here crosses the network, so every list is bounded and inline, and every number is in
+//! range once it is decoded. Whether a command is *allowed* is judged by the world, alike on all peers.
+
+use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
+
+use super::math::{Angle, Fx, Vec2};
+use super::state::UnitId;
+use super::tick::{PLAYERS_MAX, PlayerId, Tick};
+
+/// Most commands of one player in one tick; more wait for the next tick.
+pub const COMMANDS_PER_TICK_MAX: usize = 8;
+/// Most units one command can name.
+pub const SELECTION_MAX: usize = 32;
+/// Most bytes one encoded [`PlayerInput`] takes on the wire; commands beyond it wait for the next tick.
+pub const INPUT_BYTES_MAX: usize = 256;
+/// Farthest a target lies from the centre of the map, in tiles on each axis.
+pub const TARGET_MAX: i32 = 64;
+
+/// The units a command speaks to.
+pub type Selection = ArrayVec<UnitId, SELECTION_MAX>;
+
+/// A place on the map that a command names, within [`TARGET_MAX`] of the centre.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "(i32, i32)", into = "(i32, i32)")]
+pub struct Target(Vec2);
+
+/// A target that lies outside every map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("target ({0}, {1}) / 65536 lies more than {TARGET_MAX} tiles from the centre")]
+pub struct TargetTooFar(i32, i32);
+
+impl Target {
+    /// `at`, moved to the nearest place that a command may name.
+    #[must_use]
+    pub fn clamped(at: Vec2) -> Self {
+        let limit = Fx::from_num(TARGET_MAX);
+        Self(Vec2 { x: at.x.clamp(-limit, limit), y: at.y.clamp(-limit, limit) })
+    }
+
+    /// The place.
+    #[must_use]
+    pub const fn at(self) -> Vec2 {
+        self.0
+    }
+}
+
+impl TryFrom<(i32, i32)> for Target {
+    type Error = TargetTooFar;
+    fn try_from((x, y): (i32, i32)) -> Result<Self, TargetTooFar> {
+        let limit = TARGET_MAX << 16;
+        if x.unsigned_abs() > limit.unsigned_abs() || y.unsigned_abs() > limit.unsigned_abs() {
+            return Err(TargetTooFar(x, y));
+        }
+        Ok(Self(Vec2 { x: Fx::from_bits(x), y: Fx::from_bits(y) }))
+    }
+}
+
+impl From<Target> for (i32, i32) {
+    fn from(target: Target) -> Self {
+        (target.0.x.to_bits(), target.0.y.to_bits())
+    }
+}
+
+/// One of the eight directions of a held movement key pair, counted from east, anticlockwise in the
+/// world's axes (x right, y up).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Direction(u8);
+
+/// A direction beyond the eight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("direction {0} is not 0 to 7")]
+pub struct InvalidDirection(u8);
+
+impl Direction {
+    /// The direction `eighths` of a turn from east.
+    #[must_use]
+    pub const fn eighth(eighths: u8) -> Self {
+        Self(eighths % 8)
+    }
+
+    /// The direction of two held axes, each -1, 0 or 1; `None` when both are 0.
+    #[must_use]
+    pub const fn from_axes(x: i32, y: i32) -> Option<Self> {
+        Some(Self(match (x.signum(), y.signum()) {
+            (1, 0) => 0,
+            (1, 1) => 1,
+            (0, 1) => 2,
+            (-1, 1) => 3,
+            (-1, 0) => 4,
+            (-1, -1) => 5,
+            (0, -1) => 6,
+            (1, -1) => 7,
+            _ => return None,
+        }))
+    }
+
+    /// The angle it points to.
+    #[must_use]
+    pub const fn angle(self) -> Angle {
+        Angle(self.0 as u16 * 0x2000)
+    }
+}
+
+impl TryFrom<u8> for Direction {
+    type Error = InvalidDirection;
+    fn try_from(eighths: u8) -> Result<Self, InvalidDirection> {
+        if eighths < 8 { Ok(Self(eighths)) } else { Err(InvalidDirection(eighths)) }
+    }
+}
+
+impl From<Direction> for u8 {
+    fn from(direction: Direction) -> Self {
+        direction.0
+    }
+}
+
+/// What the hero's keys say right now. It is part of every tick's input and holds until it changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeroControl {
+    /// The direction held, if any. It overrides a [`Command::HeroGo`] under way.
+    pub walk: Option<Direction>,
+    /// Strike toward this angle while held; without it the hero strikes by itself what comes into reach.
+    pub strike: Option<Angle>,
+}
+
+/// What a player orders. Units that are not the sender's, or no longer alive, are skipped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// The specification's GoToPosition for the hero: walk there, until a direction is held.
+    HeroGo(Target),
+    /// The specification's AttackUnit for the hero: walk into reach of it and strike it.
+    HeroAttack(UnitId),
+    /// A short run toward the angle.
+    Dash(Angle),
+    /// Nearby minions attack faster for a while.
+    Banner,
+    /// GoToPosition for minions: walk there, ignore enemies.
+    Move(Selection, Target),
+    /// AttackUnit for minions.
+    Attack(Selection, UnitId),
+    /// Walk there and fight what comes near.
+    AttackMove(Selection, Target),
+    /// Forget orders, fight what comes near.
+    Stop(Selection),
+    /// Stay, fight only what is in reach.
+    Hold(Selection),
+    /// Walk with the hero and fight what comes near.
+    Follow(Selection),
+    /// Train a minion for supply, at the owned circle in which the hero stands, else at the base.
+    Train(super::state::AttackBehaviour),
+    /// Give up the match.
+    Surrender,
+}
+
+impl Command {
+    /// How many kinds of command there are.
+    pub const KINDS: usize = 12;
+
+    /// A small number for each kind, for statistics.
+    #[must_use]
+    pub const fn kind(&self) -> usize {
+        match self {
+            Self::HeroGo(_) => 0,
+            Self::HeroAttack(_) => 1,
+            Self::Dash(_) => 2,
+            Self::Banner => 3,
+            Self::Move(..) => 4,
+            Self::Attack(..) => 5,
+            Self::AttackMove(..) => 6,
+            Self::Stop(_) => 7,
+            Self::Hold(_) => 8,
+            Self::Follow(_) => 9,
+            Self::Train(_) => 10,
+            Self::Surrender => 11,
+        }
+    }
+}
+
+/// Everything one player says in one tick. The tick it belongs to is said once, by what carries it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlayerInput {
+    /// The hero's held control.
+    pub hero: HeroControl,
+    /// Commands in the order they were given.
+    pub commands: ArrayVec<Command, COMMANDS_PER_TICK_MAX>,
+}
+
+/// The inputs of all players for one tick: complete by construction, in player order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TickInputs {
+    /// The tick they belong to.
+    pub tick: Tick,
+    /// One input per player.
+    pub inputs: ArrayVec<PlayerInput, PLAYERS_MAX>,
+}
+
+impl TickInputs {
+    /// Inputs of `players` players who do nothing.
+    ///
+    /// # Panics
+    /// If there are more than [`PLAYERS_MAX`].
+    #[must_use]
+    pub fn idle(tick: Tick, players: usize) -> Self {
+        Self { tick, inputs: core::iter::repeat_n(PlayerInput::default(), players).collect() }
+    }
+
+    /// Each player with their input, in player order.
+    pub fn iter(&self) -> impl Iterator<Item = (PlayerId, &PlayerInput)> {
+        self.inputs.iter().enumerate().map(|(i, input)| (PlayerId(i as u8), input))
+    }
+}

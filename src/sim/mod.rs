@@ -1,0 +1,32 @@
+//! The deterministic world. It owns the game state and its one way forward, [`World::step`]; it knows no
+//! clock, no thread, no file, no network and no floating-point number.
+//!
+//! The same inputs give the same state on every machine, in debug and in release.
+#![forbid(
+    clippy::float_arithmetic,
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    clippy::iter_over_hash_type
+)]
+
+mod command;
+mod hash;
+pub mod math;
+pub mod objectives;
+mod rules;
+mod state;
+mod table;
+mod tick;
+mod world;
+
+pub use command::*;
+pub use hash::*;
+pub use rules::*;
+pub use state::*;
+pub use table::{Cell, Difference};
+pub use tick::*;
+pub use world::*;
+
+/// The number of this simulation: it grows with every change that moves a golden hash. Peers and replays
+/// of different numbers do not mix.
+pub const SIMULATION_BUILD: u32 = 1;

@@ -1,0 +1,234 @@
+//! Tables of plain columns: one list of fields that gives storage, rows, canonical bytes, hash, and the
+//! search for the field that differs.
+
+use alloc::string::String;
+
+use super::math::{Angle, Fx};
+use super::tick::{PlayerId, Tick};
+
+/// A value that can stand in a column: plain bytes without padding, and a number for reports.
+pub trait Cell: bytemuck::NoUninit {
+    /// The value with its bytes in little-endian order, which are what is hashed.
+    #[must_use]
+    fn little_endian(self) -> Self;
+    /// The value as a number: fixed-point values and angles by their bits.
+    fn number(self) -> i64;
+    /// Another valid value, to plant a difference: what a single flipped low bit would make of it.
+    #[must_use]
+    fn disturbed(self) -> Self;
+}
+
+macro_rules! integer_cells {
+    ($($type:ty),*) => {$(
+        impl Cell for $type {
+            fn little_endian(self) -> Self { self.to_le() }
+            fn number(self) -> i64 { i64::from(self) }
+            fn disturbed(self) -> Self { self ^ 1 }
+        }
+    )*};
+}
+integer_cells!(u8, u16, u32, i16, i32, i64);
+
+macro_rules! newtype_cells {
+    ($($type:ident),*) => {$(
+        impl Cell for $type {
+            fn little_endian(self) -> Self { Self(self.0.little_endian()) }
+            fn number(self) -> i64 { self.0.number() }
+            fn disturbed(self) -> Self { Self(self.0.disturbed()) }
+        }
+    )*};
+}
+newtype_cells!(Angle, PlayerId, Tick);
+
+impl Cell for u64 {
+    fn little_endian(self) -> Self {
+        self.to_le()
+    }
+    fn number(self) -> i64 {
+        self.cast_signed()
+    }
+    fn disturbed(self) -> Self {
+        self ^ 1
+    }
+}
+
+impl Cell for Fx {
+    fn little_endian(self) -> Self {
+        Self::from_bits(self.to_bits().to_le())
+    }
+    fn number(self) -> i64 {
+        i64::from(self.to_bits())
+    }
+    fn disturbed(self) -> Self {
+        Self::from_bits(self.to_bits() ^ 1)
+    }
+}
+
+/// Makes a `repr(u8)` enum a [`Cell`]; the variants must be listed in the order of their numbers.
+macro_rules! enum_cell {
+    ($type:ident, $($variant:ident),*) => {
+        impl $crate::sim::table::Cell for $type {
+            fn little_endian(self) -> Self { self }
+            fn number(self) -> i64 { i64::from(self as u8) }
+            fn disturbed(self) -> Self {
+                let all = [$(Self::$variant),*];
+                all[(self as usize + 1) % all.len()]
+            }
+        }
+    };
+}
+pub(super) use enum_cell;
+
+/// Hashes one column.
+pub(super) fn hash_column<T: Cell>(hasher: &mut xxhash_rust::xxh3::Xxh3, column: &[T]) {
+    if cfg!(target_endian = "little") {
+        hasher.update(bytemuck::cast_slice(column));
+    } else {
+        for &cell in column {
+            hasher.update(bytemuck::bytes_of(&cell.little_endian()));
+        }
+    }
+}
+
+/// The first row in which two columns differ, as (row, value here, value there); `None` for a row that
+/// only the other has.
+pub(super) fn column_difference<T: Cell>(a: &[T], b: &[T]) -> Option<(usize, Option<i64>, Option<i64>)> {
+    let rows = a.len().max(b.len());
+    let number = |column: &[T], row: usize| column.get(row).map(|cell| cell.number());
+    (0..rows).map(|row| (row, number(a, row), number(b, row))).find(|(_, a, b)| a != b)
+}
+
+/// Where and how two states differ first, in the order of the tables and their columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The table.
+    pub part: &'static str,
+    /// The row, counted from 0.
+    pub row: usize,
+    /// The unit in that row, where the table has units.
+    pub unit: Option<super::state::UnitId>,
+    /// The column.
+    pub field: &'static str,
+    /// The number in either state; `None` where that state has no such row.
+    pub values: [Option<i64>; 2],
+}
+
+impl core::fmt::Display for Difference {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let show = |value: Option<i64>| value.map_or_else(|| String::from("none"), |v| alloc::format!("{v}"));
+        write!(
+            f,
+            "{}[{}].{}: {} against {}",
+            self.part,
+            self.row,
+            self.field,
+            show(self.values[0]),
+            show(self.values[1])
+        )
+    }
+}
+
+/// Declares a table: a struct of columns, its row type, and what every table can do.
+macro_rules! table {
+    (
+        $(#[$doc:meta])*
+        $table:ident of $row:ident, part $part:literal;
+        $($(#[$field_doc:meta])* $field:ident: $type:ty,)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub struct $table {
+            $($(#[$field_doc])* pub $field: alloc::vec::Vec<$type>,)*
+        }
+
+        #[doc = concat!("One row of [`", stringify!($table), "`].")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $row {
+            $($(#[$field_doc])* pub $field: $type,)*
+        }
+
+        impl $table {
+            /// The name of this part of the state.
+            pub const PART: &'static str = $part;
+            /// The names of the columns, in order.
+            pub const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
+
+            /// Rows.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                [$(self.$field.len()),*][0]
+            }
+
+            /// Whether there is no row.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Appends a row and returns its place.
+            pub fn push(&mut self, row: $row) -> usize {
+                $(self.$field.push(row.$field);)*
+                self.len() - 1
+            }
+
+            /// Drops every row for which `keep`, indexed by row, is false; the order stays.
+            pub fn retain(&mut self, keep: &[bool]) {
+                assert_eq!(keep.len(), self.len());
+                $(
+                    let mut row = 0;
+                    self.$field.retain(|_| { row += 1; keep[row - 1] });
+                )*
+            }
+
+            /// Takes over the content of `other` and keeps the allocations.
+            pub fn copy_from(&mut self, other: &Self) {
+                $(self.$field.clone_from(&other.$field);)*
+            }
+
+            /// Whether all columns have the same number of rows, at most `most`.
+            #[must_use]
+            pub fn is_rectangular(&self, most: usize) -> bool {
+                self.len() <= most && [$(self.$field.len()),*].iter().all(|&rows| rows == self.len())
+            }
+
+            /// A hash of every value in every column.
+            #[must_use]
+            pub fn hash(&self) -> u64 {
+                let mut hasher = xxhash_rust::xxh3::Xxh3::new();
+                $($crate::sim::table::hash_column(&mut hasher, &self.$field);)*
+                hasher.digest()
+            }
+
+            /// The first column that differs, and its first row that does.
+            #[must_use]
+            pub fn difference(&self, other: &Self) -> Option<$crate::sim::table::Difference> {
+                $(
+                    if let Some((row, a, b)) =
+                        $crate::sim::table::column_difference(&self.$field, &other.$field)
+                    {
+                        return Some($crate::sim::table::Difference {
+                            part: $part, row, unit: None, field: stringify!($field), values: [a, b],
+                        });
+                    }
+                )*
+                None
+            }
+
+            /// Changes one value to another valid one, to plant a difference. False if there is no such
+            /// row or field.
+            #[must_use]
+            pub fn disturb(&mut self, row: usize, field: &str) -> bool {
+                $(
+                    if field == stringify!($field) {
+                        if let Some(cell) = self.$field.get_mut(row) {
+                            *cell = $crate::sim::table::Cell::disturbed(*cell);
+                            return true;
+                        }
+                    }
+                )*
+                false
+            }
+        }
+    };
+}
+pub(super) use table;
