@@ -1,0 +1,179 @@
+//! The input delay: how long before its tick an input is sealed and sent.
+
+use alloc::vec::Vec;
+
+use super::time::Time;
+
+/// The shortest delay that is chosen automatically, in microseconds.
+pub(super) const DELAY_MIN_US: i64 = 2_000;
+/// The longest, in microseconds.
+pub(super) const DELAY_MAX_US: i64 = 500_000;
+/// What is added to the measured need, in microseconds.
+const RESERVE_US: i64 = 2_000;
+/// How many of the latest measurements count: the second highest of them is their 99th percentile.
+const WINDOW: usize = 128;
+/// Until so many measurements are there, the delay stays where it began.
+const WINDOW_LEAST: usize = 8;
+/// How fast the delay may grow, per mille of elapsed time.
+const UP_PER_MILLE: i64 = 100;
+/// How fast it may shrink.
+const DOWN_PER_MILLE: i64 = 20;
+
+/// The delay a player asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputDelay {
+    /// As short as the link allows, in time.
+    Auto,
+    /// Exactly so many ticks; then nothing is sealed more than so many ticks beyond the last that ran.
+    Ticks(u32),
+}
+
+/// Most ticks of a fixed delay.
+pub const DELAY_TICKS_MAX: u32 = 32;
+
+/// Follows what the links need.
+#[derive(Clone, Debug)]
+pub(super) struct DelayControl {
+    fixed: bool,
+    delay_us: i64,
+    target_us: i64,
+    /// Per peer link, the delays that would just have sufficed.
+    needs: Vec<Needs>,
+    moved_at: Time,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Needs {
+    ring: Vec<i64>,
+    next: usize,
+}
+
+impl DelayControl {
+    /// Begins with `start_us`, and stays there if `fixed`.
+    #[must_use]
+    pub(super) fn new(now: Time, links: usize, start_us: i64, fixed: bool) -> Self {
+        let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
+        let needs = core::iter::repeat_with(Needs::default).take(links).collect();
+        Self { fixed, delay_us, target_us: delay_us, needs, moved_at: now }
+    }
+
+    /// The delay now, in microseconds.
+    #[must_use]
+    pub(super) const fn delay_us(&self) -> i64 {
+        self.delay_us
+    }
+
+    /// Begins anew with `start_us`, which is better known now.
+    pub(super) fn restart(&mut self, start_us: i64) {
+        if !self.fixed {
+            self.delay_us = start_us.clamp(DELAY_MIN_US, DELAY_MAX_US);
+            self.target_us = self.delay_us;
+        }
+    }
+
+    /// Learns that an input on `link` would just have been in time with a delay of `need_us`. While the link
+    /// loses datagrams, `lossy_us` is added to the reserve.
+    pub(super) fn observe(&mut self, link: usize, need_us: i64, lossy_us: i64) {
+        let needs = &mut self.needs[link];
+        if needs.ring.len() < WINDOW {
+            needs.ring.push(need_us);
+        } else {
+            needs.ring[needs.next] = need_us;
+        }
+        needs.next = (needs.next + 1) % WINDOW;
+        let all = self.needs.iter().filter_map(Needs::percentile_99).max();
+        if let Some(need) = all {
+            self.target_us = (need + RESERVE_US + lossy_us).clamp(DELAY_MIN_US, DELAY_MAX_US);
+        }
+    }
+
+    /// Moves the delay for the time that has passed since the last call. A step up of more than `tick_us`
+    /// is taken at once. Returns whether it moved.
+    pub(super) fn advance(&mut self, now: Time, tick_us: i64) -> bool {
+        let elapsed = now.minus(self.moved_at).max(0);
+        self.moved_at = now;
+        if self.fixed {
+            return false;
+        }
+        let missing = self.target_us - self.delay_us;
+        let step = if missing > tick_us {
+            missing
+        } else {
+            missing.clamp(-elapsed * DOWN_PER_MILLE / 1000, elapsed * UP_PER_MILLE / 1000)
+        };
+        self.delay_us += step;
+        step != 0
+    }
+}
+
+impl Needs {
+    fn percentile_99(&self) -> Option<i64> {
+        if self.ring.len() < WINDOW_LEAST {
+            return None;
+        }
+        let (mut first, mut second) = (i64::MIN, i64::MIN);
+        for &need in &self.ring {
+            if need > first {
+                (first, second) = (need, first);
+            } else if need > second {
+                second = need;
+            }
+        }
+        // Of a window that is not full yet the highest counts: it has not seen its worst.
+        Some(if self.ring.len() < WINDOW { first } else { second })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(need_us: i64) -> DelayControl {
+        let mut control = DelayControl::new(Time(0), 1, 10_000, false);
+        for i in 0..2_000 {
+            control.observe(0, need_us, 0);
+            control.advance(Time(i * 16_667), 16_667);
+        }
+        control
+    }
+
+    #[test]
+    fn the_delay_is_what_the_link_needs_and_a_reserve() {
+        assert_eq!(settled(25_000).delay_us(), 27_000);
+        assert_eq!(settled(-5_000).delay_us(), DELAY_MIN_US);
+        assert_eq!(settled(9_000_000).delay_us(), DELAY_MAX_US);
+    }
+
+    #[test]
+    fn one_late_input_in_a_window_does_not_count_and_two_do() {
+        let mut control = settled(25_000);
+        control.observe(0, 80_000, 0);
+        control.observe(0, 25_000, 0);
+        control.advance(Time(40_000_000), 16_667);
+        assert_eq!(control.delay_us(), 27_000);
+        control.observe(0, 80_000, 0);
+        control.advance(Time(40_016_667), 16_667);
+        assert_eq!(control.delay_us(), 82_000, "more than a tick is taken at once");
+    }
+
+    #[test]
+    fn it_shrinks_by_two_percent_of_the_time() {
+        let mut control = settled(100_000);
+        for _ in 0..WINDOW {
+            control.observe(0, 10_000, 0);
+        }
+        let from = control.moved_at;
+        control.advance(from.plus(core::time::Duration::from_secs(1)), 16_667);
+        assert_eq!(control.delay_us(), 82_000);
+    }
+
+    #[test]
+    fn a_fixed_delay_stays() {
+        let mut control = DelayControl::new(Time(0), 1, 50_000, true);
+        for _ in 0..WINDOW {
+            control.observe(0, 200_000, 0);
+        }
+        assert!(!control.advance(Time(1_000_000), 16_667));
+        assert_eq!(control.delay_us(), 50_000);
+    }
+}

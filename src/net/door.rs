@@ -1,0 +1,160 @@
+//! The host's door: who may come in, and the guest's knocking.
+//!
+//! An address that has not echoed its cookie costs the host no memory, and no answer is larger than the
+//! request it answers.
+
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+
+use super::message::{
+    JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, Malformed, MatchConfig, PROTOCOL_VERSION, PacketId,
+    Refusal, decode_handshake, handshake,
+};
+use super::seal::Sealed;
+use super::time::Time;
+use crate::sim::SIMULATION_BUILD;
+
+/// How long a cookie is good, once or twice.
+const COOKIE_SLOT: Duration = Duration::from_secs(30);
+/// Between two requests of a guest that has no answer yet.
+pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(200);
+
+/// What the host lets in.
+#[derive(Clone, Debug)]
+pub(super) struct Door {
+    pub(super) config: MatchConfig,
+    pub(super) room_code: u64,
+    cookie_key: [u8; 32],
+}
+
+/// What a request led to.
+pub(super) enum Knock {
+    /// An answer, and nothing else.
+    Answer(Sealed),
+    /// A guest who may come in, if there is a seat.
+    Welcome(JoinRequest),
+}
+
+impl Door {
+    pub(super) const fn new(config: MatchConfig, room_code: u64, cookie_key: [u8; 32]) -> Self {
+        Self { config, room_code, cookie_key }
+    }
+
+    /// Judges a request, without its packet id.
+    pub(super) fn knock(&self, now: Time, from: SocketAddr, bytes: &[u8]) -> Result<Knock, Malformed> {
+        let request: JoinRequest = match decode_handshake(PacketId::JoinRequest, bytes) {
+            Ok(request) => request,
+            Err(Malformed::Version { theirs }) if bytes.len() + 1 == super::message::JOIN_REQUEST_BYTES => {
+                let reason = Refusal::Protocol { host: PROTOCOL_VERSION, guest: theirs };
+                return Ok(Knock::Answer(refuse(0, reason)));
+            }
+            Err(error) => return Err(error),
+        };
+        let slot = now.0 / COOKIE_SLOT.as_micros() as u64;
+        let good = |slot| request.cookie == self.cookie(from, request.nonce, slot);
+        if !good(slot) && !slot.checked_sub(1).is_some_and(good) {
+            let cookie = self.cookie(from, request.nonce, slot);
+            let challenge = JoinChallenge { nonce: request.nonce, cookie };
+            return Ok(Knock::Answer(handshake(PacketId::JoinChallenge, &challenge)));
+        }
+        Ok(match self.objection(&request) {
+            Some(reason) => Knock::Answer(refuse(request.nonce, reason)),
+            None => Knock::Welcome(request),
+        })
+    }
+
+    fn objection(&self, request: &JoinRequest) -> Option<Refusal> {
+        let ours = &self.config;
+        if request.simulation_build != SIMULATION_BUILD {
+            let (host, guest) = (SIMULATION_BUILD, request.simulation_build);
+            return Some(Refusal::SimulationBuild { host, guest });
+        }
+        if request.room != self.room_code {
+            return Some(Refusal::RoomCode);
+        }
+        if let Some(guest) = request.rules.filter(|&rules| rules != ours.rules) {
+            return Some(Refusal::Rules { host: ours.rules, guest });
+        }
+        if let Some(guest) = request.map.filter(|&map| map != ours.map) {
+            return Some(Refusal::Map { host: ours.map, guest });
+        }
+        if let Some(guest) = request.ticks.filter(|&ticks| Some(ticks) != ours.ticks) {
+            return Some(Refusal::Ticks { host: ours.ticks, guest });
+        }
+        if let Some(guest) = request.tick_rate.filter(|&rate| rate != ours.tick_rate) {
+            return Some(Refusal::TickRate { host: ours.tick_rate, guest });
+        }
+        None
+    }
+
+    /// What only someone who receives at `from` can know.
+    fn cookie(&self, from: SocketAddr, nonce: u64, slot: u64) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.cookie_key);
+        match from.ip() {
+            IpAddr::V4(ip) => hasher.update(&ip.octets()),
+            IpAddr::V6(ip) => hasher.update(&ip.octets()),
+        };
+        hasher.update(&from.port().to_le_bytes());
+        hasher.update(&nonce.to_le_bytes());
+        hasher.update(&slot.to_le_bytes());
+        *hasher.finalize().as_bytes().first_chunk().expect("a hash has 32 bytes")
+    }
+}
+
+/// The refusal of a request.
+pub(super) fn refuse(nonce: u64, reason: Refusal) -> Sealed {
+    handshake(PacketId::JoinRefused, &JoinRefused { nonce, reason })
+}
+
+/// A guest's knocking, until the host answers.
+#[derive(Clone, Debug)]
+pub(super) struct Asking {
+    pub(super) host: SocketAddr,
+    pub(super) request: JoinRequest,
+    pub(super) ask_at: Time,
+}
+
+/// What an answer of the host says.
+pub(super) enum Answer {
+    /// Ask again, with the cookie that has been put into the request.
+    Again,
+    /// Come in.
+    Confirmed(JoinConfirm),
+    /// Stay out.
+    Refused(Refusal),
+    /// It answers another request.
+    Unrelated,
+}
+
+impl Asking {
+    /// The request as it goes out.
+    pub(super) fn datagram(&self) -> Sealed {
+        handshake(PacketId::JoinRequest, &self.request)
+    }
+
+    /// Reads an answer, without its packet id.
+    pub(super) fn answer(&mut self, id: PacketId, bytes: &[u8]) -> Result<Answer, Malformed> {
+        let nonce = self.request.nonce;
+        let read = match id {
+            PacketId::JoinChallenge => decode_handshake::<JoinChallenge>(id, bytes).map(|challenge| {
+                if challenge.nonce != nonce {
+                    return Answer::Unrelated;
+                }
+                self.request.cookie = challenge.cookie;
+                Answer::Again
+            }),
+            PacketId::JoinConfirm => decode_handshake::<JoinConfirm>(id, bytes).map(|confirm| {
+                if confirm.nonce == nonce { Answer::Confirmed(confirm) } else { Answer::Unrelated }
+            }),
+            _ => decode_handshake::<JoinRefused>(id, bytes).map(|refused| {
+                if refused.nonce == nonce { Answer::Refused(refused.reason) } else { Answer::Unrelated }
+            }),
+        };
+        match read {
+            Err(Malformed::Version { theirs }) => {
+                Ok(Answer::Refused(Refusal::Protocol { host: theirs, guest: PROTOCOL_VERSION }))
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! One peer as this one sees it: where it is, how far it is, what it has, what it has run.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::seal::Seal;
+use super::time::Time;
+use crate::sim::{PlayerId, Tick};
+
+/// Between pings while a match is being set up.
+pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
+/// Between pings while it runs.
+pub(super) const PING_RUNNING: Duration = Duration::from_millis(500);
+/// Of how many datagrams the loss is measured.
+const LOSS_WINDOW: u64 = 128;
+/// How many ticks of a peer's hash chain wait for this peer to run them too.
+const CHAINS: usize = 128;
+
+/// A link to a peer, known by its connection id.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    /// Who is there.
+    pub(super) player: PlayerId,
+    /// Where datagrams go.
+    pub(super) address: SocketAddr,
+    /// Whether the peer may move to another address (the address this peer was told stays).
+    pub(super) follows: bool,
+    /// Its envelopes.
+    pub(super) seal: Seal,
+    /// The way there and back.
+    pub(super) rtt: Rtt,
+    /// When it was last heard.
+    pub(super) heard_at: Time,
+    /// Whether its silence has been reported.
+    pub(super) is_silent: bool,
+    /// It has every input of ours before this tick.
+    pub(super) acked: Tick,
+    /// Ticks it has run.
+    pub(super) ran: Tick,
+    /// Whether it has acknowledged the start.
+    pub(super) has_started: bool,
+    /// Whether it said that it has all it needs.
+    pub(super) said_bye: bool,
+    /// Share of our datagrams that it lost of late, per mille.
+    pub(super) lost_there: u16,
+    /// Share of its datagrams that we lost of late, per mille.
+    pub(super) lost_here: u16,
+    /// Of its inputs that arrived since our last datagram, the one with the least time to spare.
+    pub(super) slack: Option<(Tick, i64)>,
+    /// The last tick whose slack it reported.
+    pub(super) slack_heard: Option<Tick>,
+    /// Its seals, as far as we can tell: microseconds after the same tick is due here, mostly negative.
+    pub(super) seals_at: Option<i64>,
+    /// When to ping it next.
+    pub(super) ping_at: Time,
+    /// When to send the second datagram of this tick, while the link loses some.
+    pub(super) second_at: Option<Time>,
+    /// When to send again if nothing else is sent.
+    pub(super) resend_at: Time,
+    loss_from: (u64, u64),
+    chains: Vec<Option<(Tick, [u8; 4])>>,
+}
+
+impl Link {
+    pub(super) fn new(now: Time, player: PlayerId, address: SocketAddr, follows: bool, seal: Seal) -> Self {
+        Self {
+            player,
+            address,
+            follows,
+            seal,
+            rtt: Rtt::default(),
+            heard_at: now,
+            is_silent: false,
+            acked: Tick(0),
+            ran: Tick(0),
+            has_started: false,
+            said_bye: false,
+            lost_there: 0,
+            lost_here: 0,
+            slack: None,
+            slack_heard: None,
+            seals_at: None,
+            ping_at: now,
+            second_at: None,
+            resend_at: now,
+            loss_from: (0, 0),
+            chains: core::iter::repeat_n(None, CHAINS).collect(),
+        }
+    }
+
+    /// Measures the loss once enough datagrams have gone by.
+    pub(super) fn measure_loss(&mut self) {
+        let (sent, arrived) = self.seal.arrivals();
+        let (sent, arrived) = (sent - self.loss_from.0, arrived - self.loss_from.1);
+        if sent >= LOSS_WINDOW {
+            self.lost_here = (sent.saturating_sub(arrived) * 1000 / sent) as u16;
+            self.loss_from = self.seal.arrivals();
+        }
+    }
+
+    /// Notes an input that arrived `slack_us` before it was due.
+    pub(super) fn note_slack(&mut self, tick: Tick, slack_us: i64) {
+        if self.slack.is_none_or(|(_, least)| slack_us < least) {
+            self.slack = Some((tick, slack_us));
+        }
+    }
+
+    /// Keeps the peer's hash chain after `ran` ticks until this peer has run as many.
+    pub(super) fn keep_chain(&mut self, ran: Tick, chain: [u8; 4]) {
+        self.chains[ran.0 as usize % CHAINS] = Some((ran, chain));
+    }
+
+    /// The peer's hash chain after `ran` ticks, if it told.
+    pub(super) fn chain(&self, ran: Tick) -> Option<[u8; 4]> {
+        self.chains[ran.0 as usize % CHAINS].filter(|&(of, _)| of == ran).map(|(_, chain)| chain)
+    }
+}
+
+/// The time to a peer and back, smoothed as in RFC 6298.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rtt {
+    smoothed_us: Option<u64>,
+    deviation_us: u64,
+}
+
+impl Rtt {
+    pub(super) fn observe(&mut self, sample: Duration) {
+        let sample = sample.as_micros() as u64;
+        match self.smoothed_us {
+            None => (self.smoothed_us, self.deviation_us) = (Some(sample), sample / 2),
+            Some(smoothed) => {
+                self.deviation_us = (3 * self.deviation_us + smoothed.abs_diff(sample)) / 4;
+                self.smoothed_us = Some((7 * smoothed + sample) / 8);
+            }
+        }
+    }
+
+    /// Smoothed, in microseconds; `None` before the first sample.
+    pub(super) const fn smoothed_us(&self) -> Option<u64> {
+        self.smoothed_us
+    }
+
+    /// Its mean deviation, in microseconds.
+    pub(super) const fn deviation_us(&self) -> u64 {
+        self.deviation_us
+    }
+
+    /// How long to wait for an answer before sending again: never under `least`.
+    pub(super) fn timeout(&self, least: Duration) -> Duration {
+        const BEFORE_FIRST_SAMPLE_US: u64 = 100_000;
+        let us = self.smoothed_us.map_or(BEFORE_FIRST_SAMPLE_US, |smoothed| smoothed + 4 * self.deviation_us);
+        Duration::from_micros(us).max(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rtt_settles_and_its_timeout_has_a_floor() {
+        let mut rtt = Rtt::default();
+        for _ in 0..100 {
+            rtt.observe(Duration::from_millis(50));
+        }
+        assert_eq!(rtt.smoothed_us(), Some(50_000));
+        assert_eq!(rtt.timeout(Duration::from_millis(80)), Duration::from_millis(80));
+        assert!(rtt.timeout(Duration::ZERO) < Duration::from_millis(51));
+    }
+
+    #[test]
+    fn loss_is_the_share_of_counters_that_never_came() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 1));
+        let mut there = Seal::new(2, 1);
+        let mut link = Link::new(Time(0), PlayerId(1), address, true, Seal::new(1, 2));
+        for n in 0..1280 {
+            let sealed = there.seal(5, &[]);
+            if n % 10 != 0 {
+                link.seal.open(sealed.bytes()).expect("new");
+            }
+            link.measure_loss();
+        }
+        assert!((95..=105).contains(&link.lost_here), "{} per mille", link.lost_here);
+    }
+}

@@ -1,0 +1,29 @@
+//! The protocol, without a socket and without a clock: bytes and [`Time`] go in; datagrams, ticks and events
+//! come out. It owns messages, handshake, links, the lockstep gate and the search after a desync; it leaves
+//! sockets to `transport` and the world to its caller.
+#![deny(clippy::disallowed_methods, clippy::iter_over_hash_type)]
+
+mod architecture;
+mod clock;
+mod delay;
+mod desync;
+pub mod discovery;
+mod door;
+mod link;
+mod lockstep;
+pub mod message;
+mod name;
+mod seal;
+mod sealer;
+mod session;
+mod time;
+
+pub use architecture::Architecture;
+pub use delay::{DELAY_TICKS_MAX, InputDelay};
+pub use lockstep::{Lockstep, QUEUE_TICKS, TooFarAhead};
+pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo};
+pub use name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};
+pub use seal::{DATAGRAM_BYTES_MAX, OpenError, Seal, Sealed};
+pub use sealer::TooManyCommands;
+pub use session::*;
+pub use time::Time;

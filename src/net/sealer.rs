@@ -1,0 +1,218 @@
+//! This peer's own inputs: commands wait for their tick, ticks are sealed in order, and what is sealed is
+//! kept until every peer has it.
+
+use alloc::collections::VecDeque;
+use arrayvec::ArrayVec;
+
+use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
+
+/// Most commands that wait for their tick; beyond it the newest are refused.
+pub(super) const WAITING_MAX: usize = 256;
+/// Most hero controls that wait for their tick.
+const HEROES_MAX: usize = 64;
+/// Most ticks sealed and not yet acknowledged by all.
+pub(super) const SEALED_MAX: usize = 128;
+
+/// Commands that could not be taken because too many wait already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{WAITING_MAX} commands wait for their tick already")]
+pub struct TooManyCommands;
+
+/// A sealed input.
+#[derive(Clone, Debug)]
+pub(super) struct SealedInput {
+    /// Its tick.
+    pub(super) tick: Tick,
+    /// The input delay at its seal, in microseconds.
+    pub(super) delay_us: i64,
+    /// Its encoding.
+    pub(super) bytes: ArrayVec<u8, INPUT_BYTES_MAX>,
+}
+
+/// What this player has said and not yet sealed, and what is sealed and not yet known to all.
+#[derive(Clone, Debug)]
+pub(super) struct Sealer {
+    next: Tick,
+    hero: HeroControl,
+    /// What was held at any time since the last seal: a press shorter than a tick acts once.
+    touched: HeroControl,
+    heroes: VecDeque<(Tick, HeroControl)>,
+    waiting: VecDeque<(Tick, Command)>,
+    sealed: VecDeque<SealedInput>,
+}
+
+impl Sealer {
+    pub(super) fn new() -> Self {
+        Self {
+            next: Tick(0),
+            hero: HeroControl::default(),
+            touched: HeroControl::default(),
+            heroes: VecDeque::with_capacity(HEROES_MAX),
+            waiting: VecDeque::with_capacity(WAITING_MAX),
+            sealed: VecDeque::with_capacity(SEALED_MAX),
+        }
+    }
+
+    /// The next tick to seal.
+    pub(super) fn next(&self) -> Tick {
+        self.next
+    }
+
+    /// Takes a command for tick `wish` or the next open one.
+    pub(super) fn command(&mut self, wish: Tick, command: Command) -> Result<(), TooManyCommands> {
+        if self.waiting.len() == WAITING_MAX {
+            return Err(TooManyCommands);
+        }
+        self.waiting.push_back((wish, command));
+        Ok(())
+    }
+
+    /// Takes the hero's control from tick `wish` on. Of too many that wait, the newest takes the place of the
+    /// one before it.
+    pub(super) fn hero(&mut self, wish: Tick, hero: HeroControl) {
+        if self.heroes.len() == HEROES_MAX {
+            self.heroes.pop_back();
+        }
+        self.heroes.push_back((wish, hero));
+    }
+
+    /// Seals the next tick with everything that waits for it; with `held_only`, with the held control and no
+    /// command, which then wait on.
+    pub(super) fn seal(&mut self, delay_us: i64, held_only: bool) -> (Tick, PlayerInput) {
+        assert!(self.sealed.len() < SEALED_MAX, "sealing runs ahead of every acknowledgement");
+        let tick = self.next;
+        let mut input = PlayerInput { hero: self.hero_for(tick, held_only), ..PlayerInput::default() };
+        if !held_only {
+            self.fill(tick, &mut input);
+        }
+        self.next = tick.plus(1);
+        self.sealed.push_back(SealedInput { tick, delay_us, bytes: encode(&input).expect("filled to fit") });
+        (tick, input)
+    }
+
+    /// The sealed inputs from `from` on, in order.
+    pub(super) fn since(&self, from: Tick) -> impl Iterator<Item = &SealedInput> {
+        let known = self.sealed.front().map_or(0, |first| from.since(first.tick));
+        self.sealed.iter().skip(known as usize)
+    }
+
+    /// The sealed input of `tick`, while it is kept.
+    pub(super) fn sealed(&self, tick: Tick) -> Option<&SealedInput> {
+        self.since(tick).next().filter(|sealed| sealed.tick == tick)
+    }
+
+    /// Forgets what is sealed before `tick`: every peer has it. The latest [`SEALED_MAX`] / 2 stay as far as
+    /// they fit, for the reports about them that are still under way.
+    pub(super) fn forget(&mut self, tick: Tick) {
+        while self.sealed.len() > SEALED_MAX / 2 && self.sealed.front().is_some_and(|first| first.tick < tick)
+        {
+            self.sealed.pop_front();
+        }
+    }
+
+    fn hero_for(&mut self, tick: Tick, held_only: bool) -> HeroControl {
+        while self.heroes.front().is_some_and(|&(wish, _)| wish <= tick && !held_only) {
+            self.hero = self.heroes.pop_front().expect("there is a first").1;
+            self.touched.walk = self.hero.walk.or(self.touched.walk);
+            self.touched.strike = self.hero.strike.or(self.touched.strike);
+        }
+        if held_only {
+            return self.hero;
+        }
+        let touched = core::mem::take(&mut self.touched);
+        HeroControl { walk: self.hero.walk.or(touched.walk), strike: self.hero.strike.or(touched.strike) }
+    }
+
+    /// Commands keep their order: the first that does not fit, or whose time has not come, ends the list.
+    fn fill(&mut self, tick: Tick, input: &mut PlayerInput) {
+        while let Some((wish, command)) = self.waiting.pop_front() {
+            let fits = wish <= tick && input.commands.try_push(command.clone()).is_ok();
+            if fits && encode(input).is_some() {
+                continue;
+            }
+            if fits {
+                input.commands.pop();
+            }
+            self.waiting.push_front((wish, command));
+            break;
+        }
+    }
+}
+
+fn encode(input: &PlayerInput) -> Option<ArrayVec<u8, INPUT_BYTES_MAX>> {
+    let mut bytes = [0; INPUT_BYTES_MAX];
+    let used = postcard::to_slice(input, &mut bytes).ok()?.len();
+    Some(bytes[..used].iter().copied().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, Selection, UnitId};
+
+    fn walk(eighth: u8) -> HeroControl {
+        HeroControl { walk: Some(Direction::eighth(eighth)), strike: None }
+    }
+
+    #[test]
+    fn commands_keep_their_order_and_none_is_lost_however_many_come() {
+        let mut sealer = Sealer::new();
+        let whole: Selection =
+            core::iter::repeat_n(UnitId { index: 40_000, generation: 9 }, SELECTION_MAX).collect();
+        let target = |n: i32| crate::sim::Target::try_from((n, 0)).expect("near");
+        for n in 0..100 {
+            let selection = if n % 3 == 0 { whole.clone() } else { Selection::default() };
+            sealer.command(Tick(0), Command::Move(selection, target(n))).expect("room");
+        }
+        let mut seen = 0;
+        for _ in 0..100 {
+            let (tick, input) = sealer.seal(0, false);
+            sealer.forget(tick);
+            assert!(input.commands.len() <= COMMANDS_PER_TICK_MAX);
+            for command in &input.commands {
+                assert!(matches!(command, Command::Move(_, to) if *to == target(seen)));
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 100);
+    }
+
+    #[test]
+    fn a_wish_waits_for_its_tick() {
+        let mut sealer = Sealer::new();
+        sealer.command(Tick(2), Command::Banner).expect("room");
+        sealer.hero(Tick(1), walk(3));
+        let sealed: alloc::vec::Vec<PlayerInput> = (0..3).map(|_| sealer.seal(0, false).1).collect();
+        assert_eq!(sealed[0], PlayerInput::default());
+        assert_eq!((sealed[1].hero, sealed[1].commands.len()), (walk(3), 0));
+        assert_eq!((sealed[2].hero, &sealed[2].commands[..]), (walk(3), &[Command::Banner][..]));
+    }
+
+    #[test]
+    fn a_press_shorter_than_a_tick_acts_exactly_once() {
+        let mut sealer = Sealer::new();
+        sealer.hero(Tick(0), walk(2));
+        sealer.hero(Tick(0), HeroControl::default());
+        assert_eq!(sealer.seal(0, false).1.hero, walk(2));
+        assert_eq!(sealer.seal(0, false).1.hero, HeroControl::default());
+    }
+
+    #[test]
+    fn skipped_ticks_hold_the_control_and_carry_no_command() {
+        let mut sealer = Sealer::new();
+        sealer.hero(Tick(0), walk(1));
+        sealer.command(Tick(0), Command::Banner).expect("room");
+        sealer.seal(0, true);
+        let (tick, input) = sealer.seal(0, false);
+        assert_eq!((tick, input.hero, input.commands.len()), (Tick(1), walk(1), 1));
+    }
+
+    #[test]
+    fn more_than_can_wait_is_refused() {
+        let mut sealer = Sealer::new();
+        for _ in 0..WAITING_MAX {
+            sealer.command(Tick(0), Command::Banner).expect("room");
+        }
+        assert_eq!(sealer.command(Tick(0), Command::Banner), Err(TooManyCommands));
+    }
+}

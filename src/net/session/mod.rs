@@ -1,0 +1,636 @@
+//! The session of one peer in a lockstep match: from the first knock to the last farewell.
+//!
+//! Sans-IO. Bytes and time go in through `handle_*`, what a player wants through `submit_*`, what the world
+//! has done through [`LockstepSession::prepared`], [`LockstepSession::report`] and
+//! [`LockstepSession::provide_state`]. Out come datagrams, ticks and events. Every call is followed by a
+//! full drain: [`LockstepSession::poll_transmit`], [`LockstepSession::poll_event`],
+//! [`LockstepSession::poll_tick`] until they are empty, then sleep until
+//! [`LockstepSession::poll_timeout`]. A stall is a `None`, not an error.
+
+mod ending;
+mod play;
+mod setup;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use arrayvec::ArrayVec;
+use core::net::SocketAddr;
+use core::time::Duration;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+
+use self::play::Play;
+use super::delay::InputDelay;
+use super::desync::Search;
+use super::discovery::{self, Beacon};
+use super::door::{Asking, Door};
+use super::link::Link;
+use super::message::{MatchConfig, PacketId, Refusal, Roster, SeatInfo};
+use super::name::PlayerName;
+use super::seal::{Sealed, connection_id};
+use super::sealer::TooManyCommands;
+use super::time::Time;
+use crate::sim::{AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
+
+/// How far a peer seals beyond the last tick it ran, so that it does not stall others while it is stalled.
+pub const LEAD_TICKS_MAX: u32 = 32;
+/// Silence after which a peer is named on screen.
+pub const SILENT_AFTER: Duration = Duration::from_millis(500);
+/// Most datagrams and most events that wait to be polled.
+const OUT_MAX: usize = 256;
+
+/// What every player brings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Who plays here.
+    pub name: PlayerName,
+    /// With which hero.
+    pub hero: AttackBehaviour,
+    /// How long before its tick an input is sealed.
+    pub input_delay: InputDelay,
+    /// Silence after which a peer is lost.
+    pub timeout: Duration,
+    /// How long to wait until all seats are taken, or until the host answers; `None` waits for ever.
+    pub wait: Option<Duration>,
+}
+
+/// What a host decides.
+#[derive(Clone, Debug)]
+pub struct HostConfig {
+    /// What is played.
+    pub config: MatchConfig,
+    /// Fingerprint of the room code, 0 for an open room.
+    pub room_code: u64,
+    /// Each seat's team.
+    pub teams: ArrayVec<u8, PLAYERS_MAX>,
+    /// From the moment all are there to tick 0.
+    pub countdown: Duration,
+    /// What the room says to who looks for one; players and names are kept up to date here.
+    pub beacon: Option<Beacon>,
+}
+
+/// What a guest asks for. Where it says nothing, the host decides.
+#[derive(Clone, Debug)]
+pub struct GuestConfig {
+    /// Where the host is.
+    pub host: SocketAddr,
+    /// Fingerprint of the room code, 0 for none.
+    pub room_code: u64,
+    /// A certain seat.
+    pub seat: Option<u8>,
+    /// Fingerprint of certain rules.
+    pub rules: Option<u64>,
+    /// Fingerprint of a certain map.
+    pub map: Option<u64>,
+    /// A certain number of ticks.
+    pub ticks: Option<u32>,
+    /// A certain tick rate.
+    pub tick_rate: Option<crate::sim::TickRate>,
+}
+
+/// A datagram to send.
+#[derive(Clone, Debug)]
+pub struct Transmit {
+    /// Where to.
+    pub to: SocketAddr,
+    /// What.
+    pub datagram: Sealed,
+}
+
+/// A tick to run now.
+#[derive(Clone, Debug)]
+pub struct DueTick {
+    /// All inputs.
+    pub inputs: TickInputs,
+    /// When this player's own input was sealed.
+    pub sealed_at: Time,
+    /// When the others' inputs were sealed, on this peer's clock: an estimate from clock offset and delay
+    /// that they report twice a second, good to half the asymmetry of the way.
+    pub others_sealed_at: ArrayVec<(PlayerId, Time), { PLAYERS_MAX - 1 }>,
+    /// Set if it runs later than it was due.
+    pub stall: Option<Stall>,
+}
+
+/// A tick that ran at least [`Stall::LEAST`] later than due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// Its own time, or the end of the tick before it, whichever was later.
+    pub due: Time,
+    /// When it ran.
+    pub ran: Time,
+    /// Whose input came last.
+    pub peer: PlayerId,
+    /// What held it up.
+    pub cause: StallCause,
+}
+
+/// What holds a tick up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StallCause {
+    /// A peer's input was not there in time.
+    Network,
+    /// All inputs were there; this computer was late.
+    Computer,
+}
+
+impl Stall {
+    /// What is shorter is not called a stall.
+    pub const LEAST: Duration = Duration::from_micros(500);
+}
+
+/// Something the caller may want to know or must do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A guest has taken a seat here.
+    Joined {
+        /// Which.
+        player: PlayerId,
+        /// Who.
+        name: PlayerName,
+    },
+    /// A guest's seat is free again.
+    Vacated {
+        /// Which.
+        player: PlayerId,
+    },
+    /// The host let us in.
+    Confirmed {
+        /// Our player.
+        player: PlayerId,
+        /// What will be played.
+        config: MatchConfig,
+    },
+    /// All are there: build the world and call [`LockstepSession::prepared`].
+    Prepare {
+        /// Who plays.
+        roster: Roster,
+    },
+    /// Tick 0 is agreed.
+    Counting {
+        /// When it will run here.
+        begin: Time,
+    },
+    /// A peer has not been heard for [`SILENT_AFTER`].
+    Silent {
+        /// Who.
+        player: PlayerId,
+    },
+    /// A silent peer was heard again.
+    Heard {
+        /// Who.
+        player: PlayerId,
+    },
+    /// The input delay has changed by more than a millisecond since the last such event.
+    DelayMoved {
+        /// The next tick to be sealed.
+        tick: Tick,
+        /// The delay, in microseconds.
+        delay_us: i64,
+    },
+    /// Hashes differ: give the state after this tick to [`LockstepSession::provide_state`].
+    StateWanted {
+        /// The first tick that differs.
+        tick: Tick,
+    },
+    /// Hashes differ, and this is what is known of it.
+    Desync {
+        /// With whom.
+        player: PlayerId,
+        /// The first tick that differs, if it was found.
+        tick: Option<Tick>,
+        /// The peer's state after it, in the bytes of its snapshot; empty if it had none.
+        theirs: Vec<u8>,
+    },
+    /// The session is over.
+    Closed(End),
+}
+
+/// How a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All peers ran the last tick and know it of each other.
+    Finished,
+    /// This player left.
+    Left,
+    /// Another did.
+    PeerLeft(PlayerId),
+    /// Another was not heard for the timeout.
+    PeerLost(PlayerId),
+    /// Hashes differed.
+    Desync,
+    /// The peers' states before tick 0 differ.
+    StartState,
+    /// The host refused.
+    Refused(Refusal),
+    /// The wait was over before all seats were taken, or before the host answered.
+    NoAnswer,
+}
+
+/// What went over the links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// UDP payload sent.
+    pub bytes_sent: u64,
+    /// UDP payload received.
+    pub bytes_received: u64,
+    /// Datagrams sent.
+    pub packets_sent: u64,
+    /// Datagrams received.
+    pub packets_received: u64,
+    /// Datagrams that carried nothing new: sent again by a timer, or as the second one of a tick.
+    pub retransmissions: u64,
+    /// Datagrams received that were malformed, not for us, repeated or out of place.
+    pub dropped: u64,
+}
+
+/// What is known of the way to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkStatus {
+    /// Who.
+    pub player: PlayerId,
+    /// There and back, smoothed, in microseconds.
+    pub rtt_us: Option<u64>,
+    /// The mean deviation of that, in microseconds.
+    pub jitter_us: u64,
+    /// Datagrams of the peer that did not arrive of late, per mille.
+    pub lost_per_mille: u16,
+    /// For how long it has not been heard.
+    pub silent_for: Duration,
+}
+
+enum Role {
+    Host { door: Door, teams: ArrayVec<u8, PLAYERS_MAX>, countdown: Duration, guests: Vec<Guest> },
+    Guest(Asking),
+}
+
+/// A guest at the host's table, in the order of the links.
+struct Guest {
+    nonce: u64,
+    seat: SeatInfo,
+    confirm: Sealed,
+}
+
+enum Phase {
+    /// Seats are being taken.
+    Gathering,
+    /// All are there; the caller builds the world.
+    Preparing,
+    /// The host tells all when to begin.
+    Barrier {
+        begin: Time,
+        send_at: Time,
+    },
+    /// Ticks run.
+    Running,
+    /// Hash chains differ.
+    Searching {
+        search: Search,
+        send_at: Time,
+        since: Time,
+    },
+    /// All ticks have run, or one side leaves: farewells.
+    Ending {
+        end: End,
+        byes_left: u8,
+        send_at: Time,
+    },
+    Closed,
+}
+
+/// One peer's view of a lockstep match.
+pub struct LockstepSession {
+    now: Time,
+    settings: Settings,
+    role: Role,
+    phase: Phase,
+    config: Option<MatchConfig>,
+    me: PlayerId,
+    roster: Roster,
+    links: ArrayVec<Link, { PLAYERS_MAX - 1 }>,
+    play: Option<Play>,
+    give_up_at: Option<Time>,
+    beacon: Option<Beacon>,
+    rng: ChaCha12Rng,
+    traffic: Traffic,
+    transmits: VecDeque<Transmit>,
+    events: VecDeque<Event>,
+}
+
+impl LockstepSession {
+    /// Opens a room. `entropy` must be unpredictable: cookies and connection ids are drawn from it.
+    ///
+    /// # Panics
+    /// If the seats are not two, or the teams are not one per seat. (Meshes of more come with a roster of
+    /// addresses, which this version of the protocol does not have.)
+    #[must_use]
+    pub fn host(now: Time, settings: Settings, host: HostConfig, entropy: [u8; 32]) -> Self {
+        assert!(host.config.seats == 2 && host.teams.len() == 2, "lockstep seats two in this version");
+        let mut rng = ChaCha12Rng::from_seed(entropy);
+        let mut cookie_key = [0; 32];
+        rng.fill_bytes(&mut cookie_key);
+        let door = Door::new(host.config, host.room_code, cookie_key);
+        let role =
+            Role::Host { door, teams: host.teams, countdown: host.countdown, guests: Vec::with_capacity(3) };
+        Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), rng) }
+    }
+
+    /// Knocks at a host's door.
+    #[must_use]
+    pub fn join(now: Time, settings: Settings, guest: GuestConfig, entropy: [u8; 32]) -> Self {
+        let mut rng = ChaCha12Rng::from_seed(entropy);
+        let request = setup::request(&settings, &guest, rng.next_u64(), rng.next_u32());
+        let role = Role::Guest(Asking { host: guest.host, request, ask_at: now });
+        Self::new(now, settings, role, None, rng)
+    }
+
+    fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
+        Self {
+            now,
+            give_up_at: settings.wait.map(|wait| now.plus(wait)),
+            settings,
+            role,
+            phase: Phase::Gathering,
+            config,
+            me: PlayerId(0),
+            roster: Roster::new(),
+            links: ArrayVec::new(),
+            play: None,
+            beacon: None,
+            rng,
+            traffic: Traffic::default(),
+            transmits: VecDeque::with_capacity(OUT_MAX),
+            events: VecDeque::with_capacity(OUT_MAX),
+        }
+    }
+
+    /// Takes a datagram in.
+    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        self.now = self.now.max(now);
+        self.traffic.packets_received += 1;
+        self.traffic.bytes_received += bytes.len() as u64;
+        if self.dispatch(from, bytes).is_none() {
+            self.traffic.dropped += 1;
+        }
+    }
+
+    /// `None` for what is malformed or out of place.
+    fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Option<()> {
+        let (&first, body) = bytes.split_first()?;
+        let id = PacketId::of(first)?;
+        match id {
+            PacketId::JoinRequest => self.on_knock(from, body),
+            PacketId::JoinChallenge | PacketId::JoinConfirm | PacketId::JoinRefused => {
+                self.on_answer(from, id, body)
+            }
+            PacketId::RoomQuery => {
+                let reply = discovery::answer(bytes, self.beacon.as_ref()?)?;
+                self.transmit(from, Sealed::unconnected(&reply));
+                Some(())
+            }
+            PacketId::RoomInfo | PacketId::GameStateUpdate => None,
+            _ => {
+                let to = connection_id(bytes)?;
+                let link = self.links.iter().position(|link| link.seal.local_id() == to)?;
+                let (_, body, newest) = self.links[link].seal.open(bytes).ok()?;
+                self.on_heard(link, from, newest);
+                self.on_message(link, id, body, newest)
+            }
+        }
+    }
+
+    fn on_heard(&mut self, link: usize, from: SocketAddr, newest: bool) {
+        let now = self.now;
+        let link = &mut self.links[link];
+        link.heard_at = now;
+        link.measure_loss();
+        if link.follows && newest {
+            link.address = from;
+        }
+        if core::mem::take(&mut link.is_silent) {
+            let player = link.player;
+            self.event(Event::Heard { player });
+        }
+    }
+
+    fn on_message(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Option<()> {
+        use super::message::decode;
+        match id {
+            PacketId::PlayerInput => self.on_inputs(link, body, newest),
+            PacketId::Ping => self.on_ping(link, decode(body).ok()?),
+            PacketId::Pong => self.on_pong(link, decode(body).ok()?),
+            PacketId::Start => self.on_start(link, decode(body).ok()?),
+            PacketId::Acknowledge => self.on_acknowledge(link, decode(body).ok()?),
+            PacketId::Bye => self.on_bye(link, decode(body).ok()?),
+            PacketId::DesyncHashes => self.on_desync_hashes(link, &decode(body).ok()?),
+            PacketId::DesyncState => self.on_desync_state(link, decode(body).ok()?),
+            _ => None,
+        }
+    }
+
+    /// Does what time brings: seals, sends, sends again, gives up. Call it whenever
+    /// [`Self::poll_timeout`] has come; earlier or later does no harm.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.ping_links();
+        match self.phase {
+            Phase::Gathering => self.gather(),
+            Phase::Preparing | Phase::Closed => {}
+            Phase::Barrier { .. } => self.barrier(),
+            Phase::Running => self.run(),
+            Phase::Searching { .. } => self.search(),
+            Phase::Ending { .. } => self.say_bye(),
+        }
+        self.watch_silence();
+    }
+
+    /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let pings = self.links.iter().map(|link| link.ping_at).min();
+        let phase = match &self.phase {
+            Phase::Gathering => match &self.role {
+                Role::Guest(asking) if self.links.is_empty() => Some(asking.ask_at),
+                _ => None,
+            },
+            Phase::Preparing => None,
+            Phase::Closed => return None,
+            Phase::Barrier { send_at, .. } => Some(*send_at),
+            Phase::Running => self.next_deadline(),
+            Phase::Searching { send_at, .. } | Phase::Ending { send_at, .. } => Some(*send_at),
+        };
+        let patience = self.give_up_at.filter(|_| matches!(self.phase, Phase::Gathering));
+        [pings, phase, patience].into_iter().flatten().min()
+    }
+
+    /// The next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.transmits.pop_front()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next tick, if it is due and complete. Run it, then call [`Self::report`].
+    pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
+        self.now = self.now.max(now);
+        if !matches!(self.phase, Phase::Running) {
+            return None;
+        }
+        self.play.as_mut()?.pass(self.now, self.me, &self.links)
+    }
+
+    /// Orders something, in tick `wish` or as soon after it as can be.
+    ///
+    /// # Errors
+    /// If too many commands wait already.
+    pub fn submit_command(&mut self, wish: Tick, command: Command) -> Result<(), TooManyCommands> {
+        match &mut self.play {
+            Some(play) => play.sealer.command(wish, command),
+            None => Ok(()),
+        }
+    }
+
+    /// Sets the hero's held control, from tick `wish` on or as soon after it as can be.
+    pub fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
+        if let Some(play) = &mut self.play {
+            play.sealer.hero(wish, hero);
+        }
+    }
+
+    /// Says what the world's hash is after `tick`, the last that [`Self::poll_tick`] gave.
+    ///
+    /// # Panics
+    /// If ticks are not reported in order.
+    pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
+        self.now = self.now.max(now);
+        let play = self.play.as_mut().expect("a tick was polled");
+        play.ran(self.now, tick, hash);
+        let ran = play.history.ran();
+        let last = play.end.is_some_and(|end| ran >= end);
+        if !self.compare_chains(ran) && last {
+            self.begin_ending(End::Finished);
+        }
+    }
+
+    /// The world says that the match is over with the tick reported last.
+    pub fn finish(&mut self) {
+        if let (Some(play), Phase::Running) = (&mut self.play, &self.phase) {
+            play.end = Some(play.history.ran());
+            self.begin_ending(End::Finished);
+        }
+    }
+
+    /// This player leaves: the others are told.
+    pub fn leave(&mut self) {
+        match self.phase {
+            Phase::Closed => {}
+            _ if self.links.is_empty() => self.close(End::Left),
+            Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
+            _ => self.begin_ending(End::Left),
+        }
+    }
+
+    /// Which player this is; known once confirmed.
+    #[must_use]
+    pub const fn player(&self) -> PlayerId {
+        self.me
+    }
+
+    /// What is played; known once confirmed.
+    #[must_use]
+    pub const fn config(&self) -> Option<&MatchConfig> {
+        self.config.as_ref()
+    }
+
+    /// What went over the links so far.
+    #[must_use]
+    pub const fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// The links, in the order of their joining.
+    pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
+        self.links.iter().map(|link| LinkStatus {
+            player: link.player,
+            rtt_us: link.rtt.smoothed_us(),
+            jitter_us: link.rtt.deviation_us(),
+            lost_per_mille: link.lost_here,
+            silent_for: self.now.since(link.heard_at),
+        })
+    }
+
+    /// The input delay now, in microseconds; known once tick 0 is agreed.
+    #[must_use]
+    pub fn delay_us(&self) -> Option<i64> {
+        self.play.as_ref().map(|play| play.delay.delay_us())
+    }
+
+    /// What the room says of itself, while it is one.
+    #[must_use]
+    pub const fn beacon(&self) -> Option<&Beacon> {
+        self.beacon.as_ref()
+    }
+
+    /// Names peers that are silent, and gives up those that stay so.
+    fn watch_silence(&mut self) {
+        let mut lost = None;
+        for i in 0..self.links.len() {
+            let link = &mut self.links[i];
+            let (player, silence) = (link.player, self.now.since(link.heard_at));
+            if silence >= self.settings.timeout && !link.said_bye {
+                lost = Some(i);
+            } else if silence >= SILENT_AFTER && !link.is_silent {
+                link.is_silent = true;
+                self.event(Event::Silent { player });
+            }
+        }
+        if let Some(link) = lost {
+            self.on_lost(link);
+        }
+    }
+
+    fn on_lost(&mut self, link: usize) {
+        let player = self.links[link].player;
+        match self.phase {
+            Phase::Closed => {}
+            Phase::Gathering if matches!(self.role, Role::Host { .. }) => self.vacate(link),
+            Phase::Searching { .. } => self.give_up_search(),
+            Phase::Ending { end: End::Left | End::Desync, .. } => self.say_bye(),
+            _ => self.close(End::PeerLost(player)),
+        }
+    }
+
+    fn close(&mut self, end: End) {
+        if !matches!(self.phase, Phase::Closed) {
+            self.phase = Phase::Closed;
+            self.event(Event::Closed(end));
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        // The caller drains after every call, so this bound is met only by a caller that does not.
+        if self.events.len() < OUT_MAX {
+            self.events.push_back(event);
+        }
+    }
+
+    fn transmit(&mut self, to: SocketAddr, datagram: Sealed) {
+        if self.transmits.len() < OUT_MAX {
+            self.traffic.packets_sent += 1;
+            self.traffic.bytes_sent += datagram.bytes().len() as u64;
+            self.transmits.push_back(Transmit { to, datagram });
+        }
+    }
+
+    fn send<T: serde::Serialize>(&mut self, link: usize, id: PacketId, message: &T) {
+        self.send_body(link, id, &super::message::encode(message));
+    }
+
+    fn send_body(&mut self, link: usize, id: PacketId, body: &[u8]) {
+        let link = &mut self.links[link];
+        let (to, datagram) = (link.address, link.seal.seal(id as u8, body));
+        self.transmit(to, datagram);
+    }
+}

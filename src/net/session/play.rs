@@ -1,0 +1,324 @@
+//! While ticks run: seal, send, take in, let pass, compare.
+
+use core::time::Duration;
+
+use super::{DueTick, End, Event, LEAD_TICKS_MAX, LockstepSession, Phase, Stall, StallCause};
+use crate::net::clock::TickClock;
+use crate::net::delay::{DelayControl, InputDelay};
+use crate::net::desync::History;
+use crate::net::link::Link;
+use crate::net::lockstep::Lockstep;
+use crate::net::message::{
+    Acknowledge, Body, INPUTS_PER_DATAGRAM_MAX, InputsHeader, MatchConfig, PacketId, decode_first,
+    decode_inputs, encode,
+};
+use crate::net::seal::BODY_BYTES_MAX;
+use crate::net::sealer::{SEALED_MAX, Sealer};
+use crate::net::time::Time;
+use crate::sim::{HashChain, PlayerId, StateHash, Tick};
+
+/// A link that loses more than this gets a second datagram per tick, per mille.
+const LOSSY_PER_MILLE: u16 = 10;
+/// Most datagrams for one link at one time, when what it lacks does not fit into one.
+const BURST_MAX: usize = 4;
+/// How much the delay moves before an event says so, in microseconds.
+const DELAY_EVENT_US: i64 = 1_000;
+
+/// What a peer knows while it plays.
+pub(super) struct Play {
+    pub(super) clock: TickClock,
+    pub(super) gate: Lockstep,
+    pub(super) sealer: Sealer,
+    pub(super) delay: DelayControl,
+    pub(super) history: History,
+    /// The hash before tick 0.
+    pub(super) start_hash: u64,
+    /// Ticks of the match, once that is known.
+    pub(super) end: Option<Tick>,
+    /// Every peer has our inputs before this tick.
+    known_to_all: Tick,
+    input_delay: InputDelay,
+    delay_told_us: i64,
+    ran_at: Time,
+}
+
+impl Play {
+    pub(super) fn new(
+        now: Time,
+        config: &MatchConfig,
+        input_delay: InputDelay,
+        guess_us: i64,
+        start_hash: u64,
+        links: usize,
+    ) -> Self {
+        let clock = TickClock::new(config.tick_rate, now, now);
+        let (start_us, fixed) = match input_delay {
+            InputDelay::Auto => (guess_us, false),
+            InputDelay::Ticks(ticks) => (config.tick_rate.micros_to(Tick(ticks)).cast_signed(), true),
+        };
+        Self {
+            clock,
+            gate: Lockstep::new(usize::from(config.seats)),
+            sealer: Sealer::new(),
+            delay: DelayControl::new(now, links, start_us, fixed),
+            history: History::new(),
+            start_hash,
+            end: config.ticks.map(Tick),
+            known_to_all: Tick(0),
+            input_delay,
+            delay_told_us: 0,
+            ran_at: now,
+        }
+    }
+
+    /// Tick 0 is agreed.
+    pub(super) fn begin(&mut self, now: Time, begin: Time) {
+        self.clock = TickClock::new(self.clock.rate(), now, begin);
+        self.ran_at = begin;
+    }
+
+    /// Lets the next tick pass if it is due and complete.
+    pub(super) fn pass(&mut self, now: Time, me: PlayerId, links: &[Link]) -> Option<DueTick> {
+        let tick = self.gate.next();
+        let is_over = self.end.is_some_and(|end| tick >= end);
+        // A tick that was polled must be reported before the next.
+        let is_reported = tick == self.history.ran();
+        if is_over || !is_reported || now < self.clock.at(tick) {
+            return None;
+        }
+        let (peer, completed_at) = self.gate.completed_by()?;
+        let sealed_at = self.gate.arrival(me, tick)?;
+        let due = self.clock.at(tick).max(self.ran_at);
+        let stall = (now.since(due) >= Stall::LEAST).then(|| {
+            let is_network = completed_at > due && peer != me;
+            let cause = if is_network { StallCause::Network } else { StallCause::Computer };
+            Stall { due, ran: now, peer: if is_network { peer } else { me }, cause }
+        });
+        let tick_at = self.clock.at(tick);
+        let sealed = |link: &Link| Some((link.player, tick_at.shifted(link.seals_at?)));
+        let others_sealed_at = links.iter().filter_map(sealed).collect();
+        self.clock.forgive(now, tick);
+        let inputs = self.gate.pass()?;
+        Some(DueTick { inputs, sealed_at, others_sealed_at, stall })
+    }
+
+    /// A tick has run.
+    pub(super) fn ran(&mut self, now: Time, tick: Tick, hash: &StateHash) {
+        self.history.push(tick, hash);
+        self.ran_at = now;
+    }
+
+    /// The first tick that may not be sealed yet.
+    fn seal_limit(&self) -> Tick {
+        let ran = self.history.ran();
+        let lead = match self.input_delay {
+            InputDelay::Auto => LEAD_TICKS_MAX,
+            InputDelay::Ticks(ticks) => ticks.max(1),
+        };
+        // A peer that never acknowledges cannot make us keep more than we have room for.
+        let limit = ran.plus(lead).min(self.known_to_all.plus(SEALED_MAX as u32 / 2));
+        self.end.map_or(limit, |end| end.min(limit))
+    }
+
+    /// When the input of `tick` is sealed.
+    fn seal_at(&self, tick: Tick) -> Time {
+        self.clock.at(tick).shifted(-self.delay.delay_us())
+    }
+
+    /// Seals every tick whose time has come. True if there was one.
+    fn seal_due(&mut self, now: Time, me: PlayerId) -> bool {
+        let limit = self.seal_limit();
+        let mut sealed = false;
+        while self.sealer.next() < limit && now >= self.seal_at(self.sealer.next()) {
+            let tick = self.sealer.next();
+            let is_last = tick.plus(1) >= limit || now < self.seal_at(tick.plus(1));
+            let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
+            self.sealer.seal(self.delay.delay_us(), held_only);
+            let bytes = &self.sealer.sealed(tick).expect("just sealed").bytes;
+            // The own input goes the way of all others: encoded, decoded, pushed.
+            let (input, _) = decode_first(bytes).expect("what is sealed can be read");
+            self.gate.push(now, me, tick, input).expect("within the lead");
+            sealed = true;
+        }
+        sealed
+    }
+}
+
+impl LockstepSession {
+    /// What time brings while ticks run.
+    pub(super) fn run(&mut self) {
+        let (now, me) = (self.now, self.me);
+        let play = self.play.as_mut().expect("running");
+        play.clock.slew(now);
+        let tick_us = play.clock.tick_us();
+        play.delay.advance(now, tick_us);
+        let delay_us = play.delay.delay_us();
+        if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
+            play.delay_told_us = delay_us;
+            let tick = play.sealer.next();
+            self.event(Event::DelayMoved { tick, delay_us });
+        }
+        let sealed = self.play.as_mut().expect("running").seal_due(now, me);
+        for link in 0..self.links.len() {
+            let is_second = self.links[link].second_at.is_some_and(|at| now >= at);
+            let is_again = now >= self.links[link].resend_at;
+            if sealed || is_second || is_again {
+                self.send_inputs(link, sealed);
+            }
+        }
+    }
+
+    /// The next instant at which [`Self::run`] or a tick is due.
+    pub(super) fn next_deadline(&self) -> Option<Time> {
+        let play = self.play.as_ref()?;
+        let next = play.sealer.next();
+        let seal = (next < play.seal_limit()).then(|| play.seal_at(next));
+        let tick = play.gate.next();
+        let is_over = play.end.is_some_and(|end| tick >= end);
+        let run = (!is_over && play.gate.is_complete()).then(|| play.clock.at(tick));
+        let links = self.links.iter().flat_map(|link| [link.second_at, Some(link.resend_at)]);
+        [seal, run].into_iter().chain(links).flatten().min()
+    }
+
+    /// Sends all inputs that the peer lacks, and what we know of its.
+    pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) {
+        let now = self.now;
+        let play = self.play.as_ref().expect("prepared");
+        let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
+        let mut bodies = arrayvec::ArrayVec::<Body, BURST_MAX>::new();
+        let mut from = self.links[link].acked;
+        while !bodies.is_full() {
+            let (body, next) = self.inputs_from(link, from);
+            bodies.push(body);
+            from = next;
+            if next >= play.sealer.next() {
+                break;
+            }
+        }
+        for body in &bodies {
+            self.send_body(link, PacketId::PlayerInput, body);
+        }
+        if !is_new {
+            self.traffic.retransmissions += 1;
+        }
+        let link = &mut self.links[link];
+        link.slack = None;
+        link.second_at = (is_new && link.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
+        link.resend_at = now.plus(link.rtt.timeout(tick));
+    }
+
+    /// The body of a datagram with the inputs from `from` on, and the first tick that did not fit.
+    fn inputs_from(&self, link: usize, from: Tick) -> (Body, Tick) {
+        let play = self.play.as_ref().expect("prepared");
+        let link = &self.links[link];
+        let wanted = play.gate.wanted(link.player);
+        let ran = play.history.ran();
+        let less = |tick: Tick| i16::try_from(i64::from(tick.0) - i64::from(from.0)).unwrap_or(i16::MAX);
+        let chain = low_half(play.history.chain());
+        let (slack_of, slack) = link.slack.map_or((0, 0), |(tick, slack_us)| {
+            let units = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
+            (u8::try_from(wanted.since(tick)).unwrap_or(0), units as i16)
+        });
+        // The header's size depends on the count by at most its own byte: leave room for the longest.
+        const HEADER_MAX: usize = 5 + 1 + 3 + 3 + 4 + 1 + 3;
+        let (mut count, mut bytes) = (0, 0);
+        for sealed in play.sealer.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
+            if HEADER_MAX + bytes + sealed.bytes.len() > BODY_BYTES_MAX {
+                break;
+            }
+            (count, bytes) = (count + 1, bytes + sealed.bytes.len());
+        }
+        let mut body = encode(&InputsHeader {
+            first: from.0,
+            count,
+            wanted: less(wanted),
+            ran: less(ran),
+            chain,
+            slack_of,
+            slack,
+        });
+        for sealed in play.sealer.since(from).take(usize::from(count)) {
+            body.try_extend_from_slice(&sealed.bytes).expect("counted to fit");
+        }
+        (body, from.plus(u32::from(count)))
+    }
+
+    /// A peer's inputs, and what it knows of ours.
+    pub(super) fn on_inputs(&mut self, link: usize, body: &[u8], newest: bool) -> Option<()> {
+        let now = self.now;
+        let (header, inputs) = decode_inputs(body).ok()?;
+        let play = self.play.as_mut()?;
+        let peer = &mut self.links[link];
+        let plus = |less: i16| header.first.checked_add_signed(i32::from(less)).map(Tick);
+        let (wanted, ran) = (plus(header.wanted)?, plus(header.ran)?);
+        // A peer cannot have what was not sealed, nor have run what it lacks.
+        if Tick(header.first) > Tick::MAX || wanted > play.sealer.next() || ran > wanted {
+            return None;
+        }
+        let lacked = play.gate.wanted(peer.player);
+        for (tick, input) in (header.first..).zip(inputs) {
+            play.gate.push(now, peer.player, Tick(tick), input).ok()?;
+        }
+        if matches!(self.phase, Phase::Running) && play.gate.wanted(peer.player) > lacked {
+            peer.note_slack(lacked, play.clock.at(lacked).minus(now));
+        }
+        peer.acked = peer.acked.max(wanted);
+        peer.ran = peer.ran.max(ran);
+        peer.keep_chain(ran, header.chain);
+        if newest && header.slack_of > 0 {
+            let tick = Tick(wanted.0.checked_sub(u32::from(header.slack_of))?);
+            let is_news = peer.slack_heard.is_none_or(|heard| tick > heard);
+            if let (true, Some(sealed)) = (is_news, play.sealer.sealed(tick)) {
+                peer.slack_heard = Some(tick);
+                let lossy_us = if peer.lost_there > LOSSY_PER_MILLE { play.clock.tick_us() / 2 } else { 0 };
+                let need_us = sealed.delay_us - i64::from(header.slack) * 100;
+                play.delay.observe(link, need_us, lossy_us);
+            }
+        }
+        play.known_to_all = self.links.iter().map(|link| link.acked).min().unwrap_or_default();
+        play.sealer.forget(play.known_to_all);
+        if ran <= play.history.ran() {
+            self.compare_chains(ran);
+        }
+        Some(())
+    }
+
+    /// Compares the hash chains after `ran` ticks with every peer that told its own. True if one differs,
+    /// and the search has begun.
+    pub(super) fn compare_chains(&mut self, ran: Tick) -> bool {
+        let Some(own) = self.play.as_ref().and_then(|play| play.history.chain_after(ran)) else {
+            return false;
+        };
+        let differs = |chain: [u8; 4]| chain != low_half(own);
+        let link = self.links.iter().position(|link| link.chain(ran).is_some_and(differs));
+        if let Some(link) = link {
+            self.begin_search(link);
+        }
+        link.is_some()
+    }
+
+    pub(super) fn on_acknowledge(&mut self, link: usize, what: Acknowledge) -> Option<()> {
+        match what {
+            Acknowledge::Start { state_hash } => self.on_start_acknowledged(link, state_hash),
+            Acknowledge::DesyncHashes | Acknowledge::DesyncState { .. } => {
+                let Phase::Searching { search, .. } = &mut self.phase else { return Some(()) };
+                match what {
+                    Acknowledge::DesyncState { chunk } => search.acknowledge(chunk),
+                    _ => search.has_hashes = true,
+                }
+                self.advance_search();
+                Some(())
+            }
+        }
+    }
+
+    pub(super) fn begin_ending(&mut self, end: End) {
+        let now = self.now;
+        self.phase = Phase::Ending { end, byes_left: super::ending::BYES, send_at: now };
+    }
+}
+
+/// What of a hash chain goes into every datagram.
+pub(super) fn low_half(chain: HashChain) -> [u8; 4] {
+    (chain.0 as u32).to_le_bytes()
+}
