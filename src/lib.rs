@@ -3,3 +3,4 @@ extern crate alloc;
 
 pub mod net;
 pub mod sim;
+pub mod transport;

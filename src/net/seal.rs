@@ -9,11 +9,11 @@ use arrayvec::ArrayVec;
 /// Most bytes of a UDP payload: below every common path's limit.
 pub const DATAGRAM_BYTES_MAX: usize = 1200;
 /// Bytes before the body.
-pub const ENVELOPE_BYTES: usize = 9;
+pub(super) const ENVELOPE_BYTES: usize = 9;
 /// Bytes that a tag will take.
-pub const TAG_BYTES: usize = 16;
+pub(super) const TAG_BYTES: usize = 16;
 /// Most bytes of a body.
-pub const BODY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX - ENVELOPE_BYTES - TAG_BYTES;
+pub(super) const BODY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX - ENVELOPE_BYTES - TAG_BYTES;
 
 /// How many datagrams a late one may be behind the newest and still be read.
 const WINDOW: u64 = 64;
@@ -139,7 +139,7 @@ impl Seal {
 
 /// The connection id that a datagram is addressed to, if it is long enough to have one.
 #[must_use]
-pub fn connection_id(datagram: &[u8]) -> Option<u32> {
+pub(super) fn connection_id(datagram: &[u8]) -> Option<u32> {
     let bytes = datagram.get(1..5)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }

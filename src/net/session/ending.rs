@@ -105,7 +105,7 @@ impl LockstepSession {
 
     /// Hash chains differ: stop, and find out where.
     pub(super) fn begin_search(&mut self, link: usize) {
-        if !matches!(self.phase, Phase::Running | Phase::Ending { .. }) {
+        if !matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. }) {
             return;
         }
         let hashes = self.play.as_ref().expect("ran").history.latest();

@@ -1,0 +1,310 @@
+//! A link that is worse than the real one: delays, loses, repeats and reorders datagrams, all drawn from one
+//! seed. Sans-IO: real processes put it before their socket, the virtual network is made of it.
+
+use core::time::Duration;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::str::FromStr;
+
+use crate::net::{Time, Transmit};
+
+/// Most datagrams under way; more are lost, as in a full buffer.
+const UNDER_WAY_MAX: usize = 4096;
+/// Longest delay and jitter.
+const DELAY_MAX: Duration = Duration::from_secs(10);
+/// How long a reordered datagram is held back beyond its delay.
+const HELD_BACK: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(25)];
+/// Shares are kept in parts per million.
+const MILLION: u32 = 1_000_000;
+
+/// What a link does to datagrams, in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// One way.
+    pub delay: Duration,
+    /// Uniformly more or less than the delay by up to this; may overtake.
+    pub jitter: Duration,
+    /// Share of datagrams lost, each on its own, in millionths.
+    pub loss: u32,
+    /// Share of datagrams at which a burst begins, in millionths, and how many it loses.
+    pub burst: (u32, u32),
+    /// Share of datagrams that come twice, in millionths.
+    pub duplicate: u32,
+    /// Share of datagrams that are held back 5 to 25 ms, in millionths.
+    pub reorder: u32,
+    /// Most bits per second, 0 for no limit.
+    pub rate: u64,
+    /// Of every draw.
+    pub seed: u64,
+}
+
+/// Why a link specification was not understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidLinkSpec {
+    /// A part that is not `key=value` with a known key.
+    #[error(
+        "`{0}` in the link: expected delay, jitter, loss, burst, dup, reorder, rate or seed, such as delay=50ms,loss=5%"
+    )]
+    Key(String),
+    /// A value of the wrong form or out of range.
+    #[error("`{value}` in the link's {key}: expected {expected}")]
+    Value {
+        /// Of which key.
+        key: &'static str,
+        /// What was given.
+        value: String,
+        /// What can be.
+        expected: &'static str,
+    },
+}
+
+impl FromStr for LinkSpec {
+    type Err = InvalidLinkSpec;
+
+    /// Reads `delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7`.
+    fn from_str(text: &str) -> Result<Self, InvalidLinkSpec> {
+        let mut spec = Self::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (key, value) = part.split_once('=').ok_or_else(|| InvalidLinkSpec::Key(part.to_owned()))?;
+            match key {
+                "delay" => spec.delay = duration("delay", value)?,
+                "jitter" => spec.jitter = duration("jitter", value)?,
+                "loss" => spec.loss = share("loss", value)?,
+                "burst" => spec.burst = burst(value)?,
+                "dup" => spec.duplicate = share("dup", value)?,
+                "reorder" => spec.reorder = share("reorder", value)?,
+                "rate" => spec.rate = rate(value)?,
+                "seed" => {
+                    let seed = value.parse().ok();
+                    spec.seed = seed.ok_or_else(|| invalid("seed", value, "a whole number"))?;
+                }
+                _ => return Err(InvalidLinkSpec::Key(part.to_owned())),
+            }
+        }
+        Ok(spec)
+    }
+}
+
+fn invalid(key: &'static str, value: &str, expected: &'static str) -> InvalidLinkSpec {
+    InvalidLinkSpec::Value { key, value: value.to_owned(), expected }
+}
+
+fn duration(key: &'static str, value: &str) -> Result<Duration, InvalidLinkSpec> {
+    const EXPECTED: &str = "a time up to 10s, such as 25ms, 500us or 1s";
+    let units = [("ms", 1_000.0), ("us", 1.0), ("s", 1_000_000.0)];
+    let unit = units.iter().find_map(|&(unit, us)| Some((value.strip_suffix(unit)?, us)));
+    let micros = unit.and_then(|(number, us)| Some(number.parse::<f64>().ok()? * us));
+    let micros = micros.filter(|us| (0.0..=DELAY_MAX.as_micros() as f64).contains(us));
+    micros.map(|us| Duration::from_micros(us as u64)).ok_or_else(|| invalid(key, value, EXPECTED))
+}
+
+fn share(key: &'static str, value: &str) -> Result<u32, InvalidLinkSpec> {
+    let percent = value.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    percent
+        .map(|percent| (percent * 10_000.0) as u32)
+        .ok_or_else(|| invalid(key, value, "a share from 0% to 100%"))
+}
+
+fn burst(value: &str) -> Result<(u32, u32), InvalidLinkSpec> {
+    const EXPECTED: &str = "a share and a length from 1 to 1000, such as 2%:4";
+    let (at, length) = value.split_once(':').ok_or_else(|| invalid("burst", value, EXPECTED))?;
+    let length = length.parse().ok().filter(|length| (1..=1000).contains(length));
+    Ok((share("burst", at)?, length.ok_or_else(|| invalid("burst", value, EXPECTED))?))
+}
+
+fn rate(value: &str) -> Result<u64, InvalidLinkSpec> {
+    let units = [("kbit", 1_000), ("mbit", 1_000_000), ("gbit", 1_000_000_000)];
+    let unit = units.iter().find_map(|&(unit, bits)| Some((value.strip_suffix(unit)?, bits)));
+    let bits = unit.and_then(|(number, bits)| number.parse::<u64>().ok()?.checked_mul(bits));
+    bits.filter(|&bits| bits > 0).ok_or_else(|| invalid("rate", value, "such as 500kbit, 1mbit or 1gbit"))
+}
+
+/// Datagrams under way on such a link.
+#[derive(Debug)]
+pub struct Impairment {
+    spec: LinkSpec,
+    rng: ChaCha8Rng,
+    burst_left: u32,
+    /// When the wire has room for the next datagram.
+    free_at: Time,
+    count: u64,
+    under_way: BinaryHeap<Reverse<UnderWay>>,
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    at: Time,
+    nth: u64,
+    transmit: Transmit,
+}
+
+impl Impairment {
+    /// An empty link.
+    #[must_use]
+    pub fn new(spec: LinkSpec) -> Self {
+        let rng = ChaCha8Rng::seed_from_u64(spec.seed);
+        Self { spec, rng, burst_left: 0, free_at: Time(0), count: 0, under_way: BinaryHeap::new() }
+    }
+
+    /// Sends a datagram.
+    pub fn push(&mut self, now: Time, transmit: Transmit) {
+        // Every datagram takes the same draws, so that one setting does not change what another does.
+        let lost = self.draw(self.spec.loss);
+        let burst = self.draw(self.spec.burst.0);
+        let duplicate = self.draw(self.spec.duplicate);
+        let reorder = self.draw(self.spec.reorder);
+        let delays = [self.delay(reorder), self.delay(false)];
+        if self.burst_left > 0 {
+            self.burst_left -= 1;
+            return;
+        }
+        if burst {
+            self.burst_left = self.spec.burst.1 - 1;
+            return;
+        }
+        if lost {
+            return;
+        }
+        let sent = self.send(now, &transmit);
+        if duplicate {
+            self.deliver(sent.plus(delays[1]), transmit.clone());
+        }
+        self.deliver(sent.plus(delays[0]), transmit);
+    }
+
+    /// The next datagram that has arrived by `now`.
+    pub fn pop(&mut self, now: Time) -> Option<Transmit> {
+        if self.next_at()? > now {
+            return None;
+        }
+        self.under_way.pop().map(|Reverse(next)| next.transmit)
+    }
+
+    /// When the next datagram arrives.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Time> {
+        self.under_way.peek().map(|Reverse(next)| next.at)
+    }
+
+    /// When the last bit of a datagram is on the wire.
+    fn send(&mut self, now: Time, transmit: &Transmit) -> Time {
+        if self.spec.rate == 0 {
+            return now;
+        }
+        // With IP and UDP headers.
+        let bits = (transmit.datagram.bytes().len() as u64 + 28) * 8;
+        self.free_at = self.free_at.max(now).plus(Duration::from_micros(bits * 1_000_000 / self.spec.rate));
+        self.free_at
+    }
+
+    fn deliver(&mut self, at: Time, transmit: Transmit) {
+        if self.under_way.len() < UNDER_WAY_MAX {
+            self.count += 1;
+            self.under_way.push(Reverse(UnderWay { at, nth: self.count, transmit }));
+        }
+    }
+
+    fn draw(&mut self, share: u32) -> bool {
+        self.below(u64::from(MILLION)) < u64::from(share)
+    }
+
+    fn delay(&mut self, reorder: bool) -> Duration {
+        let jitter = self.below(2 * self.spec.jitter.as_micros() as u64 + 1);
+        let jittered = self.spec.delay + Duration::from_micros(jitter);
+        let [least, most] = HELD_BACK;
+        let held = least + Duration::from_micros(self.below((most - least).as_micros() as u64));
+        jittered.saturating_sub(self.spec.jitter) + if reorder { held } else { Duration::ZERO }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.rng.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+}
+
+impl Ord for UnderWay {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.nth).cmp(&(other.at, other.nth))
+    }
+}
+
+impl PartialOrd for UnderWay {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for UnderWay {
+    fn eq(&self, other: &Self) -> bool {
+        self.nth == other.nth
+    }
+}
+
+impl Eq for UnderWay {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Sealed;
+
+    fn run(spec: &str, datagrams: u32) -> Vec<(u64, u32)> {
+        let mut link = Impairment::new(spec.parse().expect("a link"));
+        let to = ([127, 0, 0, 1], 1).into();
+        let mut arrived = Vec::new();
+        for n in 0..datagrams {
+            let datagram = Sealed::unconnected(&n.to_le_bytes());
+            link.push(Time(u64::from(n) * 10_000), Transmit { to, datagram });
+        }
+        while let Some(at) = link.next_at() {
+            let next = link.pop(at).expect("due");
+            let n = next.datagram.bytes().try_into().expect("four bytes");
+            arrived.push((at.0, u32::from_le_bytes(n)));
+        }
+        arrived
+    }
+
+    #[test]
+    fn a_link_does_what_its_specification_says() {
+        assert!(run("delay=50ms", 10).iter().all(|&(at, n)| at == u64::from(n) * 10_000 + 50_000));
+        let jittered = run("delay=50ms,jitter=5ms,seed=1", 1000);
+        let late = jittered.iter().map(|&(at, n)| at - u64::from(n) * 10_000);
+        assert!(late.clone().all(|late| (45_000..=55_000).contains(&late)));
+        assert!(late.clone().max() > Some(54_500) && late.min() < Some(45_500));
+        assert!((880..920).contains(&run("loss=10%,seed=2", 1000).len()));
+        assert!((180..220).contains(&(run("dup=20%,seed=3", 1000).len() - 1000)));
+        assert!((880..960).contains(&run("burst=2%:4,seed=4", 1000).len()));
+        assert!(!run("delay=1ms,reorder=10%,seed=5", 1000).is_sorted_by_key(|&(_, n)| n));
+        // 32 bytes with headers at 256 kbit/s take 1 ms; sent every 10 ms they do not queue.
+        assert_eq!(run("rate=256kbit", 3), [(1_000, 0), (11_000, 1), (21_000, 2)]);
+    }
+
+    #[test]
+    fn the_seed_says_everything() {
+        let spec = "delay=20ms,jitter=9ms,loss=5%,burst=1%:3,dup=2%,reorder=2%,rate=1mbit,seed=";
+        assert_eq!(run(&format!("{spec}7"), 500), run(&format!("{spec}7"), 500));
+        assert_ne!(run(&format!("{spec}7"), 500), run(&format!("{spec}8"), 500));
+    }
+
+    #[test]
+    fn what_is_not_a_link_is_named() {
+        for bad in [
+            "delay",
+            "delay=5",
+            "delay=-1ms",
+            "delay=11s",
+            "loss=5",
+            "loss=101%",
+            "burst=2%",
+            "rate=0mbit",
+            "rate=1",
+            "seed=x",
+            "speed=1",
+            "loss=NaN%",
+        ] {
+            let error = bad.parse::<LinkSpec>().expect_err(bad);
+            assert!(error.to_string().contains("expected"), "{error}");
+        }
+    }
+}

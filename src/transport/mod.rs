@@ -1,0 +1,8 @@
+//! The outside world of the library: its only sockets and its only clock. What bytes mean is `net`'s.
+
+pub mod clock;
+mod impair;
+mod udp;
+
+pub use impair::{Impairment, InvalidLinkSpec, LinkSpec};
+pub use udp::{BindError, DEFAULT_PORT, LAST_DEFAULT_PORT, PortChoice, Received, Udp};

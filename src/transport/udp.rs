@@ -1,0 +1,227 @@
+//! The UDP socket of a peer, and the thread that listens on it.
+
+use arrayvec::ArrayVec;
+use core::time::Duration;
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use super::clock;
+use crate::net::{DATAGRAM_BYTES_MAX, Time, Transmit};
+
+/// The port that hosts listen on if it is free.
+pub const DEFAULT_PORT: u16 = 4124;
+/// The last port that a host tries when the default is taken.
+pub const LAST_DEFAULT_PORT: u16 = 4133;
+/// Most datagrams received and not yet taken; more are dropped, as in a full socket buffer.
+const RECEIVED_MAX: usize = 512;
+/// How often the receive thread looks whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long the receive thread rests after an error that may persist.
+const REST_AFTER_ERROR: Duration = Duration::from_millis(10);
+
+/// Which port to bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortChoice {
+    /// The default, or the next free one up to [`LAST_DEFAULT_PORT`].
+    Default,
+    /// Any free port.
+    Any,
+    /// This one and no other.
+    Exactly(u16),
+}
+
+/// Why no socket could be had.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// The port belongs to another process.
+    #[error("UDP port {0} is in use; choose another with --port, or 0 for any")]
+    InUse(u16),
+    /// All default ports do.
+    #[error(
+        "UDP ports {DEFAULT_PORT} to {LAST_DEFAULT_PORT} are all in use; choose one with --port, or 0 for any"
+    )]
+    AllInUse,
+    /// The address is none of this machine's.
+    #[error("{0} is not an address of this machine; see `ip address`, or leave --bind out")]
+    NoSuchAddress(IpAddr),
+    /// Anything else.
+    #[error("cannot open UDP {address}: {error}")]
+    Io {
+        /// What was to be opened.
+        address: SocketAddr,
+        /// What the system says.
+        error: std::io::Error,
+    },
+}
+
+/// A datagram as it came in.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// When the receive thread had it.
+    pub at: Time,
+    /// From where.
+    pub from: SocketAddr,
+    /// What.
+    pub bytes: ArrayVec<u8, DATAGRAM_BYTES_MAX>,
+}
+
+/// A bound UDP socket with its receive thread. It sends sealed datagrams and nothing else.
+#[derive(Debug)]
+pub struct Udp {
+    socket: Arc<UdpSocket>,
+    address: SocketAddr,
+    received: Receiver<Received>,
+    is_wanted: Arc<AtomicBool>,
+    dropped: Arc<AtomicU64>,
+    unsent: u64,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Udp {
+    /// Binds a port and begins to listen.
+    ///
+    /// # Errors
+    /// If the port or address cannot be had.
+    pub fn bind(ip: IpAddr, port: PortChoice) -> Result<Self, BindError> {
+        let socket = match port {
+            PortChoice::Exactly(port) => open(SocketAddr::new(ip, port))?,
+            PortChoice::Any => open(SocketAddr::new(ip, 0))?,
+            PortChoice::Default => {
+                let try_port = |port| match open(SocketAddr::new(ip, port)) {
+                    Err(BindError::InUse(_)) => None,
+                    other => Some(other),
+                };
+                (DEFAULT_PORT..=LAST_DEFAULT_PORT).find_map(try_port).ok_or(BindError::AllInUse)??
+            }
+        };
+        let io = |error| BindError::Io { address: SocketAddr::new(ip, 0), error };
+        let address = socket.local_addr().map_err(io)?;
+        socket.set_read_timeout(Some(LOOK_EVERY)).map_err(io)?;
+        let socket = Arc::new(socket);
+        let (sender, received) = bounded(RECEIVED_MAX);
+        let (is_wanted, dropped) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicU64::new(0)));
+        let thread = std::thread::Builder::new().name("udp-receive".into()).spawn({
+            let (socket, is_wanted, dropped) = (socket.clone(), is_wanted.clone(), dropped.clone());
+            move || receive(&socket, &sender, &is_wanted, &dropped)
+        });
+        let thread = Some(thread.map_err(io)?);
+        Ok(Self { socket, address, received, is_wanted, dropped, unsent: 0, thread })
+    }
+
+    /// The address it is bound to, with the port that was chosen.
+    #[must_use]
+    pub const fn local_address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where received datagrams come out, to be waited on together with other channels.
+    #[must_use]
+    pub const fn received(&self) -> &Receiver<Received> {
+        &self.received
+    }
+
+    /// Sends a datagram. What cannot be sent is counted and otherwise as good as lost on the way.
+    pub fn send(&mut self, transmit: &Transmit) {
+        if self.socket.send_to(transmit.datagram.bytes(), transmit.to).is_err() {
+            self.unsent += 1;
+        }
+    }
+
+    /// Datagrams that the system would not send.
+    #[must_use]
+    pub const fn unsent(&self) -> u64 {
+        self.unsent
+    }
+
+    /// Datagrams dropped on arrival: too long, or nobody took them in time.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Udp {
+    fn drop(&mut self) {
+        self.is_wanted.store(false, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It ends within LOOK_EVERY, and a panic in it has been printed already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Opens a socket without SO_REUSEADDR: a taken port is an error on every system.
+fn open(address: SocketAddr) -> Result<UdpSocket, BindError> {
+    let bind = || {
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+        socket.bind(&address.into())?;
+        Ok(UdpSocket::from(socket))
+    };
+    bind().map_err(|error: std::io::Error| match error.kind() {
+        ErrorKind::AddrInUse => BindError::InUse(address.port()),
+        ErrorKind::AddrNotAvailable => BindError::NoSuchAddress(address.ip()),
+        _ => BindError::Io { address, error },
+    })
+}
+
+fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool, dropped: &AtomicU64) {
+    // One byte more than allowed, so that a longer datagram is seen to be too long.
+    let mut buffer = [0; DATAGRAM_BYTES_MAX + 1];
+    while is_wanted.load(Ordering::Relaxed) {
+        match socket.recv_from(&mut buffer) {
+            Ok((length, from)) => {
+                let Ok(bytes) = buffer[..length].try_into() else {
+                    dropped.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                };
+                match sender.try_send(Received { at: clock::now(), from, bytes }) {
+                    Ok(()) => {}
+                    Err(TrySendError::Full(_)) => {
+                        dropped.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Err(TrySendError::Disconnected(_)) => return,
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            // An ICMP answer to something we sent, as some systems report it; or worse. Neither may spin.
+            Err(_) => std::thread::sleep(REST_AFTER_ERROR),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Sealed;
+    use std::net::Ipv4Addr;
+
+    const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    #[test]
+    fn datagrams_arrive_and_too_long_ones_are_counted() {
+        let mut a = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
+        let b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
+        let raw = UdpSocket::bind((LOOPBACK, 0)).expect("a port");
+        raw.send_to(&[0; DATAGRAM_BYTES_MAX + 5], b.local_address()).expect("sent");
+        a.send(&Transmit { to: b.local_address(), datagram: Sealed::unconnected(&[1, 2, 3]) });
+        let received = b.received().recv_timeout(Duration::from_secs(5)).expect("a datagram");
+        assert_eq!((&received.bytes[..], received.from), (&[1, 2, 3][..], a.local_address()));
+        assert_eq!(b.dropped(), 1);
+    }
+
+    #[test]
+    fn a_taken_port_is_an_error_that_names_it() {
+        let a = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
+        let port = a.local_address().port();
+        let error = Udp::bind(LOOPBACK, PortChoice::Exactly(port)).expect_err("taken");
+        assert!(error.to_string().contains(&port.to_string()) && matches!(error, BindError::InUse(_)));
+        let error =
+            Udp::bind(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1)), PortChoice::Any).expect_err("foreign");
+        assert!(matches!(error, BindError::NoSuchAddress(_)), "{error}");
+    }
+}

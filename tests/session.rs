@@ -1,0 +1,410 @@
+//! Two sessions on a virtual link in virtual time, with a world of counters: the protocol alone.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mini_rts_arena::net::{
+    Architecture, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
+    Refusal, Settings, Time, Transmit,
+};
+use mini_rts_arena::sim::{
+    AttackBehaviour, Command, HashChain, PARTS, PlayerId, StateHash, Target, Tick, TickInputs, TickRate,
+};
+use mini_rts_arena::transport::{Impairment, LinkSpec};
+
+const HOST: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), 4124);
+const GUEST: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)), 9);
+
+fn settings(delay: InputDelay) -> Settings {
+    Settings {
+        name: PlayerName::new("test").expect("a name"),
+        hero: AttackBehaviour::Swordsman,
+        input_delay: delay,
+        timeout: Duration::from_secs(3),
+        wait: Some(Duration::from_secs(10)),
+    }
+}
+
+fn config(ticks: u32) -> MatchConfig {
+    MatchConfig {
+        room_id: 1,
+        architecture: Architecture::P2p,
+        seed: 7,
+        tick_rate: TickRate::HZ_60,
+        ticks: Some(ticks),
+        rules: 11,
+        map: 12,
+        seats: 2,
+    }
+}
+
+fn host(ticks: u32, delay: InputDelay) -> LockstepSession {
+    let host = HostConfig {
+        config: config(ticks),
+        room_code: 0,
+        teams: [0, 1].into_iter().collect(),
+        countdown: Duration::from_millis(300),
+        beacon: None,
+    };
+    LockstepSession::host(Time(0), settings(delay), host, [1; 32])
+}
+
+fn guest_config() -> GuestConfig {
+    GuestConfig { host: HOST, room_code: 0, seat: None, rules: None, map: None, ticks: None, tick_rate: None }
+}
+
+fn guest(delay: InputDelay) -> LockstepSession {
+    LockstepSession::join(Time(0), settings(delay), guest_config(), [2; 32])
+}
+
+/// A peer with a world that only remembers: the hash chain over all inputs.
+struct Peer {
+    session: LockstepSession,
+    address: SocketAddr,
+    out: Impairment,
+    chain: HashChain,
+    inputs: Vec<TickInputs>,
+    ends: Vec<End>,
+    desyncs: Vec<(Option<Tick>, Vec<u8>)>,
+    stalls: Vec<(u32, Duration)>,
+    disturb_at: Option<u32>,
+    dead: bool,
+}
+
+impl Peer {
+    fn new(session: LockstepSession, address: SocketAddr, link: &str) -> Self {
+        Self {
+            session,
+            address,
+            out: Impairment::new(link.parse::<LinkSpec>().expect("a link")),
+            chain: HashChain::default(),
+            inputs: Vec::new(),
+            ends: Vec::new(),
+            desyncs: Vec::new(),
+            stalls: Vec::new(),
+            disturb_at: None,
+            dead: false,
+        }
+    }
+
+    fn hash(&self) -> StateHash {
+        StateHash::of_parts([self.chain.0; PARTS])
+    }
+
+    fn advance(&mut self, now: Time) {
+        loop {
+            self.session.handle_timeout(now);
+            let mut is_idle = true;
+            while let Some(event) = self.session.poll_event() {
+                is_idle = false;
+                match event {
+                    Event::Prepare { .. } => self.session.prepared(now, &self.hash()),
+                    Event::Closed(end) => self.ends.push(end),
+                    Event::StateWanted { tick } => {
+                        let state = format!("{} after {tick}", self.address).into_bytes();
+                        self.session.provide_state(tick, state);
+                    }
+                    Event::Desync { tick, theirs, .. } => self.desyncs.push((tick, theirs)),
+                    _ => {}
+                }
+            }
+            while let Some(due) = self.session.poll_tick(now) {
+                is_idle = false;
+                let tick = due.inputs.tick;
+                let bytes = format!("{:?}", due.inputs);
+                self.chain =
+                    self.chain.then(bytes.bytes().fold(7, |h: u64, b| h.rotate_left(5) ^ u64::from(b)));
+                if self.disturb_at == Some(tick.0) {
+                    self.chain = HashChain(self.chain.0 ^ 1);
+                }
+                self.stalls.extend(due.stall.map(|stall| (tick.0, stall.ran.since(stall.due))));
+                self.inputs.push(due.inputs);
+                self.session.report(now, tick, &self.hash());
+            }
+            while let Some(transmit) = self.session.poll_transmit() {
+                self.out.push(now, transmit);
+            }
+            if is_idle {
+                return;
+            }
+        }
+    }
+}
+
+/// Runs both until both have closed or `until` is over; returns the time.
+fn run(peers: &mut [Peer; 2], until: Duration, mut at_each: impl FnMut(Time, &mut [Peer; 2])) -> Time {
+    let (mut now, mut done) = (Time(0), Time(0));
+    let end = Time(0).plus(until);
+    while now < end && peers.iter().any(|peer| peer.ends.is_empty() && !peer.dead) {
+        at_each(now, peers);
+        done = now;
+        for i in 0..2 {
+            if peers[i].dead {
+                continue;
+            }
+            peers[i].advance(now);
+        }
+        let next = |peer: &Peer| {
+            let session = peer.session.poll_timeout().filter(|_| !peer.dead);
+            [session, peer.out.next_at()].into_iter().flatten().min()
+        };
+        now = peers.iter().filter_map(next).min().unwrap_or(end).max(Time(now.0 + 1));
+        for i in 0..2 {
+            while let Some(Transmit { to, datagram }) = peers[i].out.pop(now) {
+                let from = peers[i].address;
+                let other = &mut peers[1 - i];
+                assert_eq!(to, other.address);
+                if !other.dead {
+                    other.session.handle_datagram(now, from, datagram.bytes());
+                }
+            }
+        }
+    }
+    done
+}
+
+fn pair(ticks: u32, delay: InputDelay, link: &str) -> [Peer; 2] {
+    [
+        Peer::new(host(ticks, delay), HOST, &format!("{link},seed=1")),
+        Peer::new(guest(delay), GUEST, &format!("{link},seed=2")),
+    ]
+}
+
+fn stalled_ms_per_s(peer: &Peer) -> f64 {
+    let total: Duration = peer.stalls.iter().map(|stall| stall.1).sum();
+    total.as_secs_f64() * 1000.0 / (peer.inputs.len() as f64 / 60.0)
+}
+
+#[test]
+fn two_peers_run_every_tick_alike_and_say_good_bye() {
+    for link in
+        ["delay=0ms", "delay=25ms,jitter=3ms,loss=3%", "delay=100ms,jitter=20ms,loss=10%,dup=5%,reorder=5%"]
+    {
+        for delay in [InputDelay::Auto, InputDelay::Ticks(6)] {
+            let mut peers = pair(600, delay, link);
+            run(&mut peers, Duration::from_secs(60), |_, _| {});
+            for peer in &peers {
+                assert_eq!(peer.ends, [End::Finished], "{link} {delay:?}");
+                assert_eq!(peer.inputs.len(), 600);
+            }
+            assert_eq!(peers[0].inputs, peers[1].inputs);
+        }
+    }
+}
+
+#[test]
+fn every_command_runs_once_and_in_order_on_both_sides() {
+    let target = |n: i32| Target::try_from((n, 0)).expect("near");
+    let mut peers = pair(900, InputDelay::Auto, "delay=40ms,jitter=20ms,loss=8%");
+    let mut given = [0, 0];
+    run(&mut peers, Duration::from_secs(60), |now, peers| {
+        for (i, peer) in peers.iter_mut().enumerate() {
+            // Ticks are sealed ahead of their time: what is given in the last half second may miss the end.
+            while peer.inputs.len() > 3 && given[i] < 1000 && peer.inputs.len() < 850 && now.0 % 3 == 0 {
+                let order = Command::HeroGo(target(given[i]));
+                if peer.session.submit_command(Tick(0), order).is_err() {
+                    break;
+                }
+                given[i] += 1;
+            }
+        }
+    });
+    assert!(given.iter().all(|&n| n == 1000), "{given:?} given");
+    for peer in &peers {
+        for (player, &given) in given.iter().enumerate() {
+            let commands = peer.inputs.iter().flat_map(|tick| &tick.inputs[player].commands);
+            let expected: Vec<Command> = (0..given).map(|n| Command::HeroGo(target(n))).collect();
+            assert!(commands.eq(&expected), "player {player}'s commands");
+        }
+    }
+}
+
+#[test]
+fn a_fair_link_stalls_little() {
+    let mut peers = pair(3600, InputDelay::Auto, "delay=25ms,jitter=3ms,loss=3%");
+    run(&mut peers, Duration::from_secs(90), |_, _| {});
+    for peer in &peers {
+        let longest = peer.stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
+        assert!(longest < Duration::from_millis(200), "a stall of {longest:?}");
+        let stalled = stalled_ms_per_s(peer);
+        assert!(stalled < 10.0, "{stalled} ms stalled per second");
+        let delay_ms = peer.session.delay_us().expect("running") / 1000;
+        assert!((25..60).contains(&delay_ms), "an input delay of {delay_ms} ms");
+    }
+}
+
+#[test]
+fn a_clean_link_does_not_stall_once_it_is_known() {
+    let mut peers = pair(1800, InputDelay::Auto, "delay=25ms,jitter=2ms");
+    run(&mut peers, Duration::from_secs(60), |_, _| {});
+    for peer in &peers {
+        let late: Vec<_> = peer.stalls.iter().filter(|stall| stall.0 > 300).collect();
+        assert!(late.len() < 15, "{late:?}");
+        let traffic = peer.session.traffic();
+        let kbit_s = (traffic.bytes_sent + 28 * traffic.packets_sent) as f64 * 8.0 / 30.0 / 1000.0;
+        assert!(kbit_s < 36.0, "{kbit_s} kbit/s for an idle player");
+    }
+}
+
+#[test]
+fn a_difference_is_found_at_its_first_tick_by_both() {
+    for (link, side) in [("delay=0ms", 0), ("delay=25ms,jitter=3ms,loss=3%", 1), ("delay=80ms,loss=20%", 0)] {
+        let mut peers = pair(1800, InputDelay::Auto, link);
+        peers[side].disturb_at = Some(600);
+        run(&mut peers, Duration::from_secs(60), |_, _| {});
+        for (i, peer) in peers.iter().enumerate() {
+            let theirs = format!("{} after 600", peers[1 - i].address).into_bytes();
+            assert_eq!(peer.desyncs, [(Some(Tick(600)), theirs)], "{link}, peer {i}");
+            assert_eq!(peer.ends, [End::Desync]);
+            assert!(peer.inputs.len() < 680, "stopped after {}", peer.inputs.len());
+        }
+    }
+}
+
+#[test]
+fn a_difference_in_the_last_tick_is_found_too() {
+    let mut peers = pair(300, InputDelay::Ticks(3), "delay=10ms");
+    peers[1].disturb_at = Some(299);
+    run(&mut peers, Duration::from_secs(60), |_, _| {});
+    for peer in &peers {
+        assert_eq!(peer.ends, [End::Desync]);
+        assert_eq!(peer.desyncs[0].0, Some(Tick(299)));
+    }
+}
+
+#[test]
+fn a_peer_that_dies_is_lost_after_the_timeout() {
+    let mut peers = pair(1800, InputDelay::Auto, "delay=5ms");
+    let mut died = Time(0);
+    let ended = run(&mut peers, Duration::from_secs(60), |now, peers| {
+        if !peers[1].dead && peers[1].inputs.len() >= 200 {
+            peers[1].dead = true;
+            died = now;
+        }
+    });
+    assert_eq!(peers[0].ends, [End::PeerLost(PlayerId(1))]);
+    let after = ended.since(died);
+    assert!(after > Duration::from_millis(2900) && after < Duration::from_millis(3500), "{after:?}");
+}
+
+#[test]
+fn a_peer_that_leaves_is_missed_at_once() {
+    let mut peers = pair(1800, InputDelay::Auto, "delay=5ms");
+    let mut left = Time(0);
+    let ended = run(&mut peers, Duration::from_secs(60), |now, peers| {
+        if left == Time(0) && peers[1].inputs.len() >= 200 {
+            peers[1].session.leave();
+            left = now;
+        }
+    });
+    assert_eq!(peers[0].ends, [End::PeerLeft(PlayerId(1))]);
+    assert_eq!(peers[1].ends, [End::Left]);
+    assert!(ended.since(left) < Duration::from_millis(300));
+}
+
+#[test]
+fn a_host_without_guests_and_a_guest_without_host_give_up() {
+    let mut peers = pair(60, InputDelay::Auto, "delay=1ms");
+    peers[1].dead = true;
+    let ended = run(&mut peers, Duration::from_secs(60), |_, _| {});
+    assert_eq!((&peers[0].ends[..], ended), (&[End::NoAnswer][..], Time(10_000_000)));
+    let mut peers = pair(60, InputDelay::Auto, "loss=100%");
+    run(&mut peers, Duration::from_secs(60), |_, _| {});
+    assert_eq!(peers[1].ends, [End::NoAnswer]);
+}
+
+#[test]
+fn what_does_not_match_is_refused_with_both_values() {
+    let cases: [(fn(&mut GuestConfig), Refusal); 6] = [
+        (|guest| guest.rules = Some(5), Refusal::Rules { host: 11, guest: 5 }),
+        (|guest| guest.map = Some(5), Refusal::Map { host: 12, guest: 5 }),
+        (|guest| guest.ticks = Some(5), Refusal::Ticks { host: Some(60), guest: 5 }),
+        (
+            |guest| guest.tick_rate = TickRate::new(30).ok(),
+            Refusal::TickRate { host: TickRate::HZ_60, guest: TickRate::new(30).expect("allowed") },
+        ),
+        (|guest| guest.room_code = 5, Refusal::RoomCode),
+        (|guest| guest.seat = Some(0), Refusal::Seat { seat: 0, seats: 2 }),
+    ];
+    for (change, refusal) in cases {
+        let mut asks = guest_config();
+        change(&mut asks);
+        let session = LockstepSession::join(Time(0), settings(InputDelay::Auto), asks, [2; 32]);
+        let mut peers = [
+            Peer::new(host(60, InputDelay::Auto), HOST, "delay=1ms"),
+            Peer::new(session, GUEST, "delay=1ms"),
+        ];
+        run(&mut peers, Duration::from_secs(2), |_, _| {});
+        assert_eq!(peers[1].ends, [End::Refused(refusal)]);
+        assert!(peers[0].ends.is_empty(), "the host goes on waiting");
+    }
+}
+
+#[test]
+fn a_full_room_refuses_the_next() {
+    let mut peers = pair(600, InputDelay::Auto, "delay=1ms");
+    let third = SocketAddr::from(([10, 0, 0, 3], 7));
+    let mut late = LockstepSession::join(Time(0), settings(InputDelay::Auto), guest_config(), [3; 32]);
+    let mut answers = Vec::new();
+    run(&mut peers, Duration::from_secs(5), |now, peers| {
+        if peers[0].inputs.len() > 10 {
+            late.handle_timeout(now);
+            while let Some(ask) = late.poll_transmit() {
+                peers[0].session.handle_datagram(now, third, ask.datagram.bytes());
+            }
+            while let Some(answer) = peers[0].session.poll_transmit() {
+                if answer.to == third {
+                    late.handle_datagram(now, HOST, answer.datagram.bytes());
+                }
+            }
+            while let Some(event) = late.poll_event() {
+                answers.push(event);
+            }
+        }
+    });
+    assert_eq!(answers, [Event::Closed(End::Refused(Refusal::Running))]);
+}
+
+#[test]
+fn garbage_changes_nothing() {
+    use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(5);
+    let mut peers = pair(600, InputDelay::Auto, "delay=10ms");
+    let mut real: Vec<Vec<u8>> = Vec::new();
+    run(&mut peers, Duration::from_secs(60), |now, peers| {
+        let mut bytes = vec![0; rng.next_u32() as usize % 80];
+        rng.fill_bytes(&mut bytes);
+        if let Some(first) = bytes.first_mut() {
+            *first %= 0x18;
+        }
+        real.push(bytes.clone());
+        for peer in peers.iter_mut() {
+            peer.session.handle_datagram(now, HOST, &bytes);
+            peer.session.handle_datagram(now, GUEST, &bytes);
+        }
+    });
+    for peer in &peers {
+        assert_eq!(peer.ends, [End::Finished]);
+        assert!(peer.session.traffic().dropped > 500);
+    }
+    assert_eq!(peers[0].inputs, peers[1].inputs);
+}
+
+#[test]
+fn no_answer_to_an_unknown_address_is_larger_than_its_request() {
+    let mut session = host(60, InputDelay::Auto);
+    let mut guest = guest(InputDelay::Auto);
+    guest.handle_timeout(Time(0));
+    let ask = guest.poll_transmit().expect("it asks").datagram;
+    let stranger = SocketAddr::from(([10, 9, 9, 9], 1));
+    for at in 0..ask.bytes().len() {
+        let mut changed = ask.bytes().to_vec();
+        changed[at] ^= 0x55;
+        session.handle_datagram(Time(1), stranger, &changed);
+        let mut answered = 0;
+        while let Some(answer) = session.poll_transmit() {
+            answered += answer.datagram.bytes().len();
+        }
+        assert!(answered <= changed.len(), "byte {at}: {answered} bytes");
+    }
+}
