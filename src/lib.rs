@@ -1,4 +1,5 @@
 //! Mini RTS Arena: a deterministic lockstep RTS over UDP.
 extern crate alloc;
 
+pub mod replay;
 pub mod sim;
