@@ -347,3 +347,117 @@ pub(super) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
 pub(super) fn decode<T: Serialize + for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok().filter(|value| encode(value) == bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{AttackBehaviour, UnitRules};
+
+    fn header(change: impl FnOnce(&mut Rules, &mut Map)) -> ReplayHeader {
+        let unit = || UnitRules {
+            hp: 100,
+            speed: 3_000,
+            radius: 400,
+            reach: 1_400,
+            damage: 10,
+            cooldown_ms: 1_000,
+            windup_ms: 200,
+            arrow_speed: 14_000,
+        };
+        // Rules of ones: only what is checked matters here.
+        let bytes = [
+            encode(&"test"),
+            [encode(&unit()), encode(&unit()), encode(&unit()), encode(&unit())].concat(),
+            vec![1; 512],
+        ]
+        .concat();
+        let (mut rules, _): (Rules, _) = postcard::take_from_bytes(&bytes).unwrap();
+        rules.arrow_radius = 100;
+        rules.circle_radius = 3_000;
+        rules.core_radius = 1_500;
+        rules.capture_ms = 4_000;
+        rules.capture_least_ms = 2_000;
+        rules.core_hp = 2_000;
+        rules.burn_behind = 1;
+        rules.burn_shared = 1;
+        rules.hero_score = 1;
+        rules.score_to_win = 1;
+        rules.regeneration_per_s = 1;
+        rules.aggro = 1;
+        rules.archer_keeps = 1;
+        rules.dash_length = 1;
+        rules.banner_radius = 1;
+        let mut map = Map {
+            name: "test".into(),
+            size: (64_000, 36_000),
+            bases: vec![(-28_000, 0), (28_000, 0)],
+            circles: vec![(0, 0)],
+            walls: Vec::new(),
+            rocks: Vec::new(),
+        };
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Archer, team };
+        let setup = Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: Arc::new(rules.clone()),
+            map: Arc::new(map.clone()),
+        };
+        let mut header = ReplayHeader::new(&setup, &["a", "b"], None, 0).unwrap();
+        change(&mut rules, &mut map);
+        header.rules = encode(&rules);
+        header.map = encode(&map);
+        header
+    }
+
+    #[test]
+    fn rules_and_maps_out_of_range_never_reach_a_world() {
+        assert!(header(|_, _| {}).setup().is_ok());
+        let refused = |change: fn(&mut Rules, &mut Map), field: &str| match header(change).setup() {
+            Err(HeaderError::Rules(error)) => assert_eq!(error.field, field),
+            other => panic!("{field}: {other:?}"),
+        };
+        refused(|rules, _| rules.swordsman.hp = 0, "swordsman.hp");
+        refused(|rules, _| rules.archer.arrow_speed = 0, "archer.arrow_speed");
+        refused(|rules, _| rules.sword_hero.speed = i32::MAX, "sword_hero.speed");
+        refused(|rules, _| rules.archer_hero.cooldown_ms = u32::MAX, "archer_hero.cooldown_ms");
+        refused(|rules, _| rules.dash_ms = 0, "dash_ms");
+        refused(|rules, _| rules.turn_per_s = u32::MAX, "turn_per_s");
+        refused(|rules, _| rules.training_max = 9, "training_max");
+        refused(|rules, _| rules.capture_least_ms = 4_001, "capture_least_ms");
+        refused(|_, map| map.size.0 = 128_001, "map.size.x");
+        refused(|_, map| map.size.1 = 0, "map.size.y");
+        refused(|_, map| map.bases.truncate(1), "map.bases");
+        refused(|_, map| map.bases[1].0 = 32_001, "map.bases.x");
+        refused(|_, map| map.circles[0].1 = i32::MIN, "map.circles.y");
+        refused(|_, map| map.circles = vec![(0, 0); 9], "map.circles");
+        refused(|_, map| map.walls.push(crate::sim::Wall { min: (5, 5), max: (5, 9) }), "map.walls.max.x");
+        refused(|_, map| map.rocks.push(crate::sim::Rock { at: (0, 0), radius: 0 }), "map.rocks.radius");
+    }
+
+    #[test]
+    fn what_is_not_the_bytes_of_rules_is_refused() {
+        let mut header = header(|_, _| {});
+        header.rules.push(0);
+        assert_eq!(header.setup(), Err(HeaderError::Unreadable));
+        header.rules.clear();
+        assert_eq!(header.setup(), Err(HeaderError::Unreadable));
+        // It can still be read who played.
+        let file = header.encode().unwrap();
+        let body = &file[PREFIX..file.len() - 4];
+        assert_eq!(ReplayHeader::decode(body).unwrap().seats[1].name, "b");
+    }
+
+    #[test]
+    fn hashes_fall_due_after_every_tenth_tick() {
+        assert!(is_hashed(Tick(9)) && !is_hashed(Tick(10)));
+        assert_eq!(
+            (next_hashed(Tick(0)), next_hashed(Tick(9)), next_hashed(Tick(10))),
+            (Tick(9), Tick(9), Tick(19))
+        );
+        for (first, count) in [(0, 9), (0, 10), (9, 1), (10, 9), (15, 15), (7, 4096)] {
+            let due = (first..first + count).filter(|&tick| is_hashed(Tick(tick))).count();
+            assert_eq!(hashes_in(Tick(first), count) as usize, due, "{count} from {first}");
+        }
+    }
+}
