@@ -2,5 +2,6 @@
 extern crate alloc;
 
 pub mod net;
+pub mod replay;
 pub mod sim;
 pub mod transport;

@@ -17,6 +17,7 @@ mod rules;
 mod state;
 mod table;
 mod tick;
+mod validate;
 mod world;
 
 pub use command::*;
@@ -25,6 +26,7 @@ pub use rules::*;
 pub use state::*;
 pub use table::{Cell, Difference};
 pub use tick::*;
+pub use validate::*;
 pub use world::*;
 
 /// The number of this simulation: it grows with every change that moves a golden hash. Peers and replays

@@ -1,0 +1,463 @@
+//! The bytes of a replay: header, frames, and the limits that a reader holds every file to.
+
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
+
+use crate::sim::{
+    Map, PLAYERS_MAX, PlayerId, PlayerInput, RuleError, Rules, SIMULATION_BUILD, SeatSetup, Setup, Tick,
+    TickRate,
+};
+
+/// The extension of a finished replay.
+pub const EXTENSION: &str = "mra";
+/// What a replay's name ends in while it is being written, and after a crash.
+pub const PART_EXTENSION: &str = "mra.part";
+/// The version of the file format that this program writes and reads.
+pub const FORMAT_VERSION: u16 = 1;
+/// Most bytes of an encoded header.
+pub const HEADER_MAX: usize = 64 << 10;
+/// Most bytes of a frame's payload.
+pub const FRAME_MAX: usize = 1 << 20;
+/// Most bytes of a replay.
+pub const FILE_MAX: u64 = 1 << 30;
+/// Most bytes of a player's name, and of the two version strings.
+pub const NAME_MAX: usize = 48;
+/// A state hash is recorded after every so many ticks: after ticks 9, 19, 29...
+pub const HASH_TICKS: u32 = 10;
+/// A keyframe is recorded after every so many seconds.
+pub const KEYFRAME_SECONDS: u32 = 5;
+
+/// A high bit, a line end of either kind and an end-of-file character: a transfer in text mode breaks it.
+pub(super) const MAGIC: [u8; 8] = *b"\x8aMRA\r\n\x1a\n";
+/// Magic, format version, header length, and the CRC of these. This much is the same in every version.
+pub(super) const PREFIX: usize = 8 + 2 + 4 + 4;
+/// What every frame begins with.
+pub(super) const SYNC: [u8; 2] = [0xa7, 0x4c];
+/// Sync, type, length, and the CRC of these.
+pub(super) const FRAME_PREFIX: usize = 2 + 1 + 4 + 4;
+/// The CRC after the payload.
+pub(super) const FRAME_SUFFIX: usize = 4;
+/// Most ticks in one frame of inputs.
+pub(super) const FRAME_TICKS_MAX: u32 = 4096;
+/// First tick and count, before the inputs or hashes of a run.
+pub(super) const RUN_PREFIX: usize = 4 + 2;
+/// Bytes of the chain that are kept.
+pub(super) const CHAIN: usize = 16;
+/// Longest word for an outcome.
+pub(super) const OUTCOME_MAX: usize = 24;
+
+/// Everything a match begins with, and who played it where.
+///
+/// Rules and map lie inside as bytes of their own, so that a header of another simulation build is still
+/// readable; [`Self::setup`] decodes and checks them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayHeader {
+    /// [`SIMULATION_BUILD`] of the program that recorded it.
+    pub simulation_build: u32,
+    /// The version of that program.
+    pub program: String,
+    /// What it ran on, as `x86_64-linux`.
+    pub machine: String,
+    /// When the match began, in seconds since 1970 by that computer's clock; for lists only.
+    pub started_unix_s: u64,
+    /// The seat of the peer that recorded it; `None` for a server.
+    pub recorder: Option<PlayerId>,
+    /// The seats in order.
+    pub seats: ArrayVec<ReplaySeat, PLAYERS_MAX>,
+    /// Of every random draw.
+    pub seed: u64,
+    /// Steps per second.
+    pub tick_rate: TickRate,
+    /// The name of the rules.
+    pub rules_name: String,
+    /// The name of the map.
+    pub map_name: String,
+    rules: Vec<u8>,
+    map: Vec<u8>,
+}
+
+/// A seat of a recorded match.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplaySeat {
+    /// Who sat there.
+    pub name: String,
+    /// Hero and team.
+    pub setup: SeatSetup,
+}
+
+/// What happened to a seat beside the game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ReplayEvent {
+    /// The player left the match.
+    Left(PlayerId),
+    /// The player was no longer heard of.
+    Lost(PlayerId),
+}
+
+/// How a match ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayResult {
+    /// One of the words for outcomes: `core`, `tick_limit`, `peer_left`...
+    pub outcome: String,
+    /// The team that won, if one did.
+    pub winner: Option<u8>,
+}
+
+/// A header that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// A name or version string is too long or has control characters.
+    #[error("{0:?} is no name for a replay: at most {NAME_MAX} bytes without control characters")]
+    Name(String),
+    /// There are not 2 to 4 seats, or one has an impossible team, or the recorder sits in none.
+    #[error("a replay needs 2 to {PLAYERS_MAX} seats with teams below {PLAYERS_MAX}")]
+    Seats,
+    /// The match was recorded by another simulation.
+    #[error(
+        "recorded by simulation build {0}, this program has {SIMULATION_BUILD}: use the version that recorded it"
+    )]
+    ForeignBuild(u32),
+    /// The rules or the map are not the bytes of any.
+    #[error("the rules or the map inside the replay cannot be read")]
+    Unreadable,
+    /// The rules or the map would break the simulation.
+    #[error("the rules or the map inside the replay are out of range: {0}")]
+    Rules(#[from] RuleError),
+    /// The header is longer than [`HEADER_MAX`].
+    #[error("the header takes {0} bytes, more than the {HEADER_MAX} of a replay: use a smaller map")]
+    TooLong(usize),
+}
+
+impl ReplayHeader {
+    /// The header of a match that begins from `setup`, recorded by this program on this machine.
+    ///
+    /// # Errors
+    /// If there is not one good name per seat, or the setup could not be played back.
+    pub fn new<S: AsRef<str>>(
+        setup: &Setup,
+        names: &[S],
+        recorder: Option<PlayerId>,
+        started_unix_s: u64,
+    ) -> Result<Self, HeaderError> {
+        if names.len() != setup.seats.len() {
+            return Err(HeaderError::Seats);
+        }
+        let seat = |(name, &setup): (&S, &SeatSetup)| ReplaySeat { name: name.as_ref().into(), setup };
+        let header = Self {
+            simulation_build: SIMULATION_BUILD,
+            program: env!("CARGO_PKG_VERSION").into(),
+            machine: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
+            started_unix_s,
+            recorder,
+            seats: names.iter().zip(&setup.seats).map(seat).collect(),
+            seed: setup.seed,
+            tick_rate: setup.tick_rate,
+            rules_name: setup.rules.name.clone(),
+            map_name: setup.map.name.clone(),
+            rules: encode(&*setup.rules),
+            map: encode(&*setup.map),
+        };
+        header.check()?;
+        header.setup()?;
+        Ok(header)
+    }
+
+    /// What a world of this match begins from.
+    ///
+    /// # Errors
+    /// If another simulation build recorded it, or its rules or map are not fit for the simulation.
+    pub fn setup(&self) -> Result<Setup, HeaderError> {
+        if self.simulation_build != SIMULATION_BUILD {
+            return Err(HeaderError::ForeignBuild(self.simulation_build));
+        }
+        let rules: Rules = decode(&self.rules).ok_or(HeaderError::Unreadable)?;
+        let map: Map = decode(&self.map).ok_or(HeaderError::Unreadable)?;
+        rules.check()?;
+        map.check(self.seats.len())?;
+        Ok(Setup {
+            seed: self.seed,
+            tick_rate: self.tick_rate,
+            seats: self.seats.iter().map(|seat| seat.setup).collect(),
+            rules: Arc::new(rules),
+            map: Arc::new(map),
+        })
+    }
+
+    /// The players of a team, in seat order.
+    pub fn players_of(&self, team: u8) -> impl Iterator<Item = PlayerId> {
+        let seats = self.seats.iter().enumerate();
+        seats.filter(move |(_, seat)| seat.setup.team == team).map(|(index, _)| PlayerId(index as u8))
+    }
+
+    /// Ticks between keyframes.
+    pub(super) fn keyframe_ticks(&self) -> u32 {
+        KEYFRAME_SECONDS * self.tick_rate.hz()
+    }
+
+    /// The file's beginning: all that comes before the first frame.
+    pub(super) fn encode(&self) -> Result<Vec<u8>, HeaderError> {
+        self.check()?;
+        let body = encode(self);
+        if body.len() > HEADER_MAX {
+            return Err(HeaderError::TooLong(body.len()));
+        }
+        let mut file = MAGIC.to_vec();
+        file.extend(FORMAT_VERSION.to_le_bytes());
+        file.extend((body.len() as u32).to_le_bytes());
+        file.extend(crc32fast::hash(&file).to_le_bytes());
+        file.extend(&body);
+        file.extend(crc32fast::hash(&file).to_le_bytes());
+        Ok(file)
+    }
+
+    /// The header in `body`, if that is the canonical encoding of a sane one.
+    pub(super) fn decode(body: &[u8]) -> Option<Self> {
+        decode::<Self>(body).filter(|header| header.check().is_ok())
+    }
+
+    fn check(&self) -> Result<(), HeaderError> {
+        let seats = self.seats.len();
+        let known = |player: PlayerId| player.index() < seats;
+        let team = |seat: &ReplaySeat| usize::from(seat.setup.team) < PLAYERS_MAX;
+        if seats < 2 || !self.seats.iter().all(team) || !self.recorder.is_none_or(known) {
+            return Err(HeaderError::Seats);
+        }
+        let texts = [&self.program, &self.machine, &self.rules_name, &self.map_name];
+        let mut names = self.seats.iter().map(|seat| &seat.name).chain(texts);
+        match names.find(|name| name.len() > NAME_MAX || name.chars().any(char::is_control)) {
+            Some(name) => Err(HeaderError::Name(name.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ReplayResult {
+    /// Whether it can stand in a trailer: a short word of small letters, and a team that can be.
+    pub(super) fn is_sane(&self) -> bool {
+        let letters = self.outcome.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        letters
+            && (1..=OUTCOME_MAX).contains(&self.outcome.len())
+            && self.winner.is_none_or(|team| usize::from(team) < PLAYERS_MAX)
+    }
+}
+
+/// What a frame holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FrameKind {
+    /// A run of ticks: first tick u32, count u16, then groups of a repeat count and the seats' inputs.
+    Inputs = 1,
+    /// The hashes due in the run before: first tick u32, count u16, u64 each, then the chain so far.
+    Hashes = 2,
+    /// A whole state: the tick before which it held u32, then the snapshot.
+    Keyframe = 3,
+    /// Something about a player: postcard of (tick, event).
+    Event = 4,
+    /// The end: postcard of a [`TrailerBody`], then the payload's length u32, to find it from the end.
+    Trailer = 5,
+}
+
+impl FrameKind {
+    pub(super) const fn of(byte: u8) -> Option<Self> {
+        Some(match byte {
+            1 => Self::Inputs,
+            2 => Self::Hashes,
+            3 => Self::Keyframe,
+            4 => Self::Event,
+            5 => Self::Trailer,
+            _ => return None,
+        })
+    }
+}
+
+/// What the trailer says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TrailerBody {
+    pub(super) result: ReplayResult,
+    /// How many ticks ran.
+    pub(super) ticks: u32,
+    /// The state hash after the last tick; `None` if none ran.
+    pub(super) final_hash: Option<u64>,
+    /// Of everything before the trailer.
+    pub(super) chain: [u8; CHAIN],
+    /// Tick and file offset of each keyframe.
+    pub(super) keyframes: Vec<(Tick, u64)>,
+}
+
+/// The bytes at the beginning of a frame.
+pub(super) fn frame_prefix(kind: FrameKind, len: usize) -> [u8; FRAME_PREFIX] {
+    let mut prefix = [0; FRAME_PREFIX];
+    prefix[..2].copy_from_slice(&SYNC);
+    prefix[2] = kind as u8;
+    prefix[3..7].copy_from_slice(&(len as u32).to_le_bytes());
+    let crc = crc32fast::hash(&prefix[..7]);
+    prefix[7..].copy_from_slice(&crc.to_le_bytes());
+    prefix
+}
+
+/// The part of a running hash over the file that is kept in it.
+pub(super) fn chain_of(hasher: &blake3::Hasher) -> [u8; CHAIN] {
+    let mut chain = [0; CHAIN];
+    chain.copy_from_slice(&hasher.finalize().as_bytes()[..CHAIN]);
+    chain
+}
+
+/// Whether a state hash is recorded after `tick`.
+pub(super) const fn is_hashed(tick: Tick) -> bool {
+    (tick.0 + 1).is_multiple_of(HASH_TICKS)
+}
+
+/// The first tick from `tick` on after which a state hash is recorded.
+pub(super) const fn next_hashed(tick: Tick) -> Tick {
+    Tick(tick.0 / HASH_TICKS * HASH_TICKS + HASH_TICKS - 1)
+}
+
+/// How many hashes belong to `count` ticks from `first` on.
+pub(super) const fn hashes_in(first: Tick, count: u32) -> u32 {
+    (first.0 + count) / HASH_TICKS - first.0 / HASH_TICKS
+}
+
+/// Appends the inputs of one tick to `to`, which allocates only while it grows.
+pub(super) fn encode_inputs(inputs: &[PlayerInput], to: &mut Vec<u8>) {
+    for input in inputs {
+        *to = postcard::to_extend(input, core::mem::take(to)).expect("inputs encode");
+    }
+}
+
+/// The inputs of one tick, in seat order.
+pub(super) type SeatInputs = ArrayVec<PlayerInput, PLAYERS_MAX>;
+
+/// Reads the inputs of `seats` players from the front of `bytes` and gives the rest.
+pub(super) fn decode_inputs(mut bytes: &[u8], seats: usize) -> Option<(SeatInputs, &[u8])> {
+    let mut inputs = ArrayVec::new();
+    for _ in 0..seats {
+        let (input, rest) = postcard::take_from_bytes(bytes).ok()?;
+        inputs.push(input);
+        bytes = rest;
+    }
+    Some((inputs, bytes))
+}
+
+pub(super) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_allocvec(value).expect("plain data encodes")
+}
+
+/// The value that encodes to exactly these bytes.
+pub(super) fn decode<T: Serialize + for<'de> Deserialize<'de>>(bytes: &[u8]) -> Option<T> {
+    postcard::from_bytes(bytes).ok().filter(|value| encode(value) == bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{AttackBehaviour, UnitRules};
+
+    fn header(change: impl FnOnce(&mut Rules, &mut Map)) -> ReplayHeader {
+        let unit = || UnitRules {
+            hp: 100,
+            speed: 3_000,
+            radius: 400,
+            reach: 1_400,
+            damage: 10,
+            cooldown_ms: 1_000,
+            windup_ms: 200,
+            arrow_speed: 14_000,
+        };
+        // Rules of ones: only what is checked matters here.
+        let bytes = [
+            encode(&"test"),
+            [encode(&unit()), encode(&unit()), encode(&unit()), encode(&unit())].concat(),
+            vec![1; 512],
+        ]
+        .concat();
+        let (mut rules, _): (Rules, _) = postcard::take_from_bytes(&bytes).unwrap();
+        rules.arrow_radius = 100;
+        rules.circle_radius = 3_000;
+        rules.core_radius = 1_500;
+        rules.capture_ms = 4_000;
+        rules.capture_least_ms = 2_000;
+        rules.core_hp = 2_000;
+        rules.burn_behind = 1;
+        rules.burn_shared = 1;
+        rules.hero_score = 1;
+        rules.score_to_win = 1;
+        rules.regeneration_per_s = 1;
+        rules.aggro = 1;
+        rules.archer_keeps = 1;
+        rules.dash_length = 1;
+        rules.banner_radius = 1;
+        let mut map = Map {
+            name: "test".into(),
+            size: (64_000, 36_000),
+            bases: vec![(-28_000, 0), (28_000, 0)],
+            circles: vec![(0, 0)],
+            walls: Vec::new(),
+            rocks: Vec::new(),
+        };
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Archer, team };
+        let setup = Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: Arc::new(rules.clone()),
+            map: Arc::new(map.clone()),
+        };
+        let mut header = ReplayHeader::new(&setup, &["a", "b"], None, 0).unwrap();
+        change(&mut rules, &mut map);
+        header.rules = encode(&rules);
+        header.map = encode(&map);
+        header
+    }
+
+    #[test]
+    fn rules_and_maps_out_of_range_never_reach_a_world() {
+        assert!(header(|_, _| {}).setup().is_ok());
+        let refused = |change: fn(&mut Rules, &mut Map), field: &str| match header(change).setup() {
+            Err(HeaderError::Rules(error)) => assert_eq!(error.field, field),
+            other => panic!("{field}: {other:?}"),
+        };
+        refused(|rules, _| rules.swordsman.hp = 0, "swordsman.hp");
+        refused(|rules, _| rules.archer.arrow_speed = 0, "archer.arrow_speed");
+        refused(|rules, _| rules.sword_hero.speed = i32::MAX, "sword_hero.speed");
+        refused(|rules, _| rules.archer_hero.cooldown_ms = u32::MAX, "archer_hero.cooldown_ms");
+        refused(|rules, _| rules.dash_ms = 0, "dash_ms");
+        refused(|rules, _| rules.turn_per_s = u32::MAX, "turn_per_s");
+        refused(|rules, _| rules.training_max = 9, "training_max");
+        refused(|rules, _| rules.capture_least_ms = 4_001, "capture_least_ms");
+        refused(|_, map| map.size.0 = 128_001, "map.size.x");
+        refused(|_, map| map.size.1 = 0, "map.size.y");
+        refused(|_, map| map.bases.truncate(1), "map.bases");
+        refused(|_, map| map.bases[1].0 = 32_001, "map.bases.x");
+        refused(|_, map| map.circles[0].1 = i32::MIN, "map.circles.y");
+        refused(|_, map| map.circles = vec![(0, 0); 9], "map.circles");
+        refused(|_, map| map.walls.push(crate::sim::Wall { min: (5, 5), max: (5, 9) }), "map.walls.max.x");
+        refused(|_, map| map.rocks.push(crate::sim::Rock { at: (0, 0), radius: 0 }), "map.rocks.radius");
+    }
+
+    #[test]
+    fn what_is_not_the_bytes_of_rules_is_refused() {
+        let mut header = header(|_, _| {});
+        header.rules.push(0);
+        assert_eq!(header.setup(), Err(HeaderError::Unreadable));
+        header.rules.clear();
+        assert_eq!(header.setup(), Err(HeaderError::Unreadable));
+        // It can still be read who played.
+        let file = header.encode().unwrap();
+        let body = &file[PREFIX..file.len() - 4];
+        assert_eq!(ReplayHeader::decode(body).unwrap().seats[1].name, "b");
+    }
+
+    #[test]
+    fn hashes_fall_due_after_every_tenth_tick() {
+        assert!(is_hashed(Tick(9)) && !is_hashed(Tick(10)));
+        assert_eq!(
+            (next_hashed(Tick(0)), next_hashed(Tick(9)), next_hashed(Tick(10))),
+            (Tick(9), Tick(9), Tick(19))
+        );
+        for (first, count) in [(0, 9), (0, 10), (9, 1), (10, 9), (15, 15), (7, 4096)] {
+            let due = (first..first + count).filter(|&tick| is_hashed(Tick(tick))).count();
+            assert_eq!(hashes_in(Tick(first), count) as usize, due, "{count} from {first}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Replays: the inputs of a match, appended while it runs, from which the simulation makes the match again.
+//!
+//! [`ReplayRecorder`] writes beside a match, [`Replay`] reads record by record, [`verify()`] simulates and
+//! compares. `docs/REPLAY_FORMAT.md` has the bytes.
+
+mod format;
+mod reader;
+mod verify;
+mod writer;
+
+pub use format::{
+    EXTENSION, FILE_MAX, FORMAT_VERSION, FRAME_MAX, HASH_TICKS, HEADER_MAX, HeaderError, KEYFRAME_SECONDS,
+    NAME_MAX, PART_EXTENSION, ReplayEvent, ReplayHeader, ReplayResult, ReplaySeat,
+};
+pub use reader::{End, OpenError, Record, Replay, SeekError, Trailer};
+pub use verify::{Progress, ReplayInfo, Verdict, VerifyReport, info, verify, verify_replay};
+pub use writer::{RecordError, RecordStatus, ReplayEncoder, ReplayRecorder, ReplaySink};

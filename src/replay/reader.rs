@@ -1,0 +1,646 @@
+//! Reading: frame by frame, nothing trusted, up to the first frame that is not whole.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::format::{
+    CHAIN, FILE_MAX, FORMAT_VERSION, FRAME_MAX, FRAME_PREFIX, FRAME_SUFFIX, FRAME_TICKS_MAX, FrameKind,
+    HEADER_MAX, HeaderError, MAGIC, PREFIX, RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, SYNC,
+    SeatInputs, TrailerBody, chain_of, decode, decode_inputs, encode_inputs, hashes_in, is_hashed,
+    next_hashed,
+};
+use crate::sim::{GameState, SIMULATION_BUILD, Tick, TickInputs};
+
+/// A replay being read, as an iterator over its records. It ends with the last whole frame;
+/// [`Self::end`] then says why.
+#[derive(Debug)]
+pub struct Replay<R = BufReader<File>> {
+    frames: Frames<R>,
+    header: ReplayHeader,
+    /// The offset of the first frame.
+    start: u64,
+    run: Run,
+    /// The tick after the last one in a whole frame.
+    next: Tick,
+    keyframes: Vec<(Tick, u64)>,
+    end: Option<End>,
+    trailer: Option<Trailer>,
+    /// What the trailer says, read ahead from the end of the file.
+    promised: Option<TrailerBody>,
+}
+
+/// One thing that a replay says, in the order of the match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all records are ticks; a box would cost each of them")]
+pub enum Record {
+    /// A tick ran.
+    Tick {
+        /// By these inputs.
+        inputs: TickInputs,
+        /// The state hash after it, at every tenth tick, unless the file ends before it.
+        hash: Option<u64>,
+    },
+    /// The state before `tick`.
+    Keyframe {
+        /// The next tick.
+        tick: Tick,
+        /// [`GameState::encode`]d.
+        snapshot: Vec<u8>,
+    },
+    /// Something happened to a player.
+    Event {
+        /// When it takes effect.
+        tick: Tick,
+        /// What.
+        event: ReplayEvent,
+    },
+}
+
+/// Where and why a replay stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With its trailer.
+    Complete,
+    /// In the middle of a frame or of the match: the recording was interrupted.
+    Truncated {
+        /// The last tick that is there; `None` if there is none.
+        last_good_tick: Option<Tick>,
+    },
+    /// At bytes that no recorder wrote.
+    Corrupt {
+        /// Where the bad frame begins.
+        offset: u64,
+        /// What is wrong with it.
+        reason: &'static str,
+        /// The last tick before it; `None` if there is none.
+        last_good_tick: Option<Tick>,
+    },
+}
+
+/// How the match ended, by the replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trailer {
+    /// Why and for whom.
+    pub result: ReplayResult,
+    /// How many ticks ran.
+    pub ticks: u32,
+    /// The state hash after the last; `None` if none ran.
+    pub final_hash: Option<u64>,
+}
+
+/// Why a file cannot be played at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It cannot be read.
+    #[error("the replay cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It has no bytes.
+    #[error("the file is empty: the recording ended before it began")]
+    Empty,
+    /// It begins like no replay.
+    #[error("this is not a replay, or a transfer as text broke it")]
+    NotAReplay,
+    /// It is longer than any replay.
+    #[error("the file has {0} bytes; a replay has at most {FILE_MAX}")]
+    TooLarge(u64),
+    /// It ends within its header.
+    #[error("the file ends within its header: the recording ended before tick 0")]
+    Truncated,
+    /// Its header is damaged.
+    #[error("the header is damaged: copy the file again")]
+    Corrupt,
+    /// It is of another format.
+    #[error("replay format {found}, this program reads {FORMAT_VERSION}: use the version that recorded it")]
+    Unsupported {
+        /// The format's version.
+        found: u16,
+        /// The header, if it is still laid out as in this version.
+        header: Option<Box<ReplayHeader>>,
+    },
+}
+
+/// Why one cannot go to a tick.
+#[derive(Debug, thiserror::Error)]
+pub enum SeekError {
+    /// The file cannot be read.
+    #[error("the replay cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// Another simulation recorded it, so its states mean nothing here.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// The keyframe is damaged.
+    #[error("the keyframe at tick {0} is damaged: play from the beginning")]
+    Keyframe(Tick),
+}
+
+impl Replay {
+    /// Opens a replay file, whole or not.
+    ///
+    /// # Errors
+    /// If it has no readable header.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::read(BufReader::with_capacity(64 << 10, File::open(path)?))
+    }
+}
+
+impl<R: Read + Seek> Replay<R> {
+    /// Reads a replay from anywhere.
+    ///
+    /// # Errors
+    /// If it has no readable header.
+    pub fn read(mut input: R) -> Result<Self, OpenError> {
+        let size = input.seek(SeekFrom::End(0))?;
+        if size > FILE_MAX {
+            return Err(OpenError::TooLarge(size));
+        }
+        input.rewind()?;
+        let (header, bytes) = read_header(&mut input)?;
+        let start = bytes.len() as u64;
+        let mut chain = blake3::Hasher::new();
+        chain.update(&bytes);
+        let mut frames = Frames::new(input, chain);
+        let promised = frames.trailer_at_end(start, size);
+        frames.go_to(start)?;
+        Ok(Self {
+            frames,
+            header,
+            start,
+            run: Run::default(),
+            next: Tick(0),
+            keyframes: Vec::new(),
+            end: None,
+            trailer: None,
+            promised,
+        })
+    }
+
+    /// Who played what.
+    #[must_use]
+    pub fn header(&self) -> &ReplayHeader {
+        &self.header
+    }
+
+    /// Whether another simulation build recorded it. Such a replay gives its events, but neither ticks
+    /// nor keyframes.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.header.simulation_build != SIMULATION_BUILD
+    }
+
+    /// How many ticks the trailer promises. Only for progress bars: nothing has checked it yet.
+    #[must_use]
+    pub fn promised_ticks(&self) -> Option<u32> {
+        self.promised.as_ref().map(|trailer| trailer.ticks)
+    }
+
+    /// Why there are no more records; `None` while there may be.
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// How the match ended; `None` until the end of a complete replay.
+    #[must_use]
+    pub fn trailer(&self) -> Option<&Trailer> {
+        self.trailer.as_ref()
+    }
+
+    /// How many ticks are in the frames read so far.
+    #[must_use]
+    pub fn ticks_read(&self) -> u32 {
+        self.next.0
+    }
+
+    /// Goes to the last keyframe at or before `tick` and gives its state; the next records are what
+    /// follows. `None` is the beginning: the state is that of a new world.
+    ///
+    /// After this, frames are checked each for itself but no longer as a chain.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or the keyframe is none.
+    pub fn seek(&mut self, tick: Tick) -> Result<Option<GameState>, SeekError> {
+        if self.is_foreign() {
+            return Err(HeaderError::ForeignBuild(self.header.simulation_build).into());
+        }
+        if self.promised.is_none() && self.end.is_none() {
+            // Without a trailer the keyframes must be found by reading on.
+            while self.next <= tick && self.next().is_some() {}
+        }
+        let index = self.promised.as_ref().map_or(&self.keyframes, |trailer| &trailer.keyframes);
+        let found = index.iter().copied().filter(|&(at, _)| at <= tick).max_by_key(|&(at, _)| at);
+        self.run = Run::default();
+        self.end = None;
+        self.trailer = None;
+        self.frames.chained = false;
+        let Some((at, offset)) = found else {
+            self.frames.go_to(self.start)?;
+            self.next = Tick(0);
+            return Ok(None);
+        };
+        self.frames.go_to(offset)?;
+        let damaged = SeekError::Keyframe(at);
+        let Ok(Some(FrameKind::Keyframe)) = self.frames.next() else { return Err(damaged) };
+        let Some((tick, snapshot)) = split_u32(&self.frames.payload) else { return Err(damaged) };
+        match GameState::decode(snapshot) {
+            Ok(state) if Tick(tick) == at && state.tick() == at => {
+                self.next = at;
+                Ok(Some(state))
+            }
+            _ => Err(damaged),
+        }
+    }
+
+    /// Reads a frame and what belongs to it. A record, or nothing to tell.
+    fn read_frame(&mut self) -> Result<Option<Record>, Bad> {
+        let Some(kind) = self.frames.next()? else { return Err(Bad::Torn) };
+        match kind {
+            FrameKind::Inputs => self.read_run().map(|()| None),
+            FrameKind::Hashes => Err(Bad::Corrupt("hashes without ticks")),
+            FrameKind::Keyframe => self.read_keyframe(),
+            FrameKind::Event => {
+                let event = decode::<(Tick, ReplayEvent)>(&self.frames.payload);
+                let known = |&(tick, event): &(Tick, ReplayEvent)| {
+                    let (ReplayEvent::Left(player) | ReplayEvent::Lost(player)) = event;
+                    tick <= Tick::MAX && player.index() < self.header.seats.len()
+                };
+                let (tick, event) = event.filter(known).ok_or(Bad::Corrupt("no event"))?;
+                Ok(Some(Record::Event { tick, event }))
+            }
+            FrameKind::Trailer => self.read_trailer().map(|()| None),
+        }
+    }
+
+    fn read_run(&mut self) -> Result<(), Bad> {
+        let seats = self.header.seats.len();
+        let (first, count) = run_prefix(&self.frames.payload).ok_or(Bad::Corrupt("no inputs"))?;
+        if first != self.next || !(1..=FRAME_TICKS_MAX).contains(&count) || first.0 + count > Tick::MAX.0 {
+            return Err(Bad::Corrupt("ticks are missing or doubled"));
+        }
+        let foreign = self.is_foreign();
+        if !foreign && !groups_are_canonical(&self.frames.payload[RUN_PREFIX..], seats, count) {
+            return Err(Bad::Corrupt("inputs that no player can give"));
+        }
+        core::mem::swap(&mut self.run.payload, &mut self.frames.payload);
+        self.run.at = RUN_PREFIX;
+        self.run.left = if foreign { 0 } else { count };
+        self.run.repeat = 0;
+        self.run.inputs.tick = first;
+        self.run.hashes.clear();
+        self.next = first.plus(count);
+        let due = hashes_in(first, count);
+        if due > 0 {
+            // The recorder writes both at once. If this frame is not whole, the ticks still are.
+            if let Err(bad) = self.read_hashes(next_hashed(first), due) {
+                self.end_with(bad);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_hashes(&mut self, first: Tick, due: u32) -> Result<(), Bad> {
+        match self.frames.next()? {
+            Some(FrameKind::Hashes) => {}
+            Some(_) => return Err(Bad::Corrupt("ticks without their hashes")),
+            None => return Err(Bad::Torn),
+        }
+        let payload = &self.frames.payload;
+        let len = RUN_PREFIX + 8 * due as usize + CHAIN;
+        if payload.len() != len || run_prefix(payload) != Some((first, due)) {
+            return Err(Bad::Corrupt("hashes of other ticks"));
+        }
+        let (hashes, chain) = payload[RUN_PREFIX..].split_at(8 * due as usize);
+        if self.frames.chained && chain != self.frames.chain_before {
+            return Err(Bad::Corrupt("frames of another recording, or in another order"));
+        }
+        let hash = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("chunks of 8"));
+        self.run.hashes.extend(hashes.chunks_exact(8).map(hash));
+        self.run.next_hash = 0;
+        Ok(())
+    }
+
+    fn read_keyframe(&mut self) -> Result<Option<Record>, Bad> {
+        let (tick, snapshot) = split_u32(&self.frames.payload).ok_or(Bad::Corrupt("no keyframe"))?;
+        let tick = Tick(tick);
+        let due = tick == self.next && tick.0 > 0 && tick.0.is_multiple_of(self.header.keyframe_ticks());
+        let last = self.keyframes.last().map_or(Tick(0), |&(tick, _)| tick);
+        if !due || (self.frames.chained && tick <= last) {
+            return Err(Bad::Corrupt("a keyframe of another tick"));
+        }
+        if tick > last {
+            self.keyframes.push((tick, self.frames.began));
+        }
+        let snapshot = snapshot.to_vec();
+        Ok((!self.is_foreign()).then_some(Record::Keyframe { tick, snapshot }))
+    }
+
+    fn read_trailer(&mut self) -> Result<(), Bad> {
+        let trailer = trailer_body(&self.frames.payload).ok_or(Bad::Corrupt("no trailer"))?;
+        let chained = self.frames.chained;
+        if chained && trailer.chain != self.frames.chain_before {
+            return Err(Bad::Corrupt("frames of another recording, or in another order"));
+        }
+        if trailer.ticks != self.next.0 || trailer.final_hash.is_some() != (trailer.ticks > 0) {
+            return Err(Bad::Corrupt("a trailer of another match"));
+        }
+        if chained && trailer.keyframes != self.keyframes {
+            return Err(Bad::Corrupt("a wrong index of keyframes"));
+        }
+        if fill(&mut self.frames.input, &mut [0])? > 0 {
+            return Err(Bad::Corrupt("bytes after the end"));
+        }
+        let TrailerBody { result, ticks, final_hash, .. } = trailer;
+        self.trailer = Some(Trailer { result, ticks, final_hash });
+        self.end = Some(End::Complete);
+        Ok(())
+    }
+
+    fn end_with(&mut self, bad: Bad) {
+        let last_good_tick = self.next.0.checked_sub(1).map(Tick);
+        self.end = Some(match bad {
+            Bad::Torn => End::Truncated { last_good_tick },
+            Bad::Corrupt(reason) => End::Corrupt { offset: self.frames.began, reason, last_good_tick },
+        });
+    }
+}
+
+impl<R: Read + Seek> Iterator for Replay<R> {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        loop {
+            if self.run.left > 0 {
+                return Some(self.run.next_tick(self.header.seats.len()));
+            }
+            if self.end.is_some() {
+                return None;
+            }
+            match self.read_frame() {
+                Ok(Some(record)) => return Some(record),
+                Ok(None) => {}
+                Err(bad) => self.end_with(bad),
+            }
+        }
+    }
+}
+
+/// What is wrong with the next frame.
+#[derive(Debug)]
+enum Bad {
+    /// The file ends in it, or before it.
+    Torn,
+    /// Nothing that a recorder writes looks like this.
+    Corrupt(&'static str),
+}
+
+impl From<io::Error> for Bad {
+    fn from(_: io::Error) -> Self {
+        Self::Corrupt("the disk cannot read it")
+    }
+}
+
+/// The frames of a file, each checked for itself.
+#[derive(Debug)]
+struct Frames<R> {
+    input: R,
+    /// Where the next frame begins, and where the last one did.
+    offset: u64,
+    began: u64,
+    payload: Vec<u8>,
+    /// Of everything read, and of everything before the last frame, if that keeps a chain.
+    chain: blake3::Hasher,
+    chain_before: [u8; CHAIN],
+    /// Whether the frames were read from the beginning without a gap.
+    chained: bool,
+}
+
+impl<R: Read + Seek> Frames<R> {
+    fn new(input: R, chain: blake3::Hasher) -> Self {
+        Self {
+            input,
+            offset: 0,
+            began: 0,
+            payload: Vec::new(),
+            chain,
+            chain_before: [0; CHAIN],
+            chained: true,
+        }
+    }
+
+    fn go_to(&mut self, offset: u64) -> io::Result<()> {
+        self.offset = self.input.seek(SeekFrom::Start(offset))?;
+        Ok(())
+    }
+
+    /// Reads the next frame into `payload`; `None` at the end of the file.
+    fn next(&mut self) -> Result<Option<FrameKind>, Bad> {
+        self.began = self.offset;
+        let mut prefix = [0; FRAME_PREFIX];
+        let got = fill(&mut self.input, &mut prefix)?;
+        if got == 0 {
+            return Ok(None);
+        }
+        if !SYNC.starts_with(&prefix[..got.min(SYNC.len())]) {
+            return Err(Bad::Corrupt("no frame begins here"));
+        }
+        if got < FRAME_PREFIX {
+            return Err(Bad::Torn);
+        }
+        let (head, crc) = prefix.split_at(FRAME_PREFIX - 4);
+        if crc32fast::hash(head).to_le_bytes() != crc {
+            return Err(Bad::Corrupt("the beginning of a frame is damaged"));
+        }
+        let kind = FrameKind::of(prefix[2]).ok_or(Bad::Corrupt("an unknown frame"))?;
+        let len = u32::from_le_bytes([prefix[3], prefix[4], prefix[5], prefix[6]]) as usize;
+        if len > FRAME_MAX {
+            return Err(Bad::Corrupt("a frame that is too long"));
+        }
+        self.payload.clear();
+        (&mut self.input).take(len as u64).read_to_end(&mut self.payload)?;
+        let mut suffix = [0; FRAME_SUFFIX];
+        if self.payload.len() < len || fill(&mut self.input, &mut suffix)? < FRAME_SUFFIX {
+            return Err(Bad::Torn);
+        }
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&prefix);
+        crc.update(&self.payload);
+        if crc.finalize().to_le_bytes() != suffix {
+            return Err(Bad::Corrupt("a frame is damaged"));
+        }
+        self.offset += (FRAME_PREFIX + len + FRAME_SUFFIX) as u64;
+        if self.offset > FILE_MAX {
+            return Err(Bad::Corrupt("longer than any replay"));
+        }
+        if matches!(kind, FrameKind::Hashes | FrameKind::Trailer) {
+            self.chain_before = chain_of(&self.chain);
+        }
+        self.chain.update(&prefix).update(&self.payload).update(&suffix);
+        Ok(Some(kind))
+    }
+
+    /// The trailer of a file of `size` bytes, found from its end: its last bytes are length and CRC.
+    fn trailer_at_end(&mut self, start: u64, size: u64) -> Option<TrailerBody> {
+        let tail = 4 + FRAME_SUFFIX as u64;
+        self.go_to(size.checked_sub(tail)?).ok()?;
+        let mut len = [0; 4];
+        self.input.read_exact(&mut len).ok()?;
+        let frame = u64::from(u32::from_le_bytes(len)) + (FRAME_PREFIX + FRAME_SUFFIX) as u64;
+        self.go_to(size.checked_sub(frame).filter(|&at| at >= start)?).ok()?;
+        let chain = self.chain.clone();
+        let kind = self.next();
+        self.chain = chain;
+        matches!(kind, Ok(Some(FrameKind::Trailer))).then(|| trailer_body(&self.payload))?
+    }
+}
+
+/// The ticks of one frame. It has been checked as a whole and is decoded as they are asked for.
+#[derive(Debug)]
+struct Run {
+    payload: Vec<u8>,
+    at: usize,
+    left: u32,
+    /// For how many more ticks `inputs` hold.
+    repeat: u16,
+    /// Of the next tick, once its group is decoded.
+    inputs: TickInputs,
+    hashes: Vec<u64>,
+    next_hash: usize,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        let inputs = TickInputs::idle(Tick(0), 0);
+        Self { payload: Vec::new(), at: 0, left: 0, repeat: 0, inputs, hashes: Vec::new(), next_hash: 0 }
+    }
+}
+
+impl Run {
+    fn next_tick(&mut self, seats: usize) -> Record {
+        if self.repeat == 0 {
+            let group = split_group(&self.payload[self.at..], seats).expect("the run was checked");
+            self.repeat = group.repeat;
+            self.inputs.inputs = group.inputs;
+            self.at = self.payload.len() - group.rest.len();
+        }
+        let inputs = self.inputs.clone();
+        let hash = if is_hashed(inputs.tick) { self.hashes.get(self.next_hash).copied() } else { None };
+        self.next_hash += usize::from(hash.is_some());
+        self.repeat -= 1;
+        self.left -= 1;
+        self.inputs.tick = self.inputs.tick.plus(1);
+        Record::Tick { inputs, hash }
+    }
+}
+
+/// Inputs that held for some ticks.
+struct Group<'a> {
+    repeat: u16,
+    inputs: SeatInputs,
+    rest: &'a [u8],
+}
+
+fn split_group(bytes: &[u8], seats: usize) -> Option<Group<'_>> {
+    let (repeat, rest) = postcard::take_from_bytes(bytes).ok()?;
+    let (inputs, rest) = decode_inputs(rest, seats)?;
+    Some(Group { repeat, inputs, rest })
+}
+
+/// Whether these groups are just what a recorder makes of `count` ticks.
+fn groups_are_canonical(mut bytes: &[u8], seats: usize, count: u32) -> bool {
+    let mut ticks = 0;
+    let (mut group_bytes, mut inputs_before, mut inputs_bytes) = (Vec::new(), Vec::new(), Vec::new());
+    while !bytes.is_empty() {
+        let Some(group) = split_group(bytes, seats) else { return false };
+        inputs_bytes.clear();
+        encode_inputs(&group.inputs, &mut inputs_bytes);
+        group_bytes.clear();
+        group_bytes = postcard::to_extend(&group.repeat, group_bytes).expect("a number encodes");
+        group_bytes.extend(&inputs_bytes);
+        let same = bytes[..bytes.len() - group.rest.len()] == group_bytes;
+        if !same || group.repeat == 0 || inputs_bytes == inputs_before {
+            return false;
+        }
+        ticks += u32::from(group.repeat);
+        core::mem::swap(&mut inputs_before, &mut inputs_bytes);
+        bytes = group.rest;
+    }
+    ticks == count
+}
+
+/// Reads a header, and gives its bytes too.
+fn read_header(input: &mut impl Read) -> Result<(ReplayHeader, Vec<u8>), OpenError> {
+    let mut bytes = vec![0; PREFIX];
+    let got = fill(input, &mut bytes)?;
+    if got == 0 {
+        return Err(OpenError::Empty);
+    }
+    if !MAGIC.starts_with(&bytes[..got.min(MAGIC.len())]) {
+        return Err(OpenError::NotAReplay);
+    }
+    if got < PREFIX {
+        return Err(OpenError::Truncated);
+    }
+    let (head, crc) = bytes.split_at(PREFIX - 4);
+    if crc32fast::hash(head).to_le_bytes() != crc {
+        return Err(OpenError::Corrupt);
+    }
+    let version = u16::from_le_bytes([head[8], head[9]]);
+    let len = u32::from_le_bytes([head[10], head[11], head[12], head[13]]) as usize;
+    let header = read_header_body(input, len, &mut bytes);
+    if version != FORMAT_VERSION {
+        return Err(OpenError::Unsupported { found: version, header: header.ok().map(Box::new) });
+    }
+    Ok((header?, bytes))
+}
+
+fn read_header_body(
+    input: &mut impl Read,
+    len: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<ReplayHeader, OpenError> {
+    if len > HEADER_MAX {
+        return Err(OpenError::Corrupt);
+    }
+    input.take(len as u64 + 4).read_to_end(bytes)?;
+    if bytes.len() < PREFIX + len + 4 {
+        return Err(OpenError::Truncated);
+    }
+    let (body, crc) = bytes.split_at(PREFIX + len);
+    if crc32fast::hash(body).to_le_bytes() != crc {
+        return Err(OpenError::Corrupt);
+    }
+    ReplayHeader::decode(&body[PREFIX..]).ok_or(OpenError::Corrupt)
+}
+
+fn trailer_body(payload: &[u8]) -> Option<TrailerBody> {
+    let (body, len) = payload.split_last_chunk::<4>()?;
+    let whole = u32::from_le_bytes(*len) as usize == payload.len();
+    decode::<TrailerBody>(body).filter(|trailer| whole && trailer.result.is_sane())
+}
+
+/// First tick and count.
+fn run_prefix(payload: &[u8]) -> Option<(Tick, u32)> {
+    let (first, rest) = split_u32(payload)?;
+    let count = rest.first_chunk::<2>()?;
+    // No sum of a first tick and a count leaves u32.
+    (first <= Tick::MAX.0).then(|| (Tick(first), u16::from_le_bytes(*count).into()))
+}
+
+fn split_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk::<4>()?;
+    Some((u32::from_le_bytes(*number), rest))
+}
+
+/// Reads until `to` is full or the input ends, and says how much that was.
+fn fill(input: &mut impl Read, to: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while got < to.len() {
+        match input.read(&mut to[got..]) {
+            Ok(0) => break,
+            Ok(more) => got += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
+}
