@@ -1,4 +1,6 @@
 //! Mini RTS Arena: a deterministic lockstep RTS over UDP.
 extern crate alloc;
 
+pub mod bot;
+pub mod game;
 pub mod sim;

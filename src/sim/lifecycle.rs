@@ -38,7 +38,7 @@ pub(super) fn first_state(terms: &Terms, seed: u64, seats: &[SeatSetup]) -> Game
 /// Applies what was hit in this tick, buries the dead, and lets heroes return and minions be born.
 pub(super) fn advance(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     wound(state, scratch);
-    wound_cores(terms, state, &scratch.core_hits);
+    wound_cores(state, &scratch.core_hits);
     credit_hero_kills(terms, state, scratch);
     bury(terms, state, &mut scratch.keep);
     for player in state.player_ids() {
@@ -85,13 +85,13 @@ fn wound(state: &mut GameState, scratch: &Scratch) {
     }
 }
 
-fn wound_cores(terms: &Terms, state: &mut GameState, hits: &[CoreHit]) {
+fn wound_cores(state: &mut GameState, hits: &[CoreHit]) {
     for hit in hits {
         // What a core has left is shared by all who hit it in this tick: each is credited in full.
         let hp = &mut state.cores.hp[hit.core.index()];
         *hp = (*hp - hit.damage).max(0);
         let by = &mut state.players.core_damage[hit.by.index()];
-        *by = by.saturating_add(hit.damage).min(terms.rules.core_hp * 4);
+        *by = by.saturating_add(hit.damage);
     }
 }
 
@@ -237,7 +237,8 @@ fn bear(
         return None;
     }
     let pace = terms.pace.of(control, attack);
-    let at = terms.arena.cleared(at, pace.radius)?;
+    let base = terms.base(player);
+    let at = (0..37).find_map(|place| terms.arena.cleared(at + base.formation(place), pace.radius))?;
     let now = state.tick();
     let id = take_slot(state, state.units.len());
     let order = match control {

@@ -9,10 +9,11 @@ use super::command::TickInputs;
 use super::grid::{self, Grid};
 use super::hash::StateHash;
 use super::math::{Fx, Vec2};
+use super::objectives::CAPTURED;
 use super::pace::Terms;
 use super::rules::{Map, Rules};
 use super::state::{AttackBehaviour, GameState, NoSuchField, Outcome};
-use super::tick::{PLAYERS_MAX, PlayerId, TickRate};
+use super::tick::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 use super::{combat, commands, control, lifecycle, movement, objectives, projectiles};
 
 /// How a seat begins.
@@ -100,12 +101,10 @@ impl World {
     /// If it is not the state of a match of this setup.
     pub fn restore(setup: Setup, state: GameState) -> Result<Self, ForeignState> {
         let terms = Terms::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
-        let half = terms.arena.half;
-        let inside = |(&x, &y): (&Fx, &Fx)| x.abs() <= half.x && y.abs() <= half.y;
         let fits = state.is_consistent()
             && state.players.len() == setup.seats.len()
             && state.circles.len() == setup.map.circles.len()
-            && state.units.x.iter().zip(&state.units.y).all(inside);
+            && is_in_range(&terms, &state);
         if fits { Ok(Self::restore_with(setup, terms, state)) } else { Err(ForeignState) }
     }
 
@@ -149,6 +148,24 @@ impl World {
         self.state.hash()
     }
 
+    /// Where the circles are, in the order of their table.
+    #[must_use]
+    pub fn circles(&self) -> &[Vec2] {
+        &self.terms.arena.circles
+    }
+
+    /// Where a player's core stands; the centre for a player who does not exist.
+    #[must_use]
+    pub fn base(&self, player: PlayerId) -> Vec2 {
+        self.terms.base(player).at
+    }
+
+    /// The hit points with which the unit in `row` was born.
+    #[must_use]
+    pub fn full_hp(&self, row: usize) -> i16 {
+        self.terms.unit(&self.state.units, row).hp
+    }
+
     /// Takes over the state of another world of the same setup and keeps the allocations.
     pub fn copy_from(&mut self, other: &Self) {
         self.state.copy_from(&other.state);
@@ -170,6 +187,25 @@ impl Scratch {
         self.hits.clear();
         self.core_hits.clear();
     }
+}
+
+/// Whether every number that the simulation calculates with is one it can reach, so that no sum of them
+/// overflows.
+fn is_in_range(terms: &Terms, state: &GameState) -> bool {
+    let GameState { globals, players, units, projectiles, circles, cores, .. } = state;
+    let (half, far) = (terms.arena.half, Fx::from_num(256));
+    let within = |numbers: &[Fx], limit: Fx| numbers.iter().all(|number| number.abs() <= limit);
+    globals.tick[0] <= Tick::MAX
+        && within(&units.x, half.x)
+        && within(&units.y, half.y)
+        && [&units.goal_x, &units.goal_y].into_iter().all(|goals| within(goals, far))
+        // Nothing moves or flies by more than a few tiles a tick.
+        && [&units.vx, &units.vy, &projectiles.vx, &projectiles.vy].into_iter().all(|v| within(v, Fx::from_num(16)))
+        && [&projectiles.x, &projectiles.y].into_iter().all(|places| within(places, far))
+        && circles.progress.iter().all(|progress| (0..=CAPTURED).contains(progress))
+        && cores.hp.iter().all(|hp| (0..=terms.rules.core_hp).contains(hp))
+        && players.supply.iter().all(|&supply| supply >= 0)
+        && players.training_len.iter().all(|&waiting| waiting <= 8)
 }
 
 /// A state that does not belong to the setup of a world.
