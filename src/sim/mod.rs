@@ -9,11 +9,21 @@
     clippy::iter_over_hash_type
 )]
 
+mod combat;
 mod command;
+mod commands;
+mod control;
+mod grid;
 mod hash;
+mod lifecycle;
 pub mod math;
+mod movement;
 pub mod objectives;
+mod pace;
+mod projectiles;
+pub mod random;
 mod rules;
+mod solid;
 mod state;
 mod table;
 mod tick;

@@ -164,7 +164,7 @@ table! {
     training_len: u8,
     /// When the first of them is done.
     training_done_at: Tick,
-    /// Points.
+    /// Points of the team: the same for each of its players.
     score: i32,
     /// Damage done to enemy cores.
     core_damage: i32,
@@ -237,6 +237,8 @@ table! {
     owner: PlayerId,
     /// Who shot it.
     shooter: UnitId,
+    /// What the shooter is: a hero does less to cores.
+    control: ControlBehaviour,
     /// What it takes from the first enemy in its way.
     damage: i16,
     /// Where it left the bow.
@@ -397,7 +399,7 @@ impl GameState {
     pub fn row(&self, id: UnitId) -> Option<usize> {
         let slot = id.index as usize;
         let row = *self.slots.row.get(slot)?;
-        (row != u16::MAX && self.slots.generation[slot] == id.generation).then_some(row as usize)
+        (self.units.id.get(row as usize) == Some(&id)).then_some(row as usize)
     }
 
     /// Where the unit in `row` stands.
@@ -409,7 +411,42 @@ impl GameState {
     /// The team of the unit in `row`.
     #[must_use]
     pub fn team(&self, row: usize) -> u8 {
-        self.players.team[self.units.owner[row].index()]
+        self.team_of(self.units.owner[row])
+    }
+
+    /// The team of a player; [`PlayerId::NONE`]'s number for one who does not exist.
+    #[must_use]
+    pub fn team_of(&self, player: PlayerId) -> u8 {
+        self.players.team.get(player.index()).copied().unwrap_or(PlayerId::NONE.0)
+    }
+
+    /// The row of a player's hero, while it lives.
+    #[must_use]
+    pub fn hero(&self, player: PlayerId) -> Option<usize> {
+        self.row(*self.players.hero.get(player.index())?)
+    }
+
+    /// The players, in seat order.
+    pub fn player_ids(&self) -> impl DoubleEndedIterator<Item = PlayerId> + use<> {
+        (0..self.players.len() as u8).map(PlayerId)
+    }
+
+    /// How many circles a team holds.
+    #[must_use]
+    pub fn circles_held(&self, team: u8) -> usize {
+        let held = |&&owner: &&PlayerId| owner != PlayerId::NONE && self.team_of(owner) == team;
+        self.circles.owner.iter().filter(held).count()
+    }
+
+    /// How many minions of a player live or are in training.
+    #[must_use]
+    pub fn minions(&self, player: PlayerId) -> usize {
+        let own = |&&(owner, control): &&(PlayerId, ControlBehaviour)| {
+            owner == player && control == ControlBehaviour::Minion
+        };
+        let units = self.units.owner.iter().copied().zip(self.units.control.iter().copied());
+        let training = self.players.training_len.get(player.index()).copied().unwrap_or(0);
+        units.filter(|unit| own(&unit)).count() + usize::from(training)
     }
 
     /// Whether this came out of [`Self::encode`] in a sane world: equal columns, ids that lead to their
@@ -427,7 +464,9 @@ impl GameState {
             && self.cores.is_rectangular(PLAYERS_MAX)
             && self.cores.len() == players;
         tables
-            && self.units.id.iter().enumerate().all(|(row, &id)| self.row(id) == Some(row))
+            && self.units.id.iter().enumerate().all(|(row, &id)| {
+                self.row(id) == Some(row) && self.slots.generation[usize::from(id.index)] == id.generation
+            })
             && self.slots.row.iter().filter(|&&row| row != u16::MAX).count() == self.units.len()
             && self.units.owner.iter().all(|owner| owner.index() < players)
             && self.projectiles.owner.iter().all(|owner| owner.index() < players)

@@ -1,14 +1,20 @@
 //! The world: a game state, what it is played by, and the step from one tick to the next.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::command::TickInputs;
+use super::grid::{self, Grid};
 use super::hash::StateHash;
+use super::math::{Fx, Vec2};
+use super::objectives::CAPTURED;
+use super::pace::Terms;
 use super::rules::{Map, Rules};
-use super::state::{AttackBehaviour, GameState};
-use super::tick::{PLAYERS_MAX, TickRate};
+use super::state::{AttackBehaviour, GameState, NoSuchField, Outcome};
+use super::tick::{PLAYERS_MAX, PlayerId, Tick, TickRate};
+use super::{combat, commands, control, lifecycle, movement, objectives, projectiles};
 
 /// How a seat begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,18 +44,91 @@ pub struct Setup {
 #[derive(Clone, Debug)]
 pub struct World {
     setup: Setup,
+    terms: Arc<Terms>,
     state: GameState,
+    scratch: Scratch,
+}
+
+/// What one phase of a tick leaves for the next. It begins empty in every tick and keeps its allocations.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    /// Who stands where.
+    pub(super) grid: Grid,
+    /// Each unit's place among its own side's.
+    pub(super) ordinals: Vec<u16>,
+    /// How far each unit wants to walk.
+    pub(super) wishes: Vec<Vec2>,
+    /// Where each unit comes to stand.
+    pub(super) places: Vec<Vec2>,
+    /// Blows and arrows that hit somebody.
+    pub(super) hits: Vec<Hit>,
+    /// Blows and arrows that hit a core.
+    pub(super) core_hits: Vec<CoreHit>,
+    /// Rows that stay in a table.
+    pub(super) keep: Vec<bool>,
+}
+
+/// Damage to a unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hit {
+    /// Whose row.
+    pub(super) row: usize,
+    pub(super) by: PlayerId,
+    pub(super) damage: i16,
+}
+
+/// Damage to a core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CoreHit {
+    /// Whose core.
+    pub(super) core: PlayerId,
+    pub(super) by: PlayerId,
+    pub(super) damage: i32,
 }
 
 impl World {
     /// The world before tick 0.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        Self { setup, state: GameState::default() }
+        let terms = Terms::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
+        let state = lifecycle::first_state(&terms, setup.seed, &setup.seats);
+        Self::restore_with(setup, terms, state)
     }
 
-    /// Runs one tick.
-    pub fn step(&mut self, _inputs: &TickInputs) {}
+    /// The world whose state is `state`, such as one out of [`GameState::decode`].
+    ///
+    /// # Errors
+    /// If it is not the state of a match of this setup.
+    pub fn restore(setup: Setup, state: GameState) -> Result<Self, ForeignState> {
+        let terms = Terms::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
+        let fits = state.is_consistent()
+            && state.players.len() == setup.seats.len()
+            && state.circles.len() == setup.map.circles.len()
+            && is_in_range(&terms, &state);
+        if fits { Ok(Self::restore_with(setup, terms, state)) } else { Err(ForeignState) }
+    }
+
+    fn restore_with(setup: Setup, terms: Terms, state: GameState) -> Self {
+        let scratch = Scratch { grid: Grid::new(terms.arena.half), ..Scratch::default() };
+        Self { setup, terms: Arc::new(terms), state, scratch }
+    }
+
+    /// Runs one tick. `inputs` are this tick's, one for each player; a player without one changes nothing.
+    /// Once the match is over, only the tick advances.
+    pub fn step(&mut self, inputs: &TickInputs) {
+        let Self { terms, state, scratch, .. } = self;
+        if state.outcome() == Outcome::Running {
+            scratch.begin(state);
+            commands::apply(terms, state, inputs);
+            control::decide(terms, state, scratch);
+            movement::walk(terms, state, scratch);
+            combat::strike(terms, state, scratch);
+            projectiles::fly(terms, state, scratch);
+            lifecycle::advance(terms, state, scratch);
+            objectives::advance(terms, state);
+        }
+        state.globals.tick[0] = state.tick().plus(1);
+    }
 
     /// The state between two ticks.
     #[must_use]
@@ -68,4 +147,68 @@ impl World {
     pub fn hash(&self) -> StateHash {
         self.state.hash()
     }
+
+    /// Where the circles are, in the order of their table.
+    #[must_use]
+    pub fn circles(&self) -> &[Vec2] {
+        &self.terms.arena.circles
+    }
+
+    /// Where a player's core stands; the centre for a player who does not exist.
+    #[must_use]
+    pub fn base(&self, player: PlayerId) -> Vec2 {
+        self.terms.base(player).at
+    }
+
+    /// The hit points with which the unit in `row` was born.
+    #[must_use]
+    pub fn full_hp(&self, row: usize) -> i16 {
+        self.terms.unit(&self.state.units, row).hp
+    }
+
+    /// Takes over the state of another world of the same setup and keeps the allocations.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.state.copy_from(&other.state);
+    }
+
+    /// Changes one value of the state to another valid one: for tests of the desync check.
+    ///
+    /// # Errors
+    /// As [`GameState::disturb`].
+    pub fn disturb(&mut self, path: &str) -> Result<(), NoSuchField> {
+        self.state.disturb(path)
+    }
 }
+
+impl Scratch {
+    fn begin(&mut self, state: &GameState) {
+        self.grid.fill(&state.units);
+        grid::fill_ordinals(&mut self.ordinals, state);
+        self.hits.clear();
+        self.core_hits.clear();
+    }
+}
+
+/// Whether every number that the simulation calculates with is one it can reach, so that no sum of them
+/// overflows.
+fn is_in_range(terms: &Terms, state: &GameState) -> bool {
+    let GameState { globals, players, units, projectiles, circles, cores, .. } = state;
+    let (half, far) = (terms.arena.half, Fx::from_num(256));
+    let within = |numbers: &[Fx], limit: Fx| numbers.iter().all(|number| number.abs() <= limit);
+    globals.tick[0] <= Tick::MAX
+        && within(&units.x, half.x)
+        && within(&units.y, half.y)
+        && [&units.goal_x, &units.goal_y].into_iter().all(|goals| within(goals, far))
+        // Nothing moves or flies by more than a few tiles a tick.
+        && [&units.vx, &units.vy, &projectiles.vx, &projectiles.vy].into_iter().all(|v| within(v, Fx::from_num(16)))
+        && [&projectiles.x, &projectiles.y].into_iter().all(|places| within(places, far))
+        && circles.progress.iter().all(|progress| (0..=CAPTURED).contains(progress))
+        && cores.hp.iter().all(|hp| (0..=terms.rules.core_hp).contains(hp))
+        && players.supply.iter().all(|&supply| supply >= 0)
+        && players.training_len.iter().all(|&waiting| waiting <= 8)
+}
+
+/// A state that does not belong to the setup of a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the state is not one of a match with these seats on this map")]
+pub struct ForeignState;

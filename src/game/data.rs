@@ -1,0 +1,566 @@
+//! Rules and maps from TOML: the ones built in, and files. What loads cannot overflow the simulation.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
+use toml::Spanned;
+
+use crate::sim::{Map, MilliPoint, PLAYERS_MAX, Rock, Rules, UnitRules, Wall};
+
+const RULES: [(&str, &str); 2] = [
+    ("standard", include_str!("../../assets/rules/standard.toml")),
+    ("endless", include_str!("../../assets/rules/endless.toml")),
+];
+const MAPS: [(&str, &str); 2] = [
+    ("standard", include_str!("../../assets/maps/standard.toml")),
+    ("duel", include_str!("../../assets/maps/duel.toml")),
+];
+
+/// Why rules or a map cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// The file cannot be read.
+    #[error("{file} is neither built in nor a file that can be read: {source}")]
+    Read {
+        /// As it was asked for.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The content is not what it should be.
+    #[error("{file}:{line}: {field}: {message}")]
+    Invalid {
+        /// As it was asked for.
+        file: String,
+        /// Counted from 1.
+        line: usize,
+        /// The field, or the section.
+        field: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// The rules built in under this name, else those in the file at this path.
+///
+/// # Errors
+/// If there are none, or they are not valid.
+pub fn rules(name_or_path: &str) -> Result<Arc<Rules>, DataError> {
+    let text = text(&RULES, name_or_path)?;
+    parse_rules(&Source { file: name_or_path, text: &text }).map(Arc::new)
+}
+
+/// The map built in under this name, else the one in the file at this path.
+///
+/// # Errors
+/// If there is none, or it is not valid.
+pub fn map(name_or_path: &str) -> Result<Arc<Map>, DataError> {
+    let text = text(&MAPS, name_or_path)?;
+    parse_map(&Source { file: name_or_path, text: &text }).map(Arc::new)
+}
+
+/// All rules built in.
+///
+/// # Panics
+/// Never: a test loads them all.
+pub fn embedded_rules() -> impl Iterator<Item = Arc<Rules>> {
+    RULES.iter().map(|(name, _)| rules(name).expect("built-in rules are valid"))
+}
+
+/// All maps built in.
+///
+/// # Panics
+/// Never: a test loads them all.
+pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
+    MAPS.iter().map(|(name, _)| map(name).expect("built-in maps are valid"))
+}
+
+fn text(embedded: &[(&str, &str)], name_or_path: &str) -> Result<String, DataError> {
+    if let Some((_, text)) = embedded.iter().find(|(name, _)| *name == name_or_path) {
+        return Ok((*text).to_owned());
+    }
+    let unreadable = |source| DataError::Read { file: name_or_path.to_owned(), source };
+    std::fs::read_to_string(Path::new(name_or_path)).map_err(unreadable)
+}
+
+/// A text and where it came from, for errors.
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn parse<T: DeserializeOwned>(&self) -> Result<T, DataError> {
+        toml::from_str(self.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            self.invalid(at, error.message())
+        })
+    }
+
+    /// An error at byte `at`.
+    fn invalid(&self, at: usize, message: impl Display) -> DataError {
+        let before = self.text.get(..at).unwrap_or_default();
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[start..].lines().next().unwrap_or_default();
+        DataError::Invalid {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            field: line.split('=').next().unwrap_or_default().trim().to_owned(),
+            message: message.to_string(),
+        }
+    }
+}
+
+// Numbers: every one with its range, so that an error names the line.
+
+/// A decimal from `MIN` to `MAX`, all in thousandths.
+struct Decimal<const MIN: i32, const MAX: i32>(i32);
+
+/// A whole number from `MIN` to `MAX`.
+struct Whole<const MIN: i32, const MAX: i32>(i32);
+
+/// A number as the file has it.
+struct Number;
+
+impl Visitor<'_> for Number {
+    type Value = f64;
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a number")
+    }
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<f64, E> {
+        Ok(value)
+    }
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<f64, E> {
+        i32::try_from(value).map(f64::from).map_err(|_| E::custom(format_args!("{value} is out of range")))
+    }
+}
+
+impl<'de, const MIN: i32, const MAX: i32> Deserialize<'de> for Decimal<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = deserializer.deserialize_any(Number)?;
+        let (least, most) = (f64::from(MIN) / 1000.0, f64::from(MAX) / 1000.0);
+        if !(least..=most).contains(&value) {
+            return Err(D::Error::custom(format_args!("{value} is not from {least} to {most}")));
+        }
+        let milli = (value * 1000.0).round() as i32;
+        // Both sides are the number nearest to the same decimal exactly if the file had no more digits.
+        if f64::from(milli) / 1000.0 != value {
+            return Err(D::Error::custom(format_args!("{value} is finer than a thousandth")));
+        }
+        Ok(Self(milli))
+    }
+}
+
+impl<'de, const MIN: i32, const MAX: i32> Deserialize<'de> for Whole<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = i64::deserialize(deserializer)?;
+        match i32::try_from(value) {
+            Ok(value) if (MIN..=MAX).contains(&value) => Ok(Self(value)),
+            _ => Err(D::Error::custom(format_args!("{value} is not from {MIN} to {MAX}"))),
+        }
+    }
+}
+
+macro_rules! into_integers {
+    ($number:ident: $($integer:ty),*) => {$(
+        impl<const MIN: i32, const MAX: i32> From<$number<MIN, MAX>> for $integer {
+            fn from(number: $number<MIN, MAX>) -> Self {
+                const { assert!(MIN as i64 >= <$integer>::MIN as i64 && MAX as i64 <= <$integer>::MAX as i64) };
+                number.0 as Self
+            }
+        }
+    )*};
+}
+into_integers!(Whole: u8, i16, u16, u32, i32);
+into_integers!(Decimal: u32, i32);
+
+/// The opening of an arc in degrees; the rules have half of it in 65,536ths of a turn.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Opening(Decimal<1_000, 180_000>);
+
+impl From<Opening> for u16 {
+    fn from(opening: Opening) -> Self {
+        (i64::from(opening.0.0) * 65_536 / 720_000) as Self
+    }
+}
+
+/// Degrees per second; the rules have 65,536ths of a turn per second.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Turning(Decimal<10_000, 5_000_000>);
+
+impl From<Turning> for u32 {
+    fn from(turning: Turning) -> Self {
+        (i64::from(turning.0.0) * 65_536 / 360_000) as Self
+    }
+}
+
+/// Whether something holds; a file that leaves it out says no.
+#[derive(Deserialize, Default)]
+#[serde(transparent)]
+struct Flag(bool);
+
+impl From<Flag> for bool {
+    fn from(flag: Flag) -> Self {
+        flag.0
+    }
+}
+
+// Rules.
+
+/// Declares what a file has for a struct of the rules: each field with the type that gives its range.
+macro_rules! file_of {
+    ($file:ident => $rules:ident; $($(#[$attribute:meta])* $field:ident $(as $key:literal)?: $type:ty,)* $(; $fixed:ident = $value:expr)?) => {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct $file {
+            $($(#[$attribute])* $(#[serde(rename = $key)])? $field: $type,)*
+        }
+
+        impl From<$file> for $rules {
+            fn from(file: $file) -> Self {
+                Self { $($field: file.$field.into(),)* $($fixed: $value)? }
+            }
+        }
+    };
+}
+
+file_of! { SwordFile => UnitRules;
+    hp: Whole<1, 10_000>,
+    speed: Decimal<100, 12_000>,
+    radius: Decimal<200, 1_000>,
+    reach: Decimal<500, 4_000>,
+    damage: Whole<0, 10_000>,
+    cooldown_ms as "cooldown": Decimal<100, 30_000>,
+    windup_ms as "windup": Decimal<0, 5_000>,
+    ; arrow_speed = 0
+}
+
+file_of! { BowFile => UnitRules;
+    hp: Whole<1, 10_000>,
+    speed: Decimal<100, 12_000>,
+    radius: Decimal<200, 1_000>,
+    reach: Decimal<1_000, 20_000>,
+    damage: Whole<0, 10_000>,
+    cooldown_ms as "cooldown": Decimal<100, 30_000>,
+    windup_ms as "windup": Decimal<0, 5_000>,
+    arrow_speed: Decimal<1_000, 30_000>,
+}
+
+file_of! { RulesFile => Rules;
+    name: String,
+    swordsman: SwordFile,
+    archer: BowFile,
+    sword_hero: SwordFile,
+    archer_hero: BowFile,
+    arrow_radius: Decimal<10, 500>,
+    arc_half as "arc": Opening,
+    turn_per_s as "turn": Turning,
+    aggro: Decimal<1_000, 20_000>,
+    archer_keeps: Decimal<0, 20_000>,
+    dash_length: Decimal<500, 10_000>,
+    dash_ms as "dash": Decimal<100, 2_000>,
+    dash_cooldown_ms as "dash_cooldown": Decimal<0, 600_000>,
+    banner_radius: Decimal<0, 20_000>,
+    banner_ms as "banner": Decimal<0, 600_000>,
+    banner_cooldown_ms as "banner_cooldown": Decimal<0, 600_000>,
+    banner_cooldown_percent: Whole<10, 100>,
+    regeneration_per_s: Whole<0, 1_000>,
+    regeneration_after_ms as "regeneration_after": Decimal<0, 600_000>,
+    respawn_ms as "respawn": Decimal<0, 600_000>,
+    respawn_per_minute_ms as "respawn_per_minute": Decimal<0, 60_000>,
+    start_swordsmen: Whole<0, 100>,
+    start_archers: Whole<0, 100>,
+    minions_max: Whole<0, 250>,
+    supply_per_minute: Whole<0, 6_000>,
+    circle_supply_per_minute: Whole<0, 6_000>,
+    supply_max: Whole<0, 1_000>,
+    supply_start: Whole<0, 1_000>,
+    swordsman_cost: Whole<0, 1_000>,
+    archer_cost: Whole<0, 1_000>,
+    training_ms as "training": Decimal<0, 600_000>,
+    training_max: Whole<0, 8>,
+    escalation_ms as "escalation": Decimal<0, 3_600_000>,
+    circle_radius: Decimal<500, 10_000>,
+    capture_ms as "capture": Decimal<100, 600_000>,
+    capture_least_ms as "capture_least": Decimal<100, 600_000>,
+    capture_decay_ms as "capture_decay": Decimal<100, 600_000>,
+    core_hp: Whole<1, 1_000_000>,
+    core_radius: Decimal<500, 4_000>,
+    hero_core_percent: Whole<0, 100>,
+    hero_score: Whole<0, 1_000>,
+    score_to_win: Whole<1, 1_000_000>,
+    sudden_death_ms as "sudden_death": Decimal<0, 3_600_000>,
+    burn_shared: Whole<1, 1_000_000>,
+    burn_behind: Whole<1, 1_000_000>,
+    #[serde(default)]
+    endless: Flag,
+}
+
+fn parse_rules(source: &Source<'_>) -> Result<Rules, DataError> {
+    let rules = Rules::from(source.parse::<RulesFile>()?);
+    let at = |field: &str| source.text.find(&format!("\n{field}")).map_or(0, |newline| newline + 1);
+    if u16::from(rules.start_swordsmen) + u16::from(rules.start_archers) > u16::from(rules.minions_max) {
+        return Err(source.invalid(at("minions_max"), "fewer than a player starts with"));
+    }
+    if rules.supply_start > rules.supply_max {
+        return Err(source.invalid(at("supply_start"), "more than supply_max"));
+    }
+    if rules.capture_least_ms > rules.capture_ms {
+        return Err(source.invalid(at("capture_least"), "longer than capture"));
+    }
+    Ok(rules)
+}
+
+// Maps.
+
+/// Most walls, and most rocks.
+const SOLIDS_MAX: usize = 64;
+/// How far a base keeps from walls and rocks, thousandths of a tile: its units are born there.
+const BASE_CLEAR: i32 = 5_000;
+
+type Coordinate = Decimal<-64_000, 64_000>;
+type PointFile = (Coordinate, Coordinate);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MapFile {
+    name: String,
+    size: (Decimal<16_000, 128_000>, Decimal<16_000, 128_000>),
+    bases: Spanned<Vec<PointFile>>,
+    circles: Spanned<Vec<PointFile>>,
+    #[serde(default)]
+    walls: Vec<Spanned<WallFile>>,
+    #[serde(default)]
+    rocks: Vec<Spanned<RockFile>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WallFile {
+    min: PointFile,
+    max: PointFile,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RockFile {
+    at: PointFile,
+    radius: Decimal<300, 8_000>,
+}
+
+fn parse_map(source: &Source<'_>) -> Result<Map, DataError> {
+    let file: MapFile = source.parse()?;
+    let points = |points: &Spanned<Vec<PointFile>>| points.get_ref().iter().map(point).collect::<Vec<_>>();
+    let starts = |spans: Vec<usize>| move |row: usize| spans.get(row).copied().unwrap_or(0);
+    let (bases_at, circles_at) = (file.bases.span().start, file.circles.span().start);
+    let wall_at = starts(file.walls.iter().map(|wall| wall.span().start).collect());
+    let rock_at = starts(file.rocks.iter().map(|rock| rock.span().start).collect());
+    let map = Map {
+        name: file.name,
+        size: (file.size.0.0, file.size.1.0),
+        bases: points(&file.bases),
+        circles: points(&file.circles),
+        walls: file.walls.iter().map(Spanned::get_ref).map(wall).collect(),
+        rocks: file.rocks.iter().map(Spanned::get_ref).map(rock).collect(),
+    };
+    check_places(source, &map, bases_at, circles_at)?;
+    for (row, wall) in map.walls.iter().enumerate() {
+        check_wall(&map, wall).map_err(|message| source.invalid(wall_at(row), message))?;
+    }
+    for (row, rock) in map.rocks.iter().enumerate() {
+        check_rock(&map, rock).map_err(|message| source.invalid(rock_at(row), message))?;
+    }
+    if map.walls.len() > SOLIDS_MAX || map.rocks.len() > SOLIDS_MAX {
+        return Err(source.invalid(0, format_args!("more than {SOLIDS_MAX} walls or rocks")));
+    }
+    Ok(map)
+}
+
+fn point((x, y): &PointFile) -> MilliPoint {
+    (x.0, y.0)
+}
+
+fn wall(file: &WallFile) -> Wall {
+    Wall { min: point(&file.min), max: point(&file.max) }
+}
+
+fn rock(file: &RockFile) -> Rock {
+    Rock { at: point(&file.at), radius: file.radius.0 }
+}
+
+fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usize) -> Result<(), DataError> {
+    if ![2, PLAYERS_MAX].contains(&map.bases.len()) {
+        return Err(source.invalid(bases_at, "a map has 2 or 4 bases"));
+    }
+    if !(1..=crate::sim::CIRCLES_MAX).contains(&map.circles.len()) {
+        return Err(source.invalid(circles_at, "a map has 1 to 8 circles"));
+    }
+    let turned = |places: &[MilliPoint]| places.iter().all(|&place| places.contains(&turn(map, place)));
+    if !turned(&map.bases) || map.bases[1] != (-map.bases[0].0, -map.bases[0].1) {
+        return Err(source.invalid(bases_at, "the bases do not turn onto each other"));
+    }
+    if !turned(&map.circles) {
+        return Err(source.invalid(circles_at, "the circles do not turn onto each other"));
+    }
+    if !map.bases.iter().all(|&base| is_inside(map, base, BASE_CLEAR)) {
+        return Err(source.invalid(bases_at, "a base is less than 5 tiles from the edge"));
+    }
+    if !map.circles.iter().all(|&circle| is_inside(map, circle, 1_000)) {
+        return Err(source.invalid(circles_at, "a circle is less than a tile from the edge"));
+    }
+    Ok(())
+}
+
+/// A place after the smallest turn that must leave the map as it is: half a turn, or a quarter for four.
+fn turn(map: &Map, (x, y): MilliPoint) -> MilliPoint {
+    if map.bases.len() == 2 { (-x, -y) } else { (-y, x) }
+}
+
+fn is_inside(map: &Map, (x, y): MilliPoint, margin: i32) -> bool {
+    x.abs() + margin <= map.size.0 / 2 && y.abs() + margin <= map.size.1 / 2
+}
+
+fn check_wall(map: &Map, wall: &Wall) -> Result<(), &'static str> {
+    let (min, max) = (wall.min, wall.max);
+    if max.0 - min.0 < 1_000 || max.1 - min.1 < 1_000 {
+        return Err("a wall is at least a tile wide and high: an arrow must not jump it");
+    }
+    if !is_inside(map, min, 0) || !is_inside(map, max, 0) {
+        return Err("the wall reaches out of the map");
+    }
+    let (a, b) = (turn(map, min), turn(map, max));
+    let twin = Wall { min: (a.0.min(b.0), a.1.min(b.1)), max: (a.0.max(b.0), a.1.max(b.1)) };
+    if !map.walls.contains(&twin) {
+        return Err("the wall has no twin where the map turns it to");
+    }
+    let nearest = |at: MilliPoint| (at.0.clamp(min.0, max.0), at.1.clamp(min.1, max.1));
+    check_clear(map, 0, nearest)
+}
+
+fn check_rock(map: &Map, rock: &Rock) -> Result<(), &'static str> {
+    if !is_inside(map, rock.at, 0) {
+        return Err("the rock is not on the map");
+    }
+    if !map.rocks.contains(&Rock { at: turn(map, rock.at), radius: rock.radius }) {
+        return Err("the rock has no twin where the map turns it to");
+    }
+    check_clear(map, rock.radius, |_| rock.at)
+}
+
+/// Whether bases and the middles of circles are free of something around `nearest`.
+fn check_clear(
+    map: &Map,
+    radius: i32,
+    nearest: impl Fn(MilliPoint) -> MilliPoint,
+) -> Result<(), &'static str> {
+    let is_clear = |at: MilliPoint, by: i32| {
+        let to = nearest(at);
+        let (dx, dy) = (i64::from(at.0 - to.0), i64::from(at.1 - to.1));
+        let apart = i64::from(radius) + i64::from(by);
+        dx * dx + dy * dy >= apart * apart
+    };
+    if !map.bases.iter().all(|&base| is_clear(base, BASE_CLEAR)) {
+        return Err("less than 5 tiles from a base");
+    }
+    if !map.circles.iter().all(|&circle| is_clear(circle, 1_000)) {
+        return Err("less than a tile from the middle of a circle");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STANDARD_RULES: &str = RULES[0].1;
+    const STANDARD_MAP: &str = MAPS[0].1;
+
+    fn rules_error(from: &str, to: &str) -> String {
+        assert!(STANDARD_RULES.contains(from));
+        let text = STANDARD_RULES.replacen(from, to, 1);
+        parse_rules(&Source { file: "r.toml", text: &text }).expect_err(to).to_string()
+    }
+
+    fn map_error(from: &str, to: &str) -> String {
+        assert!(STANDARD_MAP.contains(from));
+        let text = STANDARD_MAP.replacen(from, to, 1);
+        parse_map(&Source { file: "m.toml", text: &text }).expect_err(to).to_string()
+    }
+
+    #[test]
+    fn what_is_built_in_loads_under_its_name() {
+        assert!(embedded_rules().map(|rules| rules.name.clone()).eq(RULES.map(|(name, _)| name.to_owned())));
+        assert!(embedded_maps().map(|map| map.name.clone()).eq(MAPS.map(|(name, _)| name.to_owned())));
+    }
+
+    #[test]
+    fn decimals_become_exact_thousandths() {
+        let rules = rules("standard").expect("built in");
+        assert_eq!(rules.swordsman.speed, 3_600);
+        assert_eq!(rules.archer.windup_ms, 300);
+        assert_eq!(rules.arc_half, 4_096);
+        assert_eq!(rules.turn_per_s, 98_304);
+    }
+
+    #[test]
+    fn endless_differs_from_standard_in_its_end_alone() {
+        let (standard, endless) = (rules("standard").expect("built in"), rules("endless").expect("built in"));
+        assert_eq!(*standard, Rules { name: "standard".into(), endless: false, ..(*endless).clone() });
+        assert!(endless.endless);
+    }
+
+    #[test]
+    fn errors_name_file_line_and_field() {
+        let line = STANDARD_RULES.lines().position(|line| line.starts_with("aggro")).expect("there") + 1;
+        let error = rules_error("aggro = 7.0", "aggro = 99.0");
+        assert!(error.starts_with(&format!("r.toml:{line}: aggro: 99 is not from 1 to 20")), "{error}");
+    }
+
+    #[test]
+    fn rules_out_of_range_are_refused() {
+        for (from, to, why) in [
+            ("speed = 3.6", "speed = 3.60001", "finer than a thousandth"),
+            ("speed = 3.6", "speed = nan", "not from"),
+            ("hp = 100", "hp = 40000", "not from 1 to 10000"),
+            ("hp = 100", "hp = 1.5", "invalid type"),
+            ("aggro = 7.0", "agro = 7.0", "unknown field"),
+            ("training_max = 5", "training_max = 9", "not from 0 to 8"),
+            ("minions_max = 14", "minions_max = 5", "fewer than"),
+            ("supply_start = 0", "supply_start = 21", "more than"),
+            ("capture_least = 2.0", "capture_least = 5.0", "longer than"),
+        ] {
+            let error = rules_error(from, to);
+            assert!(error.contains(why), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn maps_that_favour_a_side_or_overflow_are_refused() {
+        for (from, to, why) in [
+            ("[64, 36]", "[130, 36]", "not from 16 to 128"),
+            ("[27, 0]", "[26, 0]", "do not turn"),
+            ("[[-27, 0], [27, 0]]", "[[-27, 0]]", "2 or 4 bases"),
+            ("[[0, 0], ", "[[0, 1], ", "do not turn"),
+            ("[[0, 0], [-11, 12], [11, -12]]", "[]", "1 to 8 circles"),
+            ("min = [-1, 3]", "min = [-2, 3]", "no twin"),
+            ("min = [-1, 3]", "min = [0.5, 3]", "at least a tile"),
+            ("at = [14, 5]", "at = [14, 6]", "no twin"),
+            ("at = [14, 5]", "at = [33, 5]", "not on the map"),
+            ("name = ", "x = 1\nname = ", "unknown field"),
+        ] {
+            let error = map_error(from, to);
+            assert!(error.contains(why), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = rules("no/such.toml").expect_err("no file").to_string();
+        assert!(error.starts_with("no/such.toml is neither"), "{error}");
+    }
+}

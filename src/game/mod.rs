@@ -1,0 +1,3 @@
+//! Matches, and what they are made of.
+
+pub mod data;

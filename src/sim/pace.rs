@@ -1,0 +1,235 @@
+//! The rules and the map, converted once at match start: lengths to fixed point, speeds to tiles per tick,
+//! durations to ticks, rounded up.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::math::{Angle, Fx, Vec2, mul};
+use super::objectives::CAPTURED;
+use super::rules::{Map, Milli, MilliPoint, Rules, UnitRules};
+use super::solid::Solid;
+use super::state::{AttackBehaviour, ControlBehaviour, Units};
+use super::tick::{PlayerId, TickRate};
+
+/// What a match is played by: it does not change from the first tick to the last.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    pub(super) rules: Arc<Rules>,
+    pub(super) rate: TickRate,
+    pub(super) pace: Pace,
+    pub(super) arena: Arena,
+}
+
+impl Terms {
+    pub(super) fn new(rules: &Arc<Rules>, map: &Map, rate: TickRate, players: usize) -> Self {
+        let pace = Pace::new(rules, rate);
+        let arena = Arena::new(map, players, pace.core_radius);
+        Self { rules: Arc::clone(rules), rate, pace, arena }
+    }
+
+    /// What the unit in `row` does.
+    pub(super) fn unit(&self, units: &Units, row: usize) -> &UnitPace {
+        self.pace.of(units.control[row], units.attack[row])
+    }
+
+    /// A player's base; the centre of the map for one who has none.
+    pub(super) fn base(&self, player: PlayerId) -> Base {
+        self.arena.bases.get(player.index()).copied().unwrap_or_default()
+    }
+}
+
+/// What a kind of unit does in a tick.
+#[derive(Clone, Debug)]
+pub(super) struct UnitPace {
+    pub(super) hp: i16,
+    /// Tiles per tick.
+    pub(super) speed: Fx,
+    pub(super) radius: Fx,
+    pub(super) reach: Fx,
+    pub(super) damage: i16,
+    /// Ticks.
+    pub(super) cooldown: u32,
+    /// Ticks, at least one: a blow is always seen coming.
+    pub(super) windup: u32,
+    /// Tiles per tick.
+    pub(super) arrow_speed: Fx,
+}
+
+/// The rules per tick.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    /// By kind; see [`Pace::of`].
+    kinds: [UnitPace; 4],
+    pub(super) arrow_radius: Fx,
+    pub(super) arc_half: u16,
+    /// 65,536ths of a turn per tick.
+    pub(super) turn: u16,
+    pub(super) aggro: Fx,
+    pub(super) archer_keeps: Fx,
+    /// Tiles per tick.
+    pub(super) dash_speed: Fx,
+    pub(super) dash: u32,
+    pub(super) dash_cooldown: u32,
+    pub(super) banner_radius: Fx,
+    pub(super) banner: u32,
+    pub(super) banner_cooldown: u32,
+    pub(super) regeneration_after: u32,
+    pub(super) training: u32,
+    pub(super) circle_radius: Fx,
+    /// Progress per tick by one unit.
+    pub(super) capture: i32,
+    /// Most progress per tick.
+    pub(super) capture_most: i32,
+    /// Progress lost per tick.
+    pub(super) capture_decay: i32,
+    pub(super) core_radius: Fx,
+    /// From this tick on supply comes faster.
+    pub(super) escalation: u32,
+    /// From this tick on shields are off.
+    pub(super) sudden_death: u32,
+}
+
+impl Pace {
+    pub(super) fn new(rules: &Rules, rate: TickRate) -> Self {
+        let ticks = |ms| rate.ticks_in_ms(ms);
+        let progress = |ms| (CAPTURED / ticks(ms).max(1).cast_signed()).max(1);
+        let dash = ticks(rules.dash_ms).max(1);
+        Self {
+            kinds: [&rules.swordsman, &rules.archer, &rules.sword_hero, &rules.archer_hero]
+                .map(|unit| UnitPace::new(unit, rate)),
+            arrow_radius: tiles(rules.arrow_radius),
+            arc_half: rules.arc_half,
+            turn: u16::try_from(rules.turn_per_s / rate.hz()).unwrap_or(u16::MAX),
+            aggro: tiles(rules.aggro),
+            archer_keeps: tiles(rules.archer_keeps),
+            dash_speed: tiles_over(rules.dash_length, dash),
+            dash,
+            dash_cooldown: ticks(rules.dash_cooldown_ms),
+            banner_radius: tiles(rules.banner_radius),
+            banner: ticks(rules.banner_ms),
+            banner_cooldown: ticks(rules.banner_cooldown_ms),
+            regeneration_after: ticks(rules.regeneration_after_ms),
+            training: ticks(rules.training_ms).max(1),
+            circle_radius: tiles(rules.circle_radius),
+            capture: progress(rules.capture_ms),
+            capture_most: progress(rules.capture_least_ms),
+            capture_decay: progress(rules.capture_decay_ms),
+            core_radius: tiles(rules.core_radius),
+            escalation: ticks(rules.escalation_ms),
+            sudden_death: if rules.endless { u32::MAX } else { ticks(rules.sudden_death_ms) },
+        }
+    }
+
+    /// What a unit of this kind does.
+    pub(super) const fn of(&self, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitPace {
+        let [swordsman, archer, sword_hero, archer_hero] = &self.kinds;
+        match (control, attack) {
+            (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => swordsman,
+            (ControlBehaviour::Minion, AttackBehaviour::Archer) => archer,
+            (ControlBehaviour::Player, AttackBehaviour::Swordsman) => sword_hero,
+            (ControlBehaviour::Player, AttackBehaviour::Archer) => archer_hero,
+        }
+    }
+
+    /// The largest body.
+    pub(super) fn widest(&self) -> Fx {
+        self.kinds.iter().map(|kind| kind.radius).max().unwrap_or_default()
+    }
+}
+
+impl UnitPace {
+    fn new(rules: &UnitRules, rate: TickRate) -> Self {
+        Self {
+            hp: rules.hp,
+            speed: tiles_over(rules.speed, rate.hz()),
+            radius: tiles(rules.radius),
+            reach: tiles(rules.reach),
+            damage: rules.damage,
+            cooldown: rate.ticks_in_ms(rules.cooldown_ms).max(1),
+            windup: rate.ticks_in_ms(rules.windup_ms).max(1),
+            arrow_speed: tiles_over(rules.arrow_speed, rate.hz()),
+        }
+    }
+}
+
+/// The map in fixed point.
+#[derive(Clone, Debug)]
+pub(super) struct Arena {
+    /// Half the width and half the height.
+    pub(super) half: Vec2,
+    /// Everything that bodies cannot enter: walls, rocks, cores.
+    pub(super) solids: Vec<Solid>,
+    /// How many of `solids` stop arrows: all but the cores, which come last.
+    pub(super) opaque: usize,
+    pub(super) circles: Vec<Vec2>,
+    /// By player.
+    pub(super) bases: Vec<Base>,
+}
+
+/// A player's place on the map, and the frame in which its formations stand. A side's frame is the other
+/// side's, turned with the map: no compass direction enters the game.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Base {
+    pub(super) at: Vec2,
+    /// The direction to the centre of the map.
+    pub(super) forward: Angle,
+}
+
+impl Arena {
+    /// The arena of the first `players` bases of `map`.
+    pub(super) fn new(map: &Map, players: usize, core_radius: Fx) -> Self {
+        let bases: Vec<Base> = map.bases.iter().take(players).map(|&at| Base::new(point(at))).collect();
+        let walls = map.walls.iter().map(|wall| Solid::Box { min: point(wall.min), max: point(wall.max) });
+        let rocks =
+            map.rocks.iter().map(|rock| Solid::Round { at: point(rock.at), radius: tiles(rock.radius) });
+        let mut solids: Vec<Solid> = walls.chain(rocks).collect();
+        let opaque = solids.len();
+        solids.extend(bases.iter().map(|base| Solid::Round { at: base.at, radius: core_radius }));
+        let size = point(map.size);
+        Self {
+            half: Vec2 { x: size.x / 2, y: size.y / 2 },
+            solids,
+            opaque,
+            circles: map.circles.iter().map(|&at| point(at)).collect(),
+            bases,
+        }
+    }
+}
+
+impl Base {
+    fn new(at: Vec2) -> Self {
+        Self { at, forward: Angle::of(-at) }
+    }
+
+    /// The offset of place `place` in a formation: 0 in the middle, then rings of 6, 12, 18 and so on,
+    /// 1.1 tiles apart.
+    pub(super) fn formation(self, place: usize) -> Vec2 {
+        let (mut ring, mut first) = (0, 1);
+        while place >= first && ring < 10 {
+            ring += 1;
+            first += 6 * ring;
+        }
+        if ring == 0 {
+            return Vec2::default();
+        }
+        // `first` is now the place after the ring's last.
+        let around = (first - 1 - place.min(first - 1)) * 65_536 / (6 * ring);
+        let turn = Angle(self.forward.0.wrapping_add((around & 0xffff) as u16));
+        turn.vector(mul(Fx::from_bits(72_090), Fx::from_num(ring)))
+    }
+}
+
+/// Thousandths of a tile as tiles, rounded toward zero.
+fn tiles(milli: Milli) -> Fx {
+    tiles_over(milli, 1)
+}
+
+/// Thousandths of a tile over `ticks` as tiles per tick, rounded toward zero.
+fn tiles_over(milli: Milli, ticks: u32) -> Fx {
+    let bits = i64::from(milli) * 65_536 / (1000 * i64::from(ticks));
+    Fx::from_bits(i32::try_from(bits).expect("the loader bounds lengths"))
+}
+
+fn point((x, y): MilliPoint) -> Vec2 {
+    Vec2 { x: tiles(x), y: tiles(y) }
+}
