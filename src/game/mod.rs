@@ -1,3 +1,17 @@
-//! Matches, and what they are made of.
+//! A match: session or replay, gate, world, hash, recorder, in one synchronous [`Match::advance`]; and the
+//! thread that runs it beside a window or a terminal.
 
 pub mod data;
+mod matches;
+mod pilot;
+mod report;
+mod runner;
+mod stats;
+mod trace;
+
+pub use matches::{Inject, Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, Summary};
+pub use pilot::{Pilot, PilotChoice};
+pub use report::DesyncReport;
+pub use runner::{Control, Finished, MatchThread, Progress};
+pub use stats::{Histogram, Latencies, Percentiles};
+pub use trace::Trace;

@@ -528,6 +528,7 @@ impl LockstepSession {
             Phase::Closed => {}
             _ if self.links.is_empty() => self.close(End::Left),
             Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
+            Phase::Ending { .. } => {}
             _ => self.begin_ending(End::Left),
         }
     }

@@ -1,0 +1,631 @@
+//! One match of one peer, in whatever time it is given.
+
+use arrayvec::ArrayVec;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::data::{embedded_maps, embedded_rules};
+use super::pilot::{Pilot, PilotChoice};
+use super::report::DesyncReport;
+use super::stats::Latencies;
+use super::trace::Trace;
+use crate::net::{
+    DueTick, End, Event, LockstepSession, MatchConfig, PlayerName, Refusal, Roster, Time, Transmit,
+};
+use crate::replay::{HeaderError, RecordError, ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
+use crate::sim::{
+    Command, GameState, HeroControl, Map, NoSuchField, Outcome, PLAYERS_MAX, PlayerId, Rules, SeatSetup, Setup,
+    StateHash, Tick, World, fingerprint,
+};
+
+/// States kept for the search after a desync; a difference shows within twice the lead of a peer.
+const STATES_KEPT: usize = 96;
+/// Most events that wait to be polled.
+const EVENTS_MAX: usize = 256;
+
+/// What a peer brings to a match beside its session.
+#[derive(Debug, Default)]
+pub struct MatchOptions {
+    /// Rules that are not among the embedded ones.
+    pub rules: Option<Arc<Rules>>,
+    /// A map that is not among the embedded ones.
+    pub map: Option<Arc<Map>>,
+    /// Who plays this seat.
+    pub pilot: Option<PilotChoice>,
+    /// Where to record, without the ending.
+    pub record: Option<PathBuf>,
+    /// Where to trace.
+    pub trace: Option<Trace>,
+    /// A difference to plant.
+    pub inject: Option<Inject>,
+    /// Seconds since 1970, for the replay's header.
+    pub started_unix_s: u64,
+}
+
+/// A change to the state that the other peers do not make: a test of the desync check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inject {
+    /// After this tick, so that it is the first to differ.
+    pub tick: Tick,
+    /// Of this field, such as `units[0].hp`.
+    pub field: String,
+}
+
+/// Why and how a match ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatchOutcome {
+    /// By its rules.
+    Rules(Outcome),
+    /// After the agreed number of ticks.
+    TickLimit,
+    /// A peer left.
+    PeerLeft(PlayerId),
+    /// A peer was no longer heard.
+    PeerLost(PlayerId),
+    /// The peers' states differed.
+    Desync,
+    /// This player left.
+    Interrupted,
+}
+
+impl MatchOutcome {
+    /// The word for it in results and replays.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rules(Outcome::Running) | Self::TickLimit => "tick_limit",
+            Self::Rules(outcome) => outcome_word(outcome),
+            Self::PeerLeft(_) => "peer_left",
+            Self::PeerLost(_) => "peer_lost",
+            Self::Desync => "desync",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+const fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Running => "tick_limit",
+        Outcome::Core => "core",
+        Outcome::Score => "score",
+        Outcome::SuddenDeath => "sudden_death",
+        Outcome::Draw => "draw",
+        Outcome::Surrender => "surrender",
+    }
+}
+
+/// Why a match could not be played.
+#[derive(Debug, thiserror::Error)]
+pub enum MatchError {
+    /// The host refused.
+    #[error("the host refused: {}", describe(.0))]
+    Refused(Refusal),
+    /// Nobody came, or nobody answered.
+    #[error("no answer: nobody was there before the wait was over")]
+    NoAnswer,
+    /// The peers built different worlds from the same roster.
+    #[error("the peers' worlds differ before tick 0: they run different programs; update both")]
+    StartState,
+    /// The host plays by rules that this program does not have.
+    #[error("the host plays by rules {0:016x}, which are not here: give the host's file with --rules")]
+    UnknownRules(u64),
+    /// The host plays on a map that this program does not have.
+    #[error("the host plays on map {0:016x}, which is not here: give the host's file with --map")]
+    UnknownMap(u64),
+    /// The replay could not be begun.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The match cannot be recorded.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// The field to disturb does not exist.
+    #[error("--inject-desync {field}: {error}")]
+    Inject {
+        /// The field.
+        field: String,
+        /// Why not.
+        error: NoSuchField,
+    },
+    /// The other peer gave up a match before it began.
+    #[error("player {0} left before the match began")]
+    LeftEarly(PlayerId),
+    /// The other peer fell silent before the match began.
+    #[error("player {0} was lost before the match began")]
+    LostEarly(PlayerId),
+}
+
+/// A refusal in words, with what to do.
+fn describe(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Protocol { host, guest } => {
+            format!("it speaks protocol version {host}, this program {guest}; update the older one")
+        }
+        Refusal::SimulationBuild { host, guest } => {
+            format!("its simulation is build {host}, this one's {guest}; update the older one")
+        }
+        Refusal::Rules { host, guest } => {
+            format!("it plays by rules {host:016x}, not by {guest:016x}; give its file with --rules, or none")
+        }
+        Refusal::Map { host, guest } => {
+            format!("it plays on map {host:016x}, not on {guest:016x}; give its file with --map, or none")
+        }
+        Refusal::Ticks { host: Some(host), guest } => {
+            format!("its match has {host} ticks, not {guest}; leave --ticks out")
+        }
+        Refusal::Ticks { host: None, guest } => {
+            format!("its match has no --ticks, not {guest}; leave --ticks out")
+        }
+        Refusal::TickRate { host, guest } => {
+            let (host, guest) = (host.hz(), guest.hz());
+            format!("its match runs at {host} ticks/s, not {guest}; leave --tick-rate out")
+        }
+        Refusal::RoomCode => "the room has another code; give it with --room".into(),
+        Refusal::Seat { seat, seats } => format!("seat {seat} of {seats} is not free; leave --seat out"),
+        Refusal::Full { seats } => format!("all {seats} seats are taken; wait for the next match"),
+        Refusal::Running => "the match has begun already; wait for the next one".into(),
+    }
+}
+
+/// Something to tell whoever watches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatchEvent {
+    /// A guest has taken a seat.
+    Joined(PlayerId, PlayerName),
+    /// A guest's seat is free again.
+    Vacated(PlayerId),
+    /// The host let us in.
+    Confirmed(PlayerId),
+    /// Tick 0 is agreed.
+    Counting(Time),
+    /// A peer has fallen silent.
+    Silent(PlayerId),
+    /// It is heard again.
+    Heard(PlayerId),
+    /// Recording has stopped, and why; the match goes on.
+    RecordingStopped(String),
+    /// The match is over.
+    Ended(MatchOutcome),
+}
+
+/// What remains of a match.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How it ended.
+    pub outcome: MatchOutcome,
+    /// The team that won.
+    pub winner: Option<u8>,
+    /// The players of that team.
+    pub winners: ArrayVec<PlayerId, PLAYERS_MAX>,
+    /// What was played.
+    pub config: MatchConfig,
+    /// Who this peer was.
+    pub player: PlayerId,
+    /// Who played.
+    pub roster: Roster,
+    /// Ticks run.
+    pub ticks: u32,
+    /// Hash after the last of them.
+    pub hash: StateHash,
+    /// Commands, deaths and captures of this player.
+    pub counts: [u32; 3],
+    /// Points of each player.
+    pub scores: ArrayVec<i32, PLAYERS_MAX>,
+    /// From seal to tick.
+    pub latencies: Latencies,
+    /// Ticks that ran late, and by how many microseconds together.
+    pub stalls: (u32, u64),
+    /// What was found if hashes differed.
+    pub desync: Option<DesyncReport>,
+    /// The finished replay.
+    pub replay: Option<PathBuf>,
+    /// Why the trace ended early, if it did.
+    pub trace_error: Option<String>,
+}
+
+/// A match between peers, as one of them plays it.
+pub struct Match {
+    session: LockstepSession,
+    options: MatchOptions,
+    roster: Roster,
+    world: Option<World>,
+    pilot: Pilot,
+    begin: Time,
+    recorder: Option<ReplayRecorder>,
+    recording_told: bool,
+    states: StateRing,
+    latencies: Latencies,
+    stalls: (u32, u64),
+    /// Commands applied of each player.
+    applied: [u32; PLAYERS_MAX],
+    /// Commands given here.
+    given: u32,
+    desync: Option<DesyncReport>,
+    finished: Option<Result<MatchOutcome, MatchError>>,
+    replay: Option<PathBuf>,
+    events: VecDeque<MatchEvent>,
+}
+
+impl Match {
+    /// A match over this session.
+    #[must_use]
+    pub fn new(session: LockstepSession, options: MatchOptions) -> Self {
+        Self {
+            session,
+            options,
+            roster: Roster::new(),
+            world: None,
+            pilot: Pilot::None,
+            begin: Time::default(),
+            recorder: None,
+            recording_told: false,
+            states: StateRing::default(),
+            latencies: Latencies::default(),
+            stalls: (0, 0),
+            applied: [0; PLAYERS_MAX],
+            given: 0,
+            desync: None,
+            finished: None,
+            replay: None,
+            events: VecDeque::with_capacity(EVENTS_MAX),
+        }
+    }
+
+    /// Takes a datagram in; call [`Self::advance`] after the last that is there.
+    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        self.session.handle_datagram(now, from, bytes);
+    }
+
+    /// Does everything that is due: sends, runs ticks, thinks.
+    pub fn advance(&mut self, now: Time) {
+        loop {
+            self.session.handle_timeout(now);
+            let mut is_idle = true;
+            while let Some(event) = self.session.poll_event() {
+                is_idle = false;
+                self.on_event(now, event);
+            }
+            self.act(now);
+            while let Some(due) = self.session.poll_tick(now) {
+                is_idle = false;
+                self.run(now, &due);
+            }
+            if is_idle {
+                return;
+            }
+        }
+    }
+
+    /// The next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.session.poll_transmit()
+    }
+
+    /// The next thing to tell.
+    pub fn poll_event(&mut self) -> Option<MatchEvent> {
+        self.events.pop_front()
+    }
+
+    /// When [`Self::advance`] has something to do.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let pilot = self.world.as_ref().and_then(|_| self.pilot.acts_at(self.begin));
+        [self.session.poll_timeout(), pilot].into_iter().flatten().min()
+    }
+
+    /// An order of this player, for the next open tick. False if too many wait already.
+    pub fn submit_command(&mut self, now: Time, command: Command) -> bool {
+        self.give(now, Tick(0), command)
+    }
+
+    /// What this player's hero keys say now.
+    pub fn submit_hero(&mut self, hero: HeroControl) {
+        self.session.submit_hero(Tick(0), hero);
+    }
+
+    /// This player leaves; the others are told.
+    pub fn leave(&mut self) {
+        self.session.leave();
+    }
+
+    /// Whether it is over and everybody who must know does.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.finished.is_some()
+    }
+
+    /// The world as it is, once all are there.
+    #[must_use]
+    pub const fn world(&self) -> Option<&World> {
+        self.world.as_ref()
+    }
+
+    /// The session under it.
+    #[must_use]
+    pub const fn session(&self) -> &LockstepSession {
+        &self.session
+    }
+
+    /// What remains, or why there was no match.
+    ///
+    /// # Errors
+    /// If the match could not be played.
+    ///
+    /// # Panics
+    /// If it is not over.
+    pub fn into_summary(mut self) -> Result<Summary, MatchError> {
+        let outcome = self.finished.take().expect("the match is over")?;
+        let world = self.world.expect("a match that was played has a world");
+        let config = *self.session.config().expect("confirmed");
+        let (state, player) = (world.state(), self.session.player());
+        let winner = state.winner();
+        let seats = self.roster.iter().enumerate();
+        let winners = seats.filter(|(_, seat)| Some(seat.team) == winner).map(|(i, _)| PlayerId(i as u8));
+        let players = &state.players;
+        let own = player.index();
+        Ok(Summary {
+            outcome,
+            winner,
+            winners: winners.collect(),
+            config,
+            player,
+            ticks: state.tick().0,
+            hash: state.hash(),
+            counts: [players.commands[own], players.deaths[own].into(), players.captures[own].into()],
+            scores: players.score.iter().copied().collect(),
+            roster: self.roster,
+            latencies: self.latencies,
+            stalls: self.stalls,
+            desync: self.desync,
+            replay: self.replay,
+            trace_error: self.options.trace.as_ref().and_then(|t| Some(t.error()?.to_string())),
+        })
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Joined { player, name } => self.tell(MatchEvent::Joined(player, name)),
+            Event::Vacated { player } => self.tell(MatchEvent::Vacated(player)),
+            Event::Confirmed { player, .. } => self.tell(MatchEvent::Confirmed(player)),
+            Event::Prepare { roster } => match self.prepare(roster) {
+                Ok(hash) => self.session.prepared(now, &hash),
+                Err(error) => {
+                    self.finished = Some(Err(error));
+                    self.session.leave();
+                }
+            },
+            Event::Counting { begin } => {
+                self.begin = begin;
+                self.tell(MatchEvent::Counting(begin));
+            }
+            Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
+            Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
+            Event::DelayMoved { tick, delay_us } => {
+                if let Some(trace) = &mut self.options.trace {
+                    trace.delay(tick, delay_us);
+                }
+            }
+            Event::StateWanted { tick } => {
+                let state = self.states.after(tick).map(GameState::encode).unwrap_or_default();
+                self.session.provide_state(tick, state);
+            }
+            Event::Desync { player, tick, theirs } => self.on_desync(player, tick, &theirs),
+            Event::Closed(end) => self.on_closed(now, end),
+        }
+    }
+
+    /// Builds the world before tick 0 and begins to record.
+    fn prepare(&mut self, roster: Roster) -> Result<StateHash, MatchError> {
+        let config = *self.session.config().expect("confirmed");
+        let rules = find(self.options.rules.clone(), embedded_rules(), config.rules)
+            .ok_or(MatchError::UnknownRules(config.rules))?;
+        let map = find(self.options.map.clone(), embedded_maps(), config.map)
+            .ok_or(MatchError::UnknownMap(config.map))?;
+        let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
+        let setup = Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map };
+        let player = self.session.player();
+        if let Some(path) = &self.options.record {
+            let names: Vec<&str> = roster.iter().map(|seat| seat.name.as_str()).collect();
+            let header = ReplayHeader::new(&setup, &names, Some(player), self.options.started_unix_s)?;
+            self.recorder = Some(ReplayRecorder::create(path, &header)?);
+        }
+        let choice = self.options.pilot.unwrap_or(PilotChoice::None);
+        self.pilot = Pilot::new(choice, player, config.tick_rate, config.seed);
+        self.roster = roster;
+        let world = World::new(setup);
+        let hash = world.hash();
+        self.world = Some(world);
+        Ok(hash)
+    }
+
+    /// Gives the orders of a probe that are due.
+    fn act(&mut self, now: Time) {
+        if self.begin == Time::default() {
+            return;
+        }
+        while let Some(world) = &self.world
+            && let Some(command) = self.pilot.act(now, self.begin, world)
+        {
+            self.give(now, Tick(0), command);
+        }
+    }
+
+    fn give(&mut self, now: Time, wish: Tick, command: Command) -> bool {
+        let is_taken = self.session.submit_command(wish, command).is_ok();
+        if is_taken {
+            if let Some(trace) = &mut self.options.trace {
+                trace.given(self.given, self.session.player(), now);
+            }
+            self.given += 1;
+        }
+        is_taken
+    }
+
+    fn run(&mut self, now: Time, due: &DueTick) {
+        let world = self.world.as_mut().expect("prepared");
+        let tick = due.inputs.tick;
+        world.step(&due.inputs);
+        if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick)
+            && let Err(error) = world.disturb(&inject.field)
+        {
+            self.finished = Some(Err(MatchError::Inject { field: inject.field, error }));
+            self.session.leave();
+            return;
+        }
+        let hash = world.hash();
+        self.states.keep(tick, world.state());
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(&due.inputs, &hash, world.state());
+        }
+        let is_over = world.state().outcome() != Outcome::Running;
+        self.measure(now, due, &hash);
+        self.session.report(now, tick, &hash);
+        if is_over {
+            self.session.finish();
+        } else {
+            self.think(now);
+        }
+        self.watch_recorder();
+    }
+
+    /// Lets a bot see the tick that ran.
+    fn think(&mut self, now: Time) {
+        let world = self.world.as_ref().expect("prepared");
+        let Some((wish, wants)) = self.pilot.think(world) else { return };
+        if wants.hero != HeroControl::default() {
+            self.session.submit_hero(wish, wants.hero);
+        }
+        for command in wants.commands {
+            self.give(now, wish, command);
+        }
+    }
+
+    fn measure(&mut self, now: Time, due: &DueTick, hash: &StateHash) {
+        let tick = due.inputs.tick;
+        self.latencies.own.add(now.since(due.sealed_at));
+        for &(_, sealed_at) in &due.others_sealed_at {
+            self.latencies.opponent.add(now.since(sealed_at));
+        }
+        if let Some(stall) = &due.stall {
+            self.stalls.0 += 1;
+            self.stalls.1 += stall.ran.since(stall.due).as_micros() as u64;
+        }
+        let Some(trace) = &mut self.options.trace else { return };
+        if let Some(stall) = &due.stall {
+            trace.stall(tick, stall);
+        }
+        for (player, input) in due.inputs.iter() {
+            let own = player == self.session.player();
+            trace.tick(tick, player, own.then_some(due.sealed_at), now);
+            for _ in &input.commands {
+                trace.applied(self.applied[player.index()], player, tick, now);
+                self.applied[player.index()] += 1;
+            }
+        }
+        trace.hash(tick, hash.whole);
+    }
+
+    fn watch_recorder(&mut self) {
+        use crate::replay::RecordStatus;
+        let Some(recorder) = self.recorder.as_ref().filter(|_| !self.recording_told) else { return };
+        if let RecordStatus::Stopped(error) = recorder.status() {
+            self.recording_told = true;
+            self.tell(MatchEvent::RecordingStopped(error.to_string()));
+        }
+    }
+
+    fn on_desync(&mut self, player: PlayerId, tick: Option<Tick>, theirs: &[u8]) {
+        let Some(tick) = tick else { return };
+        let theirs = GameState::decode(theirs).ok();
+        let sides = [(self.session.player(), self.states.after(tick)), (player, theirs.as_ref())];
+        let seed = self.session.config().map_or(0, |config| config.seed);
+        self.desync = Some(DesyncReport::new(tick, seed, sides));
+    }
+
+    fn on_closed(&mut self, now: Time, end: End) {
+        if self.finished.is_some() {
+            return;
+        }
+        let has_begun = self.world.is_some();
+        let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
+        let outcome = match end {
+            End::Finished if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
+            End::Finished => Ok(MatchOutcome::TickLimit),
+            End::Left => Ok(MatchOutcome::Interrupted),
+            End::PeerLeft(player) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
+            End::PeerLost(player) if has_begun => Ok(MatchOutcome::PeerLost(player)),
+            End::PeerLeft(player) => Err(MatchError::LeftEarly(player)),
+            End::PeerLost(player) => Err(MatchError::LostEarly(player)),
+            End::Desync => Ok(MatchOutcome::Desync),
+            End::StartState => Err(MatchError::StartState),
+            End::Refused(refusal) => Err(MatchError::Refused(refusal)),
+            End::NoAnswer => Err(MatchError::NoAnswer),
+        };
+        if let Ok(outcome) = outcome {
+            self.close_files(now, outcome);
+            self.tell(MatchEvent::Ended(outcome));
+        }
+        self.finished = Some(outcome);
+    }
+
+    fn close_files(&mut self, now: Time, outcome: MatchOutcome) {
+        let state = self.world.as_ref().map(World::state);
+        let (ticks, winner) = state.map_or((0, None), |state| (state.tick().0, state.winner()));
+        if let Some(mut recorder) = self.recorder.take() {
+            match outcome {
+                MatchOutcome::PeerLeft(player) => recorder.event(Tick(ticks), ReplayEvent::Left(player)),
+                MatchOutcome::PeerLost(player) => recorder.event(Tick(ticks), ReplayEvent::Lost(player)),
+                _ => {}
+            }
+            match recorder.finish(ReplayResult { outcome: outcome.as_str().into(), winner }) {
+                Ok(path) => self.replay = Some(path),
+                Err(error) if self.recording_told => drop(error),
+                Err(error) => self.tell(MatchEvent::RecordingStopped(error.to_string())),
+            }
+        }
+        if let Some(trace) = &mut self.options.trace {
+            let traffic = self.session.traffic();
+            let cpu_us = crate::transport::clock::cpu_time_us();
+            trace.summary([self.begin, now], ticks, cpu_us, (traffic.bytes_sent, traffic.packets_sent));
+        }
+    }
+
+    fn tell(&mut self, event: MatchEvent) {
+        if self.events.len() < EVENTS_MAX {
+            self.events.push_back(event);
+        }
+    }
+}
+
+/// The given data if it has this fingerprint, else the embedded one that has.
+fn find<T: serde::Serialize>(
+    given: Option<Arc<T>>,
+    embedded: impl Iterator<Item = Arc<T>>,
+    print: u64,
+) -> Option<Arc<T>> {
+    given.into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
+}
+
+/// The states after the last ticks.
+#[derive(Default)]
+struct StateRing {
+    ring: Vec<(Tick, GameState)>,
+}
+
+impl StateRing {
+    fn keep(&mut self, tick: Tick, state: &GameState) {
+        if self.ring.len() < STATES_KEPT {
+            self.ring.push((tick, state.clone()));
+        } else {
+            let slot = &mut self.ring[tick.0 as usize % STATES_KEPT];
+            slot.0 = tick;
+            slot.1.copy_from(state);
+        }
+    }
+
+    fn after(&self, tick: Tick) -> Option<&GameState> {
+        let slot = self.ring.get(tick.0 as usize % STATES_KEPT)?;
+        (slot.0 == tick).then_some(&slot.1)
+    }
+}

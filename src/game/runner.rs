@@ -1,0 +1,224 @@
+//! The match thread: real time, a real socket, and channels to whoever plays and watches.
+
+use core::time::Duration;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, never, select_biased};
+use std::thread::JoinHandle;
+
+use super::matches::{Match, MatchError, MatchEvent, Summary};
+use crate::net::discovery::Beacon;
+use crate::net::{LinkStatus, Time, Traffic};
+use crate::sim::{Command, HeroControl, Tick};
+use crate::transport::{Impairment, LinkSpec, Udp, clock};
+
+/// Most controls and most reports that wait; more reports are left out, more controls wait.
+const QUEUE_MAX: usize = 256;
+/// Longest sleep when nothing is due.
+const IDLE: Duration = Duration::from_millis(100);
+/// How often progress is reported.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+/// Datagrams taken in before the match advances again.
+const BATCH_MAX: usize = 64;
+
+/// What can be said to a running match.
+#[derive(Clone, Debug)]
+pub enum Control {
+    /// An order.
+    Command(Command),
+    /// What the hero's keys say now.
+    Hero(HeroControl),
+    /// Leave.
+    Leave,
+}
+
+/// What a running match reports.
+#[derive(Clone, Debug)]
+pub enum Progress {
+    /// Something happened.
+    Event(MatchEvent),
+    /// How far it is, ten times a second.
+    At {
+        /// The next tick to run.
+        tick: Tick,
+        /// What the first link looks like.
+        link: Option<LinkStatus>,
+        /// The input delay, in microseconds.
+        delay_us: i64,
+        /// What the room says of itself, while this is a host.
+        beacon: Option<Beacon>,
+    },
+}
+
+/// What remains when the thread has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// The match, or why there was none.
+    pub result: Result<Summary, MatchError>,
+    /// What went over the links.
+    pub traffic: Traffic,
+    /// The way to the first peer, as it was last measured.
+    pub link: Option<LinkStatus>,
+    /// The input delay at the end, in microseconds.
+    pub delay_us: i64,
+    /// CPU time of the process while the match ran, in microseconds.
+    pub cpu_us: u64,
+}
+
+/// A match on a thread of its own.
+pub struct MatchThread {
+    control: Sender<Control>,
+    progress: Receiver<Progress>,
+    thread: JoinHandle<Finished>,
+}
+
+impl MatchThread {
+    /// Starts it on `udp`; what it sends goes through `link` first, if one is given.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub fn start(game: Match, udp: Udp, link: Option<LinkSpec>) -> std::io::Result<Self> {
+        let (control, controls) = bounded(QUEUE_MAX);
+        let (reports, progress) = bounded(QUEUE_MAX);
+        let link = link.map(Impairment::new);
+        let runner = Runner { game, udp, link, controls, reports };
+        let thread = std::thread::Builder::new().name("match".into()).spawn(move || runner.run())?;
+        Ok(Self { control, progress, thread })
+    }
+
+    /// Where to say things.
+    #[must_use]
+    pub const fn control(&self) -> &Sender<Control> {
+        &self.control
+    }
+
+    /// The next report; `None` when none came within `patience`, an error when the thread has ended.
+    ///
+    /// # Errors
+    /// If the match is over and everything it reported has been taken.
+    pub fn progress(&self, patience: Duration) -> Result<Option<Progress>, MatchEnded> {
+        match self.progress.recv_timeout(patience) {
+            Ok(progress) => Ok(Some(progress)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(MatchEnded),
+        }
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Panics
+    /// If the match thread did.
+    #[must_use]
+    pub fn join(self) -> Finished {
+        self.thread.join().expect("the match thread broke down")
+    }
+}
+
+/// The match thread has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the match has ended")]
+pub struct MatchEnded;
+
+struct Runner {
+    game: Match,
+    udp: Udp,
+    link: Option<Impairment>,
+    controls: Receiver<Control>,
+    reports: Sender<Progress>,
+}
+
+impl Runner {
+    fn run(mut self) -> Finished {
+        let cpu_before = cpu_us();
+        let mut report_at = clock::now();
+        let mut last_link = None;
+        loop {
+            let now = clock::now();
+            self.game.advance(now);
+            self.send(now);
+            last_link = self.game.session().links().next().or(last_link);
+            self.report(now, &mut report_at);
+            if self.game.is_over() {
+                break;
+            }
+            self.wait(now);
+        }
+        self.flush();
+        Finished {
+            traffic: *self.game.session().traffic(),
+            link: last_link,
+            delay_us: self.game.session().delay_us().unwrap_or(0),
+            cpu_us: cpu_us() - cpu_before,
+            result: self.game.into_summary(),
+        }
+    }
+
+    fn send(&mut self, now: Time) {
+        while let Some(transmit) = self.game.poll_transmit() {
+            match &mut self.link {
+                Some(link) => link.push(now, transmit),
+                None => self.udp.send(&transmit),
+            }
+        }
+        while let Some(transmit) = self.link.as_mut().and_then(|link| link.pop(now)) {
+            self.udp.send(&transmit);
+        }
+    }
+
+    fn report(&mut self, now: Time, report_at: &mut Time) {
+        while let Some(event) = self.game.poll_event() {
+            // Nobody listens, or not fast enough: the match does not wait for spectators.
+            let _ = self.reports.try_send(Progress::Event(event));
+        }
+        if now < *report_at {
+            return;
+        }
+        *report_at = now.plus(PROGRESS_EVERY);
+        let session = self.game.session();
+        let _ = self.reports.try_send(Progress::At {
+            tick: self.game.world().map_or(Tick(0), |world| world.state().tick()),
+            link: session.links().next(),
+            delay_us: session.delay_us().unwrap_or(0),
+            beacon: session.beacon().cloned(),
+        });
+    }
+
+    /// Sleeps until something comes in or is due.
+    fn wait(&mut self, now: Time) {
+        let link = self.link.as_ref().and_then(Impairment::next_at);
+        let due = [self.game.poll_timeout(), link].into_iter().flatten().min();
+        let sleep = due.map_or(IDLE, |due| due.since(clock::now().max(now))).min(IDLE);
+        select_biased! {
+            recv(self.udp.received()) -> received => {
+                let more = self.udp.received().try_iter();
+                for received in received.into_iter().chain(more).take(BATCH_MAX) {
+                    self.game.handle_datagram(received.at, received.from, &received.bytes);
+                }
+            }
+            recv(self.controls) -> control => match control {
+                Ok(Control::Command(command)) => {
+                    self.game.submit_command(clock::now(), command);
+                }
+                Ok(Control::Hero(hero)) => self.game.submit_hero(hero),
+                Ok(Control::Leave) => self.game.leave(),
+                // Whoever played is gone: so is this player.
+                Err(_) => {
+                    self.controls = never();
+                    self.game.leave();
+                }
+            },
+            default(sleep) => {}
+        }
+    }
+
+    /// Lets the last datagrams leave a link that delays them.
+    fn flush(&mut self) {
+        while let Some(at) = self.link.as_ref().and_then(Impairment::next_at) {
+            std::thread::sleep(at.since(clock::now()));
+            self.send(clock::now());
+        }
+    }
+}
+
+fn cpu_us() -> u64 {
+    let (user, system) = clock::cpu_time_us();
+    user + system
+}

@@ -1,0 +1,86 @@
+//! What a match measures of itself, in bounded memory.
+
+use core::time::Duration;
+
+/// Microseconds per bucket.
+const BUCKET_US: u64 = 100;
+/// Buckets up to two seconds; what is longer counts as that.
+const BUCKETS: usize = 20_001;
+
+/// Durations by tenths of a millisecond.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    buckets: Vec<u32>,
+    count: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { buckets: vec![0; BUCKETS], count: 0 }
+    }
+}
+
+/// Three percentiles, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentiles {
+    /// Half are shorter.
+    pub p50: f64,
+    /// 95 of 100 are shorter.
+    pub p95: f64,
+    /// 99 of 100 are shorter.
+    pub p99: f64,
+}
+
+impl Histogram {
+    /// Counts a duration.
+    pub fn add(&mut self, duration: Duration) {
+        let bucket = duration.as_micros() as u64 / BUCKET_US;
+        self.buckets[(bucket as usize).min(BUCKETS - 1)] += 1;
+        self.count += 1;
+    }
+
+    /// The usual percentiles; `None` if nothing was counted.
+    #[must_use]
+    pub fn percentiles(&self) -> Option<Percentiles> {
+        let at = |per_mille| self.per_mille(per_mille);
+        (self.count > 0).then(|| Percentiles { p50: at(500), p95: at(950), p99: at(990) })
+    }
+
+    /// The upper edge of the bucket that holds the given per mille, in milliseconds.
+    fn per_mille(&self, per_mille: u64) -> f64 {
+        let rank = (self.count * per_mille).div_ceil(1000).max(1);
+        let mut below = 0;
+        let bucket = self.buckets.iter().position(|&count| {
+            below += u64::from(count);
+            below >= rank
+        });
+        (bucket.unwrap_or(BUCKETS - 1) + 1) as f64 * BUCKET_US as f64 / 1000.0
+    }
+}
+
+/// From seal to the tick that runs it, for this player's inputs and for the others'.
+#[derive(Clone, Debug, Default)]
+pub struct Latencies {
+    /// This player's.
+    pub own: Histogram,
+    /// The others', here; their seals are known to half the asymmetry of the way.
+    pub opponent: Histogram,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_of_the_ranks() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.percentiles(), None);
+        for ms in 1..=100 {
+            histogram.add(Duration::from_micros(ms * 1000 - 50));
+        }
+        let percentiles = histogram.percentiles().expect("counted");
+        assert_eq!(percentiles, Percentiles { p50: 50.0, p95: 95.0, p99: 99.0 });
+        histogram.add(Duration::from_secs(3600));
+        assert_eq!(histogram.per_mille(1000), 2000.1);
+    }
+}

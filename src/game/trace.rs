@@ -1,0 +1,113 @@
+//! The trace of a match: one JSON object a line, for programs that measure from outside.
+
+use core::fmt::Display;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use crate::net::{Stall, StallCause, Time};
+use crate::sim::{PlayerId, Tick};
+
+/// Bytes that wait for the disk.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A trace being written. What cannot be written ends it and never the match.
+#[derive(Debug)]
+pub struct Trace {
+    out: Option<BufWriter<File>>,
+    error: Option<std::io::Error>,
+}
+
+impl Trace {
+    /// Creates the file, or empties it.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub fn create(path: &Path) -> std::io::Result<Self> {
+        let out = BufWriter::with_capacity(BUFFER_BYTES, File::create(path)?);
+        Ok(Self { out: Some(out), error: None })
+    }
+
+    /// Why it ended early, if it did.
+    #[must_use]
+    pub const fn error(&self) -> Option<&std::io::Error> {
+        self.error.as_ref()
+    }
+
+    /// An input was applied: one's own with the instant of its seal, another's without.
+    pub(super) fn tick(&mut self, tick: Tick, player: PlayerId, sealed: Option<Time>, applied: Time) {
+        let sealed = OrNull(sealed.map(|time| time.0));
+        self.line(format_args!(
+            r#"{{"tick":{tick},"player":{player},"t_capture_us":{sealed},"t_apply_us":{}}}"#,
+            applied.0
+        ));
+    }
+
+    /// A command of this player was given.
+    pub(super) fn given(&mut self, id: u32, player: PlayerId, at: Time) {
+        self.line(format_args!(r#"{{"cmd":{id},"player":{player},"t_capture_us":{}}}"#, at.0));
+    }
+
+    /// A command was applied.
+    pub(super) fn applied(&mut self, id: u32, player: PlayerId, tick: Tick, at: Time) {
+        self.line(format_args!(
+            r#"{{"cmd":{id},"player":{player},"tick":{tick},"t_apply_us":{}}}"#,
+            at.0
+        ));
+    }
+
+    /// A tick ran late.
+    pub(super) fn stall(&mut self, tick: Tick, stall: &Stall) {
+        let cause = match stall.cause {
+            StallCause::Network => "network",
+            StallCause::Computer => "computer",
+        };
+        self.line(format_args!(
+            r#"{{"stall":{tick},"t0_us":{},"t1_us":{},"peer":{},"cause":"{cause}"}}"#,
+            stall.due.0, stall.ran.0, stall.peer
+        ));
+    }
+
+    /// The state hash after a tick.
+    pub(super) fn hash(&mut self, tick: Tick, whole: u64) {
+        self.line(format_args!(r#"{{"tick":{tick},"hash":"{whole:016x}"}}"#));
+    }
+
+    /// The input delay has moved.
+    pub(super) fn delay(&mut self, tick: Tick, delay_us: i64) {
+        self.line(format_args!(r#"{{"delay_us":{delay_us},"tick":{tick}}}"#));
+    }
+
+    /// The last line, and to the disk with all of them.
+    pub(super) fn summary(&mut self, span: [Time; 2], ticks: u32, cpu_us: (u64, u64), sent: (u64, u64)) {
+        self.line(format_args!(
+            r#"{{"summary":1,"t_start_us":{},"t_end_us":{},"ticks":{ticks},"cpu_user_us":{},"cpu_sys_us":{},"bytes_sent":{},"packets_sent":{}}}"#,
+            span[0].0, span[1].0, cpu_us.0, cpu_us.1, sent.0, sent.1
+        ));
+        let flushed = self.out.as_mut().map(Write::flush);
+        self.check(flushed);
+    }
+
+    fn line(&mut self, line: core::fmt::Arguments<'_>) {
+        let written = self.out.as_mut().map(|out| writeln!(out, "{line}"));
+        self.check(written);
+    }
+
+    fn check(&mut self, result: Option<std::io::Result<()>>) {
+        if let Some(Err(error)) = result {
+            self.error = Some(error);
+            self.out = None;
+        }
+    }
+}
+
+struct OrNull(Option<u64>);
+
+impl Display for OrNull {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.0 {
+            Some(value) => value.fmt(f),
+            None => f.write_str("null"),
+        }
+    }
+}
