@@ -331,6 +331,24 @@ fn bombs_are_refused() {
 }
 
 #[test]
+fn a_trailer_of_something_else_is_corrupt() {
+    let verdict = |ticks: u8, keyframes: &[u8]| {
+        let mut bytes = header_bytes();
+        let mut payload = b"\x0atick_limit\x00".to_vec();
+        payload.extend([ticks, 0]);
+        payload.extend(&blake3::hash(&bytes).as_bytes()[..16]);
+        payload.extend(keyframes);
+        payload.extend((payload.len() as u32 + 4).to_le_bytes());
+        bytes.extend(frame(5, payload.len() as u32, &payload));
+        judge(&bytes).unwrap().verdict
+    };
+    assert_eq!(verdict(0, &[0]), Verdict::Equal);
+    assert_eq!(verdict(1, &[0]), Verdict::Corrupt, "another number of ticks");
+    assert_eq!(verdict(0, &[1, 0x2c, 18]), Verdict::Corrupt, "a keyframe that is not there");
+    assert_eq!(verdict(0, &[0, 0]), Verdict::Corrupt, "bytes after the index");
+}
+
+#[test]
 fn garbage_never_panics() {
     let mut random = 1u64;
     let mut next = move || {

@@ -4,6 +4,7 @@
 //! compares. `docs/REPLAY_FORMAT.md` has the bytes.
 
 mod format;
+mod frames;
 mod reader;
 mod verify;
 mod writer;

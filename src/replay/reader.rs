@@ -5,11 +5,11 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::format::{
-    CHAIN, FILE_MAX, FORMAT_VERSION, FRAME_MAX, FRAME_PREFIX, FRAME_SUFFIX, FRAME_TICKS_MAX, FrameKind,
-    HEADER_MAX, HeaderError, MAGIC, PREFIX, RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, SYNC,
-    SeatInputs, TrailerBody, chain_of, decode, decode_inputs, encode_inputs, hashes_in, is_hashed,
-    next_hashed,
+    CHAIN, FILE_MAX, FORMAT_VERSION, FRAME_TICKS_MAX, FrameKind, HEADER_MAX, HeaderError, MAGIC, PREFIX,
+    RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, SeatInputs, TrailerBody, decode, decode_inputs,
+    encode_inputs, hashes_in, is_hashed, next_hashed,
 };
+use super::frames::{Bad, Frames, fill, trailer_body};
 use crate::sim::{GameState, SIMULATION_BUILD, Tick, TickInputs};
 
 /// A replay being read, as an iterator over its records. It ends with the last whole frame;
@@ -384,115 +384,6 @@ impl<R: Read + Seek> Iterator for Replay<R> {
     }
 }
 
-/// What is wrong with the next frame.
-#[derive(Debug)]
-enum Bad {
-    /// The file ends in it, or before it.
-    Torn,
-    /// Nothing that a recorder writes looks like this.
-    Corrupt(&'static str),
-}
-
-impl From<io::Error> for Bad {
-    fn from(_: io::Error) -> Self {
-        Self::Corrupt("the disk cannot read it")
-    }
-}
-
-/// The frames of a file, each checked for itself.
-#[derive(Debug)]
-struct Frames<R> {
-    input: R,
-    /// Where the next frame begins, and where the last one did.
-    offset: u64,
-    began: u64,
-    payload: Vec<u8>,
-    /// Of everything read, and of everything before the last frame, if that keeps a chain.
-    chain: blake3::Hasher,
-    chain_before: [u8; CHAIN],
-    /// Whether the frames were read from the beginning without a gap.
-    chained: bool,
-}
-
-impl<R: Read + Seek> Frames<R> {
-    fn new(input: R, chain: blake3::Hasher) -> Self {
-        Self {
-            input,
-            offset: 0,
-            began: 0,
-            payload: Vec::new(),
-            chain,
-            chain_before: [0; CHAIN],
-            chained: true,
-        }
-    }
-
-    fn go_to(&mut self, offset: u64) -> io::Result<()> {
-        self.offset = self.input.seek(SeekFrom::Start(offset))?;
-        Ok(())
-    }
-
-    /// Reads the next frame into `payload`; `None` at the end of the file.
-    fn next(&mut self) -> Result<Option<FrameKind>, Bad> {
-        self.began = self.offset;
-        let mut prefix = [0; FRAME_PREFIX];
-        let got = fill(&mut self.input, &mut prefix)?;
-        if got == 0 {
-            return Ok(None);
-        }
-        if !SYNC.starts_with(&prefix[..got.min(SYNC.len())]) {
-            return Err(Bad::Corrupt("no frame begins here"));
-        }
-        if got < FRAME_PREFIX {
-            return Err(Bad::Torn);
-        }
-        let (head, crc) = prefix.split_at(FRAME_PREFIX - 4);
-        if crc32fast::hash(head).to_le_bytes() != crc {
-            return Err(Bad::Corrupt("the beginning of a frame is damaged"));
-        }
-        let kind = FrameKind::of(prefix[2]).ok_or(Bad::Corrupt("an unknown frame"))?;
-        let len = u32::from_le_bytes([prefix[3], prefix[4], prefix[5], prefix[6]]) as usize;
-        if len > FRAME_MAX {
-            return Err(Bad::Corrupt("a frame that is too long"));
-        }
-        self.payload.clear();
-        (&mut self.input).take(len as u64).read_to_end(&mut self.payload)?;
-        let mut suffix = [0; FRAME_SUFFIX];
-        if self.payload.len() < len || fill(&mut self.input, &mut suffix)? < FRAME_SUFFIX {
-            return Err(Bad::Torn);
-        }
-        let mut crc = crc32fast::Hasher::new();
-        crc.update(&prefix);
-        crc.update(&self.payload);
-        if crc.finalize().to_le_bytes() != suffix {
-            return Err(Bad::Corrupt("a frame is damaged"));
-        }
-        self.offset += (FRAME_PREFIX + len + FRAME_SUFFIX) as u64;
-        if self.offset > FILE_MAX {
-            return Err(Bad::Corrupt("longer than any replay"));
-        }
-        if matches!(kind, FrameKind::Hashes | FrameKind::Trailer) {
-            self.chain_before = chain_of(&self.chain);
-        }
-        self.chain.update(&prefix).update(&self.payload).update(&suffix);
-        Ok(Some(kind))
-    }
-
-    /// The trailer of a file of `size` bytes, found from its end: its last bytes are length and CRC.
-    fn trailer_at_end(&mut self, start: u64, size: u64) -> Option<TrailerBody> {
-        let tail = 4 + FRAME_SUFFIX as u64;
-        self.go_to(size.checked_sub(tail)?).ok()?;
-        let mut len = [0; 4];
-        self.input.read_exact(&mut len).ok()?;
-        let frame = u64::from(u32::from_le_bytes(len)) + (FRAME_PREFIX + FRAME_SUFFIX) as u64;
-        self.go_to(size.checked_sub(frame).filter(|&at| at >= start)?).ok()?;
-        let chain = self.chain.clone();
-        let kind = self.next();
-        self.chain = chain;
-        matches!(kind, Ok(Some(FrameKind::Trailer))).then(|| trailer_body(&self.payload))?
-    }
-}
-
 /// The ticks of one frame. It has been checked as a whole and is decoded as they are asked for.
 #[derive(Debug)]
 struct Run {
@@ -612,12 +503,6 @@ fn read_header_body(
     ReplayHeader::decode(&body[PREFIX..]).ok_or(OpenError::Corrupt)
 }
 
-fn trailer_body(payload: &[u8]) -> Option<TrailerBody> {
-    let (body, len) = payload.split_last_chunk::<4>()?;
-    let whole = u32::from_le_bytes(*len) as usize == payload.len();
-    decode::<TrailerBody>(body).filter(|trailer| whole && trailer.result.is_sane())
-}
-
 /// First tick and count.
 fn run_prefix(payload: &[u8]) -> Option<(Tick, u32)> {
     let (first, rest) = split_u32(payload)?;
@@ -629,18 +514,4 @@ fn run_prefix(payload: &[u8]) -> Option<(Tick, u32)> {
 fn split_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (number, rest) = bytes.split_first_chunk::<4>()?;
     Some((u32::from_le_bytes(*number), rest))
-}
-
-/// Reads until `to` is full or the input ends, and says how much that was.
-fn fill(input: &mut impl Read, to: &mut [u8]) -> io::Result<usize> {
-    let mut got = 0;
-    while got < to.len() {
-        match input.read(&mut to[got..]) {
-            Ok(0) => break,
-            Ok(more) => got += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(got)
 }

@@ -24,6 +24,8 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 const QUEUE_TICKS: usize = 4096;
 /// Buffers made before tick 0; more are made only while the thread is behind by as many ticks.
 const BUFFERS: usize = 64;
+/// What a tick takes at most in play: four seats that each give two orders to a full selection.
+const BUFFER_BYTES: usize = 1024;
 /// How long the end of a match waits for a place in the queue.
 const FINISH_WAIT: Duration = Duration::from_secs(5);
 /// Bytes of inputs after which a frame is closed.
@@ -151,8 +153,7 @@ impl ReplayRecorder {
         let (queue, messages) = bounded(QUEUE_TICKS);
         let (give_back, spare) = bounded(QUEUE_TICKS);
         for _ in 0..BUFFERS {
-            // Enough for four seats that each give two orders to a full selection.
-            give_back.try_send(Vec::with_capacity(1024)).expect("the queue is longer than the pool");
+            give_back.try_send(Vec::with_capacity(BUFFER_BYTES)).expect("the queue is longer than the pool");
         }
         let stopped = Arc::new(OnceLock::new());
         let shared = Arc::clone(&stopped);
@@ -187,7 +188,7 @@ impl ReplayRecorder {
             return self.stop(RecordError::TooLong(Tick::MAX));
         }
         self.next = self.next.plus(1);
-        let mut bytes = self.spare.try_recv().unwrap_or_default();
+        let mut bytes = self.spare.try_recv().unwrap_or_else(|_| Vec::with_capacity(BUFFER_BYTES));
         bytes.clear();
         encode_inputs(&inputs.inputs, &mut bytes);
         self.send(Message::Tick { tick: inputs.tick, hash: hash.whole, inputs: bytes });
