@@ -9,7 +9,7 @@ use crate::sim::{
 /// Longest time between two orders, in ticks; the mean is half of it.
 const GAP_MAX: u64 = 20;
 /// How far an order keeps from circles and cores beyond their radius, in thousandths of a tile.
-const MARGIN: i32 = 2_000;
+const MARGIN: i32 = 4_000;
 
 /// Gives one order at a time, ten ticks apart on average, that sends units about its own half and never
 /// to a circle or a core.

@@ -165,7 +165,7 @@ impl<'a> Mind<'a> {
         if self.winding_up() {
             return self.stay();
         }
-        let aggro = self.terms.pace.aggro;
+        let aggro = self.aggro();
         match self.state.units.order[self.row] {
             Order::Move => self.travel(self.goal()),
             Order::Attack => match self.quarry() {
@@ -191,7 +191,7 @@ impl<'a> Mind<'a> {
     fn follow(&self) -> Intent {
         let hero = self.state.hero(self.owner).map(|hero| self.state.position(hero));
         // Without a hero there is nobody to stay with.
-        match (self.foe_within(self.terms.pace.aggro, hero), hero) {
+        match (self.foe_within(self.aggro(), hero), hero) {
             (Some(foe), _) => self.fight(&foe),
             (None, None) => self.stay(),
             (None, Some(hero)) => {
@@ -281,6 +281,11 @@ impl<'a> Mind<'a> {
             }
         }
         if meet == self.at { self.facing() } else { Angle::of(meet - self.at) }
+    }
+
+    /// How near an enemy must come to be fought: a bow that reaches farther shoots farther.
+    fn aggro(&self) -> Fx {
+        self.terms.pace.aggro.max(self.pace.reach)
     }
 
     fn foe_in_reach(&self) -> Option<Foe> {

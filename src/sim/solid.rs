@@ -13,6 +13,19 @@ pub(super) enum Solid {
     Round { at: Vec2, radius: Fx },
 }
 
+/// The share of its radius by which a walker's way keeps from solids: a body that touches a corner stands
+/// at least 0.7 radii beyond one side of it, and what passes nearer scrapes along.
+const TIGHT: Fx = Fx::from_bits(45_000);
+
+/// A way round an obstacle.
+struct Detour {
+    /// The first corner.
+    first: Vec2,
+    length: Fx,
+    /// Whether a corner lies off the map.
+    outside: bool,
+}
+
 impl Solid {
     /// `at`, moved so that a body of `radius` no longer overlaps; `None` if it does not.
     fn pushed_out(&self, at: Vec2, radius: Fx) -> Option<Vec2> {
@@ -59,6 +72,31 @@ impl Solid {
         };
         let by = Vec2 { x: by, y: by };
         (min - by, max + by)
+    }
+
+    /// As [`Self::crossing`], for a way that neither begins nor ends in it.
+    fn blocks(&self, from: Vec2, to: Vec2, margin: Fx) -> Option<i64> {
+        let has_inside = |place: Vec2| match *self {
+            Self::Box { .. } => {
+                let (min, max) = self.around(margin);
+                min.x < place.x && place.x < max.x && min.y < place.y && place.y < max.y
+            }
+            Self::Round { at, radius } => dist2(place, at) <= square(radius + margin),
+        };
+        if has_inside(from) || has_inside(to) { None } else { self.crossing(from, to, margin) }
+    }
+
+    /// Where to walk to pass it on the left (1) or on the right (-1).
+    fn passed_at(&self, from: Vec2, tight: Fx, wide: Fx, side: i64) -> Vec2 {
+        match *self {
+            Self::Box { .. } => silhouette(from, self.around(tight), self.around(wide), side),
+            // Beside its middle; as the walker goes round, that place goes round before it.
+            Self::Round { at, radius } => {
+                let to = at - from;
+                let left = Vec2 { x: -to.y, y: to.x };
+                at + with_length(if side > 0 { left } else { -left }, radius + wide)
+            }
+        }
     }
 
     /// Where the way from `from` to `to` first touches it, as a share of the way in 65,536ths.
@@ -127,37 +165,43 @@ impl Arena {
 
     /// The corner by which the first obstacle on the way is passed; `None` if the way is free.
     fn detour(&self, from: Vec2, goal: Vec2, radius: Fx) -> Option<Vec2> {
-        // A body at a corner stands 0.7 radii beyond both sides; nearer than that it scrapes along.
-        let tight = mul(radius, Fx::from_bits(45_000));
+        let tight = mul(radius, TIGHT);
         let blocking = self.solids.iter().filter_map(|solid| {
             let (min, max) = solid.around(tight);
-            if contains(min, max, from) || contains(min, max, goal) {
-                return None;
-            }
             // Of two touched together, the one whose middle is nearer: never the one listed first.
-            Some((box_crossing(from, goal, min, max)?, dist2(from + from, min + max), solid))
+            Some((solid.blocks(from, goal, tight)?, dist2(from + from, min + max), solid))
         });
         let (_, _, solid) = blocking.min_by_key(|&(share, far, _)| (share, far))?;
-        let wide = radius + Fx::from_bits(8192);
-        let by_side = [1, -1].map(|side| {
-            let corner = silhouette(from, solid.around(tight), solid.around(wide), side);
-            let outside = corner.x.abs() > self.half.x - radius || corner.y.abs() > self.half.y - radius;
-            (outside, length(corner - from) + length(goal - corner), corner)
-        });
         // On a tie the left side: left of the way, not of the map.
-        let [left, right] = by_side;
-        let (outside, _, corner) = if (right.0, right.1) < (left.0, left.1) { right } else { left };
-        (!outside).then_some(corner)
+        let [left, right] = [1, -1].map(|side| self.way_round(solid, from, goal, radius, side));
+        let way = if (right.outside, right.length) < (left.outside, left.length) { right } else { left };
+        (!way.outside).then_some(way.first)
+    }
+
+    /// The way round one side of `solid`, corner by corner.
+    fn way_round(&self, solid: &Solid, from: Vec2, goal: Vec2, radius: Fx, side: i64) -> Detour {
+        let (tight, wide) = (mul(radius, TIGHT), radius + Fx::from_bits(8192));
+        let first = solid.passed_at(from, tight, wide, side);
+        let mut way = Detour { first, length: Fx::ZERO, outside: false };
+        let (mut at, mut corner) = (from, first);
+        for _ in 0..3 {
+            way.length += length(corner - at);
+            way.outside |= corner.x.abs() > self.half.x - radius || corner.y.abs() > self.half.y - radius;
+            at = corner;
+            // Beside something round the place to pass moves on with the walker: one says which side is nearer.
+            if matches!(solid, Solid::Round { .. }) || solid.blocks(at, goal, tight).is_none() {
+                break;
+            }
+            corner = solid.passed_at(at, tight, wide, side);
+        }
+        way.length += length(goal - at);
+        way
     }
 
     /// Whether an arrow of `radius` flies freely.
     pub(super) fn sees(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
         self.solids.iter().take(self.opaque).all(|solid| solid.crossing(from, to, radius).is_none())
     }
-}
-
-fn contains(min: Vec2, max: Vec2, at: Vec2) -> bool {
-    min.x < at.x && at.x < max.x && min.y < at.y && at.y < max.y
 }
 
 /// The corner of `wide` whose twin of `tight` is the outermost seen from `from`, on the left (1) or on the
