@@ -1,0 +1,3 @@
+//! The library's only sockets and its only clock.
+
+pub mod discovery;
