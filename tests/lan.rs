@@ -145,7 +145,8 @@ fn a_room_is_found_both_ways_and_taken_back() {
 #[test]
 fn either_way_alone_is_enough() {
     let browsers = [Browser::start_by(MDNS).unwrap(), Browser::start_by(BROADCAST).unwrap()];
-    let hosts = [Host::open(room_id(2), MDNS), Host::open(room_id(3), BROADCAST), Host::open(room_id(4), Ways::ALL)];
+    let hosts =
+        [Host::open(room_id(2), MDNS), Host::open(room_id(3), BROADCAST), Host::open(room_id(4), Ways::ALL)];
     let only = |mdns| Found { mdns, broadcast: !mdns };
     wait_found(&browsers[0], room_id(2), only(true));
     wait_found(&browsers[1], room_id(3), only(false));
@@ -227,10 +228,16 @@ fn rooms_are_found_across_a_cable_and_go_when_their_host_stops_or_dies() {
         browser.expect(&format!("both {id}"));
         let both = began.elapsed();
         let ended = Instant::now();
-        if ending == "stop" { host.tell("stop") } else { host.child.kill().unwrap() }
+        if ending == "stop" {
+            host.tell("stop")
+        } else {
+            host.child.kill().unwrap()
+        }
         browser.expect(&format!("gone {id}"));
         let gone = ended.elapsed();
-        println!("default route {route}: listed after {first:?}, both ways {both:?}, gone {gone:?} after {ending}");
+        println!(
+            "default route {route}: listed after {first:?}, both ways {both:?}, gone {gone:?} after {ending}"
+        );
         assert!(gone < GONE_WITHIN, "gone only {gone:?} after {ending}");
     }
     // A browser that comes later finds nothing of the dead, whatever records are still about.
@@ -289,7 +296,8 @@ fn child_announce() {
         line.send(())
     });
     let mut warned = false;
-    while stopped.recv_timeout(Duration::from_millis(50)).is_err_and(|e| e.to_string().contains("timed out")) {
+    while stopped.recv_timeout(Duration::from_millis(50)).is_err_and(|e| e.to_string().contains("timed out"))
+    {
         let failed = host.announcer.warnings().iter().any(|warning| matches!(warning, Warning::Mdns(_)));
         if failed && !warned {
             warned = true;

@@ -8,6 +8,9 @@ mod browser;
 mod lan;
 mod service;
 
+use std::fmt::Display;
+use std::mem::discriminant;
+
 pub use announcer::{AnnounceError, Announcer};
 pub use browser::{BrowseError, Browser};
 
@@ -47,13 +50,15 @@ pub enum Warning {
     Interfaces(String),
 }
 
-/// The latest warning of each kind, so that a failure that repeats stays one.
-fn warn(warnings: &mut Vec<Warning>, warning: Warning) {
-    let kind = std::mem::discriminant(&warning);
-    match warnings.iter_mut().find(|old| std::mem::discriminant(*old) == kind) {
-        Some(old) => *old = warning,
-        None => warnings.push(warning),
-    }
+/// Notes how an attempt went: a failure replaces the last of its kind, a success takes it away.
+fn note<T, E: Display>(
+    warnings: &mut Vec<Warning>,
+    kind: fn(String) -> Warning,
+    result: Result<T, E>,
+) -> Option<T> {
+    let of_kind = discriminant(&kind(String::new()));
+    warnings.retain(|old| discriminant(old) != of_kind);
+    result.map_err(|error| warnings.push(kind(error.to_string()))).ok()
 }
 
 #[cfg(test)]
@@ -61,12 +66,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_that_repeat_do_not_pile_up() {
+    fn a_warning_stands_once_and_until_it_is_over() {
         let mut warnings = Vec::new();
         for n in 0..1000 {
-            warn(&mut warnings, Warning::Mdns(n.to_string()));
-            warn(&mut warnings, Warning::Broadcast(n.to_string()));
+            assert_eq!(note::<(), _>(&mut warnings, Warning::Mdns, Err(n)), None);
+            assert_eq!(note::<(), _>(&mut warnings, Warning::Broadcast, Err(n)), None);
         }
         assert_eq!(warnings, [Warning::Mdns("999".into()), Warning::Broadcast("999".into())]);
+        assert_eq!(note::<_, String>(&mut warnings, Warning::Mdns, Ok(5)), Some(5));
+        assert_eq!(warnings, [Warning::Broadcast("999".into())]);
     }
 }

@@ -457,7 +457,8 @@ mod tests {
 
     #[test]
     fn names_that_hide_or_mislead_are_refused() {
-        for good in ["A", "Ann Lee", "Zoë", "語語語語語語語語語語語語語語語語", "🙂🙂🙂🙂", "x_-.!'"] {
+        for good in ["A", "Ann Lee", "Zoë", "語語語語語語語語語語語語語語語語", "🙂🙂🙂🙂", "x_-.!'"]
+        {
             assert_eq!(Name::new(good).map(|name| name.as_str().len()), Ok(good.len()), "{good:?}");
         }
         for bad in ["", " ", " a", "a ", "12345678901234567", "🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂"]
@@ -482,7 +483,8 @@ mod tests {
     #[test]
     fn room_ids_read_back_from_hex_alone() {
         assert_eq!(RoomId::from_hex(&format!("{}", RoomId(0xA1))), Some(RoomId(0xA1)));
-        for bad in ["", "a1", "00000000000000A1", "+0000000000000a1", "00000000000000a1 ", "é0000000000000a"] {
+        for bad in ["", "a1", "00000000000000A1", "+0000000000000a1", "00000000000000a1 ", "é0000000000000a"]
+        {
             assert_eq!(RoomId::from_hex(bad), None, "{bad:?}");
         }
     }

@@ -12,8 +12,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use crate::net::Time;
 
 use super::{
-    Beacon, DISCOVERY_BYTES_MAX, DecodeError, Dropped, Found, FoundBy, Network, ROOM_QUERY, Room, RoomId, RoomInfo,
-    RoomQuery,
+    Beacon, DISCOVERY_BYTES_MAX, DecodeError, Dropped, Found, FoundBy, Network, ROOM_QUERY, Room, RoomId,
+    RoomInfo, RoomQuery,
 };
 
 /// Most rooms in the list.
@@ -177,7 +177,8 @@ impl Directory {
                 return;
             }
         };
-        let probe = self.probes.iter().position(|p| p.nonce == nonce && p.address == from && p.id == beacon.id);
+        let probe =
+            self.probes.iter().position(|p| p.nonce == nonce && p.address == from && p.id == beacon.id);
         let probe = probe.and_then(|index| self.probes.remove(index));
         if beacon.closed {
             self.goodbye(now, from.ip(), beacon.id, probe.is_some());

@@ -108,7 +108,8 @@ impl Lan {
     }
 
     fn most_sent_in_a_second(&self) -> usize {
-        let within = |from: Time| self.sent.iter().filter(move |(at, _)| *at >= from && at.since(from).as_secs() == 0);
+        let within =
+            |from: Time| self.sent.iter().filter(move |(at, _)| *at >= from && at.since(from).as_secs() == 0);
         self.sent.iter().map(|(from, _)| within(*from).count()).max().unwrap_or(0)
     }
 }
@@ -248,7 +249,8 @@ fn lies_are_never_listed() {
         lan.directory.handle_datagram(lan.now, "10.77.0.5:4999".parse().unwrap(), &bytes);
     }
     // Addresses beyond this machine's networks, or no address of one machine.
-    let far = ["8.8.8.8:53", "0.0.0.0:1", "224.0.0.251:5353", "255.255.255.255:9", "10.77.0.1:0", "[ff02::1]:9"];
+    let far =
+        ["8.8.8.8:53", "0.0.0.0:1", "224.0.0.251:5353", "255.255.255.255:9", "10.77.0.1:0", "[ff02::1]:9"];
     lan.hint(4, &far);
     lan.run_ms(5000);
     assert_eq!(lan.listed(), vec![]);

@@ -36,7 +36,8 @@ pub struct Room {
 
 impl Room {
     pub(super) fn new(address: SocketAddr, beacon: Beacon, found_by: Found, rtt: Duration) -> Self {
-        let Beacon { id, port: _, name, architecture, players, seats, locked, closed: _, version, build } = beacon;
+        let Beacon { id, port: _, name, architecture, players, seats, locked, closed: _, version, build } =
+            beacon;
         Self { id, name, address, architecture, players, seats, locked, version, build, found_by, rtt }
     }
 }
@@ -108,11 +109,13 @@ impl Network {
     #[must_use]
     pub const fn contains(&self, ip: IpAddr) -> bool {
         let (ours, theirs, bits) = match (self.address, ip) {
-            (IpAddr::V4(ours), IpAddr::V4(theirs)) => (ours.to_bits() as u128, theirs.to_bits() as u128, 32),
+            (IpAddr::V4(ours), IpAddr::V4(theirs)) => {
+                (ours.to_bits() as u128, theirs.to_bits() as u128, 32_u32)
+            }
             (IpAddr::V6(ours), IpAddr::V6(theirs)) => (ours.to_bits(), theirs.to_bits(), 128),
             _ => return false,
         };
-        let free = if self.prefix as u32 > bits { 0 } else { bits - self.prefix as u32 };
+        let free = bits.saturating_sub(self.prefix as u32);
         match (ours ^ theirs).checked_shr(free) {
             Some(differing) => differing == 0,
             None => true, // a prefix of 0 bits

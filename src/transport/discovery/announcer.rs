@@ -1,5 +1,6 @@
 //! Announces one room until it is stopped.
 
+use std::fmt::Display;
 use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +12,12 @@ use crate::net::discovery::{Beacon, RoomInfo, answer};
 
 use super::lan::{self, Buffer, Lan};
 use super::service::Service;
-use super::{Warning, Ways, warn};
+use super::{Warning, Ways, note};
 
 /// A beacon leaves this often.
 const BEACON_INTERVAL: Duration = Duration::from_secs(1);
-/// The interfaces are read anew this often.
-const INTERFACES_INTERVAL: Duration = Duration::from_secs(5);
+/// The interfaces are read anew, and what has failed is tried anew, this often.
+const OPEN_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest wait of the thread: how late it may notice that it should stop.
 const ROUND: Duration = Duration::from_millis(50);
 /// Most answers between two beacons; the beacon itself answers whoever asks beyond that.
@@ -53,23 +54,20 @@ impl Announcer {
         Self::start_by(Ways::ALL, beacon)
     }
 
-    /// The same by some ways only.
+    /// The same, by `ways` only.
     pub fn start_by(ways: Ways, beacon: Beacon) -> Result<Self, AnnounceError> {
-        let mut warnings = Vec::new();
-        let service = ways.mdns.then(|| Service::register(&beacon)).and_then(|service| {
-            service.map_err(|error| warn(&mut warnings, Warning::Mdns(error.to_string()))).ok()
-        });
-        let socket = if ways.broadcast { open_socket(&mut warnings) } else { None };
-        if service.is_none() && socket.is_none() {
-            return Err(AnnounceError::NoWay(warnings));
-        }
         let shared = Shared {
             beacon: Mutex::new(beacon.clone()),
-            warnings: Mutex::new(warnings),
+            warnings: Mutex::default(),
             stop: AtomicBool::new(false),
         };
         let shared = Arc::new(shared);
-        let announcing = Announcing { shared: Arc::clone(&shared), service, socket, announced: beacon };
+        let mut announcing =
+            Announcing { shared: Arc::clone(&shared), ways, service: None, socket: None, announced: beacon };
+        announcing.open();
+        if announcing.service.is_none() && announcing.socket.is_none() {
+            return Err(AnnounceError::NoWay(lock(&shared.warnings).clone()));
+        }
         let thread = thread::Builder::new().name("announcer".into()).spawn(move || announcing.run());
         Ok(Self { shared, thread: Some(thread.map_err(AnnounceError::Thread)?) })
     }
@@ -102,6 +100,7 @@ impl Drop for Announcer {
 /// What the thread owns.
 struct Announcing {
     shared: Arc<Shared>,
+    ways: Ways,
     service: Option<Service>,
     socket: Option<UdpSocket>,
     /// What the record says.
@@ -110,11 +109,12 @@ struct Announcing {
 
 impl Announcing {
     fn run(mut self) {
-        let (mut lan, mut lan_read_at) = (self.read_lan(), Instant::now());
+        let (mut lan, mut opened_at) = (self.read_lan(), Instant::now());
         let mut buffer: Buffer = [0; _];
         while !self.is_stopped() {
-            if lan_read_at.elapsed() >= INTERFACES_INTERVAL {
-                (lan, lan_read_at) = (self.read_lan(), Instant::now());
+            if opened_at.elapsed() >= OPEN_INTERVAL {
+                self.open();
+                (lan, opened_at) = (self.read_lan(), Instant::now());
             }
             let beacon = lock(&self.shared.beacon).clone();
             self.send(&lan, &beacon);
@@ -129,11 +129,24 @@ impl Announcing {
         self.send(&lan, &closed); // broadcasts get lost, in the air above all
     }
 
+    /// Opens what should be open and is not.
+    fn open(&mut self) {
+        if self.ways.mdns && self.service.is_none() {
+            let beacon = lock(&self.shared.beacon).clone();
+            self.service = self.note(Warning::Mdns, Service::register(&beacon));
+            self.announced = beacon;
+        }
+        if self.ways.broadcast && self.socket.is_none() {
+            // A port that hears nobody can at least send.
+            let listening = self.note(Warning::Listen, lan::listen());
+            self.socket = listening.or_else(|| self.note(Warning::Broadcast, lan::ephemeral()));
+        }
+    }
+
     fn send(&self, lan: &Lan, beacon: &Beacon) {
-        let Some(socket) = &self.socket else { return };
-        let datagram = RoomInfo { nonce: 0, beacon: beacon.clone() }.encode();
-        if let Err(error) = lan.broadcast(socket, &datagram) {
-            self.warn(Warning::Broadcast(error.to_string()));
+        if let Some(socket) = &self.socket {
+            let datagram = RoomInfo { nonce: 0, beacon: beacon.clone() }.encode();
+            self.note(Warning::Broadcast, lan.broadcast(socket, &datagram));
         }
     }
 
@@ -141,13 +154,10 @@ impl Announcing {
     fn refresh(&mut self, beacon: &Beacon) {
         let Some(service) = &mut self.service else { return };
         let updated = if self.announced == *beacon { Ok(()) } else { service.update(beacon) };
-        let failure = service.failure();
-        match updated {
-            Ok(()) => self.announced = beacon.clone(),
-            Err(error) => self.warn(Warning::Mdns(error.to_string())),
-        }
-        if let Some(failure) = failure {
-            self.warn(Warning::Mdns(failure));
+        let works = updated.map_err(|error| error.to_string()).and_then(|()| service.check());
+        match self.note(Warning::Mdns, works) {
+            Some(()) => self.announced = beacon.clone(),
+            None => self.service = None, // until the next `open`
         }
     }
 
@@ -174,9 +184,7 @@ impl Announcing {
 
     fn read_lan(&self) -> Lan {
         let (lan, result) = Lan::read();
-        if let Err(error) = result {
-            self.warn(Warning::Interfaces(error.to_string()));
-        }
+        self.note(Warning::Interfaces, result);
         lan
     }
 
@@ -184,18 +192,9 @@ impl Announcing {
         self.shared.stop.load(Ordering::Acquire)
     }
 
-    fn warn(&self, warning: Warning) {
-        warn(&mut lock(&self.shared.warnings), warning);
+    fn note<T, E: Display>(&self, kind: fn(String) -> Warning, result: Result<T, E>) -> Option<T> {
+        note(&mut lock(&self.shared.warnings), kind, result)
     }
-}
-
-/// The discovery port, or else a port that can at least send.
-fn open_socket(warnings: &mut Vec<Warning>) -> Option<UdpSocket> {
-    let listening = lan::listen().map_err(|error| warn(warnings, Warning::Listen(error.to_string())));
-    listening.or_else(|()| {
-        lan::ephemeral().map_err(|error| warn(warnings, Warning::Broadcast(error.to_string())))
-    })
-    .ok()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,5 +1,6 @@
 //! Keeps the list of rooms until it is dropped.
 
+use std::fmt::Display;
 use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +13,14 @@ use crate::net::discovery::{Directory, Dropped, FoundBy, Room};
 
 use super::lan::{self, Buffer, Lan};
 use super::service::Services;
-use super::{Warning, Ways, warn};
+use super::{Warning, Ways, note};
 
 /// A query is broadcast this often.
 const QUERY_INTERVAL: Duration = Duration::from_secs(1);
 /// The records that mDNS still holds are verified anew this often.
 const HINT_INTERVAL: Duration = Duration::from_secs(2);
-/// The interfaces are read anew, and a failed mDNS started anew, this often.
-const INTERFACES_INTERVAL: Duration = Duration::from_secs(5);
+/// The interfaces are read anew, and what has failed is tried anew, this often.
+const OPEN_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest wait on the socket of the probes, so that the round trip is measured well; beacons and mDNS
 /// wait as long for their turn.
 const ROUND: Duration = Duration::from_millis(20);
@@ -65,7 +66,7 @@ impl Browser {
         Self::start_by(Ways::ALL)
     }
 
-    /// The same by some ways only.
+    /// The same, by `ways` only.
     pub fn start_by(ways: Ways) -> Result<Self, BrowseError> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(BrowseError::Random)?;
@@ -155,11 +156,11 @@ impl Browsing {
     fn run(mut self) {
         let mut buffer: Buffer = [0; _];
         let mut lan = self.open();
-        let (mut open_at, mut query_at, mut hint_at) = (INTERFACES_INTERVAL, Duration::ZERO, Duration::ZERO);
+        let (mut open_at, mut query_at, mut hint_at) = (OPEN_INTERVAL, Duration::ZERO, Duration::ZERO);
         while !self.shared.stop.load(Ordering::Acquire) {
             let elapsed = self.began.elapsed();
             if elapsed >= open_at {
-                open_at = elapsed + INTERFACES_INTERVAL;
+                open_at = elapsed + OPEN_INTERVAL;
                 lan = self.open();
             }
             if elapsed >= query_at && self.ways.broadcast {
@@ -185,43 +186,30 @@ impl Browsing {
     fn open(&mut self) -> Lan {
         if self.ways.broadcast && self.beacons.is_none() {
             let opened = lan::listen().and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
-            match opened {
-                Ok(socket) => self.beacons = Some(socket),
-                Err(error) => self.warn(Warning::Listen(error.to_string())),
-            }
+            self.beacons = self.note(Warning::Listen, opened);
         }
         if self.ways.mdns && self.services.is_none() {
-            match Services::browse() {
-                Ok(services) => self.services = Some(services),
-                Err(error) => self.warn(Warning::Mdns(error.to_string())),
-            }
+            self.services = self.note(Warning::Mdns, Services::browse());
         }
         let (lan, result) = Lan::read();
-        if let Err(error) = result {
-            self.warn(Warning::Interfaces(error.to_string()));
-        }
+        self.note(Warning::Interfaces, result);
         self.directory.set_networks(lan.networks.iter().copied());
         lan
     }
 
     fn query(&mut self, lan: &Lan) {
         let query = self.directory.broadcast_query();
-        if let Err(error) = lan.broadcast(&self.probes, &query) {
-            self.warn(Warning::Broadcast(error.to_string()));
-        }
+        self.note(Warning::Broadcast, lan.broadcast(&self.probes, &query));
     }
 
     /// Whether mDNS has news.
     fn handle_services(&mut self) -> bool {
-        match self.services.as_mut().map(Services::handle_events) {
-            None => false,
-            Some(Ok(news)) => news,
-            Some(Err(failure)) => {
-                self.warn(Warning::Mdns(failure));
-                self.services = None; // until the next `open`
-                false
-            }
+        let Some(services) = &mut self.services else { return false };
+        let events = services.handle_events();
+        if events.is_err() {
+            self.services = None; // until the next `open`
         }
+        self.note(Warning::Mdns, events).unwrap_or(false)
     }
 
     fn hint(&mut self) {
@@ -259,7 +247,7 @@ impl Browsing {
         Time::default().plus(self.began.elapsed())
     }
 
-    fn warn(&self, warning: Warning) {
-        warn(&mut self.shared.lock().warnings, warning);
+    fn note<T, E: Display>(&self, kind: fn(String) -> Warning, result: Result<T, E>) -> Option<T> {
+        note(&mut self.shared.lock().warnings, kind, result)
     }
 }

@@ -39,7 +39,8 @@ impl Lan {
         let mut ips: Vec<Ipv4Addr> = v4.iter().filter_map(directed_broadcast).collect();
         ips.sort_unstable();
         ips.dedup();
-        let broadcasts = ips.into_iter().chain(all).map(|ip| SocketAddr::from((ip, DISCOVERY_PORT))).collect();
+        let broadcasts =
+            ips.into_iter().chain(all).map(|ip| SocketAddr::from((ip, DISCOVERY_PORT))).collect();
         (Self { networks: networks.collect(), broadcasts }, result)
     }
 
@@ -66,13 +67,23 @@ fn directed_broadcast(v4: &Ifv4Addr) -> Option<Ipv4Addr> {
 
 /// A socket that hears what is broadcast to [`DISCOVERY_PORT`], beside others of its kind.
 pub(super) fn listen() -> io::Result<UdpSocket> {
+    let socket = shared_socket(DISCOVERY_PORT)?;
+    socket.set_broadcast(true)?;
+    Ok(socket.into())
+}
+
+/// Whether this process may share the port of mDNS.
+pub(super) fn check_mdns_port() -> io::Result<()> {
+    shared_socket(mdns_sd::MDNS_PORT).map(drop)
+}
+
+fn shared_socket(port: u16) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_reuse_address(true)?;
     #[cfg(unix)]
     socket.set_reuse_port(true)?;
-    socket.set_broadcast(true)?;
-    socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, DISCOVERY_PORT)).into())?;
-    Ok(socket.into())
+    socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).into())?;
+    Ok(socket)
 }
 
 /// A socket of its own that may broadcast.
@@ -83,7 +94,11 @@ pub(super) fn ephemeral() -> io::Result<UdpSocket> {
 }
 
 /// Waits for one datagram, at most `wait`. Errors are a wait too: no caller spins on a broken socket.
-pub(super) fn receive(socket: &UdpSocket, buffer: &mut Buffer, wait: Duration) -> Option<(usize, SocketAddr)> {
+pub(super) fn receive(
+    socket: &UdpSocket,
+    buffer: &mut Buffer,
+    wait: Duration,
+) -> Option<(usize, SocketAddr)> {
     // Zero would mean for ever.
     let wait = wait.max(Duration::from_millis(1));
     let received = socket.set_read_timeout(Some(wait)).and_then(|()| socket.recv_from(buffer));

@@ -5,12 +5,17 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use mdns_sd::{DaemonEvent, IfKind, Receiver, ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo};
+use mdns_sd::{
+    DaemonEvent, Error, IfKind, Receiver, ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo,
+    TryRecvError,
+};
 
 use crate::net::discovery::{ADDRESSES_MAX, Beacon, HINTS_MAX, RoomId};
 
-use super::SERVICE_TYPE;
+use super::{SERVICE_TYPE, lan};
 
+/// How often the daemon looks for new interfaces.
+const IP_CHECK_SECONDS: u32 = 2;
 /// Most events of the daemon handled in one round; it keeps the rest.
 const EVENTS_PER_ROUND_MAX: usize = 64;
 /// Most bytes of the host's name in the service's; a DNS label has 63, the room id and a dash take 17.
@@ -27,25 +32,28 @@ struct Daemon {
 }
 
 impl Daemon {
-    fn start() -> mdns_sd::Result<Self> {
+    fn start() -> Result<Self, Error> {
+        // The daemon keeps it to itself when it cannot have its port.
+        lan::check_mdns_port().map_err(|error| Error::Msg(format!("UDP port 5353: {error}")))?;
         let daemon = ServiceDaemon::new()?;
+        daemon.set_ip_check_interval(IP_CHECK_SECONDS)?;
         // No game socket speaks IPv6: an address that cannot answer is none.
         daemon.disable_interface(IfKind::IPv6)?;
         let events = daemon.monitor()?;
         Ok(Self { daemon, events })
     }
 
-    /// What went wrong since last asked.
-    fn failure(&self) -> Option<String> {
+    /// Whether all went well since last asked.
+    fn check(&self) -> Result<(), String> {
         for _ in 0..EVENTS_PER_ROUND_MAX {
             match self.events.try_recv() {
-                Ok(DaemonEvent::Error(error)) => return Some(error.to_string()),
+                Ok(DaemonEvent::Error(error)) => return Err(error.to_string()),
                 Ok(_) => {}
-                Err(mdns_sd::TryRecvError::Empty) => return None,
-                Err(mdns_sd::TryRecvError::Disconnected) => return Some("its thread ended".into()),
+                Err(TryRecvError::Empty) => return Ok(()),
+                Err(TryRecvError::Disconnected) => return Err("its thread ended".into()),
             }
         }
-        None
+        Ok(())
     }
 }
 
@@ -62,7 +70,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) fn register(beacon: &Beacon) -> mdns_sd::Result<Self> {
+    pub(super) fn register(beacon: &Beacon) -> Result<Self, Error> {
         let daemon = Daemon::start()?;
         let info = service_info(beacon)?;
         let fullname = info.get_fullname().to_owned();
@@ -71,7 +79,7 @@ impl Service {
     }
 
     /// Makes the record say what `beacon` says.
-    pub(super) fn update(&mut self, beacon: &Beacon) -> mdns_sd::Result<()> {
+    pub(super) fn update(&mut self, beacon: &Beacon) -> Result<(), Error> {
         let info = service_info(beacon)?;
         if info.get_fullname() != self.fullname {
             self.daemon.daemon.unregister(&self.fullname)?;
@@ -80,8 +88,9 @@ impl Service {
         self.daemon.daemon.register(info)
     }
 
-    pub(super) fn failure(&self) -> Option<String> {
-        self.daemon.failure()
+    /// Whether all went well since last asked.
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.daemon.check()
     }
 
     /// Takes the record back. At most about 0.3 s.
@@ -93,7 +102,7 @@ impl Service {
     }
 }
 
-fn service_info(beacon: &Beacon) -> mdns_sd::Result<ServiceInfo> {
+fn service_info(beacon: &Beacon) -> Result<ServiceInfo, Error> {
     let Beacon { id, port, name, architecture, players, seats, locked, closed: _, version, build } = beacon;
     let readable = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let label: String = name.as_str().chars().map(readable).take(LABEL_NAME_BYTES_MAX).collect();
@@ -127,7 +136,7 @@ pub(super) struct Hint {
 }
 
 impl Services {
-    pub(super) fn browse() -> mdns_sd::Result<Self> {
+    pub(super) fn browse() -> Result<Self, Error> {
         let daemon = Daemon::start()?;
         let events = daemon.daemon.browse(SERVICE_TYPE)?;
         Ok(Self { daemon, events, found: BTreeMap::new() })
@@ -143,14 +152,11 @@ impl Services {
                     self.found.remove(&fullname);
                 }
                 Ok(_) => {}
-                Err(mdns_sd::TryRecvError::Empty) => break,
-                Err(mdns_sd::TryRecvError::Disconnected) => return Err("its events ended".into()),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return Err("its events ended".into()),
             }
         }
-        match self.daemon.failure() {
-            Some(failure) => Err(failure),
-            None => Ok(news),
-        }
+        self.daemon.check().map(|()| news)
     }
 
     pub(super) fn hints(&self) -> impl Iterator<Item = &Hint> {
@@ -193,7 +199,10 @@ mod tests {
             };
             let info = service_info(&beacon).unwrap();
             let label = info.get_fullname().strip_suffix(&format!(".{SERVICE_TYPE}")).unwrap();
-            assert!(label.starts_with("0000000000000abc-") && label.len() <= 63 && !label.contains('.'), "{label}");
+            assert!(
+                label.starts_with("0000000000000abc-") && label.len() <= 63 && !label.contains('.'),
+                "{label}"
+            );
             assert_eq!(info.get_property_val_str("arch"), Some("relay"));
             assert_eq!(info.get_property_val_str("id").and_then(RoomId::from_hex), Some(beacon.id));
         }
