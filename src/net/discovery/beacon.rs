@@ -420,6 +420,27 @@ mod tests {
     }
 
     #[test]
+    fn the_bytes_on_the_wire_stay_what_they_are() {
+        let beacon = Beacon {
+            id: RoomId(0x0123_4567_89AB_CDEF),
+            port: 4124,
+            name: Name::new("Zoë").unwrap(),
+            architecture: Architecture::P2p,
+            players: 1,
+            seats: 2,
+            locked: false,
+            closed: false,
+            version: VersionText::new("0.1.0").unwrap(),
+            build: 1,
+        };
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let info = RoomInfo { nonce: 5, beacon }.encode();
+        assert_eq!(hex(&info), "15014d05ef9bafcdf8acd191019c20045a6fc3ab000102000005302e312e3001");
+        let query = RoomQuery { nonce: 5 }.encode();
+        assert_eq!(hex(&query[..QUERY_BYTES_USED]), "14014d0500000000000000");
+    }
+
+    #[test]
     fn only_a_whole_padded_query_is_answered() {
         let query = RoomQuery { nonce: 9 }.encode();
         let beacon = longest().beacon;

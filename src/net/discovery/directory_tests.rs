@@ -293,6 +293,20 @@ fn the_address_is_the_one_for_others_and_stays_while_it_answers() {
 }
 
 #[test]
+fn of_two_good_addresses_the_first_to_answer_stays() {
+    let mut lan = Lan::new();
+    let addresses = ["10.77.0.3:4124", "10.77.0.4:4124"].map(|address| address.parse().unwrap());
+    lan.directory.hint(lan.now, MDNS, RoomId(1), &addresses);
+    let probes: Vec<_> = core::iter::from_fn(|| lan.directory.poll_transmit()).collect();
+    assert_eq!(probes.len(), 2);
+    for (address, query) in &probes {
+        let reply = answer(query, &beacon(1, 4124)).unwrap();
+        lan.directory.handle_datagram(lan.now, *address, &reply);
+        assert_eq!(lan.listed(), vec![(1, probes[0].0)]);
+    }
+}
+
+#[test]
 fn a_room_on_loopback_alone_is_found() {
     let mut lan = Lan::new();
     let room = lan.host(1, "127.0.0.1:4124");
