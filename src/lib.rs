@@ -3,6 +3,7 @@ extern crate alloc;
 
 pub mod bot;
 pub mod game;
+pub mod lab;
 pub mod net;
 pub mod replay;
 pub mod sim;

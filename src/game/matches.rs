@@ -16,8 +16,8 @@ use crate::net::{
 };
 use crate::replay::{HeaderError, RecordError, ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{
-    Command, GameState, HeroControl, Map, NoSuchField, Outcome, PLAYERS_MAX, PlayerId, Rules, SeatSetup, Setup,
-    StateHash, Tick, World, fingerprint,
+    Command, GameState, HeroControl, Map, NoSuchField, Outcome, PLAYERS_MAX, PlayerId, Rules, SeatSetup,
+    Setup, StateHash, Tick, World, fingerprint,
 };
 
 /// States kept for the search after a desync; a difference shows within twice the lead of a peer.

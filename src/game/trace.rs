@@ -50,10 +50,7 @@ impl Trace {
 
     /// A command was applied.
     pub(super) fn applied(&mut self, id: u32, player: PlayerId, tick: Tick, at: Time) {
-        self.line(format_args!(
-            r#"{{"cmd":{id},"player":{player},"tick":{tick},"t_apply_us":{}}}"#,
-            at.0
-        ));
+        self.line(format_args!(r#"{{"cmd":{id},"player":{player},"tick":{tick},"t_apply_us":{}}}"#, at.0));
     }
 
     /// A tick ran late.

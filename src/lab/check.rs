@@ -61,7 +61,7 @@ pub struct FirstDesync {
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// A process could not be started, or its output not read.
-    #[error("match with seed {seed}: cannot run {program}: {error}")]
+    #[error("match with seed {seed}: cannot run {}: {error}", program.display())]
     Process {
         /// Of the match.
         seed: u64,
@@ -171,7 +171,7 @@ fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
 struct Process {
     role: &'static str,
     child: Child,
-    stderr: BufReader<std::process::ChildStderr>,
+    stderr: Option<BufReader<std::process::ChildStderr>>,
 }
 
 impl Process {
@@ -200,15 +200,19 @@ impl Process {
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let process = |error| CheckError::Process { seed, program: options.program.clone(), error };
         let mut child = child.map_err(process)?;
-        let stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let stderr = child.stderr.take().map(BufReader::new);
         Ok(Self { role, child, stderr })
     }
 
     /// The port that the first line on stderr names.
     fn port(&mut self, options: &CheckOptions, seed: u64) -> Result<u16, CheckError> {
         let mut line = String::new();
-        let read = self.stderr.read_line(&mut line);
-        read.map_err(|error| CheckError::Process { seed, program: options.program.clone(), error })?;
+        let stderr = self.stderr.as_mut().expect("read to its end only once");
+        stderr.read_line(&mut line).map_err(|error| CheckError::Process {
+            seed,
+            program: options.program.clone(),
+            error,
+        })?;
         let port = line.trim().strip_prefix("listening ").and_then(|address| address.rsplit_once(':'));
         let port = port.and_then(|(_, port)| port.parse().ok());
         port.ok_or_else(|| CheckError::Failed { seed, role: self.role, message: line.trim().to_owned() })
@@ -218,9 +222,10 @@ impl Process {
     fn result(mut self, options: &CheckOptions, seed: u64) -> Result<Value, CheckError> {
         let process = |error| CheckError::Process { seed, program: options.program.clone(), error };
         // Progress goes to stderr: drain it beside stdout, so that neither pipe fills up.
+        let mut stderr = self.stderr.take().expect("read to its end only once");
         let stderr = std::thread::spawn(move || {
             let mut text = String::new();
-            let _ = self.stderr.read_to_string(&mut text);
+            let _ = stderr.read_to_string(&mut text);
             text
         });
         let mut text = String::new();
@@ -228,7 +233,8 @@ impl Process {
         stdout.read_to_string(&mut text).map_err(process)?;
         let status = self.child.wait().map_err(process)?;
         let errors = stderr.join().unwrap_or_default();
-        let failed = |message: &str| CheckError::Failed { seed, role: self.role, message: message.to_owned() };
+        let failed =
+            |message: &str| CheckError::Failed { seed, role: self.role, message: message.to_owned() };
         if !matches!(status.code(), Some(0 | 1)) {
             return Err(failed(errors.lines().last().unwrap_or("it said nothing")));
         }

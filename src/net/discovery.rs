@@ -1,11 +1,13 @@
-//! stub
-/// b
-#[derive(Clone, Debug)]
-pub struct Beacon {
-    /// p
-    pub players: u8,
-}
-/// a
-pub fn answer(_q: &[u8], _b: &Beacon) -> Option<alloc::vec::Vec<u8>> {
-    None
-}
+//! How rooms are found on the LAN: what a room says of itself ([`Beacon`]), the question and its answer
+//! ([`RoomQuery`], [`RoomInfo`]), and the list of rooms that really answer ([`Directory`]).
+//!
+//! mDNS records and broadcast beacons are hints: anyone may send them, and they outlive their room. A room
+//! is listed only once its game port has answered a query, and only while it goes on answering.
+
+mod beacon;
+mod directory;
+mod room;
+
+pub use beacon::*;
+pub use directory::*;
+pub use room::*;

@@ -18,7 +18,7 @@ mod sealer;
 mod session;
 mod time;
 
-pub use architecture::Architecture;
+pub use architecture::{Architecture, UnknownArchitecture};
 pub use delay::{DELAY_TICKS_MAX, InputDelay};
 pub use lockstep::{Lockstep, QUEUE_TICKS, TooFarAhead};
 pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo};

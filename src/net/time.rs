@@ -15,7 +15,7 @@ impl Time {
 
     /// Microseconds since the beginning.
     #[must_use]
-    pub const fn micros(self) -> u64 {
+    pub const fn as_micros(self) -> u64 {
         self.0
     }
 

@@ -1,6 +1,7 @@
 //! The outside world of the library: its only sockets and its only clock. What bytes mean is `net`'s.
 
 pub mod clock;
+pub mod discovery;
 mod impair;
 mod udp;
 

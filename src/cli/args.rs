@@ -1,0 +1,322 @@
+//! What can be typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+
+use mini_rts_arena::bot::BotLevel;
+use mini_rts_arena::game::PilotChoice;
+use mini_rts_arena::net::{DELAY_TICKS_MAX, InputDelay, PlayerName};
+use mini_rts_arena::sim::{AttackBehaviour, Tick, TickRate};
+use mini_rts_arena::transport::LinkSpec;
+
+/// A two-player RTS arena in deterministic lockstep over UDP. Without a command it plays a match between two
+/// bots over loopback.
+#[derive(Debug, Parser)]
+#[command(name = "arena", version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) task: Option<Task>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// Open a match on the LAN and play it.
+    Host(Box<HostArguments>),
+    /// Join a match: the one at an address, or the one that is open on the LAN.
+    Join(Box<JoinArguments>),
+    /// List the matches on the LAN.
+    Discover(DiscoverArguments),
+    /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
+    Check(Box<CheckArguments>),
+    /// Look into recorded matches.
+    Replay(ReplayArguments),
+}
+
+/// What host and guest have in common.
+#[derive(Args, Debug)]
+pub(crate) struct MatchArguments {
+    /// Your name, 1 to 16 characters.
+    #[arg(long, value_parser = PlayerName::new)]
+    pub(crate) name: Option<PlayerName>,
+    /// The address of this machine to use; all by default.
+    #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
+    pub(crate) bind: IpAddr,
+    /// This process's own UDP port, 0 for any. A host takes 4124 by default, or the next free one up to
+    /// 4133; a guest any.
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// The code of a locked room.
+    #[arg(long, value_name = "CODE", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) room: Option<String>,
+    /// Your hero.
+    #[arg(long, value_enum, default_value_t = Hero::Swordsman)]
+    pub(crate) hero: Hero,
+    /// Who plays this seat.
+    #[arg(long, value_enum, default_value_t = BotChoice::Normal)]
+    pub(crate) bot: BotChoice,
+    /// Play without a window.
+    #[arg(long)]
+    pub(crate) headless: bool,
+    /// End after so many ticks; a guest takes the host's.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(Tick::MAX.0)))]
+    pub(crate) ticks: Option<u32>,
+    /// Simulation steps per second: 30, 40, 50 or 60. The host's counts; 60 by default.
+    #[arg(long, value_parser = tick_rate)]
+    pub(crate) tick_rate: Option<TickRate>,
+    /// A map by name, or a file. A guest takes the host's.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) map: Option<String>,
+    /// Rules by name, or a file. A guest takes the host's.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) rules: Option<String>,
+    /// How long before its tick an input is sealed: `auto`, as short as the link allows, or a number of ticks.
+    #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = input_delay)]
+    pub(crate) input_delay: InputDelay,
+    /// Where to record, or `off`; by default a new file in your data folder.
+    #[arg(long, value_name = "FILE|off")]
+    pub(crate) record: Option<String>,
+    /// Write every tick, command, stall and hash to this file, a JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Make the link worse: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7.
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) link: Option<LinkSpec>,
+    /// How long to wait for the other side.
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub(crate) wait: Seconds,
+    /// Silence after which a peer is lost.
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
+    pub(crate) timeout: Seconds,
+    /// Neither announce nor look for matches on the LAN.
+    #[arg(long)]
+    pub(crate) no_discovery: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Change the state after a tick, to test the desync check: TICK or TICK:FIELD, such as 600:units[0].hp.
+    #[arg(long, value_name = "TICK[:FIELD]")]
+    pub(crate) inject_desync: Option<Injection>,
+    /// Where the report of a desync goes; by default beside the replay.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) desync_report: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct HostArguments {
+    #[command(flatten)]
+    pub(crate) game: MatchArguments,
+    /// Who simulates.
+    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
+    pub(crate) architecture: ArchitectureChoice,
+    /// Seats.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=2))]
+    pub(crate) players: u8,
+    /// Your seat.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=0))]
+    pub(crate) seat: u8,
+    /// The seed of every random draw; a random one by default.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct JoinArguments {
+    /// The host's address; without it, the one match that is open on the LAN.
+    #[arg(value_name = "ADDR[:PORT]")]
+    pub(crate) address: Option<String>,
+    #[command(flatten)]
+    pub(crate) game: MatchArguments,
+    /// A certain seat.
+    #[arg(long)]
+    pub(crate) seat: Option<u8>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DiscoverArguments {
+    /// How long to look.
+    #[arg(long = "for", value_name = "SECONDS", default_value = "3", value_parser = seconds)]
+    pub(crate) duration: Seconds,
+    /// Print the list as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    /// Peers in each match.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=2))]
+    pub(crate) peers: u8,
+    /// Two processes over real UDP (the default, and all there is so far).
+    #[arg(long)]
+    pub(crate) processes: bool,
+    /// How many matches, with seeds that count up.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) matches: u32,
+    /// The seed of the first match; a random one by default.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=(u32::MAX as u64)))]
+    pub(crate) seed: Option<u64>,
+    /// Ticks of each match.
+    #[arg(long, default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..=i64::from(Tick::MAX.0)))]
+    pub(crate) ticks: u32,
+    /// Make both links worse, as in `host --link`; each direction draws from a seed of its own.
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) link: Option<String>,
+    /// A map by name, or a file.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) map: Option<String>,
+    /// Rules by name, or a file.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) rules: Option<String>,
+    /// Who plays.
+    #[arg(long, value_enum, default_value_t = BotChoice::Normal)]
+    pub(crate) bot: BotChoice,
+    /// Simulation steps per second: 30, 40, 50 or 60.
+    #[arg(long, default_value = "60", value_parser = tick_rate)]
+    pub(crate) tick_rate: TickRate,
+    /// How long before its tick an input is sealed: `auto` or a number of ticks.
+    #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = input_delay)]
+    pub(crate) input_delay: InputDelay,
+    /// Matches at a time; by default one per core.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) jobs: Option<u16>,
+    /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as 600:units[0].hp:1.
+    #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
+    pub(crate) inject_desync: Option<Injection>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArguments {
+    #[command(subcommand)]
+    pub(crate) action: ReplayAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReplayAction {
+    /// Header, length, result and state of files.
+    Info(ReplayFiles),
+    /// Simulate again and compare every recorded hash.
+    Verify(ReplayFiles),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayFiles {
+    /// Replays.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Hero {
+    Swordsman,
+    Archer,
+}
+
+impl From<Hero> for AttackBehaviour {
+    fn from(hero: Hero) -> Self {
+        match hero {
+            Hero::Swordsman => Self::Swordsman,
+            Hero::Archer => Self::Archer,
+        }
+    }
+}
+
+/// The architectures that this version plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArchitectureChoice {
+    P2p,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BotChoice {
+    /// Nobody gives orders.
+    None,
+    Easy,
+    Normal,
+    Hard,
+    /// One order at random instants, for measuring; plays by `endless` rules by default.
+    Probe,
+}
+
+impl BotChoice {
+    pub(crate) const fn pilot(self) -> PilotChoice {
+        match self {
+            Self::None => PilotChoice::None,
+            Self::Easy => PilotChoice::Bot(BotLevel::Easy),
+            Self::Normal => PilotChoice::Bot(BotLevel::Normal),
+            Self::Hard => PilotChoice::Bot(BotLevel::Hard),
+            Self::Probe => PilotChoice::Probe,
+        }
+    }
+}
+
+/// `TICK[:FIELD[:SEAT]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Injection {
+    pub(crate) tick: u32,
+    pub(crate) field: String,
+    pub(crate) seat: u8,
+}
+
+impl std::str::FromStr for Injection {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.splitn(3, ':');
+        let tick = parts.next().and_then(|tick| tick.parse().ok());
+        let field = parts.next().unwrap_or("units[0].hp").to_owned();
+        let seat = parts.next().map_or(Some(1), |seat| seat.parse().ok().filter(|&seat| seat < 4));
+        match (tick, seat) {
+            (Some(tick), Some(seat)) if !field.is_empty() => Ok(Self { tick, field, seat }),
+            _ => Err("expected TICK, TICK:FIELD or TICK:FIELD:SEAT, such as 600:units[0].hp:1".into()),
+        }
+    }
+}
+
+/// A time in seconds, from a hundredth to a day.
+pub(crate) type Seconds = std::time::Duration;
+
+fn seconds(text: &str) -> Result<Seconds, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
+    seconds.map(Seconds::from_secs_f64).ok_or_else(|| "expected seconds from 0.01 to 86400".into())
+}
+
+fn tick_rate(text: &str) -> Result<TickRate, String> {
+    let rate = text.parse().ok().and_then(|hz| TickRate::new(hz).ok());
+    rate.ok_or_else(|| "expected 30, 40, 50 or 60".into())
+}
+
+fn input_delay(text: &str) -> Result<InputDelay, String> {
+    if text == "auto" {
+        return Ok(InputDelay::Auto);
+    }
+    let ticks = text.parse().ok().filter(|&ticks| ticks <= DELAY_TICKS_MAX);
+    let ticks = ticks.map(InputDelay::Ticks);
+    ticks.ok_or_else(|| format!("expected auto or a number of ticks from 0 to {DELAY_TICKS_MAX}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_injection_has_a_tick_and_may_have_more() {
+        let read = |text: &str| text.parse::<Injection>().map(|read| (read.tick, read.field, read.seat));
+        assert_eq!(read("600"), Ok((600, "units[0].hp".into(), 1)));
+        assert_eq!(read("5:players[1].score:0"), Ok((5, "players[1].score".into(), 0)));
+        for bad in ["", "x", "5:", "5:units[0].hp:9", "5:units[0].hp:x"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}

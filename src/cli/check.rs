@@ -1,0 +1,126 @@
+//! `arena check`.
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use super::args::{BotChoice, CheckArguments};
+use super::headless::progress_bar;
+use super::{FOUND, paths};
+use clap::ValueEnum as _;
+use mini_rts_arena::lab::{CheckOptions, CheckReport, FirstDesync, check};
+use mini_rts_arena::net::InputDelay;
+use mini_rts_arena::transport::LinkSpec;
+
+/// Plays the matches and says whether all hashes agreed.
+pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let options = options(arguments)?;
+    let bar = progress_bar(Some(options.matches));
+    bar.set_message(format!("matches of {} ticks", options.ticks));
+    let report = check(&options, |over| bar.set_position(u64::from(over)))?;
+    bar.finish_and_clear();
+    let seconds = began.elapsed().as_secs_f64();
+    if arguments.json {
+        println!("{}", as_json(&report, seconds));
+    } else {
+        println!("{}", as_text(&report, seconds));
+    }
+    Ok(if report.first_desync.is_some() { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+}
+
+fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
+    if let Some(link) = &arguments.link {
+        link.parse::<LinkSpec>()?;
+    }
+    let seed = match arguments.seed {
+        Some(seed) => seed,
+        None => u64::from(getrandom::u32().context("the system has no random numbers")?),
+    };
+    let bot = arguments.bot.to_possible_value().expect("every bot has a name");
+    let delay = match arguments.input_delay {
+        InputDelay::Auto => "auto".into(),
+        InputDelay::Ticks(ticks) => ticks.to_string(),
+    };
+    let data = [("--map", &arguments.map), ("--rules", &arguments.rules)];
+    let data = data.into_iter().filter_map(|(flag, value)| Some(format!("{flag}={}", value.as_ref()?)));
+    let shared = [format!("--bot={}", bot.get_name()), format!("--input-delay={delay}")];
+    let rules =
+        (arguments.bot == BotChoice::Probe && arguments.rules.is_none()).then(|| "--rules=endless".into());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(CheckOptions {
+        program: std::env::current_exe().context("cannot find this program's own file")?,
+        matches: arguments.matches,
+        seed,
+        ticks: arguments.ticks,
+        jobs: arguments.jobs.map_or(cores, usize::from),
+        host_arguments: vec![format!("--tick-rate={}", arguments.tick_rate.hz())],
+        arguments: shared.into_iter().chain(data).chain(rules).collect(),
+        link: arguments.link.clone(),
+        inject: arguments
+            .inject_desync
+            .as_ref()
+            .map(|inject| (format!("{}:{}", inject.tick, inject.field), inject.seat)),
+        reports: paths::data_folder("reports")?,
+    })
+}
+
+fn as_json(report: &CheckReport, seconds: f64) -> Value {
+    let first = report.first_desync.as_ref().map(|FirstDesync { seed, report, file }| {
+        let values = report["seats"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .zip(report["values"].as_array().into_iter().flatten());
+        let values: serde_json::Map<String, Value> =
+            values.map(|(seat, value)| (seat.to_string(), value.clone())).collect();
+        json!({
+            "tick": report["tick"],
+            "part": report["part"],
+            "unit": report["unit"],
+            "field": report["field"],
+            "row": report["row"],
+            "values": values,
+            "report": file,
+            "seed": seed,
+        })
+    });
+    json!({
+        "verdict": verdict(report),
+        "matches": report.matches,
+        "ticks_compared": report.ticks_compared,
+        "outcomes": report.outcomes,
+        "first_desync": first,
+        "seconds": seconds,
+    })
+}
+
+fn as_text(report: &CheckReport, seconds: f64) -> String {
+    let outcomes: Vec<String> =
+        report.outcomes.iter().map(|(outcome, count)| format!("{count} x {outcome}")).collect();
+    let mut text = format!(
+        "{}: {} matches, {} ticks compared in {seconds:.1} s; {}",
+        verdict(report),
+        report.matches,
+        report.ticks_compared,
+        outcomes.join(", ")
+    );
+    if let Some(FirstDesync { seed, report, file }) = &report.first_desync {
+        text += &format!(
+            "\nfirst desync: seed {seed}, tick {}, {}[{}].{} (unit {}): {}\nreport {}",
+            report["tick"],
+            report["part"].as_str().unwrap_or("?"),
+            report["row"],
+            report["field"].as_str().unwrap_or("?"),
+            report["unit"].as_str().unwrap_or("none"),
+            report["values"],
+            file.display()
+        );
+    }
+    text
+}
+
+const fn verdict(report: &CheckReport) -> &'static str {
+    if report.first_desync.is_some() { "desync" } else { "equal" }
+}

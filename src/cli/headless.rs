@@ -1,0 +1,222 @@
+//! `arena host` and `arena join` without a window.
+
+use anyhow::{Context as _, bail};
+use crossbeam_channel::Sender;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use super::args::{HostArguments, JoinArguments, MatchArguments};
+use super::setup::{self, Prepared};
+use super::{FOUND, output};
+use mini_rts_arena::game::{Control, Finished, MatchEvent, MatchOutcome, MatchThread, Progress, Summary};
+use mini_rts_arena::net::discovery::Room;
+use mini_rts_arena::transport::discovery::{Announcer, Browser};
+use mini_rts_arena::transport::{PortChoice, Udp};
+
+/// How long `join` looks for a second match once it has found one.
+const SECOND_LOOK: Duration = Duration::from_millis(1500);
+
+/// Opens a match and plays it.
+pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
+    let game = &arguments.game;
+    require_headless(game)?;
+    let port = match game.port {
+        None => PortChoice::Default,
+        Some(0) => PortChoice::Any,
+        Some(port) => PortChoice::Exactly(port),
+    };
+    let udp = Udp::bind(game.bind, port)?;
+    let port = udp.local_address().port();
+    listening(&udp);
+    let prepared = setup::host(arguments, port)?;
+    if let Some(seed) = prepared.seed {
+        eprintln!("seed {seed}");
+    }
+    let announcer = match prepared.beacon.clone().filter(|_| !game.no_discovery) {
+        Some(beacon) => {
+            Some(Announcer::start(beacon).context("cannot announce the match; try --no-discovery")?)
+        }
+        None => None,
+    };
+    play(game, prepared, udp, announcer)
+}
+
+/// Finds a match and plays it.
+pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
+    let game = &arguments.game;
+    require_headless(game)?;
+    let port = game.port.filter(|&port| port != 0).map_or(PortChoice::Any, PortChoice::Exactly);
+    let udp = Udp::bind(game.bind, port)?;
+    listening(&udp);
+    let host = match &arguments.address {
+        Some(address) => setup::resolve(address, game.bind.is_ipv4())?,
+        None => find_host(game)?,
+    };
+    let prepared = setup::join(arguments, host)?;
+    play(game, prepared, udp, None)
+}
+
+fn require_headless(game: &MatchArguments) -> anyhow::Result<()> {
+    if !game.headless {
+        bail!("this version has no window yet; add --headless");
+    }
+    Ok(())
+}
+
+fn listening(udp: &Udp) {
+    eprintln!("listening {}", udp.local_address());
+}
+
+/// The one match that is open on the LAN.
+fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
+    if game.no_discovery {
+        bail!("--no-discovery needs an address to join, such as 192.168.1.20");
+    }
+    let browser = Browser::start().context("cannot look for matches; give the host's address")?;
+    let is_open = |room: &&Room| room.players < room.seats;
+    let deadline = Instant::now() + game.wait;
+    let found = browser.wait_for(deadline, |rooms| rooms.iter().any(|room| is_open(&room)));
+    if found.is_none() {
+        let seconds = game.wait.as_secs_f64();
+        bail!(
+            "found no open match on the LAN within {seconds} s; is one hosted? Its address can be given, too"
+        );
+    }
+    // Another match may answer a little later: then it is not clear which is meant.
+    let several = |rooms: &[Room]| rooms.iter().filter(is_open).count() > 1;
+    browser.wait_for(Instant::now() + SECOND_LOOK, several);
+    let open: Vec<Room> = browser.rooms().into_iter().filter(|room| is_open(&room)).collect();
+    match &open[..] {
+        [room] => Ok(room.address),
+        [] => bail!("the match that was open is so no longer; try again"),
+        rooms => {
+            eprintln!("{}", output::room_table(rooms));
+            bail!("{} matches are open; give the address of one of them", rooms.len())
+        }
+    }
+}
+
+/// Runs the match thread to its end and says what came of it.
+fn play(
+    game: &MatchArguments,
+    prepared: Prepared,
+    udp: Udp,
+    announcer: Option<Announcer>,
+) -> anyhow::Result<ExitCode> {
+    let port = udp.local_address().port();
+    let thread = MatchThread::start(prepared.game, udp, game.link).context("cannot start the match")?;
+    leave_on_interrupt(thread.control().clone())?;
+    let bar = progress_bar(game.ticks);
+    watch(&thread, &bar, announcer.as_ref());
+    let finished = thread.join();
+    bar.finish_and_clear();
+    // Only now may the room disappear from lists.
+    drop(announcer);
+    report(game, port, &finished)
+}
+
+/// Shows progress until the match is over.
+pub(crate) fn watch(thread: &MatchThread, bar: &ProgressBar, announcer: Option<&Announcer>) {
+    const LOOK_EVERY: Duration = Duration::from_millis(200);
+    let mut announced = None;
+    while let Ok(progress) = thread.progress(LOOK_EVERY) {
+        match progress {
+            Some(Progress::At { tick, link, delay_us, beacon }) => {
+                bar.set_position(u64::from(tick.0));
+                let rtt_ms = link.and_then(|link| link.rtt_us).unwrap_or(0) as f64 / 1000.0;
+                bar.set_message(format!("RTT {rtt_ms:.1} ms, delay {:.1} ms", delay_us as f64 / 1000.0));
+                if let (Some(announcer), Some(beacon)) = (announcer, beacon)
+                    && announced != Some(beacon.players)
+                {
+                    announced = Some(beacon.players);
+                    announcer.update(beacon);
+                }
+            }
+            Some(Progress::Event(event)) => tell(bar, &event),
+            None => {}
+        }
+    }
+}
+
+fn tell(bar: &ProgressBar, event: &MatchEvent) {
+    let line = match event {
+        MatchEvent::Joined(player, name) => format!("{name} joined as player {player}"),
+        MatchEvent::Vacated(player) => format!("player {player} left before the start"),
+        MatchEvent::Confirmed(player) => format!("joined as player {player}"),
+        MatchEvent::Counting(_) => "all players are here".into(),
+        MatchEvent::Silent(player) => format!("player {player} is silent"),
+        MatchEvent::Heard(player) => format!("player {player} is back"),
+        MatchEvent::RecordingStopped(why) => format!("recording stopped, the match goes on: {why}"),
+        MatchEvent::Ended(_) => return,
+    };
+    // A hidden bar prints nothing, but a log should have the line.
+    if bar.is_hidden() { eprintln!("{line}") } else { bar.println(line) }
+}
+
+/// A bar on stderr; hidden where that is no terminal.
+pub(crate) fn progress_bar(ticks: Option<u32>) -> ProgressBar {
+    let bar = match ticks {
+        Some(ticks) => ProgressBar::new(u64::from(ticks)),
+        None => ProgressBar::no_length(),
+    };
+    let style = match ticks {
+        Some(_) => "{bar:40} tick {pos}/{len}  {msg}",
+        None => "{spinner} tick {pos}  {msg}",
+    };
+    bar.with_style(ProgressStyle::with_template(style).expect("a valid template"))
+}
+
+/// Ctrl-C leaves the match properly.
+pub(crate) fn leave_on_interrupt(control: Sender<Control>) -> anyhow::Result<()> {
+    let handler = move || {
+        // A full queue means that the match is being told already.
+        let _ = control.try_send(Control::Leave);
+    };
+    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")
+}
+
+fn report(game: &MatchArguments, port: u16, finished: &Finished) -> anyhow::Result<ExitCode> {
+    let summary = match &finished.result {
+        Ok(summary) => summary,
+        Err(error) => bail!("{error}"),
+    };
+    let desync_file = write_desync(game, summary)?;
+    if let Some(error) = &summary.trace_error {
+        eprintln!("the trace is incomplete: {error}");
+    }
+    if game.json {
+        println!("{}", output::match_json(port, finished, summary, desync_file.as_deref()));
+    } else {
+        print!("{}", output::match_text(finished, summary));
+    }
+    if let Some(file) = &desync_file {
+        eprintln!("desync report {}", file.display());
+    }
+    if let Some(replay) = &summary.replay {
+        // Last, and never in the way of JSON.
+        let line = format!("replay {}", replay.display());
+        if game.json { eprintln!("{line}") } else { println!("{line}") }
+    }
+    let is_desync = summary.outcome == MatchOutcome::Desync;
+    Ok(if is_desync { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+}
+
+/// Writes the report that both peers have alike.
+fn write_desync(game: &MatchArguments, summary: &Summary) -> anyhow::Result<Option<PathBuf>> {
+    let Some(report) = &summary.desync else { return Ok(None) };
+    let file = match (&game.desync_report, &summary.replay) {
+        (Some(file), _) => file.clone(),
+        (None, Some(replay)) => replay.with_extension("desync.json"),
+        (None, None) => return Ok(None),
+    };
+    let text = serde_json::to_string_pretty(report).expect("a report is plain data");
+    write_file(&file, &format!("{text}\n"))?;
+    Ok(Some(file))
+}
+
+fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}

@@ -1,0 +1,65 @@
+//! The command line: what was typed becomes one call, and its result becomes text or JSON and an exit code.
+
+mod args;
+mod check;
+mod demo;
+mod discover;
+mod headless;
+mod output;
+mod paths;
+mod replay;
+mod setup;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+use args::{Arguments, Task};
+
+/// Exit code of a check that found what it looks for.
+const FOUND: u8 = 1;
+/// Exit code of wrong use and of operating errors.
+const FAILED: u8 = 2;
+
+/// Parses, runs, reports.
+pub(crate) fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() => {
+            eprintln!("{}", in_one_line(&error.to_string()));
+            return ExitCode::from(FAILED);
+        }
+        Err(help) => {
+            print!("{}", help.render().ansi());
+            return ExitCode::SUCCESS;
+        }
+    };
+    match run(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {}", format!("{error:#}").replace('\n', " "));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    match arguments.task {
+        None => demo::run(),
+        Some(Task::Host(host)) => headless::host(&host),
+        Some(Task::Join(join)) => headless::join(&join),
+        Some(Task::Discover(discover)) => discover::run(&discover),
+        Some(Task::Check(check)) => check::run(&check),
+        Some(Task::Replay(replay)) => replay::run(&replay.action),
+    }
+}
+
+/// The message of a usage error without its usage: the first paragraph in one line.
+fn in_one_line(message: &str) -> String {
+    let lines = message.lines().take_while(|line| !line.trim().is_empty());
+    let first = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+    let tip = message.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    match tip {
+        Some(tip) => format!("{first}; {tip}"),
+        None => format!("{first}; see --help"),
+    }
+}

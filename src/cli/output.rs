@@ -1,0 +1,173 @@
+//! Results as text and as JSON, in the words of the contract.
+
+use comfy_table::{Table, presets};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use mini_rts_arena::game::{Finished, Percentiles, Summary};
+use mini_rts_arena::net::discovery::Room;
+
+/// The result of a match as the one JSON value on stdout.
+pub(crate) fn match_json(
+    port: u16,
+    finished: &Finished,
+    summary: &Summary,
+    desync_file: Option<&Path>,
+) -> Value {
+    let traffic = &finished.traffic;
+    let link = finished.link;
+    let [commands, deaths, captures] = summary.counts;
+    let ms = |us: u64| us as f64 / 1000.0;
+    let desync = summary.desync.as_ref().map(|report| serde_json::to_value(report).expect("plain data"));
+    json!({
+        "outcome": summary.outcome.as_str(),
+        "winner": winner(summary),
+        "ticks": summary.ticks,
+        "tick_rate": summary.config.tick_rate.hz(),
+        "seed": summary.config.seed,
+        "state_hash": hex(summary.hash.whole),
+        "architecture": summary.config.architecture.as_str(),
+        "player": summary.player.0,
+        "port": port,
+        "replay": summary.replay,
+        "commands": commands,
+        "deaths": deaths,
+        "captures": captures,
+        "net": {
+            "rtt_ms": link.and_then(|link| link.rtt_us).map(ms),
+            "jitter_ms": link.map(|link| ms(link.jitter_us)),
+            "loss": link.map(|link| f64::from(link.lost_per_mille) / 1000.0),
+            "input_delay_ms": finished.delay_us as f64 / 1000.0,
+            "bytes_sent": traffic.bytes_sent,
+            "bytes_received": traffic.bytes_received,
+            "packets_sent": traffic.packets_sent,
+            "packets_received": traffic.packets_received,
+            "packets_dropped": traffic.dropped,
+            "retransmissions": traffic.retransmissions,
+            "stalls": summary.stalls.0,
+            "stall_ms": ms(summary.stalls.1),
+        },
+        "latency_ms": {
+            "own": percentiles(summary.latencies.own.percentiles()),
+            "opponent": percentiles(summary.latencies.opponent.percentiles()),
+        },
+        "corrections": 0,
+        "cpu_us_per_tick": finished.cpu_us as f64 / f64::from(summary.ticks.max(1)),
+        "scores": summary.scores.as_slice(),
+        "desync": desync,
+        "desync_report": desync_file,
+    })
+}
+
+/// The same for people.
+pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
+    let seconds = f64::from(summary.ticks) / f64::from(summary.config.tick_rate.hz());
+    let who = |player: usize| summary.roster.get(player).map_or("?", |seat| seat.name.as_str());
+    let winners: Vec<&str> = summary.winners.iter().map(|player| who(player.index())).collect();
+    let won = if winners.is_empty() { "nobody won".into() } else { format!("{} won", winners.join(" and ")) };
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{}: {won} after {} ticks ({seconds:.1} s), seed {}, state {}",
+        summary.outcome.as_str(),
+        summary.ticks,
+        summary.config.seed,
+        hex(summary.hash.whole)
+    );
+    let scores = summary.scores.iter().enumerate();
+    let scores: Vec<String> = scores.map(|(player, score)| format!("{} {score}", who(player))).collect();
+    let _ = writeln!(text, "score: {}", scores.join(", "));
+    let [commands, deaths, captures] = summary.counts;
+    let _ = writeln!(text, "you: {commands} commands, {deaths} units lost, {captures} circles taken");
+    let latency = |name, found: Option<Percentiles>| {
+        found.map_or_else(String::new, |found| {
+            format!("{name} after {:.1} ms (p95 {:.1})", found.p50, found.p95)
+        })
+    };
+    let own = latency("your clicks acted", summary.latencies.own.percentiles());
+    let opponent = latency("theirs", summary.latencies.opponent.percentiles());
+    let _ = writeln!(text, "{own}, {opponent}");
+    let rtt_us = finished.link.and_then(|link| link.rtt_us).unwrap_or(0);
+    let _ = writeln!(
+        text,
+        "network: RTT {:.1} ms, {} stalls of {:.0} ms together, {:.1} kbit/s up",
+        rtt_us as f64 / 1000.0,
+        summary.stalls.0,
+        summary.stalls.1 as f64 / 1000.0,
+        finished.traffic.bytes_sent as f64 * 8.0 / 1000.0 / seconds.max(1.0)
+    );
+    if let Some(report) = &summary.desync {
+        let value = |value: Option<i64>| value.map_or_else(|| "none".into(), |value| value.to_string());
+        let _ = writeln!(
+            text,
+            "desync: first at tick {}, {}[{}].{} is {} for player {} and {} for player {}",
+            report.tick,
+            report.part.unwrap_or("?"),
+            report.row.map_or_else(|| "?".into(), |row| row.to_string()),
+            report.field.unwrap_or("?"),
+            value(report.values[0]),
+            report.seats[0],
+            value(report.values[1]),
+            report.seats[1]
+        );
+    }
+    text
+}
+
+/// Matches on the LAN for people.
+pub(crate) fn room_table(rooms: &[Room]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["name", "address", "architecture", "players", "ping", "version", "found by"]);
+    for room in rooms {
+        let lock = if room.locked { ", locked" } else { "" };
+        table.add_row([
+            room.name.to_string(),
+            room.address.to_string(),
+            room.architecture.to_string(),
+            format!("{} of {}{lock}", room.players, room.seats),
+            format!("{:.1} ms", room.rtt.as_secs_f64() * 1000.0),
+            room.version.as_str().to_owned(),
+            room.found_by.iter().map(|way| way.to_string()).collect::<Vec<_>>().join(", "),
+        ]);
+    }
+    table
+}
+
+/// Matches on the LAN as JSON.
+pub(crate) fn rooms_json(rooms: &[Room]) -> Value {
+    let room = |room: &Room| {
+        json!({
+            "name": room.name.as_str(),
+            "address": room.address.to_string(),
+            "architecture": room.architecture.as_str(),
+            "players": room.players,
+            "seats": room.seats,
+            "locked": room.locked,
+            "version": room.version.as_str(),
+            "found_by": room.found_by.iter().map(|way| way.to_string()).collect::<Vec<_>>(),
+            "ping_ms": room.rtt.as_secs_f64() * 1000.0,
+        })
+    };
+    rooms.iter().map(room).collect()
+}
+
+/// A player, a list of players for a team, or null.
+fn winner(summary: &Summary) -> Value {
+    match &summary.winners[..] {
+        [] => Value::Null,
+        [one] => json!(one.0),
+        team => team.iter().map(|player| player.0).collect(),
+    }
+}
+
+fn percentiles(found: Option<Percentiles>) -> Value {
+    let (p50, p95, p99) = found.map_or((None, None, None), |p| (Some(p.p50), Some(p.p95), Some(p.p99)));
+    json!({ "p50": p50, "p95": p95, "p99": p99 })
+}
+
+/// A hash in the contract's form.
+pub(crate) fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
+}

@@ -1,0 +1,164 @@
+//! `arena replay info` and `arena replay verify`.
+
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::args::{ReplayAction, ReplayFiles};
+use super::headless::progress_bar;
+use super::{FAILED, FOUND};
+use mini_rts_arena::replay::{self, OpenError, ReplayInfo, Verdict, VerifyReport};
+
+/// Does it for every file; the worst result decides the exit code.
+pub(crate) fn run(action: &ReplayAction) -> anyhow::Result<ExitCode> {
+    let (files, look): (&ReplayFiles, fn(&Path) -> Looked) = match action {
+        ReplayAction::Info(files) => (files, info),
+        ReplayAction::Verify(files) => (files, verify),
+    };
+    let (mut values, mut worst) = (Vec::new(), 0);
+    for file in &files.files {
+        let looked = look(file);
+        worst = worst.max(looked.code);
+        match (&looked.error, files.json) {
+            (Some(error), _) => eprintln!("error: {}: {error}", file.display()),
+            (None, false) => println!("{}", looked.text),
+            (None, true) => {}
+        }
+        values.push(looked.json);
+    }
+    if files.json {
+        let single = matches!(action, ReplayAction::Info(_)) && values.len() == 1;
+        println!("{}", if single { values.remove(0) } else { Value::Array(values) });
+    }
+    Ok(ExitCode::from(worst))
+}
+
+struct Looked {
+    json: Value,
+    text: String,
+    error: Option<OpenError>,
+    code: u8,
+}
+
+fn verify(file: &Path) -> Looked {
+    let bar = progress_bar(None);
+    let result = replay::verify(file, |progress| {
+        if let Some(ticks) = progress.of {
+            bar.set_length(u64::from(ticks));
+        }
+        bar.set_position(u64::from(progress.tick.0));
+    });
+    bar.finish_and_clear();
+    match result {
+        Ok(report) => verified(file, &report),
+        Err(error) => unreadable(file, error, FOUND),
+    }
+}
+
+fn verified(file: &Path, report: &VerifyReport) -> Looked {
+    let verdict = report.verdict.as_str();
+    let tick = |tick: Option<mini_rts_arena::sim::Tick>| tick.map(|tick| tick.0);
+    let json = json!({
+        "file": file,
+        "verdict": verdict,
+        "ticks": report.ticks,
+        "first_bad_tick": tick(report.first_bad_tick),
+        "last_good_tick": tick(report.last_good_tick),
+        "x_real_time": report.x_real_time,
+        "reason": report.reason,
+    });
+    let mut text = format!("{}: {verdict}, {} ticks", file.display(), report.ticks);
+    if report.verdict == Verdict::Equal {
+        text += &format!(" at {:.0} x real time", report.x_real_time);
+    } else {
+        text += &format!(": {}", report.reason);
+    }
+    let code = if report.verdict == Verdict::Equal { 0 } else { FOUND };
+    Looked { json, text, error: None, code }
+}
+
+fn info(file: &Path) -> Looked {
+    match replay::info(file) {
+        Ok(info) => informed(file, &info),
+        Err(error) => unreadable(file, error, FAILED),
+    }
+}
+
+fn informed(file: &Path, info: &ReplayInfo) -> Looked {
+    // A whole file is `complete` here; whether it is `equal` only a simulation can tell.
+    let verdict = info.verdict.as_str();
+    let header = info.header.as_ref();
+    let hz = header.map_or(60, |header| header.tick_rate.hz());
+    let seconds = f64::from(info.ticks) / f64::from(hz);
+    let seats = |header: &mini_rts_arena::replay::ReplayHeader| -> Vec<Value> {
+        let seats = header.seats.iter();
+        seats
+            .map(|seat| json!({"name": seat.name, "hero": hero(seat.setup.hero), "team": seat.setup.team}))
+            .collect()
+    };
+    let json = json!({
+        "file": file,
+        "verdict": verdict,
+        "reason": info.reason,
+        "ticks": info.ticks,
+        "seconds": seconds,
+        "last_good_tick": info.last_good_tick.map(|tick| tick.0),
+        "outcome": info.result.as_ref().map(|result| result.outcome.as_str()),
+        "winner_team": info.result.as_ref().and_then(|result| result.winner),
+        "seed": header.map(|header| header.seed),
+        "tick_rate": header.map(|header| header.tick_rate.hz()),
+        "rules": header.map(|header| header.rules_name.as_str()),
+        "map": header.map(|header| header.map_name.as_str()),
+        "simulation_build": header.map(|header| header.simulation_build),
+        "program": header.map(|header| header.program.as_str()),
+        "machine": header.map(|header| header.machine.as_str()),
+        "started_unix_s": header.map(|header| header.started_unix_s),
+        "recorder": header.and_then(|header| header.recorder).map(|player| player.0),
+        "seats": header.map(seats),
+    });
+    let mut text = format!("{}: {verdict}, {} ticks ({seconds:.1} s)", file.display(), info.ticks);
+    if let Some(header) = header {
+        let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
+        let started = std::time::UNIX_EPOCH + std::time::Duration::from_secs(header.started_unix_s);
+        text += &format!(
+            "\n  {} on {} by {} rules, seed {}, {hz} ticks/s\n  recorded {} by arena {} (simulation {}) on {}",
+            names.join(" against "),
+            header.map_name,
+            header.rules_name,
+            header.seed,
+            humantime::format_rfc3339_seconds(started),
+            header.program,
+            header.simulation_build,
+            header.machine
+        );
+    }
+    if let Some(result) = &info.result {
+        let winner = result.winner.map_or_else(String::new, |team| format!(", team {team} won"));
+        text += &format!("\n  ended by {}{winner}", result.outcome);
+    }
+    if !info.reason.is_empty() {
+        text += &format!("\n  {}", info.reason);
+    }
+    let code = if header.is_some() { 0 } else { FAILED };
+    Looked { json, text, error: None, code }
+}
+
+/// A file that is not a replay at all: damage of the whole.
+fn unreadable(file: &Path, error: OpenError, code: u8) -> Looked {
+    let json = json!({
+        "file": file,
+        "verdict": Verdict::Corrupt.as_str(),
+        "ticks": 0,
+        "first_bad_tick": null,
+        "x_real_time": 0.0,
+        "reason": error.to_string(),
+    });
+    Looked { json, text: String::new(), error: Some(error), code }
+}
+
+const fn hero(hero: mini_rts_arena::sim::AttackBehaviour) -> &'static str {
+    match hero {
+        mini_rts_arena::sim::AttackBehaviour::Swordsman => "swordsman",
+        mini_rts_arena::sim::AttackBehaviour::Archer => "archer",
+    }
+}

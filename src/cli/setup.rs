@@ -1,0 +1,178 @@
+//! From flags to sessions and matches.
+
+use anyhow::Context as _;
+use arrayvec::ArrayVec;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::args::{BotChoice, HostArguments, JoinArguments, MatchArguments};
+use super::paths;
+use mini_rts_arena::game::{Inject, Match, MatchOptions, Trace, data};
+use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
+use mini_rts_arena::net::{
+    Architecture, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName, Settings,
+};
+use mini_rts_arena::sim::{Map, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
+use mini_rts_arena::transport::{DEFAULT_PORT, clock};
+
+/// From the last guest's arrival to tick 0, without a window.
+const COUNTDOWN_HEADLESS: Duration = Duration::from_millis(400);
+
+/// What a match needs beside its socket.
+pub(crate) struct Prepared {
+    pub(crate) game: Match,
+    pub(crate) beacon: Option<Beacon>,
+    pub(crate) seed: Option<u64>,
+}
+
+/// A host's match on `port`.
+pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepared> {
+    let game = &arguments.game;
+    let seed = match arguments.seed {
+        Some(seed) => seed,
+        // Short enough to be typed, and exact in every JSON reader.
+        None => u64::from(getrandom::u32().context("the system has no random numbers")?),
+    };
+    let (rules, map) = (rules(game)?, map(game)?);
+    let (rules, map) =
+        (rules.map_or_else(|| default_rules(game.bot), Ok)?, map.map_or_else(default_map, Ok)?);
+    let room_id = getrandom::u64().context("the system has no random numbers")?;
+    let config = MatchConfig {
+        room_id,
+        architecture: Architecture::P2p,
+        seed,
+        tick_rate: game.tick_rate.unwrap_or(TickRate::HZ_60),
+        ticks: game.ticks,
+        rules: fingerprint(&*rules),
+        map: fingerprint(&*map),
+        seats: arguments.players,
+    };
+    let settings = settings(game)?;
+    let beacon = Beacon {
+        id: RoomId(room_id),
+        port,
+        name: settings.name,
+        architecture: Architecture::P2p,
+        players: 1,
+        seats: arguments.players,
+        locked: game.room.is_some(),
+        closed: false,
+        version: VersionText::new(env!("CARGO_PKG_VERSION")).expect("a version is visible ASCII"),
+        build: SIMULATION_BUILD,
+    };
+    let host = HostConfig {
+        config,
+        room_code: room_code(game),
+        teams: (0..arguments.players).collect::<ArrayVec<u8, _>>(),
+        countdown: COUNTDOWN_HEADLESS,
+        beacon: Some(beacon.clone()),
+    };
+    let options = options(game, Some(rules), Some(map), Some(seed))?;
+    let session = LockstepSession::host(clock::now(), settings, host, entropy()?);
+    Ok(Prepared { game: Match::new(session, options), beacon: Some(beacon), seed: Some(seed) })
+}
+
+/// A guest's match with the host at `address`.
+pub(crate) fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Prepared> {
+    let game = &arguments.game;
+    let (rules, map) = (rules(game)?, map(game)?);
+    let guest = GuestConfig {
+        host: address,
+        room_code: room_code(game),
+        seat: arguments.seat,
+        rules: rules.as_deref().map(fingerprint),
+        map: map.as_deref().map(fingerprint),
+        ticks: game.ticks,
+        tick_rate: game.tick_rate,
+    };
+    let options = options(game, rules, map, None)?;
+    let session = LockstepSession::join(clock::now(), settings(game)?, guest, entropy()?);
+    Ok(Prepared { game: Match::new(session, options), beacon: None, seed: None })
+}
+
+/// `ADDR[:PORT]` as an address of the same family as `bind`.
+pub(crate) fn resolve(text: &str, is_ipv4: bool) -> anyhow::Result<SocketAddr> {
+    // A bare IPv6 address has colons of its own.
+    let bare = text.parse().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)).ok();
+    let whole = text.parse().ok();
+    if let Some(address) = bare.or(whole) {
+        return Ok(address);
+    }
+    let has_port = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let text = if has_port { text.to_owned() } else { format!("{text}:{DEFAULT_PORT}") };
+    let advice = || {
+        format!(
+            "no such host: {text}; give an address such as 192.168.1.20:{DEFAULT_PORT}, or none to look on the LAN"
+        )
+    };
+    let mut found = text.to_socket_addrs().with_context(advice)?;
+    found.find(|address| address.is_ipv4() == is_ipv4).with_context(advice)
+}
+
+fn settings(game: &MatchArguments) -> anyhow::Result<Settings> {
+    Ok(Settings {
+        name: game.name.map_or_else(default_name, Ok)?,
+        hero: game.hero.into(),
+        input_delay: game.input_delay,
+        timeout: game.timeout,
+        wait: Some(game.wait),
+    })
+}
+
+/// The user's name if it can be one, else `player`.
+fn default_name() -> anyhow::Result<PlayerName> {
+    let user = ["USER", "USERNAME"].into_iter().find_map(|key| std::env::var(key).ok());
+    let name = user.and_then(|user| PlayerName::new(&user).ok());
+    Ok(name.map_or_else(|| PlayerName::new("player"), Ok)?)
+}
+
+fn options(
+    game: &MatchArguments,
+    rules: Option<Arc<Rules>>,
+    map: Option<Arc<Map>>,
+    seed: Option<u64>,
+) -> anyhow::Result<MatchOptions> {
+    let role = if seed.is_some() { "host" } else { "guest" };
+    let trace = game.trace.as_ref().map(|path| {
+        Trace::create(path).with_context(|| format!("cannot write the trace {}", path.display()))
+    });
+    let inject = game.inject_desync.as_ref();
+    Ok(MatchOptions {
+        rules,
+        map,
+        pilot: Some(game.bot.pilot()),
+        record: paths::replay_path(game.record.as_deref(), role, seed)?,
+        trace: trace.transpose()?,
+        inject: inject.map(|inject| Inject { tick: Tick(inject.tick), field: inject.field.clone() }),
+        started_unix_s: paths::unix_seconds(),
+    })
+}
+
+fn rules(game: &MatchArguments) -> anyhow::Result<Option<Arc<Rules>>> {
+    Ok(game.rules.as_deref().map(data::rules).transpose()?)
+}
+
+fn map(game: &MatchArguments) -> anyhow::Result<Option<Arc<Map>>> {
+    Ok(game.map.as_deref().map(data::map).transpose()?)
+}
+
+/// A probe measures; nothing must end its match.
+fn default_rules(bot: BotChoice) -> anyhow::Result<Arc<Rules>> {
+    Ok(data::rules(if bot == BotChoice::Probe { "endless" } else { "standard" })?)
+}
+
+fn default_map() -> anyhow::Result<Arc<Map>> {
+    Ok(data::map("standard")?)
+}
+
+/// A room's code crosses the network only as this; it keeps strangers out by mistake, not by force.
+fn room_code(game: &MatchArguments) -> u64 {
+    game.room.as_ref().map_or(0, |code| fingerprint(code).max(1))
+}
+
+fn entropy() -> anyhow::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).context("the system has no random numbers")?;
+    Ok(bytes)
+}

@@ -1,0 +1,512 @@
+//! The two datagrams of discovery, and what is in them.
+
+use core::fmt;
+
+use arrayvec::{ArrayString, ArrayVec};
+use serde::{Deserialize, Serialize};
+
+use crate::net::Architecture;
+use crate::sim::PLAYERS_MAX;
+
+/// First byte of a [`RoomQuery`].
+pub const ROOM_QUERY: u8 = 0x14;
+/// First byte of a [`RoomInfo`].
+pub const ROOM_INFO: u8 = 0x15;
+/// What follows the first byte, little-endian: `M` for this game above, the version of discovery below.
+pub const DISCOVERY_PROTOCOL: u16 = 0x4D01;
+/// Bytes of every query, and the most of an answer: asking in another's name gains an attacker nothing.
+pub const DISCOVERY_BYTES_MAX: usize = 200;
+/// Most characters of a [`Name`].
+pub const NAME_CHARS_MAX: usize = 16;
+/// Most bytes of a [`Name`].
+pub const NAME_BYTES_MAX: usize = 48;
+/// Most bytes of a [`VersionText`].
+pub const VERSION_BYTES_MAX: usize = 24;
+
+/// The first byte and the protocol.
+const HEADER_BYTES: usize = 3;
+/// Header and nonce of a query; zeros follow.
+const QUERY_BYTES_USED: usize = HEADER_BYTES + 8;
+
+/// What a room says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beacon {
+    /// Drawn at random when the room opens: the same room found in two ways is one room.
+    pub id: RoomId,
+    /// The UDP port it is played on, not 0.
+    pub port: u16,
+    /// The host's name.
+    pub name: Name,
+    /// How its match will be played.
+    pub architecture: Architecture,
+    /// Seats taken.
+    pub players: u8,
+    /// Seats there are, 1 to [`PLAYERS_MAX`].
+    pub seats: u8,
+    /// Whether a room code is asked for.
+    pub locked: bool,
+    /// A goodbye: the room is open no longer.
+    pub closed: bool,
+    /// The host's version of the game.
+    pub version: VersionText,
+    /// The host's simulation build; peers of different builds do not play together.
+    pub build: u32,
+}
+
+/// "Who plays here?", broadcast to find rooms and sent to a game port to verify one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoomQuery {
+    /// Comes back in the answer; not 0.
+    pub nonce: u64,
+}
+
+/// A room's answer to a query, or its beacon when nobody asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomInfo {
+    /// The query's nonce; 0 when nobody asked.
+    pub nonce: u64,
+    /// The room.
+    pub beacon: Beacon,
+}
+
+/// Why a datagram is no discovery datagram of this version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// Its length fits no such datagram.
+    #[error("{bytes} bytes: a query has exactly {DISCOVERY_BYTES_MAX}, an answer at most as many")]
+    Length {
+        /// The length it has.
+        bytes: usize,
+    },
+    /// It does not begin as this kind of datagram does.
+    #[error("not a discovery datagram of this game")]
+    Foreign,
+    /// It is of another version of discovery.
+    #[error("discovery version {theirs} there, {ours} here: play the same version of the game")]
+    Version {
+        /// The sender's.
+        theirs: u8,
+        /// This build's.
+        ours: u8,
+    },
+    /// A field is cut short or holds what it may not.
+    #[error("a field is cut short or out of range")]
+    Malformed,
+    /// The same could be said in other bytes, and those would be the right ones.
+    #[error("the bytes are not the canonical ones")]
+    NotCanonical,
+}
+
+/// What a host replies to a datagram on its game port, if that is a query for rooms. Once the room takes
+/// nobody in any more, reply with a `beacon` that says `closed`: lists drop the room at once.
+#[must_use]
+pub fn answer(query: &[u8], beacon: &Beacon) -> Option<ArrayVec<u8, DISCOVERY_BYTES_MAX>> {
+    let RoomQuery { nonce } = RoomQuery::decode(query).ok()?;
+    Some(RoomInfo { nonce, beacon: beacon.clone() }.encode())
+}
+
+impl RoomQuery {
+    /// The query as a datagram.
+    #[must_use]
+    pub fn encode(&self) -> [u8; DISCOVERY_BYTES_MAX] {
+        let mut bytes = [0; DISCOVERY_BYTES_MAX];
+        bytes[..HEADER_BYTES].copy_from_slice(&header(ROOM_QUERY));
+        bytes[HEADER_BYTES..QUERY_BYTES_USED].copy_from_slice(&self.nonce.to_le_bytes());
+        bytes
+    }
+
+    /// The query in `bytes`.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let body = body(bytes, ROOM_QUERY)?;
+        let (nonce, padding) = body.split_first_chunk().ok_or(DecodeError::Malformed)?;
+        if bytes.len() != DISCOVERY_BYTES_MAX {
+            return Err(DecodeError::Length { bytes: bytes.len() });
+        }
+        if padding.iter().any(|byte| *byte != 0) {
+            return Err(DecodeError::NotCanonical);
+        }
+        match u64::from_le_bytes(*nonce) {
+            0 => Err(DecodeError::Malformed),
+            nonce => Ok(Self { nonce }),
+        }
+    }
+}
+
+impl RoomInfo {
+    /// The answer as a datagram.
+    #[must_use]
+    pub fn encode(&self) -> ArrayVec<u8, DISCOVERY_BYTES_MAX> {
+        let mut bytes = [0; DISCOVERY_BYTES_MAX];
+        bytes[..HEADER_BYTES].copy_from_slice(&header(ROOM_INFO));
+        // Every field is bounded by its type; the longest answer (tested below) has 110 bytes.
+        let body = postcard::to_slice(self, &mut bytes[HEADER_BYTES..]).expect("the longest answer fits");
+        let used = HEADER_BYTES + body.len();
+        let mut datagram = ArrayVec::from(bytes);
+        datagram.truncate(used);
+        datagram
+    }
+
+    /// The answer in `bytes`.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let info: Self = postcard::from_bytes(body(bytes, ROOM_INFO)?).map_err(|_| DecodeError::Malformed)?;
+        let Beacon { port, players, seats, .. } = info.beacon;
+        if port == 0 || seats == 0 || usize::from(seats) > PLAYERS_MAX || players > seats {
+            return Err(DecodeError::Malformed);
+        }
+        if info.encode().as_slice() != bytes {
+            return Err(DecodeError::NotCanonical);
+        }
+        Ok(info)
+    }
+}
+
+const fn header(packet_id: u8) -> [u8; HEADER_BYTES] {
+    let [version, game] = DISCOVERY_PROTOCOL.to_le_bytes();
+    [packet_id, version, game]
+}
+
+/// What follows the header of a datagram of this kind.
+fn body(bytes: &[u8], packet_id: u8) -> Result<&[u8], DecodeError> {
+    if bytes.len() > DISCOVERY_BYTES_MAX || bytes.len() < HEADER_BYTES {
+        return Err(DecodeError::Length { bytes: bytes.len() });
+    }
+    let ([first, theirs, game], body) = bytes.split_first_chunk().ok_or(DecodeError::Malformed)?;
+    let [_, ours, our_game] = header(packet_id);
+    if *first != packet_id || *game != our_game {
+        return Err(DecodeError::Foreign);
+    }
+    if *theirs != ours {
+        return Err(DecodeError::Version { theirs: *theirs, ours });
+    }
+    Ok(body)
+}
+
+/// Which room it is; written as 16 hex digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RoomId(pub u64);
+
+impl RoomId {
+    /// The id that `text`, exactly 16 lower-case hex digits, stands for.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let digits = text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        digits.then(|| u64::from_str_radix(text, 16).ok()).flatten().map(Self)
+    }
+}
+
+impl fmt::Display for RoomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// A name that people are shown: nothing in it hides, turns around or breaks the line it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "ArrayString<NAME_BYTES_MAX>", into = "ArrayString<NAME_BYTES_MAX>")]
+pub struct Name(ArrayString<NAME_BYTES_MAX>);
+
+/// Why a text is no [`Name`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It is empty or begins or ends with a space.
+    #[error("a name has at least one character, and no space at either end")]
+    Blank,
+    /// It has too many characters or bytes.
+    #[error("a name has at most {NAME_CHARS_MAX} characters and {NAME_BYTES_MAX} bytes")]
+    Long,
+    /// It holds a control, invisible or text-turning character.
+    #[error("a name may not hold the character U+{:04X}: control, invisible or text-turning", *.0 as u32)]
+    Character(char),
+}
+
+impl Name {
+    /// `text` as a name.
+    pub fn new(text: &str) -> Result<Self, NameError> {
+        let name = ArrayString::from(text).map_err(|_| NameError::Long)?;
+        if text.chars().count() > NAME_CHARS_MAX {
+            return Err(NameError::Long);
+        }
+        if let Some(character) = text.chars().find(|c| is_hidden(*c)) {
+            return Err(NameError::Character(character));
+        }
+        if text.is_empty() || text.starts_with(' ') || text.ends_with(' ') {
+            return Err(NameError::Blank);
+        }
+        Ok(Self(name))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<ArrayString<NAME_BYTES_MAX>> for Name {
+    type Error = NameError;
+    fn try_from(text: ArrayString<NAME_BYTES_MAX>) -> Result<Self, NameError> {
+        Self::new(&text)
+    }
+}
+
+impl From<Name> for ArrayString<NAME_BYTES_MAX> {
+    fn from(name: Name) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Characters that take no place, look like a space without being one, or turn the text around them.
+const fn is_hidden(character: char) -> bool {
+    matches!(character,
+        '\0'..='\u{1F}' | '\u{7F}'..='\u{A0}' | '\u{AD}' // controls, no-break space, soft hyphen
+        | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{1680}' | '\u{17B4}'..='\u{17B5}'
+        | '\u{180B}'..='\u{180F}' // Mongolian selectors and separators
+        | '\u{2000}'..='\u{200F}' | '\u{2028}'..='\u{202F}' // spaces, zero widths, marks and overrides of direction
+        | '\u{205F}'..='\u{206F}' | '\u{2800}' | '\u{3000}' | '\u{3164}'
+        | '\u{E000}'..='\u{F8FF}' // private use: every font shows something else
+        | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFF}'
+        | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{10FFFF}')
+}
+
+/// The version of a game, such as `0.1.0`: visible ASCII.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "ArrayString<VERSION_BYTES_MAX>", into = "ArrayString<VERSION_BYTES_MAX>")]
+pub struct VersionText(ArrayString<VERSION_BYTES_MAX>);
+
+/// A text that is no [`VersionText`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a version is 1 to {VERSION_BYTES_MAX} visible ASCII characters")]
+pub struct InvalidVersion;
+
+impl VersionText {
+    /// `text` as a version.
+    pub fn new(text: &str) -> Result<Self, InvalidVersion> {
+        let version = ArrayString::from(text).map_err(|_| InvalidVersion)?;
+        let visible = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        visible.then_some(Self(version)).ok_or(InvalidVersion)
+    }
+
+    /// The version as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<ArrayString<VERSION_BYTES_MAX>> for VersionText {
+    type Error = InvalidVersion;
+    fn try_from(text: ArrayString<VERSION_BYTES_MAX>) -> Result<Self, InvalidVersion> {
+        Self::new(&text)
+    }
+}
+
+impl From<VersionText> for ArrayString<VERSION_BYTES_MAX> {
+    fn from(version: VersionText) -> Self {
+        version.0
+    }
+}
+
+impl fmt::Display for VersionText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::prelude::rust_2024::*;
+    use std::{format, vec};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn beacons() -> impl Strategy<Value = Beacon> {
+        let room = (any::<u64>(), 1..=u16::MAX, "[a-zA-Z0-9éß語🙂]{1,12}", 0..3_usize);
+        let rest = (1..=4_u8, 0..=4_u8, any::<[bool; 2]>(), "[!-~]{1,24}", any::<u32>());
+        (room, rest).prop_map(|((id, port, name, architecture), (seats, players, flags, version, build))| {
+            Beacon {
+                id: RoomId(id),
+                port,
+                name: Name::new(&name).unwrap(),
+                architecture: Architecture::ALL[architecture],
+                players: players.min(seats),
+                seats,
+                locked: flags[0],
+                closed: flags[1],
+                version: VersionText::new(&version).unwrap(),
+                build,
+            }
+        })
+    }
+
+    fn longest() -> RoomInfo {
+        let beacon = Beacon {
+            id: RoomId(u64::MAX),
+            port: u16::MAX,
+            name: Name::new(&"語".repeat(NAME_CHARS_MAX)).unwrap(),
+            architecture: Architecture::Relay,
+            players: 4,
+            seats: 4,
+            locked: true,
+            closed: true,
+            version: VersionText::new(&"9".repeat(VERSION_BYTES_MAX)).unwrap(),
+            build: u32::MAX,
+        };
+        RoomInfo { nonce: u64::MAX, beacon }
+    }
+
+    proptest! {
+        #[test]
+        fn info_reads_back(nonce: u64, beacon in beacons()) {
+            let info = RoomInfo { nonce, beacon };
+            prop_assert_eq!(RoomInfo::decode(&info.encode()), Ok(info));
+        }
+
+        #[test]
+        fn garbage_never_panics_and_is_canonical_or_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..260), headed: bool) {
+            if headed && bytes.len() >= HEADER_BYTES {
+                let kind = if bytes[0] < 128 { ROOM_INFO } else { ROOM_QUERY };
+                bytes[..HEADER_BYTES].copy_from_slice(&header(kind));
+            }
+            if let Ok(info) = RoomInfo::decode(&bytes) {
+                let again = info.encode();
+                prop_assert_eq!(again.as_slice(), bytes.as_slice());
+            }
+            if let Ok(query) = RoomQuery::decode(&bytes) {
+                let again = query.encode();
+                prop_assert_eq!(again.as_slice(), bytes.as_slice());
+            }
+        }
+
+        #[test]
+        fn one_changed_byte_is_another_info_or_refused(beacon in beacons(), at: prop::sample::Index, to: u8) {
+            let info = RoomInfo { nonce: 7, beacon };
+            let mut bytes = info.encode();
+            let at = at.index(bytes.len());
+            prop_assume!(bytes[at] != to);
+            bytes[at] = to;
+            prop_assert_ne!(RoomInfo::decode(&bytes), Ok(info));
+        }
+
+        #[test]
+        fn an_answer_is_never_larger_than_its_query(nonce in 1..=u64::MAX, beacon in beacons()) {
+            let query = RoomQuery { nonce }.encode();
+            let reply = answer(&query, &beacon).unwrap();
+            prop_assert!(reply.len() <= query.len());
+            prop_assert_eq!(RoomInfo::decode(&reply).unwrap(), RoomInfo { nonce, beacon });
+        }
+    }
+
+    #[test]
+    fn the_longest_answer_fits_and_no_part_or_extension_of_it_is_one() {
+        let bytes = longest().encode();
+        assert_eq!(bytes.len(), 110);
+        for length in 0..bytes.len() {
+            assert!(RoomInfo::decode(&bytes[..length]).is_err(), "{length} bytes of it");
+        }
+        for extra in [1, 80, 81, 4000] {
+            let mut longer = bytes.to_vec();
+            longer.extend(vec![0; extra]);
+            assert!(RoomInfo::decode(&longer).is_err(), "{extra} bytes more");
+        }
+    }
+
+    #[test]
+    fn the_bytes_on_the_wire_stay_what_they_are() {
+        let beacon = Beacon {
+            id: RoomId(0x0123_4567_89AB_CDEF),
+            port: 4124,
+            name: Name::new("Zoë").unwrap(),
+            architecture: Architecture::P2p,
+            players: 1,
+            seats: 2,
+            locked: false,
+            closed: false,
+            version: VersionText::new("0.1.0").unwrap(),
+            build: 1,
+        };
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let info = RoomInfo { nonce: 5, beacon }.encode();
+        assert_eq!(hex(&info), "15014d05ef9bafcdf8acd191019c20045a6fc3ab000102000005302e312e3001");
+        let query = RoomQuery { nonce: 5 }.encode();
+        assert_eq!(hex(&query[..QUERY_BYTES_USED]), "14014d0500000000000000");
+    }
+
+    #[test]
+    fn only_a_whole_padded_query_is_answered() {
+        let query = RoomQuery { nonce: 9 }.encode();
+        let beacon = longest().beacon;
+        assert!(answer(&query, &beacon).is_some());
+        for length in 0..query.len() {
+            assert_eq!(answer(&query[..length], &beacon), None, "{length} bytes of it");
+        }
+        let mut scribbled = query;
+        scribbled[150] = 1;
+        assert_eq!(RoomQuery::decode(&scribbled), Err(DecodeError::NotCanonical));
+        assert_eq!(RoomQuery::decode(&RoomQuery { nonce: 0 }.encode()), Err(DecodeError::Malformed));
+    }
+
+    #[test]
+    fn another_version_is_named_with_ours() {
+        let mut bytes = longest().encode();
+        bytes[1] = 9;
+        let error = RoomInfo::decode(&bytes).unwrap_err();
+        assert_eq!(error, DecodeError::Version { theirs: 9, ours: 1 });
+        assert!(format!("{error}").contains("version 9 there, 1 here"));
+        bytes[2] = b'X';
+        assert_eq!(RoomInfo::decode(&bytes), Err(DecodeError::Foreign));
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused() {
+        let wrong: [fn(&mut Beacon); 4] =
+            [|b| b.port = 0, |b| b.seats = 0, |b| b.seats = 5, |b| (b.players, b.seats) = (3, 2)];
+        for change in wrong {
+            let mut info = longest();
+            change(&mut info.beacon);
+            assert_eq!(RoomInfo::decode(&info.encode()), Err(DecodeError::Malformed));
+        }
+    }
+
+    #[test]
+    fn names_that_hide_or_mislead_are_refused() {
+        for good in ["A", "Ann Lee", "Zoë", "語語語語語語語語語語語語語語語語", "🙂🙂🙂🙂", "x_-.!'"]
+        {
+            assert_eq!(Name::new(good).map(|name| name.as_str().len()), Ok(good.len()), "{good:?}");
+        }
+        for bad in ["", " ", " a", "a ", "12345678901234567", "🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂"]
+        {
+            assert!(Name::new(bad).is_err(), "{bad:?}");
+        }
+        let hidden = "\0\n\r\t\u{1b}\u{7f}\u{85}\u{a0}\u{ad}\u{34f}\u{61c}\u{115f}\u{180e}\u{200b}\u{200d}\u{200e}\
+            \u{2028}\u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\u{3000}\u{3164}\u{fe0f}\u{feff}\u{fffd}\u{e0041}";
+        for character in hidden.chars() {
+            let name = format!("a{character}b");
+            assert_eq!(Name::new(&name), Err(NameError::Character(character)), "{name:?}");
+        }
+        // The same on the wire: change the name's first byte into a control character.
+        let mut info = longest();
+        info.beacon.name = Name::new("QQQQ").unwrap();
+        let mut bytes = info.encode();
+        let at = bytes.iter().position(|byte| *byte == b'Q').unwrap();
+        bytes[at] = 0x1b;
+        assert_eq!(RoomInfo::decode(&bytes), Err(DecodeError::Malformed));
+    }
+
+    #[test]
+    fn room_ids_read_back_from_hex_alone() {
+        assert_eq!(RoomId::from_hex(&format!("{}", RoomId(0xA1))), Some(RoomId(0xA1)));
+        for bad in ["", "a1", "00000000000000A1", "+0000000000000a1", "00000000000000a1 ", "é0000000000000a"]
+        {
+            assert_eq!(RoomId::from_hex(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! The list of rooms on the LAN, kept true by asking.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+
+use arrayvec::ArrayVec;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::net::Time;
+
+use super::{
+    Beacon, DISCOVERY_BYTES_MAX, DecodeError, Dropped, Found, FoundBy, Network, ROOM_QUERY, Room, RoomId,
+    RoomInfo, RoomQuery,
+};
+
+/// Most rooms in the list.
+pub const ROOMS_MAX: usize = 64;
+/// Most hints that wait to be verified.
+pub const HINTS_MAX: usize = 64;
+/// Most addresses tried for one room.
+pub const ADDRESSES_MAX: usize = 8;
+/// Most rooms, listed or waiting, of one address.
+pub const ROOMS_PER_HOST_MAX: usize = 16;
+/// Most networks of this machine.
+pub const NETWORKS_MAX: usize = 32;
+/// Most probes a second to addresses that have not answered yet. A listed room costs one a second more.
+pub const HINT_PROBES_PER_SECOND_MAX: u32 = 20;
+/// A listed room is asked again this long after it was last asked.
+pub const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+/// A room that has not answered for this long is dropped.
+pub const ROOM_TIMEOUT: Duration = Duration::from_millis(3500);
+
+/// A listed room silent for this long may answer from another address: a cable was pulled, a lease ended.
+const SILENT_AFTER: Duration = Duration::from_millis(1500);
+/// After a goodbye, late hints of the same room are ignored this long.
+const GOODBYE_LASTS: Duration = Duration::from_secs(2);
+/// The waits after each probe of a hinted address; then the address is forgotten until the next hint.
+const HINT_PROBE_WAITS: [Duration; 4] = [
+    Duration::from_millis(250),
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_millis(1000),
+];
+/// A loopback address waits this long for the others: it is good on this machine only.
+const LOOPBACK_WAIT: Duration = Duration::from_millis(250);
+/// Most probes whose answer is awaited: all that can be sent in three seconds.
+const PROBES_MAX: usize = 256;
+/// Most probes waiting to be sent; a caller that drains after each call never meets it.
+const OUTGOING_MAX: usize = 128;
+/// Most broadcast queries whose answers are still welcome.
+const QUERIES_MAX: usize = 4;
+/// Most probes of hints at once, after a quiet time.
+const PROBES_SAVED_MAX: u32 = 5;
+/// What one probe of a hint costs, in microseconds of waiting: a burst and the second after it stay
+/// within [`HINT_PROBES_PER_SECOND_MAX`].
+const PROBE_COST_US: u64 = 1_000_000 / (HINT_PROBES_PER_SECOND_MAX - PROBES_SAVED_MAX) as u64;
+
+/// The rooms that answer. Hints and datagrams go in; probes and the list come out. After every call that
+/// takes a time, drain [`poll_transmit`](Self::poll_transmit) and ask [`poll_timeout`](Self::poll_timeout).
+pub struct Directory {
+    rng: ChaCha8Rng,
+    networks: ArrayVec<Network, NETWORKS_MAX>,
+    /// Listed and waiting rooms, oldest first; at most [`ROOMS_MAX`] + [`HINTS_MAX`].
+    entries: Vec<Entry>,
+    /// Rooms that said goodbye, and until when their hints are ignored.
+    closed: VecDeque<(RoomId, Time)>,
+    probes: VecDeque<Probe>,
+    outgoing: VecDeque<(SocketAddr, [u8; DISCOVERY_BYTES_MAX])>,
+    /// The nonces of the latest broadcast queries.
+    queries: VecDeque<u64>,
+    budget: Budget,
+    dropped: Dropped,
+    revision: u64,
+}
+
+struct Entry {
+    id: RoomId,
+    found_by: Found,
+    candidates: ArrayVec<Candidate, ADDRESSES_MAX>,
+    listing: Option<Listing>,
+}
+
+/// An address where the room is said to be.
+struct Candidate {
+    address: SocketAddr,
+    /// When to probe it, or to forget it after the last probe.
+    due: Time,
+    probes: usize,
+}
+
+struct Listing {
+    room: Room,
+    heard_at: Time,
+    due: Time,
+}
+
+/// A query under way.
+struct Probe {
+    nonce: u64,
+    id: RoomId,
+    address: SocketAddr,
+    sent_at: Time,
+}
+
+impl Directory {
+    /// An empty list. `seed` must be unpredictable: who guesses a nonce can list rooms that are not there.
+    #[must_use]
+    pub fn new(seed: [u8; 32]) -> Self {
+        Self {
+            rng: ChaCha8Rng::from_seed(seed),
+            networks: ArrayVec::new(),
+            entries: Vec::new(),
+            closed: VecDeque::new(),
+            probes: VecDeque::new(),
+            outgoing: VecDeque::new(),
+            queries: VecDeque::new(),
+            budget: Budget::default(),
+            dropped: Dropped::default(),
+            revision: 0,
+        }
+    }
+
+    /// The networks of this machine, at most [`NETWORKS_MAX`] of them. Addresses outside them and loopback
+    /// are never probed.
+    pub fn set_networks(&mut self, networks: impl IntoIterator<Item = Network>) {
+        self.networks = networks.into_iter().take(NETWORKS_MAX).collect();
+    }
+
+    /// The next query to broadcast. Answers to it are hints.
+    pub fn broadcast_query(&mut self) -> [u8; DISCOVERY_BYTES_MAX] {
+        let nonce = self.nonce();
+        push_bounded(&mut self.queries, nonce, QUERIES_MAX);
+        RoomQuery { nonce }.encode()
+    }
+
+    /// Room `id` is said to be at one of `addresses`.
+    pub fn hint(&mut self, now: Time, way: FoundBy, id: RoomId, addresses: &[SocketAddr]) {
+        self.closed.retain(|(_, until)| *until > now);
+        if self.closed.iter().any(|(closed, _)| *closed == id) {
+            return;
+        }
+        let mut local: ArrayVec<SocketAddr, ADDRESSES_MAX> = ArrayVec::new();
+        for address in addresses {
+            if !self.is_local(*address) {
+                self.dropped.not_local += 1;
+            } else if local.try_push(*address).is_err() {
+                self.dropped.crowded += 1;
+            }
+        }
+        if local.is_empty() {
+            return;
+        }
+        let Some(index) = self.entry(id, &local) else { return };
+        let entry = &mut self.entries[index];
+        let spare = entry.hint(now, way, &local, &mut self.rng);
+        self.dropped.crowded += spare.crowded;
+        self.revision += spare.changed;
+        self.handle_timeout(now);
+    }
+
+    /// A datagram came in, on the socket of the beacons or on that of the probes.
+    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        if bytes.first() == Some(&ROOM_QUERY) {
+            return; // another browser's, or an echo of ours
+        }
+        let RoomInfo { nonce, beacon } = match RoomInfo::decode(bytes) {
+            Ok(info) => info,
+            Err(DecodeError::Version { .. }) => {
+                self.dropped.other_version += 1;
+                return;
+            }
+            Err(_) => {
+                self.dropped.malformed += 1;
+                return;
+            }
+        };
+        let probe =
+            self.probes.iter().position(|p| p.nonce == nonce && p.address == from && p.id == beacon.id);
+        let probe = probe.and_then(|index| self.probes.remove(index));
+        if beacon.closed {
+            self.goodbye(now, from.ip(), beacon.id, probe.is_some());
+        } else if let Some(probe) = probe {
+            self.answered(now, &probe, beacon);
+        } else if nonce == 0 || self.queries.contains(&nonce) {
+            let game = SocketAddr::new(from.ip(), beacon.port);
+            self.hint(now, FoundBy::Broadcast, beacon.id, &[game]);
+        } else {
+            self.dropped.unasked += 1;
+        }
+    }
+
+    /// Does what is due at `now`: drops silent rooms, forgets dead hints, probes.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.expire(now);
+        self.probe_rooms(now);
+        self.probe_hints(now);
+    }
+
+    /// The next probe to send, and whereto.
+    pub fn poll_transmit(&mut self) -> Option<(SocketAddr, [u8; DISCOVERY_BYTES_MAX])> {
+        self.outgoing.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let listings = self.entries.iter().filter_map(|entry| entry.listing.as_ref());
+        let rooms = listings.map(|listing| listing.due.min(listing.heard_at.plus(ROOM_TIMEOUT)));
+        let candidates = self.entries.iter().flat_map(|entry| &entry.candidates);
+        let hints = candidates.map(|candidate| match candidate.is_spent() {
+            true => candidate.due,
+            false => candidate.due.max(self.budget.ready_at()),
+        });
+        rooms.chain(hints).min()
+    }
+
+    /// The rooms that answer, in the order in which they were found.
+    pub fn rooms(&self) -> impl Iterator<Item = &Room> {
+        self.entries.iter().filter_map(|entry| entry.listing.as_ref()).map(|listing| &listing.room)
+    }
+
+    /// Grows whenever a room comes, goes or changes.
+    #[must_use]
+    pub const fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// What came to nothing so far.
+    #[must_use]
+    pub const fn dropped(&self) -> Dropped {
+        self.dropped
+    }
+
+    /// A room closed. Anyone can say so unasked, so it must come from where the room is said to be.
+    fn goodbye(&mut self, now: Time, from: IpAddr, id: RoomId, asked: bool) {
+        let Some(index) = self.entries.iter().position(|entry| entry.id == id) else { return };
+        if !asked && !self.entries[index].is_at(from) {
+            self.dropped.unasked += 1;
+            return;
+        }
+        let entry = self.entries.remove(index);
+        self.revision += u64::from(entry.listing.is_some());
+        push_bounded(&mut self.closed, (id, now.plus(GOODBYE_LASTS)), ROOMS_MAX);
+    }
+
+    /// A probe came back from the game port of the room it was meant for.
+    fn answered(&mut self, now: Time, probe: &Probe, beacon: Beacon) {
+        let listed = self.rooms().count();
+        let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == probe.id) else { return };
+        match &entry.listing {
+            Some(old) if old.room.address != probe.address && old.is_fresh(now) => return,
+            None if listed == ROOMS_MAX => {
+                self.dropped.crowded += 1;
+                return;
+            }
+            _ => {}
+        }
+        let room = Room::new(probe.address, beacon, entry.found_by, now.since(probe.sent_at));
+        self.revision += u64::from(entry.listing.as_ref().is_none_or(|old| old.room != room));
+        entry.candidates.clear();
+        let due = entry.listing.as_ref().map_or(now.plus(PROBE_INTERVAL), |old| old.due);
+        entry.listing = Some(Listing { room, heard_at: now, due });
+    }
+
+    fn expire(&mut self, now: Time) {
+        let mut lost = 0;
+        self.entries.retain_mut(|entry| {
+            entry.candidates.retain(|candidate| !(candidate.is_spent() && candidate.due <= now));
+            if entry.listing.as_ref().is_some_and(|listing| now.since(listing.heard_at) >= ROOM_TIMEOUT) {
+                entry.listing = None;
+                lost += 1;
+            }
+            entry.listing.is_some() || !entry.candidates.is_empty()
+        });
+        self.revision += lost;
+    }
+
+    fn probe_rooms(&mut self, now: Time) {
+        for index in 0..self.entries.len() {
+            let entry = &mut self.entries[index];
+            let Some(listing) = &mut entry.listing else { continue };
+            if listing.due <= now {
+                listing.due = now.plus(PROBE_INTERVAL);
+                let (id, address) = (entry.id, listing.room.address);
+                self.probe(now, id, address);
+            }
+        }
+    }
+
+    /// Probes hinted addresses as far as the budget goes, in random order: a flood delays a true room, but
+    /// has no place in front of it.
+    fn probe_hints(&mut self, now: Time) {
+        // Each turn spends, and a full budget pays for PROBES_SAVED_MAX turns.
+        while self.budget.has_one(now) {
+            let due = |candidate: &Candidate| candidate.due <= now && !candidate.is_spent();
+            let count = self.entries.iter().flat_map(|entry| &entry.candidates).filter(|c| due(c)).count();
+            if count == 0 {
+                return;
+            }
+            let pick = pick(&mut self.rng, count);
+            let all = self.entries.iter_mut().flat_map(|entry| {
+                let id = entry.id;
+                entry.candidates.iter_mut().map(move |candidate| (id, candidate))
+            });
+            let Some((id, candidate)) = all.filter(|(_, c)| due(c)).nth(pick) else { return };
+            candidate.due = now.plus(HINT_PROBE_WAITS[candidate.probes]);
+            candidate.probes += 1;
+            let address = candidate.address;
+            self.budget.spend(now);
+            self.probe(now, id, address);
+        }
+    }
+
+    fn probe(&mut self, now: Time, id: RoomId, address: SocketAddr) {
+        let nonce = self.nonce();
+        push_bounded(&mut self.probes, Probe { nonce, id, address, sent_at: now }, PROBES_MAX);
+        push_bounded(&mut self.outgoing, (address, RoomQuery { nonce }.encode()), OUTGOING_MAX);
+    }
+
+    /// Where the entry of room `id` is, made if there is none and room for it.
+    fn entry(&mut self, id: RoomId, addresses: &[SocketAddr]) -> Option<usize> {
+        if let Some(index) = self.entries.iter().position(|entry| entry.id == id) {
+            return Some(index);
+        }
+        let crowd = |entry: &Entry| addresses.iter().any(|address| entry.is_at(address.ip()));
+        if self.entries.iter().filter(|entry| crowd(entry)).count() >= ROOMS_PER_HOST_MAX {
+            self.make_way(crowd)?;
+        }
+        if self.entries.iter().filter(|entry| entry.listing.is_none()).count() == HINTS_MAX {
+            self.make_way(|_| true)?;
+        }
+        self.entries.push(Entry {
+            id,
+            found_by: Found::default(),
+            candidates: ArrayVec::new(),
+            listing: None,
+        });
+        Some(self.entries.len() - 1)
+    }
+
+    /// Forgets one waiting room among `those`, any one: were it always the newest or the oldest, a flood
+    /// could keep a room out for good. `None` when all of them are listed.
+    fn make_way(&mut self, those: impl Fn(&Entry) -> bool) -> Option<()> {
+        self.dropped.crowded += 1;
+        let may_go = |entry: &Entry| entry.listing.is_none() && those(entry);
+        let count = self.entries.iter().filter(|entry| may_go(entry)).count();
+        let pick = (count > 0).then(|| pick(&mut self.rng, count))?;
+        let index = (0..self.entries.len()).filter(|i| may_go(&self.entries[*i])).nth(pick)?;
+        self.entries.remove(index);
+        Some(())
+    }
+
+    /// Whether a probe may go to `address`.
+    fn is_local(&self, address: SocketAddr) -> bool {
+        let ip = address.ip();
+        let one = match ip {
+            IpAddr::V4(v4) => !v4.is_unspecified() && !v4.is_multicast() && !v4.is_broadcast(),
+            IpAddr::V6(v6) => !v6.is_unspecified() && !v6.is_multicast(),
+        };
+        one && address.port() != 0
+            && (ip.is_loopback() || self.networks.iter().any(|network| network.contains(ip)))
+    }
+
+    fn nonce(&mut self) -> u64 {
+        self.rng.next_u64().max(1) // 0 stands for "nobody asked"
+    }
+}
+
+/// What one hint changed and what it was too much for.
+struct Hinted {
+    changed: u64,
+    crowded: u64,
+}
+
+impl Entry {
+    fn hint(&mut self, now: Time, way: FoundBy, addresses: &[SocketAddr], rng: &mut ChaCha8Rng) -> Hinted {
+        let mut hinted = Hinted { changed: 0, crowded: 0 };
+        self.found_by.add(way);
+        if let Some(listing) = &mut self.listing {
+            hinted.changed = u64::from(listing.room.found_by != self.found_by);
+            listing.room.found_by = self.found_by;
+            if listing.is_fresh(now) {
+                return hinted; // it answers where it is
+            }
+        }
+        let others = |address: &SocketAddr| !address.ip().is_loopback();
+        let elsewhere = addresses.iter().any(others) || self.candidates.iter().any(|c| others(&c.address));
+        for address in addresses {
+            if self.candidates.iter().any(|candidate| candidate.address == *address) {
+                continue;
+            }
+            let wait = if address.ip().is_loopback() && elsewhere { LOOPBACK_WAIT } else { Duration::ZERO };
+            let candidate = Candidate { address: *address, due: now.plus(wait), probes: 0 };
+            if self.candidates.is_full() {
+                let index = pick(rng, ADDRESSES_MAX);
+                self.candidates[index] = candidate;
+                hinted.crowded += 1;
+            } else {
+                self.candidates.push(candidate);
+            }
+        }
+        hinted
+    }
+
+    fn is_at(&self, ip: IpAddr) -> bool {
+        self.listing.as_ref().is_some_and(|listing| listing.room.address.ip() == ip)
+            || self.candidates.iter().any(|candidate| candidate.address.ip() == ip)
+    }
+}
+
+impl Candidate {
+    const fn is_spent(&self) -> bool {
+        self.probes >= HINT_PROBE_WAITS.len()
+    }
+}
+
+impl Listing {
+    fn is_fresh(&self, now: Time) -> bool {
+        now.since(self.heard_at) < SILENT_AFTER
+    }
+}
+
+/// What may be spent on probing hints: waiting saves up [`PROBES_SAVED_MAX`] probes and no more.
+#[derive(Default)]
+struct Budget {
+    /// The instant from which the savings count.
+    since: Time,
+}
+
+impl Budget {
+    fn has_one(&self, now: Time) -> bool {
+        now >= self.ready_at()
+    }
+
+    /// When the next probe can be paid.
+    const fn ready_at(&self) -> Time {
+        Time(self.since.0.saturating_add(PROBE_COST_US))
+    }
+
+    fn spend(&mut self, now: Time) {
+        let saved_up = Time(now.0.saturating_sub(u64::from(PROBES_SAVED_MAX) * PROBE_COST_US));
+        self.since = Time(self.since.max(saved_up).0 + PROBE_COST_US);
+    }
+}
+
+/// A number below `count`.
+fn pick(rng: &mut ChaCha8Rng, count: usize) -> usize {
+    rng.next_u32() as usize % count
+}
+
+/// Appends to a queue that forgets its oldest.
+fn push_bounded<T>(queue: &mut VecDeque<T>, value: T, most: usize) {
+    if queue.len() == most {
+        queue.pop_front();
+    }
+    queue.push_back(value);
+}
+
+#[cfg(test)]
+#[path = "directory_tests.rs"]
+mod tests;

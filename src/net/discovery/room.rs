@@ -1,0 +1,167 @@
+//! What the list of rooms is made of.
+
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+
+use crate::net::Architecture;
+
+use super::{Beacon, Name, RoomId, VersionText};
+
+/// A room that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Which one.
+    pub id: RoomId,
+    /// The host's name.
+    pub name: Name,
+    /// Where it answered: the address to join.
+    pub address: SocketAddr,
+    /// How its match will be played.
+    pub architecture: Architecture,
+    /// Seats taken.
+    pub players: u8,
+    /// Seats there are.
+    pub seats: u8,
+    /// Whether a room code is asked for.
+    pub locked: bool,
+    /// The host's version of the game.
+    pub version: VersionText,
+    /// The host's simulation build.
+    pub build: u32,
+    /// The ways it was found.
+    pub found_by: Found,
+    /// From the latest query to its answer.
+    pub rtt: Duration,
+}
+
+impl Room {
+    pub(super) fn new(address: SocketAddr, beacon: Beacon, found_by: Found, rtt: Duration) -> Self {
+        let Beacon { id, port: _, name, architecture, players, seats, locked, closed: _, version, build } =
+            beacon;
+        Self { id, name, address, architecture, players, seats, locked, version, build, found_by, rtt }
+    }
+}
+
+/// A way to find rooms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundBy {
+    /// An mDNS record.
+    Mdns,
+    /// A broadcast beacon, or the answer to a broadcast query.
+    Broadcast,
+}
+
+impl FoundBy {
+    /// Its name in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mdns => "mdns",
+            Self::Broadcast => "broadcast",
+        }
+    }
+}
+
+/// The ways in which one room was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// By an mDNS record.
+    pub mdns: bool,
+    /// By a broadcast.
+    pub broadcast: bool,
+}
+
+impl Found {
+    /// Adds one way.
+    pub const fn add(&mut self, way: FoundBy) {
+        match way {
+            FoundBy::Mdns => self.mdns = true,
+            FoundBy::Broadcast => self.broadcast = true,
+        }
+    }
+
+    /// Whether `way` is one of them.
+    #[must_use]
+    pub const fn has(self, way: FoundBy) -> bool {
+        match way {
+            FoundBy::Mdns => self.mdns,
+            FoundBy::Broadcast => self.broadcast,
+        }
+    }
+
+    /// Each of them, mDNS first.
+    pub fn iter(self) -> impl Iterator<Item = FoundBy> {
+        [FoundBy::Mdns, FoundBy::Broadcast].into_iter().filter(move |way| self.has(*way))
+    }
+}
+
+/// A network this machine stands in: rooms are looked for nowhere else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// An address in it.
+    pub address: IpAddr,
+    /// How many leading bits all its addresses share.
+    pub prefix: u8,
+}
+
+impl Network {
+    /// Whether `ip` lies in it.
+    #[must_use]
+    pub const fn contains(&self, ip: IpAddr) -> bool {
+        let (ours, theirs, bits) = match (self.address, ip) {
+            (IpAddr::V4(ours), IpAddr::V4(theirs)) => {
+                (ours.to_bits() as u128, theirs.to_bits() as u128, 32_u32)
+            }
+            (IpAddr::V6(ours), IpAddr::V6(theirs)) => (ours.to_bits(), theirs.to_bits(), 128),
+            _ => return false,
+        };
+        let free = bits.saturating_sub(self.prefix as u32);
+        match (ours ^ theirs).checked_shr(free) {
+            Some(differing) => differing == 0,
+            None => true, // a prefix of 0 bits
+        }
+    }
+}
+
+/// Datagrams and hints that came to nothing, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// No discovery datagram, or a broken one.
+    pub malformed: u64,
+    /// Of another version of discovery: somebody plays another version of the game here.
+    pub other_version: u64,
+    /// An answer to nothing that was asked, or from where it was not asked.
+    pub unasked: u64,
+    /// An address that is not on a network of this machine.
+    pub not_local: u64,
+    /// More than one host, or all together, may have.
+    pub crowded: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_holds_its_own_addresses_only() {
+        let net = |address: &str, prefix| Network { address: address.parse().unwrap(), prefix };
+        let holds = |net: Network, ip: &str| net.contains(ip.parse().unwrap());
+        assert!(holds(net("10.77.0.1", 24), "10.77.0.254"));
+        assert!(!holds(net("10.77.0.1", 24), "10.77.1.1"));
+        assert!(!holds(net("10.77.0.1", 24), "fe80::1"));
+        assert!(holds(net("10.0.0.1", 0), "8.8.8.8") && holds(net("::1", 0), "fe80::1"));
+        assert!(holds(net("10.0.0.1", 32), "10.0.0.1") && !holds(net("10.0.0.1", 99), "10.0.0.2"));
+        assert!(holds(net("fe80::1", 64), "fe80::2:3") && !holds(net("fe80::1", 64), "fe81::1"));
+    }
+
+    #[test]
+    fn ways_add_up() {
+        let mut found = Found::default();
+        assert_eq!(found.iter().count(), 0);
+        found.add(FoundBy::Broadcast);
+        found.add(FoundBy::Broadcast);
+        assert!(found.iter().map(FoundBy::as_str).eq(["broadcast"]));
+        found.add(FoundBy::Mdns);
+        assert!(found.iter().map(FoundBy::as_str).eq(["mdns", "broadcast"]));
+    }
+}

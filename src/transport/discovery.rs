@@ -1,0 +1,79 @@
+//! Rooms announced and found on the LAN, in two ways at once: mDNS, and broadcasts on [`DISCOVERY_PORT`].
+//! Either alone is enough; what does not work is told as a [`Warning`] and the other goes on.
+//!
+//! IPv4 only, as the game's sockets are.
+
+mod announcer;
+mod browser;
+mod lan;
+mod service;
+
+use std::fmt::Display;
+use std::mem::discriminant;
+
+pub use announcer::{AnnounceError, Announcer};
+pub use browser::{BrowseError, Browser};
+
+/// The UDP port of beacons and broadcast queries.
+pub const DISCOVERY_PORT: u16 = 4123;
+/// The mDNS service type of rooms.
+pub const SERVICE_TYPE: &str = "_mini-rts-arena._udp.local.";
+
+/// The ways to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ways {
+    /// mDNS.
+    pub mdns: bool,
+    /// Beacons and queries by broadcast.
+    pub broadcast: bool,
+}
+
+impl Ways {
+    /// Both.
+    pub const ALL: Self = Self { mdns: true, broadcast: true };
+}
+
+/// Something that does not work here, while the rest goes on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Warning {
+    /// mDNS failed.
+    #[error("mDNS does not work here ({0}): matches are found by broadcast alone")]
+    Mdns(String),
+    /// The port of beacons cannot be listened on.
+    #[error("UDP port {DISCOVERY_PORT} cannot be opened ({0}): what others broadcast is not heard here")]
+    Listen(String),
+    /// No broadcast can be sent.
+    #[error("no broadcast can be sent ({0}): check the firewall, or join by address")]
+    Broadcast(String),
+    /// The list of interfaces cannot be read.
+    #[error("the network interfaces cannot be listed ({0}): only this machine is searched")]
+    Interfaces(String),
+}
+
+/// Notes how an attempt went: a failure replaces the last of its kind, a success takes it away.
+fn note<T, E: Display>(
+    warnings: &mut Vec<Warning>,
+    kind: fn(String) -> Warning,
+    result: Result<T, E>,
+) -> Option<T> {
+    let of_kind = discriminant(&kind(String::new()));
+    warnings.retain(|old| discriminant(old) != of_kind);
+    result.map_err(|error| warnings.push(kind(error.to_string()))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_stands_once_and_until_it_is_over() {
+        let mut warnings = Vec::new();
+        for n in 0..1000 {
+            assert_eq!(note::<(), _>(&mut warnings, Warning::Mdns, Err(n)), None);
+            assert_eq!(note::<(), _>(&mut warnings, Warning::Broadcast, Err(n)), None);
+        }
+        assert_eq!(warnings, [Warning::Mdns("999".into()), Warning::Broadcast("999".into())]);
+        assert_eq!(note::<_, String>(&mut warnings, Warning::Mdns, Ok(5)), Some(5));
+        assert_eq!(warnings, [Warning::Broadcast("999".into())]);
+    }
+}

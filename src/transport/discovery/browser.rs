@@ -1,0 +1,253 @@
+//! Keeps the list of rooms until it is dropped.
+
+use std::fmt::Display;
+use std::io;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::net::Time;
+use crate::net::discovery::{Directory, Dropped, FoundBy, Room};
+
+use super::lan::{self, Buffer, Lan};
+use super::service::Services;
+use super::{Warning, Ways, note};
+
+/// A query is broadcast this often.
+const QUERY_INTERVAL: Duration = Duration::from_secs(1);
+/// The records that mDNS still holds are verified anew this often.
+const HINT_INTERVAL: Duration = Duration::from_secs(2);
+/// The interfaces are read anew, and what has failed is tried anew, this often.
+const OPEN_INTERVAL: Duration = Duration::from_secs(5);
+/// The longest wait on the socket of the probes, so that the round trip is measured well; beacons and mDNS
+/// wait as long for their turn.
+const ROUND: Duration = Duration::from_millis(20);
+/// Most beacons handled in one round. The system's buffer drops the rest of a flood.
+const BEACONS_PER_ROUND_MAX: usize = 64;
+
+/// Looks for rooms by mDNS, by beacons and by broadcast queries, on one thread. Dropping it stops it.
+pub struct Browser {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Why rooms cannot be looked for at all.
+#[derive(Debug, thiserror::Error)]
+pub enum BrowseError {
+    /// The socket of the probes.
+    #[error("matches cannot be looked for: no UDP socket ({0}); join by address instead")]
+    Socket(io::Error),
+    /// The system gave no randomness.
+    #[error("matches cannot be looked for: no random numbers ({0})")]
+    Random(getrandom::Error),
+    /// The system gave no thread.
+    #[error("matches cannot be looked for: no thread for it ({0})")]
+    Thread(io::Error),
+}
+
+struct Shared {
+    seen: Mutex<Seen>,
+    changed: Condvar,
+    stop: AtomicBool,
+}
+
+#[derive(Default)]
+struct Seen {
+    rooms: Vec<Room>,
+    warnings: Vec<Warning>,
+    dropped: Dropped,
+}
+
+impl Browser {
+    /// Begins to look.
+    pub fn start() -> Result<Self, BrowseError> {
+        Self::start_by(Ways::ALL)
+    }
+
+    /// The same, by `ways` only.
+    pub fn start_by(ways: Ways) -> Result<Self, BrowseError> {
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(BrowseError::Random)?;
+        let probes = lan::ephemeral().map_err(BrowseError::Socket)?;
+        let shared = Shared { seen: Mutex::default(), changed: Condvar::new(), stop: AtomicBool::new(false) };
+        let shared = Arc::new(shared);
+        let browsing = Browsing {
+            shared: Arc::clone(&shared),
+            ways,
+            began: Instant::now(),
+            directory: Directory::new(seed),
+            published: 0,
+            probes,
+            beacons: None,
+            services: None,
+        };
+        let thread = thread::Builder::new().name("browser".into()).spawn(move || browsing.run());
+        Ok(Self { shared, thread: Some(thread.map_err(BrowseError::Thread)?) })
+    }
+
+    /// The rooms that answer now, in the order in which they were found.
+    #[must_use]
+    pub fn rooms(&self) -> Vec<Room> {
+        self.shared.lock().rooms.clone()
+    }
+
+    /// Waits until `ready` likes the list, and returns it; `None` when `deadline` comes first.
+    pub fn wait_for(&self, deadline: Instant, mut ready: impl FnMut(&[Room]) -> bool) -> Option<Vec<Room>> {
+        let mut seen = self.shared.lock();
+        loop {
+            if ready(&seen.rooms) {
+                return Some(seen.rooms.clone());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let waited = self.shared.changed.wait_timeout(seen, left);
+            seen = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// What does not work, the latest of each kind.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.shared.lock().warnings.clone()
+    }
+
+    /// Datagrams and hints that came to nothing.
+    #[must_use]
+    pub fn dropped(&self) -> Dropped {
+        self.shared.lock().dropped
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic there has been printed
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        // Each critical section is one assignment: a panic elsewhere leaves nothing half done.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the thread owns.
+struct Browsing {
+    shared: Arc<Shared>,
+    ways: Ways,
+    began: Instant,
+    directory: Directory,
+    /// The revision of the directory that [`Seen`] shows.
+    published: u64,
+    /// Probes and queries leave here, and their answers come in.
+    probes: UdpSocket,
+    beacons: Option<UdpSocket>,
+    services: Option<Services>,
+}
+
+impl Browsing {
+    fn run(mut self) {
+        let mut buffer: Buffer = [0; _];
+        let mut lan = self.open();
+        let (mut open_at, mut query_at, mut hint_at) = (OPEN_INTERVAL, Duration::ZERO, Duration::ZERO);
+        while !self.shared.stop.load(Ordering::Acquire) {
+            let elapsed = self.began.elapsed();
+            if elapsed >= open_at {
+                open_at = elapsed + OPEN_INTERVAL;
+                lan = self.open();
+            }
+            if elapsed >= query_at && self.ways.broadcast {
+                query_at = elapsed + QUERY_INTERVAL;
+                self.query(&lan);
+            }
+            if self.handle_services() || elapsed >= hint_at {
+                hint_at = elapsed + HINT_INTERVAL;
+                self.hint();
+            }
+            self.handle_beacons(&mut buffer);
+            self.directory.handle_timeout(self.now());
+            self.transmit();
+            self.publish();
+            let wait = self.directory.poll_timeout().map_or(ROUND, |due| due.since(self.now()).min(ROUND));
+            if let Some((length, from)) = lan::receive(&self.probes, &mut buffer, wait) {
+                self.directory.handle_datagram(self.now(), from, &buffer[..length]);
+            }
+        }
+    }
+
+    /// Opens what is not open, and reads where this machine stands.
+    fn open(&mut self) -> Lan {
+        if self.ways.broadcast && self.beacons.is_none() {
+            let opened = lan::listen().and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
+            self.beacons = self.note(Warning::Listen, opened);
+        }
+        if self.ways.mdns && self.services.is_none() {
+            self.services = self.note(Warning::Mdns, Services::browse());
+        }
+        let (lan, result) = Lan::read();
+        self.note(Warning::Interfaces, result);
+        self.directory.set_networks(lan.networks.iter().copied());
+        lan
+    }
+
+    fn query(&mut self, lan: &Lan) {
+        let query = self.directory.broadcast_query();
+        self.note(Warning::Broadcast, lan.broadcast(&self.probes, &query));
+    }
+
+    /// Whether mDNS has news.
+    fn handle_services(&mut self) -> bool {
+        let Some(services) = &mut self.services else { return false };
+        let events = services.handle_events();
+        if events.is_err() {
+            self.services = None; // until the next `open`
+        }
+        self.note(Warning::Mdns, events).unwrap_or(false)
+    }
+
+    fn hint(&mut self) {
+        let now = self.now();
+        for hint in self.services.iter().flat_map(Services::hints) {
+            self.directory.hint(now, FoundBy::Mdns, hint.id, &hint.addresses);
+        }
+    }
+
+    fn handle_beacons(&mut self, buffer: &mut Buffer) {
+        let Some(socket) = &self.beacons else { return };
+        for _ in 0..BEACONS_PER_ROUND_MAX {
+            let Ok((length, from)) = socket.recv_from(buffer) else { return };
+            self.directory.handle_datagram(self.now(), from, &buffer[..length]);
+        }
+    }
+
+    fn transmit(&mut self) {
+        while let Some((to, query)) = self.directory.poll_transmit() {
+            let _ = self.probes.send_to(&query, to); // an address that cannot be reached does not answer
+        }
+    }
+
+    fn publish(&mut self) {
+        let mut seen = self.shared.lock();
+        seen.dropped = self.directory.dropped();
+        if self.published != self.directory.revision() {
+            self.published = self.directory.revision();
+            seen.rooms = self.directory.rooms().cloned().collect();
+            self.shared.changed.notify_all();
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::default().plus(self.began.elapsed())
+    }
+
+    fn note<T, E: Display>(&self, kind: fn(String) -> Warning, result: Result<T, E>) -> Option<T> {
+        note(&mut self.shared.lock().warnings, kind, result)
+    }
+}

@@ -1,0 +1,138 @@
+//! This machine's networks, and the sockets of discovery.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use if_addrs::{IfAddr, Ifv4Addr};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::net::discovery::{DISCOVERY_BYTES_MAX, NETWORKS_MAX, Network};
+
+use super::DISCOVERY_PORT;
+
+/// A buffer that shows an oversized datagram to be one.
+pub(super) type Buffer = [u8; DISCOVERY_BYTES_MAX + 1];
+
+/// Where this machine stands, as it was when asked.
+pub(super) struct Lan {
+    pub(super) networks: Vec<Network>,
+    /// Where broadcasts go; loopback last, so that a room is first heard of at an address good for all.
+    pub(super) broadcasts: Vec<SocketAddr>,
+}
+
+impl Lan {
+    /// The interfaces that are up now, at most [`NETWORKS_MAX`] of them. Loopback is always there.
+    pub(super) fn read() -> (Self, io::Result<()>) {
+        let (interfaces, result) = match if_addrs::get_if_addrs() {
+            Ok(interfaces) => (interfaces, Ok(())),
+            Err(error) => (Vec::new(), Err(error)),
+        };
+        let v4 = interfaces.into_iter().filter_map(|interface| match interface.addr {
+            IfAddr::V4(v4) if !v4.is_loopback() => Some(v4),
+            _ => None,
+        });
+        let v4: Vec<_> = v4.take(NETWORKS_MAX).collect();
+        let networks = v4.iter().map(|v4| Network { address: IpAddr::V4(v4.ip), prefix: v4.prefixlen });
+        // 255.255.255.255 leaves by the default route alone, and not at all without one.
+        let all = [Ipv4Addr::BROADCAST, Ipv4Addr::new(127, 255, 255, 255)];
+        let mut ips: Vec<Ipv4Addr> = v4.iter().filter_map(directed_broadcast).collect();
+        ips.sort_unstable();
+        ips.dedup();
+        let broadcasts =
+            ips.into_iter().chain(all).map(|ip| SocketAddr::from((ip, DISCOVERY_PORT))).collect();
+        (Self { networks: networks.collect(), broadcasts }, result)
+    }
+
+    /// Sends `bytes` to everyone. An error only if nobody at all could be sent to.
+    pub(super) fn broadcast(&self, socket: &UdpSocket, bytes: &[u8]) -> io::Result<()> {
+        let mut result = Err(io::ErrorKind::AddrNotAvailable.into());
+        for to in &self.broadcasts {
+            match socket.send_to(bytes, to) {
+                Ok(_) => result = Ok(()),
+                Err(error) if result.is_err() => result = Err(error),
+                Err(_) => {} // such as ENETUNREACH without a default route
+            }
+        }
+        result
+    }
+}
+
+/// The address that reaches everyone on this interface's network. Interfaces set up without one still
+/// have it: all bits of the host part set. Networks of one or two addresses have none.
+fn directed_broadcast(v4: &Ifv4Addr) -> Option<Ipv4Addr> {
+    let host_bits = u32::MAX.checked_shr(v4.prefixlen.into()).filter(|_| v4.prefixlen < 31)?;
+    Some(Ipv4Addr::from_bits(v4.ip.to_bits() | host_bits))
+}
+
+/// A socket that hears what is broadcast to [`DISCOVERY_PORT`], beside others of its kind.
+pub(super) fn listen() -> io::Result<UdpSocket> {
+    let socket = shared_socket(DISCOVERY_PORT)?;
+    socket.set_broadcast(true)?;
+    Ok(socket.into())
+}
+
+/// Whether this process may share the port of mDNS.
+pub(super) fn check_mdns_port() -> io::Result<()> {
+    shared_socket(mdns_sd::MDNS_PORT).map(drop)
+}
+
+fn shared_socket(port: u16) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_reuse_address(true)?;
+    #[cfg(unix)]
+    socket.set_reuse_port(true)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).into())?;
+    Ok(socket)
+}
+
+/// A socket of its own that may broadcast.
+pub(super) fn ephemeral() -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    socket.set_broadcast(true)?;
+    Ok(socket)
+}
+
+/// Waits for one datagram, at most `wait`. Errors are a wait too: no caller spins on a broken socket.
+pub(super) fn receive(
+    socket: &UdpSocket,
+    buffer: &mut Buffer,
+    wait: Duration,
+) -> Option<(usize, SocketAddr)> {
+    // Zero would mean for ever.
+    let wait = wait.max(Duration::from_millis(1));
+    let received = socket.set_read_timeout(Some(wait)).and_then(|()| socket.recv_from(buffer));
+    match received {
+        Ok(received) => Some(received),
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => None,
+        // On Windows an earlier send to a closed port comes back here as ConnectionReset.
+        Err(_) => {
+            std::thread::park_timeout(Duration::from_millis(1));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directed_broadcast_follows_from_address_and_prefix() {
+        let directed = |ip: &str, prefixlen| {
+            let netmask = Ipv4Addr::UNSPECIFIED;
+            directed_broadcast(&Ifv4Addr { ip: ip.parse().unwrap(), netmask, prefixlen, broadcast: None })
+        };
+        assert_eq!(directed("10.77.0.1", 24), Some(Ipv4Addr::new(10, 77, 0, 255)));
+        assert_eq!(directed("10.77.5.1", 20), Some(Ipv4Addr::new(10, 77, 15, 255)));
+        assert_eq!(directed("10.77.0.1", 30), Some(Ipv4Addr::new(10, 77, 0, 3)));
+        assert_eq!(directed("10.77.0.1", 31), None);
+        assert_eq!(directed("10.77.0.1", 32), None);
+    }
+
+    #[test]
+    fn loopback_comes_last() {
+        let (lan, _) = Lan::read();
+        assert_eq!(lan.broadcasts.last(), Some(&SocketAddr::from(([127, 255, 255, 255], DISCOVERY_PORT))));
+    }
+}
