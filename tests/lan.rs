@@ -166,7 +166,9 @@ fn many_hosts_and_browsers_share_one_machine() {
         for n in 10..14 {
             wait_found(browser, room_id(n), BOTH);
         }
+        assert_eq!(browser.warnings(), []);
     }
+    assert!(hosts.iter().all(|host| host.announcer.warnings().is_empty()));
     drop(hosts);
     for browser in &browsers {
         for n in 10..14 {

@@ -155,9 +155,9 @@ impl Directory {
         }
         let Some(index) = self.entry(id, &local) else { return };
         let entry = &mut self.entries[index];
-        let spare = entry.hint(now, way, &local, &mut self.rng);
-        self.dropped.crowded += spare.crowded;
-        self.revision += spare.changed;
+        let hinted = entry.hint(now, way, &local, &mut self.rng);
+        self.dropped.crowded += hinted.crowded;
+        self.revision += hinted.changed;
         self.handle_timeout(now);
     }
 
