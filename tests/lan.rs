@@ -13,7 +13,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use mini_rts_arena::net::Architecture;
-use mini_rts_arena::net::discovery::{Beacon, Found, Name, Room, RoomId, VersionText, answer};
+use mini_rts_arena::net::PlayerName;
+use mini_rts_arena::net::discovery::{Beacon, Found, Room, RoomId, VersionText, answer};
 use mini_rts_arena::transport::discovery::{Announcer, Browser, DISCOVERY_PORT, Warning, Ways};
 
 /// Set for a child, to what it is asked to do.
@@ -35,7 +36,7 @@ fn beacon(id: RoomId, port: u16) -> Beacon {
     Beacon {
         id,
         port,
-        name: Name::new("Zoë").unwrap(),
+        name: PlayerName::new("Zoë").unwrap(),
         architecture: Architecture::Relay,
         players: 1,
         seats: 4,

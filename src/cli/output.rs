@@ -1,6 +1,6 @@
 //! Results as text and as JSON, in the words of the contract.
 
-use comfy_table::{Table, presets};
+use comfy_table::Table;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -118,7 +118,6 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
 /// Matches on the LAN for people.
 pub(crate) fn room_table(rooms: &[Room]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
     table.set_header(["name", "address", "architecture", "players", "ping", "version", "found by"]);
     for room in rooms {
         let lock = if room.locked { ", locked" } else { "" };
@@ -129,7 +128,7 @@ pub(crate) fn room_table(rooms: &[Room]) -> Table {
             format!("{} of {}{lock}", room.players, room.seats),
             format!("{:.1} ms", room.rtt.as_secs_f64() * 1000.0),
             room.version.as_str().to_owned(),
-            room.found_by.iter().map(|way| way.to_string()).collect::<Vec<_>>().join(", "),
+            room.found_by.iter().map(|way| way.as_str()).collect::<Vec<_>>().join(", "),
         ]);
     }
     table
@@ -146,7 +145,7 @@ pub(crate) fn rooms_json(rooms: &[Room]) -> Value {
             "seats": room.seats,
             "locked": room.locked,
             "version": room.version.as_str(),
-            "found_by": room.found_by.iter().map(|way| way.to_string()).collect::<Vec<_>>(),
+            "found_by": room.found_by.iter().map(|way| way.as_str()).collect::<Vec<_>>(),
             "ping_ms": room.rtt.as_secs_f64() * 1000.0,
         })
     };

@@ -4,7 +4,7 @@
 //! body of an envelope ([`super::seal`]). Decoding checks every length before it allocates, and refuses
 //! bytes that are not exactly what encoding the same message gives.
 
-use arrayvec::{ArrayString, ArrayVec};
+use arrayvec::ArrayVec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +26,6 @@ pub const DESYNC_HASHES_MAX: usize = 64;
 pub const DESYNC_CHUNK_BYTES: usize = 1000;
 /// Most bytes of one state that peers exchange after a desync.
 pub const DESYNC_STATE_BYTES_MAX: usize = 4 << 20;
-/// Most bytes of a version text.
-pub const VERSION_BYTES_MAX: usize = 24;
 
 // An input's commands are bounded by bytes, so that one always fits beside the header.
 const _: () = assert!(crate::sim::INPUT_BYTES_MAX + 64 <= BODY_BYTES_MAX && SELECTION_MAX <= 32);
@@ -484,6 +482,3 @@ impl Iterator for Inputs<'_> {
         Some(input)
     }
 }
-
-/// What a program calls itself, such as `0.1.0`.
-pub type Version = ArrayString<VERSION_BYTES_MAX>;

@@ -5,21 +5,18 @@ use core::fmt;
 use arrayvec::{ArrayString, ArrayVec};
 use serde::{Deserialize, Serialize};
 
-use crate::net::Architecture;
+use crate::net::message::PacketId;
+use crate::net::{Architecture, PlayerName};
 use crate::sim::PLAYERS_MAX;
 
 /// First byte of a [`RoomQuery`].
-pub const ROOM_QUERY: u8 = 0x14;
+pub const ROOM_QUERY: u8 = PacketId::RoomQuery as u8;
 /// First byte of a [`RoomInfo`].
-pub const ROOM_INFO: u8 = 0x15;
+pub const ROOM_INFO: u8 = PacketId::RoomInfo as u8;
 /// What follows the first byte, little-endian: `M` for this game above, the version of discovery below.
 pub const DISCOVERY_PROTOCOL: u16 = 0x4D01;
 /// Bytes of every query, and the most of an answer: asking in another's name gains an attacker nothing.
 pub const DISCOVERY_BYTES_MAX: usize = 200;
-/// Most characters of a [`Name`].
-pub const NAME_CHARS_MAX: usize = 16;
-/// Most bytes of a [`Name`].
-pub const NAME_BYTES_MAX: usize = 48;
 /// Most bytes of a [`VersionText`].
 pub const VERSION_BYTES_MAX: usize = 24;
 
@@ -36,7 +33,7 @@ pub struct Beacon {
     /// The UDP port it is played on, not 0.
     pub port: u16,
     /// The host's name.
-    pub name: Name,
+    pub name: PlayerName,
     /// How its match will be played.
     pub architecture: Architecture,
     /// Seats taken.
@@ -200,80 +197,6 @@ impl fmt::Display for RoomId {
     }
 }
 
-/// A name that people are shown: nothing in it hides, turns around or breaks the line it stands in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "ArrayString<NAME_BYTES_MAX>", into = "ArrayString<NAME_BYTES_MAX>")]
-pub struct Name(ArrayString<NAME_BYTES_MAX>);
-
-/// Why a text is no [`Name`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
-    /// It is empty or begins or ends with a space.
-    #[error("a name has at least one character, and no space at either end")]
-    Blank,
-    /// It has too many characters or bytes.
-    #[error("a name has at most {NAME_CHARS_MAX} characters and {NAME_BYTES_MAX} bytes")]
-    Long,
-    /// It holds a control, invisible or text-turning character.
-    #[error("a name may not hold the character U+{:04X}: control, invisible or text-turning", *.0 as u32)]
-    Character(char),
-}
-
-impl Name {
-    /// `text` as a name.
-    pub fn new(text: &str) -> Result<Self, NameError> {
-        let name = ArrayString::from(text).map_err(|_| NameError::Long)?;
-        if text.chars().count() > NAME_CHARS_MAX {
-            return Err(NameError::Long);
-        }
-        if let Some(character) = text.chars().find(|c| is_hidden(*c)) {
-            return Err(NameError::Character(character));
-        }
-        if text.is_empty() || text.starts_with(' ') || text.ends_with(' ') {
-            return Err(NameError::Blank);
-        }
-        Ok(Self(name))
-    }
-
-    /// The name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<ArrayString<NAME_BYTES_MAX>> for Name {
-    type Error = NameError;
-    fn try_from(text: ArrayString<NAME_BYTES_MAX>) -> Result<Self, NameError> {
-        Self::new(&text)
-    }
-}
-
-impl From<Name> for ArrayString<NAME_BYTES_MAX> {
-    fn from(name: Name) -> Self {
-        name.0
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// Characters that take no place, look like a space without being one, or turn the text around them.
-const fn is_hidden(character: char) -> bool {
-    matches!(character,
-        '\0'..='\u{1F}' | '\u{7F}'..='\u{A0}' | '\u{AD}' // controls, no-break space, soft hyphen
-        | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{1680}' | '\u{17B4}'..='\u{17B5}'
-        | '\u{180B}'..='\u{180F}' // Mongolian selectors and separators
-        | '\u{2000}'..='\u{200F}' | '\u{2028}'..='\u{202F}' // spaces, zero widths, marks and overrides of direction
-        | '\u{205F}'..='\u{206F}' | '\u{2800}' | '\u{3000}' | '\u{3164}'
-        | '\u{E000}'..='\u{F8FF}' // private use: every font shows something else
-        | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFF}'
-        | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{10FFFF}')
-}
-
 /// The version of a game, such as `0.1.0`: visible ASCII.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "ArrayString<VERSION_BYTES_MAX>", into = "ArrayString<VERSION_BYTES_MAX>")]
@@ -327,6 +250,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::net::NAME_CHARS_MAX;
 
     fn beacons() -> impl Strategy<Value = Beacon> {
         let room = (any::<u64>(), 1..=u16::MAX, "[a-zA-Z0-9éß語🙂]{1,12}", 0..3_usize);
@@ -335,7 +259,7 @@ mod tests {
             Beacon {
                 id: RoomId(id),
                 port,
-                name: Name::new(&name).unwrap(),
+                name: PlayerName::new(&name).unwrap(),
                 architecture: Architecture::ALL[architecture],
                 players: players.min(seats),
                 seats,
@@ -351,7 +275,7 @@ mod tests {
         let beacon = Beacon {
             id: RoomId(u64::MAX),
             port: u16::MAX,
-            name: Name::new(&"語".repeat(NAME_CHARS_MAX)).unwrap(),
+            name: PlayerName::new(&"語".repeat(NAME_CHARS_MAX)).unwrap(),
             architecture: Architecture::Relay,
             players: 4,
             seats: 4,
@@ -424,7 +348,7 @@ mod tests {
         let beacon = Beacon {
             id: RoomId(0x0123_4567_89AB_CDEF),
             port: 4124,
-            name: Name::new("Zoë").unwrap(),
+            name: PlayerName::new("Zoë").unwrap(),
             architecture: Architecture::P2p,
             players: 1,
             seats: 2,
@@ -477,24 +401,9 @@ mod tests {
     }
 
     #[test]
-    fn names_that_hide_or_mislead_are_refused() {
-        for good in ["A", "Ann Lee", "Zoë", "語語語語語語語語語語語語語語語語", "🙂🙂🙂🙂", "x_-.!'"]
-        {
-            assert_eq!(Name::new(good).map(|name| name.as_str().len()), Ok(good.len()), "{good:?}");
-        }
-        for bad in ["", " ", " a", "a ", "12345678901234567", "🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂"]
-        {
-            assert!(Name::new(bad).is_err(), "{bad:?}");
-        }
-        let hidden = "\0\n\r\t\u{1b}\u{7f}\u{85}\u{a0}\u{ad}\u{34f}\u{61c}\u{115f}\u{180e}\u{200b}\u{200d}\u{200e}\
-            \u{2028}\u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\u{3000}\u{3164}\u{fe0f}\u{feff}\u{fffd}\u{e0041}";
-        for character in hidden.chars() {
-            let name = format!("a{character}b");
-            assert_eq!(Name::new(&name), Err(NameError::Character(character)), "{name:?}");
-        }
-        // The same on the wire: change the name's first byte into a control character.
+    fn a_name_that_hides_is_refused_on_the_wire() {
         let mut info = longest();
-        info.beacon.name = Name::new("QQQQ").unwrap();
+        info.beacon.name = PlayerName::new("QQQQ").unwrap();
         let mut bytes = info.encode();
         let at = bytes.iter().position(|byte| *byte == b'Q').unwrap();
         bytes[at] = 0x1b;

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::net::Architecture;
-use crate::net::discovery::{Name, VersionText, answer};
+use crate::net::PlayerName;
+use crate::net::discovery::{VersionText, answer};
 
 const MDNS: FoundBy = FoundBy::Mdns;
 
@@ -118,7 +119,7 @@ fn beacon(id: u64, port: u16) -> Beacon {
     Beacon {
         id: RoomId(id),
         port,
-        name: Name::new("Ann").unwrap(),
+        name: PlayerName::new("Ann").unwrap(),
         architecture: Architecture::P2p,
         players: 1,
         seats: 2,

@@ -5,7 +5,8 @@ use core::time::Duration;
 
 use crate::net::Architecture;
 
-use super::{Beacon, Name, RoomId, VersionText};
+use super::{Beacon, RoomId, VersionText};
+use crate::net::PlayerName;
 
 /// A room that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct Room {
     /// Which one.
     pub id: RoomId,
     /// The host's name.
-    pub name: Name,
+    pub name: PlayerName,
     /// Where it answered: the address to join.
     pub address: SocketAddr,
     /// How its match will be played.

@@ -180,7 +180,8 @@ impl Services {
 mod tests {
     use super::*;
     use crate::net::Architecture;
-    use crate::net::discovery::{NAME_CHARS_MAX, Name, VersionText};
+    use crate::net::discovery::VersionText;
+    use crate::net::{NAME_CHARS_MAX, PlayerName};
 
     #[test]
     fn any_name_makes_a_valid_record() {
@@ -188,7 +189,7 @@ mod tests {
             let beacon = Beacon {
                 id: RoomId(0xABC),
                 port: 4124,
-                name: Name::new(name).unwrap(),
+                name: PlayerName::new(name).unwrap(),
                 architecture: Architecture::Relay,
                 players: 1,
                 seats: 4,
