@@ -402,12 +402,15 @@ fn an_arrow_hits_the_first_enemy_and_a_wall_stops_it() {
     let mut open = scene(&[archer, (1, AttackBehaviour::Archer, (2, 0))]);
     idle(&mut open, 120);
     assert!(open.state().units.hp.iter().all(|&hp| hp < 50), "{:?}", open.state().units.hp);
-    let mut walled = scene(&[(0, AttackBehaviour::Archer, (-3, 6)), (1, AttackBehaviour::Archer, (3, 6))]);
-    let ids: Vec<Selection> = walled.state().units.id.iter().map(|&id| [id].into_iter().collect()).collect();
-    let mut inputs = TickInputs::idle(Tick(0), 2);
-    inputs.inputs[0].commands.push(Command::Hold(ids[0].clone()));
-    inputs.inputs[1].commands.push(Command::Hold(ids[1].clone()));
-    walled.step(&inputs);
+    // They would not shoot at a wall by themselves: both have drawn already, and let go through it.
+    let walled = scene(&[(0, AttackBehaviour::Archer, (-3, 6)), (1, AttackBehaviour::Archer, (3, 6))]);
+    let mut state = walled.state().clone();
+    state.units.strike_at.fill(Tick(0));
+    state.units.ready_at.fill(Tick(1_000));
+    state.units.facing = vec![Angle(0), Angle::HALF];
+    let mut walled = World::restore(standard(1), state).expect("of this setup");
+    idle(&mut walled, 1);
+    assert_eq!(walled.state().projectiles.len(), 2);
     idle(&mut walled, 120);
     assert_eq!(walled.state().units.hp, [50, 50]);
 }
@@ -439,20 +442,47 @@ fn a_side_step_dodges_an_arrow() {
 }
 
 #[test]
-fn a_blow_is_full_for_the_nearest_and_half_for_two_more() {
+fn a_blow_takes_its_damage_and_only_in_front() {
     let sword = AttackBehaviour::Swordsman;
     let mut world = scene(&[(0, sword, (-20, 14)), (1, sword, (-19, 14))]);
     let mut state = world.state().clone();
     idle(&mut world, 60);
     assert_eq!(world.state().units.hp, [84, 84]);
-    // Beside and behind the one who strikes nothing is hit.
+    // Beside the one who strikes nothing is hit.
     state.units.y[1] = Fx::from_num(15);
-    state.units.facing[0] = Angle(0);
-    state.units.strike_at[0] = Tick(0);
+    assert_eq!(one_blow(state, 0), [100, 100]);
+}
+
+#[test]
+fn a_blow_hits_three_in_the_arc_and_nobody_behind() {
+    let sword = AttackBehaviour::Swordsman;
+    let world = scene(
+        &[0, 1, 2, 3]
+            .map(|_| (1, sword, (-20, 14)))
+            .into_iter()
+            .chain([(0, sword, (-20, 14))])
+            .collect::<Vec<_>>(),
+    );
+    let mut state = world.state().clone();
+    let striker = (0..5).find(|&row| state.units.owner[row] == PlayerId(0)).expect("there");
+    let others: Vec<usize> = (0..5).filter(|&row| row != striker).collect();
+    // In tenths of a tile from the one who strikes: in front, to both sides of that, and behind.
+    for (&row, (x, y)) in others.iter().zip([(9, 0), (12, 2), (12, -2), (-10, 0)]) {
+        state.units.x[row] += Fx::from_num(x) / 10;
+        state.units.y[row] += Fx::from_num(y) / 10;
+    }
+    let hp = one_blow(state, striker);
+    assert_eq!(others.iter().map(|&row| hp[row]).collect::<Vec<_>>(), [84, 92, 92, 100]);
+}
+
+/// The hit points after a blow to the east by the unit in row `striker`, while nobody else strikes.
+fn one_blow(mut state: GameState, striker: usize) -> Vec<i16> {
+    state.units.facing[striker] = Angle(0);
+    state.units.strike_at[striker] = Tick(0);
     state.units.ready_at.fill(Tick(1_000));
     let mut world = World::restore(standard(1), state).expect("of this setup");
-    idle(&mut world, 30);
-    assert_eq!(world.state().units.hp, [100, 100]);
+    idle(&mut world, 1);
+    world.state().units.hp.clone()
 }
 
 #[test]
