@@ -175,7 +175,8 @@ fn hostile_inputs() -> impl Strategy<Value = PlayerInput> {
 
 fn any_command() -> impl Strategy<Value = Command> {
     let unit = (0u16..20, 0u16..2).prop_map(|(index, generation)| UnitId { index, generation });
-    let unit = prop_oneof![9 => unit, 1 => any::<(u16, u16)>().prop_map(|(index, generation)| UnitId { index, generation })];
+    let wild = any::<(u16, u16)>().prop_map(|(index, generation)| UnitId { index, generation });
+    let unit = prop_oneof![9 => unit, 1 => wild];
     let units = prop::collection::vec(unit.clone(), 0..=SELECTION_MAX)
         .prop_map(|ids| ids.into_iter().collect::<Selection>());
     let limit = TARGET_MAX << 16;
@@ -199,7 +200,9 @@ fn any_command() -> impl Strategy<Value = Command> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn any_input_leaves_the_world_valid(script in prop::collection::vec((hostile_inputs(), hostile_inputs()), 1..12)) {
+    fn any_input_leaves_the_world_valid(
+        script in prop::collection::vec((hostile_inputs(), hostile_inputs()), 1..12),
+    ) {
         let mut world = World::new(setup("standard", "duel", 1, 30, true));
         for (a, b) in script {
             let tick = world.state().tick();
@@ -359,6 +362,57 @@ fn endless_rules_end_only_by_giving_up() {
     assert_eq!((outcome, tick), (Outcome::Running, Tick(30_000)));
 }
 
+// Circles.
+
+#[test]
+fn a_circle_takes_4_s_alone_2_s_with_many_and_decays_in_6() {
+    let sword = AttackBehaviour::Swordsman;
+    let taken_after = |places: &[(u8, AttackBehaviour, (i32, i32))]| {
+        let mut world = scene(places);
+        (0..600).find(|_| {
+            idle(&mut world, 1);
+            world.state().circles.owner[0] == PlayerId(0)
+        })
+    };
+    assert_eq!(taken_after(&[(0, sword, (0, 0))]), Some(4 * 60 - 1));
+    assert_eq!(taken_after(&[(0, sword, (0, 0)), (0, sword, (1, 0)), (0, sword, (-1, 0))]), Some(2 * 60 - 1));
+    assert_eq!(taken_after(&[(0, sword, (4, 0))]), None);
+
+    let mut world = scene(&[(0, sword, (0, 0))]);
+    idle(&mut world, 120);
+    assert_eq!(world.state().circles.progress[0], objectives::CAPTURED / 2);
+    assert_eq!(world.state().circles.taker[0], PlayerId(0));
+    let mut state = world.state().clone();
+    state.units.order[0] = Order::Hold;
+    state.units.x[0] = Fx::from_num(8);
+    let mut world = World::restore(standard(1), state).expect("of this setup");
+    // Half a circle in 3 s; steps are whole numbers rounded down, which costs one tick.
+    idle(&mut world, 3 * 60);
+    assert!((1..200).contains(&world.state().circles.progress[0]));
+    idle(&mut world, 1);
+    assert_eq!((world.state().circles.progress[0], world.state().circles.taker[0]), (0, PlayerId::NONE));
+}
+
+#[test]
+fn a_contested_circle_stands_still_and_an_owner_wins_it_back() {
+    let sword = AttackBehaviour::Swordsman;
+    let mut state = scene(&[(0, sword, (-2, 0)), (1, sword, (2, 0))]).state().clone();
+    state.units.order.fill(Order::Hold);
+    (state.circles.taker[0], state.circles.progress[0]) = (PlayerId(0), 30_000);
+    let mut world = World::restore(standard(1), state.clone()).expect("of this setup");
+    idle(&mut world, 60);
+    assert_eq!((world.state().circles.progress[0], world.state().circles.contested[0]), (30_000, 1));
+    // The other side alone first undoes what was done, at the pace of a capture, then takes it itself.
+    let alone = (0..2).find(|&row| state.units.owner[row] == PlayerId(0)).expect("there");
+    state.units.x[alone] = Fx::from_num(-20);
+    let mut world = World::restore(standard(1), state).expect("of this setup");
+    idle(&mut world, 2 * 60 + 4 * 60 - 1);
+    assert_eq!(world.state().circles.owner[0], PlayerId::NONE);
+    idle(&mut world, 1);
+    assert_eq!(world.state().circles.owner[0], PlayerId(1));
+    assert_eq!(world.state().players.captures, [0, 1]);
+}
+
 // Fights and ways.
 
 /// A world in which all units stand where they were put, and the rest of player 1's are gone.
@@ -405,6 +459,7 @@ fn an_arrow_hits_the_first_enemy_and_a_wall_stops_it() {
     // They would not shoot at a wall by themselves: both have drawn already, and let go through it.
     let walled = scene(&[(0, AttackBehaviour::Archer, (-3, 6)), (1, AttackBehaviour::Archer, (3, 6))]);
     let mut state = walled.state().clone();
+    state.units.order.fill(Order::Hold);
     state.units.strike_at.fill(Tick(0));
     state.units.ready_at.fill(Tick(1_000));
     state.units.facing = vec![Angle(0), Angle::HALF];
