@@ -10,8 +10,12 @@ use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::sim::HashChain;
 
 /// Map, ticks per second, ticks, chain of the hashes of all ticks.
-const GOLDEN: [(&str, u32, u32, u64); 4] =
-    [("standard", 60, 1_800, 0), ("standard", 30, 900, 0), ("duel", 60, 1_800, 0), ("duel", 30, 900, 0)];
+const GOLDEN: [(&str, u32, u32, u64); 4] = [
+    ("standard", 60, 1_800, 7_207_271_972_867_063_302),
+    ("standard", 30, 900, 17_797_565_464_415_187_762),
+    ("duel", 60, 1_800, 5_364_265_234_626_920_036),
+    ("duel", 30, 900, 286_151_629_446_339_999),
+];
 
 #[test]
 fn matches_of_bots_run_as_they_always_did() {

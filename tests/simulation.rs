@@ -33,10 +33,15 @@ fn a_change_of_any_field_changes_the_hash_of_its_part() {
         (Cores::PART, Cores::FIELDS),
     ];
     for (part, (name, fields)) in tables.into_iter().enumerate() {
-        for field in fields {
+        // The first row, which every table has, and some more where there are.
+        for (row, field) in [0, 1, 7].into_iter().flat_map(|row| fields.iter().map(move |field| (row, field)))
+        {
             let mut world = game.world.clone();
-            let path = format!("{name}[0].{field}");
-            world.disturb(&path).expect("each table has a row");
+            let path = format!("{name}[{row}].{field}");
+            match world.disturb(&path) {
+                Err(NoSuchField) if row > 0 => continue,
+                done => done.expect("each table has a row"),
+            }
             let after = world.hash();
             assert_ne!(after.whole, before.whole, "{path}");
             for other in 0..PARTS {
@@ -175,7 +180,8 @@ fn hostile_inputs() -> impl Strategy<Value = PlayerInput> {
 
 fn any_command() -> impl Strategy<Value = Command> {
     let unit = (0u16..20, 0u16..2).prop_map(|(index, generation)| UnitId { index, generation });
-    let unit = prop_oneof![9 => unit, 1 => any::<(u16, u16)>().prop_map(|(index, generation)| UnitId { index, generation })];
+    let wild = any::<(u16, u16)>().prop_map(|(index, generation)| UnitId { index, generation });
+    let unit = prop_oneof![9 => unit, 1 => wild];
     let units = prop::collection::vec(unit.clone(), 0..=SELECTION_MAX)
         .prop_map(|ids| ids.into_iter().collect::<Selection>());
     let limit = TARGET_MAX << 16;
@@ -199,7 +205,9 @@ fn any_command() -> impl Strategy<Value = Command> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn any_input_leaves_the_world_valid(script in prop::collection::vec((hostile_inputs(), hostile_inputs()), 1..12)) {
+    fn any_input_leaves_the_world_valid(
+        script in prop::collection::vec((hostile_inputs(), hostile_inputs()), 1..12),
+    ) {
         let mut world = World::new(setup("standard", "duel", 1, 30, true));
         for (a, b) in script {
             let tick = world.state().tick();
@@ -359,6 +367,57 @@ fn endless_rules_end_only_by_giving_up() {
     assert_eq!((outcome, tick), (Outcome::Running, Tick(30_000)));
 }
 
+// Circles.
+
+#[test]
+fn a_circle_takes_4_s_alone_2_s_with_many_and_decays_in_6() {
+    let sword = AttackBehaviour::Swordsman;
+    let taken_after = |places: &[(u8, AttackBehaviour, (i32, i32))]| {
+        let mut world = scene(places);
+        (0..600).find(|_| {
+            idle(&mut world, 1);
+            world.state().circles.owner[0] == PlayerId(0)
+        })
+    };
+    assert_eq!(taken_after(&[(0, sword, (0, 0))]), Some(4 * 60 - 1));
+    assert_eq!(taken_after(&[(0, sword, (0, 0)), (0, sword, (1, 0)), (0, sword, (-1, 0))]), Some(2 * 60 - 1));
+    assert_eq!(taken_after(&[(0, sword, (4, 0))]), None);
+
+    let mut world = scene(&[(0, sword, (0, 0))]);
+    idle(&mut world, 120);
+    assert_eq!(world.state().circles.progress[0], objectives::CAPTURED / 2);
+    assert_eq!(world.state().circles.taker[0], PlayerId(0));
+    let mut state = world.state().clone();
+    state.units.order[0] = Order::Hold;
+    state.units.x[0] = Fx::from_num(8);
+    let mut world = World::restore(standard(1), state).expect("of this setup");
+    // Half a circle in 3 s; steps are whole numbers rounded down, which costs one tick.
+    idle(&mut world, 3 * 60);
+    assert!((1..200).contains(&world.state().circles.progress[0]));
+    idle(&mut world, 1);
+    assert_eq!((world.state().circles.progress[0], world.state().circles.taker[0]), (0, PlayerId::NONE));
+}
+
+#[test]
+fn a_contested_circle_stands_still_and_an_owner_wins_it_back() {
+    let sword = AttackBehaviour::Swordsman;
+    let mut state = scene(&[(0, sword, (-2, 0)), (1, sword, (2, 0))]).state().clone();
+    state.units.order.fill(Order::Hold);
+    (state.circles.taker[0], state.circles.progress[0]) = (PlayerId(0), 30_000);
+    let mut world = World::restore(standard(1), state.clone()).expect("of this setup");
+    idle(&mut world, 60);
+    assert_eq!((world.state().circles.progress[0], world.state().circles.contested[0]), (30_000, 1));
+    // The other side alone first undoes what was done, at the pace of a capture, then takes it itself.
+    let alone = (0..2).find(|&row| state.units.owner[row] == PlayerId(0)).expect("there");
+    state.units.x[alone] = Fx::from_num(-20);
+    let mut world = World::restore(standard(1), state).expect("of this setup");
+    idle(&mut world, (2 + 4) * 60 - 1);
+    assert_eq!(world.state().circles.owner[0], PlayerId::NONE);
+    idle(&mut world, 1);
+    assert_eq!(world.state().circles.owner[0], PlayerId(1));
+    assert_eq!(world.state().players.captures, [0, 1]);
+}
+
 // Fights and ways.
 
 /// A world in which all units stand where they were put, and the rest of player 1's are gone.
@@ -402,12 +461,16 @@ fn an_arrow_hits_the_first_enemy_and_a_wall_stops_it() {
     let mut open = scene(&[archer, (1, AttackBehaviour::Archer, (2, 0))]);
     idle(&mut open, 120);
     assert!(open.state().units.hp.iter().all(|&hp| hp < 50), "{:?}", open.state().units.hp);
-    let mut walled = scene(&[(0, AttackBehaviour::Archer, (-3, 6)), (1, AttackBehaviour::Archer, (3, 6))]);
-    let ids: Vec<Selection> = walled.state().units.id.iter().map(|&id| [id].into_iter().collect()).collect();
-    let mut inputs = TickInputs::idle(Tick(0), 2);
-    inputs.inputs[0].commands.push(Command::Hold(ids[0].clone()));
-    inputs.inputs[1].commands.push(Command::Hold(ids[1].clone()));
-    walled.step(&inputs);
+    // They would not shoot at a wall by themselves: both have drawn already, and let go through it.
+    let walled = scene(&[(0, AttackBehaviour::Archer, (-3, 6)), (1, AttackBehaviour::Archer, (3, 6))]);
+    let mut state = walled.state().clone();
+    state.units.order.fill(Order::Hold);
+    state.units.strike_at.fill(Tick(0));
+    state.units.ready_at.fill(Tick(1_000));
+    state.units.facing = vec![Angle(0), Angle::HALF];
+    let mut walled = World::restore(standard(1), state).expect("of this setup");
+    idle(&mut walled, 1);
+    assert_eq!(walled.state().projectiles.len(), 2);
     idle(&mut walled, 120);
     assert_eq!(walled.state().units.hp, [50, 50]);
 }
@@ -439,20 +502,47 @@ fn a_side_step_dodges_an_arrow() {
 }
 
 #[test]
-fn a_blow_is_full_for_the_nearest_and_half_for_two_more() {
+fn a_blow_takes_its_damage_and_only_in_front() {
     let sword = AttackBehaviour::Swordsman;
     let mut world = scene(&[(0, sword, (-20, 14)), (1, sword, (-19, 14))]);
     let mut state = world.state().clone();
     idle(&mut world, 60);
     assert_eq!(world.state().units.hp, [84, 84]);
-    // Beside and behind the one who strikes nothing is hit.
+    // Beside the one who strikes nothing is hit.
     state.units.y[1] = Fx::from_num(15);
-    state.units.facing[0] = Angle(0);
-    state.units.strike_at[0] = Tick(0);
+    assert_eq!(one_blow(state, 0), [100, 100]);
+}
+
+#[test]
+fn a_blow_hits_three_in_the_arc_and_nobody_behind() {
+    let sword = AttackBehaviour::Swordsman;
+    let world = scene(
+        &[0, 1, 2, 3]
+            .map(|_| (1, sword, (-20, 14)))
+            .into_iter()
+            .chain([(0, sword, (-20, 14))])
+            .collect::<Vec<_>>(),
+    );
+    let mut state = world.state().clone();
+    let striker = (0..5).find(|&row| state.units.owner[row] == PlayerId(0)).expect("there");
+    let others: Vec<usize> = (0..5).filter(|&row| row != striker).collect();
+    // In tenths of a tile from the one who strikes: in front, to both sides of that, and behind.
+    for (&row, (x, y)) in others.iter().zip([(9, 0), (12, 2), (12, -2), (-10, 0)]) {
+        state.units.x[row] += Fx::from_num(x) / 10;
+        state.units.y[row] += Fx::from_num(y) / 10;
+    }
+    let hp = one_blow(state, striker);
+    assert_eq!(others.iter().map(|&row| hp[row]).collect::<Vec<_>>(), [84, 92, 92, 100]);
+}
+
+/// The hit points after a blow to the east by the unit in row `striker`, while nobody else strikes.
+fn one_blow(mut state: GameState, striker: usize) -> Vec<i16> {
+    state.units.facing[striker] = Angle(0);
+    state.units.strike_at[striker] = Tick(0);
     state.units.ready_at.fill(Tick(1_000));
     let mut world = World::restore(standard(1), state).expect("of this setup");
-    idle(&mut world, 30);
-    assert_eq!(world.state().units.hp, [100, 100]);
+    idle(&mut world, 1);
+    world.state().units.hp.clone()
 }
 
 #[test]

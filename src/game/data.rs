@@ -168,7 +168,10 @@ macro_rules! into_integers {
     ($number:ident: $($integer:ty),*) => {$(
         impl<const MIN: i32, const MAX: i32> From<$number<MIN, MAX>> for $integer {
             fn from(number: $number<MIN, MAX>) -> Self {
-                const { assert!(MIN as i64 >= <$integer>::MIN as i64 && MAX as i64 <= <$integer>::MAX as i64) };
+                const {
+                    let (min, max) = (<$integer>::MIN as i64, <$integer>::MAX as i64);
+                    assert!(MIN as i64 >= min && MAX as i64 <= max);
+                }
                 number.0 as Self
             }
         }
@@ -214,7 +217,11 @@ impl From<Flag> for bool {
 
 /// Declares what a file has for a struct of the rules: each field with the type that gives its range.
 macro_rules! file_of {
-    ($file:ident => $rules:ident; $($(#[$attribute:meta])* $field:ident $(as $key:literal)?: $type:ty,)* $(; $fixed:ident = $value:expr)?) => {
+    (
+        $file:ident => $rules:ident;
+        $($(#[$attribute:meta])* $field:ident $(as $key:literal)?: $type:ty,)*
+        $(; $fixed:ident = $value:expr)?
+    ) => {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct $file {
@@ -550,7 +557,7 @@ mod tests {
             ("min = [-1, 3]", "min = [-2, 3]", "no twin"),
             ("min = [-1, 3]", "min = [0.5, 3]", "at least a tile"),
             ("at = [14, 5]", "at = [14, 6]", "no twin"),
-            ("at = [14, 5]", "at = [33, 5]", "not on the map"),
+            ("at = [-14, -5]", "at = [-33, -5]", "not on the map"),
             ("name = ", "x = 1\nname = ", "unknown field"),
         ] {
             let error = map_error(from, to);

@@ -2,7 +2,7 @@
 //!
 //! Every rounding is odd, f(-x) = -f(x), so that what happens on one side of the map happens mirrored on
 //! the other. `Fx` multiplies and divides toward negative infinity in part of its operations, so products
-//! of two variables go through [`mul`] and [`div`], which round toward zero.
+//! of two variables go through [`mul`] and [`mul_div`], which round toward zero.
 
 use fixed::types::I16F16;
 use serde::{Deserialize, Serialize};

@@ -188,7 +188,7 @@ impl Arena {
             way.length += length(corner - at);
             way.outside |= corner.x.abs() > self.half.x - radius || corner.y.abs() > self.half.y - radius;
             at = corner;
-            // Beside something round the place to pass moves on with the walker: one says which side is nearer.
+            // The place to pass something round moves on with the walker; the first tells the nearer side.
             if matches!(solid, Solid::Round { .. }) || solid.blocks(at, goal, tight).is_none() {
                 break;
             }

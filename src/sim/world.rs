@@ -195,12 +195,13 @@ fn is_in_range(terms: &Terms, state: &GameState) -> bool {
     let GameState { globals, players, units, projectiles, circles, cores, .. } = state;
     let (half, far) = (terms.arena.half, Fx::from_num(256));
     let within = |numbers: &[Fx], limit: Fx| numbers.iter().all(|number| number.abs() <= limit);
+    let speeds = [&units.vx, &units.vy, &projectiles.vx, &projectiles.vy];
     globals.tick[0] <= Tick::MAX
         && within(&units.x, half.x)
         && within(&units.y, half.y)
         && [&units.goal_x, &units.goal_y].into_iter().all(|goals| within(goals, far))
         // Nothing moves or flies by more than a few tiles a tick.
-        && [&units.vx, &units.vy, &projectiles.vx, &projectiles.vy].into_iter().all(|v| within(v, Fx::from_num(16)))
+        && speeds.into_iter().all(|speeds| within(speeds, Fx::from_num(16)))
         && [&projectiles.x, &projectiles.y].into_iter().all(|places| within(places, far))
         && circles.progress.iter().all(|progress| (0..=CAPTURED).contains(progress))
         && cores.hp.iter().all(|hp| (0..=terms.rules.core_hp).contains(hp))
