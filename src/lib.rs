@@ -1,4 +1,17 @@
-//! Mini RTS Arena: a deterministic lockstep RTS over UDP.
+//! Mini RTS Arena: a two-player RTS in deterministic lockstep over UDP, and a laboratory to measure it.
+//!
+//! ```text
+//! bot, window ─► Command ─► Session (sans-IO) ─► gate ─► TickInputs ─► World::step ─► view
+//!                            ▲      │                                     ├─► replay
+//!                 datagrams  │      ▼                                     └─► StateHash ─► Session
+//!                           Transport (UDP)
+//! ```
+//!
+//! [`sim`] is the deterministic world, [`net`] the protocol without sockets, [`transport`] the sockets,
+//! [`replay`] the recorder, [`bot`] the players that are programs, [`game`] one match of one peer, and
+//! [`lab`] experiments on whole matches.
+#![forbid(unsafe_code)]
+
 extern crate alloc;
 
 pub mod bot;

@@ -28,6 +28,7 @@ pub(super) struct Door {
 }
 
 /// What a request led to.
+#[expect(clippy::large_enum_variant, reason = "it lives for one call, and an answer must not cost memory")]
 pub(super) enum Knock {
     /// An answer, and nothing else.
     Answer(Sealed),

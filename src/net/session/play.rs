@@ -204,7 +204,8 @@ impl LockstepSession {
         let link = &mut self.links[link];
         link.slack = None;
         link.second_at = (is_new && link.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
-        link.resend_at = now.plus(link.rtt.timeout(tick));
+        // While ticks are sealed the next datagram comes within a tick; the timer is for when none does.
+        link.resend_at = now.plus(link.rtt.timeout(tick + tick / 2));
     }
 
     /// The body of a datagram with the inputs from `from` on, and the first tick that did not fit.
