@@ -314,9 +314,9 @@ impl LockstepSession {
     }
 
     pub(super) fn on_pong(&mut self, link_index: usize, pong: Pong) -> Option<()> {
-        // An hour is far beyond every time-out and every match that is still in step.
-        const CLOCK_MAX_US: i64 = 3_600_000_000;
-        if pong.echo_us > self.now.0 || pong.clock_us.is_some_and(|us| us.abs() > 100 * CLOCK_MAX_US) {
+        // A hundred hours are far beyond every match that is still in step.
+        const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
+        if pong.echo_us > self.now.0 || pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
             return None;
         }
         let sample = self.now.since(Time(pong.echo_us));
