@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mini_rts_arena::net::{
     Architecture, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
-    Refusal, Settings, Time, Transmit,
+    Refusal, Settings, Time,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, HashChain, PARTS, PlayerId, StateHash, Target, Tick, TickInputs, TickRate,
@@ -138,29 +138,28 @@ fn run(peers: &mut [Peer; 2], until: Duration, mut at_each: impl FnMut(Time, &mu
     while now < end && peers.iter().any(|peer| peer.ends.is_empty() && !peer.dead) {
         at_each(now, peers);
         done = now;
-        for i in 0..2 {
-            if peers[i].dead {
-                continue;
-            }
-            peers[i].advance(now);
+        for peer in peers.iter_mut().filter(|peer| !peer.dead) {
+            peer.advance(now);
         }
         let next = |peer: &Peer| {
             let session = peer.session.poll_timeout().filter(|_| !peer.dead);
             [session, peer.out.next_at()].into_iter().flatten().min()
         };
         now = peers.iter().filter_map(next).min().unwrap_or(end).max(Time(now.0 + 1));
-        for i in 0..2 {
-            while let Some(Transmit { to, datagram }) = peers[i].out.pop(now) {
-                let from = peers[i].address;
-                let other = &mut peers[1 - i];
-                assert_eq!(to, other.address);
-                if !other.dead {
-                    other.session.handle_datagram(now, from, datagram.bytes());
-                }
-            }
-        }
+        let [a, b] = &mut *peers;
+        deliver(now, a, b);
+        deliver(now, b, a);
     }
     done
+}
+
+fn deliver(now: Time, from: &mut Peer, to: &mut Peer) {
+    while let Some(transmit) = from.out.pop(now) {
+        assert_eq!(transmit.to, to.address);
+        if !to.dead {
+            to.session.handle_datagram(now, from.address, transmit.datagram.bytes());
+        }
+    }
 }
 
 fn pair(ticks: u32, delay: InputDelay, link: &str) -> [Peer; 2] {
@@ -315,7 +314,8 @@ fn a_host_without_guests_and_a_guest_without_host_give_up() {
 
 #[test]
 fn what_does_not_match_is_refused_with_both_values() {
-    let cases: [(fn(&mut GuestConfig), Refusal); 6] = [
+    type Change = fn(&mut GuestConfig);
+    let cases: [(Change, Refusal); 6] = [
         (|guest| guest.rules = Some(5), Refusal::Rules { host: 11, guest: 5 }),
         (|guest| guest.map = Some(5), Refusal::Map { host: 12, guest: 5 }),
         (|guest| guest.ticks = Some(5), Refusal::Ticks { host: Some(60), guest: 5 }),

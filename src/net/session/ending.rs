@@ -1,5 +1,6 @@
 //! The end: the last tick is known to all, farewells, and the search after a desync.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -109,7 +110,7 @@ impl LockstepSession {
             return;
         }
         let hashes = self.play.as_ref().expect("ran").history.latest();
-        let search = Search::new(link, hashes);
+        let search = Box::new(Search::new(link, hashes));
         self.phase = Phase::Searching { search, send_at: self.now, since: self.now };
     }
 

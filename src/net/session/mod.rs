@@ -11,6 +11,7 @@ mod ending;
 mod play;
 mod setup;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
@@ -284,7 +285,7 @@ enum Phase {
     Running,
     /// Hash chains differ.
     Searching {
-        search: Search,
+        search: Box<Search>,
         send_at: Time,
         since: Time,
     },
