@@ -271,6 +271,39 @@ fn a_difference_in_the_last_tick_is_found_too() {
     }
 }
 
+/// Rewrites the hash chain in a datagram with inputs; others pass as they are.
+fn with_false_chain(datagram: &[u8]) -> Vec<u8> {
+    use mini_rts_arena::net::message::{InputsHeader, decode_first, encode};
+    const ENVELOPE: usize = 9;
+    let mut bytes = datagram.to_vec();
+    if datagram[0] == 0x01 {
+        let (mut header, inputs) = decode_first::<InputsHeader>(&datagram[ENVELOPE..]).expect("well-formed");
+        header.chain[0] ^= 1;
+        bytes.truncate(ENVELOPE);
+        bytes.extend(encode(&header));
+        bytes.extend(inputs);
+    }
+    bytes
+}
+
+#[test]
+fn a_false_claim_of_a_difference_ends_nothing() {
+    let mut peers = pair(600, InputDelay::Auto, "delay=10ms");
+    run(&mut peers, Duration::from_secs(60), |now, peers| {
+        let [liar, honest] = peers;
+        if (100..105).contains(&honest.inputs.len()) {
+            while let Some(transmit) = liar.out.pop(now) {
+                honest.session.handle_datagram(now, HOST, &with_false_chain(transmit.datagram.bytes()));
+            }
+        }
+    });
+    for peer in &peers {
+        assert_eq!(peer.ends, [End::Finished]);
+        assert!(peer.desyncs.is_empty());
+        assert_eq!(peer.inputs.len(), 600);
+    }
+}
+
 #[test]
 fn a_peer_that_dies_is_lost_after_the_timeout() {
     let mut peers = pair(1800, InputDelay::Auto, "delay=5ms");

@@ -119,7 +119,10 @@ impl LockstepSession {
         let tick = self.play.as_ref()?.history.first_difference(theirs);
         self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes);
         // A claim alone stops nothing: our own hashes must differ too.
-        let tick = tick?;
+        let Some(tick) = tick else {
+            self.dismiss_search(link);
+            return Some(());
+        };
         self.begin_search(link);
         let Phase::Searching { search, .. } = &mut self.phase else { return None };
         if search.link == link && search.tick.is_none() {
@@ -127,6 +130,20 @@ impl LockstepSession {
             self.event(Event::StateWanted { tick });
         }
         Some(())
+    }
+
+    /// The peer whose chain differed has the same hashes as we: the match goes on.
+    fn dismiss_search(&mut self, link: usize) {
+        let Phase::Searching { search, .. } = &self.phase else { return };
+        if search.link != link || search.tick.is_some() {
+            return;
+        }
+        let play = self.play.as_ref().expect("ran");
+        if play.end.is_some_and(|end| play.history.ran() >= end) {
+            self.begin_ending(End::Finished);
+        } else {
+            self.phase = Phase::Running;
+        }
     }
 
     /// The state after the tick that [`Event::StateWanted`] named, in the bytes of its snapshot; empty if it
