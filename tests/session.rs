@@ -68,8 +68,12 @@ struct Peer {
     desyncs: Vec<(Option<Tick>, Vec<u8>)>,
     stalls: Vec<(u32, Duration)>,
     disturb_at: Option<u32>,
+    /// What somebody on the way makes of its datagrams.
+    wire: Wire,
     dead: bool,
 }
+
+type Wire = Box<dyn FnMut(Time, &[u8]) -> Option<Vec<u8>>>;
 
 impl Peer {
     fn new(session: LockstepSession, address: SocketAddr, link: &str) -> Self {
@@ -83,6 +87,7 @@ impl Peer {
             desyncs: Vec::new(),
             stalls: Vec::new(),
             disturb_at: None,
+            wire: Box::new(|_, bytes| Some(bytes.to_vec())),
             dead: false,
         }
     }
@@ -156,8 +161,9 @@ fn run(peers: &mut [Peer; 2], until: Duration, mut at_each: impl FnMut(Time, &mu
 fn deliver(now: Time, from: &mut Peer, to: &mut Peer) {
     while let Some(transmit) = from.out.pop(now) {
         assert_eq!(transmit.to, to.address);
-        if !to.dead {
-            to.session.handle_datagram(now, from.address, transmit.datagram.bytes());
+        let bytes = (from.wire)(now, transmit.datagram.bytes());
+        if let Some(bytes) = bytes.filter(|_| !to.dead) {
+            to.session.handle_datagram(now, from.address, &bytes);
         }
     }
 }
@@ -242,6 +248,8 @@ fn a_clean_link_does_not_stall_once_it_is_known() {
         let traffic = peer.session.traffic();
         let kbit_s = (traffic.bytes_sent + 28 * traffic.packets_sent) as f64 * 8.0 / 30.0 / 1000.0;
         assert!(kbit_s < 36.0, "{kbit_s} kbit/s for an idle player");
+        let again = traffic.retransmissions as f64 / traffic.packets_sent as f64;
+        assert!(again < 0.02, "{again} of the datagrams carry nothing new");
     }
 }
 
@@ -289,19 +297,59 @@ fn with_false_chain(datagram: &[u8]) -> Vec<u8> {
 #[test]
 fn a_false_claim_of_a_difference_ends_nothing() {
     let mut peers = pair(600, InputDelay::Auto, "delay=10ms");
-    run(&mut peers, Duration::from_secs(60), |now, peers| {
-        let [liar, honest] = peers;
-        if (100..105).contains(&honest.inputs.len()) {
-            while let Some(transmit) = liar.out.pop(now) {
-                honest.session.handle_datagram(now, HOST, &with_false_chain(transmit.datagram.bytes()));
-            }
-        }
+    peers[0].wire = Box::new(|now, bytes| {
+        let is_false = (3_000_000..3_050_000).contains(&now.0);
+        Some(if is_false { with_false_chain(bytes) } else { bytes.to_vec() })
     });
+    run(&mut peers, Duration::from_secs(60), |_, _| {});
     for peer in &peers {
         assert_eq!(peer.ends, [End::Finished]);
         assert!(peer.desyncs.is_empty());
         assert_eq!(peer.inputs.len(), 600);
     }
+    let longest = peers[1].stalls.iter().map(|stall| stall.1).max();
+    assert!(longest > Some(Duration::from_millis(10)), "the claim was looked into: {longest:?}");
+}
+
+#[test]
+fn nobody_goes_before_the_others_have_the_last_tick() {
+    // Ten seconds of ticks begin 0.4 s after the start; the way from the host is cut when they end.
+    let mut peers = pair(600, InputDelay::Auto, "delay=10ms");
+    peers[0].wire = Box::new(|now, bytes| {
+        let is_cut = (10_250_000..10_900_000).contains(&now.0);
+        (!is_cut).then(|| bytes.to_vec())
+    });
+    run(&mut peers, Duration::from_secs(60), |_, _| {});
+    for peer in &peers {
+        assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 600));
+    }
+}
+
+#[test]
+fn who_has_not_echoed_a_cookie_costs_nothing_and_gets_no_seat() {
+    let mut session = host(60, InputDelay::Auto);
+    let strangers = [1, 2].map(|port| SocketAddr::from(([10, 9, 9, 9], port)));
+    let mut guest = guest(InputDelay::Auto);
+    guest.handle_timeout(Time(0));
+    let ask = guest.poll_transmit().expect("it asks").datagram;
+    for _ in 0..3 {
+        session.handle_datagram(Time(1), strangers[0], ask.bytes());
+        let answer = session.poll_transmit().expect("a challenge");
+        assert_eq!((answer.datagram.bytes()[0], session.poll_transmit().is_none()), (0x10, true));
+        guest.handle_datagram(Time(1), HOST, answer.datagram.bytes());
+    }
+    guest.handle_timeout(Time(2));
+    let again = guest.poll_transmit().expect("it asks again").datagram;
+    // The cookie is good from the address it was sent to, and from no other.
+    session.handle_datagram(Time(2), strangers[1], again.bytes());
+    assert_eq!(session.poll_transmit().expect("a challenge").datagram.bytes()[0], 0x10);
+    assert!(session.poll_event().is_none());
+    session.handle_datagram(Time(2), strangers[0], again.bytes());
+    assert!(matches!(session.poll_event(), Some(Event::Joined { .. })));
+    // An hour later it is good no more.
+    let mut later = host(60, InputDelay::Auto);
+    later.handle_datagram(Time(3_600_000_000), strangers[0], again.bytes());
+    assert!(later.poll_event().is_none());
 }
 
 #[test]

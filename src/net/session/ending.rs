@@ -117,12 +117,10 @@ impl LockstepSession {
     /// The peer's last hashes: it searches, or answers our search.
     pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: &DesyncHashes) -> Option<()> {
         let tick = self.play.as_ref()?.history.first_difference(theirs);
-        self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes);
+        let differ = tick.is_some();
+        self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes { differ });
         // A claim alone stops nothing: our own hashes must differ too.
-        let Some(tick) = tick else {
-            self.dismiss_search(link);
-            return Some(());
-        };
+        let Some(tick) = tick else { return Some(()) };
         self.begin_search(link);
         let Phase::Searching { search, .. } = &mut self.phase else { return None };
         if search.link == link && search.tick.is_none() {
@@ -133,7 +131,7 @@ impl LockstepSession {
     }
 
     /// The peer whose chain differed has the same hashes as we: the match goes on.
-    fn dismiss_search(&mut self, link: usize) {
+    pub(super) fn dismiss_search(&mut self, link: usize) {
         let Phase::Searching { search, .. } = &self.phase else { return };
         if search.link != link || search.tick.is_some() {
             return;
@@ -171,8 +169,7 @@ impl LockstepSession {
             return None;
         }
         self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncState { chunk });
-        self.advance_search();
-        Some(())
+        self.advance_search(|_| {})
     }
 
     /// Sends again what the peer has not acknowledged.
@@ -200,9 +197,10 @@ impl LockstepSession {
         }
     }
 
-    /// Hands the result out once both states are here and there.
-    pub(super) fn advance_search(&mut self) {
-        let Phase::Searching { search, send_at, .. } = &mut self.phase else { return };
+    /// Notes what the peer has, and hands the result out once both states are here and there.
+    pub(super) fn advance_search(&mut self, note: impl FnOnce(&mut Search)) -> Option<()> {
+        let Phase::Searching { search, send_at, .. } = &mut self.phase else { return Some(()) };
+        note(search);
         *send_at = self.now;
         let (link, tick) = (search.link, search.tick);
         if !search.is_reported
@@ -212,10 +210,11 @@ impl LockstepSession {
             let player = self.links[link].player;
             self.event(Event::Desync { player, tick, theirs });
         }
-        let Phase::Searching { search, .. } = &self.phase else { return };
+        let Phase::Searching { search, .. } = &self.phase else { return Some(()) };
         if search.is_reported && search.is_sent() && search.has_hashes {
             self.begin_ending(End::Desync);
         }
+        Some(())
     }
 
     /// The other peer no longer answers: say what is known.
