@@ -11,9 +11,11 @@ use crate::net::message::{Acknowledge, Bye, DesyncHashes, DesyncState, PacketId}
 use crate::sim::Tick;
 
 /// How often a farewell is said before one goes without an answer.
-pub(super) const BYES: u8 = 6;
-/// Between two farewells.
-const BYE_EVERY: Duration = Duration::from_millis(20);
+pub(super) const BYES: u8 = 8;
+/// Between the first two farewells; each pause after it is twice as long, up to [`BYE_PAUSE_MAX`].
+const BYE_PAUSE: Duration = Duration::from_millis(20);
+/// Longest pause between two farewells: together they outlast a burst of losses by a second.
+const BYE_PAUSE_MAX: Duration = Duration::from_millis(320);
 /// Shortest time between two messages of a search.
 const SEARCH_EVERY: Duration = Duration::from_millis(20);
 
@@ -44,7 +46,8 @@ impl LockstepSession {
         for link in 0..self.links.len() {
             self.send(link, PacketId::Bye, &bye);
         }
-        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(BYE_EVERY) };
+        let pause = (BYE_PAUSE * (1 << (BYES - byes_left))).min(BYE_PAUSE_MAX);
+        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(pause) };
     }
 
     fn bye(&self, end: End) -> Bye {
@@ -86,7 +89,11 @@ impl LockstepSession {
             }
             (Bye::Left, Phase::Gathering) if matches!(self.role, Role::Host { .. }) => self.vacate(link),
             (Bye::Left, Phase::Searching { .. }) => self.give_up_search(),
-            (Bye::Left, _) => self.close(End::PeerLeft(player)),
+            (Bye::Left, _) => {
+                // The answer lets the other go at once.
+                self.send(link, PacketId::Bye, &Bye::Left);
+                self.close(End::PeerLeft(player));
+            }
             (Bye::Desync, Phase::Ending { .. }) => {
                 self.links[link].said_bye = true;
                 self.hasten_bye();
