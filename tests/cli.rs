@@ -265,6 +265,7 @@ fn wrong_use_is_one_line_and_exit_2() {
         (&["check", "--inject-desync=x"], "TICK"),
         (&["check", "--ticks=5", "--inject-desync=3:units[99].hp"], "no such field"),
         (&["replay", "info", "/no/such.mra"], "/no/such.mra"),
+        (&["replay", "verify", "/no/such.mra"], "/no/such.mra"),
         (&["replay"], "--help"),
     ];
     for (words, expected) in cases {

@@ -33,8 +33,9 @@ pub(crate) fn main() -> ExitCode {
             eprintln!("{}", in_one_line(&error.to_string()));
             return ExitCode::from(FAILED);
         }
+        // Help and version; a reader that has gone away needs neither.
         Err(help) => {
-            print!("{}", help.render().ansi());
+            let _ = help.print();
             return ExitCode::SUCCESS;
         }
     };
