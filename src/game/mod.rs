@@ -3,13 +3,15 @@
 
 pub mod data;
 mod matches;
+mod outcome;
 mod pilot;
 mod report;
 mod runner;
 mod stats;
 mod trace;
 
-pub use matches::{Inject, Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, Summary};
+pub use matches::{Inject, Match, MatchEvent, MatchOptions, Summary};
+pub use outcome::{MatchError, MatchOutcome};
 pub use pilot::{Pilot, PilotChoice};
 pub use report::DesyncReport;
 pub use runner::{Control, Finished, MatchThread, Progress};

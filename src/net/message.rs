@@ -287,7 +287,10 @@ pub enum Acknowledge {
         state_hash: u64,
     },
     /// [`DesyncHashes`].
-    DesyncHashes,
+    DesyncHashes {
+        /// Whether they differ from the sender's own. If not, there is nothing to search for.
+        differ: bool,
+    },
     /// One chunk of [`DesyncState`].
     DesyncState {
         /// Which.

@@ -301,15 +301,14 @@ impl LockstepSession {
     pub(super) fn on_acknowledge(&mut self, link: usize, what: Acknowledge) -> Option<()> {
         match what {
             Acknowledge::Start { state_hash } => self.on_start_acknowledged(link, state_hash),
-            Acknowledge::DesyncHashes | Acknowledge::DesyncState { .. } => {
-                let Phase::Searching { search, .. } = &mut self.phase else { return Some(()) };
-                match what {
-                    Acknowledge::DesyncState { chunk } => search.acknowledge(chunk),
-                    _ => search.has_hashes = true,
-                }
-                self.advance_search();
+            Acknowledge::DesyncHashes { differ: false } => {
+                self.dismiss_search(link);
                 Some(())
             }
+            Acknowledge::DesyncHashes { differ: true } => {
+                self.advance_search(|search| search.has_hashes = true)
+            }
+            Acknowledge::DesyncState { chunk } => self.advance_search(|search| search.acknowledge(chunk)),
         }
     }
 
