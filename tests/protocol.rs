@@ -481,14 +481,15 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
             let bytes = std::iter::repeat_n(3, length).collect();
             of(PacketId::DesyncState, &DesyncState { tick, chunk, chunks, bytes })
         });
-    let acknowledge = (0..3_usize, any::<u64>(), word()).prop_map(|(kind, state_hash, chunk)| {
-        let all = [
-            Acknowledge::Start { state_hash },
-            Acknowledge::DesyncHashes,
-            Acknowledge::DesyncState { chunk },
-        ];
-        of(PacketId::Acknowledge, &all[kind])
-    });
+    let acknowledge =
+        (0..3_usize, any::<u64>(), word(), any::<bool>()).prop_map(|(kind, state_hash, chunk, differ)| {
+            let all = [
+                Acknowledge::Start { state_hash },
+                Acknowledge::DesyncHashes { differ },
+                Acknowledge::DesyncState { chunk },
+            ];
+            of(PacketId::Acknowledge, &all[kind])
+        });
     let start = (edge(), any::<u64>(), 0..5_u8, any::<u8>()).prop_map(|(begin_in_us, hash, seats, team)| {
         let name = PlayerName::new("x").expect("a name");
         let seat = SeatInfo { name, hero: AttackBehaviour::Archer, team };

@@ -72,7 +72,7 @@ pub enum Event {
         /// What will be played.
         config: MatchConfig,
     },
-    /// All are there: build the world and call [`LockstepSession::prepared`].
+    /// All are there: build the world and call [`LockstepSession::prepared`](super::LockstepSession::prepared).
     Prepare {
         /// Who plays.
         roster: Roster,
@@ -82,7 +82,7 @@ pub enum Event {
         /// When it will run here.
         begin: Time,
     },
-    /// A peer has not been heard for [`SILENT_AFTER`].
+    /// A peer has not been heard for [`SILENT_AFTER`](super::SILENT_AFTER).
     Silent {
         /// Who.
         player: PlayerId,
@@ -99,7 +99,7 @@ pub enum Event {
         /// The delay, in microseconds.
         delay_us: i64,
     },
-    /// Hashes differ: give the state after this tick to [`LockstepSession::provide_state`].
+    /// Hashes differ: give the state after this tick to [`LockstepSession::provide_state`](super::LockstepSession::provide_state).
     StateWanted {
         /// The first tick that differs.
         tick: Tick,
