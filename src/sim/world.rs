@@ -114,14 +114,15 @@ impl World {
         state.units.reserve(units);
         // An arrow flies for less time than it takes to draw the bow twice.
         state.projectiles.reserve(2 * units);
-        // A blow hits up to three.
-        let (hits, core_hits) = (Vec::with_capacity(4 * units), Vec::with_capacity(units));
         let scratch = Scratch {
             grid: Grid::new(terms.arena.half),
-            hits,
-            core_hits,
+            ordinals: Vec::with_capacity(units),
+            wishes: Vec::with_capacity(units),
+            places: Vec::with_capacity(units),
+            // A blow hits up to three.
+            hits: Vec::with_capacity(4 * units),
+            core_hits: Vec::with_capacity(units),
             keep: Vec::with_capacity(2 * units),
-            ..Scratch::default()
         };
         Self { setup, terms: Arc::new(terms), state, scratch }
     }
