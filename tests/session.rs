@@ -520,3 +520,53 @@ fn every_link_leads_to_the_end() {
         assert_eq!(peers[0].inputs, peers[1].inputs, "seed {seed}: {link}");
     }
 }
+
+#[test]
+fn other_versions_are_named_on_both_sides() {
+    use mini_rts_arena::net::PROTOCOL_VERSION;
+    use mini_rts_arena::net::message::{JoinRefused, JoinRequest, PacketId, decode_handshake, handshake};
+    // A guest whose host answers in another version.
+    let mut peers = pair(60, InputDelay::Auto, "delay=1ms");
+    peers[0].wire = Box::new(|_, bytes| {
+        let mut bytes = bytes.to_vec();
+        bytes[1] ^= 0x40;
+        Some(bytes)
+    });
+    run(&mut peers, Duration::from_secs(5), |_, _| {});
+    let (host_says, guest) = (PROTOCOL_VERSION ^ 0x40, PROTOCOL_VERSION);
+    assert_eq!(peers[1].ends, [End::Refused(Refusal::Protocol { host: host_says, guest })]);
+
+    // A host whose guest asks in another version, or with another simulation.
+    let mut session = host(60, InputDelay::Auto);
+    let mut knock = |bytes: &[u8]| {
+        session.handle_datagram(Time(1), GUEST, bytes);
+        session.poll_transmit().map(|answer| answer.datagram.bytes().to_vec())
+    };
+    let refusal = |answer: Option<Vec<u8>>| {
+        let answer = answer.expect("an answer");
+        decode_handshake::<JoinRefused>(PacketId::JoinRefused, &answer[1..]).expect("a refusal").reason
+    };
+    let mut asking = guest_session_request();
+    let mut other = handshake(PacketId::JoinRequest, &asking).bytes().to_vec();
+    other[1] ^= 0x40;
+    let guest = PROTOCOL_VERSION ^ 0x40;
+    assert_eq!(refusal(knock(&other)), Refusal::Protocol { host: PROTOCOL_VERSION, guest });
+    asking.simulation_build += 1;
+    let challenge = knock(handshake(PacketId::JoinRequest, &asking).bytes()).expect("a challenge");
+    asking.cookie.copy_from_slice(&challenge[challenge.len() - 16..]);
+    let Refusal::SimulationBuild { host, guest } =
+        refusal(knock(handshake::<JoinRequest>(PacketId::JoinRequest, &asking).bytes()))
+    else {
+        panic!("another refusal")
+    };
+    assert_eq!(guest, host + 1);
+}
+
+/// What a guest's session asks at first.
+fn guest_session_request() -> mini_rts_arena::net::message::JoinRequest {
+    use mini_rts_arena::net::message::{PacketId, decode_handshake};
+    let mut session = guest(InputDelay::Auto);
+    session.handle_timeout(Time(0));
+    let ask = session.poll_transmit().expect("it asks").datagram;
+    decode_handshake(PacketId::JoinRequest, &ask.bytes()[1..]).expect("a request")
+}
