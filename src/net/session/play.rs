@@ -271,9 +271,8 @@ impl LockstepSession {
             let is_news = peer.slack_heard.is_none_or(|heard| tick > heard);
             if let (true, Some(sealed)) = (is_news, play.sealer.sealed(tick)) {
                 peer.slack_heard = Some(tick);
-                let lossy_us = if peer.lost_there > LOSSY_PER_MILLE { play.clock.tick_us() / 2 } else { 0 };
                 let need_us = sealed.delay_us - i64::from(header.slack) * 100;
-                play.delay.observe(link, need_us, lossy_us);
+                play.delay.observe(link, need_us);
             }
         }
         play.known_to_all = self.links.iter().map(|link| link.acked).min().unwrap_or_default();

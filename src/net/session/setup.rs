@@ -201,7 +201,7 @@ impl LockstepSession {
 
     /// The input delay to begin with: the longest way, and what may come on top of it.
     fn delay_guess_us(&self) -> i64 {
-        let guess = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2 + 2 * link.rtt.deviation_us();
+        let guess = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2 + link.rtt.deviation_us() / 4;
         self.links.iter().map(guess).max().unwrap_or(0).cast_signed()
     }
 
