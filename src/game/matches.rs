@@ -270,17 +270,20 @@ impl Match {
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::Joined { player, name } => self.tell(MatchEvent::Joined(player, name)),
-            Event::Vacated { player } => self.tell(MatchEvent::Vacated(player)),
+            Event::Vacated { player } => {
+                self.world = None;
+                self.tell(MatchEvent::Vacated(player));
+            }
             Event::Confirmed { player, .. } => self.tell(MatchEvent::Confirmed(player)),
             Event::Prepare { roster } => match self.prepare(roster) {
                 Ok(hash) => self.session.prepared(now, &hash),
-                Err(error) => {
-                    self.finished = Some(Err(error));
-                    self.session.leave();
-                }
+                Err(error) => self.fail(error),
             },
             Event::Counting { begin } => {
                 self.begin = begin;
+                if let Err(error) = self.begin_recording() {
+                    return self.fail(error);
+                }
                 self.tell(MatchEvent::Counting(begin));
             }
             Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
@@ -299,7 +302,13 @@ impl Match {
         }
     }
 
-    /// Builds the world before tick 0 and begins to record.
+    /// There can be no match; the others are told.
+    fn fail(&mut self, error: MatchError) {
+        self.finished = Some(Err(error));
+        self.session.leave();
+    }
+
+    /// Builds the world before tick 0.
     fn prepare(&mut self, roster: Roster) -> Result<StateHash, MatchError> {
         let config = *self.session.config().expect("confirmed");
         let rules = find(self.options.rules.clone(), embedded_rules(), config.rules)
@@ -309,11 +318,6 @@ impl Match {
         let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
         let setup = Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map };
         let player = self.session.player();
-        if let Some(path) = &self.options.record {
-            let names: Vec<&str> = roster.iter().map(|seat| seat.name.as_str()).collect();
-            let header = ReplayHeader::new(&setup, &names, Some(player), self.options.started_unix_s)?;
-            self.recorder = Some(ReplayRecorder::create(path, &header)?);
-        }
         let choice = self.options.pilot.unwrap_or(PilotChoice::None);
         self.pilot = Pilot::new(choice, player, config.tick_rate, config.seed);
         self.roster = roster;
@@ -321,6 +325,16 @@ impl Match {
         let hash = world.hash();
         self.world = Some(world);
         Ok(hash)
+    }
+
+    /// Only once tick 0 is agreed: a guest that goes before it leaves no file behind.
+    fn begin_recording(&mut self) -> Result<(), MatchError> {
+        let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
+        let names: Vec<&str> = self.roster.iter().map(|seat| seat.name.as_str()).collect();
+        let started = self.options.started_unix_s;
+        let header = ReplayHeader::new(world.setup(), &names, Some(self.session.player()), started)?;
+        self.recorder = Some(ReplayRecorder::create(path, &header)?);
+        Ok(())
     }
 
     /// Gives the orders of a probe that are due.
@@ -353,9 +367,7 @@ impl Match {
         if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick)
             && let Err(error) = world.disturb(&inject.field)
         {
-            self.finished = Some(Err(MatchError::Inject { field: inject.field, error }));
-            self.session.leave();
-            return;
+            return self.fail(MatchError::Inject { field: inject.field, error });
         }
         let hash = world.hash();
         self.states.keep(tick, world.state());
@@ -431,7 +443,7 @@ impl Match {
         if self.finished.is_some() {
             return;
         }
-        let has_begun = self.world.is_some();
+        let has_begun = self.begin != Time::default();
         let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
         let outcome = match end {
             End::Finished if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),

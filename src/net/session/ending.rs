@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::play::low_half;
-use super::{End, Event, LockstepSession, Phase, Role};
+use super::{End, Event, LockstepSession, Phase};
 use crate::net::desync::Search;
 use crate::net::message::{Acknowledge, Bye, DesyncHashes, DesyncState, PacketId};
 use crate::sim::Tick;
@@ -87,7 +87,9 @@ impl LockstepSession {
                 self.links[link].said_bye = true;
                 self.hasten_bye();
             }
-            (Bye::Left, Phase::Gathering) if matches!(self.role, Role::Host { .. }) => self.vacate(link),
+            (Bye::Left, Phase::Gathering | Phase::Preparing | Phase::Barrier { .. }) if self.is_host() => {
+                self.vacate(link);
+            }
             (Bye::Left, Phase::Searching { .. }) => self.give_up_search(),
             (Bye::Left, _) => {
                 // The answer lets the other go at once.

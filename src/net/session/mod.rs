@@ -435,11 +435,17 @@ impl LockstepSession {
         }
     }
 
+    const fn is_host(&self) -> bool {
+        matches!(self.role, Role::Host { .. })
+    }
+
     fn on_lost(&mut self, link: usize) {
         let player = self.links[link].player;
         match self.phase {
             Phase::Closed => {}
-            Phase::Gathering if matches!(self.role, Role::Host { .. }) => self.vacate(link),
+            Phase::Gathering | Phase::Preparing | Phase::Barrier { .. } if self.is_host() => {
+                self.vacate(link)
+            }
             Phase::Searching { .. } => self.give_up_search(),
             Phase::Ending { end: End::Left | End::Desync, .. } => self.say_bye(),
             _ => self.close(End::PeerLost(player)),

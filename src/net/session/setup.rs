@@ -5,11 +5,12 @@ use core::time::Duration;
 
 use super::play::Play;
 use super::{End, Event, Guest, GuestConfig, LockstepSession, Phase, Role, Settings};
+use crate::net::architecture::Architecture;
 use crate::net::door::{Answer, Knock, REQUEST_EVERY, refuse};
 use crate::net::link::{Link, PING_RUNNING, PING_SETUP};
 use crate::net::message::{
-    Acknowledge, Bye, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Refusal, Roster, SeatInfo, Start,
-    handshake,
+    Acknowledge, Bye, JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, Roster, SeatInfo,
+    Start, handshake,
 };
 use crate::net::seal::Seal;
 use crate::net::time::Time;
@@ -98,11 +99,16 @@ impl LockstepSession {
         self.prepare_if_full();
     }
 
-    /// Host: a guest that fell silent before the start loses its seat.
+    /// Host: a guest that is gone before tick 0 is agreed loses its seat, and the room is open again.
     pub(super) fn vacate(&mut self, link: usize) {
         let player = self.links.remove(link).player;
         if let Role::Host { guests, .. } = &mut self.role {
             guests.remove(link);
+        }
+        self.phase = Phase::Gathering;
+        self.play = None;
+        for link in &mut self.links {
+            link.has_started = false;
         }
         self.event(Event::Vacated { player });
         self.count_players();
@@ -147,7 +153,8 @@ impl LockstepSession {
 
     fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Option<()> {
         let Role::Guest(asking) = &self.role else { return None };
-        if confirm.config.seats != 2 || confirm.player >= confirm.config.seats {
+        let MatchConfig { seats, architecture, .. } = confirm.config;
+        if seats != 2 || confirm.player >= seats || architecture != Architecture::P2p {
             return None;
         }
         self.me = PlayerId(confirm.player);
