@@ -17,7 +17,6 @@ const TICKS: u32 = 1800;
 
 /// Plays, records, verifies.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
-    eprintln!("this version has no window yet: two bots play {TICKS} ticks over loopback");
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let (host_udp, guest_udp) =
         (Udp::bind(loopback, PortChoice::Any)?, Udp::bind(loopback, PortChoice::Any)?);

@@ -22,7 +22,6 @@ const SECOND_LOOK: Duration = Duration::from_millis(1500);
 /// Opens a match and plays it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
-    require_headless(game)?;
     let port = match game.port {
         None => PortChoice::Default,
         Some(0) => PortChoice::Any,
@@ -47,7 +46,6 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
 /// Finds a match and plays it.
 pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
-    require_headless(game)?;
     let port = game.port.filter(|&port| port != 0).map_or(PortChoice::Any, PortChoice::Exactly);
     let udp = Udp::bind(game.bind, port)?;
     listening(&udp);
@@ -57,13 +55,6 @@ pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     };
     let prepared = setup::join(arguments, host)?;
     play(game, prepared, udp, None)
-}
-
-fn require_headless(game: &MatchArguments) -> anyhow::Result<()> {
-    if !game.headless {
-        bail!("this version has no window yet; add --headless");
-    }
-    Ok(())
 }
 
 fn listening(udp: &Udp) {
@@ -77,10 +68,10 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     }
     let browser = Browser::start().context("cannot look for matches; give the host's address")?;
     let is_open = |room: &&Room| room.players < room.seats;
-    let deadline = Instant::now() + game.wait;
+    let deadline = Instant::now() + game.wait();
     let found = browser.wait_for(deadline, |rooms| rooms.iter().any(|room| is_open(&room)));
     if found.is_none() {
-        let seconds = game.wait.as_secs_f64();
+        let seconds = game.wait().as_secs_f64();
         bail!(
             "found no open match on the LAN within {seconds} s; is one hosted? Its address can be given, too"
         );

@@ -341,6 +341,18 @@ impl Match {
         self.world.as_ref()
     }
 
+    /// Who plays, once all are there.
+    #[must_use]
+    pub const fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
+    /// When tick 0 runs here, once that is agreed.
+    #[must_use]
+    pub fn begin(&self) -> Option<Time> {
+        (self.begin != Time::default()).then_some(self.begin)
+    }
+
     /// The session under it.
     #[must_use]
     pub const fn session(&self) -> &LockstepSession {

@@ -4,14 +4,18 @@
 pub mod data;
 mod matches;
 mod pilot;
+mod replay_match;
 mod report;
 mod runner;
 mod stats;
 mod trace;
+mod view;
 
 pub use matches::{Inject, Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, Summary};
 pub use pilot::{Pilot, PilotChoice};
+pub use replay_match::{REPLAY_SPEEDS, ReplayMatch, WatchError};
 pub use report::DesyncReport;
 pub use runner::{Control, Finished, MatchThread, Progress};
 pub use stats::{Histogram, Latencies, Percentiles};
 pub use trace::Trace;
+pub use view::{View, ViewReader};
