@@ -181,7 +181,7 @@ fn show_note(desk: &Desk, page: &mut Page<'_>) {
     let window = page.window();
     let at = egui::pos2(window.left() + 16.0, window.bottom() - 60.0);
     let width = window.width() - 32.0;
-    page.text("note", at, egui::Align2::LEFT_BOTTOM, theme::SMALL, theme::GOLD, text, width);
+    page.text("note", at, egui::Align2::LEFT_BOTTOM, (theme::SMALL, theme::GOLD), text, width);
 }
 
 /// Saves what was drawn in this frame.

@@ -69,8 +69,7 @@ impl<'a> Page<'a> {
         name: &str,
         at: Pos2,
         align: Align2,
-        size: f32,
-        colour: Color32,
+        (size, colour): (f32, Color32),
         text: &str,
         width: f32,
     ) -> Rect {
@@ -89,8 +88,7 @@ impl<'a> Page<'a> {
         &mut self,
         name: &str,
         at: Pos2,
-        size: f32,
-        colour: Color32,
+        (size, colour): (f32, Color32),
         text: &str,
         width: f32,
     ) -> f32 {
@@ -109,7 +107,7 @@ impl<'a> Page<'a> {
         let width = rect.width() - 2.0 * INSET;
         self.within(name, |page| {
             let name = format!("{name} text");
-            page.text(&name, rect.center(), Align2::CENTER_CENTER, theme::BODY, colour, text, width);
+            page.text(&name, rect.center(), Align2::CENTER_CENTER, (theme::BODY, colour), text, width);
         });
         response
     }
@@ -125,14 +123,13 @@ impl<'a> Page<'a> {
                 &format!("{name} text"),
                 left,
                 Align2::LEFT_CENTER,
-                theme::BODY,
-                quiet,
+                (theme::BODY, quiet),
                 text,
                 width,
             );
             let right = pos2(rect.right() - INSET, rect.center().y);
             let room = (right.x - shown.right() - INSET).max(0.0);
-            page.text(&format!("{name} why"), right, Align2::RIGHT_CENTER, theme::SMALL, quiet, why, room);
+            page.text(&format!("{name} why"), right, Align2::RIGHT_CENTER, (theme::SMALL, quiet), why, room);
         });
     }
 

@@ -38,7 +38,7 @@ fn rows(desk: &mut Desk, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
     };
     let title = row(34.0, 12.0);
     let text = "Host a match";
-    page.text("title", title.left_top(), Align2::LEFT_TOP, theme::LARGE, theme::TEXT, text, title.width());
+    page.text("title", title.left_top(), Align2::LEFT_TOP, (theme::LARGE, theme::TEXT), text, title.width());
     heading(page, "you", row(17.0, 5.0), "Your name and your hero");
     you_are(desk, page, row(38.0, 14.0));
     heading(page, "architecture", row(17.0, 5.0), "Who computes the match");

@@ -66,8 +66,7 @@ impl JoinScreen {
                 "title",
                 title,
                 Align2::LEFT_TOP,
-                theme::LARGE,
-                theme::TEXT,
+                (theme::LARGE, theme::TEXT),
                 "Join a match",
                 inside.width(),
             );
@@ -91,7 +90,14 @@ impl JoinScreen {
         rooms.sort_by_key(|room| (room.name, room.id));
         for (name, share) in COLUMNS {
             let at = pos2(list.left() + share * list.width(), list.top());
-            page.text(&format!("{name} head"), at, Align2::LEFT_TOP, theme::SMALL, theme::QUIET, name, 200.0);
+            page.text(
+                &format!("{name} head"),
+                at,
+                Align2::LEFT_TOP,
+                (theme::SMALL, theme::QUIET),
+                name,
+                200.0,
+            );
         }
         let mut top = list.top() + 26.0;
         page.rule(pos2(list.left(), top - 4.0), list.width());
@@ -115,8 +121,7 @@ impl JoinScreen {
             page.paragraph(
                 "empty",
                 pos2(list.left(), top + 12.0),
-                theme::BODY,
-                theme::QUIET,
+                (theme::BODY, theme::QUIET),
                 &text,
                 list.width(),
             );
@@ -124,7 +129,7 @@ impl JoinScreen {
         if let Some(warning) = warnings.first() {
             let at = list.left_bottom();
             let (size, width) = (theme::SMALL, list.width());
-            page.text("warning", at, Align2::LEFT_BOTTOM, size, theme::ORANGE, warning, width);
+            page.text("warning", at, Align2::LEFT_BOTTOM, (size, theme::ORANGE), warning, width);
         }
         next
     }
@@ -182,7 +187,7 @@ fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room) -> bool {
             let width = (until - share) * row.width();
             let colour = if bar.is_some() { theme::LINE_LIT } else { theme::TEXT };
             let size = if place == 0 { theme::BODY } else { theme::SMALL };
-            page.text(&format!("{name} {column}"), at, Align2::LEFT_CENTER, size, colour, fact, width);
+            page.text(&format!("{name} {column}"), at, Align2::LEFT_CENTER, (size, colour), fact, width);
         }
     });
     clicked

@@ -29,12 +29,11 @@ pub(crate) fn help_card(page: &mut Page<'_>) -> bool {
     page.within("help", |page| {
         let inside = card.shrink(20.0);
         let (size, colour) = (theme::LARGE, theme::TEXT);
-        page.text("title", inside.left_top(), Align2::LEFT_TOP, size, colour, "Keys and rules", 400.0);
+        page.text("title", inside.left_top(), Align2::LEFT_TOP, (size, colour), "Keys and rules", 400.0);
         let below = page.paragraph(
             "rules",
             inside.left_top() + vec2(0.0, 38.0),
-            theme::SMALL,
-            theme::QUIET,
+            (theme::SMALL, theme::QUIET),
             RULES,
             inside.width(),
         );
@@ -58,14 +57,21 @@ fn chapter_rows(page: &mut Page<'_>, chapter: &Chapter, column: Rect) {
     const LINE: f32 = 24.0;
     let title = chapter.title.to_lowercase();
     let at = column.left_top();
-    page.text(&title, at, Align2::LEFT_TOP, theme::SMALL, theme::GOLD, chapter.title, column.width());
+    page.text(&title, at, Align2::LEFT_TOP, (theme::SMALL, theme::GOLD), chapter.title, column.width());
     for (row, binding) in chapter.bindings.iter().enumerate() {
         let at = at + vec2(0.0, LINE * (row + 1) as f32);
         let name = format!("{title} {row}");
-        page.text(&name, at, Align2::LEFT_TOP, theme::SMALL, theme::TEXT, binding.keys, KEYS - 6.0);
+        page.text(&name, at, Align2::LEFT_TOP, (theme::SMALL, theme::TEXT), binding.keys, KEYS - 6.0);
         let right = at + vec2(KEYS, 0.0);
         let width = column.width() - KEYS;
-        page.text(&format!("{name} does"), right, Align2::LEFT_TOP, 14.0, theme::QUIET, binding.does, width);
+        page.text(
+            &format!("{name} does"),
+            right,
+            Align2::LEFT_TOP,
+            (14.0, theme::QUIET),
+            binding.does,
+            width,
+        );
     }
 }
 
@@ -86,7 +92,7 @@ pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool) -> Option<Choice>
         let inside = plate.shrink(22.0);
         let at = inside.left_top();
         let text = "The match goes on meanwhile";
-        page.text("goes on", at, Align2::LEFT_TOP, theme::SMALL, theme::QUIET, text, inside.width());
+        page.text("goes on", at, Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), text, inside.width());
         let mut chosen = None;
         for (place, (name, text, choice, weight)) in choices.into_iter().enumerate() {
             let top = inside.top() + 32.0 + place as f32 * (ROW + 12.0);

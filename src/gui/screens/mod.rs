@@ -66,7 +66,7 @@ pub(crate) enum Next {
     Join(Option<Box<JoinArguments>>),
     Launch(Wish),
     /// All players are there.
-    Play(Game),
+    Play(Box<Game>),
     /// The match could not be played.
     Failed(Wish, String),
     /// The match is over.
@@ -108,7 +108,7 @@ impl Screen {
                 }
             }
             Next::Launch(wish) => Self::launch(attract, wish),
-            Next::Play(game) => Self::Play(Box::new(PlayScreen::new(game))),
+            Next::Play(game) => Self::Play(Box::new(PlayScreen::new(*game))),
             Next::Failed(wish, why) => Self::Waiting(Box::new(WaitingScreen::failed(attract, wish, why))),
             Next::Over(over) => Self::Result(Box::new(ResultScreen::new(*over))),
             Next::Watch(file) => match WatchScreen::open(&file) {

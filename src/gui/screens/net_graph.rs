@@ -60,7 +60,7 @@ impl NetGraph {
                 ),
             ];
             for (name, colour, text, x, align) in texts {
-                page.text(name, pos2(x, inside.top()), align, theme::SMALL, colour, &text, 120.0);
+                page.text(name, pos2(x, inside.top()), align, (theme::SMALL, colour), &text, 120.0);
             }
         });
         let plot = Rect::from_min_max(inside.min + vec2(0.0, 22.0), inside.max);

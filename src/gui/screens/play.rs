@@ -387,10 +387,10 @@ fn count_down(page: &mut Page<'_>, view: &View) {
     let width = page.window().width();
     let number = format!("{}", left_s.ceil());
     let at = pos2(middle.x, middle.y - 10.0);
-    page.text("count-down", at, Align2::CENTER_BOTTOM, theme::TITLE, theme::GOLD, &number, width);
+    page.text("count-down", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &number, width);
     let names = view.names.join(" against ");
     let below = pos2(middle.x, middle.y);
-    page.text("against", below, Align2::CENTER_TOP, theme::LARGE, theme::TEXT, &names, width);
+    page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
 }
 
 /// The clock of a match.

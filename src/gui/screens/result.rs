@@ -129,7 +129,7 @@ impl ResultScreen {
 
     pub(crate) fn page(&self, page: &mut Page<'_>) -> Option<Next> {
         page.shade(170);
-        let plate = page.centred(640.0, 420.0);
+        let plate = page.centred(640.0, 430.0);
         page.plate("result", plate);
         page.within("result", |page| self.rows(page, plate.shrink(26.0)))
     }
@@ -138,7 +138,7 @@ impl ResultScreen {
         let over = &self.over;
         let centre = |top: f32| pos2(inside.center().x, inside.top() + top);
         let mut line = |name: &str, top: f32, size: f32, colour: Color32, text: &str| {
-            page.text(name, centre(top), Align2::CENTER_TOP, size, colour, text, inside.width());
+            page.text(name, centre(top), Align2::CENTER_TOP, (size, colour), text, inside.width());
         };
         let (verdict, colour) = over.verdict();
         line("verdict", 0.0, theme::TITLE, colour, verdict);
@@ -148,15 +148,15 @@ impl ResultScreen {
         line("length", 88.0, theme::SMALL, theme::QUIET, &length);
         let [commands, deaths, captures] = over.summary.counts;
         let counts = format!("You gave {commands} orders, took {captures} circles and lost {deaths} units");
-        line("counts", 212.0, theme::SMALL, theme::QUIET, &counts);
-        line("latency", 244.0, theme::BODY, theme::TEXT, &over.latency());
+        line("counts", 220.0, theme::SMALL, theme::QUIET, &counts);
+        line("latency", 252.0, theme::BODY, theme::TEXT, &over.latency());
         let (stalls, stall_us) = over.summary.stalls;
         let network = format!(
             "Round trip {:.1} ms, {stalls} waits of {:.0} ms together",
             over.rtt_ms,
             stall_us as f64 / 1000.0
         );
-        line("network", 272.0, theme::SMALL, theme::QUIET, &network);
+        line("network", 280.0, theme::SMALL, theme::QUIET, &network);
         self.scores(page, inside);
         self.buttons(page, inside)
     }
@@ -171,13 +171,12 @@ impl ResultScreen {
             let name = format!("{}{own}", self.over.name(player));
             let at = pos2(column.center().x, column.top());
             let (colour, width) = (theme::seat(seat), column.width());
-            let name_at = pos2(at.x, at.y + 52.0);
+            let name_at = pos2(at.x, at.y + 60.0);
             page.text(
                 &format!("score {seat}"),
                 at,
                 Align2::CENTER_TOP,
-                theme::TITLE,
-                colour,
+                (theme::TITLE, colour),
                 &score.to_string(),
                 width,
             );
@@ -185,8 +184,7 @@ impl ResultScreen {
                 &format!("name {seat}"),
                 name_at,
                 Align2::CENTER_TOP,
-                theme::BODY,
-                theme::TEXT,
+                (theme::BODY, theme::TEXT),
                 &name,
                 width,
             );

@@ -11,7 +11,7 @@ use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 
 /// Of the plate with everything on it.
-const SIZE: [f32; 2] = [452.0, 436.0];
+const SIZE: [f32; 2] = [452.0, 370.0];
 const ROW: f32 = 42.0;
 
 pub(crate) struct StartScreen {
@@ -42,8 +42,7 @@ impl StartScreen {
             "title",
             above,
             Align2::LEFT_BOTTOM,
-            theme::TITLE,
-            theme::TEXT,
+            (theme::TITLE, theme::TEXT),
             "Mini RTS Arena",
             window.width(),
         );
@@ -116,7 +115,7 @@ pub(super) fn you_are(desk: &mut Desk, page: &mut Page<'_>, row: Rect) {
 }
 
 pub(super) fn heading(page: &mut Page<'_>, name: &str, row: Rect, text: &str) {
-    page.text(name, row.left_top(), Align2::LEFT_TOP, theme::SMALL, theme::QUIET, text, row.width());
+    page.text(name, row.left_top(), Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), text, row.width());
 }
 
 /// One of several equal parts of a row.

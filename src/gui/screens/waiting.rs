@@ -54,7 +54,7 @@ impl WaitingScreen {
         let State::Waiting(game) = core::mem::replace(&mut self.state, State::Left) else { return None };
         Some(match finished {
             Some(finished) => over(&game, finished),
-            None => Next::Play(*game),
+            None => Next::Play(game),
         })
     }
 
@@ -133,9 +133,9 @@ impl WaitingScreen {
 }
 
 fn say(page: &mut Page<'_>, inside: Rect, title: &str, colour: egui_macroquad::egui::Color32, text: &str) {
-    page.text("title", inside.left_top(), Align2::LEFT_TOP, theme::LARGE, colour, title, inside.width());
+    page.text("title", inside.left_top(), Align2::LEFT_TOP, (theme::LARGE, colour), title, inside.width());
     let below = inside.left_top() + vec2(0.0, 52.0);
-    page.paragraph("text", below, theme::BODY, theme::TEXT, text, inside.width());
+    page.paragraph("text", below, (theme::BODY, theme::TEXT), text, inside.width());
 }
 
 const fn title(game: &Game) -> &'static str {

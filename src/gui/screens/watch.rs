@@ -150,8 +150,7 @@ impl WatchScreen {
             "speed",
             speed.center(),
             Align2::CENTER_CENTER,
-            theme::BODY,
-            theme::TEXT,
+            (theme::BODY, theme::TEXT),
             &shown,
             speed.width(),
         );
@@ -178,8 +177,7 @@ impl WatchScreen {
             "time",
             rect.right_center(),
             Align2::RIGHT_CENTER,
-            theme::SMALL,
-            theme::QUIET,
+            (theme::SMALL, theme::QUIET),
             &text,
             140.0,
         );
