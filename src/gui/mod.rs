@@ -1,0 +1,4 @@
+//! The window.
+
+#[allow(dead_code)]
+pub(crate) mod draw;
