@@ -3,6 +3,7 @@
 use std::f32::consts::TAU;
 
 use arrayvec::ArrayVec;
+use super::sprites::{self, Sprite};
 use macroquad::prelude::{
     Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2,
 };
@@ -16,8 +17,11 @@ pub(crate) const INDEX_CAPACITY: usize = 65_536;
 const CORNERS: usize = 64;
 /// Half the width over which an edge fades, pixels.
 const FEATHER: f32 = 0.5;
-/// Side of a cell of the atlas, pixels: a white one, then a soft disc.
+/// Side of the two upper cells of the atlas, pixels: a white one, then a soft disc. Sprites follow below.
 const CELL: u16 = 64;
+
+/// A place in the white cell, in coordinates of the texture.
+const WHITE_AT: Vec2 = vec2(0.02, 0.02);
 
 pub(super) type Points = ArrayVec<Vec2, CORNERS>;
 
@@ -26,15 +30,26 @@ pub(super) struct Canvas {
     batches: Vec<Mesh>,
     current: usize,
     atlas: Texture2D,
+    /// Size of a pixel of the atlas in its coordinates.
+    texel: Vec2,
     circle: [Vec2; CORNERS],
 }
 
 impl Canvas {
     pub(super) fn new() -> Self {
-        let atlas = Texture2D::from_image(&atlas());
-        atlas.set_filter(FilterMode::Linear);
         let circle = std::array::from_fn(|corner| Vec2::from_angle(corner as f32 * TAU / CORNERS as f32));
-        let mut canvas = Self { batches: Vec::new(), current: 0, atlas, circle };
+        let mut canvas = Self {
+            batches: Vec::new(),
+            current: 0,
+            atlas: Texture2D::empty(),
+            texel: Vec2::ONE,
+            circle,
+        };
+        let mut image = plain_atlas();
+        sprites::paint(&canvas, &mut image, (0, CELL));
+        canvas.texel = vec2(1.0 / f32::from(image.width), 1.0 / f32::from(image.height));
+        canvas.atlas = Texture2D::from_image(&image);
+        canvas.atlas.set_filter(FilterMode::Linear);
         canvas.add_batch();
         canvas
     }
@@ -102,10 +117,27 @@ impl Canvas {
 
     /// A disc that fades from its middle to its edge.
     pub(super) fn soft(&mut self, at: Vec2, radius: Vec2, colour: Color) {
+        let cell = f32::from(CELL);
+        let (across, down) = (vec2(radius.x, 0.0), vec2(0.0, radius.y));
+        self.picture(Rect::new(cell, 0.0, cell, cell), at, (across, down), colour);
+    }
+
+    /// A picture of the atlas that looks along `forward`; `radius` is that of the base it belongs to.
+    pub(super) fn sprite(&mut self, sprite: Sprite, at: Vec2, forward: Vec2, radius: f32, colour: Color) {
+        let (cell, size) = sprites::place(sprite, radius);
+        let across = forward * size * radius / 2.0;
+        let from = Rect { y: cell.y + f32::from(CELL), ..cell };
+        self.picture(from, at, (across, across.perp()), colour);
+    }
+
+    /// A part of the atlas over a rectangle around `at`, given by half its sides.
+    fn picture(&mut self, from: Rect, at: Vec2, (across, down): (Vec2, Vec2), colour: Color) {
+        let texel = self.texel;
         let (mesh, first) = self.room(4, 6);
         for (x, y) in [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)] {
-            let place = at + radius * (vec2(x, y) * 2.0 - 1.0);
-            mesh.vertices.push(Vertex::new(place.x, place.y, 0.0, 0.5 + x * 0.5, y, colour));
+            let place = at + across * (x * 2.0 - 1.0) + down * (y * 2.0 - 1.0);
+            let (u, v) = ((from.x + from.w * x) * texel.x, (from.y + from.h * y) * texel.y);
+            mesh.vertices.push(Vertex::new(place.x, place.y, 0.0, u, v, colour));
         }
         mesh.indices.extend([0, 1, 2, 0, 2, 3].map(|corner| first + corner));
     }
@@ -246,17 +278,22 @@ fn stride(radius: f32) -> usize {
     }
 }
 
+/// A corner in plain colour: its texture coordinates are in the white cell, whatever the atlas' size.
 fn vertex(at: Vec2, colour: Color) -> Vertex {
-    Vertex::new(at.x, at.y, 0.0, 0.25, 0.5, colour)
+    Vertex::new(at.x, at.y, 0.0, WHITE_AT.x, WHITE_AT.y, colour)
 }
 
-fn atlas() -> Image {
-    let mut image = Image::gen_image_color(CELL * 2, CELL, Color::new(1.0, 1.0, 1.0, 1.0));
+/// The atlas without sprites.
+fn plain_atlas() -> Image {
+    let (width, height) = sprites::extent();
+    let clear = Color::new(0.0, 0.0, 0.0, 0.0);
+    let mut image = Image::gen_image_color(width.max(CELL * 2), height + CELL, clear);
     let side = u32::from(CELL);
     for (x, y) in (0..side).flat_map(|y| (0..side).map(move |x| (x, y))) {
         let middle = f32::from(CELL) / 2.0;
         let apart = vec2(x as f32 + 0.5 - middle, y as f32 + 0.5 - middle).length() / (middle - 1.0);
         let fall = (1.0 - apart).clamp(0.0, 1.0);
+        image.set_pixel(x, y, Color::new(1.0, 1.0, 1.0, 1.0));
         image.set_pixel(side + x, y, Color::new(1.0, 1.0, 1.0, fall * fall * (3.0 - 2.0 * fall)));
     }
     image

@@ -8,6 +8,22 @@ use mini_rts_arena::sim::AttackBehaviour;
 
 use super::canvas::{Canvas, Points};
 use super::colours::{self, INK, WHITE, alpha, mix};
+use super::sprites;
+
+/// The left half of a shield.
+pub(super) const CHEVRON: [(f32, f32); 4] = [(0.8, 0.0), (0.02, 0.86), (-0.3, 0.62), (0.26, 0.0)];
+/// A blade around the hand that holds it, and that hand.
+pub(super) const BLADE: [(f32, f32); 5] =
+    [(-0.35, -0.11), (1.2, -0.11), (1.55, 0.0), (1.2, 0.11), (-0.35, 0.11)];
+const HAND: Vec2 = vec2(-0.05, -0.8);
+/// The left half of an archer.
+pub(super) const WEDGE: [(f32, f32); 3] = [(0.62, 0.0), (-0.75, 0.46), (-0.5, 0.0)];
+/// A bow: how far before the figure its circle is, its radius, and half its opening.
+pub(super) const BOW_AT: f32 = 0.1;
+pub(super) const BOW: f32 = 0.98;
+pub(super) const BOW_HALF: f32 = FRAC_PI_4 * 1.5;
+/// The dark inside of a minion's base.
+pub(super) const INSIDE: f32 = 0.74;
 
 /// How a figure stands.
 pub(super) struct Pose {
@@ -64,10 +80,13 @@ pub(super) fn base_points(canvas: &Canvas, at: Vec2, radius: f32, team: u8) -> P
 
 /// The base: outline, rim in the team's colour, dark inside.
 pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
+    if !is_hero && sprites::suits(pose.radius) {
+        return sprites::draw_base(canvas, pose);
+    }
     let colour = colours::team(pose.team);
     let points = base_points(canvas, pose.at, pose.radius, pose.team);
     canvas.outlined(&points, pose.tint(colour), INK, pose.line);
-    let inside = if is_hero { 0.8 } else { 0.74 };
+    let inside = if is_hero { 0.8 } else { INSIDE };
     let inner = base_points(canvas, pose.at, pose.radius * inside, pose.team);
     canvas.convex(&inner, if pose.is_white { mix(WHITE, colour, 0.5) } else { colours::dark(colour) });
 }
@@ -76,65 +95,63 @@ pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
 pub(super) fn draw_figure(canvas: &mut Canvas, pose: &Pose, kind: AttackBehaviour) {
     match kind {
         AttackBehaviour::Swordsman => draw_swordsman(canvas, pose),
+        AttackBehaviour::Archer if pose.windup <= 0.0 && sprites::suits(pose.radius) => {
+            sprites::draw_archer(canvas, pose);
+        }
         AttackBehaviour::Archer => draw_archer(canvas, pose),
     }
 }
 
-/// A shield like a chevron before it, a blade at its right.
+/// A shield like a chevron before it, a blade at its right: drawn back while a blow is wound up, then
+/// through the arc.
 fn draw_swordsman(canvas: &mut Canvas, pose: &Pose) {
-    let light = pose.tint(colours::light(colours::team(pose.team)));
-    draw_blade(canvas, pose, light);
-    let left = pose.shape([(0.8, 0.0), (0.02, 0.86), (-0.3, 0.62), (0.26, 0.0)]);
-    let right = pose.shape([(0.8, 0.0), (0.02, -0.86), (-0.3, -0.62), (0.26, 0.0)]);
-    outlined_pair(canvas, pose, &left, &right, light);
-}
-
-/// Drawn back while a blow is wound up, then through the arc.
-fn draw_blade(canvas: &mut Canvas, pose: &Pose, colour: Color) {
     let angle = match pose.swing {
         Some(through) => -1.4 + 2.6 * through,
         None => -1.4 * pose.windup,
     };
-    let (sin, cos) = angle.sin_cos();
-    let hand = vec2(-0.05, -0.8);
-    let corners = [(-0.35, -0.11), (1.2, -0.11), (1.55, 0.0), (1.2, 0.11), (-0.35, 0.11)];
-    let blade = corners.map(|(x, y)| {
-        let (x, y) = (x * cos - y * sin, x * sin + y * cos);
-        pose.px(hand.x + x, hand.y + y)
+    if sprites::suits(pose.radius) {
+        let way = pose.forward.rotate(Vec2::from_angle(-angle));
+        return sprites::draw_swordsman(canvas, pose, pose.px(HAND.x, HAND.y), way);
+    }
+    let light = pose.tint(colours::light(colours::team(pose.team)));
+    let turn = Vec2::from_angle(angle);
+    let blade = BLADE.map(|(x, y)| {
+        let at = HAND + vec2(x, y).rotate(turn);
+        pose.px(at.x, at.y)
     });
-    canvas.outlined(&blade, colour, INK, pose.line * 0.75);
+    canvas.outlined(&blade, light, INK, pose.line * 0.75);
+    outlined_pair(canvas, pose, &CHEVRON, light);
 }
 
 /// A slim wedge and the arc of a bow before it.
 fn draw_archer(canvas: &mut Canvas, pose: &Pose) {
     let light = pose.tint(colours::light(colours::team(pose.team)));
     let ahead = pose.forward.y.atan2(pose.forward.x);
-    let (middle, bow, half) = (pose.px(0.1, 0.0), pose.radius * 0.98, FRAC_PI_4 * 1.5);
+    let (middle, bow) = (pose.px(BOW_AT, 0.0), pose.radius * BOW);
     let width = (pose.radius * 0.2).max(1.5);
-    let range = (ahead - half, ahead + half);
+    let range = (ahead - BOW_HALF, ahead + BOW_HALF);
     canvas.arc(middle, bow, width + pose.line * 1.5, range, INK);
     canvas.arc(middle, bow, width, range, light);
-    let tips = [-half, half].map(|side| middle + Vec2::from_angle(ahead + side) * bow);
-    let nock = pose.px(0.1 + 0.37 - 0.75 * pose.windup, 0.0);
+    let tips = [-BOW_HALF, BOW_HALF].map(|side| middle + Vec2::from_angle(ahead + side) * bow);
+    let nock = pose.px(BOW_AT + 0.37 - 0.75 * pose.windup, 0.0);
     for tip in tips {
         canvas.line(tip, nock, pose.line * 0.4, alpha(light, 0.9));
     }
-    let left = pose.shape([(0.62, 0.0), (-0.75, 0.46), (-0.5, 0.0)]);
-    let right = pose.shape([(0.62, 0.0), (-0.75, -0.46), (-0.5, 0.0)]);
-    outlined_pair(canvas, pose, &left, &right, light);
+    outlined_pair(canvas, pose, &WEDGE, light);
     if pose.windup > 0.0 {
         canvas.line(nock, pose.px(1.4 - 0.4 * pose.windup, 0.0), pose.line * 0.8, light);
     }
 }
 
-/// Two halves of one shape: both outlines lie below both fills.
-fn outlined_pair(canvas: &mut Canvas, pose: &Pose, left: &[Vec2], right: &[Vec2], fill: Color) {
-    for half in [left, right] {
-        canvas.convex(&super::canvas::grown(half, pose.line * 0.75), INK);
+/// A shape and its mirror image: both outlines lie below both fills.
+fn outlined_pair<const N: usize>(canvas: &mut Canvas, pose: &Pose, half: &[(f32, f32); N], fill: Color) {
+    let (left, right) = (pose.shape(*half), pose.shape(half.map(|(x, y)| (x, -y))));
+    for side in [&left, &right] {
+        canvas.convex(&super::canvas::grown(side, pose.line * 0.75), INK);
     }
-    canvas.convex(left, fill);
+    canvas.convex(&left, fill);
     // The right half lies in the shade: which way it looks can be told from that, too.
-    canvas.convex(right, if pose.is_white { fill } else { mix(fill, colours::team(pose.team), 0.3) });
+    canvas.convex(&right, if pose.is_white { fill } else { mix(fill, colours::team(pose.team), 0.3) });
 }
 
 /// A cape behind a hero; `sway` moves its end sideways.

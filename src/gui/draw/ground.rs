@@ -4,7 +4,7 @@ use macroquad::math::{Rect, Vec2, vec2};
 use mini_rts_arena::sim::{Rock, Wall};
 
 use super::canvas::{Canvas, Points};
-use super::colours::{self, GRID, GROUND, INK, ROCK, TABLE, WALL, WALL_SIDE, alpha, mix};
+use super::colours::{self, GRID, INK, ROCK, TABLE, WALL, WALL_SIDE, alpha, mix};
 use super::view::{View, milli};
 
 /// Tiles between lines of the grid.
@@ -15,13 +15,8 @@ const SIDE: f32 = 0.45;
 const SHADOW: Vec2 = vec2(0.3, -0.3);
 
 pub(super) fn draw_floor(canvas: &mut Canvas, view: &View<'_>) {
-    canvas.rect(view.window, TABLE);
     let half = milli(view.scene.setup.map.size) / 2.0;
     let ground = px_rect(view, -half, half);
-    let rim = view.line * 2.0;
-    let outer = Rect::new(ground.x - rim, ground.y - rim, ground.w + 2.0 * rim, ground.h + 2.0 * rim);
-    canvas.rect(outer, INK);
-    canvas.rect(ground, GROUND);
     let width = (view.tile / 16.0).round().max(1.0);
     let steps = (half / GRID_TILES).floor().as_ivec2();
     for x in -steps.x..=steps.x {
@@ -32,6 +27,27 @@ pub(super) fn draw_floor(canvas: &mut Canvas, view: &View<'_>) {
         let at = view.px(vec2(0.0, y as f32 * GRID_TILES)).y.round();
         canvas.rect(Rect::new(ground.x, at, ground.w, width), GRID);
     }
+}
+
+/// The table around the ground, and its edge. The window is cleared in the colour of the ground.
+pub(super) fn draw_table(canvas: &mut Canvas, view: &View<'_>) {
+    let half = milli(view.scene.setup.map.size) / 2.0;
+    let (ground, window) = (px_rect(view, -half, half), view.window);
+    let (left, right) = (ground.x.clamp(0.0, window.w), ground.right().clamp(0.0, window.w));
+    let (top, bottom) = (ground.y.clamp(0.0, window.h), ground.bottom().clamp(0.0, window.h));
+    for side in [
+        Rect::new(0.0, 0.0, window.w, top),
+        Rect::new(0.0, bottom, window.w, window.h - bottom),
+        Rect::new(0.0, top, left, bottom - top),
+        Rect::new(right, top, window.w - right, bottom - top),
+    ] {
+        if side.w > 0.0 && side.h > 0.0 {
+            canvas.rect(side, TABLE);
+        }
+    }
+    let rim = view.line * 2.0;
+    let edge = Rect::new(ground.x - rim, ground.y - rim, ground.w + 2.0 * rim, ground.h + 2.0 * rim);
+    canvas.frame(edge, rim, INK);
 }
 
 pub(super) fn draw_solids(canvas: &mut Canvas, view: &View<'_>) {

@@ -15,13 +15,14 @@ pub(crate) mod layout;
 mod objectives;
 mod overlay;
 mod own;
+mod sprites;
 mod status;
 mod text;
 mod units;
 mod view;
 
 use macroquad::math::{Rect, Vec2, vec2};
-use macroquad::window::{screen_height, screen_width};
+use macroquad::window::{clear_background, screen_height, screen_width};
 use mini_rts_arena::sim;
 
 pub(crate) use canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
@@ -152,6 +153,8 @@ impl ArenaPainter {
     /// Draws the arena and the interface over the whole window.
     pub(crate) fn draw(&mut self, camera: &Camera, scene: &Scene<'_>) {
         let window = Rect::new(0.0, 0.0, screen_width(), screen_height());
+        // The ground is cleared, not painted: in software that is a tenth of the cost.
+        clear_background(colours::GROUND);
         self.canvas.clear();
         self.text.clear(layout::scale(window));
         self.layout.begin(window);
@@ -173,6 +176,7 @@ impl ArenaPainter {
     fn draw_arena(&mut self, view: &View<'_>) {
         let Self { canvas, effects, text, layout, .. } = self;
         ground::draw_floor(canvas, view);
+        ground::draw_table(canvas, view);
         objectives::draw_circles(canvas, view);
         effects.draw_marks(canvas, view);
         ground::draw_solids(canvas, view);

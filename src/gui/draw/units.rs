@@ -3,7 +3,7 @@
 use std::f32::consts::{FRAC_PI_8, PI, TAU};
 
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
-use mini_rts_arena::sim::{AttackBehaviour, Tick};
+use mini_rts_arena::sim::AttackBehaviour;
 
 use super::bodies::Body;
 use super::canvas::{Canvas, Points};
@@ -39,12 +39,14 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
     for body in bodies() {
         draw_danger(canvas, view, &body);
     }
-    // Heroes last: nothing hides them.
+    // Heroes last, the own one at the very end: nothing hides them.
     for body in bodies().filter(|body| !body.is_hero) {
         draw_piece(canvas, view, effects, &body);
     }
-    for body in bodies().filter(|body| body.is_hero) {
-        draw_piece(canvas, view, effects, &body);
+    for is_own in [false, true] {
+        for body in bodies().filter(|body| body.is_hero && is_own_hero(view, body) == is_own) {
+            draw_piece(canvas, view, effects, &body);
+        }
     }
     for body in bodies() {
         draw_health(canvas, view, &body);
@@ -233,7 +235,8 @@ pub(super) fn draw_own_label(
     let Some(body) = hero.map(|row| Body::new(view, row)) else { return };
     let colour = colours::light(body.colour());
     let seen = view.camera.viewport;
-    let tip = body.at - vec2(0.0, body.radius * 2.35 + view.line * 2.0);
+    let lift = if has_banner(view, view.state().units.owner[body.row]) { 3.3 } else { 2.35 };
+    let tip = body.at - vec2(0.0, body.radius * lift + view.line * 2.0);
     let (size, px) = (text.px(Size::Small) * 0.45, text.px(Size::Small));
     let middle = tip - vec2(0.0, size * 1.2 + px * 0.55);
     let half = text.width("You", Size::Small) / 2.0;
@@ -241,8 +244,7 @@ pub(super) fn draw_own_label(
         && middle.x + half < seen.right()
         && middle.y - px > seen.y
         && middle.y + px < seen.bottom();
-    let banner = view.state().players.banner_until[view.state().units.owner[body.row].index()] > Tick(0);
-    if !is_inside || (banner && has_banner(view, view.state().units.owner[body.row])) {
+    if !is_inside {
         return;
     }
     let arrow = [tip, tip + vec2(-size, -size), tip + vec2(size, -size)];
