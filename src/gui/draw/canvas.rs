@@ -124,10 +124,11 @@ impl Canvas {
 
     /// A picture of the atlas that looks along `forward`; `radius` is that of the base it belongs to.
     pub(super) fn sprite(&mut self, sprite: Sprite, at: Vec2, forward: Vec2, radius: f32, colour: Color) {
-        let (cell, size) = sprites::place(sprite, radius);
-        let across = forward * size * radius / 2.0;
+        let (cell, covers) = sprites::place(sprite, radius);
+        let (ahead, down) = (forward * radius, forward.perp() * radius);
+        let middle = at + ahead * covers.center().x + down * covers.center().y;
         let from = Rect { y: cell.y + f32::from(CELL), ..cell };
-        self.picture(from, at, (across, across.perp()), colour);
+        self.picture(from, middle, (ahead * covers.w / 2.0, down * covers.h / 2.0), colour);
     }
 
     /// A part of the atlas over a rectangle around `at`, given by half its sides.

@@ -29,25 +29,31 @@ pub(super) fn draw_floor(canvas: &mut Canvas, view: &View<'_>) {
     }
 }
 
-/// The table around the ground, and its edge. The window is cleared in the colour of the ground.
+/// The table around the ground, and its edge, within the viewport. The window is cleared in the colour of
+/// the ground.
 pub(super) fn draw_table(canvas: &mut Canvas, view: &View<'_>) {
     let half = milli(view.scene.setup.map.size) / 2.0;
-    let (ground, window) = (px_rect(view, -half, half), view.window);
-    let (left, right) = (ground.x.clamp(0.0, window.w), ground.right().clamp(0.0, window.w));
-    let (top, bottom) = (ground.y.clamp(0.0, window.h), ground.bottom().clamp(0.0, window.h));
+    let ground = px_rect(view, -half, half);
+    draw_around(canvas, ground, view.camera.viewport);
+    let rim = view.line * 2.0;
+    let edge = Rect::new(ground.x - rim, ground.y - rim, ground.w + 2.0 * rim, ground.h + 2.0 * rim);
+    canvas.frame(edge, rim, INK);
+}
+
+/// Covers the part of `outer` that lies around `inner`.
+pub(super) fn draw_around(canvas: &mut Canvas, inner: Rect, outer: Rect) {
+    let (left, right) = (inner.x.clamp(outer.x, outer.right()), inner.right().clamp(outer.x, outer.right()));
+    let (top, bottom) = (inner.y.clamp(outer.y, outer.bottom()), inner.bottom().clamp(outer.y, outer.bottom()));
     for side in [
-        Rect::new(0.0, 0.0, window.w, top),
-        Rect::new(0.0, bottom, window.w, window.h - bottom),
-        Rect::new(0.0, top, left, bottom - top),
-        Rect::new(right, top, window.w - right, bottom - top),
+        Rect::new(outer.x, outer.y, outer.w, top - outer.y),
+        Rect::new(outer.x, bottom, outer.w, outer.bottom() - bottom),
+        Rect::new(outer.x, top, left - outer.x, bottom - top),
+        Rect::new(right, top, outer.right() - right, bottom - top),
     ] {
         if side.w > 0.0 && side.h > 0.0 {
             canvas.rect(side, TABLE);
         }
     }
-    let rim = view.line * 2.0;
-    let edge = Rect::new(ground.x - rim, ground.y - rim, ground.w + 2.0 * rim, ground.h + 2.0 * rim);
-    canvas.frame(edge, rim, INK);
 }
 
 pub(super) fn draw_solids(canvas: &mut Canvas, view: &View<'_>) {

@@ -2,37 +2,51 @@
 
 use std::f32::consts::TAU;
 
-use macroquad::prelude::{Rect, Vec2, vec2};
+use macroquad::prelude::{Vec2, vec2};
 
 use super::PointerOrder;
 use super::canvas::Canvas;
-use super::colours::{self, INK, RED, TABLE, alpha};
+use super::colours::{self, INK, RED, alpha};
 use super::view::{View, ease_out};
 
 /// How long the mark of an order stays, seconds.
 const ORDER_S: f32 = 0.6;
 /// Parts of the vignette's ellipse.
-const PARTS: usize = 40;
+const PARTS: usize = 48;
+/// Where the corners of the viewport lie, in ellipses that touch its sides.
+const EDGE: f32 = std::f32::consts::SQRT_2;
 
-/// The edges of the arena lie in the dark.
+/// The corners of the arena lie in the dark. Software pays for every pixel: the middle is left alone.
 pub(super) fn draw_vignette(canvas: &mut Canvas, view: &View<'_>) {
     let seen = view.camera.viewport;
     let (middle, half) = (seen.center(), vec2(seen.w, seen.h) / 2.0);
-    let rings = [(0.82, 0.0), (1.12, 0.16), (1.5, 0.45)];
+    let rings = [(0.94, 0.0), (1.14, 0.2), (EDGE, 0.5)];
+    // Nothing reaches beyond the viewport: a ring ends where the way out of it does.
     let corner = |part: usize, size: f32| {
-        middle + half * Vec2::from_angle(part as f32 * TAU / PARTS as f32) * size
+        let out = Vec2::from_angle(part as f32 * TAU / PARTS as f32);
+        middle + half * out * size.min(1.0 / out.abs().max_element())
     };
     for pair in rings.windows(2) {
         let [(inner, from), (outer, to)] = [pair[0], pair[1]];
         for part in 0..PARTS {
-            canvas.shade([
-                (corner(part, inner), alpha(INK, from)),
-                (corner(part + 1, inner), alpha(INK, from)),
-                (corner(part + 1, outer), alpha(INK, to)),
-                (corner(part, outer), alpha(INK, to)),
-            ]);
+            let corners = [(part, inner, from), (part + 1, inner, from), (part + 1, outer, to), (part, outer, to)];
+            canvas.shade(corners.map(|(part, size, dark)| {
+                let at = corner(part, size);
+                let reached = ((at - middle) / half).length();
+                let dark = if reached < size { dark_at(&rings, reached) } else { dark };
+                (at, alpha(INK, dark))
+            }));
         }
     }
+}
+
+/// How dark the vignette is, that far out.
+fn dark_at(rings: &[(f32, f32)], reached: f32) -> f32 {
+    let within = rings.windows(2).find(|pair| reached <= pair[1].0);
+    within.map_or(0.0, |pair| {
+        let [(inner, from), (outer, to)] = [pair[0], pair[1]];
+        from + (to - from) * ((reached - inner) / (outer - inner)).clamp(0.0, 1.0)
+    })
 }
 
 /// The selection rectangle and the mark of the last order.
@@ -68,15 +82,5 @@ fn draw_order(canvas: &mut Canvas, view: &View<'_>, order: &PointerOrder) {
 
 /// Covers what the arena drew beyond its viewport.
 pub(super) fn draw_frame(canvas: &mut Canvas, view: &View<'_>) {
-    let (seen, window) = (view.camera.viewport, view.window);
-    for side in [
-        Rect::new(0.0, 0.0, window.w, seen.y),
-        Rect::new(0.0, seen.bottom(), window.w, window.h - seen.bottom()),
-        Rect::new(0.0, seen.y, seen.x, seen.h),
-        Rect::new(seen.right(), seen.y, window.w - seen.right(), seen.h),
-    ] {
-        if side.w > 0.0 && side.h > 0.0 {
-            canvas.rect(side, TABLE);
-        }
-    }
+    super::ground::draw_around(canvas, view.camera.viewport, view.window);
 }

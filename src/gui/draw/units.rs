@@ -11,6 +11,7 @@ use super::colours::{self, INK, RED, alpha, mix};
 use super::effects::Effects;
 use super::figures::{self, Pose, draw_base, draw_cape, draw_figure, draw_pennant};
 use super::layout::Recorder;
+use super::sprites;
 use super::text::{Align, Label, Size, Type};
 use super::view::View;
 
@@ -56,6 +57,10 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
 // Below.
 
 fn draw_shadow(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
+    if !body.is_hero && sprites::suits(body.radius) {
+        // It is in the picture of the base.
+        return;
+    }
     let offset = Vec2::splat(body.radius * 0.3);
     canvas.soft(body.at + offset, Vec2::splat(body.radius * 1.55 + view.line), alpha(INK, 0.8));
 }
