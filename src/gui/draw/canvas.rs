@@ -2,11 +2,9 @@
 
 use std::f32::consts::TAU;
 
-use arrayvec::ArrayVec;
 use super::sprites::{self, Sprite};
-use macroquad::prelude::{
-    Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2,
-};
+use arrayvec::ArrayVec;
+use macroquad::prelude::{Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2};
 
 /// What `Conf::draw_call_vertex_capacity` must be: a mesh never holds more.
 pub(crate) const VERTEX_CAPACITY: usize = 24_576;
@@ -38,13 +36,8 @@ pub(super) struct Canvas {
 impl Canvas {
     pub(super) fn new() -> Self {
         let circle = std::array::from_fn(|corner| Vec2::from_angle(corner as f32 * TAU / CORNERS as f32));
-        let mut canvas = Self {
-            batches: Vec::new(),
-            current: 0,
-            atlas: Texture2D::empty(),
-            texel: Vec2::ONE,
-            circle,
-        };
+        let mut canvas =
+            Self { batches: Vec::new(), current: 0, atlas: Texture2D::empty(), texel: Vec2::ONE, circle };
         let mut image = plain_atlas();
         sprites::paint(&canvas, &mut image, (0, CELL));
         canvas.texel = vec2(1.0 / f32::from(image.width), 1.0 / f32::from(image.height));
@@ -119,7 +112,9 @@ impl Canvas {
     pub(super) fn soft(&mut self, at: Vec2, radius: Vec2, colour: Color) {
         let cell = f32::from(CELL);
         let (across, down) = (vec2(radius.x, 0.0), vec2(0.0, radius.y));
-        self.picture(Rect::new(cell, 0.0, cell, cell), at, (across, down), colour);
+        // Without its edge, into which its neighbours are filtered.
+        let from = Rect::new(cell + 1.0, 1.0, cell - 2.0, cell - 2.0);
+        self.picture(from, at, (across, down), colour);
     }
 
     /// A picture of the atlas that looks along `forward`; `radius` is that of the base it belongs to.
@@ -226,7 +221,14 @@ impl Canvas {
     }
 
     /// Dashes along a line; `shift` moves them toward `b`, in pixels.
-    pub(super) fn dashes(&mut self, (a, b): (Vec2, Vec2), (on, off): (f32, f32), shift: f32, width: f32, colour: Color) {
+    pub(super) fn dashes(
+        &mut self,
+        (a, b): (Vec2, Vec2),
+        (on, off): (f32, f32),
+        shift: f32,
+        width: f32,
+        colour: Color,
+    ) {
         let (length, way) = ((b - a).length(), (b - a).normalize_or_zero());
         let mut at = shift.rem_euclid(on + off) - on - off;
         while at < length {
@@ -292,7 +294,7 @@ fn plain_atlas() -> Image {
     let side = u32::from(CELL);
     for (x, y) in (0..side).flat_map(|y| (0..side).map(move |x| (x, y))) {
         let middle = f32::from(CELL) / 2.0;
-        let apart = vec2(x as f32 + 0.5 - middle, y as f32 + 0.5 - middle).length() / (middle - 1.0);
+        let apart = vec2(x as f32 + 0.5 - middle, y as f32 + 0.5 - middle).length() / (middle - 2.0);
         let fall = (1.0 - apart).clamp(0.0, 1.0);
         image.set_pixel(x, y, Color::new(1.0, 1.0, 1.0, 1.0));
         image.set_pixel(side + x, y, Color::new(1.0, 1.0, 1.0, fall * fall * (3.0 - 2.0 * fall)));

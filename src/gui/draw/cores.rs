@@ -53,8 +53,9 @@ fn draw_crystal(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32, col
         (0..6).map(|i| at + Vec2::from_angle(i as f32 * TAU / 6.0 - FRAC_PI_2) * radius).collect();
     if health <= 0.0 {
         for (x, y, size) in [(-0.5, 0.2, 0.4), (0.35, -0.3, 0.3), (0.3, 0.5, 0.34), (-0.2, -0.55, 0.25)] {
-            let shard: Points =
-                (0..3).map(|i| at + (vec2(x, y) + Vec2::from_angle(i as f32 * 2.1 + x) * size) * radius).collect();
+            let shard: Points = (0..3)
+                .map(|i| at + (vec2(x, y) + Vec2::from_angle(i as f32 * 2.1 + x) * size) * radius)
+                .collect();
             canvas.outlined(&shard, mix(colour, INK, 0.55), INK, view.line);
         }
         return;

@@ -7,11 +7,11 @@ use mini_rts_arena::sim::{
     AttackBehaviour, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId, Setup, Tick, UnitId,
 };
 
+use super::bodies;
 use super::canvas::Canvas;
 use super::colours::{self, GROUND, INK, NEUTRAL, WHITE, alpha, mix};
 use super::figures::{base_points, turned};
 use super::view::{View, ease_out, milli, point, radians};
-use super::bodies;
 
 /// How long the dead lie, and arrows stick, seconds.
 const FALLEN_S: f32 = 10.0;
@@ -139,7 +139,8 @@ impl Effects {
 
     fn fall(&mut self, previous: &GameState, current: &GameState, before: usize, now: f32) {
         let units = &previous.units;
-        let (id, at, team) = (units.id[before], point(units.x[before], units.y[before]), previous.team(before));
+        let (id, at, team) =
+            (units.id[before], point(units.x[before], units.y[before]), previous.team(before));
         let away = blow_direction(previous, current, before);
         let is_hero = units.control[before] == ControlBehaviour::Player;
         let (angle, kind) = (radians(units.facing[before]), units.attack[before]);
@@ -167,14 +168,16 @@ impl Effects {
             let end = at + way * 0.6;
             let hit = (0..previous.units.len()).any(|row| {
                 let place = point(previous.units.x[row], previous.units.y[row]);
-                let hurt = current.row(previous.units.id[row]).is_none_or(|after| {
-                    current.units.hp[after] < previous.units.hp[row]
-                });
+                let hurt = current
+                    .row(previous.units.id[row])
+                    .is_none_or(|after| current.units.hp[after] < previous.units.hp[row]);
                 hurt && previous.team(row) != team && place.distance(end) < 1.2
             });
-            let core = setup.map.bases.iter().find(|&&base| {
-                milli(base).distance(end) < setup.rules.core_radius as f32 / 1000.0 + 0.4
-            });
+            let core = setup
+                .map
+                .bases
+                .iter()
+                .find(|&&base| milli(base).distance(end) < setup.rules.core_radius as f32 / 1000.0 + 0.4);
             if let Some(&core) = core {
                 let edge = milli(core) + (end - milli(core)).normalize_or_zero() * 2.4;
                 push(&mut self.pulses, Mark { at: edge, way: vec2(0.5, 0.0), since: now, team });
@@ -332,9 +335,10 @@ fn blow_direction(previous: &GameState, current: &GameState, before: usize) -> V
         .map(|from| (from.distance(at), at - from))
         .filter(|&(apart, _)| apart < NEAR);
     let nearest = arrows.chain(blows).min_by(|a, b| a.0.total_cmp(&b.0));
-    nearest.map_or(Vec2::ZERO, |(_, way)| way).try_normalize().unwrap_or_else(|| {
-        -Vec2::from_angle(radians(units.facing[before]))
-    })
+    nearest
+        .map_or(Vec2::ZERO, |(_, way)| way)
+        .try_normalize()
+        .unwrap_or_else(|| -Vec2::from_angle(radians(units.facing[before])))
 }
 
 /// Arrows of `previous` that are no longer there. Both lists are in the order of creation.

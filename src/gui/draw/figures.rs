@@ -157,7 +157,8 @@ fn outlined_pair<const N: usize>(canvas: &mut Canvas, pose: &Pose, half: &[(f32,
 /// A cape behind a hero; `sway` moves its end sideways.
 pub(super) fn draw_cape(canvas: &mut Canvas, pose: &Pose, sway: f32) {
     let colour = pose.tint(mix(colours::team(pose.team), INK, 0.22));
-    let cape = pose.shape([(0.0, 0.44), (0.0, -0.44), (-1.42, -0.66 + sway), (-1.6, sway), (-1.42, 0.66 + sway)]);
+    let cape =
+        pose.shape([(0.0, 0.44), (0.0, -0.44), (-1.42, -0.66 + sway), (-1.6, sway), (-1.42, 0.66 + sway)]);
     canvas.outlined(&cape, colour, INK, pose.line);
     let fold = pose.shape([(-0.3, 0.0), (-1.5, sway)]);
     canvas.line(fold[0], fold[1], pose.line * 0.6, alpha(INK, 0.6));

@@ -43,7 +43,8 @@ pub(super) fn draw_table(canvas: &mut Canvas, view: &View<'_>) {
 /// Covers the part of `outer` that lies around `inner`.
 pub(super) fn draw_around(canvas: &mut Canvas, inner: Rect, outer: Rect) {
     let (left, right) = (inner.x.clamp(outer.x, outer.right()), inner.right().clamp(outer.x, outer.right()));
-    let (top, bottom) = (inner.y.clamp(outer.y, outer.bottom()), inner.bottom().clamp(outer.y, outer.bottom()));
+    let (top, bottom) =
+        (inner.y.clamp(outer.y, outer.bottom()), inner.bottom().clamp(outer.y, outer.bottom()));
     for side in [
         Rect::new(outer.x, outer.y, outer.w, top - outer.y),
         Rect::new(outer.x, bottom, outer.w, outer.bottom() - bottom),
@@ -93,11 +94,7 @@ fn draw_wall(canvas: &mut Canvas, view: &View<'_>, wall: &Wall) {
 fn draw_rock(canvas: &mut Canvas, view: &View<'_>, rock: &Rock, seed: usize) {
     let (at, radius) = (milli(rock.at), rock.radius as f32 / 1000.0);
     let middle = view.px(at);
-    canvas.soft(
-        view.px(at + SHADOW * 1.2),
-        Vec2::splat(radius * 1.25 * view.tile),
-        alpha(INK, 0.6),
-    );
+    canvas.soft(view.px(at + SHADOW * 1.2), Vec2::splat(radius * 1.25 * view.tile), alpha(INK, 0.6));
     let corner = |i: usize| {
         // Twins on both halves of the map look alike, turned.
         let uneven = [0.0, 0.22, -0.1, 0.15, -0.2, 0.08, -0.05][i];

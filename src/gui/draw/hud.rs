@@ -33,7 +33,7 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// A plate on the window, with a line in `edge` at its lower side.
+    /// A plate on the window.
     pub(super) fn plate(&mut self, name: &str, rect: Rect) {
         self.canvas.rect(rect, PLATE);
         self.layout.record(name, "", rect, None);
@@ -114,7 +114,12 @@ impl Hud {
         let limit = view.scene.setup.rules.score_to_win.max(1) as f32;
         let shown = &mut self.scores[usize::from(team) % 4];
         *shown = ease(*shown, score.points as f32 / limit);
-        let bar = Rect::new(plate.x + pad, plate.bottom() - bar_height - 5.0 * unit, plate.w - 2.0 * pad, bar_height);
+        let bar = Rect::new(
+            plate.x + pad,
+            plate.bottom() - bar_height - 5.0 * unit,
+            plate.w - 2.0 * pad,
+            bar_height,
+        );
         page.bar(bar, *shown, !is_left, colour);
         let goal = if is_left { bar.right() - 2.0 } else { bar.x };
         page.canvas.rect(Rect::new(goal, bar.y - 2.0, 2.0, bar.h + 4.0), GOLD);
@@ -122,18 +127,34 @@ impl Hud {
         let (outer, inner) =
             if is_left { (plate.x + pad, bar.right()) } else { (plate.right() - pad, bar.x) };
         let side = if is_left { 1.0 } else { -1.0 };
+        if view.my_team() == Some(team) {
+            let w = 3.0 * unit;
+            let x = if is_left { plate.x } else { plate.right() - w };
+            page.canvas.rect(Rect { x, w, ..plate }, colour);
+        }
         let icon = page.text.px(Size::Body) * 0.42;
         let shape = base_points(page.canvas, vec2(outer + side * icon * 1.3, row), icon, team);
         page.canvas.outlined(&shape, colour, INK, 1.5);
-        let (near, far) =
-            if is_left { (Align::Left, Align::Right) } else { (Align::Right, Align::Left) };
+        let (near, far) = if is_left { (Align::Left, Align::Right) } else { (Align::Right, Align::Left) };
         let text = team_names(view, team);
         let at = vec2(outer + side * icon * 3.2, row);
-        let label = Label { name: &format!("{name}: name"), parent: &name, text: &text, size: Size::Body, colour: NEUTRAL };
+        let label = Label {
+            name: &format!("{name}: name"),
+            parent: &name,
+            text: &text,
+            size: Size::Body,
+            colour: NEUTRAL,
+        };
         page.write(&label, at, near);
         let colour = if score.leads { GOLD } else { NEUTRAL };
         let points = score.points.to_string();
-        let label = Label { name: &format!("{name}: points"), parent: &name, text: &points, size: Size::Large, colour };
+        let label = Label {
+            name: &format!("{name}: points"),
+            parent: &name,
+            text: &points,
+            size: Size::Large,
+            colour,
+        };
         page.write(&label, vec2(inner, row), far);
     }
 
@@ -155,8 +176,17 @@ impl Hud {
         let fade = |colour| alpha(colour, self.line_shown);
         page.canvas.disc(vec2(plate.x + pad + mark, row), mark, fade(colour));
         let at = vec2(plate.x + pad + mark * 3.0, row);
-        let ink = if colour == RED { RED } else { NEUTRAL };
-        let label = Label { name: "line: text", parent: "line", text: &self.line, size: Size::Body, colour: fade(ink) };
+        if colour == RED {
+            // The text stays light: red alone is lost on those who see no red.
+            page.canvas.frame(plate, (2.0 * unit).max(1.5), fade(RED));
+        }
+        let label = Label {
+            name: "line: text",
+            parent: "line",
+            text: &self.line,
+            size: Size::Body,
+            colour: fade(NEUTRAL),
+        };
         page.write(&label, at, Align::Left);
     }
 }

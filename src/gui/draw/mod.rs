@@ -25,8 +25,8 @@ use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::window::{clear_background, screen_height, screen_width};
 use mini_rts_arena::sim;
 
-pub(crate) use canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
 use canvas::Canvas;
+pub(crate) use canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
 use effects::Effects;
 use hud::Hud;
 use text::Type;
@@ -188,5 +188,22 @@ impl ArenaPainter {
         overlay::draw_vignette(canvas, view);
         overlay::draw_pointer(canvas, view);
         units::draw_own_label(canvas, text, layout, view);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pixel_and_its_place_agree() {
+        let map = mini_rts_arena::game::data::map("standard").expect("built in");
+        let camera = Camera::whole(&map, Rect::new(0.0, 52.0, 1280.0, 622.0));
+        for tiles in [vec2(-32.0, 18.0), vec2(0.0, 0.0), vec2(27.5, -3.25)] {
+            let px = camera.to_screen(tiles);
+            assert!(camera.to_tiles(px).distance(tiles) < 1e-3, "{tiles} came back from {px}");
+            assert!(camera.viewport.contains(px), "{tiles} is seen");
+        }
+        assert!(camera.to_screen(vec2(0.0, 1.0)).y < camera.to_screen(Vec2::ZERO).y, "up is up");
     }
 }

@@ -34,7 +34,12 @@ fn draw_circle(canvas: &mut Canvas, view: &View<'_>, circle: usize) {
     canvas.disc(at, radius, mix(GROUND, colour, tint));
     let middle = radius - width / 2.0;
     canvas.ring(at, middle, width + view.line, INK);
-    canvas.ring(at, middle, width - view.line * 0.5, mix(GROUND, colour, if owner == PlayerId::NONE { 0.32 } else { 0.9 }));
+    canvas.ring(
+        at,
+        middle,
+        width - view.line * 0.5,
+        mix(GROUND, colour, if owner == PlayerId::NONE { 0.32 } else { 0.9 }),
+    );
     draw_progress(canvas, view, circle, at, middle, width);
     if state.circles.contested[circle] != 0 {
         draw_ticks(canvas, view, at, radius - width * 1.6);
@@ -58,7 +63,12 @@ fn draw_progress(canvas: &mut Canvas, view: &View<'_>, circle: usize, at: Vec2, 
     canvas.arc(at, radius, width, range, colour);
     let end = Vec2::from_angle(range.1);
     let half = width / 2.0 + view.line;
-    canvas.line(at + end * (radius - half), at + end * (radius + half), view.line * 1.5, colours::light(colour));
+    canvas.line(
+        at + end * (radius - half),
+        at + end * (radius + half),
+        view.line * 1.5,
+        colours::light(colour),
+    );
 }
 
 fn draw_ticks(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32) {
@@ -117,7 +127,13 @@ fn draw_beam(canvas: &mut Canvas, view: &View<'_>, from: Vec2, to: Vec2, team: u
     canvas.line(start, end, view.line * 0.5, alpha(colour, 0.45));
     // What flows shows which way it works.
     let shift = view.scene.time_s * 3.0 * view.tile;
-    canvas.dashes((start, end), (dash.0, dash.1 * 5.0), shift, view.line * 1.1, alpha(colours::light(colour), 0.75));
+    canvas.dashes(
+        (start, end),
+        (dash.0, dash.1 * 5.0),
+        shift,
+        view.line * 1.1,
+        alpha(colours::light(colour), 0.75),
+    );
     let tip = turned(end, way, &[vec2(0.55, 0.0), vec2(-0.1, 0.32), vec2(-0.1, -0.32)], view.tile);
     canvas.outlined(&tip, mix(colour, NEUTRAL, 0.2), INK, view.line * 0.75);
 }

@@ -29,7 +29,8 @@ pub(super) fn draw_vignette(canvas: &mut Canvas, view: &View<'_>) {
     for pair in rings.windows(2) {
         let [(inner, from), (outer, to)] = [pair[0], pair[1]];
         for part in 0..PARTS {
-            let corners = [(part, inner, from), (part + 1, inner, from), (part + 1, outer, to), (part, outer, to)];
+            let corners =
+                [(part, inner, from), (part + 1, inner, from), (part + 1, outer, to), (part, outer, to)];
             canvas.shade(corners.map(|(part, size, dark)| {
                 let at = corner(part, size);
                 let reached = ((at - middle) / half).length();

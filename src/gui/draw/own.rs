@@ -7,20 +7,24 @@ use macroquad::prelude::{Rect, Vec2, vec2};
 use mini_rts_arena::sim::objectives::SUPPLY;
 use mini_rts_arena::sim::{AttackBehaviour, Outcome, PlayerId, Tick};
 
+use super::NetStatus;
 use super::colours::{self, INK, NEUTRAL, RED, WALL, alpha, mix};
 use super::hud::{Page, grow};
 use super::layout;
 use super::text::{Align, Label, Size};
 use super::view::{View, rules_of};
-use super::NetStatus;
 
 pub(super) fn draw(page: &mut Page<'_>, view: &View<'_>) {
     if let Some(me) = view.scene.me {
-        draw_economy(page, view, me);
+        draw_economy(page, view, me, &Economy { name: "economy", is_left: true });
         draw_hero(page, view, me);
         if view.state().outcome() == Outcome::Running {
             draw_return(page, view, me);
         }
+    }
+    if view.scene.me.is_none() && view.scene.net.is_none() && view.state().players.len() == 2 {
+        draw_economy(page, view, PlayerId(0), &Economy { name: "left economy", is_left: true });
+        draw_economy(page, view, PlayerId(1), &Economy { name: "right economy", is_left: false });
     }
     if let Some(net) = view.scene.net {
         draw_connection(page, view, net);
@@ -36,7 +40,13 @@ fn strip(view: &View<'_>) -> Rect {
 
 // Supply, minions, training.
 
-fn draw_economy(page: &mut Page<'_>, view: &View<'_>, me: PlayerId) {
+/// Whose economy a plate shows is said by its side, and by the colour of its pieces.
+struct Economy {
+    name: &'static str,
+    is_left: bool,
+}
+
+fn draw_economy(page: &mut Page<'_>, view: &View<'_>, me: PlayerId, economy: &Economy) {
     let (state, rules, strip) = (view.state(), &view.scene.setup.rules, strip(view));
     let (unit, seat, team) = (layout::scale(view.window), me.index(), view.state().team_of(me));
     let supply = format!("{}/{}", state.players.supply[seat] / SUPPLY, rules.supply_max);
@@ -45,41 +55,53 @@ fn draw_economy(page: &mut Page<'_>, view: &View<'_>, me: PlayerId) {
     let field = |page: &Page<'_>, most: &str| icon * 2.6 + page.text.width(most, Size::Body) + pad * 1.6;
     let (first, second) = (field(page, "20/20"), field(page, "14/14"));
     let queue = (slot + 3.0 * unit) * f32::from(rules.training_max);
-    let plate = Rect { w: pad * 2.0 + first + second + queue, ..strip };
-    page.plate("economy", plate);
+    let w = pad * 2.0 + first + second + queue;
+    let plate = Rect { x: if economy.is_left { strip.x } else { strip.right() - w }, w, ..strip };
+    page.plate(economy.name, plate);
     let row = plate.center().y;
     let at = vec2(plate.x + pad + icon, row);
     draw_coins(page, at, icon, colours::light(colours::team(team)));
     let is_full = state.players.supply[seat] >= i32::from(rules.supply_max) * SUPPLY;
     let colour = if is_full { RED } else { NEUTRAL };
-    let label = Label { name: "supply", parent: "economy", text: &supply, size: Size::Body, colour };
+    let label = Label {
+        name: &format!("{}: supply", economy.name),
+        parent: economy.name,
+        text: &supply,
+        size: Size::Body,
+        colour,
+    };
     page.write(&label, at + vec2(icon * 1.6, 0.0), Align::Left);
     let at = vec2(plate.x + pad + first + icon, row);
     page.icon(at, icon * 0.8, team, AttackBehaviour::Swordsman);
-    let label = Label { name: "minions", parent: "economy", text: &minions, size: Size::Body, colour: NEUTRAL };
+    let label = Label {
+        name: &format!("{}: minions", economy.name),
+        parent: economy.name,
+        text: &minions,
+        size: Size::Body,
+        colour: NEUTRAL,
+    };
     page.write(&label, at + vec2(icon * 1.6, 0.0), Align::Left);
     let start = vec2(plate.x + pad + first + second, row - slot / 2.0);
-    draw_queue(page, view, me, start, slot);
+    draw_queue(page, view, me, economy.name, (start, slot));
 }
 
 /// Two stacked tokens.
 fn draw_coins(page: &mut Page<'_>, at: Vec2, size: f32, colour: macroquad::color::Color) {
     for (lift, shade) in [(0.35, 0.45), (-0.3, 0.0)] {
         let middle = at + vec2(0.0, size * lift);
-        let hexagon = [0, 1, 2, 3, 4, 5].map(|i| {
-            middle + Vec2::from_angle(i as f32 * TAU / 6.0) * vec2(size * 0.85, size * 0.55)
-        });
+        let hexagon = [0, 1, 2, 3, 4, 5]
+            .map(|i| middle + Vec2::from_angle(i as f32 * TAU / 6.0) * vec2(size * 0.85, size * 0.55));
         page.canvas.outlined(&hexagon, mix(colour, INK, shade), INK, 1.5);
     }
 }
 
-fn draw_queue(page: &mut Page<'_>, view: &View<'_>, me: PlayerId, start: Vec2, slot: f32) {
+fn draw_queue(page: &mut Page<'_>, view: &View<'_>, me: PlayerId, parent: &str, (start, slot): (Vec2, f32)) {
     let (players, rules, seat) = (&view.state().players, &view.scene.setup.rules, me.index());
     let unit = layout::scale(view.window);
     for place in 0..rules.training_max {
         let rect = Rect::new(start.x + (slot + 3.0 * unit) * f32::from(place), start.y, slot, slot);
         page.canvas.rect(rect, mix(colours::TABLE, WALL, 0.35));
-        page.layout.record(&format!("training {place}"), "economy", rect, None);
+        page.layout.record(&format!("{parent}: training {place}"), parent, rect, None);
         if place >= players.training_len[seat] {
             continue;
         }
@@ -118,7 +140,8 @@ fn draw_hero(page: &mut Page<'_>, view: &View<'_>, me: PlayerId) {
     page.bar(rect, share, false, colour);
     page.layout.record("health", "hero", grow(rect, 1.0), None);
     let text = format!("{hp}/{}", rules.hp);
-    let label = Label { name: "health: text", parent: "health", text: &text, size: Size::Small, colour: NEUTRAL };
+    let label =
+        Label { name: "health: text", parent: "health", text: &text, size: Size::Small, colour: NEUTRAL };
     page.write(&label, rect.center(), Align::Middle);
     let rules = &view.scene.setup.rules;
     let start = rect.right() + pad * 1.5 + dial;
@@ -174,7 +197,8 @@ fn draw_return(page: &mut Page<'_>, view: &View<'_>, me: PlayerId) {
     }
     let returns = state.players.respawn_at[me.index()];
     let left = (returns.0 as f32 - view.now) / view.hz;
-    let is_back_in = returns != Tick::NEVER && (view.scene.setup.rules.endless || returns < view.sudden_death());
+    let is_back_in =
+        returns != Tick::NEVER && (view.scene.setup.rules.endless || returns < view.sudden_death());
     let (line, number) = if is_back_in {
         ("Your hero returns in", format!("{:.0}", left.max(0.0).ceil()))
     } else {
@@ -188,11 +212,13 @@ fn draw_return(page: &mut Page<'_>, view: &View<'_>, me: PlayerId) {
     let plate = Rect::new(seen.center().x - width / 2.0, seen.y + seen.h * 0.24, width, height);
     page.plate("return", plate);
     let at = vec2(plate.center().x, plate.y + px * 0.95);
-    let label = Label { name: "return: text", parent: "return", text: line, size: Size::Body, colour: NEUTRAL };
+    let label =
+        Label { name: "return: text", parent: "return", text: line, size: Size::Body, colour: NEUTRAL };
     page.write(&label, at, Align::Middle);
     if !number.is_empty() {
         let colour = colours::light(colours::team(state.team_of(me)));
-        let label = Label { name: "return: seconds", parent: "return", text: &number, size: Size::Huge, colour };
+        let label =
+            Label { name: "return: seconds", parent: "return", text: &number, size: Size::Huge, colour };
         page.write(&label, at + vec2(0.0, px * 0.5 + huge * 0.55), Align::Middle);
     }
 }
@@ -201,12 +227,8 @@ fn draw_return(page: &mut Page<'_>, view: &View<'_>, me: PlayerId) {
 
 fn draw_connection(page: &mut Page<'_>, view: &View<'_>, net: &NetStatus) {
     let (strip, unit) = (strip(view), layout::scale(view.window));
-    let text = format!(
-        "RTT {:.0} ms   delay {:.0} ms   loss {:.0} %",
-        net.rtt_ms,
-        net.delay_ms,
-        net.loss * 100.0
-    );
+    let text =
+        format!("RTT {:.0} ms   delay {:.0} ms   loss {:.0} %", net.rtt_ms, net.delay_ms, net.loss * 100.0);
     // As wide as its widest, so that it does not twitch.
     let widest = page.text.width("RTT 000 ms   delay 000 ms   loss 00 %", Size::Small);
     let (pad, bars) = (10.0 * unit, strip.h * 0.5);
@@ -222,11 +244,22 @@ fn draw_connection(page: &mut Page<'_>, view: &View<'_>, net: &NetStatus) {
     };
     for bar in 0..4 {
         let height = bars * (0.4 + 0.2 * bar as f32);
-        let rect = Rect::new(plate.x + pad + bars * 0.25 * bar as f32, row + bars / 2.0 - height, bars * 0.17, height);
+        let rect = Rect::new(
+            plate.x + pad + bars * 0.25 * bar as f32,
+            row + bars / 2.0 - height,
+            bars * 0.17,
+            height,
+        );
         let lit = if quality == 1 { RED } else { NEUTRAL };
         page.canvas.rect(rect, if bar < quality { lit } else { mix(colours::TABLE, WALL, 0.6) });
     }
-    let label = Label { name: "connection: text", parent: "connection", text: &text, size: Size::Small, colour: NEUTRAL };
+    let label = Label {
+        name: "connection: text",
+        parent: "connection",
+        text: &text,
+        size: Size::Small,
+        colour: NEUTRAL,
+    };
     page.write(&label, vec2(plate.x + pad * 1.5 + bars, row), Align::Left);
 }
 
@@ -239,6 +272,7 @@ fn draw_stall(page: &mut Page<'_>, view: &View<'_>, net: &NetStatus) {
     page.plate("stall", plate);
     let row = plate.center().y;
     page.canvas.disc(vec2(plate.x + px, row), px * 0.3, RED);
-    let label = Label { name: "stall: text", parent: "stall", text: stalled, size: Size::Body, colour: NEUTRAL };
+    let label =
+        Label { name: "stall: text", parent: "stall", text: stalled, size: Size::Body, colour: NEUTRAL };
     page.write(&label, vec2(plate.x + px * 1.8, row), Align::Left);
 }

@@ -110,3 +110,83 @@ fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use macroquad::math::Rect;
+    use mini_rts_arena::game::data;
+    use mini_rts_arena::sim::{AttackBehaviour, PlayerId, SeatSetup, Setup, Tick, TickRate, World};
+
+    use super::super::{Camera, Scene};
+    use super::*;
+
+    /// The line for each of two players, and for a spectator, in a match changed by `change`.
+    fn lines(change: impl Fn(&mut GameState)) -> [String; 3] {
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let setup = Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: data::rules("standard").expect("built in"),
+            map: data::map("standard").expect("built in"),
+        };
+        let mut state = World::new(setup.clone()).state().clone();
+        change(&mut state);
+        let camera = Camera::whole(&setup.map, Rect::new(0.0, 0.0, 1280.0, 720.0));
+        [Some(PlayerId(0)), Some(PlayerId(1)), None].map(|me| {
+            let scene = Scene {
+                setup: &setup,
+                previous: &state,
+                current: &state,
+                alpha: 1.0,
+                time_s: 0.0,
+                me,
+                names: &[],
+                selected: &[],
+                hovered: None,
+                drag: None,
+                pointer_order: None,
+                net: None,
+            };
+            line(&View::new(&camera, &scene, Rect::new(0.0, 0.0, 1280.0, 720.0))).0
+        })
+    }
+
+    fn hold(state: &mut GameState, circles: &[(usize, u8)]) {
+        for &(circle, player) in circles {
+            state.circles.owner[circle] = PlayerId(player);
+        }
+    }
+
+    #[test]
+    fn the_line_follows_the_circles() {
+        let [mine, ..] = lines(|_| {});
+        assert_eq!(mine, "Hold two circles: their core opens");
+        let [mine, theirs, _] = lines(|state| hold(state, &[(0, 0)]));
+        assert_eq!(mine, "Take one more circle: their core opens");
+        assert_eq!(theirs, "Hold two circles: their core opens");
+        let [mine, theirs, others] = lines(|state| {
+            hold(state, &[(0, 0), (1, 0)]);
+            state.cores.open[1] = 1;
+        });
+        assert_eq!(mine, "Their core is open: strike it");
+        assert_eq!(theirs, "Your core is open: retake one");
+        assert_eq!(others, "The core of Orange is open");
+    }
+
+    #[test]
+    fn the_line_tells_the_end() {
+        let [mine, theirs, others] = lines(|state| {
+            state.globals.tick[0] = Tick(301 * 60);
+            hold(state, &[(0, 0)]);
+        });
+        assert_eq!(mine, "Sudden death: their core burns, hold on");
+        assert_eq!(theirs, "Sudden death: your core burns, take circles");
+        assert_eq!(others, "Sudden death");
+        let [mine, ..] = lines(|state| state.globals.tick[0] = Tick(299 * 60));
+        assert_eq!(mine, "Sudden death in 1 s");
+        let [mine, theirs, _] = lines(|state| state.players.score[1] = 180);
+        assert_eq!(mine, "They win in 20 points: take circles");
+        assert_eq!(theirs, "Hold two circles: their core opens");
+    }
+}

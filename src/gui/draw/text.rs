@@ -89,12 +89,7 @@ impl Type {
         let rect = Rect::new(baseline.x, baseline.y - px * ASCENT, width, px * (ASCENT + DESCENT));
         layout.record(label.name, label.parent, rect, Some(px));
         self.letters.push_str(label.text);
-        self.queue.push(Line {
-            until: self.letters.len(),
-            baseline,
-            px: px as u16,
-            colour: label.colour,
-        });
+        self.queue.push(Line { until: self.letters.len(), baseline, px: px as u16, colour: label.colour });
         rect
     }
 

@@ -37,7 +37,8 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
         draw_shadow(canvas, view, &body);
         draw_rings(canvas, view, &body);
     }
-    for body in bodies() {
+    let threatens = |body: &Body| view.scene.me.is_none() || view.is_enemy(body.team);
+    for body in bodies().filter(|body| !threatens(body)) {
         draw_danger(canvas, view, &body);
     }
     // Heroes last, the own one at the very end: nothing hides them.
@@ -48,6 +49,10 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
         for body in bodies().filter(|body| body.is_hero && is_own_hero(view, body) == is_own) {
             draw_piece(canvas, view, effects, &body);
         }
+    }
+    // What threatens is seen even where units crowd.
+    for body in bodies().filter(|body| threatens(body)) {
+        draw_danger(canvas, view, &body);
     }
     for body in bodies() {
         draw_health(canvas, view, &body);
@@ -104,11 +109,14 @@ fn draw_danger(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     }
     let Some(windup) = body.windup else { return };
     let is_enemy = view.is_enemy(body.team);
-    let (colour, strength) = if is_enemy { (RED, 1.0) } else { (body.colour(), 0.6) };
+    let strength = if is_enemy || view.scene.me.is_none() { 1.0 } else { 0.6 };
+    let colour = if is_enemy { RED } else { body.colour() };
     match body.kind {
         AttackBehaviour::Swordsman => {
-            canvas.convex(&wedge(body, body.reach), alpha(colour, 0.16 * strength));
-            canvas.convex(&wedge(body, body.reach * windup), alpha(colour, 0.42 * strength));
+            let whole = wedge(body, body.reach);
+            canvas.convex(&whole, alpha(colour, 0.2 * strength));
+            canvas.convex(&wedge(body, body.reach * windup), alpha(colour, 0.45 * strength));
+            outline(canvas, &whole, view.line * 0.5, alpha(colour, 0.8 * strength));
         }
         AttackBehaviour::Archer => {
             let to = body.at + body.forward * body.reach;
@@ -162,7 +170,8 @@ fn draw_piece(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Bo
         draw_slash(canvas, view, body, through);
     }
     let is_running = body.speed.length() > RUNNING;
-    let steps = memory.walked + if is_running { body.speed.length() * view.scene.alpha / view.hz } else { 0.0 };
+    let steps =
+        memory.walked + if is_running { body.speed.length() * view.scene.alpha / view.hz } else { 0.0 };
     if body.is_hero {
         let sway = if is_running { 0.22 * (steps * PI).sin() } else { 0.0 };
         draw_cape(canvas, &pose, sway);
@@ -187,8 +196,12 @@ fn draw_piece(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Bo
 /// A bright ring around a hero; a second one around the own.
 fn draw_hero_ring(canvas: &mut Canvas, view: &View<'_>, body: &Body, at: Vec2) {
     let bright = colours::light(body.colour());
-    let points = figures::base_points(canvas, at, body.radius * 0.98, body.team);
-    outline(canvas, &points, view.line * 0.9, bright);
+    if body.team == 0 {
+        canvas.ring(at, body.radius * 0.96, view.line * 0.9, bright);
+    } else {
+        let points = figures::base_points(canvas, at, body.radius * 0.96, body.team);
+        outline(canvas, &points, view.line * 0.9, bright);
+    }
     if is_own_hero(view, body) {
         canvas.ring(at, body.radius * 1.3 + view.line * 2.6, view.line * 0.8, alpha(bright, 0.9));
     }
@@ -230,12 +243,7 @@ fn is_own_hero(view: &View<'_>, body: &Body) -> bool {
 }
 
 /// "You", with an arrow down to the own hero.
-pub(super) fn draw_own_label(
-    canvas: &mut Canvas,
-    text: &mut Type,
-    layout: &mut Recorder,
-    view: &View<'_>,
-) {
+pub(super) fn draw_own_label(canvas: &mut Canvas, text: &mut Type, layout: &mut Recorder, view: &View<'_>) {
     let hero = view.scene.me.and_then(|me| view.state().hero(me));
     let Some(body) = hero.map(|row| Body::new(view, row)) else { return };
     let colour = colours::light(body.colour());
