@@ -36,7 +36,7 @@ use view::View;
 const RIM: f32 = 0.35;
 
 /// Which part of the arena is seen, and where in the window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Camera {
     /// Tiles from the middle of the map; x to the right, y up.
     pub(crate) centre: Vec2,

@@ -53,7 +53,9 @@ fn draw_economy(page: &mut Page<'_>, view: &View<'_>, me: PlayerId, economy: &Ec
     let minions = format!("{}/{}", state.minions(me), rules.minions_max);
     let (pad, icon, slot) = (10.0 * unit, strip.h * 0.28, strip.h * 0.86);
     let field = |page: &Page<'_>, most: &str| icon * 2.6 + page.text.width(most, Size::Body) + pad * 1.6;
-    let (first, second) = (field(page, "20/20"), field(page, "14/14"));
+    let widest = |most: u32| format!("{most}/{most}");
+    let first = field(page, &widest(u32::from(rules.supply_max)));
+    let second = field(page, &widest(u32::from(rules.minions_max)));
     let queue = (slot + 3.0 * unit) * f32::from(rules.training_max);
     let w = pad * 2.0 + first + second + queue;
     let plate = Rect { x: if economy.is_left { strip.x } else { strip.right() - w }, w, ..strip };
