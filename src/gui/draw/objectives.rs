@@ -88,7 +88,8 @@ fn draw_emblem(canvas: &mut Canvas, view: &View<'_>, at: Vec2, owner: PlayerId, 
         return;
     }
     let shape = base_points(canvas, at, size * 1.15, team);
-    canvas.outlined(&shape, colours::team(team), INK, view.line);
+    // Duller than a unit's base: the ground does not compete.
+    canvas.outlined(&shape, mix(GROUND, colours::team(team), 0.6), INK, view.line);
     canvas.ring(at, size * 1.75, view.line, alpha(GOLD, 0.9));
 }
 

@@ -1,7 +1,7 @@
 //! Type: one family, four sizes, gathered while shapes are drawn and set last in one draw call.
 
 use macroquad::prelude::{
-    Color, Font, Rect, TextParams, Vec2, draw_text_ex, load_ttf_font_from_bytes, measure_text,
+    Color, FilterMode, Font, Rect, TextParams, Vec2, draw_text_ex, load_ttf_font_from_bytes, measure_text,
 };
 
 use super::layout::{Recorder, TEXT_LEAST_PX};
@@ -58,7 +58,11 @@ impl Type {
     pub(super) fn new() -> Self {
         let fonts = egui_macroquad::egui::FontDefinitions::default();
         let bytes = fonts.font_data.get("Ubuntu-Light").map(|data| &data.font);
-        let font = bytes.and_then(|bytes| load_ttf_font_from_bytes(bytes).ok());
+        let mut font = bytes.and_then(|bytes| load_ttf_font_from_bytes(bytes).ok());
+        if let Some(font) = &mut font {
+            // Glyphs are drawn pixel for pixel; filtered, they would lose their edges between pixels.
+            font.set_filter(FilterMode::Nearest);
+        }
         Self { font, queue: Vec::new(), letters: String::new(), scale: 1.0 }
     }
 
@@ -74,7 +78,14 @@ impl Type {
     }
 
     pub(super) fn width(&self, text: &str, size: Size) -> f32 {
-        measure_text(text, self.font.as_ref(), self.px(size) as u16, 1.0).width
+        let px = self.px(size) as u16;
+        text.chars().map(|letter| self.advance(letter, px)).sum()
+    }
+
+    /// How far the next letter follows; every digit takes as much, so that numbers do not twitch.
+    fn advance(&self, letter: char, px: u16) -> f32 {
+        let letter = if letter.is_ascii_digit() { '0' } else { letter };
+        measure_text(letter.encode_utf8(&mut [0; 4]), self.font.as_ref(), px, 1.0).width
     }
 
     /// Sets a text with the middle of its capitals at the height of `at`; where it lies.
@@ -97,13 +108,18 @@ impl Type {
     pub(super) fn flush(&self) -> usize {
         let mut from = 0;
         for line in &self.queue {
-            let params = TextParams {
-                font: self.font.as_ref(),
-                font_size: line.px,
-                color: line.colour,
-                ..TextParams::default()
-            };
-            draw_text_ex(&self.letters[from..line.until], line.baseline.x, line.baseline.y, params);
+            let mut x = line.baseline.x;
+            for letter in self.letters[from..line.until].chars() {
+                let params = TextParams {
+                    font: self.font.as_ref(),
+                    font_size: line.px,
+                    color: line.colour,
+                    ..TextParams::default()
+                };
+                // Each letter on whole pixels stays sharp.
+                draw_text_ex(letter.encode_utf8(&mut [0; 4]), x.round(), line.baseline.y, params);
+                x += self.advance(letter, line.px);
+            }
             from = line.until;
         }
         usize::from(!self.queue.is_empty())
