@@ -52,6 +52,11 @@ impl Desk {
         self.wants_picture = true;
     }
 
+    /// Pixels per point of the screens.
+    pub(crate) fn points(&self) -> f32 {
+        scale()
+    }
+
     /// The part of the window that no interface covers.
     pub(crate) fn arena(&self) -> Rect {
         layout::arena_viewport(window())

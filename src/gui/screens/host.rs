@@ -21,7 +21,7 @@ impl HostScreen {
     }
 
     pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(150);
+        page.shade(110);
         let plate = page.centred(560.0, 366.0);
         page.plate("host", plate);
         page.within("host", |page| rows(desk, page, plate.shrink(22.0)))

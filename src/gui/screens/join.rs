@@ -56,7 +56,7 @@ impl JoinScreen {
     }
 
     pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(150);
+        page.shade(110);
         let plate = page.centred(900.0, 500.0);
         page.plate("join", plate);
         let inside = plate.shrink(22.0);

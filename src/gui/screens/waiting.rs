@@ -59,7 +59,7 @@ impl WaitingScreen {
     }
 
     pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(150);
+        page.shade(110);
         let plate = page.centred(620.0, 330.0);
         page.plate("waiting", plate);
         let inside = plate.shrink(24.0);

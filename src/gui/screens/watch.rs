@@ -21,6 +21,8 @@ use mini_rts_arena::transport::clock;
 
 /// What the arrow keys jump.
 const JUMP_S: u32 = 5;
+/// Height of the bar with the time line, points.
+const BAR: f32 = 56.0;
 
 pub(crate) struct WatchScreen {
     replay: ReplayMatch,
@@ -28,18 +30,20 @@ pub(crate) struct WatchScreen {
     look: Look,
     pointer: Vec2,
     wants_out: bool,
+    /// Where the arena ends, pixels: the bar stands on what is written below it.
+    bar_bottom_px: f32,
 }
 
 impl WatchScreen {
     pub(crate) fn open(file: &Path) -> Result<Self, WatchError> {
         let replay = ReplayMatch::open(file, clock::now())?;
         let look = Look::whole();
-        Ok(Self { replay, observed: None, look, pointer: Vec2::ZERO, wants_out: false })
+        Ok(Self { replay, observed: None, look, pointer: Vec2::ZERO, wants_out: false, bar_bottom_px: 0.0 })
     }
 
     pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: Vec<Input>) {
         let mut camera = self.camera(desk);
-        let whole = Camera::whole(&self.replay.view().0.setup.map, desk.arena()).tiles_high;
+        let whole = Camera::whole(&self.replay.view().0.setup.map, camera.viewport).tiles_high;
         for input in inputs {
             match input {
                 Input::Moved(at) => self.pointer = at,
@@ -76,7 +80,10 @@ impl WatchScreen {
     }
 
     fn camera(&mut self, desk: &Desk) -> Camera {
-        self.look.camera(&self.replay.view().0.setup.map, desk.arena(), None)
+        let mut viewport = desk.arena();
+        self.bar_bottom_px = viewport.bottom();
+        viewport.h = (viewport.h - BAR * desk.points()).max(1.0);
+        self.look.camera(&self.replay.view().0.setup.map, viewport, None)
     }
 
     fn press(&mut self, desk: &mut Desk, key: KeyCode) {
@@ -118,11 +125,11 @@ impl WatchScreen {
     }
 
     pub(crate) fn page(&mut self, page: &mut Page<'_>) -> Option<Next> {
-        const HIGH: f32 = 52.0;
         let window = page.window();
+        let bottom = self.bar_bottom_px / page.ui.ctx().pixels_per_point();
         let bar = Rect::from_min_max(
-            pos2(window.left() + 12.0, window.bottom() - HIGH - 8.0),
-            pos2(window.right() - 12.0, window.bottom() - 8.0),
+            pos2(window.left() + 12.0, bottom - BAR),
+            pos2(window.right() - 12.0, bottom - 4.0),
         );
         page.plate("replay bar", bar);
         let inside = bar.shrink(7.0);
