@@ -516,7 +516,8 @@ fn a_match_goes_on_while_its_window_is_resized_or_away() {
     window.wait_for("the match two seconds later", |shown| {
         shown["match"]["tick"].as_u64().is_some_and(|tick| (before + 100..before + 600).contains(&tick))
     });
-    // A picture on request lands in the data folder.
+    // Keys go where the pointer is; a picture on request lands in the data folder.
+    window.point([480.0, 270.0]);
     window.key("F12");
     let pictures = window.home.path().join("mini-rts-arena/pictures");
     let deadline = Instant::now() + PATIENCE;

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use super::args::{HostArguments, JoinArguments, MatchArguments};
 use super::setup::{self, Prepared};
 use super::{FOUND, output};
-use mini_rts_arena::game::{Control, Finished, MatchEvent, MatchOutcome, MatchThread, Progress, Summary};
+use mini_rts_arena::game::{
+    Control, Finished, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary,
+};
 use mini_rts_arena::net::discovery::Room;
 use mini_rts_arena::transport::discovery::{Announcer, Browser};
 use mini_rts_arena::transport::{PortChoice, Udp};
@@ -172,6 +174,14 @@ pub(crate) fn leave_on_interrupt(control: Sender<Control>) -> anyhow::Result<()>
 fn report(game: &MatchArguments, port: u16, finished: &Finished) -> anyhow::Result<ExitCode> {
     let summary = match &finished.result {
         Ok(summary) => summary,
+        Err(MatchError::NotBegun) => {
+            if game.json {
+                println!("{}", output::not_begun_json(port));
+            } else {
+                println!("interrupted before the match began");
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
         Err(error) => bail!("{error}"),
     };
     let desync_file = write_desync(game, summary)?;

@@ -128,6 +128,9 @@ pub enum MatchError {
         /// Why not.
         error: NoSuchField,
     },
+    /// This player left before there was a match.
+    #[error("left before the match began")]
+    NotBegun,
     /// The other peer gave up a match before it began.
     #[error("player {0} left before the match began")]
     LeftEarly(PlayerId),
@@ -564,7 +567,8 @@ impl Match {
         let outcome = match end {
             End::Finished if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
             End::Finished => Ok(MatchOutcome::TickLimit),
-            End::Left => Ok(MatchOutcome::Interrupted),
+            End::Left if has_begun => Ok(MatchOutcome::Interrupted),
+            End::Left => Err(MatchError::NotBegun),
             End::PeerLeft(player) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
             End::PeerLost(player) if has_begun => Ok(MatchOutcome::PeerLost(player)),
             End::PeerLeft(player) => Err(MatchError::LeftEarly(player)),
