@@ -11,7 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use mini_rts_arena::replay::{Record, Replay, Verdict, verify};
+use mini_rts_arena::game::data;
+use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, Verdict, verify};
+use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -542,9 +544,11 @@ fn arena(display: Option<&str>, arguments: &[&str]) -> Output {
 
 #[test]
 fn without_a_display_one_line_says_so() {
+    let home = tempfile::tempdir().expect("a folder");
+    let replay = short_replay(home.path());
+    let watch = ["replay", "watch", replay.to_str().expect("text")];
     for display in [None, Some(""), Some(":4711"), Some("nonsense"), Some("127.0.0.1:50000")] {
-        for arguments in [&["play"][..], &["host"], &["join", "127.0.0.1"], &["replay", "watch", "none.mra"]]
-        {
+        for arguments in [&["play"][..], &["host"], &["join", "127.0.0.1"], &watch] {
             let done = arena(display, arguments);
             let said = String::from_utf8(done.stderr).expect("text");
             assert_eq!(done.status.code(), Some(2), "{arguments:?}: {said}");
@@ -552,6 +556,27 @@ fn without_a_display_one_line_says_so() {
             assert!(said.starts_with("error: no window: "), "{said}");
         }
     }
+}
+
+/// Two heroes who stand still for a tenth of a second.
+fn short_replay(folder: &Path) -> PathBuf {
+    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    let setup = Setup {
+        seed: 1,
+        tick_rate: TickRate::HZ_60,
+        seats: [seat(0), seat(1)].into_iter().collect(),
+        rules: data::rules("standard").expect("built in"),
+        map: data::map("standard").expect("built in"),
+    };
+    let header = ReplayHeader::new(&setup, &["Ann", "Ben"], None, 0).expect("a header");
+    let mut recorder = ReplayRecorder::create(folder.join("short"), &header).expect("a file");
+    let mut world = World::new(setup);
+    for tick in 0..6 {
+        let inputs = TickInputs::idle(Tick(tick), 2);
+        world.step(&inputs);
+        recorder.record(&inputs, &world.hash(), world.state());
+    }
+    recorder.finish(ReplayResult { outcome: "tick_limit".into(), winner: None }).expect("a replay")
 }
 
 #[test]

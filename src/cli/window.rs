@@ -1,9 +1,12 @@
 //! The commands that open the window, and what they do where there is none.
 
+use anyhow::Context as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::args::{HostArguments, JoinArguments, PlayArguments};
+use mini_rts_arena::game::ReplayMatch;
+use mini_rts_arena::transport::clock;
 
 #[cfg(feature = "gui")]
 pub(crate) use crate::gui::{NoWindow, Opening};
@@ -47,6 +50,7 @@ pub(crate) fn join(arguments: JoinArguments) -> anyhow::Result<ExitCode> {
 
 /// Watches a replay.
 pub(crate) fn watch(file: PathBuf) -> anyhow::Result<ExitCode> {
+    ReplayMatch::open(&file, clock::now()).with_context(|| file.display().to_string())?;
     needed(open(Opening::Watch(file)))
 }
 

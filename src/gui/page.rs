@@ -163,7 +163,7 @@ impl<'a> Page<'a> {
     /// A line to type in; true when Enter was pressed in it.
     pub(crate) fn field(&mut self, name: &str, rect: Rect, text: &mut String, hint: &str) -> bool {
         let edit = egui::TextEdit::singleline(text)
-            .hint_text(hint)
+            .hint_text(egui::RichText::new(hint).color(theme::LINE_LIT))
             .font(FontId::proportional(theme::BODY))
             .margin(egui::Margin::symmetric(INSET as i8, 8))
             .char_limit(80);
@@ -184,6 +184,11 @@ impl<'a> Page<'a> {
                 *chosen = index;
             }
         }
+    }
+
+    /// Whether Escape was pressed, which leads back from everywhere.
+    pub(crate) fn escapes(&self) -> bool {
+        self.ui.input(|input| input.key_pressed(egui::Key::Escape))
     }
 
     /// A line across.

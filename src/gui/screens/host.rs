@@ -22,7 +22,7 @@ impl HostScreen {
 
     pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
-        let plate = page.centred(560.0, 366.0);
+        let plate = page.centred(560.0, 342.0);
         page.plate("host", plate);
         page.within("host", |page| rows(desk, page, plate.shrink(22.0)))
     }
@@ -57,7 +57,7 @@ fn rows(desk: &mut Desk, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
         });
         next = opened.or(next);
     }
-    if page.button("back", part(last, 1, 2), "Back", Weight::Normal) {
+    if page.button("back", part(last, 1, 2), "Back", Weight::Normal) || page.escapes() {
         next = Some(Next::Start);
     }
     next

@@ -139,7 +139,7 @@ impl JoinScreen {
         let entered = page.field("address", part(row, 0, 2), &mut desk.you.address, &hint);
         let right = part(row, 1, 2);
         let pressed = page.button("join address", part(right, 0, 2), "Join it", Weight::Normal);
-        if page.button("back", part(right, 1, 2), "Back", Weight::Normal) {
+        if page.button("back", part(right, 1, 2), "Back", Weight::Normal) || page.escapes() {
             return Some(Next::Start);
         }
         if !entered && !pressed {

@@ -277,6 +277,9 @@ impl PlayScreen {
         }
         if self.finished.is_none() {
             count_down(page, &view);
+            if self.overlay == Overlay::None {
+                hint(page, &view, desk.arena().bottom());
+            }
         }
         match self.overlay {
             Overlay::None => {}
@@ -391,6 +394,19 @@ fn count_down(page: &mut Page<'_>, view: &View) {
     let names = view.names.join(" against ");
     let below = pos2(middle.x, middle.y);
     page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
+}
+
+/// In the first seconds: how to begin.
+fn hint(page: &mut Page<'_>, view: &View, bottom_px: f32) {
+    const HINT: &str = "W A S D walk    drag: select    right click: order    F1: all keys";
+    const SHOWN_S: u32 = 20;
+    if view.current.tick().0 > SHOWN_S * view.setup.tick_rate.hz() {
+        return;
+    }
+    let bottom = bottom_px / page.ui.ctx().pixels_per_point();
+    let at = pos2(page.window().center().x, bottom - 12.0);
+    let width = page.window().width();
+    page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), HINT, width);
 }
 
 /// The clock of a match.

@@ -33,6 +33,7 @@ impl Over {
     pub(super) fn new(game: &Game, summary: Summary, link: Option<LinkStatus>) -> Self {
         let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
         let (wish, view) = (game.wish.clone(), game.view.latest());
+        keep_report(&summary);
         Self { wish, view, summary, rtt_ms: rtt_us as f64 / 1000.0 }
     }
 
@@ -93,6 +94,17 @@ impl Over {
     }
 }
 
+/// Puts the report of a desync beside the replay, for whoever looks into it.
+fn keep_report(summary: &Summary) {
+    let (Some(report), Some(replay)) = (&summary.desync, &summary.replay) else { return };
+    let text = serde_json::to_string_pretty(report).expect("a report is plain data");
+    let file = replay.with_extension("desync.json");
+    match std::fs::write(&file, format!("{text}\n")) {
+        Ok(()) => eprintln!("desync report {}", file.display()),
+        Err(error) => eprintln!("cannot write {}: {error}", file.display()),
+    }
+}
+
 fn desync_text(summary: &Summary) -> String {
     let at =
         summary.desync.as_ref().map_or_else(String::new, |report| format!(" after tick {}", report.tick));
@@ -150,11 +162,10 @@ impl ResultScreen {
         let counts = format!("You gave {commands} orders, took {captures} circles and lost {deaths} units");
         line("counts", 220.0, theme::SMALL, theme::QUIET, &counts);
         line("latency", 252.0, theme::BODY, theme::TEXT, &over.latency());
-        let (stalls, stall_us) = over.summary.stalls;
         let network = format!(
-            "Round trip {:.1} ms, {stalls} waits of {:.0} ms together",
+            "Round trip {:.1} ms; late ticks cost {:.1} s in all",
             over.rtt_ms,
-            stall_us as f64 / 1000.0
+            over.summary.stalls.1 as f64 / 1e6
         );
         line("network", 280.0, theme::SMALL, theme::QUIET, &network);
         self.scores(page, inside);

@@ -32,7 +32,7 @@ impl StartScreen {
     pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
         if self.shows_help {
-            self.shows_help = !menu::help_card(page);
+            self.shows_help = !(menu::help_card(page) || page.escapes());
             return None;
         }
         let window = page.window();

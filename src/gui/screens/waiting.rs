@@ -69,7 +69,7 @@ impl WaitingScreen {
             State::Waiting(game) => {
                 say(page, inside, title(game), theme::TEXT, &wait_text(game, waited));
                 let middle = Rect::from_center_size(buttons.center(), vec2(220.0, ROW));
-                page.button("cancel", middle, "Cancel", Weight::Normal)
+                page.button("cancel", middle, "Cancel", Weight::Normal) || page.escapes()
             }
             State::Failed(_, why) => {
                 say(page, inside, "No match", theme::RED, &capitalised(why));
@@ -85,7 +85,7 @@ impl WaitingScreen {
                 if again {
                     return self.again();
                 }
-                back
+                back || page.escapes()
             }
             State::Left => false,
         })
