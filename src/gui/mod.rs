@@ -1,4 +1,4 @@
 //! The window.
 
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 pub(crate) mod draw;
