@@ -136,16 +136,6 @@ impl Hud {
         let shape = base_points(page.canvas, vec2(outer + side * icon * 1.3, row), icon, team);
         page.canvas.outlined(&shape, colour, INK, 1.5);
         let (near, far) = if is_left { (Align::Left, Align::Right) } else { (Align::Right, Align::Left) };
-        let text = team_names(view, team);
-        let at = vec2(outer + side * icon * 3.2, row);
-        let label = Label {
-            name: &format!("{name}: name"),
-            parent: &name,
-            text: &text,
-            size: Size::Body,
-            colour: NEUTRAL,
-        };
-        page.write(&label, at, near);
         let colour = if score.leads { GOLD } else { NEUTRAL };
         let points = score.points.to_string();
         let label = Label {
@@ -156,6 +146,17 @@ impl Hud {
             colour,
         };
         page.write(&label, vec2(inner, row), far);
+        let start = outer + side * icon * 3.2;
+        // As much room as the most points leave.
+        let room = (inner - start).abs() - page.text.width("0000", Size::Large);
+        let label = Label {
+            name: &format!("{name}: name"),
+            parent: &name,
+            text: &team_names(page.text, view, team, room),
+            size: Size::Body,
+            colour: NEUTRAL,
+        };
+        page.write(&label, vec2(start, row), near);
     }
 
     /// The one line that says what matters now.
@@ -239,8 +240,8 @@ fn draw_clock(page: &mut Page<'_>, view: &View<'_>) {
     }
 }
 
-/// The names of a team's players; one's own team is marked.
-fn team_names(view: &View<'_>, team: u8) -> String {
+/// The names of a team's players, cut to `room` pixels; one's own team is marked.
+fn team_names(text: &Type, view: &View<'_>, team: u8, room: f32) -> String {
     let state = view.state();
     let mut names = String::new();
     for player in state.player_ids().filter(|&player| state.team_of(player) == team) {
@@ -249,9 +250,9 @@ fn team_names(view: &View<'_>, team: u8) -> String {
         }
         names.push_str(view.name(player));
     }
-    if view.my_team() == Some(team) {
-        names.push_str(" (you)");
-    }
+    let mark = if view.my_team() == Some(team) { " (you)" } else { "" };
+    text.fit(&mut names, Size::Body, room - text.width(mark, Size::Body));
+    names.push_str(mark);
     names
 }
 

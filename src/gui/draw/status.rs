@@ -1,6 +1,7 @@
 //! The one line that says what matters now.
 
-use mini_rts_arena::sim::{GameState, Outcome};
+use mini_rts_arena::sim::objectives::CAPTURED;
+use mini_rts_arena::sim::{GameState, Outcome, PlayerId};
 
 use super::colours::{GOLD, NEUTRAL, RED};
 use super::view::View;
@@ -43,6 +44,9 @@ fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
     if !view.scene.setup.rules.endless && limit - theirs <= NEARLY {
         return (format!("They win in {} points: take circles", limit - theirs), RED);
     }
+    if is_losing(state, team) {
+        return ("They take your circle: stop them".into(), RED);
+    }
     if held >= needed {
         return ("Their core is open: strike it".into(), GOLD);
     }
@@ -53,6 +57,17 @@ fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
         return ("Take one more circle: their core opens".into(), GOLD);
     }
     (format!("Hold {} circle{}: their core opens", word(needed), plural(needed)), GOLD)
+}
+
+/// Whether a circle of this team is more than a quarter taken by another.
+fn is_losing(state: &GameState, team: u8) -> bool {
+    let circles = &state.circles;
+    (0..circles.len()).any(|circle| {
+        circles.owner[circle] != PlayerId::NONE
+            && state.team_of(circles.owner[circle]) == team
+            && circles.taker[circle] != PlayerId::NONE
+            && circles.progress[circle] > CAPTURED / 4
+    })
 }
 
 fn for_spectator(view: &View<'_>, state: &GameState) -> (String, Color) {
@@ -115,7 +130,7 @@ fn capital(word: &str) -> String {
 mod tests {
     use macroquad::math::Rect;
     use mini_rts_arena::game::data;
-    use mini_rts_arena::sim::{AttackBehaviour, PlayerId, SeatSetup, Setup, Tick, TickRate, World};
+    use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickRate, World};
 
     use super::super::{Camera, Scene};
     use super::*;
@@ -172,6 +187,11 @@ mod tests {
         assert_eq!(mine, "Their core is open: strike it");
         assert_eq!(theirs, "Your core is open: retake one");
         assert_eq!(others, "The core of Orange is open");
+        let [mine, ..] = lines(|state| {
+            hold(state, &[(0, 0), (1, 0)]);
+            (state.circles.taker[1], state.circles.progress[1]) = (PlayerId(1), CAPTURED / 2);
+        });
+        assert_eq!(mine, "They take your circle: stop them");
     }
 
     #[test]

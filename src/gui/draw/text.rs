@@ -82,6 +82,17 @@ impl Type {
         text.chars().map(|letter| self.advance(letter, px)).sum()
     }
 
+    /// Cuts a text to a width, with dots where something is missing.
+    pub(super) fn fit(&self, text: &mut String, size: Size, width: f32) {
+        if self.width(text, size) <= width {
+            return;
+        }
+        while !text.is_empty() && self.width(text, size) + self.width("...", size) > width {
+            text.pop();
+        }
+        text.push_str("...");
+    }
+
     /// How far the next letter follows; every digit takes as much, so that numbers do not twitch.
     fn advance(&self, letter: char, px: u16) -> f32 {
         let letter = if letter.is_ascii_digit() { '0' } else { letter };
