@@ -176,6 +176,16 @@ fn ctrl_c_leaves_properly() {
 }
 
 #[test]
+fn ctrl_c_before_anybody_came_is_no_error() {
+    let home = home();
+    let mut host = Arena::run(home.path(), &["host", "--headless", "--json", "--port=0", "--no-discovery"]);
+    host.wait_for_line("waiting for another player");
+    host.signal("INT");
+    let ended = host.end();
+    assert_eq!((ended.code, &ended.json()["outcome"]), (Some(0), &Value::from("interrupted")));
+}
+
+#[test]
 fn a_flood_of_garbage_changes_nothing() {
     let home = home();
     let flags = ["--bot=normal", "--input-delay=6", "--record=off"];

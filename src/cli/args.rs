@@ -10,8 +10,8 @@ use mini_rts_arena::net::{DELAY_TICKS_MAX, InputDelay, PlayerName};
 use mini_rts_arena::sim::{AttackBehaviour, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
 
-/// A two-player RTS arena in deterministic lockstep over UDP. Without a command it plays a match between two
-/// bots over loopback.
+/// A two-player RTS arena in deterministic lockstep over UDP. Without a command it opens its window; with no
+/// display it plays a match between two bots over loopback.
 #[derive(Debug, Parser)]
 #[command(name = "arena", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
@@ -21,6 +21,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
+    /// Play against the computer in the window.
+    Play(PlayArguments),
     /// Open a match on the LAN and play it.
     Host(Box<HostArguments>),
     /// Join a match: the one at an address, or the one that is open on the LAN.
@@ -34,7 +36,7 @@ pub(crate) enum Task {
 }
 
 /// What host and guest have in common.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct MatchArguments {
     /// Your name, 1 to 16 characters.
     #[arg(long, value_parser = PlayerName::new)]
@@ -52,9 +54,9 @@ pub(crate) struct MatchArguments {
     /// Your hero.
     #[arg(long, value_enum, default_value_t = Hero::Swordsman)]
     pub(crate) hero: Hero,
-    /// Who plays this seat.
-    #[arg(long, value_enum, default_value_t = BotChoice::Normal)]
-    pub(crate) bot: BotChoice,
+    /// Who plays this seat: you in the window, `normal` without one.
+    #[arg(long, value_enum)]
+    pub(crate) bot: Option<BotChoice>,
     /// Play without a window.
     #[arg(long)]
     pub(crate) headless: bool,
@@ -82,9 +84,9 @@ pub(crate) struct MatchArguments {
     /// Make the link worse: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7.
     #[arg(long, value_name = "SPEC")]
     pub(crate) link: Option<LinkSpec>,
-    /// How long to wait for the other side.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
-    pub(crate) wait: Seconds,
+    /// How long to wait for the other side: 30 seconds without a window, a day with one.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) wait: Option<Seconds>,
     /// Silence after which a peer is lost.
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
     pub(crate) timeout: Seconds,
@@ -102,7 +104,34 @@ pub(crate) struct MatchArguments {
     pub(crate) desync_report: Option<PathBuf>,
 }
 
+impl MatchArguments {
+    /// Who plays this seat.
+    pub(crate) fn bot(&self) -> BotChoice {
+        self.bot.unwrap_or(if self.headless { BotChoice::Normal } else { BotChoice::None })
+    }
+
+    /// How long to wait for the other side.
+    pub(crate) fn wait(&self) -> Seconds {
+        const HEADLESS: Seconds = Seconds::from_secs(30);
+        const WINDOW: Seconds = Seconds::from_secs(86_400);
+        self.wait.unwrap_or(if self.headless { HEADLESS } else { WINDOW })
+    }
+}
+
 #[derive(Args, Debug)]
+pub(crate) struct PlayArguments {
+    /// How well the computer plays.
+    #[arg(long, value_enum, default_value_t = Level::Normal)]
+    pub(crate) bot: Level,
+    /// Your name, 1 to 16 characters.
+    #[arg(long, value_parser = PlayerName::new)]
+    pub(crate) name: Option<PlayerName>,
+    /// Your hero.
+    #[arg(long, value_enum, default_value_t = Hero::Swordsman)]
+    pub(crate) hero: Hero,
+}
+
+#[derive(Args, Clone, Debug)]
 pub(crate) struct HostArguments {
     #[command(flatten)]
     pub(crate) game: MatchArguments,
@@ -120,7 +149,7 @@ pub(crate) struct HostArguments {
     pub(crate) seed: Option<u64>,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct JoinArguments {
     /// The host's address; without it, the one match that is open on the LAN.
     #[arg(value_name = "ADDR[:PORT]")]
@@ -200,6 +229,11 @@ pub(crate) enum ReplayAction {
     Info(ReplayFiles),
     /// Simulate again and compare every recorded hash.
     Verify(ReplayFiles),
+    /// Watch one in the window.
+    Watch {
+        /// The replay.
+        file: PathBuf,
+    },
 }
 
 #[derive(Args, Debug)]
@@ -225,6 +259,14 @@ impl From<Hero> for AttackBehaviour {
             Hero::Archer => Self::Archer,
         }
     }
+}
+
+/// How well the computer plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    Easy,
+    Normal,
+    Hard,
 }
 
 /// The architectures that this version plays.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use super::args::{Arguments, Task};
 use super::headless::{leave_on_interrupt, progress_bar, watch};
 use super::{output, setup};
-use mini_rts_arena::game::{MatchOutcome, MatchThread};
+use mini_rts_arena::game::{MatchError, MatchOutcome, MatchThread};
 use mini_rts_arena::replay::{Verdict, verify};
 use mini_rts_arena::transport::{PortChoice, Udp};
 
@@ -17,7 +17,6 @@ const TICKS: u32 = 1800;
 
 /// Plays, records, verifies.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
-    eprintln!("this version has no window yet: two bots play {TICKS} ticks over loopback");
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let (host_udp, guest_udp) =
         (Udp::bind(loopback, PortChoice::Any)?, Udp::bind(loopback, PortChoice::Any)?);
@@ -45,6 +44,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     bar.finish_and_clear();
     let (summary, other) = match (&host.result, &guest.result) {
         (Ok(summary), Ok(other)) => (summary, other),
+        (Err(MatchError::NotBegun), _) => return Ok(ExitCode::SUCCESS),
         (Err(error), _) | (_, Err(error)) => bail!("{error}"),
     };
     print!("{}", output::match_text(&host, summary));

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use super::args::{HostArguments, JoinArguments, MatchArguments};
 use super::setup::{self, Prepared};
 use super::{FOUND, output};
-use mini_rts_arena::game::{Control, Finished, MatchEvent, MatchOutcome, MatchThread, Progress, Summary};
+use mini_rts_arena::game::{
+    Control, Finished, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary,
+};
 use mini_rts_arena::net::discovery::Room;
 use mini_rts_arena::transport::discovery::{Announcer, Browser};
 use mini_rts_arena::transport::{PortChoice, Udp};
@@ -22,7 +24,6 @@ const SECOND_LOOK: Duration = Duration::from_millis(1500);
 /// Opens a match and plays it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
-    require_headless(game)?;
     let port = match game.port {
         None => PortChoice::Default,
         Some(0) => PortChoice::Any,
@@ -41,13 +42,12 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
         }
         None => None,
     };
-    play(game, prepared, udp, announcer)
+    play(game, prepared, udp, announcer, "waiting for another player")
 }
 
 /// Finds a match and plays it.
 pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
-    require_headless(game)?;
     let port = game.port.filter(|&port| port != 0).map_or(PortChoice::Any, PortChoice::Exactly);
     let udp = Udp::bind(game.bind, port)?;
     listening(&udp);
@@ -56,14 +56,7 @@ pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
         None => find_host(game)?,
     };
     let prepared = setup::join(arguments, host)?;
-    play(game, prepared, udp, None)
-}
-
-fn require_headless(game: &MatchArguments) -> anyhow::Result<()> {
-    if !game.headless {
-        bail!("this version has no window yet; add --headless");
-    }
-    Ok(())
+    play(game, prepared, udp, None, &format!("asking {host}"))
 }
 
 fn listening(udp: &Udp) {
@@ -77,10 +70,10 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     }
     let browser = Browser::start().context("cannot look for matches; give the host's address")?;
     let is_open = |room: &&Room| room.players < room.seats;
-    let deadline = Instant::now() + game.wait;
+    let deadline = Instant::now() + game.wait();
     let found = browser.wait_for(deadline, |rooms| rooms.iter().any(|room| is_open(&room)));
     if found.is_none() {
-        let seconds = game.wait.as_secs_f64();
+        let seconds = game.wait().as_secs_f64();
         bail!(
             "found no open match on the LAN within {seconds} s; is one hosted? Its address can be given, too"
         );
@@ -105,10 +98,12 @@ fn play(
     prepared: Prepared,
     udp: Udp,
     announcer: Option<Announcer>,
+    waiting: &str,
 ) -> anyhow::Result<ExitCode> {
     let port = udp.local_address().port();
     let thread = MatchThread::start(prepared.game, udp, game.link).context("cannot start the match")?;
     leave_on_interrupt(thread.control().clone())?;
+    eprintln!("{waiting}; Ctrl-C leaves");
     let bar = progress_bar(game.ticks);
     watch(&thread, &bar, announcer.as_ref());
     let finished = thread.join();
@@ -181,6 +176,14 @@ pub(crate) fn leave_on_interrupt(control: Sender<Control>) -> anyhow::Result<()>
 fn report(game: &MatchArguments, port: u16, finished: &Finished) -> anyhow::Result<ExitCode> {
     let summary = match &finished.result {
         Ok(summary) => summary,
+        Err(MatchError::NotBegun) => {
+            if game.json {
+                println!("{}", output::not_begun_json(port));
+            } else {
+                println!("interrupted before the match began");
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
         Err(error) => bail!("{error}"),
     };
     let desync_file = write_desync(game, summary)?;

@@ -1,20 +1,21 @@
 //! The command line: what was typed becomes one call, and its result becomes text or JSON and an exit code.
 
-mod args;
+pub(crate) mod args;
 mod check;
 mod demo;
 mod discover;
 mod headless;
 mod output;
-mod paths;
+pub(crate) mod paths;
 mod replay;
-mod setup;
+pub(crate) mod setup;
+mod window;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
-use args::{Arguments, Task};
+use args::{Arguments, ReplayAction, Task};
 
 /// Exit code of a check that found what it looks for.
 const FOUND: u8 = 1;
@@ -50,12 +51,18 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match arguments.task {
-        None => demo::run(),
-        Some(Task::Host(host)) => headless::host(&host),
-        Some(Task::Join(join)) => headless::join(&join),
+        None => window::menu_or(demo::run),
+        Some(Task::Play(play)) => window::play(play),
+        Some(Task::Host(host)) if host.game.headless => headless::host(&host),
+        Some(Task::Host(host)) => window::host(*host),
+        Some(Task::Join(join)) if join.game.headless => headless::join(&join),
+        Some(Task::Join(join)) => window::join(*join),
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Check(check)) => check::run(&check),
-        Some(Task::Replay(replay)) => replay::run(&replay.action),
+        Some(Task::Replay(replay)) => match replay.action {
+            ReplayAction::Watch { file } => window::watch(file),
+            action => replay::run(&action),
+        },
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use mini_rts_arena::game::{Finished, Percentiles, Summary};
+use mini_rts_arena::game::{Finished, MatchOutcome, Percentiles, Summary};
 use mini_rts_arena::net::discovery::Room;
 
 /// The result of a match as the one JSON value on stdout.
@@ -58,6 +58,12 @@ pub(crate) fn match_json(
         "desync": desync,
         "desync_report": desync_file,
     })
+}
+
+/// The same of a match that this player left before it began.
+pub(crate) fn not_begun_json(port: u16) -> Value {
+    let outcome = MatchOutcome::Interrupted.as_str();
+    json!({ "outcome": outcome, "winner": null, "ticks": 0, "port": port, "replay": null })
 }
 
 /// The same for people.

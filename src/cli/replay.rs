@@ -14,6 +14,7 @@ pub(crate) fn run(action: &ReplayAction) -> anyhow::Result<ExitCode> {
     let (files, look): (&ReplayFiles, fn(&Path) -> Looked) = match action {
         ReplayAction::Info(files) => (files, info),
         ReplayAction::Verify(files) => (files, verify),
+        ReplayAction::Watch { .. } => unreachable!("that needs the window"),
     };
     let (mut values, mut worst) = (Vec::new(), 0);
     for file in &files.files {

@@ -18,6 +18,8 @@ use mini_rts_arena::transport::{DEFAULT_PORT, clock};
 
 /// From the last guest's arrival to tick 0, without a window.
 const COUNTDOWN_HEADLESS: Duration = Duration::from_millis(400);
+/// The same for people.
+const COUNTDOWN_WINDOW: Duration = Duration::from_secs(3);
 
 /// What a match needs beside its socket.
 pub(crate) struct Prepared {
@@ -36,7 +38,7 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
     };
     let (rules, map) = (rules(game)?, map(game)?);
     let (rules, map) =
-        (rules.map_or_else(|| default_rules(game.bot), Ok)?, map.map_or_else(default_map, Ok)?);
+        (rules.map_or_else(|| default_rules(game.bot()), Ok)?, map.map_or_else(default_map, Ok)?);
     let room_id = getrandom::u64().context("the system has no random numbers")?;
     let config = MatchConfig {
         room_id,
@@ -65,7 +67,7 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
         config,
         room_code: room_code(game),
         teams: (0..arguments.players).collect::<ArrayVec<u8, _>>(),
-        countdown: COUNTDOWN_HEADLESS,
+        countdown: if game.headless { COUNTDOWN_HEADLESS } else { COUNTDOWN_WINDOW },
         beacon: Some(beacon.clone()),
     };
     let options = options(game, Some(rules), Some(map), Some(seed))?;
@@ -116,12 +118,12 @@ fn settings(game: &MatchArguments) -> anyhow::Result<Settings> {
         hero: game.hero.into(),
         input_delay: game.input_delay,
         timeout: game.timeout,
-        wait: Some(game.wait),
+        wait: Some(game.wait()),
     })
 }
 
 /// The user's name if it can be one, else `player`.
-fn default_name() -> anyhow::Result<PlayerName> {
+pub(crate) fn default_name() -> anyhow::Result<PlayerName> {
     let user = ["USER", "USERNAME"].into_iter().find_map(|key| std::env::var(key).ok());
     let name = user.and_then(|user| PlayerName::new(&user).ok());
     Ok(name.map_or_else(|| PlayerName::new("player"), Ok)?)
@@ -141,7 +143,7 @@ fn options(
     Ok(MatchOptions {
         rules,
         map,
-        pilot: Some(game.bot.pilot()),
+        pilot: Some(game.bot().pilot()),
         record: paths::replay_path(game.record.as_deref(), role, seed)?,
         trace: trace.transpose()?,
         inject: inject.map(|inject| Inject { tick: Tick(inject.tick), field: inject.field.clone() }),

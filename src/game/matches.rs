@@ -225,6 +225,18 @@ impl Match {
         self.world.as_ref()
     }
 
+    /// Who plays, once all are there.
+    #[must_use]
+    pub const fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
+    /// When tick 0 runs here, once that is agreed.
+    #[must_use]
+    pub fn begin(&self) -> Option<Time> {
+        (self.begin != Time::default()).then_some(self.begin)
+    }
+
     /// The session under it.
     #[must_use]
     pub const fn session(&self) -> &LockstepSession {
@@ -448,7 +460,8 @@ impl Match {
         let outcome = match end {
             End::Finished if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
             End::Finished => Ok(MatchOutcome::TickLimit),
-            End::Left => Ok(MatchOutcome::Interrupted),
+            End::Left if has_begun => Ok(MatchOutcome::Interrupted),
+            End::Left => Err(MatchError::NotBegun),
             End::PeerLeft(player) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
             End::PeerLost(player) if has_begun => Ok(MatchOutcome::PeerLost(player)),
             End::PeerLeft(player) => Err(MatchError::LeftEarly(player)),

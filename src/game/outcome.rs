@@ -79,6 +79,9 @@ pub enum MatchError {
         /// Why not.
         error: NoSuchField,
     },
+    /// This player left before there was a match.
+    #[error("left before the match began")]
+    NotBegun,
     /// The other peer gave up a match before it began.
     #[error("player {0} left before the match began")]
     LeftEarly(PlayerId),

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use super::matches::{Match, MatchEvent, Summary};
 use super::outcome::MatchError;
+use super::view::{ViewReader, ViewWriter};
 use crate::net::discovery::Beacon;
 use crate::net::{LinkStatus, Time, Traffic};
 use crate::sim::{Command, HeroControl, Tick};
@@ -77,10 +78,33 @@ impl MatchThread {
     /// # Errors
     /// If the system has no thread left.
     pub fn start(game: Match, udp: Udp, link: Option<LinkSpec>) -> std::io::Result<Self> {
+        Self::spawn(game, udp, link, None)
+    }
+
+    /// The same, for a window: what the reader shows is always the latest.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub fn start_with_view(
+        game: Match,
+        udp: Udp,
+        link: Option<LinkSpec>,
+    ) -> std::io::Result<(Self, ViewReader)> {
+        let view = ViewWriter::default();
+        let reader = view.reader();
+        Ok((Self::spawn(game, udp, link, Some(view))?, reader))
+    }
+
+    fn spawn(
+        game: Match,
+        udp: Udp,
+        link: Option<LinkSpec>,
+        view: Option<ViewWriter>,
+    ) -> std::io::Result<Self> {
         let (control, controls) = bounded(QUEUE_MAX);
         let (reports, progress) = bounded(QUEUE_MAX);
         let link = link.map(Impairment::new);
-        let runner = Runner { game, udp, link, controls, reports };
+        let runner = Runner { game, udp, link, controls, reports, view };
         let thread = std::thread::Builder::new().name("match".into()).spawn(move || runner.run())?;
         Ok(Self { control, progress, thread })
     }
@@ -124,6 +148,8 @@ struct Runner {
     link: Option<Impairment>,
     controls: Receiver<Control>,
     reports: Sender<Progress>,
+    /// Only if somebody watches.
+    view: Option<ViewWriter>,
 }
 
 impl Runner {
@@ -137,6 +163,9 @@ impl Runner {
             self.send(now);
             last_link = self.game.session().links().next().or(last_link);
             self.report(now, &mut report_at);
+            if let Some(view) = &mut self.view {
+                view.show(now, &self.game);
+            }
             if self.game.is_over() {
                 break;
             }

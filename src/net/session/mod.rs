@@ -411,6 +411,13 @@ impl LockstepSession {
         self.play.as_ref().map(|play| play.delay.delay_us())
     }
 
+    /// Whom the next tick waits for although it is due, and since when.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
+        let play = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
+        play.waits_for(self.now, &self.links)
+    }
+
     /// What the room says of itself, while it is one.
     #[must_use]
     pub const fn beacon(&self) -> Option<&Beacon> {

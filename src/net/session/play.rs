@@ -102,6 +102,15 @@ impl Play {
         Some(DueTick { inputs, sealed_at, others_sealed_at, stall })
     }
 
+    /// Whose input the next tick lacks although it is due, and since when.
+    pub(super) fn waits_for(&self, now: Time, links: &[Link]) -> Option<(PlayerId, Time)> {
+        let tick = self.gate.next();
+        let due = self.clock.at(tick).max(self.ran_at);
+        let is_due = now > due && self.end.is_none_or(|end| tick < end);
+        let player = links.iter().map(|link| link.player).find(|&player| self.gate.wanted(player) <= tick)?;
+        is_due.then_some((player, due))
+    }
+
     /// A tick has run.
     pub(super) fn ran(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.history.push(tick, hash);

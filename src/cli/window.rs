@@ -1,0 +1,75 @@
+//! The commands that open the window, and what they do where there is none.
+
+use anyhow::Context as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::args::{HostArguments, JoinArguments, PlayArguments};
+use mini_rts_arena::game::ReplayMatch;
+use mini_rts_arena::transport::clock;
+
+#[cfg(feature = "gui")]
+pub(crate) use crate::gui::{NoWindow, Opening};
+
+/// What the window begins with.
+#[cfg(not(feature = "gui"))]
+#[expect(dead_code, reason = "without a window nothing is opened")]
+pub(crate) enum Opening {
+    Menu,
+    Practice(PlayArguments),
+    Host(Box<HostArguments>),
+    Join(Box<JoinArguments>),
+    Watch(PathBuf),
+}
+
+/// The window, or `otherwise` where there is none.
+pub(crate) fn menu_or(otherwise: impl FnOnce() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
+    match open(Opening::Menu) {
+        Ok(code) => Ok(code),
+        Err(reason) => {
+            eprintln!("no window ({reason}): two bots play over loopback");
+            otherwise()
+        }
+    }
+}
+
+/// A match against the computer.
+pub(crate) fn play(arguments: PlayArguments) -> anyhow::Result<ExitCode> {
+    needed(open(Opening::Practice(arguments)))
+}
+
+/// Opens a match on the LAN.
+pub(crate) fn host(arguments: HostArguments) -> anyhow::Result<ExitCode> {
+    needed(open(Opening::Host(Box::new(arguments))))
+}
+
+/// Joins a match on the LAN.
+pub(crate) fn join(arguments: JoinArguments) -> anyhow::Result<ExitCode> {
+    needed(open(Opening::Join(Box::new(arguments))))
+}
+
+/// Watches a replay.
+pub(crate) fn watch(file: PathBuf) -> anyhow::Result<ExitCode> {
+    ReplayMatch::open(&file, clock::now()).with_context(|| file.display().to_string())?;
+    needed(open(Opening::Watch(file)))
+}
+
+fn needed(opened: Result<ExitCode, NoWindow>) -> anyhow::Result<ExitCode> {
+    opened.map_err(|reason| anyhow::anyhow!("no window: {reason}; host and join have --headless"))
+}
+
+#[cfg(feature = "gui")]
+fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
+    crate::gui::open(opening)
+}
+
+/// This program was built without the window.
+#[cfg(not(feature = "gui"))]
+#[derive(Debug, thiserror::Error)]
+#[error("this program was built without it")]
+pub(crate) struct NoWindow;
+
+#[cfg(not(feature = "gui"))]
+fn open(_: Opening) -> Result<ExitCode, NoWindow> {
+    Err(NoWindow)
+}

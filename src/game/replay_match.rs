@@ -1,0 +1,190 @@
+//! A recorded match as something to look at: the same view, from a file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::view::{Buffers, View};
+use crate::net::Time;
+use crate::replay::{HeaderError, OpenError, Record, Replay, ReplayHeader, SeekError, Trailer};
+use crate::sim::{ForeignState, Tick, World};
+
+/// Ticks simulated in one call at most, so that a slow machine falls behind instead of standing still.
+const TICKS_PER_CALL_MAX: u32 = 240;
+/// Speeds to choose from, in times real time.
+pub const REPLAY_SPEEDS: [f32; 7] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
+
+/// Why a replay cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// It cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// It is not for this simulation.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// It cannot go there.
+    #[error(transparent)]
+    Seek(#[from] SeekError),
+    /// A keyframe is not of this match.
+    #[error(transparent)]
+    State(#[from] ForeignState),
+}
+
+/// A replay being watched. It has no thread: whoever draws calls [`Self::advance`].
+pub struct ReplayMatch {
+    replay: Replay,
+    world: World,
+    view: View,
+    buffers: Buffers,
+    /// What [`Self::advance`] was told last.
+    now: Time,
+    /// How far the picture is, in microseconds of the match.
+    played_us: f64,
+    speed: f32,
+    is_paused: bool,
+    is_over: bool,
+}
+
+impl ReplayMatch {
+    /// Opens a file at its beginning.
+    ///
+    /// # Errors
+    /// If there is nothing to watch in it.
+    pub fn open(path: &Path, now: Time) -> Result<Self, WatchError> {
+        let replay = Replay::open(path)?;
+        let world = World::new(replay.header().setup()?);
+        let names = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
+        let view = View::new(&world, names, None, now);
+        Ok(Self {
+            replay,
+            world,
+            view,
+            buffers: Buffers::default(),
+            now,
+            played_us: 0.0,
+            speed: 1.0,
+            is_paused: false,
+            is_over: false,
+        })
+    }
+
+    /// Plays on to `now`.
+    pub fn advance(&mut self, now: Time) {
+        let passed_us = now.since(self.now).as_micros() as f64;
+        self.now = now;
+        if self.is_paused || self.is_over {
+            return;
+        }
+        self.played_us += passed_us * f64::from(self.speed);
+        for _ in 0..TICKS_PER_CALL_MAX {
+            let tick = self.view.current.tick();
+            if self.played_us < self.view.setup.tick_rate.micros_to(tick.plus(1)) as f64 {
+                return;
+            }
+            if !self.step() {
+                return;
+            }
+        }
+        // Too slow for this speed: time stretches.
+        let reached = self.view.setup.tick_rate.micros_to(self.view.current.tick());
+        self.played_us = self.played_us.min(reached as f64);
+    }
+
+    /// Runs one tick, as a single step of a paused replay too. False at the end.
+    pub fn step(&mut self) -> bool {
+        let inputs = loop {
+            match self.replay.next() {
+                Some(Record::Tick { inputs, .. }) => break inputs,
+                Some(_) => {}
+                None => {
+                    self.is_over = true;
+                    return false;
+                }
+            }
+        };
+        self.world.step(&inputs);
+        let state = self.buffers.copy(self.world.state());
+        self.view.previous = core::mem::replace(&mut self.view.current, state);
+        let reached = self.view.setup.tick_rate.micros_to(self.view.current.tick()) as f64;
+        self.played_us = self.played_us.max(reached);
+        true
+    }
+
+    /// Goes to a tick, or to the end if that comes first.
+    ///
+    /// # Errors
+    /// If the file does not let us.
+    pub fn seek(&mut self, tick: Tick) -> Result<(), WatchError> {
+        let setup = self.world.setup().clone();
+        self.world = match self.replay.seek(tick)? {
+            Some(state) => World::restore(setup, state)?,
+            None => World::new(setup),
+        };
+        self.is_over = false;
+        while self.world.state().tick() < tick {
+            match self.replay.next() {
+                Some(Record::Tick { inputs, .. }) => self.world.step(&inputs),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        self.view.current = self.buffers.copy(self.world.state());
+        self.view.previous = Arc::clone(&self.view.current);
+        self.played_us = self.view.setup.tick_rate.micros_to(self.view.current.tick()) as f64;
+        Ok(())
+    }
+
+    /// The picture, and how far it is from its previous to its current state.
+    #[must_use]
+    pub fn view(&self) -> (&View, f32) {
+        let rate = self.view.setup.tick_rate;
+        let since_us = self.played_us - rate.micros_to(self.view.current.tick()) as f64;
+        (&self.view, (since_us * f64::from(rate.hz()) / 1e6).clamp(0.0, 1.0) as f32)
+    }
+
+    /// Who played what.
+    #[must_use]
+    pub fn header(&self) -> &ReplayHeader {
+        self.replay.header()
+    }
+
+    /// How many ticks there are, if the file is whole.
+    #[must_use]
+    pub fn length(&self) -> Option<u32> {
+        self.replay.promised_ticks()
+    }
+
+    /// How the match ended, once that has been reached.
+    #[must_use]
+    pub fn trailer(&self) -> Option<&Trailer> {
+        self.replay.trailer()
+    }
+
+    /// Whether the end has been reached.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Times real time.
+    #[must_use]
+    pub const fn speed(&self) -> f32 {
+        self.speed
+    }
+
+    /// Sets the speed, from the least to the greatest of [`REPLAY_SPEEDS`].
+    pub const fn set_speed(&mut self, speed: f32) {
+        self.speed = speed.clamp(REPLAY_SPEEDS[0], REPLAY_SPEEDS[REPLAY_SPEEDS.len() - 1]);
+    }
+
+    /// Whether it stands still.
+    #[must_use]
+    pub const fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// Stops or goes on.
+    pub const fn set_paused(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
+    }
+}

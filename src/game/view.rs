@@ -1,0 +1,188 @@
+//! What a window shows of a running match: its two latest states, handed over by pointer, so that neither
+//! side waits for the other's work.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::matches::Match;
+use crate::net::{LinkStatus, Time};
+use crate::sim::{GameState, PlayerId, Setup, World};
+
+/// States kept to be written again; two are on show, and a reader rarely holds more than two others.
+const BUFFERS_MAX: usize = 6;
+/// How often what is not in the states is shown anew.
+const REFRESH: Duration = Duration::from_millis(50);
+
+/// A match as it is at one instant. Copies share their states.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// What is played.
+    pub setup: Arc<Setup>,
+    /// Who plays, by seat.
+    pub names: Arc<[String]>,
+    /// Whose view this is; nobody's for a replay.
+    pub me: Option<PlayerId>,
+    /// The state that was shown before `current`.
+    pub previous: Arc<GameState>,
+    /// The latest state.
+    pub current: Arc<GameState>,
+    /// When the last tick of `current` ran.
+    pub ran_at: Time,
+    /// When tick 0 runs, once that is agreed.
+    pub begin: Option<Time>,
+    /// The way to the first peer.
+    pub link: Option<LinkStatus>,
+    /// The input delay, in microseconds.
+    pub delay_us: i64,
+    /// Whom the next tick waits for although it is due, and since when.
+    pub waits_for: Option<(PlayerId, Time)>,
+}
+
+impl View {
+    /// The view of a world in which nothing has been shown yet.
+    #[must_use]
+    pub fn new(world: &World, names: Arc<[String]>, me: Option<PlayerId>, now: Time) -> Self {
+        let current = Arc::new(world.state().clone());
+        Self {
+            setup: Arc::new(world.setup().clone()),
+            names,
+            me,
+            previous: Arc::clone(&current),
+            current,
+            ran_at: now,
+            begin: None,
+            link: None,
+            delay_us: 0,
+            waits_for: None,
+        }
+    }
+
+    /// How far the picture has come from `previous` to `current`, 0 to 1.
+    #[must_use]
+    pub fn alpha(&self, now: Time) -> f32 {
+        let tick_us = 1e6 / self.setup.tick_rate.hz() as f32;
+        (now.since(self.ran_at).as_micros() as f32 / tick_us).clamp(0.0, 1.0)
+    }
+}
+
+/// States that nobody looks at any more, to be written again.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    pool: Vec<Arc<GameState>>,
+}
+
+impl Buffers {
+    /// A copy of `state`, in memory that was used before if there is any.
+    pub(super) fn copy(&mut self, state: &GameState) -> Arc<GameState> {
+        for buffer in &mut self.pool {
+            if let Some(free) = Arc::get_mut(buffer) {
+                free.copy_from(state);
+                return Arc::clone(buffer);
+            }
+        }
+        let buffer = Arc::new(state.clone());
+        if self.pool.len() < BUFFERS_MAX {
+            self.pool.push(Arc::clone(&buffer));
+        }
+        buffer
+    }
+}
+
+/// Where the latest view is. The lock is held to copy or swap a handful of pointers, never longer.
+#[derive(Clone, Debug, Default)]
+pub struct ViewReader(Arc<Mutex<Option<View>>>);
+
+impl ViewReader {
+    /// The latest view; `None` until all players are there.
+    #[must_use]
+    pub fn latest(&self) -> Option<View> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn put(&self, view: View) {
+        let old = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(view);
+        // Freed after the lock.
+        drop(old);
+    }
+}
+
+/// The match thread's end.
+#[derive(Debug, Default)]
+pub(super) struct ViewWriter {
+    shown: ViewReader,
+    latest: Option<View>,
+    buffers: Buffers,
+    refresh_at: Time,
+}
+
+impl ViewWriter {
+    pub(super) fn reader(&self) -> ViewReader {
+        self.shown.clone()
+    }
+
+    /// Shows what is new; to be called whenever the match has advanced.
+    pub(super) fn show(&mut self, now: Time, game: &Match) {
+        let Some(world) = game.world() else { return };
+        let session = game.session();
+        let view = self.latest.get_or_insert_with(|| {
+            let names = game.roster().iter().map(|seat| seat.name.as_str().to_owned());
+            View::new(world, names.collect(), Some(session.player()), now)
+        });
+        let is_new = world.state().tick() != view.current.tick();
+        if is_new {
+            let state = self.buffers.copy(world.state());
+            view.previous = core::mem::replace(&mut view.current, state);
+            view.ran_at = now;
+        }
+        if is_new || now >= self.refresh_at {
+            self.refresh_at = now.plus(REFRESH);
+            view.begin = game.begin();
+            view.link = session.links().next();
+            view.delay_us = session.delay_us().unwrap_or(0);
+            view.waits_for = session.waits_for();
+            self.shown.put(view.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{Tick, TickInputs};
+
+    fn world() -> World {
+        use crate::sim::{AttackBehaviour, SeatSetup, TickRate};
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        World::new(Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: super::super::data::rules("standard").expect("built in"),
+            map: super::super::data::map("standard").expect("built in"),
+        })
+    }
+
+    #[test]
+    fn buffers_are_used_again_once_nobody_looks() {
+        let (mut world, mut buffers) = (world(), Buffers::default());
+        let first = buffers.copy(world.state());
+        world.step(&TickInputs::idle(Tick(0), 2));
+        let second = buffers.copy(world.state());
+        assert_eq!((first.tick(), second.tick()), (Tick(0), Tick(1)));
+        let address = Arc::as_ptr(&first);
+        drop(first);
+        let third = buffers.copy(world.state());
+        assert_eq!(Arc::as_ptr(&third), address);
+        assert_eq!(*third, *second);
+        let kept: Vec<_> = (0..20).map(|_| buffers.copy(world.state())).collect();
+        assert!(kept.iter().all(|state| **state == *second) && buffers.pool.len() == BUFFERS_MAX);
+    }
+
+    #[test]
+    fn the_picture_moves_from_state_to_state_in_one_tick() {
+        let view = View::new(&world(), Arc::new([]), None, Time(1_000_000));
+        let alpha = |us| view.alpha(Time(us));
+        assert_eq!((alpha(999_000), alpha(1_000_000), alpha(2_000_000)), (0.0, 0.0, 1.0));
+        assert!((alpha(1_008_333) - 0.5).abs() < 0.01);
+    }
+}

@@ -1,0 +1,180 @@
+//! What each key does: one table for the game and for its help card.
+
+use macroquad::miniquad::KeyCode;
+
+/// Something a key can mean in a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Held: walk, x to the right, y up.
+    Walk(i32, i32),
+    /// Held: strike toward the cursor.
+    Strike,
+    /// Run where the hero walks.
+    Dash,
+    Banner,
+    /// The next click is where to attack-move.
+    AttackMove,
+    Stop,
+    Hold,
+    Follow,
+    SelectAll,
+    SelectArchers,
+    SelectSwordsmen,
+    /// Select it, or make it with Ctrl.
+    Group(usize),
+    TrainSwordsman,
+    TrainArcher,
+    LockCamera,
+    NetGraph,
+    Picture,
+    Help,
+    Menu,
+}
+
+/// A line of the help card, and the keys it is about.
+pub(crate) struct Binding {
+    /// As printed on the card.
+    pub(crate) keys: &'static str,
+    pub(crate) does: &'static str,
+    pub(crate) actions: &'static [(KeyCode, Action)],
+}
+
+/// A heading of the help card.
+pub(crate) struct Chapter {
+    pub(crate) title: &'static str,
+    pub(crate) bindings: &'static [Binding],
+}
+
+/// A line about the mouse, which needs no key.
+const fn mouse(keys: &'static str, does: &'static str) -> Binding {
+    Binding { keys, does, actions: &[] }
+}
+
+/// Everything that can be pressed in a match.
+pub(crate) const BINDINGS: &[Chapter] = &[
+    Chapter {
+        title: "Your hero",
+        bindings: &[
+            Binding {
+                keys: "W A S D",
+                does: "walk; it strikes what comes near",
+                actions: &[
+                    (KeyCode::W, Action::Walk(0, 1)),
+                    (KeyCode::A, Action::Walk(-1, 0)),
+                    (KeyCode::S, Action::Walk(0, -1)),
+                    (KeyCode::D, Action::Walk(1, 0)),
+                ],
+            },
+            Binding {
+                keys: "Space",
+                does: "held: strike toward the cursor",
+                actions: &[(KeyCode::Space, Action::Strike)],
+            },
+            Binding {
+                keys: "Shift",
+                does: "while walking: dash",
+                actions: &[(KeyCode::LeftShift, Action::Dash), (KeyCode::RightShift, Action::Dash)],
+            },
+            Binding {
+                keys: "Q",
+                does: "banner: minions strike faster",
+                actions: &[(KeyCode::Q, Action::Banner)],
+            },
+        ],
+    },
+    Chapter {
+        title: "Select",
+        bindings: &[
+            mouse("Click, drag", "select; Shift adds, Ctrl removes"),
+            mouse("Double click", "all of that kind on screen"),
+            Binding {
+                keys: "E R V",
+                does: "all minions, archers, swordsmen",
+                actions: &[
+                    (KeyCode::E, Action::SelectAll),
+                    (KeyCode::R, Action::SelectArchers),
+                    (KeyCode::V, Action::SelectSwordsmen),
+                ],
+            },
+            Binding {
+                keys: "1 to 5",
+                does: "a group; with Ctrl: make it",
+                actions: &[
+                    (KeyCode::Key1, Action::Group(0)),
+                    (KeyCode::Key2, Action::Group(1)),
+                    (KeyCode::Key3, Action::Group(2)),
+                    (KeyCode::Key4, Action::Group(3)),
+                    (KeyCode::Key5, Action::Group(4)),
+                ],
+            },
+        ],
+    },
+    Chapter {
+        title: "Order",
+        bindings: &[
+            mouse("Right click", "go there, attack it, follow your hero"),
+            Binding {
+                keys: "F + click",
+                does: "go there and fight on the way",
+                actions: &[(KeyCode::F, Action::AttackMove)],
+            },
+            Binding {
+                keys: "X C G",
+                does: "stop, hold, follow your hero",
+                actions: &[
+                    (KeyCode::X, Action::Stop),
+                    (KeyCode::C, Action::Hold),
+                    (KeyCode::G, Action::Follow),
+                ],
+            },
+            Binding {
+                keys: "B N",
+                does: "train a swordsman, an archer",
+                actions: &[(KeyCode::B, Action::TrainSwordsman), (KeyCode::N, Action::TrainArcher)],
+            },
+        ],
+    },
+    Chapter {
+        title: "See",
+        bindings: &[
+            mouse("Wheel", "zoom; held and dragged: pan"),
+            Binding {
+                keys: "Y",
+                does: "keep your hero in the middle",
+                actions: &[(KeyCode::Y, Action::LockCamera)],
+            },
+            Binding {
+                keys: "F3 F12",
+                does: "network graph, save a picture",
+                actions: &[(KeyCode::F3, Action::NetGraph), (KeyCode::F12, Action::Picture)],
+            },
+            Binding {
+                keys: "F1 Esc",
+                does: "this card, the menu",
+                actions: &[(KeyCode::F1, Action::Help), (KeyCode::Escape, Action::Menu)],
+            },
+        ],
+    },
+];
+
+/// What a key means.
+pub(crate) fn action_of(key: KeyCode) -> Option<Action> {
+    let mut all = BINDINGS.iter().flat_map(|chapter| chapter.bindings).flat_map(|binding| binding.actions);
+    all.find(|(bound, _)| *bound == key).map(|(_, action)| *action)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_means_two_things() {
+        let keys = BINDINGS.iter().flat_map(|chapter| chapter.bindings).flat_map(|binding| binding.actions);
+        let keys: Vec<KeyCode> = keys.map(|(key, _)| *key).collect();
+        for (at, key) in keys.iter().enumerate() {
+            assert!(!keys[at + 1..].contains(key), "{key:?}");
+        }
+        assert_eq!(action_of(KeyCode::W), Some(Action::Walk(0, 1)));
+        assert_eq!(action_of(KeyCode::Z), None);
+    }
+}

@@ -1,0 +1,303 @@
+//! Shapes with smooth edges, gathered into few triangle meshes over one texture.
+
+use std::f32::consts::TAU;
+
+use super::sprites::{self, Sprite};
+use arrayvec::ArrayVec;
+use macroquad::prelude::{Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2};
+
+/// What `Conf::draw_call_vertex_capacity` must be: a mesh never holds more.
+pub(crate) const VERTEX_CAPACITY: usize = 24_576;
+/// What `Conf::draw_call_index_capacity` must be: a mesh never holds more.
+pub(crate) const INDEX_CAPACITY: usize = 65_536;
+
+/// Corners of the finest circle.
+const CORNERS: usize = 64;
+/// Half the width over which an edge fades, pixels.
+const FEATHER: f32 = 0.5;
+/// Side of the two upper cells of the atlas, pixels: a white one, then a soft disc. Sprites follow below.
+const CELL: u16 = 64;
+
+/// A place in the white cell, in coordinates of the texture.
+const WHITE_AT: Vec2 = vec2(0.02, 0.02);
+
+pub(super) type Points = ArrayVec<Vec2, CORNERS>;
+
+/// All shapes of a frame.
+pub(super) struct Canvas {
+    batches: Vec<Mesh>,
+    current: usize,
+    atlas: Texture2D,
+    /// Size of a pixel of the atlas in its coordinates.
+    texel: Vec2,
+    circle: [Vec2; CORNERS],
+}
+
+impl Canvas {
+    pub(super) fn new() -> Self {
+        let circle = std::array::from_fn(|corner| Vec2::from_angle(corner as f32 * TAU / CORNERS as f32));
+        let mut canvas =
+            Self { batches: Vec::new(), current: 0, atlas: Texture2D::empty(), texel: Vec2::ONE, circle };
+        let mut image = plain_atlas();
+        sprites::paint(&canvas, &mut image, (0, CELL));
+        canvas.texel = vec2(1.0 / f32::from(image.width), 1.0 / f32::from(image.height));
+        canvas.atlas = Texture2D::from_image(&image);
+        canvas.atlas.set_filter(FilterMode::Linear);
+        canvas.add_batch();
+        canvas
+    }
+
+    /// Forgets the last frame and keeps its allocations.
+    pub(super) fn clear(&mut self) {
+        for batch in &mut self.batches {
+            batch.vertices.clear();
+            batch.indices.clear();
+        }
+        self.current = 0;
+    }
+
+    /// Draws what was gathered, with one draw call for each mesh; how many.
+    pub(super) fn flush(&self) -> usize {
+        let used = self.batches.iter().filter(|batch| !batch.indices.is_empty());
+        used.map(draw_mesh).count()
+    }
+
+    fn add_batch(&mut self) {
+        self.batches.push(Mesh {
+            vertices: Vec::with_capacity(VERTEX_CAPACITY),
+            indices: Vec::with_capacity(INDEX_CAPACITY),
+            texture: Some(self.atlas.clone()),
+        });
+    }
+
+    /// A mesh with room for a shape, and the number of its next vertex.
+    fn room(&mut self, vertices: usize, indices: usize) -> (&mut Mesh, u16) {
+        let mesh = &self.batches[self.current];
+        if mesh.vertices.len() + vertices >= VERTEX_CAPACITY || mesh.indices.len() + indices >= INDEX_CAPACITY
+        {
+            self.current += 1;
+            if self.current == self.batches.len() {
+                self.add_batch();
+            }
+        }
+        let mesh = &mut self.batches[self.current];
+        let first = mesh.vertices.len() as u16;
+        (mesh, first)
+    }
+
+    // Plain shapes.
+
+    pub(super) fn rect(&mut self, rect: Rect, colour: Color) {
+        let corners = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)];
+        self.shade(corners.map(|(x, y)| (vec2(rect.x + rect.w * x, rect.y + rect.h * y), colour)));
+    }
+
+    /// A frame inside the edge of `rect`.
+    pub(super) fn frame(&mut self, rect: Rect, width: f32, colour: Color) {
+        let Rect { x, y, w, h } = rect;
+        self.rect(Rect::new(x, y, w, width), colour);
+        self.rect(Rect::new(x, y + h - width, w, width), colour);
+        self.rect(Rect::new(x, y + width, width, h - 2.0 * width), colour);
+        self.rect(Rect::new(x + w - width, y + width, width, h - 2.0 * width), colour);
+    }
+
+    /// Four corners, each with its colour, hard edges.
+    pub(super) fn shade(&mut self, corners: [(Vec2, Color); 4]) {
+        let (mesh, first) = self.room(4, 6);
+        mesh.vertices.extend(corners.map(|(at, colour)| vertex(at, colour)));
+        mesh.indices.extend([0, 1, 2, 0, 2, 3].map(|corner| first + corner));
+    }
+
+    /// A disc that fades from its middle to its edge.
+    pub(super) fn soft(&mut self, at: Vec2, radius: Vec2, colour: Color) {
+        let cell = f32::from(CELL);
+        let (across, down) = (vec2(radius.x, 0.0), vec2(0.0, radius.y));
+        // Without its edge, into which its neighbours are filtered.
+        let from = Rect::new(cell + 1.0, 1.0, cell - 2.0, cell - 2.0);
+        self.picture(from, at, (across, down), colour);
+    }
+
+    /// A picture of the atlas that looks along `forward`; `radius` is that of the base it belongs to.
+    pub(super) fn sprite(&mut self, sprite: Sprite, at: Vec2, forward: Vec2, radius: f32, colour: Color) {
+        let (cell, covers) = sprites::place(sprite, radius);
+        let (ahead, down) = (forward * radius, forward.perp() * radius);
+        let middle = at + ahead * covers.center().x + down * covers.center().y;
+        let from = Rect { y: cell.y + f32::from(CELL), ..cell };
+        self.picture(from, middle, (ahead * covers.w / 2.0, down * covers.h / 2.0), colour);
+    }
+
+    /// A part of the atlas over a rectangle around `at`, given by half its sides.
+    fn picture(&mut self, from: Rect, at: Vec2, (across, down): (Vec2, Vec2), colour: Color) {
+        let texel = self.texel;
+        let (mesh, first) = self.room(4, 6);
+        for (x, y) in [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)] {
+            let place = at + across * (x * 2.0 - 1.0) + down * (y * 2.0 - 1.0);
+            let (u, v) = ((from.x + from.w * x) * texel.x, (from.y + from.h * y) * texel.y);
+            mesh.vertices.push(Vertex::new(place.x, place.y, 0.0, u, v, colour));
+        }
+        mesh.indices.extend([0, 1, 2, 0, 2, 3].map(|corner| first + corner));
+    }
+
+    // Shapes with smooth edges.
+
+    /// A convex shape.
+    pub(super) fn convex(&mut self, points: &[Vec2], colour: Color) {
+        let count = points.len() as u16;
+        if count < 3 {
+            return;
+        }
+        let clear = Color { a: 0.0, ..colour };
+        let (mesh, first) = self.room(points.len() * 2, points.len() * 9);
+        for_each_mitre(points, |at, outward| {
+            mesh.vertices.push(vertex(at - outward * FEATHER, colour));
+            mesh.vertices.push(vertex(at + outward * FEATHER, clear));
+        });
+        for corner in 2..count {
+            mesh.indices.extend([first, first + 2 * (corner - 1), first + 2 * corner]);
+        }
+        for corner in 0..count {
+            let (a, b) = (first + 2 * corner, first + 2 * ((corner + 1) % count));
+            mesh.indices.extend([a, a + 1, b + 1, a, b + 1, b]);
+        }
+    }
+
+    /// A convex shape and a dark outline around it.
+    pub(super) fn outlined(&mut self, points: &[Vec2], fill: Color, outline: Color, width: f32) {
+        self.convex(&grown(points, width), outline);
+        self.convex(points, fill);
+    }
+
+    pub(super) fn disc(&mut self, at: Vec2, radius: f32, colour: Color) {
+        let points = self.round(at, radius);
+        self.convex(&points, colour);
+    }
+
+    /// The corners of a circle, as many as its size needs.
+    pub(super) fn round(&self, at: Vec2, radius: f32) -> Points {
+        self.circle.iter().step_by(stride(radius)).map(|&corner| at + corner * radius).collect()
+    }
+
+    /// A whole ring; `radius` is that of its middle line.
+    pub(super) fn ring(&mut self, at: Vec2, radius: f32, width: f32, colour: Color) {
+        self.arc(at, radius, width, (0.0, TAU), colour);
+    }
+
+    /// A part of a ring from one angle to another, clockwise on the screen from the right.
+    pub(super) fn arc(&mut self, at: Vec2, radius: f32, width: f32, (from, to): (f32, f32), colour: Color) {
+        let share = (to - from).abs() / TAU;
+        let parts = ((CORNERS / stride(radius)) as f32 * share).ceil().max(1.0) as u16;
+        let (clear, half) = (Color { a: 0.0, ..colour }, width / 2.0);
+        let thin = colour.a * (width / (2.0 * FEATHER)).min(1.0);
+        let full = Color { a: thin, ..colour };
+        let core = (half - FEATHER).max(0.0);
+        let rows = [(half + FEATHER, clear), (core, full), (-core, full), (-half - FEATHER, clear)];
+        let (mesh, first) = self.room(usize::from(parts + 1) * 4, usize::from(parts) * 18);
+        for part in 0..=parts {
+            let angle = from + (to - from) * f32::from(part) / f32::from(parts);
+            let out = Vec2::from_angle(angle);
+            mesh.vertices.extend(rows.map(|(by, colour)| vertex(at + out * (radius + by).max(0.0), colour)));
+        }
+        for part in 0..parts {
+            strip(mesh, first + part * 4, first + part * 4 + 4);
+        }
+    }
+
+    pub(super) fn line(&mut self, a: Vec2, b: Vec2, width: f32, colour: Color) {
+        self.fading_line((a, colour), (b, colour), width);
+    }
+
+    /// A line from one colour to another.
+    pub(super) fn fading_line(&mut self, (a, from): (Vec2, Color), (b, to): (Vec2, Color), width: f32) {
+        let side = (b - a).perp().normalize_or_zero();
+        let (half, core) = (width / 2.0 + FEATHER, (width / 2.0 - FEATHER).max(0.0));
+        let thin = (width / (2.0 * FEATHER)).min(1.0);
+        let (mesh, first) = self.room(8, 18);
+        for (at, colour) in [(a, from), (b, to)] {
+            let (clear, full) = (Color { a: 0.0, ..colour }, Color { a: colour.a * thin, ..colour });
+            let rows = [(half, clear), (core, full), (-core, full), (-half, clear)];
+            mesh.vertices.extend(rows.map(|(by, colour)| vertex(at + side * by, colour)));
+        }
+        strip(mesh, first, first + 4);
+    }
+
+    /// Dashes along a line; `shift` moves them toward `b`, in pixels.
+    pub(super) fn dashes(
+        &mut self,
+        (a, b): (Vec2, Vec2),
+        (on, off): (f32, f32),
+        shift: f32,
+        width: f32,
+        colour: Color,
+    ) {
+        let (length, way) = ((b - a).length(), (b - a).normalize_or_zero());
+        let mut at = shift.rem_euclid(on + off) - on - off;
+        while at < length {
+            let (from, to) = (at.max(0.0), (at + on).min(length));
+            if to > from {
+                self.line(a + way * from, a + way * to, width, colour);
+            }
+            at += on + off;
+        }
+    }
+}
+
+/// A convex shape with every edge moved outward by `by` pixels.
+pub(super) fn grown(points: &[Vec2], by: f32) -> Points {
+    let mut result = Points::new();
+    for_each_mitre(points, |at, outward| result.push(at + outward * by));
+    result
+}
+
+/// Each corner with the way that moves both of its edges outward by one.
+fn for_each_mitre(points: &[Vec2], mut each: impl FnMut(Vec2, Vec2)) {
+    let count = points.len();
+    let area: f32 = (0..count).map(|i| points[i].perp_dot(points[(i + 1) % count])).sum();
+    let sign = if area < 0.0 { 1.0 } else { -1.0 };
+    let normal = |a: Vec2, b: Vec2| (b - a).perp().normalize_or_zero() * sign;
+    let mut before = normal(points[count - 1], points[0]);
+    for i in 0..count {
+        let after = normal(points[i], points[(i + 1) % count]);
+        // The limit keeps sharp tips from growing into needles.
+        let outward = (before + after) / (1.0 + before.dot(after)).max(0.4);
+        each(points[i], outward);
+        before = after;
+    }
+}
+
+/// Triangles between two rows of four vertices.
+fn strip(mesh: &mut Mesh, a: u16, b: u16) {
+    for row in 0..3 {
+        mesh.indices.extend([a + row, a + row + 1, b + row + 1, a + row, b + row + 1, b + row]);
+    }
+}
+
+/// How many corners of the finest circle to skip for a circle of this size.
+fn stride(radius: f32) -> usize {
+    match radius {
+        ..4.0 => 8,
+        ..14.0 => 4,
+        ..60.0 => 2,
+        _ => 1,
+    }
+}
+
+/// A corner in plain colour: its texture coordinates are in the white cell, whatever the atlas' size.
+fn vertex(at: Vec2, colour: Color) -> Vertex {
+    Vertex::new(at.x, at.y, 0.0, WHITE_AT.x, WHITE_AT.y, colour)
+}
+
+/// The atlas without sprites.
+fn plain_atlas() -> Image {
+    let (width, height) = sprites::extent();
+    let clear = Color::new(0.0, 0.0, 0.0, 0.0);
+    let mut image = Image::gen_image_color(width.max(CELL * 2), height + CELL, clear);
+    let side = u32::from(CELL);
+    for (x, y) in (0..side).flat_map(|y| (0..side).map(move |x| (x, y))) {
+        let middle = f32::from(CELL) / 2.0;
+        let apart = vec2(x as f32 + 0.5 - middle, y as f32 + 0.5 - middle).length() / (middle - 2.0);
+        let fall = (1.0 - apart).clamp(0.0, 1.0);
+        image.set_pixel(x, y, Color::new(1.0, 1.0, 1.0, 1.0));
+        image.set_pixel(side + x, y, Color::new(1.0, 1.0, 1.0, fall * fall * (3.0 - 2.0 * fall)));
+    }
+    image
+}

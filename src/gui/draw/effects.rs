@@ -1,0 +1,376 @@
+//! What just happened, told from the difference between two ticks: hits, deaths, arrows that missed.
+
+use std::collections::VecDeque;
+
+use macroquad::math::{Vec2, vec2};
+use mini_rts_arena::sim::{
+    AttackBehaviour, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId, Setup, Tick, UnitId,
+};
+
+use super::bodies;
+use super::canvas::Canvas;
+use super::colours::{self, GROUND, INK, NEUTRAL, WHITE, alpha, mix};
+use super::figures::{base_points, turned};
+use super::view::{View, ease_out, milli, point, radians};
+
+/// How long the dead lie, and arrows stick, seconds.
+const FALLEN_S: f32 = 10.0;
+const STUCK_S: f32 = 3.0;
+/// How long chips fly, a ring spreads, seconds.
+const CHIP_S: f32 = 0.4;
+const PULSE_S: f32 = 0.45;
+/// In how long the dead fold flat, seconds.
+const FOLD_S: f32 = 0.18;
+/// Most of each kind at once; the oldest give way.
+const MOST: usize = 512;
+/// No arrow and no blow hits from farther than this, tiles.
+const NEAR: f32 = 3.0;
+const LONG_AGO: f32 = -1.0e6;
+
+/// What is remembered of a unit.
+#[derive(Clone, Copy)]
+pub(super) struct Memory {
+    generation: u16,
+    /// Tiles.
+    pub(super) walked: f32,
+    /// When it was last hit, in ticks, and where to that pushed it, on the screen.
+    pub(super) hit_at: f32,
+    pub(super) hit_away: Vec2,
+    /// When its last blow fell, in ticks.
+    pub(super) struck_at: f32,
+}
+
+const NOTHING: Memory =
+    Memory { generation: 0, walked: 0.0, hit_at: LONG_AGO, hit_away: Vec2::ZERO, struck_at: LONG_AGO };
+
+struct Fallen {
+    at: Vec2,
+    angle: f32,
+    since: f32,
+    team: u8,
+    is_hero: bool,
+    kind: AttackBehaviour,
+}
+
+/// An arrow in the ground, a chip, or a ring: something at a place with a way of its own.
+struct Mark {
+    at: Vec2,
+    way: Vec2,
+    since: f32,
+    team: u8,
+}
+
+/// Everything that outlasts the tick in which it happened. Places are tiles.
+pub(super) struct Effects {
+    slots: Vec<Memory>,
+    fallen: VecDeque<Fallen>,
+    stuck: VecDeque<Mark>,
+    chips: VecDeque<Mark>,
+    /// `way.x` is the radius a ring spreads to.
+    pulses: VecDeque<Mark>,
+    core_hits: [f32; PLAYERS_MAX],
+}
+
+impl Default for Effects {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            fallen: VecDeque::new(),
+            stuck: VecDeque::new(),
+            chips: VecDeque::new(),
+            pulses: VecDeque::new(),
+            core_hits: [LONG_AGO; PLAYERS_MAX],
+        }
+    }
+}
+
+impl Effects {
+    pub(super) fn memory(&self, id: UnitId) -> Memory {
+        let memory = self.slots.get(usize::from(id.index)).copied();
+        memory.filter(|memory| memory.generation == id.generation).unwrap_or(NOTHING)
+    }
+
+    /// When a core was last hit, in ticks.
+    pub(super) fn core_hit(&self, player: PlayerId) -> f32 {
+        self.core_hits.get(player.index()).copied().unwrap_or(LONG_AGO)
+    }
+
+    pub(super) fn observe(&mut self, setup: &Setup, previous: &GameState, current: &GameState) {
+        let now = current.tick().0 as f32;
+        self.slots.resize(current.slots.len().max(self.slots.len()), NOTHING);
+        for before in 0..previous.units.len() {
+            self.observe_unit(previous, current, before, now);
+        }
+        for row in 0..current.units.len() {
+            let (id, hero) = (current.units.id[row], current.units.control[row] == ControlBehaviour::Player);
+            if hero && previous.row(id).is_none() {
+                let at = point(current.units.x[row], current.units.y[row]);
+                push(&mut self.pulses, Mark { at, way: vec2(2.5, 0.0), since: now, team: current.team(row) });
+            }
+        }
+        self.observe_arrows(setup, previous, current, now);
+        self.observe_objectives(setup, previous, current, now);
+        self.prune(now, setup.tick_rate.hz() as f32);
+    }
+
+    fn observe_unit(&mut self, previous: &GameState, current: &GameState, before: usize, now: f32) {
+        let units = &previous.units;
+        let (id, at) = (units.id[before], point(units.x[before], units.y[before]));
+        let struck = units.strike_at[before] <= previous.tick();
+        let Some(row) = current.row(id) else {
+            self.fall(previous, current, before, now);
+            return;
+        };
+        let memory = &mut self.slots[usize::from(id.index)];
+        if memory.generation != id.generation {
+            *memory = Memory { generation: id.generation, ..NOTHING };
+        }
+        memory.walked += at.distance(point(current.units.x[row], current.units.y[row]));
+        if struck {
+            memory.struck_at = now;
+        }
+        if current.units.hp[row] < units.hp[before] {
+            let away = blow_direction(previous, current, before);
+            memory.hit_at = now;
+            memory.hit_away = vec2(away.x, -away.y);
+            self.scatter(at, away, now, previous.team(before), 3, u32::from(id.index));
+        }
+    }
+
+    fn fall(&mut self, previous: &GameState, current: &GameState, before: usize, now: f32) {
+        let units = &previous.units;
+        let (id, at, team) =
+            (units.id[before], point(units.x[before], units.y[before]), previous.team(before));
+        let away = blow_direction(previous, current, before);
+        let is_hero = units.control[before] == ControlBehaviour::Player;
+        let (angle, kind) = (radians(units.facing[before]), units.attack[before]);
+        push(&mut self.fallen, Fallen { at, angle, since: now, team, is_hero, kind });
+        self.scatter(at, away, now, team, if is_hero { 18 } else { 8 }, u32::from(id.index));
+        if is_hero {
+            push(&mut self.pulses, Mark { at, way: vec2(3.0, 0.0), since: now, team });
+        }
+    }
+
+    /// Chips of a team's colour, away from a blow.
+    fn scatter(&mut self, at: Vec2, away: Vec2, now: f32, team: u8, count: u32, seed: u32) {
+        for chip in 0..count {
+            let (turn, speed) = (noise(now as u32, seed, chip * 2), noise(now as u32, seed, chip * 2 + 1));
+            let way = away.rotate(Vec2::from_angle((turn - 0.5) * 2.6)) * (1.2 + 2.6 * speed);
+            push(&mut self.chips, Mark { at, way, since: now, team });
+        }
+    }
+
+    /// Arrows that are gone and hit nobody stick where they came down.
+    fn observe_arrows(&mut self, setup: &Setup, previous: &GameState, current: &GameState, now: f32) {
+        for arrow in gone_arrows(previous, current) {
+            let (at, way) = (arrow_place(previous, arrow, previous.tick()), arrow_way(previous, arrow));
+            let team = previous.team_of(previous.projectiles.owner[arrow]);
+            let end = at + way * 0.6;
+            let hit = (0..previous.units.len()).any(|row| {
+                let place = point(previous.units.x[row], previous.units.y[row]);
+                let hurt = current
+                    .row(previous.units.id[row])
+                    .is_none_or(|after| current.units.hp[after] < previous.units.hp[row]);
+                hurt && previous.team(row) != team && place.distance(end) < 1.2
+            });
+            let core = setup
+                .map
+                .bases
+                .iter()
+                .find(|&&base| milli(base).distance(end) < setup.rules.core_radius as f32 / 1000.0 + 0.4);
+            if let Some(&core) = core {
+                let edge = milli(core) + (end - milli(core)).normalize_or_zero() * 2.4;
+                push(&mut self.pulses, Mark { at: edge, way: vec2(0.5, 0.0), since: now, team });
+            } else if !hit {
+                let way = way.normalize_or_zero();
+                push(&mut self.stuck, Mark { at: end, way, since: now, team });
+            }
+        }
+    }
+
+    fn observe_objectives(&mut self, setup: &Setup, previous: &GameState, current: &GameState, now: f32) {
+        for (circle, (was, is)) in previous.circles.owner.iter().zip(&current.circles.owner).enumerate() {
+            if was != is {
+                let at = setup.map.circles.get(circle).map_or(Vec2::ZERO, |&place| milli(place));
+                let way = vec2(setup.rules.circle_radius as f32 / 1000.0 + 1.4, 0.0);
+                push(&mut self.pulses, Mark { at, way, since: now, team: current.team_of(*is) });
+            }
+        }
+        for player in current.player_ids() {
+            let seat = player.index();
+            let (before, after) = (previous.cores.hp[seat], current.cores.hp[seat]);
+            let Some(&base) = setup.map.bases.get(seat).filter(|_| after < before) else { continue };
+            self.core_hits[seat] = now;
+            let chips = if after == 0 { 40 } else { 2 };
+            for chip in 0..chips {
+                let out = Vec2::from_angle(noise(now as u32, chip, 7) * std::f32::consts::TAU);
+                self.scatter(milli(base) + out, out, now, current.team_of(player), 1, chip);
+            }
+        }
+    }
+
+    fn prune(&mut self, now: f32, hz: f32) {
+        let old = |since: f32, lasts: f32| now - since > lasts * hz;
+        while self.fallen.front().is_some_and(|mark| old(mark.since, FALLEN_S)) {
+            self.fallen.pop_front();
+        }
+        for (marks, lasts) in
+            [(&mut self.stuck, STUCK_S), (&mut self.chips, CHIP_S), (&mut self.pulses, PULSE_S)]
+        {
+            while marks.front().is_some_and(|mark| old(mark.since, lasts)) {
+                marks.pop_front();
+            }
+        }
+    }
+
+    // Drawing.
+
+    /// What lies on the ground.
+    pub(super) fn draw_marks(&self, canvas: &mut Canvas, view: &View<'_>) {
+        for fallen in &self.fallen {
+            draw_fallen(canvas, view, fallen);
+        }
+        for stuck in &self.stuck {
+            let left = 1.0 - view.age(stuck.since) / STUCK_S;
+            let (tip, colour) = (view.px(stuck.at), mix(GROUND, colours::team(stuck.team), 0.75));
+            let tail = view.px(stuck.at - stuck.way * 0.55);
+            let fade = (left * 4.0).clamp(0.0, 1.0);
+            canvas.line(tip, tail, view.line * 1.4, alpha(INK, 0.8 * fade));
+            canvas.line(tip, tail, view.line * 0.6, alpha(colour, fade));
+            canvas.disc(tip, view.line, alpha(INK, 0.8 * fade));
+        }
+        for pulse in &self.pulses {
+            let share = view.age(pulse.since) / PULSE_S;
+            if (0.0..1.0).contains(&share) {
+                let colour = alpha(colours::team(pulse.team), 0.8 * (1.0 - share));
+                canvas.ring(view.px(pulse.at), pulse.way.x * ease_out(share) * view.tile, view.line, colour);
+            }
+        }
+    }
+
+    pub(super) fn draw_chips(&self, canvas: &mut Canvas, view: &View<'_>) {
+        for chip in &self.chips {
+            let share = view.age(chip.since) / CHIP_S;
+            if !(0.0..1.0).contains(&share) {
+                continue;
+            }
+            // They slow down as they fly.
+            let at = chip.at + chip.way * CHIP_S * (share - share * share / 2.0) * 2.0;
+            let way = chip.way.normalize_or_zero().rotate(Vec2::from_angle(share * 6.0));
+            let corners = [vec2(0.16, 0.0), vec2(-0.1, 0.1), vec2(-0.1, -0.1)];
+            let shape = turned(view.px(at), way, &corners, view.tile * (1.0 - 0.5 * share));
+            canvas.convex(&shape, alpha(colours::team(chip.team), 1.0 - share * share));
+        }
+    }
+
+    /// Arrows in flight.
+    pub(super) fn draw_arrows(&self, canvas: &mut Canvas, view: &View<'_>) {
+        let (state, earlier) = (view.state(), 1.0 - view.scene.alpha);
+        for arrow in 0..state.projectiles.len() {
+            let way = arrow_way(state, arrow);
+            let tip = arrow_place(state, arrow, state.tick()) - way * earlier;
+            if !view.sees(view.px(tip), view.tile) {
+                continue;
+            }
+            let team = state.team_of(state.projectiles.owner[arrow]);
+            let colour = colours::light(colours::team(team));
+            let is_hero = state.projectiles.control[arrow] == ControlBehaviour::Player;
+            let size = if is_hero { 1.35 } else { 1.0 };
+            let back = way.normalize_or_zero() * 0.85 * size;
+            let (a, b) = (view.px(tip), view.px(tip - back));
+            let shade = Vec2::splat(0.22 * view.tile);
+            canvas.line(a + shade, b + shade, view.line, alpha(INK, 0.35));
+            canvas.line(a, b, view.line * 2.0 * size, INK);
+            canvas.line(a, b, view.line * 0.8 * size, colour);
+            let head = [vec2(0.18, 0.0), vec2(-0.2, 0.17), vec2(-0.2, -0.17)];
+            let head = turned(a, way.normalize_or_zero(), &head, view.tile * size);
+            canvas.outlined(&head, colours::team(team), INK, view.line * 0.6);
+        }
+    }
+}
+
+/// A piece folds flat, and its mark stays.
+fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
+    let age = view.age(fallen.since);
+    if age < 0.0 {
+        return;
+    }
+    let fold = 1.0 - 0.45 * ease_out(age / FOLD_S);
+    let fade = ((FALLEN_S - age) / 2.0).clamp(0.0, 1.0);
+    let flash = if age < 0.05 { 1.0 } else { 0.0 };
+    let (at, radius) = (view.px(fallen.at), bodies::radius(fallen.is_hero) * view.tile);
+    let flat = |point: &Vec2| vec2(point.x, at.y + (point.y - at.y) * fold);
+    let colour = mix(mix(GROUND, colours::team(fallen.team), 0.38), WHITE, flash);
+    let shape: super::canvas::Points =
+        base_points(canvas, at, radius, fallen.team).iter().map(flat).collect();
+    canvas.outlined(&shape, alpha(colour, fade), alpha(INK, 0.6 * fade), view.line * 0.6);
+    // The weapon lies across it.
+    let way = Vec2::from_angle(-fallen.angle + 0.9);
+    let length = radius * if fallen.kind == AttackBehaviour::Archer { 0.8 } else { 1.3 };
+    let (a, b) = (flat(&(at - way * length)), flat(&(at + way * length)));
+    canvas.line(a, b, view.line * 1.8, alpha(INK, 0.7 * fade));
+    canvas.line(a, b, view.line * 0.7, alpha(mix(GROUND, NEUTRAL, 0.55), fade));
+}
+
+fn push<T>(list: &mut VecDeque<T>, item: T) {
+    if list.len() == MOST {
+        list.pop_front();
+    }
+    list.push_back(item);
+}
+
+/// Which way the blow went that hurt the unit in row `before`: of the nearest arrow that ended, else from
+/// the nearest enemy whose blow fell.
+fn blow_direction(previous: &GameState, current: &GameState, before: usize) -> Vec2 {
+    let units = &previous.units;
+    let at = point(units.x[before], units.y[before]);
+    let team = previous.team(before);
+    let arrows = gone_arrows(previous, current)
+        .filter(|&arrow| previous.team_of(previous.projectiles.owner[arrow]) != team)
+        .map(|arrow| (arrow_place(previous, arrow, previous.tick()).distance(at), arrow_way(previous, arrow)))
+        .filter(|&(apart, _)| apart < 1.5);
+    let blows = (0..units.len())
+        .filter(|&row| previous.team(row) != team && units.strike_at[row] <= previous.tick())
+        .map(|row| point(units.x[row], units.y[row]))
+        .map(|from| (from.distance(at), at - from))
+        .filter(|&(apart, _)| apart < NEAR);
+    let nearest = arrows.chain(blows).min_by(|a, b| a.0.total_cmp(&b.0));
+    nearest
+        .map_or(Vec2::ZERO, |(_, way)| way)
+        .try_normalize()
+        .unwrap_or_else(|| -Vec2::from_angle(radians(units.facing[before])))
+}
+
+/// Arrows of `previous` that are no longer there. Both lists are in the order of creation.
+fn gone_arrows<'a>(previous: &'a GameState, current: &'a GameState) -> impl Iterator<Item = usize> + 'a {
+    let key = |state: &GameState, arrow: usize| {
+        (state.projectiles.born_at[arrow], state.projectiles.shooter[arrow])
+    };
+    let mut next = 0;
+    (0..previous.projectiles.len()).filter(move |&arrow| {
+        let still = next < current.projectiles.len() && key(previous, arrow) == key(current, next);
+        next += usize::from(still);
+        !still
+    })
+}
+
+fn arrow_way(state: &GameState, arrow: usize) -> Vec2 {
+    point(state.projectiles.vx[arrow], state.projectiles.vy[arrow])
+}
+
+/// Where an arrow is at a tick, tiles.
+fn arrow_place(state: &GameState, arrow: usize, now: Tick) -> Vec2 {
+    let flown = now.since(state.projectiles.born_at[arrow]) as f32;
+    point(state.projectiles.x[arrow], state.projectiles.y[arrow]) + arrow_way(state, arrow) * flown
+}
+
+/// An even number from 0 to 1 that depends on its arguments alone.
+fn noise(a: u32, b: u32, c: u32) -> f32 {
+    let mut mixed = a.wrapping_mul(0x9e37_79b9) ^ b.wrapping_mul(0x85eb_ca6b) ^ c.wrapping_mul(0xc2b2_ae35);
+    mixed ^= mixed >> 15;
+    mixed = mixed.wrapping_mul(0x2c1b_3c6d);
+    mixed ^= mixed >> 12;
+    mixed = mixed.wrapping_mul(0x297a_2d39);
+    mixed ^= mixed >> 15;
+    (mixed >> 8) as f32 / (1 << 24) as f32
+}

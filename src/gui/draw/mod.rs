@@ -1,0 +1,209 @@
+//! The arena and what is written over it, drawn from the two latest states of a match.
+//!
+//! All shapes go into a few meshes over one texture, all type into one draw call after them, so that a
+//! frame is about five draw calls. Places are pixels here; tiles, with y up, end at [`Camera`].
+
+mod bodies;
+mod canvas;
+mod colours;
+mod cores;
+mod effects;
+mod figures;
+mod ground;
+mod hud;
+pub(crate) mod layout;
+mod objectives;
+mod overlay;
+mod own;
+mod sprites;
+mod status;
+mod text;
+mod units;
+mod view;
+
+use macroquad::math::{Rect, Vec2, vec2};
+use macroquad::window::{clear_background, screen_height, screen_width};
+use mini_rts_arena::sim;
+
+use canvas::Canvas;
+pub(crate) use canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
+use effects::Effects;
+use hud::Hud;
+use text::Type;
+use view::View;
+
+/// Tiles of table around the ground when the whole map is shown.
+const RIM: f32 = 0.35;
+
+/// Which part of the arena is seen, and where in the window.
+#[derive(Clone, Debug)]
+pub(crate) struct Camera {
+    /// Tiles from the middle of the map; x to the right, y up.
+    pub(crate) centre: Vec2,
+    /// Tiles from the lower to the upper edge of the viewport.
+    pub(crate) tiles_high: f32,
+    /// Pixels from the upper left corner of the window.
+    pub(crate) viewport: Rect,
+}
+
+impl Camera {
+    /// The whole map, as large as the viewport allows; see [`layout::arena_viewport`].
+    pub(crate) fn whole(map: &sim::Map, viewport: Rect) -> Self {
+        let size = view::milli(map.size) + 2.0 * RIM;
+        let tiles_high = size.y.max(size.x * viewport.h / viewport.w.max(1.0));
+        Self { centre: Vec2::ZERO, tiles_high, viewport }
+    }
+
+    /// The pixel of a place.
+    pub(crate) fn to_screen(&self, tiles: Vec2) -> Vec2 {
+        let from_centre = (tiles - self.centre) * self.px_per_tile();
+        self.viewport.center() + vec2(from_centre.x, -from_centre.y)
+    }
+
+    /// The place under a pixel.
+    pub(crate) fn to_tiles(&self, px: Vec2) -> Vec2 {
+        let from_centre = (px - self.viewport.center()) / self.px_per_tile();
+        self.centre + vec2(from_centre.x, -from_centre.y)
+    }
+
+    /// Pixels per tile.
+    pub(crate) fn px_per_tile(&self) -> f32 {
+        self.viewport.h / self.tiles_high
+    }
+}
+
+/// What is to be drawn.
+pub(crate) struct Scene<'a> {
+    pub(crate) setup: &'a sim::Setup,
+    pub(crate) previous: &'a sim::GameState,
+    pub(crate) current: &'a sim::GameState,
+    /// Between the states: 0 is `previous`, 1 is `current`.
+    pub(crate) alpha: f32,
+    /// Time of the match, for motion.
+    pub(crate) time_s: f32,
+    /// Nobody for a spectator.
+    pub(crate) me: Option<sim::PlayerId>,
+    /// By seat.
+    pub(crate) names: &'a [String],
+    pub(crate) selected: &'a [sim::UnitId],
+    pub(crate) hovered: Option<sim::UnitId>,
+    /// The selection rectangle, pixels.
+    pub(crate) drag: Option<Rect>,
+    /// The last order given.
+    pub(crate) pointer_order: Option<PointerOrder>,
+    pub(crate) net: Option<&'a NetStatus>,
+}
+
+/// How the connection does.
+#[derive(Clone, Debug)]
+pub(crate) struct NetStatus {
+    pub(crate) rtt_ms: f32,
+    /// From a click to its effect.
+    pub(crate) delay_ms: f32,
+    /// What the match waits for, such as "waiting for Orange: network".
+    pub(crate) stalled: Option<String>,
+    /// Share of datagrams lost, 0 to 1.
+    pub(crate) loss: f32,
+}
+
+/// The mark of an order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PointerOrder {
+    /// Tiles.
+    pub(crate) at: Vec2,
+    pub(crate) is_attack: bool,
+    pub(crate) age_s: f32,
+}
+
+/// Draws scenes, and remembers what just happened in them.
+pub(crate) struct ArenaPainter {
+    /// What the last frame laid out, while recording is on.
+    pub(crate) layout: layout::Recorder,
+    /// Draw calls of the last frame.
+    pub(crate) draw_calls: usize,
+    canvas: Canvas,
+    text: Type,
+    effects: Effects,
+    hud: Hud,
+}
+
+impl ArenaPainter {
+    /// Builds the texture; the window must be open.
+    pub(crate) fn new() -> Self {
+        Self {
+            layout: layout::Recorder::default(),
+            draw_calls: 0,
+            canvas: Canvas::new(),
+            text: Type::new(),
+            effects: Effects::default(),
+            hud: Hud::default(),
+        }
+    }
+
+    /// Takes in what changed from one tick to the next. To be called once for every new tick.
+    pub(crate) fn observe(
+        &mut self,
+        setup: &sim::Setup,
+        previous: &sim::GameState,
+        current: &sim::GameState,
+    ) {
+        self.effects.observe(setup, previous, current);
+    }
+
+    /// Draws the arena and the interface over the whole window.
+    pub(crate) fn draw(&mut self, camera: &Camera, scene: &Scene<'_>) {
+        let window = Rect::new(0.0, 0.0, screen_width(), screen_height());
+        // The ground is cleared, not painted: in software that is a tenth of the cost.
+        clear_background(colours::GROUND);
+        self.canvas.clear();
+        self.text.clear(layout::scale(window));
+        self.layout.begin(window);
+        self.layout.record("arena", "arena", camera.viewport, None);
+        let view = View::new(camera, scene, window);
+        self.draw_arena(&view);
+        overlay::draw_frame(&mut self.canvas, &view);
+        let mut page = hud::Page { canvas: &mut self.canvas, text: &mut self.text, layout: &mut self.layout };
+        self.hud.draw(&mut page, &view);
+        self.draw_calls = self.canvas.flush() + self.text.flush();
+    }
+
+    /// Forgets what happened before: for a new match, or a jump within one.
+    pub(crate) fn forget(&mut self) {
+        self.effects = Effects::default();
+        self.hud = Hud::default();
+    }
+
+    fn draw_arena(&mut self, view: &View<'_>) {
+        let Self { canvas, effects, text, layout, .. } = self;
+        ground::draw_floor(canvas, view);
+        ground::draw_table(canvas, view);
+        objectives::draw_circles(canvas, view);
+        effects.draw_marks(canvas, view);
+        ground::draw_solids(canvas, view);
+        objectives::draw_beams(canvas, view);
+        cores::draw(canvas, view, effects);
+        units::draw(canvas, view, effects);
+        effects.draw_arrows(canvas, view);
+        effects.draw_chips(canvas, view);
+        overlay::draw_vignette(canvas, view);
+        overlay::draw_pointer(canvas, view);
+        units::draw_own_label(canvas, text, layout, view);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pixel_and_its_place_agree() {
+        let map = mini_rts_arena::game::data::map("standard").expect("built in");
+        let camera = Camera::whole(&map, Rect::new(0.0, 52.0, 1280.0, 622.0));
+        for tiles in [vec2(-32.0, 18.0), vec2(0.0, 0.0), vec2(27.5, -3.25)] {
+            let px = camera.to_screen(tiles);
+            assert!(camera.to_tiles(px).distance(tiles) < 1e-3, "{tiles} came back from {px}");
+            assert!(camera.viewport.contains(px), "{tiles} is seen");
+        }
+        assert!(camera.to_screen(vec2(0.0, 1.0)).y < camera.to_screen(Vec2::ZERO).y, "up is up");
+    }
+}

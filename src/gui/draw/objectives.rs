@@ -1,0 +1,140 @@
+//! Circles as dials, and the beams that show which core they open.
+
+use std::f32::consts::{FRAC_PI_2, TAU};
+
+use macroquad::math::{Vec2, vec2};
+use mini_rts_arena::sim::PlayerId;
+use mini_rts_arena::sim::objectives::CAPTURED;
+
+use super::canvas::Canvas;
+use super::colours::{self, GOLD, GROUND, INK, NEUTRAL, alpha, mix};
+use super::figures::{base_points, turned};
+use super::view::{View, milli};
+
+/// Width of the rim, tiles.
+const RIM: f32 = 0.3;
+/// Marks around a contested dial.
+const TICKS: u16 = 24;
+
+pub(super) fn draw_circles(canvas: &mut Canvas, view: &View<'_>) {
+    for circle in 0..view.state().circles.len() {
+        draw_circle(canvas, view, circle);
+    }
+}
+
+fn draw_circle(canvas: &mut Canvas, view: &View<'_>, circle: usize) {
+    let Some(&place) = view.scene.setup.map.circles.get(circle) else { return };
+    let (state, at) = (view.state(), view.px(milli(place)));
+    let radius = view.scene.setup.rules.circle_radius as f32 / 1000.0 * view.tile;
+    let width = RIM * view.tile;
+    let owner = state.circles.owner[circle];
+    let team = state.team_of(owner);
+    let colour = colours::team(team);
+    let tint = if owner == PlayerId::NONE { 0.06 } else { 0.16 };
+    canvas.disc(at, radius, mix(GROUND, colour, tint));
+    let middle = radius - width / 2.0;
+    canvas.ring(at, middle, width + view.line, INK);
+    canvas.ring(
+        at,
+        middle,
+        width - view.line * 0.5,
+        mix(GROUND, colour, if owner == PlayerId::NONE { 0.32 } else { 0.9 }),
+    );
+    draw_progress(canvas, view, circle, at, middle, width);
+    if state.circles.contested[circle] != 0 {
+        draw_ticks(canvas, view, at, radius - width * 1.6);
+    }
+    draw_emblem(canvas, view, at, owner, team);
+}
+
+/// How far taking it has come, from the top clockwise.
+fn draw_progress(canvas: &mut Canvas, view: &View<'_>, circle: usize, at: Vec2, radius: f32, width: f32) {
+    let of = |circles: &mini_rts_arena::sim::Circles| circles.progress[circle] as f32 / CAPTURED as f32;
+    let (before, after) = (of(&view.scene.previous.circles), of(&view.state().circles));
+    // At the moment of taking it falls from full to none.
+    let share = if after < before - 0.5 { after } else { before + (after - before) * view.scene.alpha };
+    let taker = view.state().circles.taker[circle];
+    if share <= 0.0 || taker == PlayerId::NONE {
+        return;
+    }
+    let colour = colours::team(view.state().team_of(taker));
+    let range = (-FRAC_PI_2, -FRAC_PI_2 + share * TAU);
+    canvas.arc(at, radius, width + view.line, range, INK);
+    canvas.arc(at, radius, width, range, colour);
+    let end = Vec2::from_angle(range.1);
+    let half = width / 2.0 + view.line;
+    canvas.line(
+        at + end * (radius - half),
+        at + end * (radius + half),
+        view.line * 1.5,
+        colours::light(colour),
+    );
+}
+
+fn draw_ticks(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32) {
+    let length = 0.35 * view.tile;
+    for tick in 0..TICKS {
+        let out = Vec2::from_angle(f32::from(tick) * TAU / f32::from(TICKS));
+        canvas.line(at + out * (radius - length), at + out * radius, view.line, GOLD);
+    }
+}
+
+/// In the middle: the shape of the team that holds it, in gold while it is nobody's.
+fn draw_emblem(canvas: &mut Canvas, view: &View<'_>, at: Vec2, owner: PlayerId, team: u8) {
+    let size = 0.55 * view.tile;
+    if owner == PlayerId::NONE {
+        canvas.ring(at, size, view.line, alpha(GOLD, 0.9));
+        canvas.disc(at, size * 0.36, alpha(GOLD, 0.9));
+        return;
+    }
+    let shape = base_points(canvas, at, size * 1.15, team);
+    // Duller than a unit's base: the ground does not compete.
+    canvas.outlined(&shape, mix(GROUND, colours::team(team), 0.6), INK, view.line);
+    canvas.ring(at, size * 1.75, view.line, alpha(GOLD, 0.9));
+}
+
+// Beams.
+
+/// From every held circle to the cores it helps to open: faint while that takes more circles.
+pub(super) fn draw_beams(canvas: &mut Canvas, view: &View<'_>) {
+    let state = view.state();
+    for (circle, &owner) in state.circles.owner.iter().enumerate() {
+        let Some(&place) = view.scene.setup.map.circles.get(circle) else { continue };
+        if owner == PlayerId::NONE {
+            continue;
+        }
+        let team = state.team_of(owner);
+        let opens = state.circles_held(team) * 2 > state.circles.len();
+        for enemy in state.player_ids().filter(|&enemy| state.team_of(enemy) != team) {
+            if state.cores.hp[enemy.index()] > 0 {
+                draw_beam(canvas, view, milli(place), view.base(enemy), team, opens);
+            }
+        }
+    }
+}
+
+fn draw_beam(canvas: &mut Canvas, view: &View<'_>, from: Vec2, to: Vec2, team: u8, opens: bool) {
+    let rules = &view.scene.setup.rules;
+    let way = (to - from).normalize_or_zero();
+    let start = view.px(from + way * (rules.circle_radius as f32 / 1000.0));
+    let end = view.px(to - way * (rules.core_radius as f32 / 1000.0 + 0.7));
+    let colour = colours::team(team);
+    let dash = (0.5 * view.tile, 0.5 * view.tile);
+    if !opens {
+        canvas.dashes((start, end), (dash.0 * 0.5, dash.1 * 1.5), 0.0, view.line * 0.6, alpha(colour, 0.3));
+        return;
+    }
+    canvas.line(start, end, 0.42 * view.tile, alpha(colour, 0.13));
+    canvas.line(start, end, view.line * 0.5, alpha(colour, 0.45));
+    // What flows shows which way it works.
+    let shift = view.scene.time_s * 3.0 * view.tile;
+    canvas.dashes(
+        (start, end),
+        (dash.0, dash.1 * 5.0),
+        shift,
+        view.line * 1.1,
+        alpha(colours::light(colour), 0.75),
+    );
+    let tip = turned(end, way, &[vec2(0.55, 0.0), vec2(-0.1, 0.32), vec2(-0.1, -0.32)], view.tile);
+    canvas.outlined(&tip, mix(colour, NEUTRAL, 0.2), INK, view.line * 0.75);
+}

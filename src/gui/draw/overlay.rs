@@ -1,0 +1,87 @@
+//! What lies over the arena: the vignette, the table around it, and the marks of the pointer.
+
+use std::f32::consts::TAU;
+
+use macroquad::prelude::{Vec2, vec2};
+
+use super::PointerOrder;
+use super::canvas::Canvas;
+use super::colours::{self, INK, RED, alpha};
+use super::view::{View, ease_out};
+
+/// How long the mark of an order stays, seconds.
+const ORDER_S: f32 = 0.6;
+/// Parts of the vignette's ellipse.
+const PARTS: usize = 48;
+/// Where the corners of the viewport lie, in ellipses that touch its sides.
+const EDGE: f32 = std::f32::consts::SQRT_2;
+
+/// The corners of the arena lie in the dark. Software pays for every pixel: the middle is left alone.
+pub(super) fn draw_vignette(canvas: &mut Canvas, view: &View<'_>) {
+    let seen = view.camera.viewport;
+    let (middle, half) = (seen.center(), vec2(seen.w, seen.h) / 2.0);
+    let rings = [(0.94, 0.0), (1.14, 0.2), (EDGE, 0.5)];
+    // Nothing reaches beyond the viewport: a ring ends where the way out of it does.
+    let corner = |part: usize, size: f32| {
+        let out = Vec2::from_angle(part as f32 * TAU / PARTS as f32);
+        middle + half * out * size.min(1.0 / out.abs().max_element())
+    };
+    for pair in rings.windows(2) {
+        let [(inner, from), (outer, to)] = [pair[0], pair[1]];
+        for part in 0..PARTS {
+            let corners =
+                [(part, inner, from), (part + 1, inner, from), (part + 1, outer, to), (part, outer, to)];
+            canvas.shade(corners.map(|(part, size, dark)| {
+                let at = corner(part, size);
+                let reached = ((at - middle) / half).length();
+                let dark = if reached < size { dark_at(&rings, reached) } else { dark };
+                (at, alpha(INK, dark))
+            }));
+        }
+    }
+}
+
+/// How dark the vignette is, that far out.
+fn dark_at(rings: &[(f32, f32)], reached: f32) -> f32 {
+    let within = rings.windows(2).find(|pair| reached <= pair[1].0);
+    within.map_or(0.0, |pair| {
+        let [(inner, from), (outer, to)] = [pair[0], pair[1]];
+        from + (to - from) * ((reached - inner) / (outer - inner)).clamp(0.0, 1.0)
+    })
+}
+
+/// The selection rectangle and the mark of the last order.
+pub(super) fn draw_pointer(canvas: &mut Canvas, view: &View<'_>) {
+    if let Some(order) = &view.scene.pointer_order {
+        draw_order(canvas, view, order);
+    }
+    if let Some(drag) = view.scene.drag {
+        let colour = colours::light(colours::team(view.my_team().unwrap_or(u8::MAX)));
+        canvas.rect(drag, alpha(colour, 0.1));
+        canvas.frame(drag, (view.line * 0.75).round().max(1.0), alpha(colour, 0.9));
+    }
+}
+
+/// Four arrows that close in on the place.
+fn draw_order(canvas: &mut Canvas, view: &View<'_>, order: &PointerOrder) {
+    let share = order.age_s / ORDER_S;
+    if !(0.0..1.0).contains(&share) {
+        return;
+    }
+    let team = colours::light(colours::team(view.my_team().unwrap_or(u8::MAX)));
+    let colour = alpha(if order.is_attack { RED } else { team }, 1.0 - share * share);
+    let (at, apart) = (view.px(order.at), (1.1 - 0.7 * ease_out(share)) * view.tile);
+    let size = 0.34 * view.tile;
+    let turn = if order.is_attack { TAU / 8.0 } else { 0.0 };
+    for side in 0..4 {
+        let out = Vec2::from_angle(side as f32 * TAU / 4.0 + turn);
+        let tip = at + out * apart;
+        let points = [tip, tip + (out + out.perp() * 0.6) * size, tip + (out - out.perp() * 0.6) * size];
+        canvas.outlined(&points, colour, alpha(INK, colour.a), view.line * 0.6);
+    }
+}
+
+/// Covers what the arena drew beyond its viewport.
+pub(super) fn draw_frame(canvas: &mut Canvas, view: &View<'_>) {
+    super::ground::draw_around(canvas, view.camera.viewport, view.window);
+}

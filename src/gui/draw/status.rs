@@ -1,0 +1,212 @@
+//! The one line that says what matters now.
+
+use mini_rts_arena::sim::objectives::CAPTURED;
+use mini_rts_arena::sim::{GameState, Outcome, PlayerId};
+
+use super::colours::{GOLD, NEUTRAL, RED};
+use super::view::View;
+use macroquad::color::Color;
+
+/// How near to winning a score is worth a word.
+const NEARLY: i32 = 30;
+/// How long before sudden death it is announced, seconds.
+const ANNOUNCED_S: u32 = 30;
+
+/// What the line says, and in which colour: gold for a chance, red for a danger.
+pub(super) fn line(view: &View<'_>) -> (String, Color) {
+    let state = view.state();
+    if state.outcome() != Outcome::Running {
+        return (verdict(view), GOLD);
+    }
+    match view.my_team() {
+        Some(team) => for_player(view, state, team),
+        None => for_spectator(view, state),
+    }
+}
+
+fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
+    let held = state.circles_held(team);
+    let most = others(state, team).map(|other| state.circles_held(other)).max().unwrap_or(0);
+    if view.is_sudden() {
+        return match held.cmp(&most) {
+            std::cmp::Ordering::Greater => ("Sudden death: their core burns, hold on".into(), GOLD),
+            std::cmp::Ordering::Equal => ("Sudden death: both cores burn, take one more circle".into(), RED),
+            std::cmp::Ordering::Less => ("Sudden death: your core burns, take circles".into(), RED),
+        };
+    }
+    let needed = state.circles.len() / 2 + 1;
+    if most >= needed {
+        let back = most + 1 - needed;
+        return (format!("Your core is open: retake {}", word(back)), RED);
+    }
+    let limit = view.scene.setup.rules.score_to_win;
+    let theirs = others(state, team).map(|other| score(state, other)).max().unwrap_or(0);
+    if !view.scene.setup.rules.endless && limit - theirs <= NEARLY {
+        return (format!("They win in {} points: take circles", limit - theirs), RED);
+    }
+    if is_losing(state, team) {
+        return ("They take your circle: stop them".into(), RED);
+    }
+    if held >= needed {
+        return ("Their core is open: strike it".into(), GOLD);
+    }
+    if let Some(left) = until_sudden_death(view) {
+        return (format!("Sudden death in {left} s"), RED);
+    }
+    if held + 1 == needed && held > 0 {
+        return ("Take one more circle: their core opens".into(), GOLD);
+    }
+    (format!("Hold {} circle{}: their core opens", word(needed), plural(needed)), GOLD)
+}
+
+/// Whether a circle of this team is more than a quarter taken by another.
+fn is_losing(state: &GameState, team: u8) -> bool {
+    let circles = &state.circles;
+    (0..circles.len()).any(|circle| {
+        circles.owner[circle] != PlayerId::NONE
+            && state.team_of(circles.owner[circle]) == team
+            && circles.taker[circle] != PlayerId::NONE
+            && circles.progress[circle] > CAPTURED / 4
+    })
+}
+
+fn for_spectator(view: &View<'_>, state: &GameState) -> (String, Color) {
+    if view.is_sudden() {
+        return ("Sudden death".into(), RED);
+    }
+    if let Some(player) = state.player_ids().find(|player| state.cores.open[player.index()] != 0) {
+        return (format!("The core of {} is open", view.name(player)), GOLD);
+    }
+    if let Some(left) = until_sudden_death(view) {
+        return (format!("Sudden death in {left} s"), RED);
+    }
+    let needed = state.circles.len() / 2 + 1;
+    (format!("{} circle{} open a core", capital(word(needed)), plural(needed)), NEUTRAL)
+}
+
+fn verdict(view: &View<'_>) -> String {
+    match (view.state().winner(), view.my_team()) {
+        (None, _) => "A draw".into(),
+        (Some(winner), Some(mine)) if winner == mine => "You win".into(),
+        (Some(_), Some(_)) => "You lose".into(),
+        (Some(winner), None) => {
+            let first = view.state().player_ids().find(|&player| view.state().team_of(player) == winner);
+            format!("{} wins", first.map_or("Nobody", |player| view.name(player)))
+        }
+    }
+}
+
+/// Seconds left, in the last ones before it.
+fn until_sudden_death(view: &View<'_>) -> Option<u32> {
+    let rate = view.scene.setup.tick_rate.hz();
+    let left = view.sudden_death().since(view.state().tick()).div_ceil(rate);
+    Some(left).filter(|&left| !view.scene.setup.rules.endless && (1..=ANNOUNCED_S).contains(&left))
+}
+
+fn others(state: &GameState, team: u8) -> impl Iterator<Item = u8> + '_ {
+    state.player_ids().map(|player| state.team_of(player)).filter(move |&other| other != team)
+}
+
+/// The points of a team.
+pub(super) fn score(state: &GameState, team: u8) -> i32 {
+    let members = state.player_ids().filter(|&player| state.team_of(player) == team);
+    members.map(|player| state.players.score[player.index()]).max().unwrap_or(0)
+}
+
+fn word(number: usize) -> &'static str {
+    ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"].get(number).unwrap_or(&"many")
+}
+
+fn plural(number: usize) -> &'static str {
+    if number == 1 { "" } else { "s" }
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use macroquad::math::Rect;
+    use mini_rts_arena::game::data;
+    use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickRate, World};
+
+    use super::super::{Camera, Scene};
+    use super::*;
+
+    /// The line for each of two players, and for a spectator, in a match changed by `change`.
+    fn lines(change: impl Fn(&mut GameState)) -> [String; 3] {
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let setup = Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: data::rules("standard").expect("built in"),
+            map: data::map("standard").expect("built in"),
+        };
+        let mut state = World::new(setup.clone()).state().clone();
+        change(&mut state);
+        let camera = Camera::whole(&setup.map, Rect::new(0.0, 0.0, 1280.0, 720.0));
+        [Some(PlayerId(0)), Some(PlayerId(1)), None].map(|me| {
+            let scene = Scene {
+                setup: &setup,
+                previous: &state,
+                current: &state,
+                alpha: 1.0,
+                time_s: 0.0,
+                me,
+                names: &[],
+                selected: &[],
+                hovered: None,
+                drag: None,
+                pointer_order: None,
+                net: None,
+            };
+            line(&View::new(&camera, &scene, Rect::new(0.0, 0.0, 1280.0, 720.0))).0
+        })
+    }
+
+    fn hold(state: &mut GameState, circles: &[(usize, u8)]) {
+        for &(circle, player) in circles {
+            state.circles.owner[circle] = PlayerId(player);
+        }
+    }
+
+    #[test]
+    fn the_line_follows_the_circles() {
+        let [mine, ..] = lines(|_| {});
+        assert_eq!(mine, "Hold two circles: their core opens");
+        let [mine, theirs, _] = lines(|state| hold(state, &[(0, 0)]));
+        assert_eq!(mine, "Take one more circle: their core opens");
+        assert_eq!(theirs, "Hold two circles: their core opens");
+        let [mine, theirs, others] = lines(|state| {
+            hold(state, &[(0, 0), (1, 0)]);
+            state.cores.open[1] = 1;
+        });
+        assert_eq!(mine, "Their core is open: strike it");
+        assert_eq!(theirs, "Your core is open: retake one");
+        assert_eq!(others, "The core of Orange is open");
+        let [mine, ..] = lines(|state| {
+            hold(state, &[(0, 0), (1, 0)]);
+            (state.circles.taker[1], state.circles.progress[1]) = (PlayerId(1), CAPTURED / 2);
+        });
+        assert_eq!(mine, "They take your circle: stop them");
+    }
+
+    #[test]
+    fn the_line_tells_the_end() {
+        let [mine, theirs, others] = lines(|state| {
+            state.globals.tick[0] = Tick(301 * 60);
+            hold(state, &[(0, 0)]);
+        });
+        assert_eq!(mine, "Sudden death: their core burns, hold on");
+        assert_eq!(theirs, "Sudden death: your core burns, take circles");
+        assert_eq!(others, "Sudden death");
+        let [mine, ..] = lines(|state| state.globals.tick[0] = Tick(299 * 60));
+        assert_eq!(mine, "Sudden death in 1 s");
+        let [mine, theirs, _] = lines(|state| state.players.score[1] = 180);
+        assert_eq!(mine, "They win in 20 points: take circles");
+        assert_eq!(theirs, "Hold two circles: their core opens");
+    }
+}

@@ -1,0 +1,269 @@
+//! Units: what lies below them, the pieces, and what is written above them.
+
+use std::f32::consts::{FRAC_PI_8, PI, TAU};
+
+use macroquad::prelude::{Color, Rect, Vec2, vec2};
+use mini_rts_arena::sim::AttackBehaviour;
+
+use super::bodies::Body;
+use super::canvas::{Canvas, Points};
+use super::colours::{self, INK, RED, alpha, mix};
+use super::effects::Effects;
+use super::figures::{self, Pose, draw_base, draw_cape, draw_figure, draw_pennant};
+use super::layout::Recorder;
+use super::sprites;
+use super::text::{Align, Label, Size, Type};
+use super::view::View;
+
+/// How long a hit is white: 3 frames at 60 a second, seconds.
+const FLASH_S: f32 = 0.05;
+/// How long a hit leans its victim, seconds, and how far at 20 pixels per tile, pixels.
+const LEAN_S: f32 = 0.14;
+const LEAN_PX: f32 = 6.0;
+/// How long a blow swings through, seconds.
+const SWING_S: f32 = 0.14;
+/// Speed at which a unit counts as running, tiles per second.
+const RUNNING: f32 = 0.4;
+
+pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
+    let state = view.state();
+    let seen = |row: &usize| {
+        let units = &state.units;
+        view.sees(view.px(super::view::point(units.x[*row], units.y[*row])), 3.0 * view.tile)
+    };
+    let bodies = || (0..state.units.len()).filter(seen).map(|row| Body::new(view, row));
+    draw_banners(canvas, view);
+    for body in bodies() {
+        draw_shadow(canvas, view, &body);
+        draw_rings(canvas, view, &body);
+    }
+    let threatens = |body: &Body| view.scene.me.is_none() || view.is_enemy(body.team);
+    for body in bodies().filter(|body| !threatens(body)) {
+        draw_danger(canvas, view, &body);
+    }
+    // Heroes last, the own one at the very end: nothing hides them.
+    for body in bodies().filter(|body| !body.is_hero) {
+        draw_piece(canvas, view, effects, &body);
+    }
+    for is_own in [false, true] {
+        for body in bodies().filter(|body| body.is_hero && is_own_hero(view, body) == is_own) {
+            draw_piece(canvas, view, effects, &body);
+        }
+    }
+    // What threatens is seen even where units crowd.
+    for body in bodies().filter(|body| threatens(body)) {
+        draw_danger(canvas, view, &body);
+    }
+    for body in bodies() {
+        draw_health(canvas, view, &body);
+    }
+}
+
+// Below.
+
+fn draw_shadow(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
+    if !body.is_hero && sprites::suits(body.radius) {
+        // It is in the picture of the base.
+        return;
+    }
+    let offset = Vec2::splat(body.radius * 0.3);
+    canvas.soft(body.at + offset, Vec2::splat(body.radius * 1.55 + view.line), alpha(INK, 0.8));
+}
+
+fn draw_rings(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
+    let is_selected = view.scene.selected.contains(&body.id);
+    let is_hovered = view.scene.hovered == Some(body.id);
+    if !is_selected && !is_hovered {
+        return;
+    }
+    let colour = if view.is_enemy(body.team) { RED } else { colours::light(body.colour()) };
+    let width = if is_selected { view.line } else { view.line * 0.75 };
+    let radius = body.radius * 1.3 + view.line * 2.0;
+    canvas.ring(body.at, radius, width + view.line, alpha(INK, 0.6));
+    canvas.ring(body.at, radius, width, alpha(colour, if is_selected { 1.0 } else { 0.7 }));
+}
+
+/// The reach of every banner that lasts.
+fn draw_banners(canvas: &mut Canvas, view: &View<'_>) {
+    let state = view.state();
+    for player in state.player_ids().filter(|&player| has_banner(view, player)) {
+        let Some(hero) = state.hero(player) else { continue };
+        let (body, rules) = (Body::new(view, hero), &view.scene.setup.rules);
+        let reach = rules.banner_radius as f32 / 1000.0 * view.tile;
+        let left = (state.players.banner_until[player.index()].0 as f32 - view.now) / view.hz;
+        let age = rules.banner_ms as f32 / 1000.0 - left;
+        let radius = reach * super::view::ease_out(age / 0.25);
+        canvas.disc(body.at, radius, alpha(body.colour(), 0.06));
+        canvas.ring(body.at, radius, view.line, alpha(body.colour(), 0.55));
+    }
+}
+
+fn has_banner(view: &View<'_>, player: mini_rts_arena::sim::PlayerId) -> bool {
+    view.state().players.banner_until[player.index()] > view.state().tick()
+}
+
+/// What is about to be struck: red when it threatens, else in the colour of its team.
+fn draw_danger(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
+    if body.is_hero && view.state().units.dash_until[body.row] > view.state().tick() {
+        draw_dash(canvas, view, body);
+    }
+    let Some(windup) = body.windup else { return };
+    let is_enemy = view.is_enemy(body.team);
+    let strength = if is_enemy || view.scene.me.is_none() { 1.0 } else { 0.6 };
+    let colour = if is_enemy { RED } else { body.colour() };
+    match body.kind {
+        AttackBehaviour::Swordsman => {
+            let whole = wedge(body, body.reach);
+            canvas.convex(&whole, alpha(colour, 0.2 * strength));
+            canvas.convex(&wedge(body, body.reach * windup), alpha(colour, 0.45 * strength));
+            outline(canvas, &whole, view.line * 0.5, alpha(colour, 0.8 * strength));
+        }
+        AttackBehaviour::Archer => {
+            let to = body.at + body.forward * body.reach;
+            let line = (alpha(colour, 0.75 * strength * windup), alpha(colour, 0.0));
+            canvas.fading_line((body.at, line.0), (to, line.1), view.line * 0.5);
+        }
+    }
+}
+
+/// The arc of a blow: 22.5 degrees to either side.
+fn wedge(body: &Body, reach: f32) -> Points {
+    let arc = (-4..=4).map(|step| {
+        let angle = FRAC_PI_8 * step as f32 / 4.0;
+        body.at + body.forward.rotate(Vec2::from_angle(angle)) * reach
+    });
+    std::iter::once(body.at).chain(arc).collect()
+}
+
+/// Where a dash carries, and the way it has come.
+fn draw_dash(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
+    let rules = &view.scene.setup.rules;
+    let left = (view.state().units.dash_until[body.row].0 as f32 - view.now).max(0.0) / view.hz;
+    let length = rules.dash_length as f32 / 1000.0 * view.tile;
+    let gone = 1.0 - (left * 1000.0 / rules.dash_ms as f32).min(1.0);
+    let (start, end) =
+        (body.at - body.forward * length * gone, body.at + body.forward * length * (1.0 - gone));
+    let colour = body.colour();
+    canvas.fading_line((start, alpha(colour, 0.0)), (body.at, alpha(colour, 0.6)), body.radius * 1.3);
+    canvas.ring(end, body.radius, view.line * 0.6, alpha(colours::light(colour), 0.7));
+}
+
+// The piece.
+
+fn draw_piece(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Body) {
+    let memory = effects.memory(body.id);
+    let hit = view.age(memory.hit_at);
+    let lean = if (0.0..LEAN_S).contains(&hit) { (hit / LEAN_S * PI).sin() } else { 0.0 };
+    let away = memory.hit_away * lean * LEAN_PX * view.tile / 20.0;
+    let swing = view.age(memory.struck_at) / SWING_S;
+    let mut pose = Pose {
+        at: body.at + away,
+        forward: body.forward,
+        radius: body.radius,
+        line: view.line,
+        windup: body.windup.unwrap_or(0.0),
+        swing: Some(swing).filter(|swing| (0.0..1.0).contains(swing)),
+        is_white: (0.0..FLASH_S).contains(&hit),
+        team: body.team,
+    };
+    if let (Some(through), AttackBehaviour::Swordsman) = (pose.swing, body.kind) {
+        draw_slash(canvas, view, body, through);
+    }
+    let is_running = body.speed.length() > RUNNING;
+    let steps =
+        memory.walked + if is_running { body.speed.length() * view.scene.alpha / view.hz } else { 0.0 };
+    if body.is_hero {
+        let sway = if is_running { 0.22 * (steps * PI).sin() } else { 0.0 };
+        draw_cape(canvas, &pose, sway);
+    }
+    draw_base(canvas, &pose, body.is_hero);
+    if body.is_hero {
+        draw_hero_ring(canvas, view, body, pose.at);
+    }
+    if is_running {
+        // Two steps a tile, and a tenth of its size toward where it runs.
+        let bob = (steps * TAU).sin().abs() * 0.16 * body.radius;
+        pose.at += body.speed.normalize_or_zero() * body.radius * 0.1 - vec2(0.0, bob);
+    }
+    draw_figure(canvas, &pose, body.kind);
+    if body.is_hero {
+        let owner = view.state().units.owner[body.row];
+        let wave = if is_running { (steps * TAU).sin() } else { 0.0 };
+        draw_pennant(canvas, &pose, wave, has_banner(view, owner));
+    }
+}
+
+/// A bright ring around a hero; a second one around the own.
+fn draw_hero_ring(canvas: &mut Canvas, view: &View<'_>, body: &Body, at: Vec2) {
+    let bright = colours::light(body.colour());
+    if body.team == 0 {
+        canvas.ring(at, body.radius * 0.96, view.line * 0.9, bright);
+    } else {
+        let points = figures::base_points(canvas, at, body.radius * 0.96, body.team);
+        outline(canvas, &points, view.line * 0.9, bright);
+    }
+    if is_own_hero(view, body) {
+        canvas.ring(at, body.radius * 1.3 + view.line * 2.6, view.line * 0.8, alpha(bright, 0.9));
+    }
+}
+
+fn outline(canvas: &mut Canvas, points: &[Vec2], width: f32, colour: Color) {
+    for (i, &point) in points.iter().enumerate() {
+        canvas.line(point, points[(i + 1) % points.len()], width, colour);
+    }
+}
+
+/// The way a blade has just cut.
+fn draw_slash(canvas: &mut Canvas, view: &View<'_>, body: &Body, through: f32) {
+    let ahead = body.forward.y.atan2(body.forward.x);
+    let (from, to) = (ahead + FRAC_PI_8, ahead + FRAC_PI_8 - 2.0 * FRAC_PI_8 * through);
+    let colour = alpha(colours::light(body.colour()), 0.8 * (1.0 - through));
+    canvas.arc(body.at, body.reach * 0.92, view.line * 1.4, (from, to), colour);
+}
+
+// Above.
+
+fn draw_health(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
+    let is_selected = view.scene.selected.contains(&body.id);
+    if !body.is_hero && !is_selected && body.health >= 1.0 {
+        return;
+    }
+    let height = (view.tile * if body.is_hero { 0.26 } else { 0.18 }).max(3.0).round();
+    let width = (body.radius * if body.is_hero { 2.6 } else { 2.1 }).round();
+    let below = body.radius * 1.2 + view.line * 1.5;
+    let bar = Rect::new((body.at.x - width / 2.0).round(), (body.at.y + below).round(), width, height);
+    canvas.rect(Rect::new(bar.x - 1.0, bar.y - 1.0, bar.w + 2.0, bar.h + 2.0), INK);
+    canvas.rect(bar, mix(INK, body.colour(), 0.25));
+    let full = Rect { w: (bar.w * body.health.clamp(0.0, 1.0)).max(1.0), ..bar };
+    canvas.rect(full, mix(body.colour(), colours::light(body.colour()), 0.25));
+}
+
+fn is_own_hero(view: &View<'_>, body: &Body) -> bool {
+    body.is_hero && view.scene.me == Some(view.state().units.owner[body.row])
+}
+
+/// "You", with an arrow down to the own hero.
+pub(super) fn draw_own_label(canvas: &mut Canvas, text: &mut Type, layout: &mut Recorder, view: &View<'_>) {
+    let hero = view.scene.me.and_then(|me| view.state().hero(me));
+    let Some(body) = hero.map(|row| Body::new(view, row)) else { return };
+    let colour = colours::light(body.colour());
+    let seen = view.camera.viewport;
+    let lift = if has_banner(view, view.state().units.owner[body.row]) { 3.3 } else { 2.35 };
+    let tip = body.at - vec2(0.0, body.radius * lift + view.line * 2.0);
+    let (size, px) = (text.px(Size::Small) * 0.45, text.px(Size::Small));
+    let middle = tip - vec2(0.0, size * 1.2 + px * 0.55);
+    let half = text.width("You", Size::Small) / 2.0;
+    let is_inside = middle.x - half > seen.x
+        && middle.x + half < seen.right()
+        && middle.y - px > seen.y
+        && middle.y + px < seen.bottom();
+    if !is_inside {
+        return;
+    }
+    let arrow = [tip, tip + vec2(-size, -size), tip + vec2(size, -size)];
+    canvas.outlined(&arrow, colour, INK, view.line);
+    let plate = Rect::new(middle.x - half - 5.0, middle.y - px * 0.62, half * 2.0 + 10.0, px * 1.24);
+    canvas.rect(plate, colours::PLATE);
+    let label = Label { name: "you", parent: "arena", text: "You", size: Size::Small, colour };
+    text.set(layout, &label, middle, Align::Middle);
+}

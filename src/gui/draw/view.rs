@@ -1,0 +1,122 @@
+//! A scene as it is at the instant of a frame, in pixels.
+
+use std::f32::consts::TAU;
+
+use macroquad::math::{Rect, Vec2, vec2};
+use mini_rts_arena::sim::math::{Angle, Fx};
+use mini_rts_arena::sim::{
+    AttackBehaviour, ControlBehaviour, GameState, MilliPoint, PlayerId, Setup, Tick, UnitRules,
+};
+
+use super::{Camera, Scene};
+
+/// A scene, its camera, and what both give together.
+pub(super) struct View<'a> {
+    pub(super) camera: &'a Camera,
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) window: Rect,
+    /// Pixels per tile.
+    pub(super) tile: f32,
+    /// Width of an outline, pixels: 2 at 20 pixels per tile.
+    pub(super) line: f32,
+    /// The instant of the frame, in ticks.
+    pub(super) now: f32,
+    /// Ticks per second.
+    pub(super) hz: f32,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(camera: &'a Camera, scene: &'a Scene<'a>, window: Rect) -> Self {
+        let tile = camera.px_per_tile();
+        let (before, after) = (scene.previous.tick().0 as f32, scene.current.tick().0 as f32);
+        Self {
+            camera,
+            scene,
+            window,
+            tile,
+            line: (tile / 10.0).clamp(1.5, 4.0),
+            now: before + (after - before) * scene.alpha,
+            hz: scene.setup.tick_rate.hz() as f32,
+        }
+    }
+
+    pub(super) fn state(&self) -> &'a GameState {
+        self.scene.current
+    }
+
+    pub(super) fn px(&self, tiles: Vec2) -> Vec2 {
+        self.camera.to_screen(tiles)
+    }
+
+    /// Seconds since an instant in ticks.
+    pub(super) fn age(&self, since: f32) -> f32 {
+        (self.now - since) / self.hz
+    }
+
+    /// Whether something of this size around `px` can be seen.
+    pub(super) fn sees(&self, px: Vec2, radius: f32) -> bool {
+        let seen = self.camera.viewport;
+        px.x + radius > seen.x
+            && px.x - radius < seen.right()
+            && px.y + radius > seen.y
+            && px.y - radius < seen.bottom()
+    }
+
+    pub(super) fn base(&self, player: PlayerId) -> Vec2 {
+        self.scene.setup.map.bases.get(player.index()).map_or(Vec2::ZERO, |&base| milli(base))
+    }
+
+    pub(super) fn my_team(&self) -> Option<u8> {
+        self.scene.me.map(|me| self.state().team_of(me))
+    }
+
+    /// Whether a team is one that `me` fights; nobody's for a spectator.
+    pub(super) fn is_enemy(&self, team: u8) -> bool {
+        self.my_team().is_some_and(|mine| mine != team)
+    }
+
+    /// Whether the match has come to sudden death.
+    pub(super) fn is_sudden(&self) -> bool {
+        !self.scene.setup.rules.endless && self.state().tick() >= self.sudden_death()
+    }
+
+    pub(super) fn sudden_death(&self) -> Tick {
+        Tick(self.scene.setup.tick_rate.ticks_in_ms(self.scene.setup.rules.sudden_death_ms))
+    }
+
+    pub(super) fn name(&self, player: PlayerId) -> &'a str {
+        const TEAMS: [&str; 4] = ["Blue", "Orange", "Violet", "Mint"];
+        let given = self.scene.names.get(player.index()).map(String::as_str).filter(|name| !name.is_empty());
+        given.unwrap_or(TEAMS[player.index() % TEAMS.len()])
+    }
+}
+
+/// A place of a map file in tiles.
+pub(super) fn milli((x, y): MilliPoint) -> Vec2 {
+    vec2(x as f32, y as f32) / 1000.0
+}
+
+pub(super) fn point(x: Fx, y: Fx) -> Vec2 {
+    vec2(x.to_num(), y.to_num())
+}
+
+/// Radians from the right, anticlockwise with y up.
+pub(super) fn radians(angle: Angle) -> f32 {
+    f32::from(angle.0) * TAU / 65_536.0
+}
+
+/// What a kind of unit can do.
+pub(super) fn rules_of(setup: &Setup, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitRules {
+    match (control, attack) {
+        (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => &setup.rules.swordsman,
+        (ControlBehaviour::Minion, AttackBehaviour::Archer) => &setup.rules.archer,
+        (ControlBehaviour::Player, AttackBehaviour::Swordsman) => &setup.rules.sword_hero,
+        (ControlBehaviour::Player, AttackBehaviour::Archer) => &setup.rules.archer_hero,
+    }
+}
+
+/// 0 to 1, fast at first.
+pub(super) fn ease_out(share: f32) -> f32 {
+    let left = 1.0 - share.clamp(0.0, 1.0);
+    1.0 - left * left * left
+}

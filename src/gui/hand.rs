@@ -1,0 +1,438 @@
+//! The player's two hands: keys and pointer become selections, which stay here, and commands, which go to
+//! the match.
+
+use macroquad::math::{Rect, Vec2, vec2};
+use macroquad::miniquad::{KeyCode, MouseButton};
+use mini_rts_arena::game::{Control, View};
+use mini_rts_arena::sim::math::{Angle, Fx};
+use mini_rts_arena::sim::{
+    self, AttackBehaviour, Command, ControlBehaviour, Direction, HeroControl, PlayerId, Selection, Target,
+    UnitId,
+};
+
+use super::bindings::{Action, action_of};
+use super::draw::{Camera, PointerOrder};
+use super::input::{Held, Input};
+
+/// Groups that can be made.
+const GROUPS: usize = 5;
+/// A pointer that moved less than this between press and release has clicked, pixels.
+const DRAG_LEAST_PX: f32 = 6.0;
+/// Two clicks within this are a double click.
+const DOUBLE_CLICK_S: f64 = 0.35;
+/// How far beside a unit a click still means it, pixels.
+const NEAR_PX: f32 = 8.0;
+/// How long the mark of an order is shown.
+const ORDER_SHOWN_S: f64 = 0.8;
+
+/// The match as the hand sees it in this frame.
+pub(crate) struct Table<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) camera: &'a Camera,
+    pub(crate) alpha: f32,
+    /// Of the window, in seconds.
+    pub(crate) now: f64,
+}
+
+/// Something that concerns the window and not the match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    LockCamera,
+    NetGraph,
+    Picture,
+    Help,
+    Menu,
+    /// Show this place in the middle.
+    Centre,
+}
+
+/// Selection, groups, and what is held down.
+#[derive(Default)]
+pub(crate) struct Hand {
+    pub(crate) selected: Vec<UnitId>,
+    pub(crate) hovered: Option<UnitId>,
+    groups: [Vec<UnitId>; GROUPS],
+    pointer: Vec2,
+    held: Held,
+    keys: Vec<KeyCode>,
+    drag_from: Option<Vec2>,
+    /// The next left click is an attack-move.
+    attack_next: bool,
+    last_click: Option<(f64, Vec2)>,
+    last_group: Option<(f64, usize)>,
+    hero: HeroControl,
+    order: Option<(Vec2, bool, f64)>,
+}
+
+impl Hand {
+    /// Takes in one thing that happened; what it means for the match goes to `say`.
+    pub(crate) fn take(
+        &mut self,
+        input: Input,
+        table: &Table<'_>,
+        say: &mut impl FnMut(Control),
+    ) -> Option<Request> {
+        let request = match input {
+            Input::Down(key, held) => {
+                self.held = held;
+                self.note_modifier(key, true);
+                self.keys.push(key);
+                action_of(key).and_then(|action| self.act(action, table, say))
+            }
+            Input::Up(key) => {
+                self.note_modifier(key, false);
+                self.keys.retain(|&down| down != key);
+                None
+            }
+            Input::Moved(at) => {
+                self.pointer = at;
+                None
+            }
+            Input::Pressed(button, at) => {
+                self.pointer = at;
+                self.press(button, table, say);
+                None
+            }
+            Input::Released(button, at) => {
+                self.pointer = at;
+                if button == MouseButton::Left {
+                    self.release(table);
+                }
+                None
+            }
+            Input::Wheel(_) => None,
+        };
+        self.steer(table, say);
+        request
+    }
+
+    /// To be called once a frame: forgets the dead, follows the pointer.
+    pub(crate) fn refresh(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
+        let state = &*table.view.current;
+        let lives = |id: &UnitId| state.row(*id).is_some();
+        self.selected.retain(lives);
+        for group in &mut self.groups {
+            group.retain(lives);
+        }
+        self.hovered = table.unit_at(self.pointer, |_| true);
+        self.order = self.order.filter(|&(_, _, at)| table.now - at < ORDER_SHOWN_S);
+        self.steer(table, say);
+    }
+
+    /// Lets go of everything: a menu opens, or the window loses the keys.
+    pub(crate) fn let_go(&mut self, say: &mut impl FnMut(Control)) {
+        self.keys.clear();
+        self.drag_from = None;
+        self.attack_next = false;
+        self.set_hero(HeroControl::default(), say);
+    }
+
+    pub(crate) const fn pointer(&self) -> Vec2 {
+        self.pointer
+    }
+
+    pub(crate) const fn is_aiming(&self) -> bool {
+        self.attack_next
+    }
+
+    /// The selection rectangle, once it is one.
+    pub(crate) fn drag(&self) -> Option<Rect> {
+        let from = self.drag_from?;
+        (from.distance(self.pointer) >= DRAG_LEAST_PX).then(|| spanned(from, self.pointer))
+    }
+
+    pub(crate) fn pointer_order(&self, now: f64) -> Option<PointerOrder> {
+        let (at, is_attack, since) = self.order?;
+        Some(PointerOrder { at, is_attack, age_s: (now - since) as f32 })
+    }
+
+    fn note_modifier(&mut self, key: KeyCode, is_down: bool) {
+        match key {
+            KeyCode::LeftShift | KeyCode::RightShift => self.held.shift = is_down,
+            KeyCode::LeftControl | KeyCode::RightControl => self.held.ctrl = is_down,
+            _ => {}
+        }
+    }
+
+    fn act(&mut self, action: Action, table: &Table<'_>, say: &mut impl FnMut(Control)) -> Option<Request> {
+        match action {
+            // Held: see `steer`.
+            Action::Walk(..) | Action::Strike => {}
+            Action::Dash => {
+                if let Some(direction) = self.walk() {
+                    say(Control::Command(Command::Dash(direction.angle())));
+                }
+            }
+            Action::Banner => say(Control::Command(Command::Banner)),
+            Action::AttackMove => self.attack_next = true,
+            Action::Stop => self.order_selected(table, say, Command::Stop),
+            Action::Hold => self.order_selected(table, say, Command::Hold),
+            Action::Follow => self.order_selected(table, say, Command::Follow),
+            Action::SelectAll => self.select_kind(table, |_| true),
+            Action::SelectArchers => self.select_kind(table, |kind| kind == AttackBehaviour::Archer),
+            Action::SelectSwordsmen => self.select_kind(table, |kind| kind == AttackBehaviour::Swordsman),
+            Action::Group(index) => return self.group(index, table.now),
+            Action::TrainSwordsman => say(Control::Command(Command::Train(AttackBehaviour::Swordsman))),
+            Action::TrainArcher => say(Control::Command(Command::Train(AttackBehaviour::Archer))),
+            Action::LockCamera => return Some(Request::LockCamera),
+            Action::NetGraph => return Some(Request::NetGraph),
+            Action::Picture => return Some(Request::Picture),
+            Action::Help => return Some(Request::Help),
+            Action::Menu if self.attack_next => self.attack_next = false,
+            Action::Menu => return Some(Request::Menu),
+        }
+        None
+    }
+
+    fn group(&mut self, index: usize, now: f64) -> Option<Request> {
+        if self.held.ctrl {
+            self.groups[index].clone_from(&self.selected);
+            return None;
+        }
+        if self.held.shift {
+            add(&mut self.selected, &self.groups[index]);
+        } else {
+            self.selected.clone_from(&self.groups[index]);
+        }
+        let is_double = self.last_group.is_some_and(|(at, last)| last == index && now - at < DOUBLE_CLICK_S);
+        self.last_group = Some((now, index));
+        is_double.then_some(Request::Centre)
+    }
+
+    /// Where the keys send the hero.
+    fn walk(&self) -> Option<Direction> {
+        let (mut x, mut y) = (0, 0);
+        for action in self.keys.iter().filter_map(|&key| action_of(key)) {
+            if let Action::Walk(dx, dy) = action {
+                (x, y) = (x + dx, y + dy);
+            }
+        }
+        Direction::from_axes(x, y)
+    }
+
+    /// Tells the match what the hero's keys say, if that is new.
+    fn steer(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
+        let is_striking = self.keys.iter().any(|&key| action_of(key) == Some(Action::Strike));
+        let strike = is_striking.then(|| table.aim(self.pointer)).flatten();
+        self.set_hero(HeroControl { walk: self.walk(), strike }, say);
+    }
+
+    fn set_hero(&mut self, hero: HeroControl, say: &mut impl FnMut(Control)) {
+        if self.hero != hero {
+            self.hero = hero;
+            say(Control::Hero(hero));
+        }
+    }
+
+    fn press(&mut self, button: MouseButton, table: &Table<'_>, say: &mut impl FnMut(Control)) {
+        match button {
+            MouseButton::Left if self.attack_next => {
+                self.attack_next = false;
+                self.attack_move(table, say);
+            }
+            MouseButton::Left => self.drag_from = Some(self.pointer),
+            MouseButton::Right if self.attack_next => self.attack_next = false,
+            MouseButton::Right => self.smart_order(table, say),
+            _ => {}
+        }
+    }
+
+    fn release(&mut self, table: &Table<'_>) {
+        let drag = self.drag();
+        if self.drag_from.take().is_none() {
+            return;
+        }
+        if let Some(rect) = drag {
+            let found = table.own_units().filter(|&(_, at)| rect.contains(at)).map(|(row, _)| row).collect();
+            self.choose(table, found);
+            return;
+        }
+        let clicked = table.unit_at(self.pointer, |row| table.is_own(row));
+        let is_double = self.last_click.take().is_some_and(|(at, place)| {
+            table.now - at < DOUBLE_CLICK_S && place.distance(self.pointer) < DRAG_LEAST_PX
+        });
+        self.last_click = (!is_double).then_some((table.now, self.pointer));
+        let row = clicked.and_then(|id| table.view.current.row(id));
+        let found = match row {
+            Some(row) if is_double => {
+                let units = &table.view.current.units;
+                let kind = (units.attack[row], units.control[row]);
+                let same = |row: &usize| (units.attack[*row], units.control[*row]) == kind;
+                table.own_units().map(|(row, _)| row).filter(same).collect()
+            }
+            Some(row) => vec![row],
+            None => Vec::new(),
+        };
+        self.choose(table, found);
+    }
+
+    /// Makes these rows the selection, or adds or removes them.
+    fn choose(&mut self, table: &Table<'_>, rows: Vec<usize>) {
+        let units = &table.view.current.units;
+        let found: Vec<UnitId> = rows.into_iter().map(|row| units.id[row]).collect();
+        match self.held {
+            Held { ctrl: true, .. } => self.selected.retain(|id| !found.contains(id)),
+            Held { shift: true, .. } => add(&mut self.selected, &found),
+            _ => self.selected = found,
+        }
+    }
+
+    fn select_kind(&mut self, table: &Table<'_>, fits: impl Fn(AttackBehaviour) -> bool) {
+        let units = &table.view.current.units;
+        let rows = (0..units.len()).filter(|&row| {
+            table.is_own(row) && units.control[row] == ControlBehaviour::Minion && fits(units.attack[row])
+        });
+        self.choose(table, rows.collect());
+    }
+
+    /// The selected minions, as commands name them.
+    fn minions(&self, table: &Table<'_>) -> Selection {
+        let units = &table.view.current.units;
+        let is_minion = |id: &&UnitId| {
+            let row = table.view.current.row(**id);
+            row.is_some_and(|row| units.control[row] == ControlBehaviour::Minion)
+        };
+        self.selected.iter().filter(is_minion).take(sim::SELECTION_MAX).copied().collect()
+    }
+
+    /// An order without a place, for the selected minions.
+    fn order_selected(
+        &self,
+        table: &Table<'_>,
+        say: &mut impl FnMut(Control),
+        order: fn(Selection) -> Command,
+    ) {
+        let minions = self.minions(table);
+        if !minions.is_empty() {
+            say(Control::Command(order(minions)));
+        }
+    }
+
+    fn attack_move(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
+        let minions = self.minions(table);
+        if !minions.is_empty() {
+            let at = table.camera.to_tiles(self.pointer);
+            say(Control::Command(Command::AttackMove(minions, target(at))));
+            self.order = Some((at, true, table.now));
+        }
+    }
+
+    /// What a right click most likely means. Without minions it is the hero that goes: then a newcomer's
+    /// first click does something.
+    fn smart_order(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
+        let minions = self.minions(table);
+        let at = table.camera.to_tiles(self.pointer);
+        let enemy = table.unit_at(self.pointer, |row| table.is_enemy(row));
+        let hero = table.view.current.hero(table.me());
+        let is_on_hero = hero.is_some_and(|row| {
+            table.unit_at(self.pointer, |found| found == row).is_some() && !minions.is_empty()
+        });
+        let sends_hero = hero.is_some_and(|row| {
+            let is_selected = self.selected.contains(&table.view.current.units.id[row]);
+            is_selected || self.selected.is_empty()
+        });
+        if let Some(enemy) = enemy {
+            if sends_hero {
+                say(Control::Command(Command::HeroAttack(enemy)));
+            }
+            if !minions.is_empty() {
+                say(Control::Command(Command::Attack(minions, enemy)));
+            }
+        } else if is_on_hero {
+            say(Control::Command(Command::Follow(minions)));
+        } else {
+            if sends_hero {
+                say(Control::Command(Command::HeroGo(target(at))));
+            }
+            if !minions.is_empty() {
+                say(Control::Command(Command::Move(minions, target(at))));
+            }
+        }
+        self.order = Some((at, enemy.is_some(), table.now));
+    }
+}
+
+impl Table<'_> {
+    fn me(&self) -> PlayerId {
+        self.view.me.unwrap_or(PlayerId::NONE)
+    }
+
+    fn is_own(&self, row: usize) -> bool {
+        self.view.current.units.owner[row] == self.me()
+    }
+
+    fn is_enemy(&self, row: usize) -> bool {
+        let state = &self.view.current;
+        state.team(row) != state.team_of(self.me())
+    }
+
+    /// Where a unit is drawn, tiles.
+    pub(crate) fn place(&self, row: usize) -> Vec2 {
+        let at = |state: &sim::GameState, row: usize| {
+            vec2(state.units.x[row].to_num(), state.units.y[row].to_num())
+        };
+        let now = at(&self.view.current, row);
+        let before = self.view.previous.row(self.view.current.units.id[row]);
+        before.map_or(now, |row| at(&self.view.previous, row).lerp(now, self.alpha))
+    }
+
+    /// Own units that are on screen, with their pixels.
+    fn own_units(&self) -> impl Iterator<Item = (usize, Vec2)> {
+        let rows = (0..self.view.current.units.len()).filter(|&row| self.is_own(row));
+        let placed = rows.map(|row| (row, self.camera.to_screen(self.place(row))));
+        placed.filter(|&(_, at)| self.camera.viewport.contains(at))
+    }
+
+    /// The nearest unit under a pixel of those that fit.
+    fn unit_at(&self, px: Vec2, fits: impl Fn(usize) -> bool) -> Option<UnitId> {
+        let units = &self.view.current.units;
+        let rules = &self.view.setup.rules;
+        let distance = |row: usize| {
+            let radius = match (units.control[row], units.attack[row]) {
+                (ControlBehaviour::Player, AttackBehaviour::Swordsman) => rules.sword_hero.radius,
+                (ControlBehaviour::Player, AttackBehaviour::Archer) => rules.archer_hero.radius,
+                (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => rules.swordsman.radius,
+                (ControlBehaviour::Minion, AttackBehaviour::Archer) => rules.archer.radius,
+            };
+            let at = self.camera.to_screen(self.place(row));
+            at.distance(px) - radius as f32 / 1000.0 * self.camera.px_per_tile()
+        };
+        let near = (0..units.len()).filter(|&row| fits(row)).map(|row| (distance(row), row));
+        let near = near.filter(|&(distance, _)| distance <= NEAR_PX);
+        near.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| units.id[row])
+    }
+
+    /// From the hero to a pixel.
+    fn aim(&self, px: Vec2) -> Option<Angle> {
+        let hero = self.view.current.hero(self.me())?;
+        let way = self.camera.to_tiles(px) - self.place(hero);
+        (way.length() > 0.01).then(|| angle(way))
+    }
+}
+
+/// The angle of a way in tiles.
+fn angle(way: Vec2) -> Angle {
+    let turns = way.y.atan2(way.x) / std::f32::consts::TAU;
+    Angle((turns * 65_536.0).round().rem_euclid(65_536.0) as u16)
+}
+
+fn target(at: Vec2) -> Target {
+    let limit = sim::TARGET_MAX as f32;
+    let fixed =
+        |number: f32| Fx::from_num(if number.is_finite() { number.clamp(-limit, limit) } else { 0.0 });
+    Target::clamped(sim::math::Vec2 { x: fixed(at.x), y: fixed(at.y) })
+}
+
+fn spanned(a: Vec2, b: Vec2) -> Rect {
+    let (min, max) = (a.min(b), a.max(b));
+    Rect::new(min.x, min.y, max.x - min.x, max.y - min.y)
+}
+
+fn add(to: &mut Vec<UnitId>, more: &[UnitId]) {
+    let new: Vec<UnitId> = more.iter().filter(|id| !to.contains(id)).copied().collect();
+    to.extend(new);
+}
+
+#[cfg(test)]
+#[path = "hand_tests.rs"]
+mod tests;

@@ -1,0 +1,187 @@
+use std::sync::Arc;
+
+use macroquad::math::{Rect, Vec2};
+use macroquad::miniquad::{KeyCode, MouseButton};
+use mini_rts_arena::game::{Control, View, data};
+use mini_rts_arena::net::Time;
+use mini_rts_arena::sim::{
+    AttackBehaviour, Command, PlayerId, SeatSetup, Setup, TickInputs, TickRate, World,
+};
+
+use super::*;
+
+/// A match seen by player 0, and what the hand has said.
+struct Play {
+    view: View,
+    camera: Camera,
+    hand: Hand,
+    said: Vec<Control>,
+    now: f64,
+}
+
+impl Play {
+    fn new() -> Self {
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let mut world = World::new(Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: data::rules("standard").expect("built in"),
+            map: data::map("standard").expect("built in"),
+        });
+        world.step(&TickInputs::idle(world.state().tick(), 2));
+        let view = View::new(&world, Arc::new([]), Some(PlayerId(0)), Time(0));
+        let camera = Camera::whole(&view.setup.map, Rect::new(0.0, 0.0, 1280.0, 720.0));
+        Self { view, camera, hand: Hand::default(), said: Vec::new(), now: 1.0 }
+    }
+
+    fn take(&mut self, input: Input) -> Option<Request> {
+        let table = Table { view: &self.view, camera: &self.camera, alpha: 1.0, now: self.now };
+        let said = &mut self.said;
+        self.hand.take(input, &table, &mut |what| said.push(what))
+    }
+
+    fn key(&mut self, key: KeyCode) {
+        let held = Held { ctrl: self.hand.held.ctrl, shift: self.hand.held.shift };
+        self.take(Input::Down(key, held));
+        self.take(Input::Up(key));
+    }
+
+    fn click(&mut self, button: MouseButton, at: Vec2) {
+        self.take(Input::Pressed(button, at));
+        self.take(Input::Released(button, at));
+    }
+
+    fn drag(&mut self, from: Vec2, to: Vec2) {
+        self.take(Input::Pressed(MouseButton::Left, from));
+        self.take(Input::Moved(to));
+        self.take(Input::Released(MouseButton::Left, to));
+    }
+
+    fn commands(&mut self) -> Vec<Command> {
+        let said = core::mem::take(&mut self.said).into_iter();
+        said.filter_map(|what| if let Control::Command(command) = what { Some(command) } else { None })
+            .collect()
+    }
+
+    /// Pixels of a unit of a player: the first minion of a kind, or the hero.
+    fn at(&self, player: u8, kind: Option<AttackBehaviour>) -> Vec2 {
+        let units = &self.view.current.units;
+        let row = (0..units.len()).find(|&row| {
+            let is_hero = units.control[row] == ControlBehaviour::Player;
+            let fits = kind.map_or(is_hero, |kind| !is_hero && units.attack[row] == kind);
+            fits && units.owner[row] == PlayerId(player)
+        });
+        let row = row.expect("there is one");
+        let table = Table { view: &self.view, camera: &self.camera, alpha: 1.0, now: 0.0 };
+        self.camera.to_screen(table.place(row))
+    }
+}
+
+#[test]
+fn a_key_pressed_and_released_in_one_frame_walks_and_stops() {
+    let mut play = Play::new();
+    play.key(KeyCode::D);
+    let walks: Vec<_> =
+        play.said.iter().map(|what| matches!(what, Control::Hero(hero) if hero.walk.is_some())).collect();
+    assert_eq!(walks, [true, false]);
+    play.key(KeyCode::Q);
+    assert_eq!(play.commands(), [Command::Banner]);
+}
+
+#[test]
+fn two_keys_walk_aslant_and_shift_dashes_there() {
+    let mut play = Play::new();
+    play.take(Input::Down(KeyCode::W, Held::default()));
+    play.take(Input::Down(KeyCode::D, Held::default()));
+    play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
+    assert_eq!(play.commands(), [Command::Dash(Angle(0x2000))]);
+    assert_eq!(play.hand.hero.walk, Direction::from_axes(1, 1));
+    play.take(Input::Up(KeyCode::W));
+    assert_eq!(play.hand.hero.walk, Direction::from_axes(1, 0));
+}
+
+#[test]
+fn space_strikes_toward_the_cursor() {
+    let mut play = Play::new();
+    let hero = play.at(0, None);
+    play.take(Input::Moved(hero + vec2(0.0, -100.0)));
+    play.take(Input::Down(KeyCode::Space, Held::default()));
+    assert_eq!(play.hand.hero.strike, Some(Angle(0x4000)), "up on the screen is up in the world");
+    play.take(Input::Up(KeyCode::Space));
+    assert_eq!(play.hand.hero.strike, None);
+}
+
+#[test]
+fn clicks_and_drags_select_and_modifiers_add_and_remove() {
+    let mut play = Play::new();
+    let (sword, bow) =
+        (play.at(0, Some(AttackBehaviour::Swordsman)), play.at(0, Some(AttackBehaviour::Archer)));
+    play.click(MouseButton::Left, sword);
+    assert_eq!(play.hand.selected.len(), 1);
+    play.now += 1.0;
+    play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
+    play.click(MouseButton::Left, bow);
+    play.take(Input::Up(KeyCode::LeftShift));
+    assert_eq!(play.hand.selected.len(), 2);
+    play.take(Input::Down(KeyCode::LeftControl, Held { shift: false, ctrl: true }));
+    play.now += 1.0;
+    play.click(MouseButton::Left, sword);
+    play.take(Input::Up(KeyCode::LeftControl));
+    assert_eq!(play.hand.selected.len(), 1);
+    play.drag(Vec2::ZERO, vec2(1280.0, 720.0));
+    assert_eq!(play.hand.selected.len(), 7, "the hero and six minions, and no enemy");
+    play.click(MouseButton::Left, vec2(640.0, 10.0));
+    assert!(play.hand.selected.is_empty());
+}
+
+#[test]
+fn a_double_click_takes_the_kind() {
+    let mut play = Play::new();
+    let sword = play.at(0, Some(AttackBehaviour::Swordsman));
+    play.click(MouseButton::Left, sword);
+    play.now += 0.1;
+    play.click(MouseButton::Left, sword);
+    assert_eq!(play.hand.selected.len(), 4);
+}
+
+#[test]
+fn a_right_click_means_what_lies_under_it() {
+    let mut play = Play::new();
+    let (enemy, hero) = (play.at(1, Some(AttackBehaviour::Archer)), play.at(0, None));
+    play.click(MouseButton::Right, vec2(640.0, 100.0));
+    assert!(matches!(play.commands()[..], [Command::HeroGo(_)]), "nothing selected: the hero goes");
+    play.key(KeyCode::E);
+    play.click(MouseButton::Right, vec2(640.0, 100.0));
+    assert!(matches!(&play.commands()[..], [Command::Move(all, _)] if all.len() == 6));
+    play.click(MouseButton::Right, enemy);
+    assert!(matches!(play.commands()[..], [Command::Attack(..)]));
+    play.click(MouseButton::Right, hero);
+    assert!(matches!(play.commands()[..], [Command::Follow(_)]));
+    play.key(KeyCode::F);
+    play.click(MouseButton::Left, vec2(640.0, 100.0));
+    assert!(matches!(play.commands()[..], [Command::AttackMove(..)]));
+    assert_eq!(play.hand.selected.len(), 6, "an attack-move selects nothing");
+}
+
+#[test]
+fn groups_are_made_and_called() {
+    let mut play = Play::new();
+    play.key(KeyCode::R);
+    play.take(Input::Down(KeyCode::LeftControl, Held { shift: false, ctrl: true }));
+    play.key(KeyCode::Key2);
+    play.take(Input::Up(KeyCode::LeftControl));
+    play.key(KeyCode::V);
+    assert_eq!(play.hand.selected.len(), 4);
+    play.key(KeyCode::Key2);
+    assert_eq!(play.hand.selected.len(), 2);
+}
+
+#[test]
+fn a_menu_lets_go_of_every_key() {
+    let mut play = Play::new();
+    play.take(Input::Down(KeyCode::W, Held::default()));
+    let said = &mut play.said;
+    play.hand.let_go(&mut |what| said.push(what));
+    assert!(matches!(play.said[..], [.., Control::Hero(HeroControl { walk: None, strike: None })]));
+}

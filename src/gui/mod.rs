@@ -1,0 +1,83 @@
+//! The window: start screen, matches, replays. It shows what a match thread hands over and sends it
+//! commands; it owns no world.
+
+mod app;
+mod bindings;
+mod display;
+mod draw;
+mod hand;
+mod input;
+mod launch;
+mod page;
+mod probe_file;
+mod screens;
+mod theme;
+
+use macroquad::conf::Conf as Settings;
+use macroquad::miniquad::conf::{Conf, Platform};
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::cli::args::{HostArguments, JoinArguments, PlayArguments};
+pub(crate) use display::NoWindow;
+
+/// What the window begins with.
+pub(crate) enum Opening {
+    Menu,
+    Practice(PlayArguments),
+    Host(Box<HostArguments>),
+    Join(Box<JoinArguments>),
+    Watch(PathBuf),
+}
+
+/// Whether a frame has been shown: from then on a panic is not about the window.
+static HAS_OPENED: AtomicBool = AtomicBool::new(false);
+
+/// Opens the window and stays until it is closed.
+///
+/// # Errors
+/// If there can be no window.
+pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
+    display::probe()?;
+    app::leave_on_signals();
+    let default_hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // Before the first frame a panic is the window library's way to say that there is no window.
+        if HAS_OPENED.load(Ordering::Relaxed) {
+            default_hook(panic);
+        }
+    }));
+    let run = AssertUnwindSafe(|| {
+        macroquad::Window::from_config(settings(), app::run(opening));
+    });
+    match std::panic::catch_unwind(run) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(panic) if HAS_OPENED.load(Ordering::Relaxed) => std::panic::resume_unwind(panic),
+        Err(panic) => {
+            let _ = std::panic::take_hook();
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Err(NoWindow::Failed(text.unwrap_or_else(|| "the window could not be opened".into())))
+        }
+    }
+}
+
+fn settings() -> Settings {
+    let (window_width, window_height) = probe_file::window_size().unwrap_or((1280, 720));
+    Settings {
+        miniquad_conf: Conf {
+            window_title: "Mini RTS Arena".into(),
+            window_width,
+            window_height,
+            window_resizable: true,
+            sample_count: 1,
+            platform: Platform { linux_wm_class: "mini-rts-arena", ..Platform::default() },
+            ..Conf::default()
+        },
+        draw_call_vertex_capacity: draw::VERTEX_CAPACITY,
+        draw_call_index_capacity: draw::INDEX_CAPACITY,
+        ..Settings::default()
+    }
+}

@@ -1,0 +1,214 @@
+//! A screen being laid out: texts, buttons and fields at given places. Each is drawn, asked and recorded in
+//! one call, so that what a test reads is what a player sees.
+
+use egui_macroquad::egui::{
+    self, Align2, Color32, CursorIcon, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2,
+};
+
+use super::draw::layout::Recorder;
+use super::theme;
+
+/// Points from the edge of a button to its text.
+const INSET: f32 = 12.0;
+
+/// Where things of a screen go; points are pixels at 1280 x 720.
+pub(crate) struct Page<'a> {
+    pub(crate) ui: &'a mut Ui,
+    pub(crate) recorder: &'a mut Recorder,
+    parent: String,
+}
+
+/// How much a button wants to be pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    Primary,
+    Normal,
+    Chosen,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn new(ui: &'a mut Ui, recorder: &'a mut Recorder) -> Self {
+        Self { ui, recorder, parent: String::new() }
+    }
+
+    /// The whole window.
+    pub(crate) fn window(&self) -> Rect {
+        self.ui.ctx().screen_rect()
+    }
+
+    /// A rectangle of this size in the middle of the window, no larger than it.
+    pub(crate) fn centred(&self, width: f32, height: f32) -> Rect {
+        let window = self.window().shrink(8.0);
+        Rect::from_center_size(window.center(), vec2(width, height).min(window.size()))
+    }
+
+    /// Puts what `inside` adds into the item `name`.
+    pub(crate) fn within<T>(&mut self, name: &str, inside: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = core::mem::replace(&mut self.parent, name.into());
+        let result = inside(self);
+        self.parent = outer;
+        result
+    }
+
+    /// Darkens everything that was drawn before.
+    pub(crate) fn shade(&mut self, alpha: u8) {
+        let window = self.window();
+        self.ui.painter().rect_filled(window, 0.0, Color32::from_black_alpha(alpha));
+    }
+
+    /// A plate for other things to stand on.
+    pub(crate) fn plate(&mut self, name: &str, rect: Rect) {
+        let painter = self.ui.painter();
+        painter.rect(rect, theme::ROUNDING, theme::PLATE, Stroke::new(1.0, theme::LINE), StrokeKind::Inside);
+        self.record(name, rect, None);
+    }
+
+    /// One line of text; too long a line ends in an ellipsis at `width`.
+    pub(crate) fn text(
+        &mut self,
+        name: &str,
+        at: Pos2,
+        align: Align2,
+        (size, colour): (f32, Color32),
+        text: &str,
+        width: f32,
+    ) -> Rect {
+        let mut job =
+            egui::text::LayoutJob::simple_singleline(text.into(), FontId::proportional(size), colour);
+        job.wrap = egui::text::TextWrapping::truncate_at_width(width);
+        let galley = self.ui.fonts(|fonts| fonts.layout_job(job));
+        let rect = align.anchor_size(at, galley.size());
+        self.ui.painter().galley(rect.min, galley, colour);
+        self.record(name, rect, Some(size));
+        rect
+    }
+
+    /// Text in as many lines as it takes; returns where it ends.
+    pub(crate) fn paragraph(
+        &mut self,
+        name: &str,
+        at: Pos2,
+        (size, colour): (f32, Color32),
+        text: &str,
+        width: f32,
+    ) -> f32 {
+        let galley =
+            self.ui.fonts(|fonts| fonts.layout(text.into(), FontId::proportional(size), colour, width));
+        let rect = Rect::from_min_size(at, galley.size());
+        self.ui.painter().galley(rect.min, galley, colour);
+        self.record(name, rect, Some(size));
+        rect.bottom()
+    }
+
+    /// A button; true when it was clicked.
+    pub(crate) fn button(&mut self, name: &str, rect: Rect, text: &str, weight: Weight) -> bool {
+        let response = self.pressable(name, rect, weight, true);
+        let colour = if weight == Weight::Primary { theme::GROUND } else { theme::TEXT };
+        let width = rect.width() - 2.0 * INSET;
+        self.within(name, |page| {
+            let name = format!("{name} text");
+            page.text(&name, rect.center(), Align2::CENTER_CENTER, (theme::BODY, colour), text, width);
+        });
+        response
+    }
+
+    /// A button that cannot be pressed, and why.
+    pub(crate) fn barred(&mut self, name: &str, rect: Rect, text: &str, why: &str) {
+        self.pressable(name, rect, Weight::Normal, false);
+        let width = rect.width() - 2.0 * INSET;
+        self.within(name, |page| {
+            let left = pos2(rect.left() + INSET, rect.center().y);
+            let quiet = theme::LINE_LIT;
+            let shown = page.text(
+                &format!("{name} text"),
+                left,
+                Align2::LEFT_CENTER,
+                (theme::BODY, quiet),
+                text,
+                width,
+            );
+            let right = pos2(rect.right() - INSET, rect.center().y);
+            let room = (right.x - shown.right() - INSET).max(0.0);
+            page.text(&format!("{name} why"), right, Align2::RIGHT_CENTER, (theme::SMALL, quiet), why, room);
+        });
+    }
+
+    /// The surface of a button or of a row in a list; true when it was clicked.
+    pub(crate) fn pressable(&mut self, name: &str, rect: Rect, weight: Weight, is_enabled: bool) -> bool {
+        let sense = if is_enabled { Sense::click() } else { Sense::hover() };
+        let id = egui::Id::new((&self.parent, name));
+        let response = self.ui.interact(rect, id, sense);
+        let lit = self.ui.ctx().animate_bool(id, is_enabled && response.hovered());
+        let (calm, bright) = match weight {
+            Weight::Primary => (theme::GOLD, Color32::from_rgb(0xff, 0xe2, 0x9c)),
+            Weight::Normal => (theme::BUTTON, theme::BUTTON_LIT),
+            Weight::Chosen => (theme::BUTTON_LIT, theme::BUTTON_LIT),
+        };
+        let fill = if is_enabled { mix(calm, bright, lit) } else { Color32::TRANSPARENT };
+        let edge = match weight {
+            Weight::Chosen => theme::BLUE,
+            _ => mix(theme::LINE, theme::LINE_LIT, lit),
+        };
+        let pressed =
+            if response.is_pointer_button_down_on() { rect.translate(vec2(0.0, 1.0)) } else { rect };
+        let painter = self.ui.painter();
+        painter.rect(pressed, theme::ROUNDING, fill, Stroke::new(1.5, edge), StrokeKind::Inside);
+        if is_enabled && response.hovered() {
+            self.ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
+        }
+        self.record(name, rect, None);
+        is_enabled && response.clicked()
+    }
+
+    /// A line to type in; true when Enter was pressed in it.
+    pub(crate) fn field(&mut self, name: &str, rect: Rect, text: &mut String, hint: &str) -> bool {
+        let edit = egui::TextEdit::singleline(text)
+            .hint_text(egui::RichText::new(hint).color(theme::LINE_LIT))
+            .font(FontId::proportional(theme::BODY))
+            .margin(egui::Margin::symmetric(INSET as i8, 8))
+            .char_limit(80);
+        let response = self.ui.put(rect, edit);
+        self.record(name, rect, Some(theme::BODY));
+        response.lost_focus() && self.ui.input(|input| input.key_pressed(egui::Key::Enter))
+    }
+
+    /// Some options of which one holds, side by side.
+    pub(crate) fn choice(&mut self, name: &str, rect: Rect, options: &[&str], chosen: &mut usize) {
+        const GAP: f32 = 8.0;
+        let width = (rect.width() - GAP * (options.len() - 1) as f32) / options.len() as f32;
+        for (index, option) in options.iter().enumerate() {
+            let left = rect.left() + index as f32 * (width + GAP);
+            let part = Rect::from_min_size(pos2(left, rect.top()), vec2(width, rect.height()));
+            let weight = if index == *chosen { Weight::Chosen } else { Weight::Normal };
+            if self.button(&format!("{name} {}", option.to_lowercase()), part, option, weight) {
+                *chosen = index;
+            }
+        }
+    }
+
+    /// Whether Escape was pressed, which leads back from everywhere.
+    pub(crate) fn escapes(&self) -> bool {
+        self.ui.input(|input| input.key_pressed(egui::Key::Escape))
+    }
+
+    /// A line across.
+    pub(crate) fn rule(&mut self, left: Pos2, width: f32) {
+        self.ui.painter().hline(left.x..=left.x + width, left.y, Stroke::new(1.0, theme::LINE));
+    }
+
+    /// Notes where an item is, in pixels.
+    pub(crate) fn record(&mut self, name: &str, rect: Rect, size: Option<f32>) {
+        let scale = self.ui.ctx().pixels_per_point();
+        let px = macroquad::math::Rect::new(
+            rect.left() * scale,
+            rect.top() * scale,
+            rect.width() * scale,
+            rect.height() * scale,
+        );
+        self.recorder.record(name, &self.parent, px, size.map(|size| size * scale));
+    }
+}
+
+fn mix(from: Color32, to: Color32, share: f32) -> Color32 {
+    from.lerp_to_gamma(to, share)
+}

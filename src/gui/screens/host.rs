@@ -1,0 +1,64 @@
+//! Before a match is opened: how it will be played.
+
+use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+
+use super::start::{heading, named, part, you_are};
+use super::{Attract, Next};
+use crate::gui::app::Desk;
+use crate::gui::launch::{Wish, host_arguments};
+use crate::gui::page::{Page, Weight};
+use crate::gui::theme;
+
+const ROW: f32 = 42.0;
+
+pub(crate) struct HostScreen {
+    pub(super) attract: Attract,
+}
+
+impl HostScreen {
+    pub(crate) const fn new(attract: Attract) -> Self {
+        Self { attract }
+    }
+
+    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+        page.shade(110);
+        let plate = page.centred(560.0, 342.0);
+        page.plate("host", plate);
+        page.within("host", |page| rows(desk, page, plate.shrink(22.0)))
+    }
+}
+
+fn rows(desk: &mut Desk, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
+    let mut next = None;
+    let mut top = inside.top();
+    let mut row = |height: f32, gap: f32| {
+        let rect = Rect::from_min_size(pos2(inside.left(), top), vec2(inside.width(), height));
+        top += height + gap;
+        rect
+    };
+    let title = row(34.0, 12.0);
+    let text = "Host a match";
+    page.text("title", title.left_top(), Align2::LEFT_TOP, (theme::LARGE, theme::TEXT), text, title.width());
+    heading(page, "you", row(17.0, 5.0), "Your name and your hero");
+    you_are(desk, page, row(38.0, 14.0));
+    heading(page, "architecture", row(17.0, 5.0), "Who computes the match");
+    page.button("p2p", row(ROW, 8.0), "Both computers, in lockstep (P2P)", Weight::Chosen);
+    page.barred("client-server", row(ROW, 22.0), "A server", "not in this version");
+    let last = row(ROW, 0.0);
+    if page.button("open", part(last, 0, 2), "Open the match", Weight::Primary) {
+        let hero = desk.you.hero();
+        let opened = named(desk, |name| match host_arguments(&[]) {
+            Ok(mut arguments) => {
+                arguments.game.name = Some(name);
+                arguments.game.hero = hero;
+                Next::Launch(Wish::Host(Box::new(arguments)))
+            }
+            Err(_) => Next::Start,
+        });
+        next = opened.or(next);
+    }
+    if page.button("back", part(last, 1, 2), "Back", Weight::Normal) || page.escapes() {
+        next = Some(Next::Start);
+    }
+    next
+}

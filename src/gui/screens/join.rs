@@ -1,0 +1,235 @@
+//! The matches that are open on the LAN, as they come and go.
+
+use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+
+use super::start::part;
+use super::{Attract, Next};
+use crate::cli::args::JoinArguments;
+use crate::cli::setup;
+use crate::gui::app::Desk;
+use crate::gui::launch::{Wish, join_arguments};
+use crate::gui::page::{Page, Weight};
+use crate::gui::theme;
+use mini_rts_arena::net::Architecture;
+use mini_rts_arena::net::discovery::Room;
+use mini_rts_arena::sim::SIMULATION_BUILD;
+use mini_rts_arena::transport::DEFAULT_PORT;
+use mini_rts_arena::transport::discovery::Browser;
+
+const ROW: f32 = 42.0;
+/// How long nothing is found until the screen says what to do.
+const ADVICE_AFTER_S: f64 = 5.0;
+
+pub(crate) struct JoinScreen {
+    pub(super) attract: Attract,
+    /// Looking; or why not.
+    browser: Result<Browser, String>,
+    /// What was typed on the command line.
+    arguments: Option<Box<JoinArguments>>,
+    since: Option<f64>,
+}
+
+/// Where a room's facts stand in its row, as shares of the width.
+const COLUMNS: [(&str, f32); 5] =
+    [("match", 0.02), ("players", 0.36), ("ping", 0.50), ("version", 0.64), ("address", 0.80)];
+
+impl JoinScreen {
+    pub(crate) fn new(attract: Attract, arguments: Option<Box<JoinArguments>>) -> Self {
+        let browser = Browser::start().map_err(|error| error.to_string());
+        Self { attract, browser, arguments, since: None }
+    }
+
+    /// The wish to join the match at an address.
+    pub(crate) fn wish_for(&self, address: &str, desk: &Desk) -> Result<Wish, String> {
+        let arguments = match &self.arguments {
+            Some(arguments) => arguments.clone(),
+            None => {
+                let mut arguments = join_arguments(&[]).map_err(|error| error.to_string())?;
+                arguments.game.name = Some(desk.you.player_name()?);
+                arguments.game.hero = desk.you.hero();
+                Box::new(arguments)
+            }
+        };
+        let is_ipv4 = arguments.game.bind.is_ipv4();
+        let address = setup::resolve(address.trim(), is_ipv4).map_err(|error| format!("{error:#}"))?;
+        Ok(Wish::Join(arguments, address))
+    }
+
+    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+        page.shade(110);
+        let plate = page.centred(900.0, 500.0);
+        page.plate("join", plate);
+        let inside = plate.shrink(22.0);
+        page.within("join", |page| {
+            let title = inside.left_top();
+            page.text(
+                "title",
+                title,
+                Align2::LEFT_TOP,
+                (theme::LARGE, theme::TEXT),
+                "Join a match",
+                inside.width(),
+            );
+            let below = inside.bottom() - ROW;
+            let list = Rect::from_min_max(
+                pos2(inside.left(), inside.top() + 50.0),
+                pos2(inside.right(), below - 18.0),
+            );
+            let from_list = self.list(desk, page, list);
+            let last = Rect::from_min_max(pos2(inside.left(), below), inside.right_bottom());
+            from_list.or_else(|| self.by_address(desk, page, last))
+        })
+    }
+
+    fn list(&mut self, desk: &mut Desk, page: &mut Page<'_>, list: Rect) -> Option<Next> {
+        let since = *self.since.get_or_insert(desk.now);
+        let (mut rooms, warnings) = match &self.browser {
+            Ok(browser) => (browser.rooms(), browser.warnings().iter().map(ToString::to_string).collect()),
+            Err(why) => (Vec::new(), vec![why.clone()]),
+        };
+        rooms.sort_by_key(|room| (room.name, room.id));
+        for (name, share) in COLUMNS {
+            let at = pos2(list.left() + share * list.width(), list.top());
+            page.text(
+                &format!("{name} head"),
+                at,
+                Align2::LEFT_TOP,
+                (theme::SMALL, theme::QUIET),
+                name,
+                200.0,
+            );
+        }
+        let mut top = list.top() + 26.0;
+        page.rule(pos2(list.left(), top - 4.0), list.width());
+        let mut next = None;
+        for (index, room) in rooms.iter().enumerate() {
+            let row = Rect::from_min_size(pos2(list.left(), top), vec2(list.width(), ROW));
+            // More than fit are as good as none: addresses still work.
+            if row.bottom() > list.bottom() - 24.0 {
+                break;
+            }
+            if room_row(page, index, row, room) {
+                match self.wish_for(&room.address.to_string(), desk) {
+                    Ok(wish) => next = Some(Next::Launch(wish)),
+                    Err(why) => desk.note(why),
+                }
+            }
+            top += ROW + 6.0;
+        }
+        if rooms.is_empty() {
+            let text = empty_text(desk.now - since, desk.now);
+            page.paragraph(
+                "empty",
+                pos2(list.left(), top + 12.0),
+                (theme::BODY, theme::QUIET),
+                &text,
+                list.width(),
+            );
+        }
+        if let Some(warning) = warnings.first() {
+            let at = list.left_bottom();
+            let (size, width) = (theme::SMALL, list.width());
+            page.text("warning", at, Align2::LEFT_BOTTOM, (size, theme::ORANGE), warning, width);
+        }
+        next
+    }
+
+    fn by_address(&mut self, desk: &mut Desk, page: &mut Page<'_>, row: Rect) -> Option<Next> {
+        let hint = format!("or an address, as 192.168.1.20:{DEFAULT_PORT}");
+        let entered = page.field("address", part(row, 0, 2), &mut desk.you.address, &hint);
+        let right = part(row, 1, 2);
+        let pressed = page.button("join address", part(right, 0, 2), "Join it", Weight::Normal);
+        if page.button("back", part(right, 1, 2), "Back", Weight::Normal) || page.escapes() {
+            return Some(Next::Start);
+        }
+        if !entered && !pressed {
+            return None;
+        }
+        let typed = desk.you.address.clone();
+        let wish = if typed.trim().is_empty() {
+            Err("type the host's address, or choose a match from the list".into())
+        } else {
+            self.wish_for(&typed, desk)
+        };
+        match wish {
+            Ok(wish) => Some(Next::Launch(wish)),
+            Err(why) => {
+                desk.note(why);
+                None
+            }
+        }
+    }
+}
+
+/// A match of the list; true when it was chosen.
+fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room) -> bool {
+    let bar = bar_of(room);
+    let name = format!("room {index}");
+    let clicked = page.pressable(&name, row, Weight::Normal, bar.is_none());
+    let lock = if room.locked { ", locked" } else { "" };
+    let architecture = match room.architecture {
+        Architecture::P2p => "",
+        Architecture::ClientServer => " (server)",
+        Architecture::Relay => " (relay)",
+    };
+    let version = bar.map_or_else(|| room.version.as_str().to_owned(), str::to_owned);
+    let facts = [
+        format!("{}{architecture}{lock}", room.name),
+        format!("{} of {}", room.players, room.seats),
+        format!("{:.1} ms", room.rtt.as_secs_f64() * 1000.0),
+        version,
+        room.address.ip().to_string(),
+    ];
+    page.within(&name, |page| {
+        for (place, (fact, (column, share))) in facts.iter().zip(COLUMNS).enumerate() {
+            let at = pos2(row.left() + share * row.width(), row.center().y);
+            let until = COLUMNS.get(place + 1).map_or(0.99, |next| next.1 - 0.01);
+            let width = (until - share) * row.width();
+            let colour = if bar.is_some() { theme::LINE_LIT } else { theme::TEXT };
+            let size = if place == 0 { theme::BODY } else { theme::SMALL };
+            page.text(&format!("{name} {column}"), at, Align2::LEFT_CENTER, (size, colour), fact, width);
+        }
+    });
+    clicked
+}
+
+/// Why a match cannot be joined from here.
+fn bar_of(room: &Room) -> Option<&'static str> {
+    if room.build < SIMULATION_BUILD {
+        Some("older game")
+    } else if room.build > SIMULATION_BUILD {
+        Some("newer game")
+    } else if room.architecture != Architecture::P2p {
+        Some("not playable here")
+    } else if room.players >= room.seats {
+        Some("full")
+    } else {
+        None
+    }
+}
+
+/// What is said while nothing is found.
+fn empty_text(waited_s: f64, now: f64) -> String {
+    let dots = ".".repeat(1 + (now * 2.0) as usize % 3);
+    let looking = format!("Looking for matches on {}{dots}", own_networks());
+    if waited_s < ADVICE_AFTER_S {
+        return looking;
+    }
+    format!(
+        "{looking}\n\nNothing yet. Has somebody hosted one on the same network? A firewall may block UDP 4123; \
+         the host's address below works without it."
+    )
+}
+
+/// The networks of this computer, as people know them.
+pub(super) fn own_networks() -> String {
+    let addresses = own_addresses();
+    if addresses.is_empty() { "this computer alone: it has no network".into() } else { addresses.join(", ") }
+}
+
+/// The addresses under which others reach this computer.
+pub(super) fn own_addresses() -> Vec<String> {
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    let others = interfaces.iter().filter(|interface| !interface.is_loopback() && interface.ip().is_ipv4());
+    others.map(|interface| interface.ip().to_string()).collect()
+}

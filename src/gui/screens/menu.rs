@@ -1,0 +1,106 @@
+//! What lies over a match: the help card and the menu.
+
+use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+
+use crate::gui::bindings::{BINDINGS, Chapter};
+use crate::gui::page::{Page, Weight};
+use crate::gui::theme;
+
+/// What was chosen in the menu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Resume,
+    Surrender,
+    Leave,
+    Help,
+}
+
+/// The rules in as many lines as a newcomer reads.
+const RULES: &str = "Stand on a circle to take it: circles give supply and points. Hold two and the enemy's core \
+                     opens: destroy it, or reach 200 points. Supply trains minions. At 5:00 shields fall and \
+                     heroes no longer return.";
+
+/// All keys on one card; true when it was closed.
+pub(crate) fn help_card(page: &mut Page<'_>) -> bool {
+    const CLOSE: f32 = 40.0;
+    page.shade(140);
+    let card = page.centred(912.0, 516.0);
+    page.plate("help", card);
+    page.within("help", |page| {
+        let inside = card.shrink(20.0);
+        let (size, colour) = (theme::LARGE, theme::TEXT);
+        page.text("title", inside.left_top(), Align2::LEFT_TOP, (size, colour), "Keys and rules", 400.0);
+        let below = page.paragraph(
+            "rules",
+            inside.left_top() + vec2(0.0, 38.0),
+            (theme::SMALL, theme::QUIET),
+            RULES,
+            inside.width(),
+        );
+        let columns = Rect::from_min_max(
+            pos2(inside.left(), below + 14.0),
+            pos2(inside.right(), inside.bottom() - CLOSE - 12.0),
+        );
+        for (place, chapter) in BINDINGS.iter().enumerate() {
+            let half = columns.width() / 2.0;
+            let at = vec2((place % 2) as f32 * (half + 8.0), (place / 2) as f32 * columns.height() / 2.0);
+            chapter_rows(page, chapter, Rect::from_min_size(columns.min + at, vec2(half - 8.0, 0.0)));
+        }
+        let close =
+            Rect::from_min_size(pos2(inside.center().x - 110.0, inside.bottom() - CLOSE), vec2(220.0, CLOSE));
+        page.button("close", close, "Close", Weight::Primary)
+    })
+}
+
+fn chapter_rows(page: &mut Page<'_>, chapter: &Chapter, column: Rect) {
+    const KEYS: f32 = 112.0;
+    const LINE: f32 = 24.0;
+    let title = chapter.title.to_lowercase();
+    let at = column.left_top();
+    page.text(&title, at, Align2::LEFT_TOP, (theme::SMALL, theme::GOLD), chapter.title, column.width());
+    for (row, binding) in chapter.bindings.iter().enumerate() {
+        let at = at + vec2(0.0, LINE * (row + 1) as f32);
+        let name = format!("{title} {row}");
+        page.text(&name, at, Align2::LEFT_TOP, (theme::SMALL, theme::TEXT), binding.keys, KEYS - 6.0);
+        let right = at + vec2(KEYS, 0.0);
+        let width = column.width() - KEYS;
+        page.text(
+            &format!("{name} does"),
+            right,
+            Align2::LEFT_TOP,
+            (14.0, theme::QUIET),
+            binding.does,
+            width,
+        );
+    }
+}
+
+/// The menu of a match.
+pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool) -> Option<Choice> {
+    const ROW: f32 = 44.0;
+    page.shade(120);
+    let plate = page.centred(360.0, 300.0);
+    page.plate("menu", plate);
+    let surrender = if is_asking { "Surrender: sure?" } else { "Surrender" };
+    let choices = [
+        ("resume", "Go on", Choice::Resume, Weight::Primary),
+        ("surrender", surrender, Choice::Surrender, Weight::Normal),
+        ("leave", "Leave the match", Choice::Leave, Weight::Normal),
+        ("help", "Keys and rules", Choice::Help, Weight::Normal),
+    ];
+    page.within("menu", |page| {
+        let inside = plate.shrink(22.0);
+        let at = inside.left_top();
+        let text = "The match goes on meanwhile";
+        page.text("goes on", at, Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), text, inside.width());
+        let mut chosen = None;
+        for (place, (name, text, choice, weight)) in choices.into_iter().enumerate() {
+            let top = inside.top() + 32.0 + place as f32 * (ROW + 12.0);
+            let rect = Rect::from_min_size(pos2(inside.left(), top), vec2(inside.width(), ROW));
+            if page.button(name, rect, text, weight) {
+                chosen = Some(choice);
+            }
+        }
+        chosen
+    })
+}

@@ -1,0 +1,243 @@
+//! The screens, and how one follows another.
+
+mod attract;
+mod host;
+mod join;
+mod menu;
+mod net_graph;
+mod play;
+mod result;
+mod start;
+mod waiting;
+mod watch;
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+use super::app::Desk;
+use super::input::Input;
+use super::launch::{Game, Wish};
+use super::page::Page;
+use crate::cli::args::{Hero, JoinArguments};
+use crate::cli::{paths, setup};
+use attract::Attract;
+use host::HostScreen;
+use join::JoinScreen;
+use mini_rts_arena::game::Finished;
+use mini_rts_arena::net::PlayerName;
+use play::PlayScreen;
+use result::ResultScreen;
+use start::StartScreen;
+use waiting::WaitingScreen;
+use watch::WatchScreen;
+
+/// Who sits before the window, and what they chose last.
+pub(crate) struct You {
+    pub(crate) name: String,
+    /// 0 sword, 1 bow.
+    pub(crate) hero: usize,
+    /// An address typed before.
+    pub(crate) address: String,
+}
+
+impl Default for You {
+    fn default() -> Self {
+        let name = setup::default_name().map_or_else(|_| String::new(), |name| name.as_str().to_owned());
+        Self { name, hero: 0, address: String::new() }
+    }
+}
+
+impl You {
+    /// The name, if it can be one.
+    pub(crate) fn player_name(&self) -> Result<PlayerName, String> {
+        PlayerName::new(self.name.trim()).map_err(|error| error.to_string())
+    }
+
+    pub(crate) const fn hero(&self) -> Hero {
+        if self.hero == 0 { Hero::Swordsman } else { Hero::Archer }
+    }
+}
+
+/// What a screen leads to.
+pub(crate) enum Next {
+    Start,
+    HostSetup,
+    /// The list of matches, with what to join them with if that was typed already.
+    Join(Option<Box<JoinArguments>>),
+    Launch(Wish),
+    /// All players are there.
+    Play(Box<Game>),
+    /// The match could not be played.
+    Failed(Wish, String),
+    /// The match is over.
+    Over(Box<result::Over>),
+    Watch(PathBuf),
+    Quit,
+}
+
+/// What the window shows.
+pub(crate) enum Screen {
+    /// Between two screens.
+    Gone,
+    Start(Box<StartScreen>),
+    Host(Box<HostScreen>),
+    Join(Box<JoinScreen>),
+    Waiting(Box<WaitingScreen>),
+    Play(Box<PlayScreen>),
+    Result(Box<ResultScreen>),
+    Watch(Box<WatchScreen>),
+}
+
+impl Screen {
+    /// Goes on from here.
+    pub(crate) fn follow(self, next: Next, desk: &mut Desk) -> Self {
+        let attract = self.into_attract();
+        match next {
+            Next::Start | Next::Quit => Self::Start(Box::new(StartScreen::new(attract))),
+            Next::HostSetup => Self::Host(Box::new(HostScreen::new(attract))),
+            Next::Join(arguments) => {
+                let address = arguments.as_ref().and_then(|arguments| arguments.address.clone());
+                let screen = JoinScreen::new(attract, arguments);
+                match address.map(|address| screen.wish_for(&address, desk)) {
+                    None => Self::Join(Box::new(screen)),
+                    Some(Ok(wish)) => Self::launch(screen.attract, wish),
+                    Some(Err(why)) => {
+                        desk.note(why);
+                        Self::Join(Box::new(screen))
+                    }
+                }
+            }
+            Next::Launch(wish) => Self::launch(attract, wish),
+            Next::Play(game) => Self::Play(Box::new(PlayScreen::new(*game))),
+            Next::Failed(wish, why) => Self::Waiting(Box::new(WaitingScreen::failed(attract, wish, why))),
+            Next::Over(over) => Self::Result(Box::new(ResultScreen::new(*over))),
+            Next::Watch(file) => match WatchScreen::open(&file) {
+                Ok(screen) => Self::Watch(Box::new(screen)),
+                Err(error) => {
+                    desk.note(format!("{}: {error}", file.display()));
+                    Self::Start(Box::new(StartScreen::new(attract)))
+                }
+            },
+        }
+    }
+
+    fn launch(attract: Attract, wish: Wish) -> Self {
+        Self::Waiting(Box::new(WaitingScreen::start(attract, wish)))
+    }
+
+    /// The match in the background goes on from menu to menu.
+    fn into_attract(self) -> Attract {
+        match self {
+            Self::Start(screen) => screen.attract,
+            Self::Host(screen) => screen.attract,
+            Self::Join(screen) => screen.attract,
+            Self::Waiting(screen) => screen.into_attract(),
+            _ => Attract::new(),
+        }
+    }
+
+    /// Draws the arena behind the page, and takes in what happened.
+    pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: Vec<Input>) -> Option<Next> {
+        match self {
+            Self::Start(screen) => screen.attract.draw(desk),
+            Self::Host(screen) => screen.attract.draw(desk),
+            Self::Join(screen) => screen.attract.draw(desk),
+            Self::Waiting(screen) => return screen.arena(desk),
+            Self::Play(screen) => return screen.arena(desk, inputs),
+            Self::Result(screen) => screen.arena(desk),
+            Self::Watch(screen) => screen.arena(desk, inputs),
+            Self::Gone => {}
+        }
+        None
+    }
+
+    /// Lays the page out.
+    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+        match self {
+            Self::Start(screen) => screen.page(desk, page),
+            Self::Host(screen) => screen.page(desk, page),
+            Self::Join(screen) => screen.page(desk, page),
+            Self::Waiting(screen) => screen.page(desk, page),
+            Self::Play(screen) => screen.page(desk, page),
+            Self::Result(screen) => screen.page(page),
+            Self::Watch(screen) => screen.page(page),
+            Self::Gone => None,
+        }
+    }
+
+    /// The window closes.
+    pub(crate) fn close(self) {
+        match self {
+            Self::Waiting(screen) => screen.close(),
+            Self::Play(screen) => screen.close(),
+            _ => {}
+        }
+    }
+
+    /// Whether the next click names a place to attack.
+    pub(crate) fn is_aiming(&self) -> bool {
+        matches!(self, Self::Play(screen) if screen.is_aiming())
+    }
+
+    /// Whether the arena's own interface is to be read.
+    pub(crate) const fn shows_arena(&self) -> bool {
+        matches!(self, Self::Play(_) | Self::Watch(_))
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Gone => "none",
+            Self::Start(_) => "start",
+            Self::Host(_) => "host",
+            Self::Join(_) => "join",
+            Self::Waiting(screen) => screen.name(),
+            Self::Play(_) => "match",
+            Self::Result(_) => "result",
+            Self::Watch(_) => "replay",
+        }
+    }
+
+    /// What a test may want to know of a match.
+    pub(crate) fn facts(&self) -> Value {
+        match self {
+            Self::Play(screen) => screen.facts(),
+            Self::Result(screen) => screen.facts(),
+            Self::Watch(screen) => screen.facts(),
+            Self::Waiting(screen) => json!({ "port": screen.port() }),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// The replay that was recorded last.
+fn newest_replay() -> Option<PathBuf> {
+    let folder = paths::data_folder("replays").ok()?;
+    let files = std::fs::read_dir(folder).ok()?.flatten().map(|file| file.path());
+    let whole = files.filter(|file| file.extension().is_some_and(|ending| ending == "mra"));
+    whole.max_by_key(|file| std::fs::metadata(file).and_then(|data| data.modified()).ok())
+}
+
+/// A replay in a line.
+fn describe_replay(file: &Path) -> String {
+    let Ok(replay) = mini_rts_arena::replay::Replay::open(file) else { return "unreadable".into() };
+    let header = replay.header();
+    let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
+    let length = replay.promised_ticks().map_or_else(String::new, |ticks| {
+        format!(", {}", clock(f64::from(ticks) / f64::from(header.tick_rate.hz())))
+    });
+    format!("{}{length}", names.join(" against "))
+}
+
+/// Minutes and seconds.
+fn clock(seconds: f64) -> String {
+    let whole = seconds.max(0.0) as u64;
+    format!("{}:{:02}", whole / 60, whole % 60)
+}
+
+/// What the result screen is made of.
+pub(crate) fn over(game: &Game, finished: Finished) -> Next {
+    match finished.result {
+        Ok(summary) => Next::Over(Box::new(result::Over::new(game, summary, finished.link))),
+        Err(error) => Next::Failed(game.wish.clone(), error.to_string()),
+    }
+}

@@ -1,0 +1,420 @@
+//! A match being played.
+
+use egui_macroquad::egui::{Align2, pos2};
+use macroquad::math::{Vec2, vec2};
+use macroquad::miniquad::{KeyCode, MouseButton};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use super::menu::{self, Choice};
+use super::net_graph::NetGraph;
+use super::{Next, clock, over};
+use crate::gui::app::Desk;
+use crate::gui::bindings::{Action, action_of};
+use crate::gui::draw::{Camera, NetStatus, Scene};
+use crate::gui::hand::{Hand, Request, Table};
+use crate::gui::input::Input;
+use crate::gui::launch::Game;
+use crate::gui::page::Page;
+use crate::gui::theme;
+use mini_rts_arena::game::{Control, Finished, MatchEvent, View};
+use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, Map, PlayerId};
+use mini_rts_arena::transport::clock as machine;
+
+/// A stall shorter than this is not worth a word.
+const STALL_SHOWN_MS: u128 = 150;
+/// How long the final picture stands before the result covers it.
+const LAST_LOOK_S: f64 = 1.2;
+/// How much closer a turn of the wheel goes, and the closest.
+const ZOOM_STEP: f32 = 1.15;
+const TILES_HIGH_LEAST: f32 = 10.0;
+
+/// Which part of the arena the player wants to see.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    pub(super) centre: Vec2,
+    /// Tiles from edge to edge; `None` for all of them.
+    pub(super) tiles_high: Option<f32>,
+    pub(super) is_locked: bool,
+    grabbed: Option<Vec2>,
+}
+
+pub(crate) struct PlayScreen {
+    game: Game,
+    view: Option<View>,
+    /// The state that the painter has seen last.
+    observed: Option<Arc<GameState>>,
+    hand: Hand,
+    look: Look,
+    overlay: Overlay,
+    graph: NetGraph,
+    shows_graph: bool,
+    finished: Option<(Finished, f64)>,
+    has_asked_to_leave: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Overlay {
+    None,
+    /// And whether surrendering was asked for once.
+    Menu(bool),
+    Help,
+}
+
+impl Look {
+    pub(super) const fn whole() -> Self {
+        Self { centre: Vec2::ZERO, tiles_high: None, is_locked: false, grabbed: None }
+    }
+
+    pub(super) fn camera(
+        &mut self,
+        map: &Map,
+        viewport: macroquad::math::Rect,
+        hero: Option<Vec2>,
+    ) -> Camera {
+        let whole = Camera::whole(map, viewport);
+        let Some(tiles_high) = self.tiles_high.filter(|&high| high < whole.tiles_high) else {
+            (self.tiles_high, self.centre) = (None, Vec2::ZERO);
+            return whole;
+        };
+        if let Some(hero) = hero.filter(|_| self.is_locked) {
+            self.centre = hero;
+        }
+        // What lies beyond the edge of the map is never worth a look.
+        let half_seen = vec2(tiles_high * viewport.w / viewport.h.max(1.0), tiles_high) / 2.0;
+        let half_map = vec2(map.size.0 as f32, map.size.1 as f32) / 2000.0;
+        let room = (half_map - half_seen).max(Vec2::ZERO);
+        self.centre = self.centre.clamp(-room, room);
+        Camera { centre: self.centre, tiles_high, viewport }
+    }
+
+    /// Zooms with what is under the pointer staying there.
+    pub(super) fn zoom(&mut self, camera: &Camera, whole: f32, at: Vec2, turns: f32) {
+        let under = camera.to_tiles(at);
+        let high = (camera.tiles_high / ZOOM_STEP.powf(turns)).clamp(TILES_HIGH_LEAST, whole);
+        let share = high / camera.tiles_high;
+        self.centre = under + (camera.centre - under) * share;
+        self.tiles_high = Some(high);
+    }
+
+    /// Wheel and middle button.
+    pub(super) fn take(&mut self, input: Input, camera: &Camera, whole: f32, pointer: Vec2) {
+        match input {
+            Input::Wheel(turns) => self.zoom(camera, whole, pointer, turns),
+            Input::Pressed(MouseButton::Middle, at) => self.grabbed = Some(at),
+            Input::Released(MouseButton::Middle, _) => self.grabbed = None,
+            Input::Moved(at) => {
+                if let Some(from) = self.grabbed {
+                    let moved = (at - from) / camera.px_per_tile();
+                    self.centre -= vec2(moved.x, -moved.y);
+                    self.grabbed = Some(at);
+                    self.is_locked = false;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl PlayScreen {
+    pub(crate) fn new(game: Game) -> Self {
+        Self {
+            game,
+            view: None,
+            observed: None,
+            hand: Hand::default(),
+            look: Look::whole(),
+            overlay: Overlay::None,
+            graph: NetGraph::default(),
+            shows_graph: false,
+            finished: None,
+            has_asked_to_leave: false,
+        }
+    }
+
+    pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: Vec<Input>) -> Option<Next> {
+        if self.finished.is_none() {
+            self.finished = self.game.poll().map(|finished| (finished, desk.now));
+        }
+        if let Some(view) = self.game.view.latest() {
+            self.observe(desk, &view);
+            self.view = Some(view);
+        }
+        let view = self.view.take()?;
+        self.play(desk, &view, inputs);
+        self.view = Some(view);
+        let hurries = self.has_asked_to_leave;
+        let is_seen = |since: f64| hurries || desk.now - since >= LAST_LOOK_S;
+        if self.finished.as_ref().is_some_and(|(_, since)| is_seen(*since)) {
+            return self.finish();
+        }
+        None
+    }
+
+    fn observe(&mut self, desk: &mut Desk, view: &View) {
+        let is_new = self.observed.as_ref().is_none_or(|seen| seen.tick() != view.current.tick());
+        if is_new {
+            let seen = self.observed.replace(Arc::clone(&view.current));
+            let before = seen.as_deref().unwrap_or(&view.previous);
+            desk.painter.observe(&view.setup, before, &view.current);
+        }
+    }
+
+    /// Takes the input in and draws the arena.
+    fn play(&mut self, desk: &mut Desk, view: &View, inputs: Vec<Input>) {
+        let alpha = view.alpha(machine::now());
+        let whole = Camera::whole(&view.setup.map, desk.arena()).tiles_high;
+        let mut camera = self.camera(desk, view, alpha);
+        let is_over = self.finished.is_some();
+        for input in inputs {
+            if self.overlay != Overlay::None || is_over {
+                self.take_in_overlay(input);
+                continue;
+            }
+            self.look.take(input, &camera, whole, self.hand.pointer());
+            camera = self.camera(desk, view, alpha);
+            let table = Table { view, camera: &camera, alpha, now: desk.now };
+            let game = &self.game;
+            let request = self.hand.take(input, &table, &mut |what| game.say(what));
+            if let Some(request) = request {
+                self.fulfil(desk, view, request);
+            }
+        }
+        let table = Table { view, camera: &camera, alpha, now: desk.now };
+        let game = &self.game;
+        if self.overlay == Overlay::None && !is_over {
+            self.hand.refresh(&table, &mut |what| game.say(what));
+        }
+        let net = self.net_status(view);
+        self.graph.sample(desk.now, &net);
+        let drag = self.hand.drag();
+        desk.painter.draw(
+            &camera,
+            &Scene {
+                setup: &view.setup,
+                previous: &view.previous,
+                current: &view.current,
+                alpha,
+                time_s: desk.now as f32,
+                me: view.me,
+                names: &view.names,
+                selected: &self.hand.selected,
+                hovered: self.hand.hovered,
+                drag,
+                pointer_order: self.hand.pointer_order(desk.now),
+                net: Some(&net),
+            },
+        );
+    }
+
+    fn camera(&mut self, desk: &Desk, view: &View, alpha: f32) -> Camera {
+        let any = Camera::whole(&view.setup.map, desk.arena());
+        let table = Table { view, camera: &any, alpha, now: desk.now };
+        let hero = view.me.and_then(|me| view.current.hero(me)).map(|row| table.place(row));
+        self.look.camera(&view.setup.map, desk.arena(), hero)
+    }
+
+    /// Esc and F1 close what they opened.
+    fn take_in_overlay(&mut self, input: Input) {
+        if let Input::Down(key, _) = input
+            && matches!(action_of(key), Some(Action::Menu | Action::Help))
+        {
+            self.overlay = Overlay::None;
+        }
+    }
+
+    fn fulfil(&mut self, desk: &mut Desk, view: &View, request: Request) {
+        match request {
+            Request::LockCamera => {
+                self.look.is_locked = !self.look.is_locked;
+                if self.look.is_locked && self.look.tiles_high.is_none() {
+                    let whole = Camera::whole(&view.setup.map, desk.arena()).tiles_high;
+                    self.look.tiles_high = Some(whole * 0.6);
+                }
+            }
+            Request::NetGraph => self.shows_graph = !self.shows_graph,
+            Request::Picture => desk.picture(),
+            Request::Help => self.open(Overlay::Help),
+            Request::Menu => self.open(Overlay::Menu(false)),
+            Request::Centre => {
+                let rows = self.hand.selected.iter().filter_map(|id| view.current.row(*id));
+                let units = &view.current.units;
+                let places: Vec<Vec2> =
+                    rows.map(|row| vec2(units.x[row].to_num(), units.y[row].to_num())).collect();
+                if !places.is_empty() {
+                    self.look.is_locked = false;
+                    self.look.centre = places.iter().sum::<Vec2>() / places.len() as f32;
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, overlay: Overlay) {
+        let game = &self.game;
+        self.hand.let_go(&mut |what| game.say(what));
+        self.overlay = overlay;
+    }
+
+    fn net_status(&self, view: &View) -> NetStatus {
+        let now = machine::now();
+        let stalled = view.waits_for.and_then(|(player, since)| {
+            let ms = now.since(since).as_millis();
+            (ms >= STALL_SHOWN_MS && self.finished.is_none())
+                .then(|| format!("waiting for {} for {:.1} s", name_of(view, player), ms as f64 / 1000.0))
+        });
+        NetStatus {
+            rtt_ms: view.link.and_then(|link| link.rtt_us).unwrap_or(0) as f32 / 1000.0,
+            delay_ms: view.delay_us as f32 / 1000.0,
+            stalled,
+            loss: view.link.map_or(0.0, |link| f32::from(link.lost_per_mille) / 1000.0),
+        }
+    }
+
+    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+        let view = self.view.clone()?;
+        if self.shows_graph {
+            self.graph.draw(page);
+        }
+        if self.finished.is_none() {
+            count_down(page, &view);
+            if self.overlay == Overlay::None {
+                hint(page, &view, desk.arena().bottom());
+            }
+        }
+        match self.overlay {
+            Overlay::None => {}
+            Overlay::Help => {
+                if menu::help_card(page) {
+                    self.overlay = Overlay::None;
+                }
+            }
+            Overlay::Menu(is_asking) => {
+                if let Some(choice) = menu::match_menu(page, is_asking) {
+                    self.choose(choice, is_asking);
+                }
+            }
+        }
+        let stopped = self.game.news.iter().find_map(|event| match event {
+            MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match goes on: {why}")),
+            _ => None,
+        });
+        if let Some(stopped) = stopped {
+            self.game.news.retain(|event| !matches!(event, MatchEvent::RecordingStopped(_)));
+            desk.note(stopped);
+        }
+        None
+    }
+
+    fn choose(&mut self, choice: Choice, is_asking: bool) {
+        self.overlay = Overlay::None;
+        match choice {
+            Choice::Resume => {}
+            Choice::Help => self.overlay = Overlay::Help,
+            Choice::Surrender if !is_asking => self.overlay = Overlay::Menu(true),
+            Choice::Surrender => self.game.say(Control::Command(Command::Surrender)),
+            Choice::Leave => {
+                self.has_asked_to_leave = true;
+                self.game.say(Control::Leave);
+            }
+        }
+    }
+
+    /// The match is over: on to its result.
+    fn finish(&mut self) -> Option<Next> {
+        let (finished, _) = self.finished.take()?;
+        Some(over(&self.game, finished))
+    }
+
+    pub(crate) fn close(self) {
+        self.game.close();
+    }
+
+    pub(crate) const fn is_aiming(&self) -> bool {
+        self.hand.is_aiming()
+    }
+
+    /// Where the own units are, so that a test can click on them.
+    pub(crate) fn facts(&self) -> Value {
+        let Some(view) = &self.view else { return Value::Null };
+        let viewport = crate::gui::draw::layout::arena_viewport(crate::gui::app::window());
+        let mut look = self.look;
+        let camera = look.camera(&view.setup.map, viewport, None);
+        let units = &view.current.units;
+        let me = view.me.unwrap_or(PlayerId::NONE);
+        let place = |row: usize| {
+            let at = camera.to_screen(vec2(units.x[row].to_num(), units.y[row].to_num()));
+            json!([at.x, at.y])
+        };
+        let of = |own: bool| {
+            let rows = (0..units.len()).filter(move |&row| {
+                (units.owner[row] == me) == own && units.control[row] == ControlBehaviour::Minion
+            });
+            rows.map(place).collect::<Vec<_>>()
+        };
+        let orders: Vec<String> = (0..units.len())
+            .filter(|&row| units.owner[row] == me && units.control[row] == ControlBehaviour::Minion)
+            .map(|row| format!("{:?}", units.order[row]))
+            .collect();
+        json!({
+            "tick": view.current.tick().0,
+            "me": me.0,
+            "hero": view.current.hero(me).map(place),
+            "minions": of(true),
+            "orders": orders,
+            "enemies": of(false),
+            "selected": self.hand.selected.len(),
+            "commands": view.current.players.commands.get(me.index()),
+            "stalled": self.net_status(view).stalled,
+            "overlay": format!("{:?}", self.overlay),
+            "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
+            "is_practice": self.game.is_practice(),
+        })
+    }
+}
+
+fn name_of(view: &View, player: PlayerId) -> &str {
+    view.names.get(player.index()).map_or("the other player", String::as_str)
+}
+
+/// Before tick 0: who plays whom, and how long until it begins.
+fn count_down(page: &mut Page<'_>, view: &View) {
+    const PRESS_LEAST_S: f64 = 1.0;
+    let now = machine::now();
+    let Some(begin) = view.begin.filter(|&begin| now < begin) else { return };
+    let left_s = begin.since(now).as_secs_f64();
+    if left_s < PRESS_LEAST_S && view.names.is_empty() {
+        return;
+    }
+    page.shade(90);
+    let middle = page.window().center();
+    let width = page.window().width();
+    let number = format!("{}", left_s.ceil());
+    let at = pos2(middle.x, middle.y - 10.0);
+    page.text("count-down", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &number, width);
+    let names = view.names.join(" against ");
+    let below = pos2(middle.x, middle.y);
+    page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
+}
+
+/// In the first seconds: how to begin.
+fn hint(page: &mut Page<'_>, view: &View, bottom_px: f32) {
+    const HINT: &str = "W A S D walk    drag: select    right click: order    F1: all keys";
+    const SHOWN_S: u32 = 20;
+    if view.current.tick().0 > SHOWN_S * view.setup.tick_rate.hz() {
+        return;
+    }
+    let bottom = bottom_px / page.ui.ctx().pixels_per_point();
+    let at = pos2(page.window().center().x, bottom - 12.0);
+    let width = page.window().width();
+    page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), HINT, width);
+}
+
+/// The clock of a match.
+pub(super) fn match_clock(ticks: u32, hz: u32) -> String {
+    clock(f64::from(ticks) / f64::from(hz))
+}
+
+/// Whether a key means this.
+pub(super) fn means(key: KeyCode, action: Action) -> bool {
+    action_of(key) == Some(action)
+}

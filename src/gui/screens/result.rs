@@ -1,0 +1,233 @@
+//! After a match: who won and why, and how fast clicks acted.
+
+use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
+use serde_json::{Value, json};
+
+use super::play::match_clock;
+use super::start::part;
+use super::{Next, Wish};
+use crate::gui::app::Desk;
+use crate::gui::draw::{Camera, Scene};
+use crate::gui::launch::Game;
+use crate::gui::page::{Page, Weight};
+use crate::gui::theme;
+use mini_rts_arena::game::{MatchOutcome, Percentiles, Summary, View};
+use mini_rts_arena::net::LinkStatus;
+use mini_rts_arena::sim::{Outcome, PlayerId};
+
+const ROW: f32 = 44.0;
+
+/// A match that was played.
+pub(crate) struct Over {
+    wish: Wish,
+    view: Option<View>,
+    summary: Summary,
+    rtt_ms: f64,
+}
+
+pub(crate) struct ResultScreen {
+    over: Over,
+}
+
+impl Over {
+    pub(super) fn new(game: &Game, summary: Summary, link: Option<LinkStatus>) -> Self {
+        let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
+        let (wish, view) = (game.wish.clone(), game.view.latest());
+        keep_report(&summary);
+        Self { wish, view, summary, rtt_ms: rtt_us as f64 / 1000.0 }
+    }
+
+    fn name(&self, player: PlayerId) -> &str {
+        self.summary.roster.get(player.index()).map_or("?", |seat| seat.name.as_str())
+    }
+
+    /// In a word, and its colour.
+    fn verdict(&self) -> (&'static str, Color32) {
+        let summary = &self.summary;
+        match summary.outcome {
+            MatchOutcome::Rules(Outcome::Draw) => ("Draw", theme::TEXT),
+            MatchOutcome::Rules(_) if summary.winners.contains(&summary.player) => ("Victory", theme::GOLD),
+            MatchOutcome::Rules(_) if summary.winner.is_some() => ("Defeat", theme::RED),
+            MatchOutcome::Desync => ("The computers disagree", theme::RED),
+            MatchOutcome::Interrupted => ("You left", theme::TEXT),
+            MatchOutcome::PeerLeft(_) | MatchOutcome::PeerLost(_) => ("The match has ended", theme::TEXT),
+            _ => ("Time is up", theme::TEXT),
+        }
+    }
+
+    /// Why, in a sentence.
+    fn reason(&self) -> String {
+        let summary = &self.summary;
+        let winner = summary.winners.first().map_or("nobody", |&player| self.name(player));
+        let loser = summary.roster.iter().map(|seat| seat.name.as_str()).find(|&name| name != winner);
+        let loser = loser.unwrap_or("the other side");
+        match summary.outcome {
+            MatchOutcome::Rules(Outcome::Core) => format!("{winner} destroyed the core of {loser}"),
+            MatchOutcome::Rules(Outcome::Score) => format!("{winner} reached the score to win"),
+            MatchOutcome::Rules(Outcome::SuddenDeath) => {
+                format!("In sudden death the core of {loser} fell first")
+            }
+            MatchOutcome::Rules(Outcome::Surrender) => format!("{loser} gave up"),
+            MatchOutcome::Rules(Outcome::Draw) => "Both cores fell, with equal score and damage".into(),
+            MatchOutcome::Rules(Outcome::Running) | MatchOutcome::TickLimit => {
+                "The agreed time was over".into()
+            }
+            MatchOutcome::PeerLeft(player) => format!("{} left the match", self.name(player)),
+            MatchOutcome::PeerLost(player) => {
+                format!("The connection to {} was lost", self.name(player))
+            }
+            MatchOutcome::Desync => desync_text(summary),
+            MatchOutcome::Interrupted => "Nobody won".into(),
+        }
+    }
+
+    /// How fast clicks acted, here and there.
+    fn latency(&self) -> String {
+        let ms = |found: Option<Percentiles>| found.map(|found| (found.p50, found.p95));
+        let own = ms(self.summary.latencies.own.percentiles());
+        let theirs = ms(self.summary.latencies.opponent.percentiles());
+        let own = own.map_or_else(
+            || "No click was measured".to_owned(),
+            |(p50, p95)| format!("Your clicks acted after {p50:.0} ms (p95 {p95:.0})"),
+        );
+        theirs.map_or_else(|| own.clone(), |(p50, _)| format!("{own}, theirs after {p50:.0} ms"))
+    }
+}
+
+/// Puts the report of a desync beside the replay, for whoever looks into it.
+fn keep_report(summary: &Summary) {
+    let (Some(report), Some(replay)) = (&summary.desync, &summary.replay) else { return };
+    let text = serde_json::to_string_pretty(report).expect("a report is plain data");
+    let file = replay.with_extension("desync.json");
+    match std::fs::write(&file, format!("{text}\n")) {
+        Ok(()) => eprintln!("desync report {}", file.display()),
+        Err(error) => eprintln!("cannot write {}: {error}", file.display()),
+    }
+}
+
+fn desync_text(summary: &Summary) -> String {
+    let at =
+        summary.desync.as_ref().map_or_else(String::new, |report| format!(" after tick {}", report.tick));
+    format!("Their states differ{at}: please report it with the replay")
+}
+
+impl ResultScreen {
+    pub(crate) const fn new(over: Over) -> Self {
+        Self { over }
+    }
+
+    /// The last picture of the match, in the background.
+    pub(crate) fn arena(&self, desk: &mut Desk) {
+        let Some(view) = &self.over.view else { return };
+        let camera = Camera::whole(&view.setup.map, desk.arena());
+        desk.painter.draw(
+            &camera,
+            &Scene {
+                setup: &view.setup,
+                previous: &view.current,
+                current: &view.current,
+                alpha: 1.0,
+                time_s: desk.now as f32,
+                me: view.me,
+                names: &view.names,
+                selected: &[],
+                hovered: None,
+                drag: None,
+                pointer_order: None,
+                net: None,
+            },
+        );
+    }
+
+    pub(crate) fn page(&self, page: &mut Page<'_>) -> Option<Next> {
+        page.shade(170);
+        let plate = page.centred(640.0, 430.0);
+        page.plate("result", plate);
+        page.within("result", |page| self.rows(page, plate.shrink(26.0)))
+    }
+
+    fn rows(&self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
+        let over = &self.over;
+        let centre = |top: f32| pos2(inside.center().x, inside.top() + top);
+        let mut line = |name: &str, top: f32, size: f32, colour: Color32, text: &str| {
+            page.text(name, centre(top), Align2::CENTER_TOP, (size, colour), text, inside.width());
+        };
+        let (verdict, colour) = over.verdict();
+        line("verdict", 0.0, theme::TITLE, colour, verdict);
+        line("reason", 62.0, theme::BODY, theme::TEXT, &over.reason());
+        let hz = over.summary.config.tick_rate.hz();
+        let length = format!("after {}", match_clock(over.summary.ticks, hz));
+        line("length", 88.0, theme::SMALL, theme::QUIET, &length);
+        let [commands, deaths, captures] = over.summary.counts;
+        let counts = format!("You gave {commands} orders, took {captures} circles and lost {deaths} units");
+        line("counts", 220.0, theme::SMALL, theme::QUIET, &counts);
+        line("latency", 252.0, theme::BODY, theme::TEXT, &over.latency());
+        let network = format!(
+            "Round trip {:.1} ms; late ticks cost {:.1} s in all",
+            over.rtt_ms,
+            over.summary.stalls.1 as f64 / 1e6
+        );
+        line("network", 280.0, theme::SMALL, theme::QUIET, &network);
+        self.scores(page, inside);
+        self.buttons(page, inside)
+    }
+
+    fn scores(&self, page: &mut Page<'_>, inside: Rect) {
+        let summary = &self.over.summary;
+        let row = Rect::from_min_size(inside.left_top() + vec2(0.0, 118.0), vec2(inside.width(), 80.0));
+        for (seat, score) in summary.scores.iter().enumerate() {
+            let column = part(row, seat, summary.scores.len());
+            let player = PlayerId(seat as u8);
+            let own = if player == summary.player { " (you)" } else { "" };
+            let name = format!("{}{own}", self.over.name(player));
+            let at = pos2(column.center().x, column.top());
+            let (colour, width) = (theme::seat(seat), column.width());
+            let name_at = pos2(at.x, at.y + 60.0);
+            page.text(
+                &format!("score {seat}"),
+                at,
+                Align2::CENTER_TOP,
+                (theme::TITLE, colour),
+                &score.to_string(),
+                width,
+            );
+            page.text(
+                &format!("name {seat}"),
+                name_at,
+                Align2::CENTER_TOP,
+                (theme::BODY, theme::TEXT),
+                &name,
+                width,
+            );
+        }
+    }
+
+    fn buttons(&self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
+        let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.right_bottom());
+        if page.button("again", part(row, 0, 3), "Again", Weight::Primary) {
+            return Some(Next::Launch(self.over.wish.clone()));
+        }
+        match &self.over.summary.replay {
+            Some(replay) => {
+                if page.button("watch", part(row, 1, 3), "Watch it", Weight::Normal) {
+                    return Some(Next::Watch(replay.clone()));
+                }
+            }
+            None => page.barred("watch", part(row, 1, 3), "Watch", "not recorded"),
+        }
+        page.button("menu", part(row, 2, 3), "Menu", Weight::Normal).then_some(Next::Start)
+    }
+
+    pub(crate) fn facts(&self) -> Value {
+        let summary = &self.over.summary;
+        json!({
+            "outcome": summary.outcome.as_str(),
+            "reason": self.over.reason(),
+            "verdict": self.over.verdict().0,
+            "ticks": summary.ticks,
+            "hash": format!("{:016x}", summary.hash.whole),
+            "replay": summary.replay,
+            "latency": self.over.latency(),
+        })
+    }
+}

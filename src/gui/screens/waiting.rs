@@ -1,0 +1,181 @@
+//! Until all players are there, and when that fails.
+
+use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+
+use super::join::own_addresses;
+use super::{Attract, Next, over};
+use crate::gui::app::Desk;
+use crate::gui::launch::{Game, Wish};
+use crate::gui::page::{Page, Weight};
+use crate::gui::theme;
+use mini_rts_arena::game::MatchEvent;
+
+const ROW: f32 = 42.0;
+
+pub(crate) struct WaitingScreen {
+    attract: Attract,
+    state: State,
+    since: Option<f64>,
+}
+
+enum State {
+    Waiting(Box<Game>),
+    Failed(Wish, String),
+    /// Cancelled; the screen is about to change.
+    Left,
+}
+
+impl WaitingScreen {
+    /// Starts what is wished for.
+    pub(crate) fn start(attract: Attract, wish: Wish) -> Self {
+        let state = match Game::start(wish.clone()) {
+            Ok(game) => State::Waiting(Box::new(game)),
+            Err(error) => State::Failed(wish, format!("{error:#}")),
+        };
+        Self { attract, state, since: None }
+    }
+
+    pub(crate) const fn failed(attract: Attract, wish: Wish, why: String) -> Self {
+        Self { attract, state: State::Failed(wish, why), since: None }
+    }
+
+    pub(super) fn into_attract(self) -> Attract {
+        self.attract
+    }
+
+    pub(crate) fn arena(&mut self, desk: &mut Desk) -> Option<Next> {
+        self.attract.draw(desk);
+        let State::Waiting(game) = &mut self.state else { return None };
+        let finished = game.poll();
+        let is_ready = game.view.latest().is_some_and(|view| view.begin.is_some());
+        if finished.is_none() && !is_ready {
+            return None;
+        }
+        let State::Waiting(game) = core::mem::replace(&mut self.state, State::Left) else { return None };
+        Some(match finished {
+            Some(finished) => over(&game, finished),
+            None => Next::Play(game),
+        })
+    }
+
+    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+        page.shade(110);
+        let plate = page.centred(620.0, 330.0);
+        page.plate("waiting", plate);
+        let inside = plate.shrink(24.0);
+        let waited = desk.now - *self.since.get_or_insert(desk.now);
+        let buttons = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.right_bottom());
+        page.within("waiting", |page| match &self.state {
+            State::Waiting(game) => {
+                say(page, inside, title(game), theme::TEXT, &wait_text(game, waited));
+                let middle = Rect::from_center_size(buttons.center(), vec2(220.0, ROW));
+                page.button("cancel", middle, "Cancel", Weight::Normal) || page.escapes()
+            }
+            State::Failed(_, why) => {
+                say(page, inside, "No match", theme::RED, &capitalised(why));
+                let half = vec2((buttons.width() - 10.0) / 2.0, ROW);
+                let again = page.button(
+                    "again",
+                    Rect::from_min_size(buttons.left_top(), half),
+                    "Try again",
+                    Weight::Primary,
+                );
+                let right = Rect::from_min_size(pos2(buttons.right() - half.x, buttons.top()), half);
+                let back = page.button("back", right, "Menu", Weight::Normal);
+                if again {
+                    return self.again();
+                }
+                back || page.escapes()
+            }
+            State::Left => false,
+        })
+        .then(|| self.leave())
+    }
+
+    /// Tries the same once more; false because the screen stays.
+    fn again(&mut self) -> bool {
+        if let State::Failed(wish, _) = &self.state {
+            let wish = wish.clone();
+            self.state = match Game::start(wish.clone()) {
+                Ok(game) => State::Waiting(Box::new(game)),
+                Err(error) => State::Failed(wish, format!("{error:#}")),
+            };
+            self.since = None;
+        }
+        false
+    }
+
+    fn leave(&mut self) -> Next {
+        let old = core::mem::replace(&mut self.state, State::Left);
+        let next = match &old {
+            State::Waiting(game) if matches!(game.wish, Wish::Join(..)) => Next::Join(None),
+            _ => Next::Start,
+        };
+        if let State::Waiting(game) = old {
+            game.close();
+        }
+        next
+    }
+
+    pub(crate) fn close(self) {
+        if let State::Waiting(game) = self.state {
+            game.close();
+        }
+    }
+
+    pub(crate) const fn name(&self) -> &'static str {
+        if matches!(self.state, State::Failed(..)) { "failed" } else { "waiting" }
+    }
+
+    pub(crate) const fn port(&self) -> Option<u16> {
+        if let State::Waiting(game) = &self.state { Some(game.port) } else { None }
+    }
+}
+
+fn say(page: &mut Page<'_>, inside: Rect, title: &str, colour: egui_macroquad::egui::Color32, text: &str) {
+    page.text("title", inside.left_top(), Align2::LEFT_TOP, (theme::LARGE, colour), title, inside.width());
+    let below = inside.left_top() + vec2(0.0, 52.0);
+    page.paragraph("text", below, (theme::BODY, theme::TEXT), text, inside.width());
+}
+
+const fn title(game: &Game) -> &'static str {
+    match game.wish {
+        Wish::Practice { .. } => "Starting",
+        Wish::Host(_) => "Waiting for a second player",
+        Wish::Join(..) => "Joining",
+    }
+}
+
+fn wait_text(game: &Game, waited_s: f64) -> String {
+    let joined = game.news.iter().rev().find_map(|event| match event {
+        MatchEvent::Joined(_, name) => Some(format!("{name} is here; the match begins.")),
+        MatchEvent::Confirmed(_) => Some("You have a seat; the match begins.".into()),
+        MatchEvent::Vacated(_) => Some("The other player left again. Waiting for another.".into()),
+        _ => None,
+    });
+    let waited = super::clock(waited_s);
+    let state = joined.unwrap_or_else(|| match &game.wish {
+        Wish::Practice { .. } => "The other seat is being taken.".into(),
+        Wish::Host(_) => format!("Your match is open, {waited}."),
+        Wish::Join(_, address) => format!("Asking {address}, {waited}."),
+    });
+    let Wish::Host(arguments) = &game.wish else { return state };
+    let addresses = own_addresses();
+    let at = |address: &String| format!("{address}:{}", game.port);
+    let where_to = match &addresses[..] {
+        [] => "This computer has no network: nobody else can find it.".to_owned(),
+        all => format!("Others join by address {}.", all.iter().map(at).collect::<Vec<_>>().join(" or ")),
+    };
+    let found = match (&game.warning, arguments.game.no_discovery) {
+        (Some(warning), _) => format!("{}.", capitalised(warning)),
+        (None, true) => String::new(),
+        (None, false) => "It is in the list of everybody on this network who chooses Join.".into(),
+    };
+    format!("{state}\n\n{found}\n{where_to}")
+}
+
+/// With a capital at its beginning, for a sentence of its own.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

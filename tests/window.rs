@@ -1,0 +1,647 @@
+//! Real windows under Xvfb, driven by xdotool alone: what a player does and sees.
+//!
+//! Without Xvfb, xdotool or `import` the tests say so and pass. Pictures stay in `target/pictures`.
+#![cfg(all(feature = "gui", target_os = "linux"))]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use mini_rts_arena::game::data;
+use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, Verdict, verify};
+use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// From the launch of the program to its match, by two clicks.
+const MATCH_WITHIN: Duration = Duration::from_secs(5);
+/// Longest wait for anything else, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Two frames of a slow machine: input that comes faster may be seen as one.
+const TWO_FRAMES: Duration = Duration::from_millis(100);
+/// How long two windows play each other.
+const PLAY: Duration = Duration::from_secs(20);
+const SIZES: [&str; 3] = ["960x540", "1280x720", "2560x1440"];
+
+/// Windows are slow to draw in software: one test at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The turn of this test; `None`, and a line that says why, where it cannot run.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    for tool in ["Xvfb", "xdotool", "import"] {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        if !std::env::split_paths(&path).any(|folder| folder.join(tool).exists()) {
+            println!("skipped: {tool} is not here");
+            return None;
+        }
+    }
+    Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// An X server of its own.
+struct Display {
+    server: Child,
+    name: String,
+}
+
+impl Display {
+    fn start() -> Self {
+        let mut server = Command::new("Xvfb")
+            .args(["-displayfd", "1", "-screen", "0", "2560x1440x24", "-nolisten", "tcp"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Xvfb starts");
+        let mut number = String::new();
+        let read = BufReader::new(server.stdout.take().expect("piped")).read_line(&mut number);
+        assert!(read.is_ok_and(|bytes| bytes > 0), "Xvfb says which display it is");
+        Self { server, name: format!(":{}", number.trim()) }
+    }
+
+    fn xdotool(&self, arguments: &[&str]) -> String {
+        let done = Command::new("xdotool").args(arguments).env("DISPLAY", &self.name).output();
+        let done = done.expect("xdotool runs");
+        assert!(done.status.success(), "xdotool {arguments:?}: {done:?}");
+        String::from_utf8(done.stdout).expect("text")
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// A program with a window on a display of its own.
+struct Window {
+    display: Display,
+    program: Child,
+    home: TempDir,
+    name: &'static str,
+    began: Instant,
+}
+
+impl Window {
+    /// Starts `arena` with these arguments, in a network namespace if one is given.
+    fn open(name: &'static str, size: &str, namespace: Option<&str>, arguments: &[&str]) -> Self {
+        let (display, home) = (Display::start(), tempfile::tempdir().expect("a folder"));
+        let arena = env!("CARGO_BIN_EXE_arena");
+        let mut command = match namespace {
+            Some(namespace) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", namespace, arena]);
+                command
+            }
+            None => Command::new(arena),
+        };
+        let began = Instant::now();
+        let program = command
+            .args(arguments)
+            .env("DISPLAY", &display.name)
+            .env("HOME", home.path())
+            .env("XDG_DATA_HOME", home.path())
+            .env("USER", name)
+            .env("ARENA_LAYOUT", home.path().join("layout.json"))
+            .env("ARENA_WINDOW", size)
+            .env("ARENA_FPS", "30")
+            .spawn()
+            .expect("the program starts");
+        Self { display, program, home, name, began }
+    }
+
+    /// What is shown now; null before the first frame.
+    fn shown(&self) -> Value {
+        let text = std::fs::read_to_string(self.home.path().join("layout.json")).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or(Value::Null)
+    }
+
+    fn wait_for(&self, what: &str, ready: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let shown = self.shown();
+            if ready(&shown) {
+                return shown;
+            }
+            if Instant::now() > deadline {
+                self.picture("failed");
+                panic!("{}: no {what}; shown: {shown}", self.name);
+            }
+            sleep(Duration::from_millis(30));
+        }
+    }
+
+    fn wait_screen(&self, screen: &str) -> Value {
+        self.wait_for(&format!("screen {screen}"), |shown| shown["screen"] == screen)
+    }
+
+    fn wait_tick(&self, tick: u64) -> Value {
+        self.wait_for(&format!("tick {tick}"), |shown| shown["match"]["tick"].as_u64() >= Some(tick))
+    }
+
+    /// Clicks on a control.
+    fn click(&self, item: &str) {
+        let find =
+            |shown: &Value| shown["items"].as_array()?.iter().find(|found| found["name"] == item).cloned();
+        let shown = self.wait_for(&format!("item {item}"), |shown| find(shown).is_some());
+        let rect = find(&shown).expect("waited for")["rect"].clone();
+        let number = |at: usize| rect[at].as_f64().expect("a number");
+        self.point([number(0) + number(2) / 2.0, number(1) + number(3) / 2.0]);
+        self.press("1");
+    }
+
+    fn point(&self, [x, y]: [f64; 2]) {
+        self.display.xdotool(&["mousemove", &format!("{x:.0}"), &format!("{y:.0}")]);
+        sleep(TWO_FRAMES);
+    }
+
+    fn press(&self, button: &str) {
+        self.display.xdotool(&["mousedown", button]);
+        sleep(TWO_FRAMES);
+        self.display.xdotool(&["mouseup", button]);
+        sleep(TWO_FRAMES);
+    }
+
+    fn key(&self, key: &str) {
+        self.display.xdotool(&["key", key]);
+        sleep(TWO_FRAMES);
+    }
+
+    fn hold(&self, key: &str, time: Duration) {
+        self.display.xdotool(&["keydown", key]);
+        sleep(time);
+        self.display.xdotool(&["keyup", key]);
+        sleep(TWO_FRAMES);
+    }
+
+    fn drag(&self, from: [f64; 2], to: [f64; 2]) {
+        self.point(from);
+        self.display.xdotool(&["mousedown", "1"]);
+        sleep(TWO_FRAMES);
+        self.point(to);
+        self.display.xdotool(&["mouseup", "1"]);
+        sleep(TWO_FRAMES);
+    }
+
+    /// Keeps what is on the screen.
+    fn picture(&self, of: &str) -> PathBuf {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target").join("pictures");
+        std::fs::create_dir_all(&folder).expect("a folder for pictures");
+        let file = folder.join(format!("{}-{of}.png", self.name));
+        let shown = self.shown();
+        let size = |at: usize| shown["window"][at].as_f64().unwrap_or(0.0);
+        let crop = format!("{}x{}+0+0", size(0), size(1));
+        let taken = Command::new("import")
+            .args(["-display", &self.display.name, "-window", "root", "-crop", &crop, "+repage"])
+            .arg(&file)
+            .status();
+        assert!(taken.is_ok_and(|status| status.success()), "a picture");
+        file
+    }
+
+    /// Asserts that nothing is cut, covered or too small.
+    fn assert_tidy(&self, of: &str) {
+        // The frame after an animation.
+        sleep(Duration::from_millis(300));
+        let shown = self.shown();
+        let problems = shown["problems"].as_array().expect("a list");
+        if !problems.is_empty() {
+            self.picture(&format!("untidy-{of}"));
+        }
+        assert!(problems.is_empty(), "{} {of}: {problems:?}", self.name);
+        assert!(!shown["items"].as_array().expect("a list").is_empty() || of == "match");
+    }
+
+    /// Closes the window as its cross does.
+    fn close(&self) {
+        let id = self.display.xdotool(&["search", "--onlyvisible", "--name", "Mini RTS Arena"]);
+        let id = id.lines().last().and_then(|id| id.parse().ok()).expect("a window");
+        close_window(&self.display.name, id).expect("the X server takes requests");
+    }
+
+    fn wait_end(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.program.try_wait().expect("it is ours") {
+                assert!(status.success(), "{}: {status}", self.name);
+                return;
+            }
+            sleep(Duration::from_millis(20));
+        }
+        panic!("{}: the program does not end", self.name);
+    }
+
+    /// The whole replays it recorded.
+    fn replays(&self) -> Vec<PathBuf> {
+        let folder = self.home.path().join("mini-rts-arena/replays");
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+        files.filter(|file| file.extension().is_some_and(|ending| ending == "mra")).collect()
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+/// Asks a window to close, as a window manager does: a WM_DELETE_WINDOW message, in the X protocol.
+fn close_window(display: &str, window: u32) -> std::io::Result<()> {
+    let mut server = UnixStream::connect(format!("/tmp/.X11-unix/X{}", display.trim_start_matches(':')))?;
+    server.write_all(&[b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0])?;
+    let mut head = [0; 8];
+    server.read_exact(&mut head)?;
+    assert_eq!(head[0], 1, "the server lets us in");
+    let mut rest = vec![0; usize::from(u16::from_le_bytes([head[6], head[7]])) * 4];
+    server.read_exact(&mut rest)?;
+    let mut atom = |name: &str| -> std::io::Result<u32> {
+        let mut padded = name.as_bytes().to_vec();
+        padded.resize(name.len().next_multiple_of(4), 0);
+        let mut request = vec![16, 0];
+        request.extend((2 + padded.len() as u16 / 4).to_le_bytes());
+        request.extend((name.len() as u16).to_le_bytes());
+        request.extend([0, 0]);
+        request.extend(padded);
+        server.write_all(&request)?;
+        let mut reply = [0; 32];
+        server.read_exact(&mut reply)?;
+        Ok(u32::from_le_bytes([reply[8], reply[9], reply[10], reply[11]]))
+    };
+    let (protocols, delete) = (atom("WM_PROTOCOLS")?, atom("WM_DELETE_WINDOW")?);
+    let mut request = vec![25, 0];
+    request.extend(11_u16.to_le_bytes());
+    request.extend(window.to_le_bytes());
+    request.extend(0_u32.to_le_bytes());
+    request.extend([33, 32, 0, 0]);
+    for word in [window, protocols, delete, 0, 0, 0, 0] {
+        request.extend(word.to_le_bytes());
+    }
+    server.write_all(&request)?;
+    // An answer to a later request says that this one was carried out.
+    let mut request = vec![16, 1];
+    request.extend([3, 0, 4, 0, 0, 0]);
+    request.extend(b"ATOM");
+    server.write_all(&request)?;
+    server.read_exact(&mut [0; 32])
+}
+
+fn xy(place: &Value) -> [f64; 2] {
+    [place[0].as_f64().expect("a place"), place[1].as_f64().expect("a place")]
+}
+
+#[test]
+fn two_clicks_lead_to_a_match_that_can_be_played() {
+    let Some(_turn) = turn() else { return };
+    let mut window = Window::open("practice", "1280x720", None, &[]);
+    window.wait_screen("start");
+    window.click("hero bow");
+    window.picture("start");
+    window.click("play easy");
+    window.wait_tick(1);
+    let to_match = window.began.elapsed();
+    println!("launch to match, by two clicks: {to_match:?}");
+    assert!(to_match < MATCH_WITHIN, "{to_match:?}");
+    play_for_a_while(&window);
+    window.picture("match");
+    // Far from every unit the pointer hides nothing that is to be judged.
+    window.key("F1");
+    window.wait_for("help card", |shown| shown["match"]["overlay"] == "Help");
+    window.picture("help");
+    window.key("Escape");
+    window.key("Escape");
+    window.picture("menu");
+    window.click("surrender");
+    window.click("surrender");
+    let over = window.wait_screen("result");
+    assert_eq!(over["match"]["outcome"], "surrender", "{over}");
+    assert_eq!(over["match"]["verdict"], "Defeat");
+    window.picture("result");
+    window.click("watch");
+    let replay = window.wait_screen("replay");
+    assert!(replay["match"]["length"].as_u64() > Some(60), "{replay}");
+    window.wait_tick(120);
+    window.key("space");
+    window.wait_for("pause", |shown| shown["match"]["is_paused"] == true);
+    window.picture("replay");
+    window.key("Escape");
+    window.wait_screen("start");
+    window.close();
+    window.wait_end();
+}
+
+/// Selections, orders and hero moves, each seen to act.
+fn play_for_a_while(window: &Window) {
+    let before = window.wait_tick(30)["match"].clone();
+    window.hold("d", Duration::from_millis(700));
+    let hero = xy(&window.wait_for("a hero that moved", |shown| {
+        shown["match"]["hero"][0].as_f64() > before["hero"][0].as_f64().map(|x| x + 20.0)
+    })["match"]["hero"]);
+    // A tap shorter than a frame.
+    window.key("q");
+    window.key("e");
+    window.wait_for("six selected", |shown| shown["match"]["selected"] == 6);
+    window.point([hero[0] + 60.0, hero[1] - 120.0]);
+    window.press("3");
+    let has_order = |shown: &Value, order: &str| {
+        shown["match"]["orders"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty() && all.iter().all(|one| one == order))
+    };
+    window.wait_for("minions that go", |shown| has_order(shown, "Move"));
+    window.key("x");
+    window.wait_for("minions that stop", |shown| has_order(shown, "Idle"));
+    window.drag([20.0, 80.0], [700.0, 640.0]);
+    window.wait_for("all selected", |shown| shown["match"]["selected"] == 7);
+    window.key("ctrl+1");
+    window.point([640.0, 100.0]);
+    window.press("1");
+    window.wait_for("none selected", |shown| shown["match"]["selected"] == 0);
+    window.key("1");
+    window.wait_for("the group selected", |shown| shown["match"]["selected"] == 7);
+    window.key("g");
+    window.wait_for("minions that follow", |shown| has_order(shown, "Follow"));
+}
+
+#[test]
+fn two_windows_find_each_other_and_play_and_one_leaves() {
+    let Some(_turn) = turn() else { return };
+    let cable = Cable::lay();
+    let (a, b) = (cable.as_ref().map(|cable| &*cable.a.0), cable.as_ref().map(|cable| &*cable.b.0));
+    let host = Window::open("Ann", "1280x720", a, &[]);
+    let mut guest = Window::open("Ben", "1280x720", b, &[]);
+    host.wait_screen("start");
+    guest.wait_screen("start");
+    guest.click("join");
+    guest.wait_screen("join");
+    host.click("host");
+    host.wait_screen("host");
+    host.picture("host");
+    host.click("open");
+    host.wait_screen("waiting");
+    host.picture("waiting");
+    let is_listed = |shown: &Value| {
+        shown["items"].as_array().is_some_and(|items| items.iter().any(|item| item["name"] == "room 0"))
+    };
+    guest.wait_for("room in the list", is_listed);
+    guest.picture("join");
+    guest.click("room 0");
+    host.wait_tick(1);
+    guest.wait_tick(1);
+    assert_eq!((&host.shown()["match"]["me"], &guest.shown()["match"]["me"]), (&0.into(), &1.into()));
+    play_each_other(&host, &guest);
+    host.picture("match");
+    guest.picture("match");
+    guest.close();
+    let told = host.wait_screen("result");
+    assert_eq!(told["match"]["reason"], "Ben left the match", "{told}");
+    host.picture("left");
+    guest.wait_end();
+    assert_same_match(&host, &guest);
+}
+
+fn play_each_other(host: &Window, guest: &Window) {
+    let began = Instant::now();
+    let sides = [(host, "d", 1.0), (guest, "a", -1.0)];
+    for round in 0.. {
+        for (window, key, forward) in sides {
+            let shown = window.shown();
+            assert_eq!(shown["screen"], "match", "{shown}");
+            window.hold(key, Duration::from_millis(300));
+            window.key(if round % 2 == 0 { "e" } else { "r" });
+            if let Some(x) = shown["match"]["hero"][0].as_f64() {
+                let y = shown["match"]["hero"][1].as_f64().expect("both");
+                window.point([(x + forward * 150.0).clamp(110.0, 1170.0), y]);
+                if round % 3 == 0 {
+                    window.key("f");
+                    window.press("1");
+                } else {
+                    window.press("3");
+                }
+            }
+            window.key("b");
+        }
+        if began.elapsed() > PLAY {
+            break;
+        }
+    }
+    for (window, ..) in sides {
+        let shown = window.shown();
+        assert!(shown["match"]["commands"].as_u64() > Some(5), "{shown}");
+    }
+}
+
+/// Both recorded the same match: equal inputs, equal hashes, and each replay simulates to what it says.
+fn assert_same_match(host: &Window, guest: &Window) {
+    let files = [host, guest].map(|window| window.replays().pop().expect("a replay"));
+    let hashes = files.map(|file| {
+        let report = verify(&file, |_| {}).expect("a replay");
+        assert_eq!(report.verdict, Verdict::Equal, "{}: {}", file.display(), report.reason);
+        let records = Replay::open(&file).expect("a replay");
+        let ticks = records.filter_map(|record| match record {
+            Record::Tick { inputs, hash } => Some((inputs, hash)),
+            _ => None,
+        });
+        ticks.collect::<Vec<_>>()
+    });
+    let both = hashes[0].len().min(hashes[1].len());
+    println!("{both} ticks are equal on both sides");
+    assert!(both as u64 > PLAY.as_secs() * 50, "{both}");
+    // The last hash of a recording may lie at a tick where the other has none.
+    for (ours, theirs) in hashes[0][..both - 10].iter().zip(&hashes[1]) {
+        assert_eq!(ours, theirs);
+    }
+}
+
+#[test]
+fn nothing_overlaps_or_is_cut_at_any_size() {
+    let Some(_turn) = turn() else { return };
+    for (size, name) in SIZES.into_iter().zip(["small", "middle", "large"]) {
+        let mut window = Window::open(name, size, None, &[]);
+        window.wait_screen("start");
+        window.assert_tidy("start");
+        window.click("help");
+        window.assert_tidy("help");
+        window.picture("help");
+        window.click("close");
+        window.click("join");
+        window.wait_screen("join");
+        window.assert_tidy("join");
+        window.click("back");
+        window.click("host");
+        window.wait_screen("host");
+        window.assert_tidy("host");
+        window.click("open");
+        window.wait_screen("waiting");
+        window.assert_tidy("waiting");
+        window.click("cancel");
+        window.wait_screen("start");
+        window.click("play hard");
+        window.wait_tick(100);
+        window.assert_tidy("match");
+        window.picture("match");
+        window.key("F3");
+        window.key("Escape");
+        window.assert_tidy("menu");
+        window.click("surrender");
+        window.click("surrender");
+        window.wait_screen("result");
+        window.assert_tidy("result");
+        window.picture("result");
+        window.click("watch");
+        window.wait_screen("replay");
+        window.assert_tidy("replay");
+        window.picture("replay");
+        window.close();
+        window.wait_end();
+    }
+}
+
+#[test]
+fn a_match_goes_on_while_its_window_is_resized_or_away() {
+    let Some(_turn) = turn() else { return };
+    let mut window = Window::open("resized", "1280x720", None, &["play", "--bot", "easy"]);
+    window.wait_tick(30);
+    let id = window.display.xdotool(&["search", "--onlyvisible", "--name", "Mini RTS Arena"]);
+    let id = id.lines().last().expect("a window").to_owned();
+    window.display.xdotool(&["windowsize", &id, "960", "540"]);
+    window.wait_for("small window", |shown| shown["window"][0] == 960.0);
+    window.assert_tidy("match");
+    let before = window.shown()["match"]["tick"].as_u64().expect("a tick");
+    window.display.xdotool(&["windowunmap", &id]);
+    sleep(Duration::from_secs(2));
+    window.display.xdotool(&["windowmap", &id]);
+    window.wait_for("the match two seconds later", |shown| {
+        shown["match"]["tick"].as_u64().is_some_and(|tick| (before + 100..before + 600).contains(&tick))
+    });
+    // Keys go where the pointer is; a picture on request lands in the data folder.
+    window.point([480.0, 270.0]);
+    window.key("F12");
+    let pictures = window.home.path().join("mini-rts-arena/pictures");
+    let deadline = Instant::now() + PATIENCE;
+    while std::fs::read_dir(&pictures).map_or(0, Iterator::count) == 0 {
+        assert!(Instant::now() < deadline, "no picture");
+        sleep(TWO_FRAMES);
+    }
+    let killed = Command::new("kill").args(["-TERM", &window.program.id().to_string()]).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    window.wait_end();
+    assert_eq!(window.replays().len(), 1, "a match that was left is recorded");
+}
+
+fn arena(display: Option<&str>, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
+    command.args(arguments).env_remove("DISPLAY");
+    if let Some(display) = display {
+        command.env("DISPLAY", display);
+    }
+    command.output().expect("it runs")
+}
+
+#[test]
+fn without_a_display_one_line_says_so() {
+    let home = tempfile::tempdir().expect("a folder");
+    let replay = short_replay(home.path());
+    let watch = ["replay", "watch", replay.to_str().expect("text")];
+    for display in [None, Some(""), Some(":4711"), Some("nonsense"), Some("127.0.0.1:50000")] {
+        for arguments in [&["play"][..], &["host"], &["join", "127.0.0.1"], &watch] {
+            let done = arena(display, arguments);
+            let said = String::from_utf8(done.stderr).expect("text");
+            assert_eq!(done.status.code(), Some(2), "{arguments:?}: {said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+            assert!(said.starts_with("error: no window: "), "{said}");
+        }
+    }
+}
+
+/// Two heroes who stand still for a tenth of a second.
+fn short_replay(folder: &Path) -> PathBuf {
+    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    let setup = Setup {
+        seed: 1,
+        tick_rate: TickRate::HZ_60,
+        seats: [seat(0), seat(1)].into_iter().collect(),
+        rules: data::rules("standard").expect("built in"),
+        map: data::map("standard").expect("built in"),
+    };
+    let header = ReplayHeader::new(&setup, &["Ann", "Ben"], None, 0).expect("a header");
+    let mut recorder = ReplayRecorder::create(folder.join("short"), &header).expect("a file");
+    let mut world = World::new(setup);
+    for tick in 0..6 {
+        let inputs = TickInputs::idle(Tick(tick), 2);
+        world.step(&inputs);
+        recorder.record(&inputs, &world.hash(), world.state());
+    }
+    recorder.finish(ReplayResult { outcome: "tick_limit".into(), winner: None }).expect("a replay")
+}
+
+#[test]
+fn without_a_display_arena_alone_plays_headless() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut program = Command::new(env!("CARGO_BIN_EXE_arena"))
+        .env_remove("DISPLAY")
+        .env("HOME", home.path())
+        .env("XDG_DATA_HOME", home.path())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let mut lines = BufReader::new(program.stderr.take().expect("piped")).lines();
+    let line = lines.next().expect("a line").expect("text");
+    assert_eq!(line, "no window (DISPLAY is not set): two bots play over loopback");
+    assert!(lines.next().expect("a line").expect("text").starts_with("listening 127.0.0.1:"));
+    sleep(Duration::from_millis(500));
+    let stopped = Command::new("kill").args(["-INT", &program.id().to_string()]).status();
+    assert!(stopped.is_ok_and(|status| status.success()));
+    assert!(program.wait().expect("it ends").success());
+}
+
+/// A network namespace, deleted when dropped.
+struct Namespace(String);
+
+impl Namespace {
+    fn make(tag: &str) -> Option<Self> {
+        let name = format!("arenaw{}{tag}", std::process::id());
+        let added = Command::new("ip").args(["netns", "add", &name]).output();
+        if !added.as_ref().is_ok_and(|output| output.status.success()) {
+            println!("both windows on loopback: no network namespaces here (root and `ip` are needed)");
+            return None;
+        }
+        let namespace = Self(name);
+        namespace.ip("link set lo up");
+        Some(namespace)
+    }
+
+    fn ip(&self, arguments: &str) {
+        let done = Command::new("ip").args(["-n", &self.0]).args(arguments.split(' ')).status();
+        assert!(done.is_ok_and(|status| status.success()), "ip -n {} {arguments}", self.0);
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).status();
+    }
+}
+
+/// Two namespaces joined by a cable.
+struct Cable {
+    a: Namespace,
+    b: Namespace,
+}
+
+impl Cable {
+    fn lay() -> Option<Self> {
+        let cable = Self { a: Namespace::make("a")?, b: Namespace::make("b")? };
+        cable.a.ip(&format!("link add v type veth peer name v netns {}", cable.b.0));
+        for (side, address) in [(&cable.a, "10.78.0.1/24"), (&cable.b, "10.78.0.2/24")] {
+            side.ip(&format!("addr add {address} dev v"));
+            side.ip("link set v up");
+        }
+        Some(cable)
+    }
+}
