@@ -24,7 +24,7 @@ fn record(folder: &Path) -> (PathBuf, Vec<StateHash>) {
         map: data::map("standard").expect("built in"),
     };
     let header = ReplayHeader::new(&setup, &["Ann", "Ben"], None, 0).expect("a header");
-    let mut recorder = ReplayRecorder::create(&folder.join("match"), &header).expect("a file");
+    let mut recorder = ReplayRecorder::create(folder.join("match"), &header).expect("a file");
     let bot = |seat| Bot::new(BotLevel::Normal, PlayerId(seat), TickRate::HZ_60);
     let (bots, mut world, mut hashes) = ([bot(0), bot(1)], World::new(setup), Vec::new());
     for tick in 0..TICKS {
