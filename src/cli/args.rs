@@ -96,7 +96,7 @@ pub(crate) struct MatchArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Change the state after a tick, to test the desync check: TICK or TICK:FIELD, such as 600:units[0].hp.
+    /// Change the state after a tick, to test the desync check: TICK or TICK:FIELD, such as `600:units[0].hp`.
     #[arg(long, value_name = "TICK[:FIELD]")]
     pub(crate) inject_desync: Option<Injection>,
     /// Where the report of a desync goes; by default beside the replay.
@@ -209,7 +209,7 @@ pub(crate) struct CheckArguments {
     /// Matches at a time; by default one per core.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: Option<u16>,
-    /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as 600:units[0].hp:1.
+    /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
     #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
     pub(crate) inject_desync: Option<Injection>,
     /// Print the result as JSON.

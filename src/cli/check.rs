@@ -100,9 +100,10 @@ fn as_text(report: &CheckReport, seconds: f64) -> String {
     let outcomes: Vec<String> =
         report.outcomes.iter().map(|(outcome, count)| format!("{count} x {outcome}")).collect();
     let mut text = format!(
-        "{}: {} matches, {} ticks compared in {seconds:.1} s; {}",
+        "{}: {} match{}, {} ticks compared in {seconds:.1} s; {}",
         verdict(report),
         report.matches,
+        if report.matches == 1 { "" } else { "es" },
         report.ticks_compared,
         outcomes.join(", ")
     );

@@ -12,6 +12,7 @@ pub(crate) mod setup;
 mod window;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 use std::process::ExitCode;
 
 use args::{Arguments, ReplayAction, Task};
@@ -25,12 +26,17 @@ const FAILED: u8 = 2;
 pub(crate) fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            eprintln!("error: what to do is missing; see --help");
+            return ExitCode::from(FAILED);
+        }
         Err(error) if error.use_stderr() => {
             eprintln!("{}", in_one_line(&error.to_string()));
             return ExitCode::from(FAILED);
         }
+        // Help and version; a reader that has gone away needs neither.
         Err(help) => {
-            print!("{}", help.render().ansi());
+            let _ = help.print();
             return ExitCode::SUCCESS;
         }
     };

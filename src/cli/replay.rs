@@ -52,6 +52,8 @@ fn verify(file: &Path) -> Looked {
     bar.finish_and_clear();
     match result {
         Ok(report) => verified(file, &report),
+        // A file that cannot be read at all is no verdict on a match.
+        Err(error @ OpenError::Io(_)) => unreadable(file, error, FAILED),
         Err(error) => unreadable(file, error, FOUND),
     }
 }
@@ -137,7 +139,7 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
         let winner = result.winner.map_or_else(String::new, |team| format!(", team {team} won"));
         text += &format!("\n  ended by {}{winner}", result.outcome);
     }
-    if !info.reason.is_empty() {
+    if info.verdict != Verdict::Complete {
         text += &format!("\n  {}", info.reason);
     }
     let code = if header.is_some() { 0 } else { FAILED };

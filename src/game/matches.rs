@@ -7,17 +7,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::data::{embedded_maps, embedded_rules};
+use super::outcome::{MatchError, MatchOutcome};
 use super::pilot::{Pilot, PilotChoice};
 use super::report::DesyncReport;
 use super::stats::Latencies;
 use super::trace::Trace;
-use crate::net::{
-    DueTick, End, Event, LockstepSession, MatchConfig, PlayerName, Refusal, Roster, Time, Transmit,
-};
-use crate::replay::{HeaderError, RecordError, ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
+use crate::net::{DueTick, End, Event, LockstepSession, MatchConfig, PlayerName, Roster, Time, Transmit};
+use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{
-    Command, GameState, HeroControl, Map, NoSuchField, Outcome, PLAYERS_MAX, PlayerId, Rules, SeatSetup,
-    Setup, StateHash, Tick, World, fingerprint,
+    Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules, SeatSetup, Setup, StateHash,
+    Tick, World, fingerprint,
 };
 
 /// States kept for the search after a desync; a difference shows within twice the lead of a peer.
@@ -51,124 +50,6 @@ pub struct Inject {
     pub tick: Tick,
     /// Of this field, such as `units[0].hp`.
     pub field: String,
-}
-
-/// Why and how a match ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MatchOutcome {
-    /// By its rules.
-    Rules(Outcome),
-    /// After the agreed number of ticks.
-    TickLimit,
-    /// A peer left.
-    PeerLeft(PlayerId),
-    /// A peer was no longer heard.
-    PeerLost(PlayerId),
-    /// The peers' states differed.
-    Desync,
-    /// This player left.
-    Interrupted,
-}
-
-impl MatchOutcome {
-    /// The word for it in results and replays.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Rules(Outcome::Running) | Self::TickLimit => "tick_limit",
-            Self::Rules(outcome) => outcome_word(outcome),
-            Self::PeerLeft(_) => "peer_left",
-            Self::PeerLost(_) => "peer_lost",
-            Self::Desync => "desync",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
-
-const fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Running => "tick_limit",
-        Outcome::Core => "core",
-        Outcome::Score => "score",
-        Outcome::SuddenDeath => "sudden_death",
-        Outcome::Draw => "draw",
-        Outcome::Surrender => "surrender",
-    }
-}
-
-/// Why a match could not be played.
-#[derive(Debug, thiserror::Error)]
-pub enum MatchError {
-    /// The host refused.
-    #[error("the host refused: {}", describe(.0))]
-    Refused(Refusal),
-    /// Nobody came, or nobody answered.
-    #[error("no answer: nobody was there before the wait was over")]
-    NoAnswer,
-    /// The peers built different worlds from the same roster.
-    #[error("the peers' worlds differ before tick 0: they run different programs; update both")]
-    StartState,
-    /// The host plays by rules that this program does not have.
-    #[error("the host plays by rules {0:016x}, which are not here: give the host's file with --rules")]
-    UnknownRules(u64),
-    /// The host plays on a map that this program does not have.
-    #[error("the host plays on map {0:016x}, which is not here: give the host's file with --map")]
-    UnknownMap(u64),
-    /// The replay could not be begun.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// The match cannot be recorded.
-    #[error(transparent)]
-    Header(#[from] HeaderError),
-    /// The field to disturb does not exist.
-    #[error("--inject-desync {field}: {error}")]
-    Inject {
-        /// The field.
-        field: String,
-        /// Why not.
-        error: NoSuchField,
-    },
-    /// This player left before there was a match.
-    #[error("left before the match began")]
-    NotBegun,
-    /// The other peer gave up a match before it began.
-    #[error("player {0} left before the match began")]
-    LeftEarly(PlayerId),
-    /// The other peer fell silent before the match began.
-    #[error("player {0} was lost before the match began")]
-    LostEarly(PlayerId),
-}
-
-/// A refusal in words, with what to do.
-fn describe(refusal: &Refusal) -> String {
-    match refusal {
-        Refusal::Protocol { host, guest } => {
-            format!("it speaks protocol version {host}, this program {guest}; update the older one")
-        }
-        Refusal::SimulationBuild { host, guest } => {
-            format!("its simulation is build {host}, this one's {guest}; update the older one")
-        }
-        Refusal::Rules { host, guest } => {
-            format!("it plays by rules {host:016x}, not by {guest:016x}; give its file with --rules, or none")
-        }
-        Refusal::Map { host, guest } => {
-            format!("it plays on map {host:016x}, not on {guest:016x}; give its file with --map, or none")
-        }
-        Refusal::Ticks { host: Some(host), guest } => {
-            format!("its match has {host} ticks, not {guest}; leave --ticks out")
-        }
-        Refusal::Ticks { host: None, guest } => {
-            format!("its match has no --ticks, not {guest}; leave --ticks out")
-        }
-        Refusal::TickRate { host, guest } => {
-            let (host, guest) = (host.hz(), guest.hz());
-            format!("its match runs at {host} ticks/s, not {guest}; leave --tick-rate out")
-        }
-        Refusal::RoomCode => "the room has another code; give it with --room".into(),
-        Refusal::Seat { seat, seats } => format!("seat {seat} of {seats} is not free; leave --seat out"),
-        Refusal::Full { seats } => format!("all {seats} seats are taken; wait for the next match"),
-        Refusal::Running => "the match has begun already; wait for the next one".into(),
-    }
 }
 
 /// Something to tell whoever watches.
@@ -401,17 +282,20 @@ impl Match {
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::Joined { player, name } => self.tell(MatchEvent::Joined(player, name)),
-            Event::Vacated { player } => self.tell(MatchEvent::Vacated(player)),
+            Event::Vacated { player } => {
+                self.world = None;
+                self.tell(MatchEvent::Vacated(player));
+            }
             Event::Confirmed { player, .. } => self.tell(MatchEvent::Confirmed(player)),
             Event::Prepare { roster } => match self.prepare(roster) {
                 Ok(hash) => self.session.prepared(now, &hash),
-                Err(error) => {
-                    self.finished = Some(Err(error));
-                    self.session.leave();
-                }
+                Err(error) => self.fail(error),
             },
             Event::Counting { begin } => {
                 self.begin = begin;
+                if let Err(error) = self.begin_recording() {
+                    return self.fail(error);
+                }
                 self.tell(MatchEvent::Counting(begin));
             }
             Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
@@ -430,7 +314,13 @@ impl Match {
         }
     }
 
-    /// Builds the world before tick 0 and begins to record.
+    /// There can be no match; the others are told.
+    fn fail(&mut self, error: MatchError) {
+        self.finished = Some(Err(error));
+        self.session.leave();
+    }
+
+    /// Builds the world before tick 0.
     fn prepare(&mut self, roster: Roster) -> Result<StateHash, MatchError> {
         let config = *self.session.config().expect("confirmed");
         let rules = find(self.options.rules.clone(), embedded_rules(), config.rules)
@@ -440,11 +330,6 @@ impl Match {
         let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
         let setup = Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map };
         let player = self.session.player();
-        if let Some(path) = &self.options.record {
-            let names: Vec<&str> = roster.iter().map(|seat| seat.name.as_str()).collect();
-            let header = ReplayHeader::new(&setup, &names, Some(player), self.options.started_unix_s)?;
-            self.recorder = Some(ReplayRecorder::create(path, &header)?);
-        }
         let choice = self.options.pilot.unwrap_or(PilotChoice::None);
         self.pilot = Pilot::new(choice, player, config.tick_rate, config.seed);
         self.roster = roster;
@@ -452,6 +337,16 @@ impl Match {
         let hash = world.hash();
         self.world = Some(world);
         Ok(hash)
+    }
+
+    /// Only once tick 0 is agreed: a guest that goes before it leaves no file behind.
+    fn begin_recording(&mut self) -> Result<(), MatchError> {
+        let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
+        let names: Vec<&str> = self.roster.iter().map(|seat| seat.name.as_str()).collect();
+        let started = self.options.started_unix_s;
+        let header = ReplayHeader::new(world.setup(), &names, Some(self.session.player()), started)?;
+        self.recorder = Some(ReplayRecorder::create(path, &header)?);
+        Ok(())
     }
 
     /// Gives the orders of a probe that are due.
@@ -484,9 +379,7 @@ impl Match {
         if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick)
             && let Err(error) = world.disturb(&inject.field)
         {
-            self.finished = Some(Err(MatchError::Inject { field: inject.field, error }));
-            self.session.leave();
-            return;
+            return self.fail(MatchError::Inject { field: inject.field, error });
         }
         let hash = world.hash();
         self.states.keep(tick, world.state());
@@ -562,7 +455,7 @@ impl Match {
         if self.finished.is_some() {
             return;
         }
-        let has_begun = self.world.is_some();
+        let has_begun = self.begin != Time::default();
         let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
         let outcome = match end {
             End::Finished if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),

@@ -3,6 +3,7 @@
 
 pub mod data;
 mod matches;
+mod outcome;
 mod pilot;
 mod replay_match;
 mod report;
@@ -11,7 +12,8 @@ mod stats;
 mod trace;
 mod view;
 
-pub use matches::{Inject, Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, Summary};
+pub use matches::{Inject, Match, MatchEvent, MatchOptions, Summary};
+pub use outcome::{MatchError, MatchOutcome};
 pub use pilot::{Pilot, PilotChoice};
 pub use replay_match::{REPLAY_SPEEDS, ReplayMatch, WatchError};
 pub use report::DesyncReport;

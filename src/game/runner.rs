@@ -4,7 +4,8 @@ use core::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, never, select_biased};
 use std::thread::JoinHandle;
 
-use super::matches::{Match, MatchError, MatchEvent, Summary};
+use super::matches::{Match, MatchEvent, Summary};
+use super::outcome::MatchError;
 use super::view::{ViewReader, ViewWriter};
 use crate::net::discovery::Beacon;
 use crate::net::{LinkStatus, Time, Traffic};

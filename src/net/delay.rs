@@ -71,9 +71,9 @@ impl DelayControl {
         }
     }
 
-    /// Learns that an input on `link` would just have been in time with a delay of `need_us`. While the link
-    /// loses datagrams, `lossy_us` is added to the reserve.
-    pub(super) fn observe(&mut self, link: usize, need_us: i64, lossy_us: i64) {
+    /// Learns that an input on `link` would just have been in time with a delay of `need_us`. What a lost
+    /// datagram costs is in there: the input then came with the next one.
+    pub(super) fn observe(&mut self, link: usize, need_us: i64) {
         let needs = &mut self.needs[link];
         if needs.ring.len() < WINDOW {
             needs.ring.push(need_us);
@@ -83,7 +83,7 @@ impl DelayControl {
         needs.next = (needs.next + 1) % WINDOW;
         let all = self.needs.iter().filter_map(Needs::percentile_99).max();
         if let Some(need) = all {
-            self.target_us = (need + RESERVE_US + lossy_us).clamp(DELAY_MIN_US, DELAY_MAX_US);
+            self.target_us = (need + RESERVE_US).clamp(DELAY_MIN_US, DELAY_MAX_US);
         }
     }
 
@@ -131,7 +131,7 @@ mod tests {
     fn settled(need_us: i64) -> DelayControl {
         let mut control = DelayControl::new(Time(0), 1, 10_000, false);
         for i in 0..2_000 {
-            control.observe(0, need_us, 0);
+            control.observe(0, need_us);
             control.advance(Time(i * 16_667), 16_667);
         }
         control
@@ -147,11 +147,11 @@ mod tests {
     #[test]
     fn one_late_input_in_a_window_does_not_count_and_two_do() {
         let mut control = settled(25_000);
-        control.observe(0, 80_000, 0);
-        control.observe(0, 25_000, 0);
+        control.observe(0, 80_000);
+        control.observe(0, 25_000);
         control.advance(Time(40_000_000), 16_667);
         assert_eq!(control.delay_us(), 27_000);
-        control.observe(0, 80_000, 0);
+        control.observe(0, 80_000);
         control.advance(Time(40_016_667), 16_667);
         assert_eq!(control.delay_us(), 82_000, "more than a tick is taken at once");
     }
@@ -160,7 +160,7 @@ mod tests {
     fn it_shrinks_by_two_percent_of_the_time() {
         let mut control = settled(100_000);
         for _ in 0..WINDOW {
-            control.observe(0, 10_000, 0);
+            control.observe(0, 10_000);
         }
         let from = control.moved_at;
         control.advance(from.plus(core::time::Duration::from_secs(1)), 16_667);
@@ -171,7 +171,7 @@ mod tests {
     fn a_fixed_delay_stays() {
         let mut control = DelayControl::new(Time(0), 1, 50_000, true);
         for _ in 0..WINDOW {
-            control.observe(0, 200_000, 0);
+            control.observe(0, 200_000);
         }
         assert!(!control.advance(Time(1_000_000), 16_667));
         assert_eq!(control.delay_us(), 50_000);

@@ -64,7 +64,8 @@ impl History {
 
     /// The first tick on which the other peer's hashes and these differ, if one does.
     pub(super) fn first_difference(&self, theirs: &DesyncHashes) -> Option<Tick> {
-        (theirs.first..).zip(&theirs.hashes).find_map(|(tick, &hash)| {
+        // The peer names any tick it likes, the last there is included.
+        (theirs.first..=u32::MAX).zip(&theirs.hashes).find_map(|(tick, &hash)| {
             let kept = Tick(tick) < self.ran && self.ran.0 - tick <= HISTORY as u32;
             (kept && self.ring[tick as usize % HISTORY].0 != hash).then_some(Tick(tick))
         })

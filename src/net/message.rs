@@ -1,7 +1,7 @@
 //! The messages of the protocol, each declared once. `docs/PROTOCOL.md` shows their bytes.
 //!
 //! Before the handshake is over a datagram is `[PacketId][postcard]`; after it the postcard bytes are the
-//! body of an envelope ([`super::seal`]). Decoding checks every length before it allocates, and refuses
+//! body of an envelope ([`super::Seal`]). Decoding checks every length before it allocates, and refuses
 //! bytes that are not exactly what encoding the same message gives.
 
 use arrayvec::ArrayVec;
@@ -287,7 +287,10 @@ pub enum Acknowledge {
         state_hash: u64,
     },
     /// [`DesyncHashes`].
-    DesyncHashes,
+    DesyncHashes {
+        /// Whether they differ from the sender's own. If not, there is nothing to search for.
+        differ: bool,
+    },
     /// One chunk of [`DesyncState`].
     DesyncState {
         /// Which.

@@ -77,7 +77,7 @@ impl Seal {
     /// Puts a body into an envelope.
     ///
     /// # Panics
-    /// If the body is longer than [`BODY_BYTES_MAX`].
+    /// If the body is longer than `BODY_BYTES_MAX`.
     #[must_use]
     pub fn seal(&mut self, packet_id: u8, body: &[u8]) -> Sealed {
         assert!(body.len() <= BODY_BYTES_MAX, "body of {} bytes", body.len());

@@ -171,6 +171,11 @@ macro_rules! table {
                 self.len() - 1
             }
 
+            /// Makes room for `rows` more rows, so that the first ones of a battle cost no allocation.
+            pub fn reserve(&mut self, rows: usize) {
+                $(self.$field.reserve(rows);)*
+            }
+
             /// Drops every row for which `keep`, indexed by row, is false; the order stays.
             pub fn retain(&mut self, keep: &[bool]) {
                 assert_eq!(keep.len(), self.len());

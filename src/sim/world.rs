@@ -108,8 +108,22 @@ impl World {
         if fits { Ok(Self::restore_with(setup, terms, state)) } else { Err(ForeignState) }
     }
 
-    fn restore_with(setup: Setup, terms: Terms, state: GameState) -> Self {
-        let scratch = Scratch { grid: Grid::new(terms.arena.half), ..Scratch::default() };
+    fn restore_with(setup: Setup, terms: Terms, mut state: GameState) -> Self {
+        let units = setup.seats.len() * (usize::from(setup.rules.minions_max) + 1);
+        state.slots.reserve(units);
+        state.units.reserve(units);
+        // An arrow flies for less time than it takes to draw the bow twice.
+        state.projectiles.reserve(2 * units);
+        let scratch = Scratch {
+            grid: Grid::new(terms.arena.half),
+            ordinals: Vec::with_capacity(units),
+            wishes: Vec::with_capacity(units),
+            places: Vec::with_capacity(units),
+            // A blow hits up to three.
+            hits: Vec::with_capacity(4 * units),
+            core_hits: Vec::with_capacity(units),
+            keep: Vec::with_capacity(2 * units),
+        };
         Self { setup, terms: Arc::new(terms), state, scratch }
     }
 

@@ -1,18 +1,21 @@
 //! The end: the last tick is known to all, farewells, and the search after a desync.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::play::low_half;
-use super::{End, Event, LockstepSession, Phase, Role};
+use super::{End, Event, LockstepSession, Phase};
 use crate::net::desync::Search;
 use crate::net::message::{Acknowledge, Bye, DesyncHashes, DesyncState, PacketId};
 use crate::sim::Tick;
 
 /// How often a farewell is said before one goes without an answer.
-pub(super) const BYES: u8 = 6;
-/// Between two farewells.
-const BYE_EVERY: Duration = Duration::from_millis(20);
+pub(super) const BYES: u8 = 8;
+/// Between the first two farewells; each pause after it is twice as long, up to [`BYE_PAUSE_MAX`].
+const BYE_PAUSE: Duration = Duration::from_millis(20);
+/// Longest pause between two farewells: together they outlast a burst of losses by a second.
+const BYE_PAUSE_MAX: Duration = Duration::from_millis(320);
 /// Shortest time between two messages of a search.
 const SEARCH_EVERY: Duration = Duration::from_millis(20);
 
@@ -43,7 +46,8 @@ impl LockstepSession {
         for link in 0..self.links.len() {
             self.send(link, PacketId::Bye, &bye);
         }
-        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(BYE_EVERY) };
+        let pause = (BYE_PAUSE * (1 << (BYES - byes_left))).min(BYE_PAUSE_MAX);
+        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(pause) };
     }
 
     fn bye(&self, end: End) -> Bye {
@@ -83,9 +87,15 @@ impl LockstepSession {
                 self.links[link].said_bye = true;
                 self.hasten_bye();
             }
-            (Bye::Left, Phase::Gathering) if matches!(self.role, Role::Host { .. }) => self.vacate(link),
+            (Bye::Left, Phase::Gathering | Phase::Preparing | Phase::Barrier { .. }) if self.is_host() => {
+                self.vacate(link);
+            }
             (Bye::Left, Phase::Searching { .. }) => self.give_up_search(),
-            (Bye::Left, _) => self.close(End::PeerLeft(player)),
+            (Bye::Left, _) => {
+                // The answer lets the other go at once.
+                self.send(link, PacketId::Bye, &Bye::Left);
+                self.close(End::PeerLeft(player));
+            }
             (Bye::Desync, Phase::Ending { .. }) => {
                 self.links[link].said_bye = true;
                 self.hasten_bye();
@@ -109,16 +119,17 @@ impl LockstepSession {
             return;
         }
         let hashes = self.play.as_ref().expect("ran").history.latest();
-        let search = Search::new(link, hashes);
+        let search = Box::new(Search::new(link, hashes));
         self.phase = Phase::Searching { search, send_at: self.now, since: self.now };
     }
 
     /// The peer's last hashes: it searches, or answers our search.
     pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: &DesyncHashes) -> Option<()> {
         let tick = self.play.as_ref()?.history.first_difference(theirs);
-        self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes);
+        let differ = tick.is_some();
+        self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes { differ });
         // A claim alone stops nothing: our own hashes must differ too.
-        let tick = tick?;
+        let Some(tick) = tick else { return Some(()) };
         self.begin_search(link);
         let Phase::Searching { search, .. } = &mut self.phase else { return None };
         if search.link == link && search.tick.is_none() {
@@ -126,6 +137,20 @@ impl LockstepSession {
             self.event(Event::StateWanted { tick });
         }
         Some(())
+    }
+
+    /// The peer whose chain differed has the same hashes as we: the match goes on.
+    pub(super) fn dismiss_search(&mut self, link: usize) {
+        let Phase::Searching { search, .. } = &self.phase else { return };
+        if search.link != link || search.tick.is_some() {
+            return;
+        }
+        let play = self.play.as_ref().expect("ran");
+        if play.end.is_some_and(|end| play.history.ran() >= end) {
+            self.begin_ending(End::Finished);
+        } else {
+            self.phase = Phase::Running;
+        }
     }
 
     /// The state after the tick that [`Event::StateWanted`] named, in the bytes of its snapshot; empty if it
@@ -153,8 +178,7 @@ impl LockstepSession {
             return None;
         }
         self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncState { chunk });
-        self.advance_search();
-        Some(())
+        self.advance_search(|_| {})
     }
 
     /// Sends again what the peer has not acknowledged.
@@ -182,9 +206,10 @@ impl LockstepSession {
         }
     }
 
-    /// Hands the result out once both states are here and there.
-    pub(super) fn advance_search(&mut self) {
-        let Phase::Searching { search, send_at, .. } = &mut self.phase else { return };
+    /// Notes what the peer has, and hands the result out once both states are here and there.
+    pub(super) fn advance_search(&mut self, note: impl FnOnce(&mut Search)) -> Option<()> {
+        let Phase::Searching { search, send_at, .. } = &mut self.phase else { return Some(()) };
+        note(search);
         *send_at = self.now;
         let (link, tick) = (search.link, search.tick);
         if !search.is_reported
@@ -194,10 +219,11 @@ impl LockstepSession {
             let player = self.links[link].player;
             self.event(Event::Desync { player, tick, theirs });
         }
-        let Phase::Searching { search, .. } = &self.phase else { return };
+        let Phase::Searching { search, .. } = &self.phase else { return Some(()) };
         if search.is_reported && search.is_sent() && search.has_hashes {
             self.begin_ending(End::Desync);
         }
+        Some(())
     }
 
     /// The other peer no longer answers: say what is known.

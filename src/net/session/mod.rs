@@ -8,9 +8,11 @@
 //! [`LockstepSession::poll_timeout`]. A stall is a `None`, not an error.
 
 mod ending;
+mod event;
 mod play;
 mod setup;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
@@ -19,18 +21,20 @@ use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
+pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
+
 use self::play::Play;
 use super::delay::InputDelay;
 use super::desync::Search;
 use super::discovery::{self, Beacon};
 use super::door::{Asking, Door};
 use super::link::Link;
-use super::message::{MatchConfig, PacketId, Refusal, Roster, SeatInfo};
+use super::message::{MatchConfig, PacketId, Roster, SeatInfo};
 use super::name::PlayerName;
 use super::seal::{Sealed, connection_id};
 use super::sealer::TooManyCommands;
 use super::time::Time;
-use crate::sim::{AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
+use crate::sim::{AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
 /// How far a peer seals beyond the last tick it ran, so that it does not stall others while it is stalled.
 pub const LEAD_TICKS_MAX: u32 = 32;
@@ -97,167 +101,6 @@ pub struct Transmit {
     pub datagram: Sealed,
 }
 
-/// A tick to run now.
-#[derive(Clone, Debug)]
-pub struct DueTick {
-    /// All inputs.
-    pub inputs: TickInputs,
-    /// When this player's own input was sealed.
-    pub sealed_at: Time,
-    /// When the others' inputs were sealed, on this peer's clock: an estimate from clock offset and delay
-    /// that they report twice a second, good to half the asymmetry of the way.
-    pub others_sealed_at: ArrayVec<(PlayerId, Time), { PLAYERS_MAX - 1 }>,
-    /// Set if it runs later than it was due.
-    pub stall: Option<Stall>,
-}
-
-/// A tick that ran at least [`Stall::LEAST`] later than due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stall {
-    /// Its own time, or the end of the tick before it, whichever was later.
-    pub due: Time,
-    /// When it ran.
-    pub ran: Time,
-    /// Whose input came last.
-    pub peer: PlayerId,
-    /// What held it up.
-    pub cause: StallCause,
-}
-
-/// What holds a tick up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StallCause {
-    /// A peer's input was not there in time.
-    Network,
-    /// All inputs were there; this computer was late.
-    Computer,
-}
-
-impl Stall {
-    /// What is shorter is not called a stall.
-    pub const LEAST: Duration = Duration::from_micros(500);
-}
-
-/// Something the caller may want to know or must do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A guest has taken a seat here.
-    Joined {
-        /// Which.
-        player: PlayerId,
-        /// Who.
-        name: PlayerName,
-    },
-    /// A guest's seat is free again.
-    Vacated {
-        /// Which.
-        player: PlayerId,
-    },
-    /// The host let us in.
-    Confirmed {
-        /// Our player.
-        player: PlayerId,
-        /// What will be played.
-        config: MatchConfig,
-    },
-    /// All are there: build the world and call [`LockstepSession::prepared`].
-    Prepare {
-        /// Who plays.
-        roster: Roster,
-    },
-    /// Tick 0 is agreed.
-    Counting {
-        /// When it will run here.
-        begin: Time,
-    },
-    /// A peer has not been heard for [`SILENT_AFTER`].
-    Silent {
-        /// Who.
-        player: PlayerId,
-    },
-    /// A silent peer was heard again.
-    Heard {
-        /// Who.
-        player: PlayerId,
-    },
-    /// The input delay has changed by more than a millisecond since the last such event.
-    DelayMoved {
-        /// The next tick to be sealed.
-        tick: Tick,
-        /// The delay, in microseconds.
-        delay_us: i64,
-    },
-    /// Hashes differ: give the state after this tick to [`LockstepSession::provide_state`].
-    StateWanted {
-        /// The first tick that differs.
-        tick: Tick,
-    },
-    /// Hashes differ, and this is what is known of it.
-    Desync {
-        /// With whom.
-        player: PlayerId,
-        /// The first tick that differs, if it was found.
-        tick: Option<Tick>,
-        /// The peer's state after it, in the bytes of its snapshot; empty if it had none.
-        theirs: Vec<u8>,
-    },
-    /// The session is over.
-    Closed(End),
-}
-
-/// How a session ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// All peers ran the last tick and know it of each other.
-    Finished,
-    /// This player left.
-    Left,
-    /// Another did.
-    PeerLeft(PlayerId),
-    /// Another was not heard for the timeout.
-    PeerLost(PlayerId),
-    /// Hashes differed.
-    Desync,
-    /// The peers' states before tick 0 differ.
-    StartState,
-    /// The host refused.
-    Refused(Refusal),
-    /// The wait was over before all seats were taken, or before the host answered.
-    NoAnswer,
-}
-
-/// What went over the links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// UDP payload sent.
-    pub bytes_sent: u64,
-    /// UDP payload received.
-    pub bytes_received: u64,
-    /// Datagrams sent.
-    pub packets_sent: u64,
-    /// Datagrams received.
-    pub packets_received: u64,
-    /// Datagrams that carried nothing new: sent again by a timer, or as the second one of a tick.
-    pub retransmissions: u64,
-    /// Datagrams received that were malformed, not for us, repeated or out of place.
-    pub dropped: u64,
-}
-
-/// What is known of the way to a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkStatus {
-    /// Who.
-    pub player: PlayerId,
-    /// There and back, smoothed, in microseconds.
-    pub rtt_us: Option<u64>,
-    /// The mean deviation of that, in microseconds.
-    pub jitter_us: u64,
-    /// Datagrams of the peer that did not arrive of late, per mille.
-    pub lost_per_mille: u16,
-    /// For how long it has not been heard.
-    pub silent_for: Duration,
-}
-
 enum Role {
     Host { door: Door, teams: ArrayVec<u8, PLAYERS_MAX>, countdown: Duration, guests: Vec<Guest> },
     Guest(Asking),
@@ -284,7 +127,7 @@ enum Phase {
     Running,
     /// Hash chains differ.
     Searching {
-        search: Search,
+        search: Box<Search>,
         send_at: Time,
         since: Time,
     },
@@ -599,11 +442,17 @@ impl LockstepSession {
         }
     }
 
+    const fn is_host(&self) -> bool {
+        matches!(self.role, Role::Host { .. })
+    }
+
     fn on_lost(&mut self, link: usize) {
         let player = self.links[link].player;
         match self.phase {
             Phase::Closed => {}
-            Phase::Gathering if matches!(self.role, Role::Host { .. }) => self.vacate(link),
+            Phase::Gathering | Phase::Preparing | Phase::Barrier { .. } if self.is_host() => {
+                self.vacate(link)
+            }
             Phase::Searching { .. } => self.give_up_search(),
             Phase::Ending { end: End::Left | End::Desync, .. } => self.say_bye(),
             _ => self.close(End::PeerLost(player)),

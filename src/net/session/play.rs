@@ -280,9 +280,8 @@ impl LockstepSession {
             let is_news = peer.slack_heard.is_none_or(|heard| tick > heard);
             if let (true, Some(sealed)) = (is_news, play.sealer.sealed(tick)) {
                 peer.slack_heard = Some(tick);
-                let lossy_us = if peer.lost_there > LOSSY_PER_MILLE { play.clock.tick_us() / 2 } else { 0 };
                 let need_us = sealed.delay_us - i64::from(header.slack) * 100;
-                play.delay.observe(link, need_us, lossy_us);
+                play.delay.observe(link, need_us);
             }
         }
         play.known_to_all = self.links.iter().map(|link| link.acked).min().unwrap_or_default();
@@ -310,15 +309,14 @@ impl LockstepSession {
     pub(super) fn on_acknowledge(&mut self, link: usize, what: Acknowledge) -> Option<()> {
         match what {
             Acknowledge::Start { state_hash } => self.on_start_acknowledged(link, state_hash),
-            Acknowledge::DesyncHashes | Acknowledge::DesyncState { .. } => {
-                let Phase::Searching { search, .. } = &mut self.phase else { return Some(()) };
-                match what {
-                    Acknowledge::DesyncState { chunk } => search.acknowledge(chunk),
-                    _ => search.has_hashes = true,
-                }
-                self.advance_search();
+            Acknowledge::DesyncHashes { differ: false } => {
+                self.dismiss_search(link);
                 Some(())
             }
+            Acknowledge::DesyncHashes { differ: true } => {
+                self.advance_search(|search| search.has_hashes = true)
+            }
+            Acknowledge::DesyncState { chunk } => self.advance_search(|search| search.acknowledge(chunk)),
         }
     }
 

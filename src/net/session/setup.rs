@@ -5,11 +5,12 @@ use core::time::Duration;
 
 use super::play::Play;
 use super::{End, Event, Guest, GuestConfig, LockstepSession, Phase, Role, Settings};
+use crate::net::architecture::Architecture;
 use crate::net::door::{Answer, Knock, REQUEST_EVERY, refuse};
 use crate::net::link::{Link, PING_RUNNING, PING_SETUP};
 use crate::net::message::{
-    Acknowledge, Bye, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Refusal, Roster, SeatInfo, Start,
-    handshake,
+    Acknowledge, Bye, JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, Roster, SeatInfo,
+    Start, handshake,
 };
 use crate::net::seal::Seal;
 use crate::net::time::Time;
@@ -98,11 +99,16 @@ impl LockstepSession {
         self.prepare_if_full();
     }
 
-    /// Host: a guest that fell silent before the start loses its seat.
+    /// Host: a guest that is gone before tick 0 is agreed loses its seat, and the room is open again.
     pub(super) fn vacate(&mut self, link: usize) {
         let player = self.links.remove(link).player;
         if let Role::Host { guests, .. } = &mut self.role {
             guests.remove(link);
+        }
+        self.phase = Phase::Gathering;
+        self.play = None;
+        for link in &mut self.links {
+            link.has_started = false;
         }
         self.event(Event::Vacated { player });
         self.count_players();
@@ -147,7 +153,8 @@ impl LockstepSession {
 
     fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Option<()> {
         let Role::Guest(asking) = &self.role else { return None };
-        if confirm.config.seats != 2 || confirm.player >= confirm.config.seats {
+        let MatchConfig { seats, architecture, .. } = confirm.config;
+        if seats != 2 || confirm.player >= seats || architecture != Architecture::P2p {
             return None;
         }
         self.me = PlayerId(confirm.player);
@@ -201,7 +208,7 @@ impl LockstepSession {
 
     /// The input delay to begin with: the longest way, and what may come on top of it.
     fn delay_guess_us(&self) -> i64 {
-        let guess = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2 + 2 * link.rtt.deviation_us();
+        let guess = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2 + link.rtt.deviation_us() / 4;
         self.links.iter().map(guess).max().unwrap_or(0).cast_signed()
     }
 
@@ -314,9 +321,9 @@ impl LockstepSession {
     }
 
     pub(super) fn on_pong(&mut self, link_index: usize, pong: Pong) -> Option<()> {
-        // An hour is far beyond every time-out and every match that is still in step.
-        const CLOCK_MAX_US: i64 = 3_600_000_000;
-        if pong.echo_us > self.now.0 || pong.clock_us.is_some_and(|us| us.abs() > 100 * CLOCK_MAX_US) {
+        // A hundred hours are far beyond every match that is still in step.
+        const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
+        if pong.echo_us > self.now.0 || pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
             return None;
         }
         let sample = self.now.since(Time(pong.echo_us));

@@ -49,7 +49,7 @@ struct Shared {
 
 impl Announcer {
     /// Announces `beacon`, whose port is the game's. The socket there must
-    /// [`answer`](crate::net::discovery::answer) queries, or nobody lists the room.
+    /// [`answer`] queries, or nobody lists the room.
     pub fn start(beacon: Beacon) -> Result<Self, AnnounceError> {
         Self::start_by(Ways::ALL, beacon)
     }

@@ -1,0 +1,123 @@
+//! How a match ends, and why there may be none.
+
+use crate::net::Refusal;
+use crate::replay::{HeaderError, RecordError};
+use crate::sim::{NoSuchField, Outcome, PlayerId};
+
+/// Why and how a match ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatchOutcome {
+    /// By its rules.
+    Rules(Outcome),
+    /// After the agreed number of ticks.
+    TickLimit,
+    /// A peer left.
+    PeerLeft(PlayerId),
+    /// A peer was no longer heard.
+    PeerLost(PlayerId),
+    /// The peers' states differed.
+    Desync,
+    /// This player left.
+    Interrupted,
+}
+
+impl MatchOutcome {
+    /// The word for it in results and replays.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rules(Outcome::Running) | Self::TickLimit => "tick_limit",
+            Self::Rules(outcome) => outcome_word(outcome),
+            Self::PeerLeft(_) => "peer_left",
+            Self::PeerLost(_) => "peer_lost",
+            Self::Desync => "desync",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+const fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Running => "tick_limit",
+        Outcome::Core => "core",
+        Outcome::Score => "score",
+        Outcome::SuddenDeath => "sudden_death",
+        Outcome::Draw => "draw",
+        Outcome::Surrender => "surrender",
+    }
+}
+
+/// Why a match could not be played.
+#[derive(Debug, thiserror::Error)]
+pub enum MatchError {
+    /// The host refused.
+    #[error("the host refused: {}", describe(.0))]
+    Refused(Refusal),
+    /// Nobody came, or nobody answered.
+    #[error("no answer: nobody was there before the wait was over")]
+    NoAnswer,
+    /// The peers built different worlds from the same roster.
+    #[error("the peers' worlds differ before tick 0: they run different programs; update both")]
+    StartState,
+    /// The host plays by rules that this program does not have.
+    #[error("the host plays by rules {0:016x}, which are not here: give the host's file with --rules")]
+    UnknownRules(u64),
+    /// The host plays on a map that this program does not have.
+    #[error("the host plays on map {0:016x}, which is not here: give the host's file with --map")]
+    UnknownMap(u64),
+    /// The replay could not be begun.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The match cannot be recorded.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// The field to disturb does not exist.
+    #[error("--inject-desync {field}: {error}")]
+    Inject {
+        /// The field.
+        field: String,
+        /// Why not.
+        error: NoSuchField,
+    },
+    /// This player left before there was a match.
+    #[error("left before the match began")]
+    NotBegun,
+    /// The other peer gave up a match before it began.
+    #[error("player {0} left before the match began")]
+    LeftEarly(PlayerId),
+    /// The other peer fell silent before the match began.
+    #[error("player {0} was lost before the match began")]
+    LostEarly(PlayerId),
+}
+
+/// A refusal in words, with what to do.
+fn describe(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Protocol { host, guest } => {
+            format!("it speaks protocol version {host}, this program {guest}; update the older one")
+        }
+        Refusal::SimulationBuild { host, guest } => {
+            format!("its simulation is build {host}, this one's {guest}; update the older one")
+        }
+        Refusal::Rules { host, guest } => {
+            format!("it plays by rules {host:016x}, not by {guest:016x}; give its file with --rules, or none")
+        }
+        Refusal::Map { host, guest } => {
+            format!("it plays on map {host:016x}, not on {guest:016x}; give its file with --map, or none")
+        }
+        Refusal::Ticks { host: Some(host), guest } => {
+            format!("its match has {host} ticks, not {guest}; leave --ticks out")
+        }
+        Refusal::Ticks { host: None, guest } => {
+            format!("its match has no --ticks, not {guest}; leave --ticks out")
+        }
+        Refusal::TickRate { host, guest } => {
+            let (host, guest) = (host.hz(), guest.hz());
+            format!("its match runs at {host} ticks/s, not {guest}; leave --tick-rate out")
+        }
+        Refusal::RoomCode => "the room has another code; give it with --room".into(),
+        Refusal::Seat { seat, seats } => format!("seat {seat} of {seats} is not free; leave --seat out"),
+        Refusal::Full { seats } => format!("all {seats} seats are taken; wait for the next match"),
+        Refusal::Running => "the match has begun already; wait for the next one".into(),
+    }
+}

@@ -1,0 +1,337 @@
+//! `arena` as users and other programs use it: real processes, real UDP, real files.
+
+mod arena;
+
+use arena::{Arena, Ended, Proxy, command, run};
+use serde_json::Value;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const LINKS: [&str; 2] =
+    ["--link=delay=25ms,jitter=3ms,loss=3%,seed=1", "--link=delay=25ms,jitter=3ms,loss=3%,seed=2"];
+
+fn home() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// Plays a match of two processes and returns both results.
+fn play(home: &Path, seed: u32, ticks: u32, both: &[&str], each: [&str; 2], proxied: bool) -> [Value; 2] {
+    let (seed, ticks) = (seed.to_string(), ticks.to_string());
+    let mut words = vec!["host", "--headless", "--json", "--port=0", "--no-discovery", each[0]];
+    words.extend(["--seed", &seed, "--ticks", &ticks]);
+    words.extend(both);
+    words.retain(|word| !word.is_empty());
+    let host = Arena::run(home, &words);
+    let proxy = proxied.then(|| Proxy::start(host.port()));
+    let address = format!("127.0.0.1:{}", proxy.as_ref().map_or(host.port(), |proxy| proxy.port));
+    let mut words = vec!["join", &address, "--headless", "--json", each[1]];
+    words.extend(both);
+    words.retain(|word| !word.is_empty());
+    let guest = Arena::run(home, &words);
+    let ended = [host.end(), guest.end()];
+    if let Some(proxy) = proxy {
+        assert!(proxy.passed().iter().all(|&count| count > 100), "passed {:?}", proxy.passed());
+    }
+    for end in &ended {
+        assert_eq!(end.code, Some(0), "{end:?}");
+    }
+    ended.map(|end| end.json())
+}
+
+fn same_end(results: &[Value; 2]) -> String {
+    assert_eq!(results[0]["state_hash"], results[1]["state_hash"]);
+    assert_eq!(results[0]["ticks"], results[1]["ticks"]);
+    assert_eq!(results[0]["outcome"], results[1]["outcome"]);
+    results[0]["state_hash"].as_str().expect("a hash").to_owned()
+}
+
+#[test]
+fn the_seed_determines_the_match_on_any_link() {
+    let home = home();
+    let fixed = ["--bot=normal", "--input-delay=6", "--record=off"];
+    let clean = same_end(&play(home.path(), 7, 480, &fixed, ["", ""], false));
+    let lossy = same_end(&play(home.path(), 7, 480, &fixed, LINKS, false));
+    let proxied = same_end(&play(home.path(), 7, 480, &fixed, LINKS, true));
+    let other = same_end(&play(home.path(), 8, 480, &fixed, ["", ""], false));
+    assert_eq!([&clean, &clean], [&lossy, &proxied]);
+    assert_ne!(clean, other);
+}
+
+#[test]
+fn an_automatic_delay_stays_short_and_both_ends_agree() {
+    let home = home();
+    let results = play(home.path(), 7, 600, &["--input-delay=auto"], LINKS, false);
+    same_end(&results);
+    for result in &results {
+        let delay_ms = result["net"]["input_delay_ms"].as_f64().expect("a number");
+        assert!((20.0..100.0).contains(&delay_ms), "{delay_ms} ms of delay at an RTT of 50");
+        let rtt_ms = result["net"]["rtt_ms"].as_f64().expect("a number");
+        assert!((40.0..80.0).contains(&rtt_ms), "{rtt_ms} ms");
+        let replay = result["replay"].as_str().expect("recorded");
+        let verified = run(home.path(), &["replay", "verify", replay, "--json"]);
+        assert_eq!((verified.code, &verified.json()[0]["verdict"]), (Some(0), &Value::from("equal")));
+    }
+    assert_eq!(results[0]["player"], 0);
+    assert_eq!(results[1]["player"], 1);
+    assert!(results[0]["commands"].as_u64() > Some(10));
+}
+
+#[test]
+fn the_trace_tells_every_tick_command_and_hash() {
+    let home = home();
+    let trace = home.path().join("trace.jsonl");
+    let flag = format!("--trace={}", trace.display());
+    let results = play(home.path(), 3, 240, &["--input-delay=4", "--bot=probe"], [&flag, ""], false);
+    let text = std::fs::read_to_string(&trace).expect("a trace");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let with =
+        |keys: &[&str]| lines.iter().filter(|line| keys.iter().all(|key| !line[*key].is_null())).count();
+    assert_eq!(with(&["tick", "hash"]), 240);
+    assert_eq!(with(&["tick", "t_capture_us", "t_apply_us"]), 240, "own inputs");
+    assert_eq!(
+        lines.iter().filter(|line| line["player"] == 1 && line.get("t_capture_us").is_some()).count(),
+        240
+    );
+    let applied = |player| {
+        let of = lines.iter().filter(|line| line["player"] == player && line.get("tick").is_some());
+        of.filter_map(|line| line["cmd"].as_u64()).collect::<Vec<_>>()
+    };
+    let given = lines.iter().filter(|line| line["cmd"].is_u64() && line.get("tick").is_none()).count();
+    for player in [0, 1] {
+        let ids = applied(player);
+        assert!(ids.len() > 10 && ids.iter().copied().eq(0..ids.len() as u64), "{ids:?}");
+    }
+    assert!(given >= applied(0).len());
+    let last = lines.last().expect("a summary");
+    assert_eq!((&last["summary"], &last["ticks"]), (&Value::from(1), &Value::from(240)));
+    let last_hash = lines.iter().rev().find_map(|line| line["hash"].as_str());
+    assert_eq!(last_hash, results[0]["state_hash"].as_str());
+}
+
+/// A match that is long enough to be disturbed.
+fn long_match(home: &Path) -> (Arena, Arena) {
+    let words =
+        ["host", "--headless", "--json", "--port=0", "--no-discovery", "--ticks=7200", "--timeout=1.5"];
+    let mut host = Arena::run(home, &words);
+    let address = format!("127.0.0.1:{}", host.port());
+    let words = ["join", &address, "--headless", "--json", "--timeout=1.5"];
+    let mut guest = Arena::run(home, &words);
+    host.wait_for_line("all players are here");
+    guest.wait_for_line("all players are here");
+    // Until a few ticks are certainly recorded.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while parts(home).iter().filter(|part| part.1 > 3000).count() < 2 {
+        assert!(Instant::now() < deadline, "nothing is recorded: {:?}", parts(home));
+        std::thread::yield_now();
+    }
+    (host, guest)
+}
+
+/// Unfinished replays below `home`, and their bytes.
+fn parts(home: &Path) -> Vec<(std::path::PathBuf, u64)> {
+    let folder = home.join("mini-rts-arena/replays");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = files.filter(|file| file.path().to_string_lossy().ends_with(".mra.part"));
+    files.map(|file| (file.path(), file.metadata().map_or(0, |data| data.len()))).collect()
+}
+
+#[test]
+fn a_killed_peer_is_lost_and_both_replays_play() {
+    let home = home();
+    let (host, guest) = long_match(home.path());
+    let killed_at = Instant::now();
+    host.signal("KILL");
+    let ended = guest.end();
+    let after = killed_at.elapsed();
+    assert!(after < Duration::from_secs(2), "noticed after {after:?} with a timeout of 1.5 s");
+    let result = ended.json();
+    assert_eq!((ended.code, &result["outcome"]), (Some(0), &Value::from("peer_lost")));
+    let verified =
+        run(home.path(), &["replay", "verify", result["replay"].as_str().expect("recorded"), "--json"]);
+    assert_eq!(verified.json()[0]["verdict"], "equal");
+    let left = parts(home.path());
+    let [(part, _)] = &left[..] else { panic!("one unfinished replay, not {left:?}") };
+    let verified = run(home.path(), &["replay", "verify", part.to_str().expect("text"), "--json"]);
+    assert_eq!((verified.code, &verified.json()[0]["verdict"]), (Some(1), &Value::from("truncated")));
+    let info = run(home.path(), &["replay", "info", part.to_str().expect("text"), "--json"]);
+    assert_eq!((info.code, &info.json()["verdict"]), (Some(0), &Value::from("truncated")));
+    assert!(info.json()["last_good_tick"].as_u64() > Some(20));
+}
+
+#[test]
+fn ctrl_c_leaves_properly() {
+    let home = home();
+    let (host, guest) = long_match(home.path());
+    guest.signal("INT");
+    let (host, guest) = (host.end(), guest.end());
+    assert_eq!((guest.code, &guest.json()["outcome"]), (Some(0), &Value::from("interrupted")));
+    assert_eq!((host.code, &host.json()["outcome"]), (Some(0), &Value::from("peer_left")));
+    for ended in [host, guest] {
+        let replay = ended.json()["replay"].as_str().expect("recorded").to_owned();
+        assert!(ended.stderr.trim_end().ends_with(&replay), "the replay's path comes last: {}", ended.stderr);
+        assert_eq!(run(home.path(), &["replay", "verify", &replay]).code, Some(0));
+    }
+}
+
+#[test]
+fn a_flood_of_garbage_changes_nothing() {
+    let home = home();
+    let flags = ["--bot=normal", "--input-delay=6", "--record=off"];
+    let clean = same_end(&play(home.path(), 5, 300, &flags, ["", ""], false));
+    let mut words =
+        vec!["host", "--headless", "--json", "--port=0", "--no-discovery", "--seed=5", "--ticks=300"];
+    words.extend(flags);
+    let host = Arena::run(home.path(), &words);
+    let address = format!("127.0.0.1:{}", host.port());
+    let mut words = vec!["join", &address, "--headless", "--json"];
+    words.extend(flags);
+    let guest = Arena::run(home.path(), &words);
+    let target = guest.port().min(host.port())..=guest.port().max(host.port());
+    let flood = UdpSocket::bind(("127.0.0.1", 0)).expect("a port");
+    for n in 0..20_000u32 {
+        let length = (n % 1300) as usize;
+        let bytes: Vec<u8> =
+            (0..length).map(|at| (n.wrapping_mul(2_654_435_761) >> (at % 24)) as u8 % 0x19).collect();
+        for port in [*target.start(), *target.end()] {
+            let _ = flood.send_to(&bytes, ("127.0.0.1", port));
+        }
+    }
+    let results = [host.end().json(), guest.end().json()];
+    assert_eq!(same_end(&results), clean);
+    assert!(results.iter().any(|result| result["net"]["packets_dropped"].as_u64() > Some(1000)));
+}
+
+#[test]
+fn check_is_silent_about_equals_and_names_what_differs() {
+    let home = home();
+    let equal = run(home.path(), &["check", "--ticks=300", "--seed=7", "--json"]);
+    let json = equal.json();
+    assert_eq!((equal.code, &json["verdict"]), (Some(0), &Value::from("equal")));
+    assert_eq!((&json["ticks_compared"], &json["first_desync"]), (&Value::from(300), &Value::Null));
+    for (inject, link, expected) in [
+        ("200", "", ["units", "hp", "0.0"]),
+        ("200:players[1].supply:0", "--link=delay=25ms,jitter=3ms,loss=3%", ["players", "supply", ""]),
+    ] {
+        let mut words = vec!["check", "--ticks=400", "--seed=7", "--json", "--inject-desync", inject, link];
+        words.retain(|word| !word.is_empty());
+        let found = run(home.path(), &words);
+        let first = &found.json()["first_desync"];
+        assert_eq!((found.code, &first["tick"]), (Some(1), &Value::from(200)), "{found:?}");
+        let [part, field, unit] = expected;
+        assert_eq!((&first["part"], &first["field"]), (&Value::from(part), &Value::from(field)));
+        assert_eq!(first["unit"].as_str().unwrap_or(""), unit);
+        let values = first["values"].as_object().expect("two values");
+        assert!(values.len() == 2 && values["0"] != values["1"]);
+        let report = std::fs::read_to_string(first["report"].as_str().expect("a file")).expect("a report");
+        assert!(report.contains(part) && report.contains("\"tick\": 200"));
+    }
+}
+
+/// What went wrong, in one line that says what to do.
+fn fails(ended: &Ended, expected: &str) {
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    let errors: Vec<&&str> = lines.iter().filter(|line| line.starts_with("error: ")).collect();
+    assert!(errors.len() == 1 && lines.last() == Some(errors[0]), "one line: {lines:?}");
+    assert!(errors[0].contains(expected), "{expected:?} in {:?}", errors[0]);
+    assert!(ended.stdout.is_empty(), "{}", ended.stdout);
+}
+
+#[test]
+fn wrong_use_is_one_line_and_exit_2() {
+    let home = home();
+    let taken = UdpSocket::bind(("0.0.0.0", 0)).expect("a port");
+    let port = taken.local_addr().expect("bound").port().to_string();
+    let cases: &[(&[&str], &str)] = &[
+        (&["host", "--headless", "--port", &port], "is in use"),
+        (&["host", "--headless", "--bind", "203.0.113.9"], "not an address of this machine"),
+        (&["host", "--headless", "--no-discovery", "--port=0", "--wait=0.2"], "nobody"),
+        (&["join", "no-such-host.invalid", "--headless"], "no such host"),
+        (&["join", "127.0.0.1:9", "--headless", "--wait=0.3"], "no answer"),
+        (&["join", "--headless", "--no-discovery"], "needs an address"),
+        (&["host", "--headless", "--port=0", "--map=nowhere"], "nowhere"),
+        (&["host", "--headless", "--port=0", "--rules=/no/such.toml"], "/no/such.toml"),
+        (&["host", "--headless", "--port=0", "--record=/no/such/place/match"], "/no/such/place"),
+        (&["host", "--headless", "--port=0", "--trace=/no/such/place/t"], "/no/such/place"),
+        (&["host", "--headless", "--link=loss=5"], "0% to 100%"),
+        (&["host", "--headless", "--tick-rate=61"], "30, 40, 50 or 60"),
+        (&["host", "--headless", "--ticks=0"], "--ticks"),
+        (&["host", "--headless", "--name=this name is far too long"], "at most 16"),
+        (&["host", "--headless", "--frobnicate"], "--frobnicate"),
+        (&["frobnicate"], "frobnicate"),
+        (&["check", "--link=speed=1"], "speed=1"),
+        (&["check", "--inject-desync=x"], "TICK"),
+        (&["check", "--ticks=5", "--inject-desync=3:units[99].hp"], "no such field"),
+        (&["replay", "info", "/no/such.mra"], "/no/such.mra"),
+        (&["replay", "verify", "/no/such.mra"], "/no/such.mra"),
+        (&["replay"], "--help"),
+    ];
+    for (words, expected) in cases {
+        fails(&run(home.path(), words), expected);
+    }
+}
+
+#[test]
+fn a_host_refuses_by_name_and_goes_on() {
+    let home = home();
+    let words = ["host", "--headless", "--json", "--port=0", "--no-discovery", "--ticks=60", "--room=secret"];
+    let host = Arena::run(home.path(), &words);
+    let address = format!("127.0.0.1:{}", host.port());
+    let join = |more: &[&str]| {
+        let mut words = vec!["join", &address, "--headless", "--json", "--record=off"];
+        words.extend(more);
+        run(home.path(), &words)
+    };
+    fails(&join(&[]), "--room");
+    fails(&join(&["--room=secret", "--map=duel"]), "--map");
+    fails(&join(&["--room=secret", "--rules=endless"]), "--rules");
+    fails(&join(&["--room=secret", "--ticks=61"]), "60 ticks, not 61");
+    fails(&join(&["--room=secret", "--tick-rate=30"]), "60 ticks/s, not 30");
+    fails(&join(&["--room=secret", "--seat=0"]), "seat 0");
+    let good =
+        Arena::run(home.path(), &["join", &address, "--headless", "--json", "--room=secret", "--wait=10"]);
+    assert_eq!((good.end().code, host.end().code), (Some(0), Some(0)));
+}
+
+#[test]
+fn damaged_replays_get_a_verdict_and_never_a_panic() {
+    let home = home();
+    let [host, _] = play(home.path(), 2, 90, &[], ["", "--record=off"], false);
+    let replay = host["replay"].as_str().expect("recorded");
+    let whole = std::fs::read(replay).expect("a file");
+    let file = home.path().join("damaged.mra");
+    let path = file.to_str().expect("text");
+    let verify = |bytes: &[u8]| {
+        std::fs::write(&file, bytes).expect("a file");
+        run(home.path(), &["replay", "verify", path, "--json"])
+    };
+    let judge = |ended: &Ended, expected: &[&str]| {
+        let json = ended.json();
+        let verdict = json[0]["verdict"].as_str().expect("a verdict");
+        assert!(ended.code == Some(1) && expected.contains(&verdict), "{ended:?}");
+    };
+    judge(&verify(&[]), &["corrupt"]);
+    judge(&verify(b"not a replay at all"), &["corrupt"]);
+    for percent in [10, 50, 90, 99] {
+        judge(&verify(&whole[..whole.len() * percent / 100]), &["truncated", "corrupt"]);
+    }
+    for at in (0..whole.len()).step_by(whole.len() / 23) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x10;
+        judge(&verify(&flipped), &["corrupt", "mismatch", "unsupported", "foreign_build"]);
+    }
+    assert_eq!(verify(&whole).code, Some(0));
+}
+
+#[test]
+fn without_a_display_a_match_plays_itself() {
+    let home = home();
+    let mut demo = Arena::start(command(home.path(), &[]));
+    demo.wait_for_line("all players are here");
+    demo.signal("INT");
+    let ended = demo.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("interrupted"), "{ended:?}");
+}

@@ -1,0 +1,536 @@
+//! `docs/PROTOCOL.md` against the library: every example in it is read, decoded and encoded again. And
+//! whatever bytes come in: nothing panics, nothing allocates, what decodes encodes to the same bytes.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mini_rts_arena::net::discovery::{RoomInfo, RoomQuery};
+use mini_rts_arena::net::message::*;
+use mini_rts_arena::net::*;
+use mini_rts_arena::sim::{AttackBehaviour, GameState, HashChain, PARTS, PlayerInput, StateHash, TickRate};
+use proptest::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+const DOCUMENT: &str = include_str!("../docs/PROTOCOL.md");
+
+// The document.
+
+/// One example: what it is of, its bytes, and what they say.
+#[derive(Debug)]
+struct Example {
+    message: String,
+    form: String,
+    bytes: Vec<u8>,
+    says: Vec<String>,
+}
+
+/// The examples of all blocks that begin with "```hex MESSAGE FORM". Lines of hex digits are its bytes,
+/// `00*N` stands for N zeros; lines that begin with `=` say what they mean. Hex after such a line begins the
+/// next example of the block.
+fn examples() -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut head = None;
+    for line in DOCUMENT.lines() {
+        if let Some(info) = line.strip_prefix("```") {
+            let words = info.strip_prefix("hex ").and_then(|info| info.split_once(' '));
+            head = words.filter(|_| head.is_none());
+            if let Some((message, form)) = head {
+                examples.push(Example::new(message, form));
+            }
+            continue;
+        }
+        let Some((message, form)) = head else { continue };
+        if let Some(meaning) = line.strip_prefix("= ") {
+            examples.last_mut().expect("begun").says.push(meaning.to_owned());
+        } else if !line.is_empty() {
+            if examples.last().is_some_and(|last| !last.says.is_empty()) {
+                examples.push(Example::new(message, form));
+            }
+            examples.last_mut().expect("begun").bytes.extend(line.split(' ').flat_map(bytes_of));
+        }
+    }
+    examples
+}
+
+fn bytes_of(word: &str) -> Vec<u8> {
+    let (digits, times) = word.split_once('*').unwrap_or((word, "1"));
+    let byte = u8::from_str_radix(digits, 16).unwrap_or_else(|_| panic!("{word} is no byte"));
+    vec![byte; times.parse().unwrap_or_else(|_| panic!("{word} is no run of bytes"))]
+}
+
+impl Example {
+    fn new(message: &str, form: &str) -> Self {
+        Self { message: message.into(), form: form.into(), bytes: Vec::new(), says: Vec::new() }
+    }
+
+    /// Decodes, says what it says, and encodes again.
+    fn read(&self) -> Result<(Vec<String>, Vec<u8>), String> {
+        let bytes = &self.bytes[..];
+        match (self.message.as_str(), self.form.as_str()) {
+            ("PlayerInput", "body") => inputs(bytes),
+            ("Start", "body") => body::<Start>(bytes),
+            ("Acknowledge", "body") => body::<Acknowledge>(bytes),
+            ("Ping", "body") => body::<Ping>(bytes),
+            ("Pong", "body") => body::<Pong>(bytes),
+            ("Bye", "body") => body::<Bye>(bytes),
+            ("DesyncHashes", "body") => body::<DesyncHashes>(bytes),
+            ("DesyncState", "body") => body::<DesyncState>(bytes),
+            ("JoinRequest", "datagram") => shake::<JoinRequest>(PacketId::JoinRequest, bytes),
+            ("JoinChallenge", "datagram") => shake::<JoinChallenge>(PacketId::JoinChallenge, bytes),
+            ("JoinConfirm", "datagram") => shake::<JoinConfirm>(PacketId::JoinConfirm, bytes),
+            ("JoinRefused", "datagram") => shake::<JoinRefused>(PacketId::JoinRefused, bytes),
+            ("RoomQuery", "datagram") => {
+                let query = RoomQuery::decode(bytes).map_err(|error| error.to_string())?;
+                Ok((vec![format!("{query:?}")], query.encode().to_vec()))
+            }
+            ("RoomInfo", "datagram") => {
+                let info = RoomInfo::decode(bytes).map_err(|error| error.to_string())?;
+                Ok((vec![format!("{info:?}")], info.encode().to_vec()))
+            }
+            (_, "datagram") => enveloped(bytes),
+            (message, form) => Err(format!("nobody reads the {form} of a {message}")),
+        }
+    }
+}
+
+fn body<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let message = decode::<T>(bytes).map_err(|error| error.to_string())?;
+    Ok((vec![format!("{message:?}")], encode(&message).to_vec()))
+}
+
+fn inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let (header, inputs) = decode_inputs(bytes).map_err(|error| error.to_string())?;
+    let inputs: Vec<PlayerInput> = inputs.collect();
+    let says = [format!("{header:?}")].into_iter().chain(inputs.iter().map(|input| format!("{input:?}")));
+    let mut again = encode(&header).to_vec();
+    inputs.iter().for_each(|input| again.extend(encode(input)));
+    Ok((says.collect(), again))
+}
+
+fn shake<T: Serialize + DeserializeOwned + Debug>(
+    id: PacketId,
+    bytes: &[u8],
+) -> Result<(Vec<String>, Vec<u8>), String> {
+    let (first, rest) = bytes.split_first().ok_or("empty")?;
+    assert_eq!(*first, id as u8);
+    let message = decode_handshake::<T>(id, rest).map_err(|error| error.to_string())?;
+    Ok((vec![format!("{message:?}")], handshake(id, &message).bytes().to_vec()))
+}
+
+/// An envelope and the body in it.
+fn enveloped(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+    let (connection, counter) = (word(1), word(5));
+    let mut opener = Seal::new(connection, 0);
+    let (id, inside, _) = opener.open(bytes).map_err(|error| error.to_string())?;
+    let inside = inside.to_vec();
+    let says = format!("{:?} to connection {connection:08x}, counter {counter}", PacketId::of(id));
+    let mut seal = Seal::new(0, connection);
+    for _ in 0..counter {
+        let _ = seal.seal(id, &[]);
+    }
+    let again = seal.seal(id, &inside).bytes().to_vec();
+    let mut example = Example::new(&format!("{:?}", PacketId::of(id).ok_or("no such id")?), "body");
+    example.bytes = inside;
+    let (mut meaning, inside) = example.read()?;
+    assert_eq!(example.bytes, inside);
+    meaning.insert(0, says);
+    Ok((meaning, again))
+}
+
+#[test]
+fn every_example_says_what_it_says() {
+    for example in examples() {
+        let (says, again) = example.read().unwrap_or_else(|error| panic!("{error}: {example:?}"));
+        assert_eq!(again, example.bytes, "{example:?} encodes to other bytes");
+        assert_eq!(says, example.says, "{} {}: decoded, and in the document", example.message, example.form);
+    }
+}
+
+#[test]
+fn every_message_has_an_example() {
+    let shown: BTreeSet<String> = examples().into_iter().map(|example| example.message).collect();
+    let ids = (0..=u8::MAX).filter_map(PacketId::of).map(|id| format!("{id:?}"));
+    // Its number is reserved; no message has it yet.
+    let there: BTreeSet<String> = ids.filter(|id| id != "GameStateUpdate").collect();
+    assert_eq!(shown, there, "shown, and there");
+    let said: Vec<String> = examples().into_iter().flat_map(|example| example.says).collect();
+    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running \
+        Start DesyncHashes DesyncState Finished Left Desync StartState";
+    for kind in kinds.split_whitespace() {
+        assert!(said.iter().any(|says| says.contains(kind)), "{kind} is not shown");
+    }
+}
+
+#[test]
+fn every_number_is_named_in_the_document() {
+    for id in (0..=u8::MAX).filter_map(PacketId::of) {
+        let row = format!("| 0x{:02x} | {id:?} |", id as u8);
+        assert!(DOCUMENT.contains(&row), "no row {row}");
+    }
+}
+
+// Any bytes.
+
+/// Counts what the current thread allocates.
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+thread_local! {
+    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is handed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // A thread that ends no longer counts.
+        let _ = ALLOCATED.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+/// Runs `work` and says how many bytes it allocated.
+fn allocated<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = ALLOCATED.get();
+    let result = work();
+    (result, ALLOCATED.get() - before)
+}
+
+/// Decodes without allocating; what decodes encodes to the same bytes.
+fn check<T: Serialize + DeserializeOwned>(bytes: &[u8]) {
+    let (message, cost) = allocated(|| decode::<T>(bytes));
+    assert_eq!(cost, 0, "decoding {bytes:02x?}");
+    if let Ok(message) = message {
+        assert_eq!(encode(&message)[..], *bytes);
+    }
+}
+
+fn check_handshake<T: Serialize + DeserializeOwned>(id: PacketId, bytes: &[u8]) {
+    let (message, cost) = allocated(|| decode_handshake::<T>(id, bytes));
+    assert_eq!(cost, 0, "decoding {bytes:02x?}");
+    if let Ok(message) = message {
+        assert_eq!(handshake(id, &message).bytes()[1..], *bytes);
+    }
+}
+
+/// Every way in there is.
+fn check_all(bytes: &[u8]) {
+    check::<Start>(bytes);
+    check::<Acknowledge>(bytes);
+    check::<Ping>(bytes);
+    check::<Pong>(bytes);
+    check::<Bye>(bytes);
+    check::<DesyncHashes>(bytes);
+    check::<DesyncState>(bytes);
+    check::<InputsHeader>(bytes);
+    check::<PlayerInput>(bytes);
+    check_handshake::<JoinRequest>(PacketId::JoinRequest, bytes);
+    check_handshake::<JoinChallenge>(PacketId::JoinChallenge, bytes);
+    check_handshake::<JoinConfirm>(PacketId::JoinConfirm, bytes);
+    check_handshake::<JoinRefused>(PacketId::JoinRefused, bytes);
+    let (count, cost) = allocated(|| decode_inputs(bytes).map(|(_, inputs)| inputs.count()));
+    assert!(cost == 0 && count.is_ok_and(|count| count <= INPUTS_PER_DATAGRAM_MAX) || count.is_err());
+    if count.is_ok() {
+        assert_eq!(inputs(bytes).expect("decoded before").1, bytes);
+    }
+    let (queried, cost) = allocated(|| (RoomQuery::decode(bytes), RoomInfo::decode(bytes)));
+    assert_eq!(cost, 0);
+    assert!(queried.0.is_err() || queried.1.is_err(), "both a query and an answer");
+    let (opened, cost) = allocated(|| Seal::new(1, 2).open(bytes).is_ok());
+    assert!(cost == 0 && (!opened || bytes.len() >= 9));
+    // A state is the one thing that allocates: never more than a small multiple of its bytes.
+    let (state, cost) = allocated(|| GameState::decode(bytes));
+    assert!(cost <= 4096 + 64 * bytes.len(), "{cost} bytes allocated for a state of {}", bytes.len());
+    if let Ok(state) = state {
+        assert_eq!(state.encode(), bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_read_canonically_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        check_all(&bytes);
+    }
+
+    #[test]
+    fn small_numbers_are_too(bytes in proptest::collection::vec(0..4_u8, 0..80)) {
+        check_all(&bytes);
+    }
+
+    #[test]
+    fn a_changed_example_is_canonical_or_refused(
+        which in any::<prop::sample::Index>(),
+        at in any::<prop::sample::Index>(),
+        to in any::<u8>(),
+    ) {
+        let examples = examples();
+        let example = &examples[which.index(examples.len())];
+        let mut bytes = example.bytes.clone();
+        let at = at.index(bytes.len());
+        bytes[at] = to;
+        check_all(&bytes);
+        check_all(&bytes[1..]);
+        check_all(bytes.get(9..).unwrap_or_default());
+    }
+}
+
+#[test]
+fn a_part_of_an_example_is_refused_or_canonical() {
+    for example in examples() {
+        for length in 0..example.bytes.len() {
+            check_all(&example.bytes[..length]);
+            check_all(example.bytes[..length].get(1..).unwrap_or_default());
+        }
+        let longer = Example { bytes: [&example.bytes[..], &[0]].concat(), ..example };
+        check_all(&longer.bytes);
+        assert!(longer.read().is_err(), "{} goes on after its end", longer.message);
+    }
+}
+
+#[test]
+fn a_claimed_length_costs_nothing() {
+    // Hash lists, states, inputs and selections that claim four thousand million entries.
+    let huge = [0xff, 0xff, 0xff, 0xff, 0x0f];
+    for prefix in [&[][..], &[0], &[0, 0], &[0, 0, 0], &[0, 0, 1], &[0, 0, 1, 4]] {
+        check_all(&[prefix, &huge].concat());
+        check_all(&[prefix, &huge, &[0; 200]].concat());
+    }
+}
+
+// A peer that has a connection and says anything.
+
+const HOST: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), 4124);
+const GUEST: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)), 9);
+
+/// Two sessions that are connected over a perfect wire, and the connection ids of both.
+struct Pair {
+    now: Time,
+    peers: [LockstepSession; 2],
+    ids: [u32; 2],
+    /// The highest counter that was sent to each.
+    counters: [u32; 2],
+    chain: [HashChain; 2],
+}
+
+impl Pair {
+    fn new() -> Self {
+        let settings = || Settings {
+            name: PlayerName::new("test").expect("a name"),
+            hero: AttackBehaviour::Swordsman,
+            input_delay: InputDelay::Auto,
+            timeout: Duration::from_secs(3),
+            wait: None,
+        };
+        let config = MatchConfig {
+            room_id: 1,
+            architecture: Architecture::P2p,
+            seed: 7,
+            tick_rate: TickRate::HZ_60,
+            ticks: Some(600),
+            rules: 11,
+            map: 12,
+            seats: 2,
+        };
+        let host = HostConfig {
+            config,
+            room_code: 0,
+            teams: [0, 1].into_iter().collect(),
+            countdown: Duration::from_millis(100),
+            beacon: None,
+        };
+        let guest = GuestConfig {
+            host: HOST,
+            room_code: 0,
+            seat: None,
+            rules: None,
+            map: None,
+            ticks: None,
+            tick_rate: None,
+        };
+        // Time began long before: as it is for a process that joins late in the life of its machine.
+        let now = Time::from_micros(1 << 40);
+        let peers = [
+            LockstepSession::host(now, settings(), host, [1; 32]),
+            LockstepSession::join(now, settings(), guest, [2; 32]),
+        ];
+        Self { now, peers, ids: [0; 2], counters: [0; 2], chain: [HashChain::default(); 2] }
+    }
+
+    /// Everything that one peer can do now; what it sends arrives at once.
+    fn turn(&mut self, peer: usize) {
+        let now = self.now;
+        loop {
+            let session = &mut self.peers[peer];
+            session.handle_timeout(now);
+            let mut idle = true;
+            while let Some(event) = session.poll_event() {
+                idle = false;
+                match event {
+                    Event::Prepare { .. } => session.prepared(now, &StateHash::of_parts([0; PARTS])),
+                    Event::StateWanted { tick } => session.provide_state(tick, vec![1; 1500]),
+                    _ => {}
+                }
+            }
+            while let Some(due) = session.poll_tick(now) {
+                idle = false;
+                self.chain[peer] = self.chain[peer].then(u64::from(due.inputs.tick.0));
+                let hash = StateHash::of_parts([self.chain[peer].0; PARTS]);
+                session.report(now, due.inputs.tick, &hash);
+            }
+            let sent: Vec<Transmit> = std::iter::from_fn(|| self.peers[peer].poll_transmit()).collect();
+            for Transmit { datagram, .. } in sent {
+                let from = [HOST, GUEST][peer];
+                let bytes = datagram.bytes();
+                let is_handshake = matches!(bytes[0], 0x03 | 0x04 | 0x10 | 0x11);
+                if !is_handshake {
+                    let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+                    self.ids[1 - peer] = word(1);
+                    self.counters[1 - peer] = self.counters[1 - peer].max(word(5));
+                }
+                self.peers[1 - peer].handle_datagram(now, from, bytes);
+            }
+            if idle {
+                return;
+            }
+        }
+    }
+
+    fn run(&mut self, ms: u64) {
+        for _ in 0..ms {
+            self.now = self.now.plus(Duration::from_millis(1));
+            self.turn(0);
+            self.turn(1);
+        }
+    }
+
+    /// A datagram that looks as if the other peer had sent it; a real one with the same counter is lost.
+    fn forge(&mut self, peer: usize, id: PacketId, body: &[u8]) {
+        self.counters[peer] += 1;
+        let mut bytes = vec![id as u8];
+        bytes.extend(self.ids[peer].to_le_bytes());
+        bytes.extend(self.counters[peer].to_le_bytes());
+        bytes.extend(body);
+        self.peers[peer].handle_datagram(self.now, [GUEST, HOST][peer], &bytes);
+    }
+}
+
+#[test]
+fn the_pair_plays() {
+    let mut pair = Pair::new();
+    pair.run(1_000);
+    assert!(pair.chain[0] == pair.chain[1] && pair.chain[0] != HashChain::default());
+    assert!(pair.ids.iter().chain(&pair.counters).all(|&number| number > 0));
+}
+
+fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
+    let edge = || {
+        prop_oneof![
+            Just(0_u32),
+            Just(5),
+            Just(5),
+            0..700_u32,
+            Just(u32::MAX),
+            Just(u32::MAX - 1),
+            any::<u32>()
+        ]
+    };
+    let edge64 = || prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(0_i64), any::<i64>()];
+    let small = || prop_oneof![-70..70_i16, Just(i16::MIN), Just(i16::MAX)];
+    let word = || prop_oneof![Just(0_u16), 0..9_u16, Just(u16::MAX)];
+    fn of<T: Serialize>(id: PacketId, message: &T) -> (PacketId, Vec<u8>) {
+        (id, encode(message).to_vec())
+    }
+    let pong = (any::<u64>(), prop::option::of(edge64()), edge(), any::<u16>()).prop_map(
+        |(echo, clock_us, delay_us, lost_per_mille)| {
+            let echo_us = if echo % 2 == 0 { echo % (1 << 41) } else { echo };
+            of(PacketId::Pong, &Pong { echo_us, clock_us, delay_us, lost_per_mille })
+        },
+    );
+    let inputs = (edge(), 0..70_u8, small(), small(), any::<[u8; 4]>(), any::<u8>(), small()).prop_map(
+        |(first, count, wanted, ran, chain, slack_of, slack)| {
+            let header = InputsHeader { first, count, wanted, ran, chain, slack_of, slack };
+            let mut bytes = encode(&header).to_vec();
+            bytes.extend((0..count).flat_map(|_| encode(&PlayerInput::default())));
+            (PacketId::PlayerInput, bytes)
+        },
+    );
+    let bye = (0..4_usize, edge(), any::<u64>()).prop_map(|(kind, ticks, chain)| {
+        let bye = [Bye::Finished { ticks, chain }, Bye::Left, Bye::Desync, Bye::StartState][kind];
+        of(PacketId::Bye, &bye)
+    });
+    let hashes = (edge(), proptest::collection::vec(any::<u64>(), 0..=DESYNC_HASHES_MAX)).prop_map(
+        |(first, hashes)| {
+            let hashes = hashes.into_iter().collect();
+            of(PacketId::DesyncHashes, &DesyncHashes { first, hashes })
+        },
+    );
+    let state = (edge(), word(), word(), prop_oneof![Just(0_usize), Just(7), Just(DESYNC_CHUNK_BYTES)])
+        .prop_map(|(tick, chunk, chunks, length)| {
+            let bytes = std::iter::repeat_n(3, length).collect();
+            of(PacketId::DesyncState, &DesyncState { tick, chunk, chunks, bytes })
+        });
+    let acknowledge =
+        (0..3_usize, any::<u64>(), word(), any::<bool>()).prop_map(|(kind, state_hash, chunk, differ)| {
+            let all = [
+                Acknowledge::Start { state_hash },
+                Acknowledge::DesyncHashes { differ },
+                Acknowledge::DesyncState { chunk },
+            ];
+            of(PacketId::Acknowledge, &all[kind])
+        });
+    let start = (edge(), any::<u64>(), 0..5_u8, any::<u8>()).prop_map(|(begin_in_us, hash, seats, team)| {
+        let name = PlayerName::new("x").expect("a name");
+        let seat = SeatInfo { name, hero: AttackBehaviour::Archer, team };
+        let roster = std::iter::repeat_n(seat, usize::from(seats.min(4))).collect();
+        of(PacketId::Start, &Start { roster, begin_in_us, state_hash: hash % 3 })
+    });
+    let ping = any::<u64>().prop_map(|time_us| of(PacketId::Ping, &Ping { time_us }));
+    let garbage = (1..0x18_u8, proptest::collection::vec(any::<u8>(), 0..40))
+        .prop_filter_map("a packet id", |(id, bytes)| Some((PacketId::of(id)?, bytes)));
+    prop_oneof![
+        2 => pong,
+        3 => inputs,
+        1 => bye,
+        2 => hashes,
+        2 => state,
+        1 => acknowledge,
+        1 => start,
+        1 => ping,
+        1 => garbage,
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_peer_may_say_anything_and_nothing_panics(
+        when in prop_oneof![Just(0_u64), Just(60), Just(200), Just(900)],
+        peer in 0..2_usize,
+        says in proptest::collection::vec((any_body(), 0..20_u64), 1..30),
+    ) {
+        let mut pair = Pair::new();
+        pair.run(20 + when);
+        for ((id, body), wait) in says {
+            pair.forge(peer, id, &body);
+            pair.turn(peer);
+            pair.run(wait);
+        }
+        pair.run(50);
+        for session in &pair.peers {
+            prop_assert!(session.poll_timeout().is_none_or(|at| at.as_micros() < u64::MAX / 2));
+        }
+    }
+}
