@@ -108,7 +108,8 @@ impl JoinScreen {
             if row.bottom() > list.bottom() - 24.0 {
                 break;
             }
-            if room_row(page, index, row, room) {
+            let has_code = self.arguments.as_ref().is_some_and(|arguments| arguments.game.room.is_some());
+            if room_row(page, index, row, room, has_code) {
                 match self.wish_for(&room.address.to_string(), desk) {
                     Ok(wish) => next = Some(Next::Launch(wish)),
                     Err(why) => desk.note(why),
@@ -162,8 +163,8 @@ impl JoinScreen {
 }
 
 /// A match of the list; true when it was chosen.
-fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room) -> bool {
-    let bar = bar_of(room);
+fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room, has_code: bool) -> bool {
+    let bar = bar_of(room, has_code);
     let name = format!("room {index}");
     let clicked = page.pressable(&name, row, Weight::Normal, bar.is_none());
     let lock = if room.locked { ", locked" } else { "" };
@@ -194,7 +195,7 @@ fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room) -> bool {
 }
 
 /// Why a match cannot be joined from here.
-fn bar_of(room: &Room) -> Option<&'static str> {
+fn bar_of(room: &Room, has_code: bool) -> Option<&'static str> {
     if room.build < SIMULATION_BUILD {
         Some("older game")
     } else if room.build > SIMULATION_BUILD {
@@ -203,6 +204,8 @@ fn bar_of(room: &Room) -> Option<&'static str> {
         Some("not playable here")
     } else if room.players >= room.seats {
         Some("full")
+    } else if room.locked && !has_code {
+        Some("needs --room CODE")
     } else {
         None
     }

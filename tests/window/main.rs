@@ -3,10 +3,12 @@
 //! Without Xvfb, xdotool or `import` the tests say so and pass. Pictures stay in `target/pictures`.
 #![cfg(all(feature = "gui", target_os = "linux"))]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::net::UnixStream;
+mod cable;
+mod driver;
+
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -15,7 +17,9 @@ use mini_rts_arena::game::data;
 use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, Verdict, verify};
 use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
 use serde_json::Value;
-use tempfile::TempDir;
+
+use cable::Cable;
+use driver::Window;
 
 /// From the launch of the program to its match, by two clicks.
 const MATCH_WITHIN: Duration = Duration::from_secs(5);
@@ -40,254 +44,6 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
         }
     }
     Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// An X server of its own.
-struct Display {
-    server: Child,
-    name: String,
-}
-
-impl Display {
-    fn start() -> Self {
-        let mut server = Command::new("Xvfb")
-            .args(["-displayfd", "1", "-screen", "0", "2560x1440x24", "-nolisten", "tcp"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("Xvfb starts");
-        let mut number = String::new();
-        let read = BufReader::new(server.stdout.take().expect("piped")).read_line(&mut number);
-        assert!(read.is_ok_and(|bytes| bytes > 0), "Xvfb says which display it is");
-        Self { server, name: format!(":{}", number.trim()) }
-    }
-
-    fn xdotool(&self, arguments: &[&str]) -> String {
-        let done = Command::new("xdotool").args(arguments).env("DISPLAY", &self.name).output();
-        let done = done.expect("xdotool runs");
-        assert!(done.status.success(), "xdotool {arguments:?}: {done:?}");
-        String::from_utf8(done.stdout).expect("text")
-    }
-}
-
-impl Drop for Display {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-/// A program with a window on a display of its own.
-struct Window {
-    display: Display,
-    program: Child,
-    home: TempDir,
-    name: &'static str,
-    began: Instant,
-}
-
-impl Window {
-    /// Starts `arena` with these arguments, in a network namespace if one is given.
-    fn open(name: &'static str, size: &str, namespace: Option<&str>, arguments: &[&str]) -> Self {
-        let (display, home) = (Display::start(), tempfile::tempdir().expect("a folder"));
-        let arena = env!("CARGO_BIN_EXE_arena");
-        let mut command = match namespace {
-            Some(namespace) => {
-                let mut command = Command::new("ip");
-                command.args(["netns", "exec", namespace, arena]);
-                command
-            }
-            None => Command::new(arena),
-        };
-        let began = Instant::now();
-        let program = command
-            .args(arguments)
-            .env("DISPLAY", &display.name)
-            .env("HOME", home.path())
-            .env("XDG_DATA_HOME", home.path())
-            .env("USER", name)
-            .env("ARENA_LAYOUT", home.path().join("layout.json"))
-            .env("ARENA_WINDOW", size)
-            .env("ARENA_FPS", "30")
-            .spawn()
-            .expect("the program starts");
-        Self { display, program, home, name, began }
-    }
-
-    /// What is shown now; null before the first frame.
-    fn shown(&self) -> Value {
-        let text = std::fs::read_to_string(self.home.path().join("layout.json")).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or(Value::Null)
-    }
-
-    fn wait_for(&self, what: &str, ready: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let shown = self.shown();
-            if ready(&shown) {
-                return shown;
-            }
-            if Instant::now() > deadline {
-                self.picture("failed");
-                panic!("{}: no {what}; shown: {shown}", self.name);
-            }
-            sleep(Duration::from_millis(30));
-        }
-    }
-
-    fn wait_screen(&self, screen: &str) -> Value {
-        self.wait_for(&format!("screen {screen}"), |shown| shown["screen"] == screen)
-    }
-
-    fn wait_tick(&self, tick: u64) -> Value {
-        self.wait_for(&format!("tick {tick}"), |shown| shown["match"]["tick"].as_u64() >= Some(tick))
-    }
-
-    /// Clicks on a control.
-    fn click(&self, item: &str) {
-        let find =
-            |shown: &Value| shown["items"].as_array()?.iter().find(|found| found["name"] == item).cloned();
-        let shown = self.wait_for(&format!("item {item}"), |shown| find(shown).is_some());
-        let rect = find(&shown).expect("waited for")["rect"].clone();
-        let number = |at: usize| rect[at].as_f64().expect("a number");
-        self.point([number(0) + number(2) / 2.0, number(1) + number(3) / 2.0]);
-        self.press("1");
-    }
-
-    fn point(&self, [x, y]: [f64; 2]) {
-        self.display.xdotool(&["mousemove", &format!("{x:.0}"), &format!("{y:.0}")]);
-        sleep(TWO_FRAMES);
-    }
-
-    fn press(&self, button: &str) {
-        self.display.xdotool(&["mousedown", button]);
-        sleep(TWO_FRAMES);
-        self.display.xdotool(&["mouseup", button]);
-        sleep(TWO_FRAMES);
-    }
-
-    fn key(&self, key: &str) {
-        self.display.xdotool(&["key", key]);
-        sleep(TWO_FRAMES);
-    }
-
-    fn hold(&self, key: &str, time: Duration) {
-        self.display.xdotool(&["keydown", key]);
-        sleep(time);
-        self.display.xdotool(&["keyup", key]);
-        sleep(TWO_FRAMES);
-    }
-
-    fn drag(&self, from: [f64; 2], to: [f64; 2]) {
-        self.point(from);
-        self.display.xdotool(&["mousedown", "1"]);
-        sleep(TWO_FRAMES);
-        self.point(to);
-        self.display.xdotool(&["mouseup", "1"]);
-        sleep(TWO_FRAMES);
-    }
-
-    /// Keeps what is on the screen.
-    fn picture(&self, of: &str) -> PathBuf {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target").join("pictures");
-        std::fs::create_dir_all(&folder).expect("a folder for pictures");
-        let file = folder.join(format!("{}-{of}.png", self.name));
-        let shown = self.shown();
-        let size = |at: usize| shown["window"][at].as_f64().unwrap_or(0.0);
-        let crop = format!("{}x{}+0+0", size(0), size(1));
-        let taken = Command::new("import")
-            .args(["-display", &self.display.name, "-window", "root", "-crop", &crop, "+repage"])
-            .arg(&file)
-            .status();
-        assert!(taken.is_ok_and(|status| status.success()), "a picture");
-        file
-    }
-
-    /// Asserts that nothing is cut, covered or too small.
-    fn assert_tidy(&self, of: &str) {
-        // The frame after an animation.
-        sleep(Duration::from_millis(300));
-        let shown = self.shown();
-        let problems = shown["problems"].as_array().expect("a list");
-        if !problems.is_empty() {
-            self.picture(&format!("untidy-{of}"));
-        }
-        assert!(problems.is_empty(), "{} {of}: {problems:?}", self.name);
-        assert!(!shown["items"].as_array().expect("a list").is_empty() || of == "match");
-    }
-
-    /// Closes the window as its cross does.
-    fn close(&self) {
-        let id = self.display.xdotool(&["search", "--onlyvisible", "--name", "Mini RTS Arena"]);
-        let id = id.lines().last().and_then(|id| id.parse().ok()).expect("a window");
-        close_window(&self.display.name, id).expect("the X server takes requests");
-    }
-
-    fn wait_end(&mut self) {
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline {
-            if let Some(status) = self.program.try_wait().expect("it is ours") {
-                assert!(status.success(), "{}: {status}", self.name);
-                return;
-            }
-            sleep(Duration::from_millis(20));
-        }
-        panic!("{}: the program does not end", self.name);
-    }
-
-    /// The whole replays it recorded.
-    fn replays(&self) -> Vec<PathBuf> {
-        let folder = self.home.path().join("mini-rts-arena/replays");
-        let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
-        files.filter(|file| file.extension().is_some_and(|ending| ending == "mra")).collect()
-    }
-}
-
-impl Drop for Window {
-    fn drop(&mut self) {
-        let _ = self.program.kill();
-        let _ = self.program.wait();
-    }
-}
-
-/// Asks a window to close, as a window manager does: a WM_DELETE_WINDOW message, in the X protocol.
-fn close_window(display: &str, window: u32) -> std::io::Result<()> {
-    let mut server = UnixStream::connect(format!("/tmp/.X11-unix/X{}", display.trim_start_matches(':')))?;
-    server.write_all(&[b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0])?;
-    let mut head = [0; 8];
-    server.read_exact(&mut head)?;
-    assert_eq!(head[0], 1, "the server lets us in");
-    let mut rest = vec![0; usize::from(u16::from_le_bytes([head[6], head[7]])) * 4];
-    server.read_exact(&mut rest)?;
-    let mut atom = |name: &str| -> std::io::Result<u32> {
-        let mut padded = name.as_bytes().to_vec();
-        padded.resize(name.len().next_multiple_of(4), 0);
-        let mut request = vec![16, 0];
-        request.extend((2 + padded.len() as u16 / 4).to_le_bytes());
-        request.extend((name.len() as u16).to_le_bytes());
-        request.extend([0, 0]);
-        request.extend(padded);
-        server.write_all(&request)?;
-        let mut reply = [0; 32];
-        server.read_exact(&mut reply)?;
-        Ok(u32::from_le_bytes([reply[8], reply[9], reply[10], reply[11]]))
-    };
-    let (protocols, delete) = (atom("WM_PROTOCOLS")?, atom("WM_DELETE_WINDOW")?);
-    let mut request = vec![25, 0];
-    request.extend(11_u16.to_le_bytes());
-    request.extend(window.to_le_bytes());
-    request.extend(0_u32.to_le_bytes());
-    request.extend([33, 32, 0, 0]);
-    for word in [window, protocols, delete, 0, 0, 0, 0] {
-        request.extend(word.to_le_bytes());
-    }
-    server.write_all(&request)?;
-    // An answer to a later request says that this one was carried out.
-    let mut request = vec![16, 1];
-    request.extend([3, 0, 4, 0, 0, 0]);
-    request.extend(b"ATOM");
-    server.write_all(&request)?;
-    server.read_exact(&mut [0; 32])
 }
 
 fn xy(place: &Value) -> [f64; 2] {
@@ -394,6 +150,7 @@ fn two_windows_find_each_other_and_play_and_one_leaves() {
     guest.wait_tick(1);
     assert_eq!((&host.shown()["match"]["me"], &guest.shown()["match"]["me"]), (&0.into(), &1.into()));
     play_each_other(&host, &guest);
+    assert_a_stall_is_named(&host, &guest);
     host.picture("match");
     guest.picture("match");
     guest.close();
@@ -433,6 +190,23 @@ fn play_each_other(host: &Window, guest: &Window) {
         let shown = window.shown();
         assert!(shown["match"]["commands"].as_u64() > Some(5), "{shown}");
     }
+}
+
+/// A peer that stands still is named on the other's screen, and the match goes on with it.
+fn assert_a_stall_is_named(host: &Window, guest: &Window) {
+    let signal = |signal: &str| {
+        let sent = Command::new("kill").args([signal, &guest.program.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+    };
+    signal("-STOP");
+    // Well below the silence after which a peer is lost.
+    sleep(Duration::from_millis(1200));
+    let shown = host.shown();
+    host.picture("stalled");
+    signal("-CONT");
+    let stalled = shown["match"]["stalled"].as_str().unwrap_or_default();
+    assert!(stalled.starts_with("waiting for Ben"), "{shown}");
+    host.wait_for("a match that goes on", |shown| shown["match"]["stalled"].is_null());
 }
 
 /// Both recorded the same match: equal inputs, equal hashes, and each replay simulates to what it says.
@@ -598,50 +372,4 @@ fn without_a_display_arena_alone_plays_headless() {
     let stopped = Command::new("kill").args(["-INT", &program.id().to_string()]).status();
     assert!(stopped.is_ok_and(|status| status.success()));
     assert!(program.wait().expect("it ends").success());
-}
-
-/// A network namespace, deleted when dropped.
-struct Namespace(String);
-
-impl Namespace {
-    fn make(tag: &str) -> Option<Self> {
-        let name = format!("arenaw{}{tag}", std::process::id());
-        let added = Command::new("ip").args(["netns", "add", &name]).output();
-        if !added.as_ref().is_ok_and(|output| output.status.success()) {
-            println!("both windows on loopback: no network namespaces here (root and `ip` are needed)");
-            return None;
-        }
-        let namespace = Self(name);
-        namespace.ip("link set lo up");
-        Some(namespace)
-    }
-
-    fn ip(&self, arguments: &str) {
-        let done = Command::new("ip").args(["-n", &self.0]).args(arguments.split(' ')).status();
-        assert!(done.is_ok_and(|status| status.success()), "ip -n {} {arguments}", self.0);
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "del", &self.0]).status();
-    }
-}
-
-/// Two namespaces joined by a cable.
-struct Cable {
-    a: Namespace,
-    b: Namespace,
-}
-
-impl Cable {
-    fn lay() -> Option<Self> {
-        let cable = Self { a: Namespace::make("a")?, b: Namespace::make("b")? };
-        cable.a.ip(&format!("link add v type veth peer name v netns {}", cable.b.0));
-        for (side, address) in [(&cable.a, "10.78.0.1/24"), (&cable.b, "10.78.0.2/24")] {
-            side.ip(&format!("addr add {address} dev v"));
-            side.ip("link set v up");
-        }
-        Some(cable)
-    }
 }

@@ -1,0 +1,260 @@
+//! A window on an X server of its own, driven by xdotool and read by what it says of its layout.
+
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+use super::{PATIENCE, TWO_FRAMES};
+
+/// An X server of its own.
+pub(crate) struct Display {
+    server: Child,
+    name: String,
+}
+
+impl Display {
+    pub(crate) fn start() -> Self {
+        let mut server = Command::new("Xvfb")
+            .args(["-displayfd", "1", "-screen", "0", "2560x1440x24", "-nolisten", "tcp"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Xvfb starts");
+        let mut number = String::new();
+        let read = BufReader::new(server.stdout.take().expect("piped")).read_line(&mut number);
+        assert!(read.is_ok_and(|bytes| bytes > 0), "Xvfb says which display it is");
+        Self { server, name: format!(":{}", number.trim()) }
+    }
+
+    pub(crate) fn xdotool(&self, arguments: &[&str]) -> String {
+        let done = Command::new("xdotool").args(arguments).env("DISPLAY", &self.name).output();
+        let done = done.expect("xdotool runs");
+        assert!(done.status.success(), "xdotool {arguments:?}: {done:?}");
+        String::from_utf8(done.stdout).expect("text")
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// A program with a window on a display of its own.
+pub(crate) struct Window {
+    pub(crate) display: Display,
+    pub(crate) program: Child,
+    pub(crate) home: TempDir,
+    name: &'static str,
+    pub(crate) began: Instant,
+}
+
+impl Window {
+    /// Starts `arena` with these arguments, in a network namespace if one is given.
+    pub(crate) fn open(name: &'static str, size: &str, namespace: Option<&str>, arguments: &[&str]) -> Self {
+        let (display, home) = (Display::start(), tempfile::tempdir().expect("a folder"));
+        let arena = env!("CARGO_BIN_EXE_arena");
+        let mut command = match namespace {
+            Some(namespace) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", namespace, arena]);
+                command
+            }
+            None => Command::new(arena),
+        };
+        let began = Instant::now();
+        let program = command
+            .args(arguments)
+            .env("DISPLAY", &display.name)
+            .env("HOME", home.path())
+            .env("XDG_DATA_HOME", home.path())
+            .env("USER", name)
+            .env("ARENA_LAYOUT", home.path().join("layout.json"))
+            .env("ARENA_WINDOW", size)
+            .env("ARENA_FPS", "30")
+            .spawn()
+            .expect("the program starts");
+        Self { display, program, home, name, began }
+    }
+
+    /// What is shown now; null before the first frame.
+    pub(crate) fn shown(&self) -> Value {
+        let text = std::fs::read_to_string(self.home.path().join("layout.json")).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or(Value::Null)
+    }
+
+    pub(crate) fn wait_for(&self, what: &str, ready: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let shown = self.shown();
+            if ready(&shown) {
+                return shown;
+            }
+            if Instant::now() > deadline {
+                self.picture("failed");
+                panic!("{}: no {what}; shown: {shown}", self.name);
+            }
+            sleep(Duration::from_millis(30));
+        }
+    }
+
+    pub(crate) fn wait_screen(&self, screen: &str) -> Value {
+        self.wait_for(&format!("screen {screen}"), |shown| shown["screen"] == screen)
+    }
+
+    pub(crate) fn wait_tick(&self, tick: u64) -> Value {
+        self.wait_for(&format!("tick {tick}"), |shown| shown["match"]["tick"].as_u64() >= Some(tick))
+    }
+
+    /// Clicks on a control.
+    pub(crate) fn click(&self, item: &str) {
+        let find =
+            |shown: &Value| shown["items"].as_array()?.iter().find(|found| found["name"] == item).cloned();
+        let shown = self.wait_for(&format!("item {item}"), |shown| find(shown).is_some());
+        let rect = find(&shown).expect("waited for")["rect"].clone();
+        let number = |at: usize| rect[at].as_f64().expect("a number");
+        self.point([number(0) + number(2) / 2.0, number(1) + number(3) / 2.0]);
+        self.press("1");
+    }
+
+    pub(crate) fn point(&self, [x, y]: [f64; 2]) {
+        self.display.xdotool(&["mousemove", &format!("{x:.0}"), &format!("{y:.0}")]);
+        sleep(TWO_FRAMES);
+    }
+
+    pub(crate) fn press(&self, button: &str) {
+        self.display.xdotool(&["mousedown", button]);
+        sleep(TWO_FRAMES);
+        self.display.xdotool(&["mouseup", button]);
+        sleep(TWO_FRAMES);
+    }
+
+    pub(crate) fn key(&self, key: &str) {
+        self.display.xdotool(&["key", key]);
+        sleep(TWO_FRAMES);
+    }
+
+    pub(crate) fn hold(&self, key: &str, time: Duration) {
+        self.display.xdotool(&["keydown", key]);
+        sleep(time);
+        self.display.xdotool(&["keyup", key]);
+        sleep(TWO_FRAMES);
+    }
+
+    pub(crate) fn drag(&self, from: [f64; 2], to: [f64; 2]) {
+        self.point(from);
+        self.display.xdotool(&["mousedown", "1"]);
+        sleep(TWO_FRAMES);
+        self.point(to);
+        self.display.xdotool(&["mouseup", "1"]);
+        sleep(TWO_FRAMES);
+    }
+
+    /// Keeps what is on the screen.
+    pub(crate) fn picture(&self, of: &str) -> PathBuf {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("target").join("pictures");
+        std::fs::create_dir_all(&folder).expect("a folder for pictures");
+        let file = folder.join(format!("{}-{of}.png", self.name));
+        let shown = self.shown();
+        let size = |at: usize| shown["window"][at].as_f64().unwrap_or(0.0);
+        let crop = format!("{}x{}+0+0", size(0), size(1));
+        let taken = Command::new("import")
+            .args(["-display", &self.display.name, "-window", "root", "-crop", &crop, "+repage"])
+            .arg(&file)
+            .status();
+        assert!(taken.is_ok_and(|status| status.success()), "a picture");
+        file
+    }
+
+    /// Asserts that nothing is cut, covered or too small.
+    pub(crate) fn assert_tidy(&self, of: &str) {
+        // The frame after an animation.
+        sleep(Duration::from_millis(300));
+        let shown = self.shown();
+        let problems = shown["problems"].as_array().expect("a list");
+        if !problems.is_empty() {
+            self.picture(&format!("untidy-{of}"));
+        }
+        assert!(problems.is_empty(), "{} {of}: {problems:?}", self.name);
+        assert!(!shown["items"].as_array().expect("a list").is_empty() || of == "match");
+    }
+
+    /// Closes the window as its cross does.
+    pub(crate) fn close(&self) {
+        let id = self.display.xdotool(&["search", "--onlyvisible", "--name", "Mini RTS Arena"]);
+        let id = id.lines().last().and_then(|id| id.parse().ok()).expect("a window");
+        close_window(&self.display.name, id).expect("the X server takes requests");
+    }
+
+    pub(crate) fn wait_end(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.program.try_wait().expect("it is ours") {
+                assert!(status.success(), "{}: {status}", self.name);
+                return;
+            }
+            sleep(Duration::from_millis(20));
+        }
+        panic!("{}: the program does not end", self.name);
+    }
+
+    /// The whole replays it recorded.
+    pub(crate) fn replays(&self) -> Vec<PathBuf> {
+        let folder = self.home.path().join("mini-rts-arena/replays");
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+        files.filter(|file| file.extension().is_some_and(|ending| ending == "mra")).collect()
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+/// Asks a window to close, as a window manager does: a WM_DELETE_WINDOW message, in the X protocol.
+pub(crate) fn close_window(display: &str, window: u32) -> std::io::Result<()> {
+    let mut server = UnixStream::connect(format!("/tmp/.X11-unix/X{}", display.trim_start_matches(':')))?;
+    server.write_all(&[b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0])?;
+    let mut head = [0; 8];
+    server.read_exact(&mut head)?;
+    assert_eq!(head[0], 1, "the server lets us in");
+    let mut rest = vec![0; usize::from(u16::from_le_bytes([head[6], head[7]])) * 4];
+    server.read_exact(&mut rest)?;
+    let mut atom = |name: &str| -> std::io::Result<u32> {
+        let mut padded = name.as_bytes().to_vec();
+        padded.resize(name.len().next_multiple_of(4), 0);
+        let mut request = vec![16, 0];
+        request.extend((2 + padded.len() as u16 / 4).to_le_bytes());
+        request.extend((name.len() as u16).to_le_bytes());
+        request.extend([0, 0]);
+        request.extend(padded);
+        server.write_all(&request)?;
+        let mut reply = [0; 32];
+        server.read_exact(&mut reply)?;
+        Ok(u32::from_le_bytes([reply[8], reply[9], reply[10], reply[11]]))
+    };
+    let (protocols, delete) = (atom("WM_PROTOCOLS")?, atom("WM_DELETE_WINDOW")?);
+    let mut request = vec![25, 0];
+    request.extend(11_u16.to_le_bytes());
+    request.extend(window.to_le_bytes());
+    request.extend(0_u32.to_le_bytes());
+    request.extend([33, 32, 0, 0]);
+    for word in [window, protocols, delete, 0, 0, 0, 0] {
+        request.extend(word.to_le_bytes());
+    }
+    server.write_all(&request)?;
+    // An answer to a later request says that this one was carried out.
+    let mut request = vec![16, 1];
+    request.extend([3, 0, 4, 0, 0, 0]);
+    request.extend(b"ATOM");
+    server.write_all(&request)?;
+    server.read_exact(&mut [0; 32])
+}
