@@ -177,4 +177,12 @@ mod tests {
         assert_eq!(action_of(KeyCode::W), Some(Action::Walk(0, 1)));
         assert_eq!(action_of(KeyCode::Z), None);
     }
+    #[test]
+    fn the_document_says_what_the_card_says() {
+        let document = include_str!("../../docs/GAME.md");
+        for binding in BINDINGS.iter().flat_map(|chapter| chapter.bindings) {
+            let row = format!("| {} | {} |", binding.keys, binding.does);
+            assert!(document.contains(&row), "docs/GAME.md lacks {row}");
+        }
+    }
 }

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Two frames of a slow machine: input that comes faster may be seen as one.
 const TWO_FRAMES: Duration = Duration::from_millis(100);
 /// How long two windows play each other.
-const PLAY: Duration = Duration::from_secs(20);
+const PLAY: Duration = Duration::from_secs(60);
 const SIZES: [&str; 3] = ["960x540", "1280x720", "2560x1440"];
 
 /// Windows are slow to draw in software: one test at a time.
