@@ -24,15 +24,8 @@ const SECOND_LOOK: Duration = Duration::from_millis(1500);
 /// Opens a match and plays it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
-    let port = match game.port {
-        None => PortChoice::Default,
-        Some(0) => PortChoice::Any,
-        Some(port) => PortChoice::Exactly(port),
-    };
-    let udp = Udp::bind(game.bind, port)?;
-    let port = udp.local_address().port();
-    listening(&udp);
-    let prepared = setup::host(arguments, port)?;
+    let udp = setup::bind(game, PortChoice::Default)?;
+    let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
         eprintln!("seed {seed}");
     }
@@ -48,19 +41,13 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
 /// Finds a match and plays it.
 pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
-    let port = game.port.filter(|&port| port != 0).map_or(PortChoice::Any, PortChoice::Exactly);
-    let udp = Udp::bind(game.bind, port)?;
-    listening(&udp);
+    let udp = setup::bind(game, PortChoice::Any)?;
     let host = match &arguments.address {
         Some(address) => setup::resolve(address, game.bind.is_ipv4())?,
         None => find_host(game)?,
     };
     let prepared = setup::join(arguments, host)?;
     play(game, prepared, udp, None, &format!("asking {host}"))
-}
-
-fn listening(udp: &Udp) {
-    eprintln!("listening {}", udp.local_address());
 }
 
 /// The one match that is open on the LAN.

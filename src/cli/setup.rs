@@ -14,7 +14,7 @@ use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName, Settings,
 };
 use mini_rts_arena::sim::{Map, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
-use mini_rts_arena::transport::{DEFAULT_PORT, clock};
+use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
 
 /// From the last guest's arrival to tick 0, without a window.
 const COUNTDOWN_HEADLESS: Duration = Duration::from_millis(400);
@@ -26,6 +26,18 @@ pub(crate) struct Prepared {
     pub(crate) game: Match,
     pub(crate) beacon: Option<Beacon>,
     pub(crate) seed: Option<u64>,
+}
+
+/// The socket that the flags ask for, or the usual one; its address is the first line on stderr.
+pub(crate) fn bind(game: &MatchArguments, usual: PortChoice) -> anyhow::Result<Udp> {
+    let port = match game.port {
+        None => usual,
+        Some(0) => PortChoice::Any,
+        Some(port) => PortChoice::Exactly(port),
+    };
+    let udp = Udp::bind(game.bind, port)?;
+    eprintln!("listening {}", udp.local_address());
+    Ok(udp)
 }
 
 /// A host's match on `port`.

@@ -158,13 +158,7 @@ fn run_alone(thread: MatchThread) -> anyhow::Result<()> {
 
 fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
     let game = &arguments.game;
-    let port = match game.port {
-        None => PortChoice::Default,
-        Some(0) => PortChoice::Any,
-        Some(port) => PortChoice::Exactly(port),
-    };
-    let udp = Udp::bind(game.bind, port)?;
-    eprintln!("listening {}", udp.local_address());
+    let udp = setup::bind(game, PortChoice::Default)?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
         eprintln!("seed {seed}");
@@ -175,9 +169,7 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
 
 fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Parts> {
     let game = &arguments.game;
-    let port = game.port.filter(|&port| port != 0).map_or(PortChoice::Any, PortChoice::Exactly);
-    let udp = Udp::bind(game.bind, port)?;
-    eprintln!("listening {}", udp.local_address());
+    let udp = setup::bind(game, PortChoice::Any)?;
     let prepared = setup::join(arguments, address)?;
     Ok(Parts { game: prepared.game, udp, link: game.link, beacon: None })
 }
