@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Cursor, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use mini_rts_arena::replay::{
@@ -204,11 +204,13 @@ fn a_full_disk_is_named() {
     assert_eq!(encoder.finish(tick_limit()).unwrap_err(), RecordError::DiskFull);
 }
 
-/// A disk that takes its time, as long as the lock is held.
-struct Stuck(Arc<Mutex<()>>, Shared);
+/// A disk that takes its time, as long as the lock is held, and says when it is asked to write.
+struct Stuck(Arc<Mutex<()>>, Shared, mpsc::Sender<()>);
 
 impl Write for Stuck {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The test may have heard enough.
+        let _ = self.2.send(());
         let _free = self.0.lock().unwrap();
         self.1.write(bytes)
     }
@@ -227,13 +229,15 @@ impl ReplaySink for Stuck {
 fn a_stuck_disk_never_blocks_the_match() {
     let disk = Arc::new(Mutex::new(()));
     let file = Shared::default();
-    let mut recorder =
-        ReplayRecorder::with_sink(Stuck(Arc::clone(&disk), file.clone()), &header(60)).unwrap();
+    let (asked, asks) = mpsc::channel();
+    let sink = Stuck(Arc::clone(&disk), file.clone(), asked);
+    let mut recorder = ReplayRecorder::with_sink(sink, &header(60)).unwrap();
     let mut world = World::new(setup(60));
     let stuck = disk.lock().unwrap();
+    // The header has been written; what is asked from now on waits for the lock.
+    while asks.try_recv().is_ok() {}
     play(&mut recorder, 0..1, &mut world);
-    // Long enough that the thread is inside its write.
-    std::thread::sleep(Duration::from_millis(600));
+    asks.recv_timeout(Duration::from_secs(20)).expect("the thread is inside its write");
     let (idle, hash) = (TickInputs::idle(Tick(0), 2), world.hash());
     let begun = Instant::now();
     let mut ticks = 1;
