@@ -118,7 +118,7 @@ fn as_json(options: &BalanceOptions, report: &BalanceReport, pace: &Pace) -> Val
 
 fn table(report: &BalanceReport) -> Table {
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_NO_BORDERS);
+    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
     table.set_header(["suite", "map", "line", "figure", "matches", "value", "95 % interval", "band", ""]);
     for figure in &report.figures {
         let show = |value: f64| show(figure.unit, value);
