@@ -169,6 +169,7 @@ fn a_map_for_four_compares_its_seats() {
     let json = run(home.path(), &words).json();
     let figures = json["figures"].as_array().expect("a list");
     let of = |line: &str| figures.iter().filter(|figure| figure["line"] == line).count();
+    assert_eq!(run(home.path(), &["balance", "--suite=levels", &map]).code, Some(2));
     assert_eq!((of("2 v 2, opposite"), of("each of 4 alone"), of("each of 3 alone")), (4, 4, 3));
 }
 

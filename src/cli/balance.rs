@@ -23,6 +23,10 @@ pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
         bar.set_position(over);
     })?;
     bar.finish_and_clear();
+    anyhow::ensure!(
+        !report.lines.is_empty(),
+        "no line of this suite fits these maps: all but `seats` need two bases"
+    );
     let pace = Pace::new(&report, options.tick_rate, began.elapsed().as_secs_f64());
     if arguments.json {
         println!("{}", as_json(&options, &report, &pace));

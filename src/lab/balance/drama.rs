@@ -178,6 +178,18 @@ mod tests {
         assert!(damaged > 100, "damage in {damaged} ticks");
     }
 
+    /// Somebody dies and another is born into the slot within a tick.
+    #[test]
+    fn a_slot_that_is_taken_again_hides_no_death() {
+        let run = run(1);
+        let mut state = run.world().state().clone();
+        let mut observer = Observer::new(run.world());
+        assert!(!observer.compare_units(&state).0);
+        state.units.id[3].generation += 1;
+        assert!(observer.compare_units(&state).0);
+        assert!(!observer.compare_units(&state).0);
+    }
+
     #[test]
     fn the_lead_stays_until_another_team_has_more() {
         let run = run(1);
