@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::PilotChoice;
 use mini_rts_arena::net::{DELAY_TICKS_MAX, InputDelay, PlayerName};
-use mini_rts_arena::sim::{AttackBehaviour, Tick, TickRate};
+use mini_rts_arena::sim::{AttackBehaviour, Tick, TickRate, UNITS_MAX};
 use mini_rts_arena::transport::LinkSpec;
 
 /// A two-player RTS arena in deterministic lockstep over UDP. Without a command it opens its window; with no
@@ -33,6 +33,8 @@ pub(crate) enum Task {
     Check(Box<CheckArguments>),
     /// Look into recorded matches.
     Replay(ReplayArguments),
+    /// Measure how fast this machine runs the simulation.
+    Bench(BenchArguments),
 }
 
 /// What host and guest have in common.
@@ -212,6 +214,19 @@ pub(crate) struct CheckArguments {
     /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
     #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
     pub(crate) inject_desync: Option<Injection>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BenchArguments {
+    /// The size of a battle; may be given more than once. 200, 2000, 10000 and 50000 by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=UNITS_MAX as i64))]
+    pub(crate) units: Vec<u32>,
+    /// Measure so little that the figures mean nothing: for tests.
+    #[arg(long, hide = true)]
+    pub(crate) brief: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,12 @@
-//! Experiments on whole matches: desync checks.
+//! Experiments on whole matches: desync checks, and how fast the simulation is.
 
+mod battlefield;
+mod bench;
 mod check;
 
+pub use battlefield::{Battlefield, ORDER_TICKS, Plan, Platoon, Soldier, Sortie};
+pub use bench::{
+    BattleBench, BattleFigures, BenchError, BenchOptions, BenchReport, UNITS, bench, large_match, median,
+    replay_speed, standard_match, thread_time, timed,
+};
 pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, check};
