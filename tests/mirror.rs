@@ -99,8 +99,7 @@ fn side(world: &World, player: PlayerId) -> impl PartialEq + std::fmt::Debug + u
             let place = (at(units.x[row], units.y[row]), at(units.vx[row], units.vy[row]));
             let aims = (angle(units.facing[row]), at(units.goal_x[row], units.goal_y[row]));
             let names = (name(units.quarry[row]), name(units.target[row]));
-            let times = [&units.strike_at, &units.ready_at]
-                .map(|column| column[row]);
+            let times = [&units.strike_at, &units.ready_at].map(|column| column[row]);
             (body, place, aims, names, times)
         })
         .collect();
