@@ -17,7 +17,7 @@ pub const SELECTION_MAX: usize = 32;
 /// Most bytes one encoded [`PlayerInput`] takes on the wire; commands beyond it wait for the next tick.
 pub const INPUT_BYTES_MAX: usize = 256;
 /// Farthest a target lies from the centre of the map, in tiles on each axis.
-pub const TARGET_MAX: i32 = 64;
+pub const TARGET_MAX: i32 = 512;
 
 /// The units a command speaks to.
 pub type Selection = ArrayVec<UnitId, SELECTION_MAX>;

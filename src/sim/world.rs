@@ -5,15 +5,18 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
-use super::command::TickInputs;
+use super::command::{TickInputs, When};
 use super::event::{Event, Events};
 use super::grid::Grid;
 use super::hash::StateHash;
 use super::math::{Fx, Vec2};
 use super::objectives::CAPTURED;
+use super::orders::{self, Task};
 use super::pace::Terms;
 use super::rules::{Map, Rules};
-use super::state::{AttackBehaviour, ControlBehaviour, GameState, NoSuchField, Outcome, QUEUED_MAX, UnitId};
+use super::state::{
+    AttackBehaviour, ControlBehaviour, GameState, NoSuchField, Order, Outcome, QUEUED_MAX, UnitId,
+};
 use super::tick::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 use super::{combat, commands, control, lifecycle, movement, objectives, projectiles};
 
@@ -159,14 +162,19 @@ impl World {
         self.scratch.events.as_slice()
     }
 
-    /// Places one more minion at the free place nearest to `at`, whatever the rules allow: for tests and
+    /// Places one more idle minion at the free place nearest to `at`, whatever the rules allow: for tests and
     /// for measuring. `None` when the world is full, or there is no room.
     ///
     /// # Panics
     /// If there is no such player.
     pub fn muster(&mut self, player: PlayerId, attack: AttackBehaviour, at: Vec2) -> Option<UnitId> {
         assert!(player.index() < self.state.players.len(), "player {player} of {}", self.state.players.len());
-        lifecycle::bear(&self.terms, &mut self.state, player, ControlBehaviour::Minion, attack, at)
+        let minion = ControlBehaviour::Minion;
+        let born = lifecycle::bear(&self.terms, &mut self.state, player, minion, attack, at)?;
+        let row = self.state.row(born)?;
+        let here = Task::to(Order::Idle, self.state.position(row));
+        orders::give(&mut self.state, row, here, When::Now);
+        Some(born)
     }
 
     /// What it is played by.
