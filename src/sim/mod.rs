@@ -9,6 +9,7 @@
     clippy::iter_over_hash_type
 )]
 
+mod arena;
 mod combat;
 mod command;
 mod commands;
@@ -18,10 +19,12 @@ mod hash;
 mod lifecycle;
 pub mod math;
 mod movement;
+mod navigation;
 pub mod objectives;
 mod pace;
 mod projectiles;
 pub mod random;
+mod raster;
 mod rules;
 mod solid;
 mod state;
