@@ -212,7 +212,8 @@ impl<'a> Mind<'a> {
     }
 
     fn walk_to(&self, goal: Vec2) -> Intent {
-        let heading = self.terms.arena.heading(self.at, goal, self.pace.radius);
+        let arena = &self.terms.arena;
+        let heading = arena.route(self.at, goal).and_then(|corner| arena.corner(corner)).unwrap_or(goal);
         let way = heading - self.at;
         let walk = if length(way) <= self.pace.speed { way } else { with_length(way, self.pace.speed) };
         let facing = if walk == Vec2::default() { self.facing() } else { self.turned(Angle::of(walk)) };

@@ -118,11 +118,6 @@ impl Arena {
         }
     }
 
-    /// Where to walk now for `goal`.
-    pub(super) fn heading(&self, from: Vec2, goal: Vec2, _: Fx) -> Vec2 {
-        self.route(from, goal).and_then(|corner| self.corner(corner)).unwrap_or(goal)
-    }
-
     /// Where a corner is; `None` for one that does not exist.
     pub(super) fn corner(&self, corner: Corner) -> Option<Vec2> {
         Some(self.navigation.corners.get(usize::from(corner.0))?.at)
