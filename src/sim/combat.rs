@@ -131,9 +131,7 @@ fn loose(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize
 fn flight(terms: &Terms, from: Vec2, facing: Angle, range: Fx, speed: Fx) -> u32 {
     let way = range + range / 4;
     let to = from + facing.vector(way);
-    let opaque = terms.arena.solids.iter().take(terms.arena.opaque);
-    let crossings = opaque.filter_map(|solid| solid.crossing(from, to, terms.pace.arrow_radius));
-    let share = crossings.min().unwrap_or(65_536);
+    let share = terms.arena.flown(from, to, terms.pace.arrow_radius);
     let free = mul(way, Fx::from_bits(share as i32));
     (free.to_bits() / speed.to_bits()).max(1).unsigned_abs()
 }

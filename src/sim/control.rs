@@ -4,9 +4,10 @@ use super::combat::open_core_near;
 use super::command::Direction;
 use super::grid::{Body, Grid};
 use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, length, mul_div, square, with_length};
+use super::navigation::Corner;
 use super::orders;
 use super::pace::{Terms, UnitPace, is_hero};
-use super::state::{ASK_CORNER, AttackBehaviour, ControlBehaviour, GameState, NO_CORNER, Order, UnitId};
+use super::state::{AttackBehaviour, ControlBehaviour, GameState, NO_CORNER, Order, UnitId};
 use super::tick::Tick;
 use super::world::Scratch;
 
@@ -218,22 +219,17 @@ impl<'a> Mind<'a> {
     /// Where to walk now for `goal`, and the corner that is, if it is one. Whether the straight way is free
     /// is asked anew with every new goal, at every corner, and now and then, as goals move.
     fn heading(&self, goal: Vec2) -> (Vec2, u16) {
-        let corner = self.state.units.corner[self.row];
-        let at_corner = self.terms.arena.corner(corner).filter(|&at| dist2(self.at, at) > square(AT_CORNER));
-        match at_corner {
-            _ if self.is_turn() || corner == ASK_CORNER => self.route(goal),
-            Some(at) => (at, corner),
-            None if corner == NO_CORNER => {
-                (self.terms.arena.heading(self.at, goal, self.pace.radius), NO_CORNER)
-            }
-            None => self.route(goal),
+        let (arena, corner) = (&self.terms.arena, self.state.units.corner[self.row]);
+        if corner == NO_CORNER && !self.is_turn() {
+            return (goal, NO_CORNER);
         }
-    }
-
-    fn route(&self, goal: Vec2) -> (Vec2, u16) {
-        let corner = self.terms.arena.route(self.at, goal);
-        let at = corner.and_then(|corner| Some((self.terms.arena.corner(corner)?, corner)));
-        at.unwrap_or_else(|| (self.terms.arena.heading(self.at, goal, self.pace.radius), NO_CORNER))
+        let on_the_way = arena.corner(Corner(corner)).filter(|_| !self.is_turn());
+        if let Some(at) = on_the_way.filter(|&at| dist2(self.at, at) > square(AT_CORNER)) {
+            return (at, corner);
+        }
+        let next = arena.route(self.at, goal);
+        let place = next.and_then(|next| Some((arena.corner(next)?, next.0)));
+        place.unwrap_or((goal, NO_CORNER))
     }
 
     /// Walks to the goal of an order, which is then done.
@@ -410,14 +406,5 @@ impl<'a> Mind<'a> {
     fn held_direction(&self) -> Option<Direction> {
         let walk = *self.state.players.walk.get(self.body.owner.index())?;
         Direction::try_from(walk).ok()
-    }
-}
-
-impl super::pace::Arena {
-    fn corner(&self, _: u16) -> Option<Vec2> {
-        None
-    }
-    fn route(&self, _: Vec2, _: Vec2) -> Option<u16> {
-        None
     }
 }

@@ -9,6 +9,7 @@
     clippy::iter_over_hash_type
 )]
 
+mod arena;
 mod combat;
 mod command;
 mod commands;
@@ -20,11 +21,13 @@ mod hash;
 mod lifecycle;
 pub mod math;
 mod movement;
+mod navigation;
 pub mod objectives;
 mod orders;
 mod pace;
 mod projectiles;
 pub mod random;
+mod raster;
 mod rules;
 mod solid;
 mod state;

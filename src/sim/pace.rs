@@ -2,12 +2,11 @@
 //! durations to ticks, rounded up.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
-use super::math::{Angle, Fx, Vec2, mul};
+use super::arena::{Arena, Base};
+use super::math::{Fx, Vec2};
 use super::objectives::CAPTURED;
 use super::rules::{Map, Milli, MilliPoint, Rules, UnitRules};
-use super::solid::Solid;
 use super::state::{AttackBehaviour, ControlBehaviour, Units};
 use super::tick::{PlayerId, TickRate};
 
@@ -27,7 +26,7 @@ pub(super) struct Terms {
 impl Terms {
     pub(super) fn new(rules: &Arc<Rules>, map: &Map, rate: TickRate, players: usize) -> Self {
         let pace = Pace::new(rules, rate);
-        let arena = Arena::new(map, players, pace.core_radius);
+        let arena = Arena::new(map, players, pace.core_radius, pace.widest());
         Self { rules: Arc::clone(rules), rate, pace, arena }
     }
 
@@ -182,75 +181,8 @@ impl UnitPace {
     }
 }
 
-/// The map in fixed point.
-#[derive(Clone, Debug)]
-pub(super) struct Arena {
-    /// Half the width and half the height.
-    pub(super) half: Vec2,
-    /// Everything that bodies cannot enter: walls, rocks, cores.
-    pub(super) solids: Vec<Solid>,
-    /// How many of `solids` stop arrows: all but the cores, which come last.
-    pub(super) opaque: usize,
-    pub(super) circles: Vec<Vec2>,
-    /// By player.
-    pub(super) bases: Vec<Base>,
-}
-
-/// A player's place on the map, and the frame in which its formations stand. A side's frame is the other
-/// side's, turned with the map: no compass direction enters the game.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Base {
-    pub(super) at: Vec2,
-    /// The direction to the centre of the map.
-    pub(super) forward: Angle,
-}
-
-impl Arena {
-    /// The arena of the first `players` bases of `map`.
-    pub(super) fn new(map: &Map, players: usize, core_radius: Fx) -> Self {
-        let bases: Vec<Base> = map.bases.iter().take(players).map(|&at| Base::new(point(at))).collect();
-        let walls = map.walls.iter().map(|wall| Solid::Box { min: point(wall.min), max: point(wall.max) });
-        let rocks =
-            map.rocks.iter().map(|rock| Solid::Round { at: point(rock.at), radius: tiles(rock.radius) });
-        let mut solids: Vec<Solid> = walls.chain(rocks).collect();
-        let opaque = solids.len();
-        solids.extend(bases.iter().map(|base| Solid::Round { at: base.at, radius: core_radius }));
-        let size = point(map.size);
-        Self {
-            half: Vec2 { x: size.x / 2, y: size.y / 2 },
-            solids,
-            opaque,
-            circles: map.circles.iter().map(|&at| point(at)).collect(),
-            bases,
-        }
-    }
-}
-
-impl Base {
-    fn new(at: Vec2) -> Self {
-        Self { at, forward: Angle::of(-at) }
-    }
-
-    /// The offset of place `place` in a formation: 0 in the middle, then rings of 6, 12, 18 and so on,
-    /// 1.1 tiles apart.
-    pub(super) fn formation(self, place: usize) -> Vec2 {
-        let (mut ring, mut first) = (0, 1);
-        while place >= first && ring < 10 {
-            ring += 1;
-            first += 6 * ring;
-        }
-        if ring == 0 {
-            return Vec2::default();
-        }
-        // `first` is now the place after the ring's last.
-        let around = (first - 1 - place.min(first - 1)) * 65_536 / (6 * ring);
-        let turn = Angle(self.forward.0.wrapping_add((around & 0xffff) as u16));
-        turn.vector(mul(Fx::from_bits(72_090), Fx::from_num(ring)))
-    }
-}
-
 /// Thousandths of a tile as tiles, rounded toward zero.
-fn tiles(milli: Milli) -> Fx {
+pub(super) fn tiles(milli: Milli) -> Fx {
     tiles_over(milli, 1)
 }
 
@@ -260,6 +192,6 @@ fn tiles_over(milli: Milli, ticks: u32) -> Fx {
     Fx::from_bits(i32::try_from(bits).expect("the loader bounds lengths"))
 }
 
-fn point((x, y): MilliPoint) -> Vec2 {
+pub(super) fn point((x, y): MilliPoint) -> Vec2 {
     Vec2 { x: tiles(x), y: tiles(y) }
 }
