@@ -6,7 +6,7 @@ use super::{Bot, BotLevel, Mix};
 use crate::sim::math::{Angle, Fx, Vec2, dist2, square};
 use crate::sim::{
     AttackBehaviour, COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, Order, PlayerId,
-    SELECTION_MAX, Selection, Target, Tick, UnitId, World, objectives, random,
+    SELECTION_MAX, Selection, Target, Tick, UnitId, When, World, objectives, random,
 };
 
 type Orders = ArrayVec<Command, COMMANDS_PER_TICK_MAX>;
@@ -210,7 +210,7 @@ impl<'a> Plan<'a> {
             self.state.units.order[row] != Order::Attack || self.state.units.quarry[row] != id
         });
         if !idle.is_empty() {
-            give(orders, Command::Attack(idle, id));
+            give(orders, Command::Attack(idle, id, When::Now));
         }
     }
 
@@ -222,7 +222,7 @@ impl<'a> Plan<'a> {
             !bound && !is_within(self.state.position(row), goal, 3)
         });
         if !idle.is_empty() {
-            give(orders, Command::AttackMove(idle, Target::clamped(goal)));
+            give(orders, Command::AttackMove(idle, Target::clamped(goal), When::Now));
         }
     }
 

@@ -8,7 +8,7 @@ use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::PilotChoice;
 use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
 use mini_rts_arena::net::{DELAY_TICKS_MAX, InputDelay, PlayerName};
-use mini_rts_arena::sim::{AttackBehaviour, Tick, TickRate};
+use mini_rts_arena::sim::{AttackBehaviour, Tick, TickRate, UNITS_MAX};
 use mini_rts_arena::transport::LinkSpec;
 
 /// A two-player RTS arena in deterministic lockstep over UDP. Without a command it opens its window; with no
@@ -36,6 +36,8 @@ pub(crate) enum Task {
     Balance(BalanceArguments),
     /// Look into recorded matches.
     Replay(ReplayArguments),
+    /// Measure how fast this machine runs the simulation.
+    Bench(BenchArguments),
 }
 
 /// What host and guest have in common.
@@ -250,6 +252,19 @@ pub(crate) struct BalanceArguments {
     /// End with exit code 1 if a figure lies outside its band with its whole interval.
     #[arg(long)]
     pub(crate) check: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BenchArguments {
+    /// The size of a battle; may be given more than once. 200, 2000, 10000 and 50000 by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=UNITS_MAX as i64))]
+    pub(crate) units: Vec<u32>,
+    /// Measure so little that the figures mean nothing: for tests.
+    #[arg(long, hide = true)]
+    pub(crate) brief: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 mod balance;
+mod bench;
 mod check;
 mod demo;
 mod discover;
@@ -61,6 +62,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Check(check)) => check::run(&check),
         Some(Task::Balance(arguments)) => balance::run(&arguments),
+        Some(Task::Bench(bench)) => bench::run(&bench),
         Some(Task::Replay(replay)) => match replay.action {
             ReplayAction::Watch { file } => window::watch(file),
             action => replay::run(&action),

@@ -9,19 +9,25 @@
     clippy::iter_over_hash_type
 )]
 
+mod arena;
 mod combat;
 mod command;
 mod commands;
 mod control;
+mod event;
+mod formation;
 mod grid;
 mod hash;
 mod lifecycle;
 pub mod math;
 mod movement;
+mod navigation;
 pub mod objectives;
+mod orders;
 mod pace;
 mod projectiles;
 pub mod random;
+mod raster;
 mod rules;
 mod solid;
 mod state;
@@ -31,6 +37,7 @@ mod validate;
 mod world;
 
 pub use command::*;
+pub use event::*;
 pub use hash::*;
 pub use rules::*;
 pub use state::*;
@@ -41,4 +48,4 @@ pub use world::*;
 
 /// The number of this simulation: it grows with every change that moves a golden hash. Peers and replays
 /// of different numbers do not mix.
-pub const SIMULATION_BUILD: u32 = 1;
+pub const SIMULATION_BUILD: u32 = 2;

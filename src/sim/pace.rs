@@ -2,14 +2,17 @@
 //! durations to ticks, rounded up.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
-use super::math::{Angle, Fx, Vec2, mul};
+use super::arena::{Arena, Base};
+use super::math::{Fx, Vec2};
 use super::objectives::CAPTURED;
 use super::rules::{Map, Milli, MilliPoint, Rules, UnitRules};
-use super::solid::Solid;
 use super::state::{AttackBehaviour, ControlBehaviour, Units};
 use super::tick::{PlayerId, TickRate};
+
+/// Time from one search for a target to the next: 8 ticks at 60/s. A unit keeps its target meanwhile, and
+/// notices a new enemy no later than a person would.
+const SEARCH_MS: u32 = 133;
 
 /// What a match is played by: it does not change from the first tick to the last.
 #[derive(Clone, Debug)]
@@ -23,7 +26,7 @@ pub(super) struct Terms {
 impl Terms {
     pub(super) fn new(rules: &Arc<Rules>, map: &Map, rate: TickRate, players: usize) -> Self {
         let pace = Pace::new(rules, rate);
-        let arena = Arena::new(map, players, pace.core_radius);
+        let arena = Arena::new(map, players, pace.core_radius, pace.widest());
         Self { rules: Arc::clone(rules), rate, pace, arena }
     }
 
@@ -36,6 +39,20 @@ impl Terms {
     pub(super) fn base(&self, player: PlayerId) -> Base {
         self.arena.bases.get(player.index()).copied().unwrap_or_default()
     }
+}
+
+/// The place of a kind of unit in [`Pace::kind`].
+pub(super) const fn kind_of(control: ControlBehaviour, attack: AttackBehaviour) -> u8 {
+    let hero = match control {
+        ControlBehaviour::Minion => 0,
+        ControlBehaviour::Player => 2,
+    };
+    hero + attack as u8
+}
+
+/// Whether a kind is one of the two heroes.
+pub(super) const fn is_hero(kind: u8) -> bool {
+    kind >= 2
 }
 
 /// What a kind of unit does in a tick.
@@ -58,8 +75,13 @@ pub(super) struct UnitPace {
 /// The rules per tick.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
-    /// By kind; see [`Pace::of`].
+    /// By kind; see [`kind_of`].
     kinds: [UnitPace; 4],
+    widest: Fx,
+    /// The farthest that any unit moves in a tick.
+    pub(super) longest_step: Fx,
+    /// Ticks from one search for a target to the next.
+    pub(super) search: u32,
     pub(super) arrow_radius: Fx,
     pub(super) arc_half: u16,
     /// 65,536ths of a turn per tick.
@@ -94,15 +116,23 @@ impl Pace {
         let ticks = |ms| rate.ticks_in_ms(ms);
         let progress = |ms| (CAPTURED / ticks(ms).max(1).cast_signed()).max(1);
         let dash = ticks(rules.dash_ms).max(1);
+        let kinds = [&rules.swordsman, &rules.archer, &rules.sword_hero, &rules.archer_hero]
+            .map(|unit| UnitPace::new(unit, rate));
+        let widest = kinds.iter().map(|kind| kind.radius).max().unwrap_or_default();
+        let dash_speed = tiles_over(rules.dash_length, dash);
+        let fastest = kinds.iter().map(|kind| kind.speed).fold(dash_speed, Fx::max);
         Self {
-            kinds: [&rules.swordsman, &rules.archer, &rules.sword_hero, &rules.archer_hero]
-                .map(|unit| UnitPace::new(unit, rate)),
+            kinds,
+            widest,
+            // Others push by half a radius, and what is solid moves a body out by no more than it went in.
+            longest_step: (fastest + widest / 2) * 2,
+            search: ticks(SEARCH_MS),
             arrow_radius: tiles(rules.arrow_radius),
             arc_half: rules.arc_half,
             turn: u16::try_from(rules.turn_per_s / rate.hz()).unwrap_or(u16::MAX),
             aggro: tiles(rules.aggro),
             archer_keeps: tiles(rules.archer_keeps),
-            dash_speed: tiles_over(rules.dash_length, dash),
+            dash_speed,
             dash,
             dash_cooldown: ticks(rules.dash_cooldown_ms),
             banner_radius: tiles(rules.banner_radius),
@@ -122,18 +152,17 @@ impl Pace {
 
     /// What a unit of this kind does.
     pub(super) const fn of(&self, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitPace {
-        let [swordsman, archer, sword_hero, archer_hero] = &self.kinds;
-        match (control, attack) {
-            (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => swordsman,
-            (ControlBehaviour::Minion, AttackBehaviour::Archer) => archer,
-            (ControlBehaviour::Player, AttackBehaviour::Swordsman) => sword_hero,
-            (ControlBehaviour::Player, AttackBehaviour::Archer) => archer_hero,
-        }
+        self.kind(kind_of(control, attack))
     }
 
-    /// The largest body.
-    pub(super) fn widest(&self) -> Fx {
-        self.kinds.iter().map(|kind| kind.radius).max().unwrap_or_default()
+    /// What a unit of a kind by [`kind_of`] does.
+    pub(super) const fn kind(&self, kind: u8) -> &UnitPace {
+        &self.kinds[(kind & 3) as usize]
+    }
+
+    /// The radius of the largest body.
+    pub(super) const fn widest(&self) -> Fx {
+        self.widest
     }
 }
 
@@ -152,75 +181,8 @@ impl UnitPace {
     }
 }
 
-/// The map in fixed point.
-#[derive(Clone, Debug)]
-pub(super) struct Arena {
-    /// Half the width and half the height.
-    pub(super) half: Vec2,
-    /// Everything that bodies cannot enter: walls, rocks, cores.
-    pub(super) solids: Vec<Solid>,
-    /// How many of `solids` stop arrows: all but the cores, which come last.
-    pub(super) opaque: usize,
-    pub(super) circles: Vec<Vec2>,
-    /// By player.
-    pub(super) bases: Vec<Base>,
-}
-
-/// A player's place on the map, and the frame in which its formations stand. A side's frame is the other
-/// side's, turned with the map: no compass direction enters the game.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Base {
-    pub(super) at: Vec2,
-    /// The direction to the centre of the map.
-    pub(super) forward: Angle,
-}
-
-impl Arena {
-    /// The arena of the first `players` bases of `map`.
-    pub(super) fn new(map: &Map, players: usize, core_radius: Fx) -> Self {
-        let bases: Vec<Base> = map.bases.iter().take(players).map(|&at| Base::new(point(at))).collect();
-        let walls = map.walls.iter().map(|wall| Solid::Box { min: point(wall.min), max: point(wall.max) });
-        let rocks =
-            map.rocks.iter().map(|rock| Solid::Round { at: point(rock.at), radius: tiles(rock.radius) });
-        let mut solids: Vec<Solid> = walls.chain(rocks).collect();
-        let opaque = solids.len();
-        solids.extend(bases.iter().map(|base| Solid::Round { at: base.at, radius: core_radius }));
-        let size = point(map.size);
-        Self {
-            half: Vec2 { x: size.x / 2, y: size.y / 2 },
-            solids,
-            opaque,
-            circles: map.circles.iter().map(|&at| point(at)).collect(),
-            bases,
-        }
-    }
-}
-
-impl Base {
-    fn new(at: Vec2) -> Self {
-        Self { at, forward: Angle::of(-at) }
-    }
-
-    /// The offset of place `place` in a formation: 0 in the middle, then rings of 6, 12, 18 and so on,
-    /// 1.1 tiles apart.
-    pub(super) fn formation(self, place: usize) -> Vec2 {
-        let (mut ring, mut first) = (0, 1);
-        while place >= first && ring < 10 {
-            ring += 1;
-            first += 6 * ring;
-        }
-        if ring == 0 {
-            return Vec2::default();
-        }
-        // `first` is now the place after the ring's last.
-        let around = (first - 1 - place.min(first - 1)) * 65_536 / (6 * ring);
-        let turn = Angle(self.forward.0.wrapping_add((around & 0xffff) as u16));
-        turn.vector(mul(Fx::from_bits(72_090), Fx::from_num(ring)))
-    }
-}
-
 /// Thousandths of a tile as tiles, rounded toward zero.
-fn tiles(milli: Milli) -> Fx {
+pub(super) fn tiles(milli: Milli) -> Fx {
     tiles_over(milli, 1)
 }
 
@@ -230,6 +192,6 @@ fn tiles_over(milli: Milli, ticks: u32) -> Fx {
     Fx::from_bits(i32::try_from(bits).expect("the loader bounds lengths"))
 }
 
-fn point((x, y): MilliPoint) -> Vec2 {
+pub(super) fn point((x, y): MilliPoint) -> Vec2 {
     Vec2 { x: tiles(x), y: tiles(y) }
 }

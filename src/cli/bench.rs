@@ -1,0 +1,83 @@
+//! `arena bench`.
+
+use comfy_table::{CellAlignment, Table};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::args::BenchArguments;
+use mini_rts_arena::lab::{BenchOptions, BenchReport, UNITS, bench};
+
+/// Measures and reports.
+pub(crate) fn run(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
+    let units = match arguments.units.as_slice() {
+        [] => UNITS.to_vec(),
+        units => units.iter().map(|&units| units as usize).collect(),
+    };
+    let mut options = BenchOptions { units, ..BenchOptions::default() };
+    if arguments.brief {
+        (options.round, options.replay_ticks) = (Duration::from_millis(5), 600);
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {msg}").expect("a valid template");
+    let bar = ProgressBar::new(0).with_style(style).with_message("measuring");
+    let report = bench(&options, |done, of| {
+        bar.set_length(of);
+        bar.set_position(done);
+    })?;
+    bar.finish_and_clear();
+    if arguments.json {
+        println!("{}", as_json(&report));
+    } else {
+        println!("{}", as_text(&report));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(report: &BenchReport) -> Value {
+    let rows = report.simulation.iter().map(|row| {
+        json!({
+            "units": row.units,
+            "ticks": row.ticks,
+            "ns_per_unit_tick": row.ns_per_unit_tick,
+            "hash_us": row.hash_us,
+            "snapshot_us": row.snapshot_us,
+        })
+    });
+    json!({
+        "simulation": rows.collect::<Vec<_>>(),
+        "replay_x_real_time": report.replay_x_real_time,
+        "replay_200_units_x_real_time": report.replay_200_units_x_real_time,
+    })
+}
+
+fn as_text(report: &BenchReport) -> String {
+    let mut table = Table::new();
+    table.set_header([
+        "units",
+        "ns per unit and tick",
+        "ms per tick",
+        "hash us",
+        "% of a tick",
+        "snapshot us",
+    ]);
+    for row in &report.simulation {
+        let tick_us = row.ns_per_unit_tick * row.units as f64 / 1000.0;
+        table.add_row([
+            row.units.to_string(),
+            format!("{:.1}", row.ns_per_unit_tick),
+            format!("{:.3}", tick_us / 1000.0),
+            format!("{:.2}", row.hash_us),
+            format!("{:.1}", 100.0 * row.hash_us / tick_us),
+            format!("{:.2}", row.snapshot_us),
+        ]);
+    }
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!(
+        "{table}\none thread, full rules, medians of processor time\n\
+         replay of a standard match: {:.0} x real time; with 200 units: {:.0} x; every recorded hash compared",
+        report.replay_x_real_time, report.replay_200_units_x_real_time
+    )
+}

@@ -1,0 +1,370 @@
+//! How fast this machine runs the simulation: one thread, by the processor time that it took.
+
+use std::collections::VecDeque;
+use std::io::Cursor;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::battlefield::Battlefield;
+use crate::bot::{Bot, BotLevel};
+use crate::game::data;
+use crate::replay::{
+    KEYFRAME_SECONDS, RecordError, Replay, ReplayEncoder, ReplayHeader, ReplayResult, Verdict, verify_replay,
+};
+use crate::sim::math::{Fx, Vec2};
+use crate::sim::{
+    AttackBehaviour, Command, ControlBehaviour, GameState, Outcome, PlayerId, PlayerInput, Rules,
+    SELECTION_MAX, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, When,
+    World, random,
+};
+
+/// The sizes of battles by default.
+pub const UNITS: [usize; 4] = [200, 2_000, 10_000, 50_000];
+/// Times that everything is measured, in turns; medians are reported.
+const ROUNDS: usize = 7;
+/// The seed of the battles and of the matches.
+const SEED: u64 = 7;
+/// States that are kept, as a match does for the search of a desync: each snapshot goes into the oldest.
+const SNAPSHOTS: usize = 8;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct BenchOptions {
+    /// The sizes of the battles, each 10 to [`crate::sim::UNITS_MAX`].
+    pub units: Vec<usize>,
+    /// How long a round of each battle may take.
+    pub round: Duration,
+    /// The ticks of the replays at most.
+    pub replay_ticks: u32,
+}
+
+impl Default for BenchOptions {
+    fn default() -> Self {
+        Self { units: UNITS.to_vec(), round: Duration::from_millis(300), replay_ticks: Tick::MAX.0 }
+    }
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct BenchReport {
+    /// One for each size.
+    pub simulation: Vec<BattleFigures>,
+    /// How much faster than it was played a match of two bots by standard rules is verified, all recorded
+    /// hashes compared.
+    pub replay_x_real_time: f64,
+    /// The same for a battle of 200 units.
+    pub replay_200_units_x_real_time: f64,
+}
+
+/// A battle's figures: medians over the rounds.
+#[derive(Clone, Copy, Debug)]
+pub struct BattleFigures {
+    /// How many units.
+    pub units: usize,
+    /// Ticks measured, all rounds together.
+    pub ticks: u32,
+    /// Nanoseconds for one unit and tick.
+    pub ns_per_unit_tick: f64,
+    /// Microseconds for the hash of the whole state.
+    pub hash_us: f64,
+    /// Microseconds for a copy of the whole state.
+    pub snapshot_us: f64,
+}
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// A match could not be recorded.
+    #[error("cannot record the match to replay: {0}")]
+    Record(#[from] RecordError),
+    /// A recorded match plays differently.
+    #[error("the replay is {verdict}: {reason}")]
+    Replay {
+        /// In a word.
+        verdict: Verdict,
+        /// In a sentence.
+        reason: String,
+    },
+}
+
+/// Measures everything. `progress` is called with how many steps are done, and of how many.
+///
+/// # Errors
+/// If a replay cannot be recorded or differs from its match.
+pub fn bench(options: &BenchOptions, mut progress: impl FnMut(u64, u64)) -> Result<BenchReport, BenchError> {
+    let of = ((ROUNDS + 1) * options.units.len() + ROUNDS + 1) as u64;
+    let mut done = 0;
+    let mut step = || {
+        done += 1;
+        progress(done, of);
+    };
+    let mut battles = Vec::new();
+    for &units in &options.units {
+        battles.push(BattleBench::new(units, options.round));
+        step();
+    }
+    for _ in 0..ROUNDS {
+        for battle in &mut battles {
+            battle.round();
+            step();
+        }
+    }
+    let matches = [standard_match(options.replay_ticks)?, large_match(options.replay_ticks)?];
+    step();
+    let mut speeds = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (bytes, speeds) in matches.iter().zip(&mut speeds) {
+            speeds.push(replay_speed(bytes)?);
+        }
+        step();
+    }
+    let [replay_x_real_time, replay_200_units_x_real_time] = speeds.map(median);
+    Ok(BenchReport {
+        simulation: battles.into_iter().map(BattleBench::figures).collect(),
+        replay_x_real_time,
+        replay_200_units_x_real_time,
+    })
+}
+
+/// The middle of an odd number of figures, the upper middle of an even one; 0 of none.
+#[must_use]
+pub fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or_default()
+}
+
+/// The processor time that this thread has used so far; where the system does not tell, the time of day.
+#[must_use]
+pub fn thread_time() -> Duration {
+    #[cfg(unix)]
+    if let Ok(time) = nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID) {
+        return time.into();
+    }
+    std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
+}
+
+/// The processor time that `work` takes on this thread.
+pub fn timed(work: impl FnOnce()) -> Duration {
+    let begun = thread_time();
+    work();
+    thread_time().saturating_sub(begun)
+}
+
+/// A battle that is measured round by round.
+#[derive(Debug)]
+pub struct BattleBench {
+    battle: Battlefield,
+    units: usize,
+    ticks_per_round: u32,
+    snapshots: Vec<GameState>,
+    ticks: u32,
+    tick_ns: Vec<f64>,
+    hash_ns: Vec<f64>,
+    snapshot_ns: Vec<f64>,
+}
+
+impl BattleBench {
+    /// Ticks until the first losses and blows no longer come in step.
+    const WARM_UP: u32 = 256;
+
+    /// A battle in its stride, whose rounds take about `round` each.
+    ///
+    /// # Panics
+    /// If `units` is not 10 to [`crate::sim::UNITS_MAX`].
+    #[must_use]
+    pub fn new(units: usize, round: Duration) -> Self {
+        let mut battle = Battlefield::new(units, SEED);
+        let took = timed(|| battle.run(Self::WARM_UP));
+        let per_round = u128::from(Self::WARM_UP) * round.as_nanos() / took.as_nanos().max(1);
+        let snapshots = vec![battle.world().state().clone(); SNAPSHOTS];
+        Self {
+            battle,
+            units,
+            // Whole turns of what units do every eighth tick.
+            ticks_per_round: (per_round.clamp(8, 4096) as u32).next_multiple_of(8),
+            snapshots,
+            ticks: 0,
+            tick_ns: Vec::new(),
+            hash_ns: Vec::new(),
+            snapshot_ns: Vec::new(),
+        }
+    }
+
+    /// Measures once: ticks, without what prepares them, then the hash and the copy of the state.
+    pub fn round(&mut self) {
+        let mut took = Duration::ZERO;
+        for _ in 0..self.ticks_per_round {
+            self.battle.prepare();
+            took += timed(|| self.battle.step());
+        }
+        self.ticks += self.ticks_per_round;
+        self.tick_ns.push(nanos(took) / f64::from(self.ticks_per_round));
+        // About as many bytes at any size.
+        let repeats = (2_000_000 / self.units).max(8 * SNAPSHOTS);
+        let state = self.battle.world().state();
+        let hashing = timed(|| {
+            for _ in 0..repeats {
+                std::hint::black_box(std::hint::black_box(state).hash());
+            }
+        });
+        let snapshots = &mut self.snapshots;
+        let copying = timed(|| {
+            for repeat in 0..repeats {
+                snapshots[repeat % SNAPSHOTS].copy_from(std::hint::black_box(state));
+                std::hint::black_box(&mut snapshots[repeat % SNAPSHOTS]);
+            }
+        });
+        self.hash_ns.push(nanos(hashing) / repeats as f64);
+        self.snapshot_ns.push(nanos(copying) / repeats as f64);
+    }
+
+    /// The battle as it stands.
+    #[must_use]
+    pub fn battle(&self) -> &Battlefield {
+        &self.battle
+    }
+
+    /// The medians of all rounds.
+    #[must_use]
+    pub fn figures(self) -> BattleFigures {
+        BattleFigures {
+            units: self.units,
+            ticks: self.ticks,
+            ns_per_unit_tick: median(self.tick_ns) / self.units as f64,
+            hash_us: median(self.hash_ns) / 1000.0,
+            snapshot_us: median(self.snapshot_ns) / 1000.0,
+        }
+    }
+}
+
+fn nanos(time: Duration) -> f64 {
+    time.as_nanos() as f64
+}
+
+/// How many times faster than real time a replay is simulated and compared.
+///
+/// # Errors
+/// If it is not equal in everything that was recorded.
+///
+/// # Panics
+/// If the bytes are no replay at all.
+pub fn replay_speed(bytes: &[u8]) -> Result<f64, BenchError> {
+    let mut report = None;
+    let took = timed(|| {
+        let replay = Replay::read(Cursor::new(bytes)).expect("just recorded");
+        report = Some((replay.header().tick_rate, verify_replay(replay, |_| {})));
+    });
+    let (rate, report) = report.expect("just verified");
+    if report.verdict != Verdict::Equal {
+        return Err(BenchError::Replay { verdict: report.verdict, reason: report.reason });
+    }
+    Ok(f64::from(report.ticks) / f64::from(rate.hz()) / took.as_secs_f64().max(1e-9))
+}
+
+/// The replay of a match of two bots by standard rules on the standard map, to its end or for `ticks`.
+///
+/// # Errors
+/// If it cannot be recorded.
+///
+/// # Panics
+/// Never: rules and map are built in.
+pub fn standard_match(ticks: u32) -> Result<Vec<u8>, BenchError> {
+    let rules = data::rules("standard").expect("built in");
+    let setup = match_setup(rules);
+    let rate = setup.tick_rate;
+    let mut seats = [0, 1].map(|player| {
+        let bot = Bot::new(BotLevel::Normal, PlayerId(player), rate);
+        (bot, VecDeque::from(vec![PlayerInput::default(); bot.reaction() as usize]))
+    });
+    record(setup, ticks, |world, inputs| {
+        for ((bot, waiting), input) in seats.iter_mut().zip(&mut inputs.inputs) {
+            waiting.push_back(bot.think(world));
+            *input = waiting.pop_front().unwrap_or_default();
+        }
+    })
+}
+
+/// The replay of a minute, or of `ticks`, with 200 units on the standard map who go where they are sent and
+/// fight there, and are too hard to fall.
+///
+/// # Errors
+/// If it cannot be recorded.
+///
+/// # Panics
+/// Never: rules and map are built in.
+pub fn large_match(ticks: u32) -> Result<Vec<u8>, BenchError> {
+    const TICKS: u32 = 3_600;
+    const EVERY: u32 = 128;
+    let rules = data::rules("endless").expect("built in");
+    let hard = |unit: &UnitRules| UnitRules { hp: 30_000, ..unit.clone() };
+    let rules = Rules {
+        swordsman: hard(&rules.swordsman),
+        archer: hard(&rules.archer),
+        start_swordsmen: 66,
+        start_archers: 33,
+        ..(*rules).clone()
+    };
+    record(match_setup(Arc::new(rules)), ticks.min(TICKS), |world, inputs| {
+        let tick = inputs.tick;
+        for (player, input) in (0..).map(PlayerId).zip(&mut inputs.inputs) {
+            for (index, selection) in platoons(world, player).enumerate() {
+                let index = index as u32;
+                if tick.0 % EVERY == 16 * index {
+                    let drawn = random::draw(SEED, tick, player, index);
+                    // Within 16 and 10 tiles of the centre, where all meet.
+                    let (x, y) = (drawn % 33, (drawn >> 32) % 21);
+                    let at =
+                        Vec2 { x: Fx::from_num(x) - Fx::from_num(16), y: Fx::from_num(y) - Fx::from_num(10) };
+                    input.commands.push(Command::AttackMove(selection, Target::clamped(at), When::Now));
+                }
+            }
+        }
+    })
+}
+
+/// A player's minions, by selections.
+fn platoons(world: &World, player: PlayerId) -> impl Iterator<Item = Selection> + '_ {
+    let units = &world.state().units;
+    let own = (0..units.len())
+        .filter(move |&row| units.owner[row] == player && units.control[row] == ControlBehaviour::Minion);
+    let ids: Vec<UnitId> = own.map(|row| units.id[row]).collect();
+    (0..ids.len())
+        .step_by(SELECTION_MAX)
+        .map(move |first| ids[first..].iter().copied().take(SELECTION_MAX).collect())
+}
+
+fn match_setup(rules: Arc<Rules>) -> Setup {
+    let seats = [AttackBehaviour::Swordsman, AttackBehaviour::Archer].into_iter().zip(0..);
+    Setup {
+        seed: SEED,
+        tick_rate: TickRate::HZ_60,
+        seats: seats.map(|(hero, team)| SeatSetup { hero, team }).collect(),
+        rules,
+        map: data::map("standard").expect("built in"),
+    }
+}
+
+/// Plays a match in memory; `fill` gives the inputs of each tick.
+fn record(
+    setup: Setup,
+    ticks: u32,
+    mut fill: impl FnMut(&World, &mut TickInputs),
+) -> Result<Vec<u8>, BenchError> {
+    let header = ReplayHeader::new(&setup, &["one", "two"], None, 0).map_err(RecordError::from)?;
+    let mut encoder = ReplayEncoder::new(Vec::new(), &header)?;
+    let keyframe_ticks = KEYFRAME_SECONDS * setup.tick_rate.hz();
+    let mut world = World::new(setup);
+    for tick in (0..ticks).map(Tick) {
+        let mut inputs = TickInputs::idle(tick, 2);
+        fill(&world, &mut inputs);
+        world.step(&inputs);
+        encoder.tick(&inputs, world.hash().whole)?;
+        if world.state().tick().0.is_multiple_of(keyframe_ticks) {
+            encoder.keyframe(world.state());
+        }
+        if world.state().outcome() != Outcome::Running {
+            break;
+        }
+    }
+    Ok(encoder.finish(ReplayResult { outcome: "tick_limit".into(), winner: None })?)
+}

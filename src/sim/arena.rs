@@ -1,0 +1,173 @@
+//! The map in fixed point, and how bodies and arrows move over it among what does not move.
+
+use alloc::vec::Vec;
+
+use super::math::{Angle, Fx, Vec2, length, mul};
+use super::navigation::Navigation;
+use super::pace::{point, tiles};
+use super::raster::Raster;
+use super::rules::Map;
+use super::solid::Solid;
+
+/// The map as it is for a whole match.
+#[derive(Clone, Debug)]
+pub(super) struct Arena {
+    /// Half the width and half the height.
+    pub(super) half: Vec2,
+    pub(super) circles: Vec<Vec2>,
+    /// By player.
+    pub(super) bases: Vec<Base>,
+    /// Everything that bodies cannot enter: walls, rocks, cores.
+    pub(super) solids: Vec<Solid>,
+    /// How many of `solids` stop arrows: all but the cores, which come last.
+    pub(super) opaque: usize,
+    raster: Raster,
+    pub(super) navigation: Navigation,
+}
+
+/// A player's place on the map, and the frame in which its formations stand. A side's frame is the other
+/// side's, turned with the map: no compass direction enters the game.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Base {
+    pub(super) at: Vec2,
+    /// The direction to the centre of the map.
+    pub(super) forward: Angle,
+}
+
+impl Arena {
+    /// The arena of the first `players` bases of `map`, whose cores have radius `core`, for bodies up to
+    /// radius `widest`.
+    pub(super) fn new(map: &Map, players: usize, core: Fx, widest: Fx) -> Self {
+        let bases: Vec<Base> = map.bases.iter().take(players).map(|&at| Base::new(point(at))).collect();
+        let walls = map.walls.iter().map(|wall| Solid::Box { min: point(wall.min), max: point(wall.max) });
+        let rocks =
+            map.rocks.iter().map(|rock| Solid::Round { at: point(rock.at), radius: tiles(rock.radius) });
+        let mut solids: Vec<Solid> = walls.chain(rocks).collect();
+        let opaque = solids.len();
+        solids.extend(bases.iter().map(|base| Solid::Round { at: base.at, radius: core }));
+        let size = point(map.size);
+        let half = Vec2 { x: size.x / 2, y: size.y / 2 };
+        let raster = Raster::new(&solids, half);
+        let mut arena = Self {
+            half,
+            circles: map.circles.iter().map(|&at| point(at)).collect(),
+            bases,
+            solids,
+            opaque,
+            raster,
+            navigation: Navigation::default(),
+        };
+        arena.navigation = Navigation::new(&arena, widest);
+        arena
+    }
+
+    /// Where a body of `radius` that wants to stand at `to` comes to stand when it walks there from
+    /// `from`, sliding along what is in its way. It stays where it was rather than inside something.
+    pub(super) fn walk(&self, from: Vec2, to: Vec2, radius: Fx) -> Vec2 {
+        if self.is_inside(from, radius) && self.is_inside(to, radius) && self.is_bare(from, to, radius) {
+            return to;
+        }
+        // Steps of half a radius, so that no wall is jumped.
+        let way = length(to - from).to_bits();
+        let pieces = 1 + way / (radius.to_bits() / 2).max(1);
+        let step = to - from;
+        let mut at = from;
+        for piece in 0..pieces {
+            // What is left, evenly: the pieces add up to the whole step.
+            let part = |whole: Fx| {
+                Fx::from_bits(whole.to_bits() * (piece + 1) / pieces - whole.to_bits() * piece / pieces)
+            };
+            match self.cleared(at + Vec2 { x: part(step.x), y: part(step.y) }, radius) {
+                Some(free) => at = free,
+                None => return at,
+            }
+        }
+        at
+    }
+
+    /// The nearest free place for a body of `radius` at `at`, if a few pushes find one.
+    pub(super) fn cleared(&self, at: Vec2, radius: Fx) -> Option<Vec2> {
+        let mut at = self.inside(at, radius);
+        for _ in 0..4 {
+            // All pushes from the same place, so that their order on the map does not matter.
+            let pushes =
+                self.along(at, at, radius).filter_map(|solid| Some(solid.pushed_out(at, radius)? - at));
+            let Some(push) = pushes.reduce(|a, b| a + b) else { return Some(at) };
+            at = self.inside(at + push, radius);
+        }
+        None
+    }
+
+    /// Whether nothing stops a body of `radius` that walks straight from `from` to `to`. What it leans on
+    /// at either end does not, unless the way leads into it.
+    pub(super) fn is_open(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
+        !self.along(from, to, radius).any(|solid| solid.blocks(from, to, radius))
+    }
+
+    /// Whether an arrow of `radius` flies freely.
+    pub(super) fn sees(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
+        self.opaque_along(from, to, radius).all(|solid| solid.crossing(from, to, radius).is_none())
+    }
+
+    /// Which part of its way an arrow of `radius` flies before something stops it, in 65,536ths.
+    pub(super) fn flown(&self, from: Vec2, to: Vec2, radius: Fx) -> i64 {
+        let crossings =
+            self.opaque_along(from, to, radius).filter_map(|solid| solid.crossing(from, to, radius));
+        crossings.min().unwrap_or(65_536)
+    }
+
+    fn inside(&self, at: Vec2, radius: Fx) -> Vec2 {
+        let (x, y) = (self.half.x - radius, self.half.y - radius);
+        Vec2 { x: at.x.clamp(-x, x), y: at.y.clamp(-y, y) }
+    }
+
+    /// Whether a body of `radius` at `at` is wholly on the map.
+    pub(super) fn is_inside(&self, at: Vec2, radius: Fx) -> bool {
+        at.x.abs() <= self.half.x - radius && at.y.abs() <= self.half.y - radius
+    }
+
+    /// Whether nothing at all stands near the way.
+    fn is_bare(&self, from: Vec2, to: Vec2, margin: Fx) -> bool {
+        self.rows_along(from, to, margin).next().is_none()
+    }
+
+    /// What may come nearer than `margin` to the way from `from` to `to`, and maybe more.
+    fn along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = &Solid> {
+        self.rows_along(from, to, margin).map(|row| &self.solids[row])
+    }
+
+    /// As [`Self::along`], of what stops arrows.
+    fn opaque_along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = &Solid> {
+        self.rows_along(from, to, margin).take_while(|&row| row < self.opaque).map(|row| &self.solids[row])
+    }
+
+    fn rows_along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = usize> {
+        let by = Vec2 { x: margin, y: margin };
+        let min = Vec2 { x: from.x.min(to.x), y: from.y.min(to.y) };
+        let max = Vec2 { x: from.x.max(to.x), y: from.y.max(to.y) };
+        self.raster.near(min - by, max + by)
+    }
+}
+
+impl Base {
+    fn new(at: Vec2) -> Self {
+        Self { at, forward: Angle::of(-at) }
+    }
+
+    /// The offset of place `place` in a formation: 0 in the middle, then rings of 6, 12, 18 and so on,
+    /// 1.1 tiles apart.
+    pub(super) fn formation(self, place: usize) -> Vec2 {
+        let (mut ring, mut first) = (0, 1);
+        while place >= first && ring < 10 {
+            ring += 1;
+            first += 6 * ring;
+        }
+        if ring == 0 {
+            return Vec2::default();
+        }
+        // `first` is now the place after the ring's last.
+        let around = (first - 1 - place.min(first - 1)) * 65_536 / (6 * ring);
+        let turn = Angle(self.forward.0.wrapping_add((around & 0xffff) as u16));
+        turn.vector(mul(Fx::from_bits(72_090), Fx::from_num(ring)))
+    }
+}
