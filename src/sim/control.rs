@@ -3,7 +3,7 @@
 use super::combat::open_core_near;
 use super::command::Direction;
 use super::grid::{Body, Grid};
-use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, length, mul_div, square, with_length};
+use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, length, mul, mul_div, square, with_length};
 use super::navigation::Corner;
 use super::orders;
 use super::pace::{Terms, UnitPace, is_hero};
@@ -17,9 +17,9 @@ const ARRIVED: Fx = Fx::from_bits(5_243);
 const NEARLY_ARRIVED: Fx = Fx::from_bits(49_152);
 /// A minion that follows stands still this near to its place beside the hero.
 const AT_HEEL: Fx = Fx::from_bits(39_322);
-/// A minion changes its target for one that is nearer than 3/4 of the way to the present one: 9/16 of the
-/// square. Two enemies at nearly the same distance do not make it turn to and fro.
-const NEARER: (i64, i64) = (9, 16);
+/// A minion changes its target for one that is nearer than this share of the way to the present one: 3/4.
+/// Two enemies at nearly the same distance do not make it turn to and fro.
+const NEARER: Fx = Fx::from_bits(49_152);
 /// Nearer than this to a corner a unit looks for the way on.
 const AT_CORNER: Fx = Fx::from_bits(13_107);
 
@@ -27,12 +27,11 @@ const AT_CORNER: Fx = Fx::from_bits(13_107);
 pub(super) fn decide(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     let Scratch { grid, wishes, .. } = scratch;
     wishes.clear();
-    wishes.resize(state.units.len(), Vec2::default());
-    for body in grid.bodies() {
-        let mind = Mind::of(terms, state, grid, body);
+    for row in 0..state.units.len() {
+        let body = grid.body(state, row);
+        let mind = Mind::of(terms, state, grid, &body);
         let intent = if is_hero(body.kind) { mind.hero() } else { mind.minion() };
-        let row = usize::from(body.row);
-        wishes[row] = intent.walk;
+        wishes.push(intent.walk);
         carry_out(terms, state, row, &intent);
     }
 }
@@ -260,7 +259,8 @@ impl<'a> Mind<'a> {
         if !self.in_reach(foe) {
             return Intent { target, ..self.walk_to(foe.at) };
         }
-        let aim = self.aim(foe);
+        // Where the enemy will be matters only to the shot.
+        let aim = if self.ready() { self.aim(foe) } else { self.toward(foe.at) };
         let facing = self.turned(aim);
         if self.ready() && facing == aim {
             return Intent { facing, winds_up: true, target, ..self.stay() };
@@ -297,7 +297,11 @@ impl<'a> Mind<'a> {
                 meet = foe.at + Vec2 { x: ahead(foe.velocity.x), y: ahead(foe.velocity.y) };
             }
         }
-        if meet == self.at { self.facing() } else { Angle::of(meet - self.at) }
+        self.toward(meet)
+    }
+
+    fn toward(&self, place: Vec2) -> Angle {
+        if place == self.at { self.facing() } else { Angle::of(place - self.at) }
     }
 
     /// How near an enemy must come to be fought: a bow that reaches farther shoots farther.
@@ -332,11 +336,9 @@ impl<'a> Mind<'a> {
 
     /// The nearest enemy, if it is so much nearer than the one it has that turning to it is worth it.
     fn better(&self, kept: Option<usize>, radius: Fx, leash: Option<Vec2>) -> Option<usize> {
-        let found = self.search(radius, leash);
-        let (Some(kept), Some(new)) = (kept, found) else { return found.or(kept) };
-        let away = |row: usize| dist2(self.at, self.state.position(row));
-        let (nearer, of) = NEARER;
-        Some(if away(new) / nearer < away(kept) / of { new } else { kept })
+        let Some(kept) = kept else { return self.search(radius, leash) };
+        let away = length(self.at - self.state.position(kept));
+        self.search(mul(away, NEARER).min(radius), leash).or(Some(kept))
     }
 
     /// The nearest enemy within `radius` of the unit, and of `leash` too.

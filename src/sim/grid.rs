@@ -93,17 +93,9 @@ impl Grid {
         self.bodies.resize(units.len(), Body::default());
         for row in 0..units.len() {
             // Each cell's start runs to its end, which is the next one's start.
+            let body = self.body(state, row);
             let place = &mut self.starts[self.cells[row] as usize];
-            let owner = units.owner[row];
-            self.bodies[*place as usize] = Body {
-                x: units.x[row],
-                y: units.y[row],
-                row: row as u16,
-                ordinal: self.ordinals[row],
-                team: state.players.team[owner.index()],
-                owner,
-                kind: kind_of(units.control[row], units.attack[row]),
-            };
+            self.bodies[*place as usize] = body;
             *place += 1;
         }
         let cells = self.starts.len() - 1;
@@ -121,9 +113,20 @@ impl Grid {
         }));
     }
 
-    /// All units, near ones together.
-    pub(super) fn bodies(&self) -> &[Body] {
-        &self.bodies
+    /// The unit in `row`, where it stands now.
+    pub(super) fn body(&self, state: &GameState, row: usize) -> Body {
+        let units = &state.units;
+        let owner = units.owner[row];
+        Body {
+            x: units.x[row],
+            y: units.y[row],
+            // The grid was filled with this state's rows: they fit.
+            row: row as u16,
+            ordinal: self.ordinals[row],
+            team: state.players.team[owner.index()],
+            owner,
+            kind: kind_of(units.control[row], units.attack[row]),
+        }
     }
 
     /// All units within `radius` of `at`, and some beyond, a line of cells at a time.
@@ -131,6 +134,28 @@ impl Grid {
         let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
         let lines = self.line(at.y - radius)..=self.line(at.y + radius);
         lines.map(move |line| self.run(line, left, right))
+    }
+
+    /// Calls `visit` with every unit and those after it, in the order of cells, that may stand within
+    /// `reach` of it: so with each pair once.
+    pub(super) fn pairs(&self, reach: Fx, mut visit: impl FnMut(&Body, &[Body])) {
+        // So many cells to each side.
+        let span = ((reach.to_bits() - 1) >> CELL_SHIFT).unsigned_abs() as usize + 1;
+        for line in 0..self.lines {
+            let later = line + 1..(line + span + 1).min(self.lines);
+            for column in 0..self.columns {
+                let (left, right) = (column.saturating_sub(span), (column + span).min(self.columns - 1));
+                let here = self.run(line, column, right);
+                let bodies = self.run(line, column, column).len();
+                for place in 0..bodies {
+                    let body = &here[place];
+                    visit(body, &here[place + 1..]);
+                    for later in later.clone() {
+                        visit(body, self.run(later, left, right));
+                    }
+                }
+            }
+        }
     }
 
     /// The nearest enemy of `team` within `radius` of `at` that is `wanted`, for a unit of `asker`.
