@@ -54,10 +54,14 @@ impl<'a> Plan<'a> {
 
     fn choose_objective(&self) -> Vec2 {
         let team = self.state.team_of(self.player);
-        let open_core = self.state.player_ids().find(|&enemy| {
+        let is_open = |enemy: &PlayerId| {
             let at = enemy.index();
-            self.state.team_of(enemy) != team && self.state.cores.open[at] != 0 && self.state.cores.hp[at] > 0
-        });
+            self.state.team_of(*enemy) != team
+                && self.state.cores.open[at] != 0
+                && self.state.cores.hp[at] > 0
+        };
+        let open = self.state.player_ids().filter(is_open);
+        let open_core = open.min_by_key(|&enemy| self.order_from_home(self.world.base(enemy)));
         let circle = self.choose_circle();
         match (open_core, circle) {
             (Some(enemy), None) => self.world.base(enemy),
@@ -81,16 +85,18 @@ impl<'a> Plan<'a> {
         wanted.min_by_key(|&(_, &at)| (cost(at), self.rank(at))).map(|(_, &at)| at)
     }
 
-    /// A circle's number as this player counts: from its own base on, of equally far ones clockwise, so
-    /// that every seat of a map that turns onto itself counts alike.
+    /// A circle's number as this player counts.
     fn rank(&self, circle: Vec2) -> u32 {
-        let base = self.world.base(self.player);
-        let side = |at: Vec2| {
-            let product = |a: Fx, b: Fx| i64::from(a.to_bits()) * i64::from(b.to_bits());
-            product(base.x, at.y) - product(base.y, at.x)
-        };
-        let order = |at: Vec2| (dist2(base, at), side(at));
+        let order = |at: Vec2| self.order_from_home(at);
         self.world.circles().iter().filter(|&&other| order(other) < order(circle)).count() as u32
+    }
+
+    /// Places in this order: from the own base on, of equally far ones clockwise. Every seat of a map that
+    /// turns onto itself counts alike.
+    fn order_from_home(&self, at: Vec2) -> (i64, i64) {
+        let base = self.world.base(self.player);
+        let product = |a: Fx, b: Fx| i64::from(a.to_bits()) * i64::from(b.to_bits());
+        (dist2(base, at), product(base.x, at.y) - product(base.y, at.x))
     }
 
     /// Whether our team holds a circle and nobody is taking it.

@@ -23,6 +23,10 @@ pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
         bar.set_position(over);
     })?;
     bar.finish_and_clear();
+    anyhow::ensure!(
+        !report.lines.is_empty(),
+        "no line of this suite fits these maps: all but `seats` need two bases"
+    );
     let pace = Pace::new(&report, options.tick_rate, began.elapsed().as_secs_f64());
     if arguments.json {
         println!("{}", as_json(&options, &report, &pace));
@@ -118,7 +122,7 @@ fn as_json(options: &BalanceOptions, report: &BalanceReport, pace: &Pace) -> Val
 
 fn table(report: &BalanceReport) -> Table {
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_NO_BORDERS);
+    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
     table.set_header(["suite", "map", "line", "figure", "matches", "value", "95 % interval", "band", ""]);
     for figure in &report.figures {
         let show = |value: f64| show(figure.unit, value);

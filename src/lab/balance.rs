@@ -28,7 +28,8 @@ pub const MATCHES_MAX: u32 = 1_000_000;
 pub struct BalanceOptions {
     /// Matches of each line, at most [`MATCHES_MAX`].
     pub matches: u32,
-    /// Seed of the first match; line n of a map, counted from 0, begins n x [`MATCHES_MAX`] later.
+    /// Seed of the first match. Line n of all suites on all maps, counted from 0, begins n x [`MATCHES_MAX`]
+    /// later.
     pub seed: u64,
     /// Matches at a time.
     pub jobs: usize,

@@ -131,3 +131,107 @@ impl Observer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::{BotLevel, Mix};
+    use crate::game::data;
+    use crate::lab::balance::{Bout, BoutRun, BoutSeat};
+    use crate::sim::{AttackBehaviour, PlayerId, TickRate, UnitId};
+    use std::collections::HashMap;
+
+    fn run(seed: u64) -> BoutRun {
+        let seat = |player: u8| BoutSeat {
+            hero: AttackBehaviour::Archer,
+            team: player,
+            level: BotLevel::Normal,
+            mix: Mix::Half,
+            key: PlayerId(player),
+        };
+        BoutRun::new(&Bout {
+            seed,
+            tick_rate: TickRate::HZ_60,
+            rules: data::rules("standard").expect("built in"),
+            map: data::map("duel").expect("built in"),
+            seats: [seat(0), seat(1)].into_iter().collect(),
+        })
+    }
+
+    fn hp(state: &GameState) -> HashMap<UnitId, i16> {
+        state.units.id.iter().copied().zip(state.units.hp.iter().copied()).collect()
+    }
+
+    #[test]
+    fn damage_is_a_unit_that_lost_hit_points_or_its_life() {
+        let mut run = run(4);
+        let mut observer = Observer::new(run.world());
+        let (mut before, mut damaged) = (hp(run.world().state()), 0);
+        for _ in 0..3_600 {
+            run.step();
+            let after = hp(run.world().state());
+            let expected = before.iter().any(|(id, &hp)| after.get(id).is_none_or(|&now| now < hp));
+            assert_eq!(observer.compare_units(run.world().state()).0, expected);
+            damaged += u32::from(expected);
+            before = after;
+        }
+        assert!(damaged > 100, "damage in {damaged} ticks");
+    }
+
+    /// Somebody dies and another is born into the slot within a tick.
+    #[test]
+    fn a_slot_that_is_taken_again_hides_no_death() {
+        let run = run(1);
+        let mut state = run.world().state().clone();
+        let mut observer = Observer::new(run.world());
+        assert!(!observer.compare_units(&state).0);
+        state.units.id[3].generation += 1;
+        assert!(observer.compare_units(&state).0);
+        assert!(!observer.compare_units(&state).0);
+    }
+
+    #[test]
+    fn the_lead_stays_until_another_team_has_more() {
+        let run = run(1);
+        let mut state = run.world().state().clone();
+        let mut observer = Observer::new(run.world());
+        let mut seen = Vec::new();
+        for scores in [[0, 0], [0, 1], [2, 2], [2, 3], [4, 3], [4, 4], [4, 5], [4, 5]] {
+            state.players.score.copy_from_slice(&scores);
+            observer.follow_lead(&state);
+            seen.push((observer.leader, observer.drama.lead_changes));
+        }
+        let (zero, one) = (Some(0), Some(1));
+        let expected = [(None, 0), (one, 0), (one, 0), (one, 0), (zero, 1), (zero, 1), (one, 2), (one, 2)];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_team_leads_by_its_best_and_not_against_itself() {
+        let run = run(1);
+        let mut state = run.world().state().clone();
+        state.players.team.copy_from_slice(&[1, 1]);
+        state.players.score.copy_from_slice(&[3, 3]);
+        let mut observer = Observer::new(run.world());
+        observer.follow_lead(&state);
+        assert_eq!(observer.leader, Some(1));
+    }
+
+    #[test]
+    fn idle_time_ends_with_an_order_and_does_not_run_without_units() {
+        use crate::sim::Command;
+        let run = run(1);
+        let state = run.world().state();
+        let mut observer = Observer::new(run.world());
+        let idle = TickInputs::idle(Tick(0), 2);
+        let mut busy = idle.clone();
+        busy.inputs[0].commands.push(Command::Banner);
+        let both = [true, true, false, false];
+        for inputs in [&idle, &idle, &busy, &idle] {
+            observer.count_idle(state, inputs, both);
+        }
+        assert_eq!((observer.idle, observer.drama.longest_idle), ([1, 4, 0, 0], 4));
+        observer.count_idle(state, &idle, [true, false, false, false]);
+        assert_eq!((observer.idle, observer.drama.longest_idle), ([0; 4], 4));
+    }
+}

@@ -55,7 +55,7 @@ fn seat_bias(played: &[Played<'_>]) -> Option<Figure> {
     let fair = |one: &&Played<'_>| {
         matches!(one.line.suite, Suite::Mirror | Suite::Seats)
             && one.teams() == 2
-            && one.line.seats() % 2 == 0
+            && one.line.seats().is_multiple_of(2)
     };
     let all: Vec<&Played<'_>> = played.iter().filter(fair).collect();
     let points: Vec<f64> = all.iter().flat_map(|one| one.seat_points(0)).collect();

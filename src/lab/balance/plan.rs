@@ -106,17 +106,13 @@ pub(super) fn lines(options: &BalanceOptions) -> Vec<Line> {
     for map in &options.maps {
         let all = if map.bases.len() == 2 { two_seats() } else { four_seats() };
         for draft in all {
-            // Lines have seeds of their own, alike whatever else is played.
-            let first_seed = options.seed + lines_before(&lines, map) * u64::from(MATCHES_MAX);
+            // Every line has seeds of its own, the same whichever suites are played.
+            let first_seed = options.seed + lines.len() as u64 * u64::from(MATCHES_MAX);
             lines.push(draft.line(options, map, first_seed));
         }
     }
     lines.retain(|line| options.suites.contains(&line.suite));
     lines
-}
-
-fn lines_before(lines: &[Line], map: &Arc<Map>) -> u64 {
-    lines.iter().filter(|line| line.map.name == map.name).count() as u64
 }
 
 /// A line before it is known where it is played.
