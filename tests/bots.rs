@@ -79,7 +79,7 @@ fn probes_order_off_the_grid_and_away_from_circles_and_cores() {
             assert!(at > last && at - last <= 333_334);
             last = at;
             phases[(at * 60 % 1_000_000 / 250_000) as usize] += 1;
-            let (Command::HeroGo(to) | Command::Move(_, to) | Command::AttackMove(_, to)) =
+            let (Command::HeroGo(to) | Command::Move(_, to, _) | Command::AttackMove(_, to, _)) =
                 probe.order(&world)
             else {
                 panic!("an order without a place");

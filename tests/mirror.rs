@@ -52,19 +52,20 @@ impl Script {
         let to = Target::clamped(if turned { -self.place } else { self.place });
         let angle = if turned { self.angle.turned(i16::MIN) } else { self.angle };
         let quarry = foes.get(self.quarry).map_or(UnitId::NONE, |&row| state.units.id[row]);
+        let when = if self.strikes { When::Queued } else { When::Now };
         let command = match self.kind {
             0 => Command::HeroGo(to),
             1 => Command::HeroAttack(quarry),
             2 => Command::Dash(angle),
             3 => Command::Banner,
-            4 => Command::Move(units, to),
-            5 => Command::Attack(units, quarry),
+            4 => Command::Move(units, to, when),
+            5 => Command::Attack(units, quarry, when),
             6 => Command::Stop(units),
-            7 => Command::Hold(units),
-            8 => Command::Follow(units),
-            9 => Command::Train(AttackBehaviour::Archer),
+            7 => Command::Hold(units, when),
+            8 => Command::Follow(units, when),
+            9 => Command::Rally(self.strikes.then_some(to)),
             10 => Command::Train(AttackBehaviour::Swordsman),
-            _ => Command::AttackMove(units, to),
+            _ => Command::AttackMove(units, to, when),
         };
         let walk = self.walk.map(|way| Direction::eighth(if turned { way + 4 } else { way }));
         PlayerInput {
@@ -98,8 +99,7 @@ fn side(world: &World, player: PlayerId) -> impl PartialEq + std::fmt::Debug + u
             let place = (at(units.x[row], units.y[row]), at(units.vx[row], units.vy[row]));
             let aims = (angle(units.facing[row]), at(units.goal_x[row], units.goal_y[row]));
             let names = (name(units.quarry[row]), name(units.target[row]));
-            let times = [&units.strike_at, &units.ready_at, &units.fought_at, &units.dash_until]
-                .map(|column| column[row]);
+            let times = [&units.strike_at, &units.ready_at].map(|column| column[row]);
             (body, place, aims, names, times)
         })
         .collect();

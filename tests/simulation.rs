@@ -22,12 +22,19 @@ fn a_change_of_any_field_changes_the_hash_of_its_part() {
     while game.world.state().projectiles.is_empty() {
         game.step();
     }
+    let units = [game.world.state().units.id[1]].into_iter().collect();
+    let orders =
+        [When::Now, When::Queued].map(|when| Command::Move(Selection::clone(&units), far_away(), when));
+    let mut inputs = TickInputs::idle(game.world.state().tick(), 2);
+    inputs.inputs[0].commands.extend(orders);
+    game.world.step(&inputs);
     let before = game.world.hash();
     let tables: [(&str, &[&str]); PARTS] = [
         (Globals::PART, Globals::FIELDS),
         (Players::PART, Players::FIELDS),
         (Slots::PART, Slots::FIELDS),
         (Units::PART, Units::FIELDS),
+        (Orders::PART, Orders::FIELDS),
         (Projectiles::PART, Projectiles::FIELDS),
         (Circles::PART, Circles::FIELDS),
         (Cores::PART, Cores::FIELDS),
@@ -56,6 +63,10 @@ fn a_change_of_any_field_changes_the_hash_of_its_part() {
         }
     }
     assert_eq!(game.world.disturb("units[9999].hp"), Err(NoSuchField));
+}
+
+fn far_away() -> Target {
+    Target::clamped(Vec2 { x: Fx::from_num(20), y: Fx::from_num(14) })
 }
 
 #[test]
@@ -192,12 +203,12 @@ fn any_command() -> impl Strategy<Value = Command> {
         unit.clone().prop_map(Command::HeroAttack),
         angle.prop_map(Command::Dash),
         Just(Command::Banner),
-        (units.clone(), target.clone()).prop_map(|(units, to)| Command::Move(units, to)),
-        (units.clone(), unit).prop_map(|(units, quarry)| Command::Attack(units, quarry)),
-        (units.clone(), target).prop_map(|(units, to)| Command::AttackMove(units, to)),
+        (units.clone(), target.clone()).prop_map(|(units, to)| Command::Move(units, to, When::Now)),
+        (units.clone(), unit).prop_map(|(units, quarry)| Command::Attack(units, quarry, When::Now)),
+        (units.clone(), target).prop_map(|(units, to)| Command::AttackMove(units, to, When::Queued)),
         units.clone().prop_map(Command::Stop),
-        units.clone().prop_map(Command::Hold),
-        units.prop_map(Command::Follow),
+        units.clone().prop_map(|units| Command::Hold(units, When::Queued)),
+        units.prop_map(|units| Command::Follow(units, When::Now)),
         Just(Command::Train(AttackBehaviour::Archer)),
     ]
 }
@@ -245,21 +256,21 @@ fn a_command_for_foreign_or_dead_units_does_nothing() {
     let to = Target::clamped(Vec2::default());
     let own = world.state().units.id[1];
     let illegal = [
-        Command::Move(foreign.clone(), to),
-        Command::Hold(nobody),
-        Command::Attack([own].into_iter().collect(), own),
-        Command::Attack(foreign, UnitId::NONE),
+        Command::Move(foreign.clone(), to, When::Now),
+        Command::Hold(nobody, When::Now),
+        Command::Attack([own].into_iter().collect(), own, When::Now),
+        Command::Attack(foreign, UnitId::NONE, When::Now),
         Command::HeroAttack(own),
         Command::Train(AttackBehaviour::Archer),
     ];
     assert_eq!(run(&illegal), run(&[]));
-    assert_ne!(run(&[Command::Move([own].into_iter().collect(), to)]), run(&[]));
+    assert_ne!(run(&[Command::Move([own].into_iter().collect(), to, When::Now)]), run(&[]));
 }
 
 // The end.
 
 fn run_to_end(mut state: GameState, setup: Setup) -> (Outcome, Option<u8>, Tick) {
-    state.units.fought_at.fill(Tick(0));
+    state.players.fought_at.fill(Tick(0));
     let mut world = World::restore(setup, state).expect("of this setup");
     for _ in 0..30_000 {
         if world.state().outcome() != Outcome::Running {
@@ -325,7 +336,7 @@ fn a_core_falls_to_an_army_when_it_is_open_alone() {
         for tick in 0..60 * 20 {
             let mut inputs = TickInputs::idle(Tick(tick), 2);
             if tick == 0 {
-                inputs.inputs[0].commands.push(Command::AttackMove(army.clone(), core));
+                inputs.inputs[0].commands.push(Command::AttackMove(army.clone(), core, When::Now));
             }
             world.step(&inputs);
         }
@@ -440,8 +451,10 @@ fn scene(places: &[(u8, AttackBehaviour, (i32, i32))]) -> World {
         (state.units.goal_x[row], state.units.goal_y[row]) = (at[0], at[1]);
         state.units.order[row] = Order::Idle;
     }
-    state.units.retain(&keep);
+    let gone: Vec<usize> = (0..keep.len()).filter(|&row| !keep[row]).collect();
+    state.units.remove_rows(&gone);
     state.slots.row.fill(u16::MAX);
+    state.globals.free_slot[0] = 0;
     for (row, id) in state.units.id.iter().enumerate() {
         state.slots.row[usize::from(id.index)] = row as u16;
     }
@@ -481,7 +494,7 @@ fn a_side_step_dodges_an_arrow() {
     let target = world.state().units.id[1];
     let walk = |y: i32| {
         let to = Vec2 { x: Fx::from_num(4), y: Fx::from_num(y) };
-        Command::Move([target].into_iter().collect(), Target::clamped(to))
+        Command::Move([target].into_iter().collect(), Target::clamped(to), When::Now)
     };
     // It walks up until the arrow is loosed at where it would be, then turns round.
     for tick in 0..60 {
@@ -555,7 +568,7 @@ fn nobody_gets_stuck_on_the_way_across_the_map() {
             let units: Selection = world.state().units.id.iter().copied().collect();
             let goal = Vec2 { x: Fx::from_num(to.0), y: Fx::from_num(to.1) };
             let mut inputs = TickInputs::idle(Tick(0), 2);
-            inputs.inputs[0].commands.push(Command::Move(units, Target::clamped(goal)));
+            inputs.inputs[0].commands.push(Command::Move(units, Target::clamped(goal), When::Now));
             world.step(&inputs);
             // 75 tiles of way at 3.6 a second, at most.
             idle(&mut world, 21 * 60);

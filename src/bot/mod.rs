@@ -21,19 +21,48 @@ pub enum BotLevel {
     Hard,
 }
 
+/// Which minions a bot trains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mix {
+    /// What fights best against the enemies it sees.
+    #[default]
+    Counter,
+    /// Swordsmen alone.
+    Swordsmen,
+    /// Archers alone.
+    Archers,
+    /// Whichever it has fewer of.
+    Half,
+}
+
 /// A program in a seat.
 #[derive(Clone, Copy, Debug)]
 pub struct Bot {
     level: BotLevel,
     player: PlayerId,
     rate: TickRate,
+    mix: Mix,
+    key: PlayerId,
 }
 
 impl Bot {
     /// A bot of this level for this seat.
     #[must_use]
     pub const fn new(level: BotLevel, player: PlayerId, rate: TickRate) -> Self {
-        Self { level, player, rate }
+        Self { level, player, rate, mix: Mix::Counter, key: player }
+    }
+
+    /// The same bot, training these minions.
+    #[must_use]
+    pub const fn with_mix(self, mix: Mix) -> Self {
+        Self { mix, ..self }
+    }
+
+    /// The same bot, drawing its random numbers as the player of this id does by default: two bots that swap
+    /// keys swap their luck.
+    #[must_use]
+    pub const fn with_key(self, key: PlayerId) -> Self {
+        Self { key, ..self }
     }
 
     /// How many ticks after what it saw a bot acts.
@@ -53,7 +82,7 @@ impl Bot {
         let state = world.state();
         let mut input = PlayerInput::default();
         if state.outcome() == Outcome::Running && self.is_moment(world) {
-            Plan::new(world, self.player, self.level).decide(&mut input.commands);
+            Plan::new(world, *self).decide(&mut input.commands);
         }
         input
     }
@@ -72,7 +101,7 @@ impl Bot {
     fn is_moment(&self, world: &World) -> bool {
         let Tick(now) = world.state().tick();
         let (window, at) = (now / self.period(), now % self.period());
-        let drawn = random::draw(world.setup().seed, Tick(window), self.player, 0);
+        let drawn = random::draw(world.setup().seed, Tick(window), self.key, 0);
         u64::from(at) == drawn % u64::from(self.period())
     }
 }

@@ -2,11 +2,11 @@
 
 use arrayvec::ArrayVec;
 
-use super::BotLevel;
+use super::{Bot, BotLevel, Mix};
 use crate::sim::math::{Angle, Fx, Vec2, dist2, square};
 use crate::sim::{
     AttackBehaviour, COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, Order, PlayerId,
-    SELECTION_MAX, Selection, Target, Tick, UnitId, World, objectives, random,
+    SELECTION_MAX, Selection, Target, Tick, UnitId, When, World, objectives, random,
 };
 
 type Orders = ArrayVec<Command, COMMANDS_PER_TICK_MAX>;
@@ -18,6 +18,9 @@ pub(super) struct Plan<'a> {
     state: &'a GameState,
     player: PlayerId,
     level: BotLevel,
+    mix: Mix,
+    /// Of its random draws.
+    key: PlayerId,
     /// Own minions.
     army: Rows,
     hero: Option<usize>,
@@ -25,14 +28,15 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(world: &'a World, player: PlayerId, level: BotLevel) -> Self {
+    pub(super) fn new(world: &'a World, bot: Bot) -> Self {
+        let Bot { level, player, mix, key, .. } = bot;
         let state = world.state();
         let minion = |&row: &usize| {
             state.units.owner[row] == player && state.units.control[row] == ControlBehaviour::Minion
         };
         let army = (0..state.units.len()).filter(minion).take(SELECTION_MAX).collect();
-        let mut plan =
-            Self { world, state, player, level, army, hero: state.hero(player), objective: Vec2::default() };
+        let (hero, objective) = (state.hero(player), Vec2::default());
+        let mut plan = Self { world, state, player, level, mix, key, army, hero, objective };
         plan.objective = plan.choose_objective();
         plan
     }
@@ -67,14 +71,26 @@ impl<'a> Plan<'a> {
     fn choose_circle(&self) -> Option<Vec2> {
         let from = self.middle();
         let wanted = self.world.circles().iter().enumerate().filter(|&(circle, _)| !self.is_safe(circle));
-        let cost = |circle: usize, at: Vec2| {
+        let cost = |at: Vec2| {
             let season = Tick(self.state.tick().0 / (10 * self.world.setup().tick_rate.hz()));
             let seed = self.world.setup().seed;
-            let taste = random::draw(seed, season, self.player, 100 + circle as u32) % 12;
+            let taste = random::draw(seed, season, self.key, 100 + self.rank(at)) % 12;
             // Squared tiles, and up to 12 x 12 of them for taste.
             (dist2(from, at) >> 32) + (taste * taste).cast_signed()
         };
-        wanted.min_by_key(|&(circle, &at)| cost(circle, at)).map(|(_, &at)| at)
+        wanted.min_by_key(|&(_, &at)| (cost(at), self.rank(at))).map(|(_, &at)| at)
+    }
+
+    /// A circle's number as this player counts: from its own base on, of equally far ones clockwise, so
+    /// that every seat of a map that turns onto itself counts alike.
+    fn rank(&self, circle: Vec2) -> u32 {
+        let base = self.world.base(self.player);
+        let side = |at: Vec2| {
+            let product = |a: Fx, b: Fx| i64::from(a.to_bits()) * i64::from(b.to_bits());
+            product(base.x, at.y) - product(base.y, at.x)
+        };
+        let order = |at: Vec2| (dist2(base, at), side(at));
+        self.world.circles().iter().filter(|&&other| order(other) < order(circle)).count() as u32
     }
 
     /// Whether our team holds a circle and nobody is taking it.
@@ -194,7 +210,7 @@ impl<'a> Plan<'a> {
             self.state.units.order[row] != Order::Attack || self.state.units.quarry[row] != id
         });
         if !idle.is_empty() {
-            give(orders, Command::Attack(idle, id));
+            give(orders, Command::Attack(idle, id, When::Now));
         }
     }
 
@@ -206,7 +222,7 @@ impl<'a> Plan<'a> {
             !bound && !is_within(self.state.position(row), goal, 3)
         });
         if !idle.is_empty() {
-            give(orders, Command::AttackMove(idle, Target::clamped(goal)));
+            give(orders, Command::AttackMove(idle, Target::clamped(goal), When::Now));
         }
     }
 
@@ -220,16 +236,10 @@ impl<'a> Plan<'a> {
 
     // Training.
 
-    /// Archers against swordsmen, who are long on the way; swordsmen against archers.
     fn train(&self, orders: &mut Orders) {
         let at = self.player.index();
         let rules = &self.world.setup().rules;
-        let foes_of = |kind| self.foes().filter(|&foe| self.state.units.attack[foe] == kind).count();
-        let kind = if foes_of(AttackBehaviour::Swordsman) > foes_of(AttackBehaviour::Archer) + 1 {
-            AttackBehaviour::Archer
-        } else {
-            AttackBehaviour::Swordsman
-        };
+        let kind = self.wanted_kind();
         let cost = match kind {
             AttackBehaviour::Swordsman => rules.swordsman_cost,
             AttackBehaviour::Archer => rules.archer_cost,
@@ -240,6 +250,21 @@ impl<'a> Plan<'a> {
         if affordable && room {
             give(orders, Command::Train(kind));
         }
+    }
+
+    /// What the mix asks for; by default archers against swordsmen, who are long on the way, and swordsmen
+    /// against archers.
+    fn wanted_kind(&self) -> AttackBehaviour {
+        use AttackBehaviour::{Archer, Swordsman};
+        let foes_of = |kind| self.foes().filter(|&foe| self.state.units.attack[foe] == kind).count();
+        let own_of = |kind| self.army.iter().filter(|&&row| self.state.units.attack[row] == kind).count();
+        let wants_archer = match self.mix {
+            Mix::Counter => foes_of(Swordsman) > foes_of(Archer) + 1,
+            Mix::Swordsmen => false,
+            Mix::Archers => true,
+            Mix::Half => own_of(Archer) < own_of(Swordsman),
+        };
+        if wants_archer { Archer } else { Swordsman }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::sim::math::{Fx, Vec2, dist2, square};
 use crate::sim::{
-    Command, ControlBehaviour, GameState, PlayerId, SELECTION_MAX, Selection, Target, Tick, TickRate, World,
-    random,
+    Command, ControlBehaviour, GameState, PlayerId, SELECTION_MAX, Selection, Target, Tick, TickRate, When,
+    World, random,
 };
 
 /// Longest time between two orders, in ticks; the mean is half of it.
@@ -45,8 +45,8 @@ impl Probe {
         let minions = minions(world.state(), self.player);
         let command = match self.draw(1) % 3 {
             0 if hero => Command::HeroGo(target),
-            1 => Command::AttackMove(minions, target),
-            _ => Command::Move(minions, target),
+            1 => Command::AttackMove(minions, target, When::Now),
+            _ => Command::Move(minions, target, When::Now),
         };
         self.given += 1;
         self.next_at_us += self.draw_gap();

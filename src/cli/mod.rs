@@ -1,6 +1,7 @@
 //! The command line: what was typed becomes one call, and its result becomes text or JSON and an exit code.
 
 pub(crate) mod args;
+mod balance;
 mod bench;
 mod check;
 mod demo;
@@ -60,6 +61,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Join(join)) => window::join(*join),
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Check(check)) => check::run(&check),
+        Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),
         Some(Task::Replay(replay)) => match replay.action {
             ReplayAction::Watch { file } => window::watch(file),

@@ -7,7 +7,7 @@ use mini_rts_arena::game::{Control, View};
 use mini_rts_arena::sim::math::{Angle, Fx};
 use mini_rts_arena::sim::{
     self, AttackBehaviour, Command, ControlBehaviour, Direction, HeroControl, PlayerId, Selection, Target,
-    UnitId,
+    UnitId, When,
 };
 
 use super::bindings::{Action, action_of};
@@ -166,8 +166,8 @@ impl Hand {
             Action::Banner => say(Control::Command(Command::Banner)),
             Action::AttackMove => self.attack_next = true,
             Action::Stop => self.order_selected(table, say, Command::Stop),
-            Action::Hold => self.order_selected(table, say, Command::Hold),
-            Action::Follow => self.order_selected(table, say, Command::Follow),
+            Action::Hold => self.order_selected(table, say, |minions| Command::Hold(minions, When::Now)),
+            Action::Follow => self.order_selected(table, say, |minions| Command::Follow(minions, When::Now)),
             Action::SelectAll => self.select_kind(table, |_| true),
             Action::SelectArchers => self.select_kind(table, |kind| kind == AttackBehaviour::Archer),
             Action::SelectSwordsmen => self.select_kind(table, |kind| kind == AttackBehaviour::Swordsman),
@@ -312,7 +312,7 @@ impl Hand {
         let minions = self.minions(table);
         if !minions.is_empty() {
             let at = table.camera.to_tiles(self.pointer);
-            say(Control::Command(Command::AttackMove(minions, target(at))));
+            say(Control::Command(Command::AttackMove(minions, target(at), When::Now)));
             self.order = Some((at, true, table.now));
         }
     }
@@ -336,16 +336,16 @@ impl Hand {
                 say(Control::Command(Command::HeroAttack(enemy)));
             }
             if !minions.is_empty() {
-                say(Control::Command(Command::Attack(minions, enemy)));
+                say(Control::Command(Command::Attack(minions, enemy, When::Now)));
             }
         } else if is_on_hero {
-            say(Control::Command(Command::Follow(minions)));
+            say(Control::Command(Command::Follow(minions, When::Now)));
         } else {
             if sends_hero {
                 say(Control::Command(Command::HeroGo(target(at))));
             }
             if !minions.is_empty() {
-                say(Control::Command(Command::Move(minions, target(at))));
+                say(Control::Command(Command::Move(minions, target(at), When::Now)));
             }
         }
         self.order = Some((at, enemy.is_some(), table.now));

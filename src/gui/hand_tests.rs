@@ -153,11 +153,11 @@ fn a_right_click_means_what_lies_under_it() {
     assert!(matches!(play.commands()[..], [Command::HeroGo(_)]), "nothing selected: the hero goes");
     play.key(KeyCode::E);
     play.click(MouseButton::Right, vec2(640.0, 100.0));
-    assert!(matches!(&play.commands()[..], [Command::Move(all, _)] if all.len() == 6));
+    assert!(matches!(&play.commands()[..], [Command::Move(all, ..)] if all.len() == 6));
     play.click(MouseButton::Right, enemy);
     assert!(matches!(play.commands()[..], [Command::Attack(..)]));
     play.click(MouseButton::Right, hero);
-    assert!(matches!(play.commands()[..], [Command::Follow(_)]));
+    assert!(matches!(play.commands()[..], [Command::Follow(..)]));
     play.key(KeyCode::F);
     play.click(MouseButton::Left, vec2(640.0, 100.0));
     assert!(matches!(play.commands()[..], [Command::AttackMove(..)]));

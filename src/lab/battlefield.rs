@@ -13,7 +13,7 @@ use crate::game::data;
 use crate::sim::math::{Fx, Vec2};
 use crate::sim::{
     AttackBehaviour, Command, Map, Milli, MilliPoint, PlayerId, Rock, Rules, SELECTION_MAX, SeatSetup,
-    Selection, Setup, Target, Tick, TickInputs, TickRate, UNITS_MAX, UnitId, Wall, World, random,
+    Selection, Setup, Target, Tick, TickInputs, TickRate, UNITS_MAX, UnitId, Wall, When, World, random,
 };
 
 /// Ticks from one order of a platoon to its next.
@@ -168,7 +168,7 @@ impl Battlefield {
             let platoon = &self.plan.platoons[platoon];
             let selection: Selection = self.ranks[platoon.soldiers.clone()].iter().copied().collect();
             let commands = &mut self.inputs.inputs[platoon.player.index()].commands;
-            commands.push(Command::AttackMove(selection, target));
+            commands.push(Command::AttackMove(selection, target, When::Now));
         }
     }
 

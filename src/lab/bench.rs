@@ -14,8 +14,8 @@ use crate::replay::{
 use crate::sim::math::{Fx, Vec2};
 use crate::sim::{
     AttackBehaviour, Command, ControlBehaviour, GameState, Outcome, PlayerId, PlayerInput, Rules,
-    SELECTION_MAX, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, World,
-    random,
+    SELECTION_MAX, SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, When,
+    World, random,
 };
 
 /// The sizes of battles by default.
@@ -336,7 +336,7 @@ pub fn large_match(ticks: u32) -> Result<Vec<u8>, BenchError> {
                     let (x, y) = (drawn % 33, (drawn >> 32) % 21);
                     let at =
                         Vec2 { x: Fx::from_num(x) - Fx::from_num(16), y: Fx::from_num(y) - Fx::from_num(10) };
-                    input.commands.push(Command::AttackMove(selection, Target::clamped(at)));
+                    input.commands.push(Command::AttackMove(selection, Target::clamped(at), When::Now));
                 }
             }
         }

@@ -1,5 +1,6 @@
-//! Experiments on whole matches: desync checks, and how fast the simulation is.
+//! Experiments on whole matches: desync checks, sweeps that measure balance, and how fast the simulation is.
 
+pub mod balance;
 mod battlefield;
 mod bench;
 mod check;

@@ -148,7 +148,7 @@ fn encode(input: &PlayerInput) -> Option<ArrayVec<u8, INPUT_BYTES_MAX>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, Selection, UnitId};
+    use crate::sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, Selection, UnitId, When};
 
     fn walk(eighth: u8) -> HeroControl {
         HeroControl { walk: Some(Direction::eighth(eighth)), strike: None }
@@ -162,7 +162,7 @@ mod tests {
         let target = |n: i32| crate::sim::Target::try_from((n, 0)).expect("near");
         for n in 0..100 {
             let selection = if n % 3 == 0 { whole.clone() } else { Selection::default() };
-            sealer.command(Tick(0), Command::Move(selection, target(n))).expect("room");
+            sealer.command(Tick(0), Command::Move(selection, target(n), When::Now)).expect("room");
         }
         let mut seen = 0;
         for _ in 0..100 {
@@ -170,7 +170,7 @@ mod tests {
             sealer.forget(tick);
             assert!(input.commands.len() <= COMMANDS_PER_TICK_MAX);
             for command in &input.commands {
-                assert!(matches!(command, Command::Move(_, to) if *to == target(seen)));
+                assert!(matches!(command, Command::Move(_, to, _) if *to == target(seen)));
                 seen += 1;
             }
         }

@@ -1,6 +1,8 @@
 //! Attacks: blows that were wound up fall, bows that were drawn are loosed. What is hit is collected here
 //! and taken from hit points later, so that nobody strikes first by standing first in a list.
 
+use super::event::Event;
+use super::grid::{Body, Nearness, seat_from};
 use super::math::{Angle, Fx, Vec2, dist2, mul, square};
 use super::pace::Terms;
 use super::state::{AttackBehaviour, ControlBehaviour, GameState, PROJECTILES_MAX, Projectile};
@@ -9,22 +11,6 @@ use super::world::{CoreHit, Hit, Scratch};
 
 /// How many a blow of a sword hits: the nearest in full, the others by half.
 const BLOW_HITS: usize = 3;
-
-/// What ties between units break by: distance, then place in the own side, then the seat counted on from
-/// the one who asks.
-pub(super) type Nearness = (i64, u16, u8);
-
-/// How near the unit in `row` is to `at`, for a unit of `asker`.
-pub(super) fn nearness(
-    state: &GameState,
-    ordinals: &[u16],
-    asker: PlayerId,
-    at: Vec2,
-    row: usize,
-) -> Nearness {
-    let seat = state.units.owner[row].0.wrapping_sub(asker.0) % super::tick::PLAYERS_MAX as u8;
-    (dist2(at, state.position(row)), ordinals[row], seat)
-}
 
 /// What an attack of a unit in `row` takes from a core.
 pub(super) fn core_damage(terms: &Terms, hero: bool, damage: i16) -> i32 {
@@ -35,14 +21,14 @@ pub(super) fn core_damage(terms: &Terms, hero: bool, damage: i16) -> i32 {
 /// Carries out every attack that is due.
 pub(super) fn strike(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     let now = state.tick();
-    for row in 0..state.units.len() {
-        if state.units.strike_at[row] > now {
-            continue;
-        }
+    let mut from = 0;
+    while let Some(next) = state.units.strike_at[from..].iter().position(|&strike_at| strike_at <= now) {
+        let row = from + next;
+        from = row + 1;
         state.units.strike_at[row] = Tick::NEVER;
         match state.units.attack[row] {
             AttackBehaviour::Swordsman => cut(terms, state, scratch, row),
-            AttackBehaviour::Archer => loose(terms, state, row),
+            AttackBehaviour::Archer => loose(terms, state, scratch, row),
         }
     }
 }
@@ -52,13 +38,16 @@ fn cut(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize) 
     let (at, facing, owner) = (state.position(row), state.units.facing[row], state.units.owner[row]);
     let (pace, team) = (terms.unit(&state.units, row), state.team(row));
     let in_arc = |to: Vec2| facing.to(Angle::of(to - at)).unsigned_abs() <= terms.pace.arc_half;
+    scratch.events.push(Event::Blow { player: owner, at });
     let mut nearest: [Option<(Nearness, usize)>; BLOW_HITS] = [None; BLOW_HITS];
-    scratch.grid.near(at, pace.reach, |other| {
-        let to = state.position(other);
-        if state.team(other) == team || dist2(at, to) > square(pace.reach) || !in_arc(to) {
-            return;
+    let runs = scratch.grid.near(at, pace.reach + terms.pace.longest_step);
+    for other in runs.flatten().filter(|other| other.team != team) {
+        let to = state.position(other.row.into());
+        if dist2(at, to) > square(pace.reach) || !in_arc(to) {
+            continue;
         }
-        let mut found = Some((nearness(state, &scratch.ordinals, owner, at, other), other));
+        let key = Body { x: to.x, y: to.y, ..*other }.nearness(owner, at);
+        let mut found = Some((key, usize::from(other.row)));
         for place in &mut nearest {
             if place.is_none() || found < *place {
                 core::mem::swap(place, &mut found);
@@ -67,10 +56,10 @@ fn cut(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize) 
                 break;
             }
         }
-    });
+    }
     let mut damage = pace.damage;
     for &(_, other) in nearest.iter().flatten() {
-        scratch.hits.push(Hit { row: other, by: owner, damage });
+        scratch.hits.push(Hit { row: other, by: owner, attack: AttackBehaviour::Swordsman, damage });
         damage = pace.damage / 2;
     }
     // A core takes the place of a unit that is not there.
@@ -81,7 +70,14 @@ fn cut(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize) 
         scratch.core_hits.push(CoreHit { core, by: owner, damage: core_damage(terms, hero, damage) });
     }
     if nearest[0].is_some() || core.is_some() {
-        state.units.fought_at[row] = state.tick();
+        note_fight(state, row);
+    }
+}
+
+/// A hero that fights does not regenerate.
+pub(super) fn note_fight(state: &mut GameState, row: usize) {
+    if state.units.control[row] == ControlBehaviour::Player {
+        state.players.fought_at[state.units.owner[row].index()] = state.tick();
     }
 }
 
@@ -101,14 +97,13 @@ pub(super) fn open_core_near(
             && state.team_of(player) != team
             && dist2(at, base.at) <= within
     });
-    let by_seat = |player: PlayerId| player.0.wrapping_sub(owner.0) % super::tick::PLAYERS_MAX as u8;
     cores
         .map(|(player, base)| (player, base.at))
-        .min_by_key(|&(player, core)| (dist2(at, core), by_seat(player)))
+        .min_by_key(|&(player, core)| (dist2(at, core), seat_from(owner, player)))
 }
 
 /// An arrow leaves the bow along the facing.
-fn loose(terms: &Terms, state: &mut GameState, row: usize) {
+fn loose(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize) {
     let pace = terms.unit(&state.units, row);
     if state.projectiles.len() >= PROJECTILES_MAX || pace.arrow_speed <= Fx::ZERO {
         return;
@@ -116,6 +111,7 @@ fn loose(terms: &Terms, state: &mut GameState, row: usize) {
     let (at, way) = (state.position(row), state.units.facing[row].vector(pace.arrow_speed));
     let age = flight(terms, at, state.units.facing[row], pace.reach, pace.arrow_speed);
     let now = state.tick();
+    scratch.events.push(Event::Shot { player: state.units.owner[row], at });
     state.projectiles.push(Projectile {
         owner: state.units.owner[row],
         shooter: state.units.id[row],

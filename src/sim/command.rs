@@ -17,7 +17,7 @@ pub const SELECTION_MAX: usize = 32;
 /// Most bytes one encoded [`PlayerInput`] takes on the wire; commands beyond it wait for the next tick.
 pub const INPUT_BYTES_MAX: usize = 256;
 /// Farthest a target lies from the centre of the map, in tiles on each axis.
-pub const TARGET_MAX: i32 = 64;
+pub const TARGET_MAX: i32 = 512;
 
 /// The units a command speaks to.
 pub type Selection = ArrayVec<UnitId, SELECTION_MAX>;
@@ -127,6 +127,16 @@ pub struct HeroControl {
     pub strike: Option<Angle>,
 }
 
+/// Whether an order is carried out at once or after those that its units have already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum When {
+    /// At once: what the units were ordered before is forgotten.
+    #[default]
+    Now,
+    /// After the others. A unit keeps up to [`super::state::QUEUED_MAX`] orders and skips those beyond.
+    Queued,
+}
+
 /// What a player orders. Units that are not the sender's, or no longer alive, are skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
@@ -139,26 +149,28 @@ pub enum Command {
     /// Nearby minions attack faster for a while.
     Banner,
     /// GoToPosition for minions: walk there, ignore enemies.
-    Move(Selection, Target),
+    Move(Selection, Target, When),
     /// AttackUnit for minions.
-    Attack(Selection, UnitId),
+    Attack(Selection, UnitId, When),
     /// Walk there and fight what comes near.
-    AttackMove(Selection, Target),
-    /// Forget orders, fight what comes near.
+    AttackMove(Selection, Target, When),
+    /// Forget all orders, fight what comes near.
     Stop(Selection),
     /// Stay, fight only what is in reach.
-    Hold(Selection),
+    Hold(Selection, When),
     /// Walk with the hero and fight what comes near.
-    Follow(Selection),
+    Follow(Selection, When),
     /// Train a minion for supply, at the owned circle in which the hero stands, else at the base.
     Train(super::state::AttackBehaviour),
+    /// Where minions born from now on walk, fighting what comes near; without it they follow the hero.
+    Rally(Option<Target>),
     /// Give up the match.
     Surrender,
 }
 
 impl Command {
     /// How many kinds of command there are.
-    pub const KINDS: usize = 12;
+    pub const KINDS: usize = 13;
 
     /// A small number for each kind, for statistics.
     #[must_use]
@@ -172,10 +184,11 @@ impl Command {
             Self::Attack(..) => 5,
             Self::AttackMove(..) => 6,
             Self::Stop(_) => 7,
-            Self::Hold(_) => 8,
-            Self::Follow(_) => 9,
+            Self::Hold(..) => 8,
+            Self::Follow(..) => 9,
             Self::Train(_) => 10,
-            Self::Surrender => 11,
+            Self::Rally(_) => 11,
+            Self::Surrender => 12,
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Control: what every unit does in this tick, decided from where all units stood before it.
 
-use super::combat::{Nearness, nearness, open_core_near};
+use super::combat::open_core_near;
 use super::command::Direction;
-use super::grid::Grid;
-use super::math::{Angle, Fx, Vec2, dist2, length, mul_div, square, with_length};
-use super::pace::{Terms, UnitPace};
-use super::state::{AttackBehaviour, ControlBehaviour, GameState, Order, UnitId};
-use super::tick::{PlayerId, Tick};
+use super::grid::{Body, Grid};
+use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, length, mul_div, square, with_length};
+use super::orders;
+use super::pace::{Terms, UnitPace, is_hero};
+use super::state::{ASK_CORNER, AttackBehaviour, ControlBehaviour, GameState, NO_CORNER, Order, UnitId};
+use super::tick::Tick;
 use super::world::Scratch;
 
 /// Nearer than this a unit has arrived.
@@ -15,17 +16,22 @@ const ARRIVED: Fx = Fx::from_bits(5_243);
 const NEARLY_ARRIVED: Fx = Fx::from_bits(49_152);
 /// A minion that follows stands still this near to its place beside the hero.
 const AT_HEEL: Fx = Fx::from_bits(39_322);
+/// A minion changes its target for one that is nearer than 3/4 of the way to the present one: 9/16 of the
+/// square. Two enemies at nearly the same distance do not make it turn to and fro.
+const NEARER: (i64, i64) = (9, 16);
+/// Nearer than this to a corner a unit looks for the way on.
+const AT_CORNER: Fx = Fx::from_bits(13_107);
 
 /// Lets every unit decide. Nobody sees what another decided in the same tick.
 pub(super) fn decide(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
-    scratch.wishes.clear();
-    for row in 0..state.units.len() {
-        let mind = Mind::of(terms, state, scratch, row);
-        let intent = match state.units.control[row] {
-            ControlBehaviour::Player => mind.hero(),
-            ControlBehaviour::Minion => mind.minion(),
-        };
-        scratch.wishes.push(intent.walk);
+    let Scratch { grid, wishes, .. } = scratch;
+    wishes.clear();
+    wishes.resize(state.units.len(), Vec2::default());
+    for body in grid.bodies() {
+        let mind = Mind::of(terms, state, grid, body);
+        let intent = if is_hero(body.kind) { mind.hero() } else { mind.minion() };
+        let row = usize::from(body.row);
+        wishes[row] = intent.walk;
         carry_out(terms, state, row, &intent);
     }
 }
@@ -36,6 +42,8 @@ struct Intent {
     walk: Vec2,
     /// Where it looks now.
     facing: Angle,
+    /// The corner it walks by.
+    corner: u16,
     /// Whether it begins a blow or draws the bow, along the facing.
     winds_up: bool,
     /// Whom it fights.
@@ -45,22 +53,18 @@ struct Intent {
 }
 
 fn carry_out(terms: &Terms, state: &mut GameState, row: usize, intent: &Intent) {
-    let now = state.tick();
-    let cooldown = cooldown(terms, state, row);
-    let windup = terms.unit(&state.units, row).windup;
-    let here = state.position(row);
     let units = &mut state.units;
     units.facing[row] = intent.facing;
     units.target[row] = intent.target;
+    units.corner[row] = intent.corner;
     if intent.winds_up {
-        units.strike_at[row] = now.plus(windup);
+        let (now, cooldown) = (state.tick(), cooldown(terms, state, row));
+        let units = &mut state.units;
+        units.strike_at[row] = now.plus(terms.unit(units, row).windup);
         units.ready_at[row] = now.plus(cooldown);
     }
     if intent.done {
-        units.order[row] = Order::Idle;
-        units.quarry[row] = UnitId::NONE;
-        // An idle unit keeps to where its order ended.
-        (units.goal_x[row], units.goal_y[row]) = (here.x, here.y);
+        orders::next(state, row);
     }
 }
 
@@ -94,31 +98,22 @@ struct Mind<'a> {
     terms: &'a Terms,
     state: &'a GameState,
     grid: &'a Grid,
-    ordinals: &'a [u16],
+    body: &'a Body,
     row: usize,
-    owner: PlayerId,
     at: Vec2,
     pace: &'a UnitPace,
 }
 
 impl<'a> Mind<'a> {
-    fn of(terms: &'a Terms, state: &'a GameState, scratch: &'a Scratch, row: usize) -> Self {
-        Self {
-            terms,
-            state,
-            grid: &scratch.grid,
-            ordinals: &scratch.ordinals,
-            row,
-            owner: state.units.owner[row],
-            at: state.position(row),
-            pace: terms.unit(&state.units, row),
-        }
+    fn of(terms: &'a Terms, state: &'a GameState, grid: &'a Grid, body: &'a Body) -> Self {
+        let (row, at, pace) = (usize::from(body.row), body.at(), terms.pace.kind(body.kind));
+        Self { terms, state, grid, body, row, at, pace }
     }
 
     // What the two kinds of unit do.
 
     fn hero(&self) -> Intent {
-        if self.state.tick() < self.state.units.dash_until[self.row] {
+        if self.state.tick() < self.state.players.dash_until[self.body.owner.index()] {
             return Intent { walk: self.facing().vector(self.terms.pace.dash_speed), ..self.stay() };
         }
         let quarry = self.quarry();
@@ -149,7 +144,7 @@ impl<'a> Mind<'a> {
         if !self.ready() {
             return moving;
         }
-        let at = self.owner.index();
+        let at = self.body.owner.index();
         let players = &self.state.players;
         if players.striking.get(at).is_some_and(|&striking| striking != 0) {
             return Intent { facing: players.aim[at], winds_up: true, ..moving };
@@ -163,24 +158,23 @@ impl<'a> Mind<'a> {
 
     fn minion(&self) -> Intent {
         if self.winding_up() {
-            return self.stay();
+            return Intent { target: self.state.units.target[self.row], ..self.stay() };
         }
-        let aggro = self.aggro();
         match self.state.units.order[self.row] {
             Order::Move => self.travel(self.goal()),
             Order::Attack => match self.quarry() {
                 Some(foe) => self.fight(&foe),
                 None => Intent { done: true, ..self.stay() },
             },
-            Order::AttackMove => match self.foe_within(aggro, None) {
+            Order::AttackMove => match self.foe(self.aggro(), None) {
                 Some(foe) => self.fight(&foe),
                 None => self.travel(self.goal()),
             },
-            Order::Idle => match self.foe_within(aggro, Some(self.goal())) {
+            Order::Idle => match self.foe(self.aggro(), Some(self.goal())) {
                 Some(foe) => self.fight(&foe),
-                None => self.return_to(self.goal(), AT_HEEL),
+                None => self.return_to(self.goal()),
             },
-            Order::Hold => match self.foe_in_reach() {
+            Order::Hold => match self.foe(self.pace.reach, None).filter(|foe| self.in_reach(foe)) {
                 Some(foe) => self.fight(&foe),
                 None => self.stay(),
             },
@@ -189,16 +183,15 @@ impl<'a> Mind<'a> {
     }
 
     fn follow(&self) -> Intent {
-        let hero = self.state.hero(self.owner).map(|hero| self.state.position(hero));
+        let hero = self.state.hero(self.body.owner).map(|hero| self.state.position(hero));
         // Without a hero there is nobody to stay with.
-        match (self.foe_within(self.aggro(), hero), hero) {
+        match (self.foe(self.aggro(), hero), hero) {
             (Some(foe), _) => self.fight(&foe),
             (None, None) => self.stay(),
             (None, Some(hero)) => {
-                let place = usize::from(self.ordinals[self.row]) + 1;
-                let beside = hero + self.terms.base(self.owner).formation(place);
-                let beside = self.terms.arena.cleared(beside, self.pace.radius).unwrap_or(hero);
-                self.return_to(beside, AT_HEEL)
+                let place = usize::from(self.body.ordinal) + 1;
+                let beside = hero + self.terms.base(self.body.owner).formation(place);
+                self.return_to(self.terms.arena.cleared(beside, self.pace.radius).unwrap_or(hero))
             }
         }
     }
@@ -207,32 +200,60 @@ impl<'a> Mind<'a> {
 
     /// Nothing changes, but the order may go on.
     fn stay(&self) -> Intent {
-        let facing = self.facing();
-        Intent { walk: Vec2::default(), facing, winds_up: false, target: UnitId::NONE, done: false }
+        let (facing, corner) = (self.facing(), NO_CORNER);
+        Intent { walk: Vec2::default(), facing, corner, winds_up: false, target: UnitId::NONE, done: false }
     }
 
     fn walk_to(&self, goal: Vec2) -> Intent {
-        let heading = self.terms.arena.heading(self.at, goal, self.pace.radius);
-        let way = heading - self.at;
-        let walk = if length(way) <= self.pace.speed { way } else { with_length(way, self.pace.speed) };
+        let (heading, corner) = self.heading(goal);
+        let (way, left) = (heading - self.at, dist2(heading, self.at));
+        let walk = match Reciprocal::of_root(left) {
+            Some(norm) if left > square(self.pace.speed) => norm.scale(way, self.pace.speed),
+            _ => way,
+        };
         let facing = if walk == Vec2::default() { self.facing() } else { self.turned(Angle::of(walk)) };
-        Intent { walk, facing, ..self.stay() }
+        Intent { walk, facing, corner, ..self.stay() }
+    }
+
+    /// Where to walk now for `goal`, and the corner that is, if it is one. Whether the straight way is free
+    /// is asked anew with every new goal, at every corner, and now and then, as goals move.
+    fn heading(&self, goal: Vec2) -> (Vec2, u16) {
+        let corner = self.state.units.corner[self.row];
+        let at_corner = self.terms.arena.corner(corner).filter(|&at| dist2(self.at, at) > square(AT_CORNER));
+        match at_corner {
+            _ if self.is_turn() || corner == ASK_CORNER => self.route(goal),
+            Some(at) => (at, corner),
+            None if corner == NO_CORNER => {
+                (self.terms.arena.heading(self.at, goal, self.pace.radius), NO_CORNER)
+            }
+            None => self.route(goal),
+        }
+    }
+
+    fn route(&self, goal: Vec2) -> (Vec2, u16) {
+        let corner = self.terms.arena.route(self.at, goal);
+        let at = corner.and_then(|corner| Some((self.terms.arena.corner(corner)?, corner)));
+        at.unwrap_or_else(|| (self.terms.arena.heading(self.at, goal, self.pace.radius), NO_CORNER))
     }
 
     /// Walks to the goal of an order, which is then done.
     fn travel(&self, goal: Vec2) -> Intent {
         let left = dist2(self.at, goal);
-        let units = &self.state.units;
-        let moved = Vec2 { x: units.vx[self.row], y: units.vy[self.row] };
-        let stuck = dist2(moved, Vec2::default()) < square(self.pace.speed / 4);
-        if left <= square(ARRIVED) || (stuck && left <= square(NEARLY_ARRIVED)) {
+        if left <= square(ARRIVED) || (left <= square(NEARLY_ARRIVED) && self.is_held_up()) {
             return Intent { done: true, ..self.stay() };
         }
         self.walk_to(goal)
     }
 
-    fn return_to(&self, place: Vec2, slack: Fx) -> Intent {
-        if dist2(self.at, place) <= square(slack) { self.stay() } else { self.walk_to(place) }
+    /// Whether others or something solid let it move less than a quarter of what it can.
+    fn is_held_up(&self) -> bool {
+        let units = &self.state.units;
+        let moved = Vec2 { x: units.vx[self.row], y: units.vy[self.row] };
+        dist2(moved, Vec2::default()) < square(self.pace.speed / 4)
+    }
+
+    fn return_to(&self, place: Vec2) -> Intent {
+        if dist2(self.at, place) <= square(AT_HEEL) { self.stay() } else { self.walk_to(place) }
     }
 
     // Fighting.
@@ -288,35 +309,46 @@ impl<'a> Mind<'a> {
         self.terms.pace.aggro.max(self.pace.reach)
     }
 
+    /// For a hero: what it can strike where it stands.
     fn foe_in_reach(&self) -> Option<Foe> {
-        let foe = self.nearest(self.pace.reach, None).map(|row| self.unit(row));
+        let foe = self.search(self.pace.reach, None).map(|row| self.unit(row));
         foe.filter(|foe| self.in_reach(foe)).or_else(|| self.core(self.pace.reach))
     }
 
-    /// The nearest enemy within `radius` of the unit, and of `leash` too; without one, an open core.
-    fn foe_within(&self, radius: Fx, leash: Option<Vec2>) -> Option<Foe> {
+    /// For a minion: whom it fights, within `radius` of it and of `leash` too; without one, an open core. It
+    /// looks around when it is its turn, and keeps its target meanwhile.
+    fn foe(&self, radius: Fx, leash: Option<Vec2>) -> Option<Foe> {
+        let kept = self.target(radius, leash);
+        let foe = if self.is_turn() { self.better(kept, radius, leash) } else { kept };
         let near_leash = |at: Vec2| leash.is_none_or(|post| dist2(at, post) <= square(radius));
-        let foe = self.nearest(radius, leash).map(|row| self.unit(row));
-        foe.or_else(|| self.core(radius).filter(|core| near_leash(core.at)))
+        foe.map(|row| self.unit(row)).or_else(|| self.core(radius).filter(|core| near_leash(core.at)))
     }
 
-    fn nearest(&self, radius: Fx, leash: Option<Vec2>) -> Option<usize> {
-        let (team, within) = (self.state.team(self.row), square(radius));
-        let mut best: Option<(Nearness, usize)> = None;
-        self.grid.near(self.at, radius, |row| {
-            let at = self.state.position(row);
-            if self.state.team(row) == team
-                || dist2(self.at, at) > within
-                || leash.is_some_and(|post| dist2(at, post) > within)
-            {
-                return;
-            }
-            let key = (nearness(self.state, self.ordinals, self.owner, self.at, row), row);
-            if best.is_none_or(|other| key < other) {
-                best = Some(key);
-            }
-        });
-        best.map(|(_, row)| row)
+    /// The target of the last tick, while it is one.
+    fn target(&self, radius: Fx, leash: Option<Vec2>) -> Option<usize> {
+        let row = self.state.row(self.state.units.target[self.row])?;
+        // It may step back a little before it is given up.
+        let within = square(radius + radius / 8);
+        let at = self.state.position(row);
+        let is_near = dist2(self.at, at) <= within && leash.is_none_or(|post| dist2(at, post) <= within);
+        (is_near && self.state.team(row) != self.body.team).then_some(row)
+    }
+
+    /// The nearest enemy, if it is so much nearer than the one it has that turning to it is worth it.
+    fn better(&self, kept: Option<usize>, radius: Fx, leash: Option<Vec2>) -> Option<usize> {
+        let found = self.search(radius, leash);
+        let (Some(kept), Some(new)) = (kept, found) else { return found.or(kept) };
+        let away = |row: usize| dist2(self.at, self.state.position(row));
+        let (nearer, of) = NEARER;
+        Some(if away(new) / nearer < away(kept) / of { new } else { kept })
+    }
+
+    /// The nearest enemy within `radius` of the unit, and of `leash` too.
+    fn search(&self, radius: Fx, leash: Option<Vec2>) -> Option<usize> {
+        let Body { owner, team, .. } = *self.body;
+        let within = square(radius);
+        let on_leash = |foe: &Body| leash.is_none_or(|post| dist2(foe.at(), post) <= within);
+        self.grid.nearest_enemy((owner, team), self.at, radius, on_leash).map(|foe| foe.row.into())
     }
 
     fn core(&self, radius: Fx) -> Option<Foe> {
@@ -326,7 +358,7 @@ impl<'a> Mind<'a> {
 
     fn quarry(&self) -> Option<Foe> {
         let row = self.state.row(self.state.units.quarry[self.row])?;
-        (self.state.team(row) != self.state.team(self.row)).then(|| self.unit(row))
+        (self.state.team(row) != self.body.team).then(|| self.unit(row))
     }
 
     fn unit(&self, row: usize) -> Foe {
@@ -343,6 +375,12 @@ impl<'a> Mind<'a> {
 
     fn is_archer(&self) -> bool {
         self.state.units.attack[self.row] == AttackBehaviour::Archer
+    }
+
+    /// Whether it looks around in this tick: one unit after the other of each side.
+    fn is_turn(&self) -> bool {
+        let period = self.terms.pace.search;
+        (self.state.tick().0 + u32::from(self.body.ordinal)).is_multiple_of(period)
     }
 
     fn winding_up(&self) -> bool {
@@ -370,7 +408,16 @@ impl<'a> Mind<'a> {
     }
 
     fn held_direction(&self) -> Option<Direction> {
-        let walk = *self.state.players.walk.get(self.owner.index())?;
+        let walk = *self.state.players.walk.get(self.body.owner.index())?;
         Direction::try_from(walk).ok()
+    }
+}
+
+impl super::pace::Arena {
+    fn corner(&self, _: u16) -> Option<Vec2> {
+        None
+    }
+    fn route(&self, _: Vec2, _: Vec2) -> Option<u16> {
+        None
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How many tables a state has, each with a hash of its own.
-pub const PARTS: usize = 7;
+pub const PARTS: usize = 8;
 
 /// A fingerprint of the whole state after a tick, and one of each table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,20 +1,25 @@
 //! Births, wounds, deaths and returns.
 
-use alloc::vec::Vec;
+use arrayvec::ArrayVec;
 
-use super::math::{Angle, Vec2, dist2, square};
+use super::combat::note_fight;
+use super::command::When;
+use super::event::{Event, Events};
+use super::math::{Angle, Fx, Vec2, dist2, square};
+use super::orders::{self, Task};
 use super::pace::Terms;
 use super::state::{
-    AttackBehaviour, Circle, ControlBehaviour, Core, GameState, Global, Order, Outcome, Player, Slot,
-    UNITS_MAX, Unit, UnitId,
+    AttackBehaviour, Circle, ControlBehaviour, Core, GameState, Global, NO_CORNER, Order, Outcome, Player,
+    Slot, UNITS_MAX, Unit, UnitId,
 };
-use super::tick::{PlayerId, Tick};
-use super::world::{CoreHit, Scratch, SeatSetup};
+use super::tick::{PLAYERS_MAX, PlayerId, Tick};
+use super::world::{CoreHit, Hit, Scratch, SeatSetup};
 
 /// The state before tick 0: heroes and minions around their bases, toward the centre.
 pub(super) fn first_state(terms: &Terms, seed: u64, seats: &[SeatSetup]) -> GameState {
     let mut state = GameState::default();
-    state.globals.push(Global { tick: Tick(0), seed, outcome: Outcome::Running, winner: PlayerId::NONE.0 });
+    let winner = PlayerId::NONE.0;
+    state.globals.push(Global { tick: Tick(0), seed, outcome: Outcome::Running, winner, free_slot: 0 });
     for seat in seats {
         state.players.push(first_player(terms, *seat));
         state.cores.push(Core { hp: terms.rules.core_hp, open: 0 });
@@ -38,12 +43,12 @@ pub(super) fn first_state(terms: &Terms, seed: u64, seats: &[SeatSetup]) -> Game
 /// Applies what was hit in this tick, buries the dead, and lets heroes return and minions be born.
 pub(super) fn advance(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     wound(state, scratch);
-    wound_cores(state, &scratch.core_hits);
+    wound_cores(state, scratch);
     credit_hero_kills(terms, state, scratch);
-    bury(terms, state, &mut scratch.keep);
+    bury(terms, state, scratch);
     for player in state.player_ids() {
-        return_hero(terms, state, player);
-        finish_training(terms, state, player);
+        return_hero(terms, state, &mut scratch.events, player);
+        finish_training(terms, state, &mut scratch.events, player);
     }
     if (state.tick().0 + 1).is_multiple_of(terms.rate.hz()) {
         regenerate(terms, state);
@@ -59,9 +64,14 @@ fn first_player(terms: &Terms, seat: SeatSetup) -> Player {
         walk: 8,
         striking: 0,
         aim: Angle::default(),
+        dash_until: Tick(0),
         dash_ready_at: Tick(0),
         banner_ready_at: Tick(0),
         banner_until: Tick(0),
+        fought_at: Tick(0),
+        rallies: 0,
+        rally_x: Fx::ZERO,
+        rally_y: Fx::ZERO,
         supply: i32::from(terms.rules.supply_start) * super::objectives::SUPPLY,
         training: 0,
         training_len: 0,
@@ -77,16 +87,19 @@ fn first_player(terms: &Terms, seat: SeatSetup) -> Player {
 
 // Wounds.
 
-fn wound(state: &mut GameState, scratch: &Scratch) {
-    let now = state.tick();
-    for hit in &scratch.hits {
-        state.units.hp[hit.row] = state.units.hp[hit.row].saturating_sub(hit.damage);
-        state.units.fought_at[hit.row] = now;
+fn wound(state: &mut GameState, scratch: &mut Scratch) {
+    for &Hit { row, by, attack, damage } in &scratch.hits {
+        state.units.hp[row] = state.units.hp[row].saturating_sub(damage);
+        note_fight(state, row);
+        let (unit, at) = (state.units.id[row], state.position(row));
+        scratch.events.push(Event::Hit { unit, at, by, attack, damage });
     }
 }
 
-fn wound_cores(state: &mut GameState, hits: &[CoreHit]) {
-    for hit in hits {
+fn wound_cores(state: &mut GameState, scratch: &mut Scratch) {
+    for hit in &scratch.core_hits {
+        let &CoreHit { core, by, damage } = hit;
+        scratch.events.push(Event::CoreHit { core, by, damage });
         // What a core has left is shared by all who hit it in this tick: each is credited in full.
         let hp = &mut state.cores.hp[hit.core.index()];
         *hp = (*hp - hit.damage).max(0);
@@ -96,7 +109,7 @@ fn wound_cores(state: &mut GameState, hits: &[CoreHit]) {
 }
 
 /// Every team that struck a hero in the tick in which it fell has its points.
-fn credit_hero_kills(terms: &Terms, state: &mut GameState, scratch: &Scratch) {
+fn credit_hero_kills(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     for player in state.player_ids() {
         let Some(hero) = state.hero(player).filter(|&hero| state.units.hp[hero] <= 0) else { continue };
         for other in state.player_ids() {
@@ -104,6 +117,10 @@ fn credit_hero_kills(terms: &Terms, state: &mut GameState, scratch: &Scratch) {
             if scratch.hits.iter().any(|hit| hit.row == hero && state.team_of(hit.by) == team) {
                 let score = &mut state.players.score[other.index()];
                 *score = score.saturating_add(terms.rules.hero_score);
+                let points = terms.rules.hero_score;
+                if super::objectives::is_first_of_team(state, other) {
+                    scratch.events.push(Event::Score { team, points });
+                }
             }
         }
     }
@@ -113,7 +130,8 @@ fn regenerate(terms: &Terms, state: &mut GameState) {
     for player in state.player_ids() {
         let Some(hero) = state.hero(player) else { continue };
         let full = terms.unit(&state.units, hero).hp;
-        let peaceful = state.tick().since(state.units.fought_at[hero]) >= terms.pace.regeneration_after;
+        let peaceful =
+            state.tick().since(state.players.fought_at[player.index()]) >= terms.pace.regeneration_after;
         let hp = &mut state.units.hp[hero];
         if peaceful && *hp < full {
             *hp = hp.saturating_add(terms.rules.regeneration_per_s).min(full);
@@ -124,21 +142,21 @@ fn regenerate(terms: &Terms, state: &mut GameState) {
 // Deaths.
 
 /// Removes the dead, and all units of those who are out of the match.
-fn bury(terms: &Terms, state: &mut GameState, keep: &mut Vec<bool>) {
-    keep.clear();
-    for row in 0..state.units.len() {
-        let lives = state.units.hp[row] > 0 && !is_out(state, state.units.owner[row]);
-        keep.push(lives);
-        if !lives {
-            note_death(terms, state, row);
-        }
+fn bury(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
+    let Scratch { gone, events, .. } = scratch;
+    gone.clear();
+    let out: ArrayVec<bool, PLAYERS_MAX> = state.player_ids().map(|player| is_out(state, player)).collect();
+    let units = state.units.hp.iter().zip(&state.units.owner).enumerate();
+    let dead = units.filter(|&(_, (&hp, owner))| hp <= 0 || out[owner.index()]);
+    gone.extend(dead.map(|(row, _)| row));
+    let Some(&first) = gone.first() else { return };
+    for &row in &*gone {
+        note_death(terms, state, events, row);
     }
-    if !keep.contains(&false) {
-        return;
-    }
-    state.units.retain(keep);
-    for (row, id) in state.units.id.iter().enumerate() {
-        if let Some(slot) = state.slots.row.get_mut(usize::from(id.index)) {
+    state.units.remove_rows(gone);
+    let GameState { units, slots, .. } = state;
+    for (row, id) in units.id.iter().enumerate().skip(first) {
+        if let Some(slot) = slots.row.get_mut(usize::from(id.index)) {
             *slot = row as u16;
         }
     }
@@ -150,16 +168,22 @@ pub(super) fn is_out(state: &GameState, player: PlayerId) -> bool {
     gave_up || !super::objectives::has_core(state, state.team_of(player))
 }
 
-fn note_death(terms: &Terms, state: &mut GameState, row: usize) {
-    let (now, id, owner) = (state.tick(), state.units.id[row], state.units.owner[row]);
-    if let Some(slot) = state.slots.row.get_mut(usize::from(id.index)) {
-        *slot = u16::MAX;
+fn note_death(terms: &Terms, state: &mut GameState, events: &mut Events, row: usize) {
+    let (now, unit, owner) = (state.tick(), state.units.id[row], state.units.owner[row]);
+    let (control, attack, at) = (state.units.control[row], state.units.attack[row], state.position(row));
+    events.push(Event::Death { unit, owner, control, attack, at });
+    orders::forget(state, row);
+    if let Some(row) = state.slots.row.get_mut(usize::from(unit.index)) {
+        *row = u16::MAX;
     }
-    let Some(deaths) = state.players.deaths.get_mut(owner.index()) else { return };
+    let free = &mut state.globals.free_slot[0];
+    *free = unit.index.min(*free);
+    let deaths = &mut state.players.deaths[owner.index()];
     *deaths = deaths.saturating_add(1);
-    if state.players.hero[owner.index()] == id {
+    if state.players.hero[owner.index()] == unit {
         state.players.hero[owner.index()] = UnitId::NONE;
         state.players.banner_until[owner.index()] = now;
+        state.players.dash_until[owner.index()] = now;
         let minutes = now.0 / (60 * terms.rate.hz());
         let away =
             terms.rules.respawn_ms.saturating_add(terms.rules.respawn_per_minute_ms.saturating_mul(minutes));
@@ -169,7 +193,7 @@ fn note_death(terms: &Terms, state: &mut GameState, row: usize) {
 
 // Births.
 
-fn return_hero(terms: &Terms, state: &mut GameState, player: PlayerId) {
+fn return_hero(terms: &Terms, state: &mut GameState, events: &mut Events, player: PlayerId) {
     let (now, at) = (state.tick(), player.index());
     if state.players.respawn_at[at] == Tick::NEVER {
         return;
@@ -179,10 +203,18 @@ fn return_hero(terms: &Terms, state: &mut GameState, player: PlayerId) {
     } else if now >= state.players.respawn_at[at] {
         state.players.respawn_at[at] = Tick::NEVER;
         bear_hero(terms, state, player);
+        note_birth(state, events, state.players.hero[at]);
     }
 }
 
-fn finish_training(terms: &Terms, state: &mut GameState, player: PlayerId) {
+fn note_birth(state: &GameState, events: &mut Events, unit: UnitId) {
+    if let Some(row) = state.row(unit) {
+        let (owner, control) = (state.units.owner[row], state.units.control[row]);
+        events.push(Event::Birth { unit, owner, control, at: state.position(row) });
+    }
+}
+
+fn finish_training(terms: &Terms, state: &mut GameState, events: &mut Events, player: PlayerId) {
     let (now, at) = (state.tick(), player.index());
     let players = &mut state.players;
     if players.training_len[at] == 0 || now < players.training_done_at[at] {
@@ -196,7 +228,21 @@ fn finish_training(terms: &Terms, state: &mut GameState, player: PlayerId) {
     players.training_done_at[at] = if more { now.plus(terms.pace.training) } else { Tick::NEVER };
     if !is_out(state, player) {
         let place = birthplace(terms, state, player);
-        bear(terms, state, player, ControlBehaviour::Minion, kind, place);
+        let born = bear(terms, state, player, ControlBehaviour::Minion, kind, place);
+        if let Some(unit) = born {
+            rally(state, unit);
+            note_birth(state, events, unit);
+        }
+    }
+}
+
+/// Sends a minion just born to its player's rally point, if there is one.
+fn rally(state: &mut GameState, unit: UnitId) {
+    let Some(row) = state.row(unit) else { return };
+    let at = state.units.owner[row].index();
+    if state.players.rallies[at] != 0 {
+        let point = Vec2 { x: state.players.rally_x[at], y: state.players.rally_y[at] };
+        orders::give(state, row, Task::to(Order::AttackMove, point), When::Now);
     }
 }
 
@@ -225,7 +271,7 @@ fn bear_hero(terms: &Terms, state: &mut GameState, player: PlayerId) {
 }
 
 /// A new unit of `player` at the free place nearest to `at`; none when the world is full.
-fn bear(
+pub(super) fn bear(
     terms: &Terms,
     state: &mut GameState,
     player: PlayerId,
@@ -233,14 +279,11 @@ fn bear(
     attack: AttackBehaviour,
     at: Vec2,
 ) -> Option<UnitId> {
-    if state.units.len() >= UNITS_MAX {
-        return None;
-    }
     let pace = terms.pace.of(control, attack);
     let base = terms.base(player);
     let at = (0..37).find_map(|place| terms.arena.cleared(at + base.formation(place), pace.radius))?;
     let now = state.tick();
-    let id = take_slot(state, state.units.len());
+    let id = take_slot(state, state.units.len())?;
     let order = match control {
         ControlBehaviour::Player => Order::Idle,
         ControlBehaviour::Minion => Order::Follow,
@@ -253,33 +296,38 @@ fn bear(
         hp: pace.hp,
         x: at.x,
         y: at.y,
-        vx: super::math::Fx::ZERO,
-        vy: super::math::Fx::ZERO,
+        vx: Fx::ZERO,
+        vy: Fx::ZERO,
         facing: terms.base(player).forward,
         order,
         goal_x: at.x,
         goal_y: at.y,
         quarry: UnitId::NONE,
+        queued: 0,
+        corner: NO_CORNER,
         target: UnitId::NONE,
         strike_at: Tick::NEVER,
         ready_at: now,
-        fought_at: now,
-        dash_until: now,
     });
     Some(id)
 }
 
-/// The lowest free slot, from now on of the unit in `row`.
-fn take_slot(state: &mut GameState, row: usize) -> UnitId {
-    let slots = &mut state.slots;
-    let free = slots.row.iter().position(|&row| row == u16::MAX);
+/// The lowest free slot, from now on of the unit in `row`; none when the world is full.
+fn take_slot(state: &mut GameState, row: usize) -> Option<UnitId> {
+    if row >= UNITS_MAX {
+        return None;
+    }
+    let (slots, from) = (&mut state.slots, usize::from(state.globals.free_slot[0]));
+    let free = slots.row.iter().skip(from).position(|&row| row == u16::MAX);
     let slot = match free {
-        Some(slot) => {
-            slots.generation[slot] = slots.generation[slot].wrapping_add(1);
-            slot
+        Some(place) => {
+            slots.generation[from + place] = slots.generation[from + place].wrapping_add(1);
+            from + place
         }
         None => slots.push(Slot { generation: 0, row: u16::MAX }),
     };
     slots.row[slot] = row as u16;
-    UnitId { index: slot as u16, generation: slots.generation[slot] }
+    // There are at most UNITS_MAX slots: one is pushed only when all are taken.
+    state.globals.free_slot[0] = slot as u16 + 1;
+    Some(UnitId { index: slot as u16, generation: slots.generation[slot] })
 }

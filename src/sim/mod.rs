@@ -13,12 +13,15 @@ mod combat;
 mod command;
 mod commands;
 mod control;
+mod event;
+mod formation;
 mod grid;
 mod hash;
 mod lifecycle;
 pub mod math;
 mod movement;
 pub mod objectives;
+mod orders;
 mod pace;
 mod projectiles;
 pub mod random;
@@ -31,6 +34,7 @@ mod validate;
 mod world;
 
 pub use command::*;
+pub use event::*;
 pub use hash::*;
 pub use rules::*;
 pub use state::*;
@@ -41,4 +45,4 @@ pub use world::*;
 
 /// The number of this simulation: it grows with every change that moves a golden hash. Peers and replays
 /// of different numbers do not mix.
-pub const SIMULATION_BUILD: u32 = 1;
+pub const SIMULATION_BUILD: u32 = 2;

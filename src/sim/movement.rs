@@ -1,60 +1,61 @@
 //! Movement and collision: every unit's new place follows from the old places of all.
 
-use super::grid::Grid;
-use super::math::{Angle, Fx, Vec2, dist2, length, square, with_length};
-use super::pace::Terms;
-use super::state::{ControlBehaviour, GameState};
+use super::grid::{Body, Grid};
+use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, square, with_length};
+use super::pace::{Terms, is_hero};
+use super::state::GameState;
 use super::world::Scratch;
 
 /// Walks all units as they wish, apart from one another and out of what is solid.
 pub(super) fn walk(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
-    let Scratch { grid, ordinals, wishes, places, .. } = scratch;
-    places.clear();
-    places.extend(wishes.iter().enumerate().map(|(row, &wish)| {
-        let at = state.position(row);
-        let step = wish + push(terms, state, grid, ordinals, row);
-        if step == Vec2::default() {
-            return at;
-        }
-        terms.arena.walk(at, at + step, terms.unit(&state.units, row).radius)
-    }));
-    let units = &mut state.units;
-    for (row, place) in places.iter().enumerate() {
-        (units.vx[row], units.vy[row]) = (place.x - units.x[row], place.y - units.y[row]);
-        (units.x[row], units.y[row]) = (place.x, place.y);
+    let Scratch { grid, wishes, .. } = scratch;
+    for body in grid.bodies() {
+        let (row, at) = (usize::from(body.row), body.at());
+        let step = wishes[row] + push(terms, grid, body);
+        let to = if step == Vec2::default() {
+            at
+        } else {
+            terms.arena.walk(at, at + step, terms.pace.kind(body.kind).radius)
+        };
+        // Nobody's place is read from the state again in this pass: the grid has the old ones.
+        let units = &mut state.units;
+        (units.vx[row], units.vy[row]) = (to.x - at.x, to.y - at.y);
+        (units.x[row], units.y[row]) = (to.x, to.y);
     }
-    grid.fill(units);
 }
 
-/// How far the others push the unit in `row` in this tick: at most half its radius.
-fn push(terms: &Terms, state: &GameState, grid: &Grid, ordinals: &[u16], row: usize) -> Vec2 {
-    let (at, radius) = (state.position(row), terms.unit(&state.units, row).radius);
+/// How far the others push a unit in this tick: at most half its radius.
+fn push(terms: &Terms, grid: &Grid, body: &Body) -> Vec2 {
+    let (at, radius) = (body.at(), terms.pace.kind(body.kind).radius);
     let mut sum = Vec2::default();
-    grid.near(at, radius + terms.pace.widest(), |other| {
-        let apart = radius + terms.unit(&state.units, other).radius;
-        let from = state.position(other);
-        if other == row || dist2(at, from) >= square(apart) {
-            return;
+    for run in grid.near(at, radius + terms.pace.widest()) {
+        for other in run {
+            let apart = radius + terms.pace.kind(other.kind).radius;
+            let from = other.at();
+            let away = at - from;
+            let away2 = dist2(at, from);
+            if away2 < square(apart) && other.row != body.row {
+                sum = sum + pushed(terms, body, other, away, away2, apart);
+            }
         }
-        let overlap = apart - length(at - from);
-        let share = yields(state, row, other);
-        let away = if at == from { own_direction(terms, state, ordinals, row) } else { at - from };
-        sum = sum + with_length(away, overlap * share / 2);
-    });
+    }
     let most = radius / 2;
     if dist2(sum, Vec2::default()) > square(most) { with_length(sum, most) } else { sum }
 }
 
-/// How many halves of an overlap the unit in `row` gives way: a minion makes room for its own hero.
-fn yields(state: &GameState, row: usize, other: usize) -> i32 {
-    let units = &state.units;
-    let rank = |row: usize| i32::from(units.control[row] == ControlBehaviour::Player);
-    if units.owner[row] == units.owner[other] { 1 + rank(other) - rank(row) } else { 1 }
+/// Half of an overlap; all of it for a minion that makes room for its own hero, and none for that hero.
+fn pushed(terms: &Terms, body: &Body, other: &Body, away: Vec2, away2: i64, apart: Fx) -> Vec2 {
+    let rank = |body: &Body| i32::from(is_hero(body.kind));
+    let halves = if body.owner == other.owner { 1 + rank(other) - rank(body) } else { 1 };
+    match Reciprocal::of_root(away2) {
+        Some(norm) => norm.scale(away, (apart - norm.length(away2)) * halves / 2),
+        None => own_direction(terms, body).vector(apart * halves / 2),
+    }
 }
 
 /// Where a unit goes that stands exactly on another: each of a side somewhere else, mirrored for the other
 /// side.
-fn own_direction(terms: &Terms, state: &GameState, ordinals: &[u16], row: usize) -> Vec2 {
-    let back = terms.base(state.units.owner[row]).forward.turned(i16::MIN);
-    Angle(back.0.wrapping_add(ordinals[row].wrapping_mul(0x1999))).vector(Fx::ONE)
+fn own_direction(terms: &Terms, body: &Body) -> Angle {
+    let back = terms.base(body.owner).forward.turned(i16::MIN);
+    Angle(back.0.wrapping_add(body.ordinal.wrapping_mul(0x1999)))
 }

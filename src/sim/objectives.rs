@@ -1,9 +1,12 @@
 //! Circles, shields, supply, score and the end of the match.
 
+use super::event::{Event, Events};
+use super::grid::Grid;
 use super::math::{dist2, square};
 use super::pace::Terms;
 use super::state::{GameState, Outcome};
 use super::tick::{PLAYERS_MAX, PlayerId};
+use super::world::Scratch;
 
 /// The progress at which a circle changes hands.
 pub const CAPTURED: i32 = 60_000;
@@ -13,16 +16,17 @@ pub const SUPPLY: i32 = 60;
 const ESCALATED_PERCENT: [i32; 2] = [150, 200];
 
 /// Circles and shields every tick; supply, score and burning cores once a second; then the verdict.
-pub(super) fn advance(terms: &Terms, state: &mut GameState) {
+pub(super) fn advance(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
+    let Scratch { grid, events, .. } = scratch;
     for circle in 0..state.circles.len() {
-        let presence = Presence::of(terms, state, circle);
-        advance_circle(terms, state, circle, &presence);
+        let presence = Presence::of(terms, grid, circle);
+        advance_circle(terms, state, events, circle, &presence);
     }
-    open_cores(terms, state);
+    open_cores(terms, state, events);
     let mut burnt = false;
     if (state.tick().0 + 1).is_multiple_of(terms.rate.hz()) {
         pay(terms, state);
-        add_score(state);
+        add_score(state, events);
         burnt = burn(terms, state);
     }
     judge(terms, state, burnt);
@@ -39,20 +43,16 @@ pub(super) fn has_core(state: &GameState, team: u8) -> bool {
 
 // Circles.
 
-/// Who stands in a circle: units by player.
+/// Who stood in a circle when the tick began: units by player.
 struct Presence([u16; PLAYERS_MAX]);
 
 impl Presence {
-    fn of(terms: &Terms, state: &GameState, circle: usize) -> Self {
+    fn of(terms: &Terms, grid: &Grid, circle: usize) -> Self {
         let mut count = [0; PLAYERS_MAX];
-        let (Some(&at), radius) = (terms.arena.circles.get(circle), terms.pace.circle_radius) else {
-            return Self(count);
-        };
-        for row in 0..state.units.len() {
-            if dist2(state.position(row), at) <= square(radius)
-                && let Some(units) = count.get_mut(state.units.owner[row].index())
-            {
-                *units += 1;
+        let (at, radius) = (terms.arena.circles[circle], terms.pace.circle_radius);
+        for body in grid.near(at, radius).flatten() {
+            if dist2(body.at(), at) <= square(radius) {
+                count[body.owner.index()] += 1;
             }
         }
         Self(count)
@@ -73,7 +73,13 @@ impl Presence {
     }
 }
 
-fn advance_circle(terms: &Terms, state: &mut GameState, circle: usize, presence: &Presence) {
+fn advance_circle(
+    terms: &Terms,
+    state: &mut GameState,
+    events: &mut Events,
+    circle: usize,
+    presence: &Presence,
+) {
     let alone = presence.alone(state);
     let circles = &state.circles;
     let (owner, taker, progress) = (circles.owner[circle], circles.taker[circle], circles.progress[circle]);
@@ -105,6 +111,7 @@ fn advance_circle(terms: &Terms, state: &mut GameState, circle: usize, presence:
     circles.taker[circle] = if taken || next_progress == 0 { PlayerId::NONE } else { next_taker };
     if taken {
         circles.owner[circle] = next_taker;
+        events.push(Event::Capture { circle: circle as u8, player: next_taker });
         if let Some(captures) = state.players.captures.get_mut(next_taker.index()) {
             *captures = captures.saturating_add(1);
         }
@@ -112,7 +119,7 @@ fn advance_circle(terms: &Terms, state: &mut GameState, circle: usize, presence:
 }
 
 /// A core can be hurt while an enemy team holds more than half of the circles, and in sudden death.
-fn open_cores(terms: &Terms, state: &mut GameState) {
+fn open_cores(terms: &Terms, state: &mut GameState, events: &mut Events) {
     if terms.rules.endless {
         return;
     }
@@ -123,7 +130,11 @@ fn open_cores(terms: &Terms, state: &mut GameState) {
             let other = state.team_of(enemy);
             other != team && state.circles_held(other) * 2 > state.circles.len()
         });
-        state.cores.open[player.index()] = u8::from(sudden || besieged);
+        let open = sudden || besieged;
+        if u8::from(open) != state.cores.open[player.index()] {
+            events.push(Event::Shield { core: player, open });
+        }
+        state.cores.open[player.index()] = u8::from(open);
     }
 }
 
@@ -149,9 +160,13 @@ fn pay(terms: &Terms, state: &mut GameState) {
 }
 
 /// A point for each circle beyond the best enemy's count.
-fn add_score(state: &mut GameState) {
+fn add_score(state: &mut GameState, events: &mut Events) {
     for player in state.player_ids() {
-        let lead = lead(state, state.team_of(player));
+        let team = state.team_of(player);
+        let lead = lead(state, team);
+        if lead > 0 && is_first_of_team(state, player) {
+            events.push(Event::Score { team, points: lead });
+        }
         let score = &mut state.players.score[player.index()];
         *score = score.saturating_add(lead.max(0));
     }
@@ -214,8 +229,12 @@ fn judge(terms: &Terms, state: &mut GameState, burnt: bool) {
 /// Each team once.
 fn teams(state: &GameState) -> impl Iterator<Item = u8> + '_ {
     let team = |player: PlayerId| state.team_of(player);
-    let first = move |&player: &PlayerId| !state.player_ids().any(|p| p < player && team(p) == team(player));
-    state.player_ids().filter(first).map(team)
+    state.player_ids().filter(|&player| is_first_of_team(state, player)).map(team)
+}
+
+/// Whether no other player of the team sits before this one.
+pub(super) fn is_first_of_team(state: &GameState, player: PlayerId) -> bool {
+    members(state, state.team_of(player)).next() == Some(player)
 }
 
 fn members(state: &GameState, team: u8) -> impl Iterator<Item = PlayerId> + '_ {

@@ -11,6 +11,10 @@ use super::solid::Solid;
 use super::state::{AttackBehaviour, ControlBehaviour, Units};
 use super::tick::{PlayerId, TickRate};
 
+/// Time from one search for a target to the next: 8 ticks at 60/s. A unit keeps its target meanwhile, and
+/// notices a new enemy no later than a person would.
+const SEARCH_MS: u32 = 133;
+
 /// What a match is played by: it does not change from the first tick to the last.
 #[derive(Clone, Debug)]
 pub(super) struct Terms {
@@ -38,6 +42,20 @@ impl Terms {
     }
 }
 
+/// The place of a kind of unit in [`Pace::kind`].
+pub(super) const fn kind_of(control: ControlBehaviour, attack: AttackBehaviour) -> u8 {
+    let hero = match control {
+        ControlBehaviour::Minion => 0,
+        ControlBehaviour::Player => 2,
+    };
+    hero + attack as u8
+}
+
+/// Whether a kind is one of the two heroes.
+pub(super) const fn is_hero(kind: u8) -> bool {
+    kind >= 2
+}
+
 /// What a kind of unit does in a tick.
 #[derive(Clone, Debug)]
 pub(super) struct UnitPace {
@@ -58,8 +76,13 @@ pub(super) struct UnitPace {
 /// The rules per tick.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
-    /// By kind; see [`Pace::of`].
+    /// By kind; see [`kind_of`].
     kinds: [UnitPace; 4],
+    widest: Fx,
+    /// The farthest that any unit moves in a tick.
+    pub(super) longest_step: Fx,
+    /// Ticks from one search for a target to the next.
+    pub(super) search: u32,
     pub(super) arrow_radius: Fx,
     pub(super) arc_half: u16,
     /// 65,536ths of a turn per tick.
@@ -94,15 +117,23 @@ impl Pace {
         let ticks = |ms| rate.ticks_in_ms(ms);
         let progress = |ms| (CAPTURED / ticks(ms).max(1).cast_signed()).max(1);
         let dash = ticks(rules.dash_ms).max(1);
+        let kinds = [&rules.swordsman, &rules.archer, &rules.sword_hero, &rules.archer_hero]
+            .map(|unit| UnitPace::new(unit, rate));
+        let widest = kinds.iter().map(|kind| kind.radius).max().unwrap_or_default();
+        let dash_speed = tiles_over(rules.dash_length, dash);
+        let fastest = kinds.iter().map(|kind| kind.speed).fold(dash_speed, Fx::max);
         Self {
-            kinds: [&rules.swordsman, &rules.archer, &rules.sword_hero, &rules.archer_hero]
-                .map(|unit| UnitPace::new(unit, rate)),
+            kinds,
+            widest,
+            // Others push by half a radius, and what is solid moves a body out by no more than it went in.
+            longest_step: (fastest + widest / 2) * 2,
+            search: ticks(SEARCH_MS),
             arrow_radius: tiles(rules.arrow_radius),
             arc_half: rules.arc_half,
             turn: u16::try_from(rules.turn_per_s / rate.hz()).unwrap_or(u16::MAX),
             aggro: tiles(rules.aggro),
             archer_keeps: tiles(rules.archer_keeps),
-            dash_speed: tiles_over(rules.dash_length, dash),
+            dash_speed,
             dash,
             dash_cooldown: ticks(rules.dash_cooldown_ms),
             banner_radius: tiles(rules.banner_radius),
@@ -122,18 +153,17 @@ impl Pace {
 
     /// What a unit of this kind does.
     pub(super) const fn of(&self, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitPace {
-        let [swordsman, archer, sword_hero, archer_hero] = &self.kinds;
-        match (control, attack) {
-            (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => swordsman,
-            (ControlBehaviour::Minion, AttackBehaviour::Archer) => archer,
-            (ControlBehaviour::Player, AttackBehaviour::Swordsman) => sword_hero,
-            (ControlBehaviour::Player, AttackBehaviour::Archer) => archer_hero,
-        }
+        self.kind(kind_of(control, attack))
     }
 
-    /// The largest body.
-    pub(super) fn widest(&self) -> Fx {
-        self.kinds.iter().map(|kind| kind.radius).max().unwrap_or_default()
+    /// What a unit of a kind by [`kind_of`] does.
+    pub(super) const fn kind(&self, kind: u8) -> &UnitPace {
+        &self.kinds[(kind & 3) as usize]
+    }
+
+    /// The radius of the largest body.
+    pub(super) const fn widest(&self) -> Fx {
+        self.widest
     }
 }
 

@@ -9,6 +9,8 @@ use super::tick::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Most units alive at once.
 pub const UNITS_MAX: usize = 50_000;
+/// Most orders of one unit that wait for the one it carries out.
+pub const QUEUED_MAX: usize = 8;
 /// Most arrows in flight at once.
 pub const PROJECTILES_MAX: usize = 50_000;
 /// Most capture circles on a map.
@@ -101,6 +103,11 @@ pub enum Order {
 }
 enum_cell!(Order, Idle, Follow, Move, AttackMove, Attack, Hold);
 
+/// No corner, in a column of corners.
+pub const NO_CORNER: u16 = u16::MAX;
+/// In a column of corners: the way has yet to be looked for.
+pub const ASK_CORNER: u16 = u16::MAX - 1;
+
 /// Why a match is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
@@ -131,6 +138,8 @@ table! {
     outcome: Outcome,
     /// The winning team, or [`PlayerId::NONE`]'s number.
     winner: u8,
+    /// No unit slot below this one is free.
+    free_slot: u16,
 }
 
 table! {
@@ -150,12 +159,22 @@ table! {
     striking: u8,
     /// Where a held strike points.
     aim: Angle,
+    /// Until when the hero dashes along its facing.
+    dash_until: Tick,
     /// When the hero may dash again.
     dash_ready_at: Tick,
     /// When the hero may raise the banner again.
     banner_ready_at: Tick,
     /// Until when this player's banner lasts.
     banner_until: Tick,
+    /// When the hero last hit or was hit.
+    fought_at: Tick,
+    /// Whether minions are born with the order to walk to the rally point.
+    rallies: u8,
+    /// The rally point; zero without one.
+    rally_x: Fx,
+    /// The rally point; zero without one.
+    rally_y: Fx,
     /// Supply, in 1/60.
     supply: i32,
     /// Minions in training, first to last from the lowest bit: 0 swordsman, 1 archer.
@@ -218,16 +237,33 @@ table! {
     goal_y: Fx,
     /// Whom [`Order::Attack`] is after.
     quarry: UnitId,
+    /// How many rows of [`Orders`] are its own.
+    queued: u8,
+    /// The corner by which it walks round what is in its way, counted over the map's; [`NO_CORNER`] while
+    /// it walks straight, [`ASK_CORNER`] with a new goal.
+    corner: u16,
     /// Whom it fights at the moment.
     target: UnitId,
     /// When the blow that is being wound up falls; [`Tick::NEVER`] without one.
     strike_at: Tick,
     /// When it may wind up again.
     ready_at: Tick,
-    /// When it last hit or was hit.
-    fought_at: Tick,
-    /// Until when it dashes along its facing.
-    dash_until: Tick,
+}
+
+table! {
+    /// Orders that wait for the one their unit carries out, in the order in which they were given. Most
+    /// units have none.
+    Orders of QueuedOrder, part "orders";
+    /// Whose order it is.
+    unit: UnitId,
+    /// What it will do.
+    order: Order,
+    /// Where to.
+    x: Fx,
+    /// Where to.
+    y: Fx,
+    /// Whom [`Order::Attack`] will be after.
+    quarry: UnitId,
 }
 
 table! {
@@ -289,6 +325,8 @@ pub struct GameState {
     pub slots: Slots,
     /// Living units.
     pub units: Units,
+    /// Orders that wait.
+    pub orders: Orders,
     /// Arrows.
     pub projectiles: Projectiles,
     /// Capture circles.
@@ -304,6 +342,7 @@ impl GameState {
         Players::PART,
         Slots::PART,
         Units::PART,
+        Orders::PART,
         Projectiles::PART,
         Circles::PART,
         Cores::PART,
@@ -335,6 +374,7 @@ impl GameState {
             self.players.hash(),
             self.slots.hash(),
             self.units.hash(),
+            self.orders.hash(),
             self.projectiles.hash(),
             self.circles.hash(),
             self.cores.hash(),
@@ -347,6 +387,7 @@ impl GameState {
         self.players.copy_from(&other.players);
         self.slots.copy_from(&other.slots);
         self.units.copy_from(&other.units);
+        self.orders.copy_from(&other.orders);
         self.projectiles.copy_from(&other.projectiles);
         self.circles.copy_from(&other.circles);
         self.cores.copy_from(&other.cores);
@@ -364,6 +405,7 @@ impl GameState {
             .or_else(|| self.players.difference(&other.players))
             .or_else(|| self.slots.difference(&other.slots))
             .or_else(units)
+            .or_else(|| self.orders.difference(&other.orders))
             .or_else(|| self.projectiles.difference(&other.projectiles))
             .or_else(|| self.circles.difference(&other.circles))
             .or_else(|| self.cores.difference(&other.cores))
@@ -386,6 +428,7 @@ impl GameState {
             Players::PART => self.players.disturb(row, field),
             Slots::PART => self.slots.disturb(row, field),
             Units::PART => self.units.disturb(row, field),
+            Orders::PART => self.orders.disturb(row, field),
             Projectiles::PART => self.projectiles.disturb(row, field),
             Circles::PART => self.circles.disturb(row, field),
             Cores::PART => self.cores.disturb(row, field),
@@ -457,8 +500,9 @@ impl GameState {
         let tables = self.globals.is_rectangular(1)
             && self.globals.len() == 1
             && self.players.is_rectangular(PLAYERS_MAX)
-            && self.slots.is_rectangular(usize::from(u16::MAX))
+            && self.slots.is_rectangular(UNITS_MAX)
             && self.units.is_rectangular(UNITS_MAX)
+            && self.orders.is_rectangular(UNITS_MAX * QUEUED_MAX)
             && self.projectiles.is_rectangular(PROJECTILES_MAX)
             && self.circles.is_rectangular(CIRCLES_MAX)
             && self.cores.is_rectangular(PLAYERS_MAX)
@@ -468,9 +512,24 @@ impl GameState {
                 self.row(id) == Some(row) && self.slots.generation[usize::from(id.index)] == id.generation
             })
             && self.slots.row.iter().filter(|&&row| row != u16::MAX).count() == self.units.len()
+            && usize::from(self.globals.free_slot[0]) <= self.slots.len()
+            && !self.slots.row[..usize::from(self.globals.free_slot[0])].contains(&u16::MAX)
             && self.units.owner.iter().all(|owner| owner.index() < players)
+            && self.orders_have_units()
             && self.projectiles.owner.iter().all(|owner| owner.index() < players)
             && self.players.team.iter().all(|&team| usize::from(team) < PLAYERS_MAX)
+    }
+
+    /// Whether every order that waits is counted by its unit, and the other way round.
+    fn orders_have_units(&self) -> bool {
+        let mut left = self.units.queued.clone();
+        let all_counted = self.orders.unit.iter().all(|&unit| {
+            let queued = self.row(unit).map(|row| &mut left[row]).filter(|queued| **queued > 0);
+            queued.map(|queued| *queued -= 1).is_some()
+        });
+        all_counted
+            && left.iter().all(|&left| left == 0)
+            && self.units.queued.iter().all(|&queued| usize::from(queued) <= QUEUED_MAX)
     }
 
     /// The canonical bytes of this state: a snapshot.

@@ -90,6 +90,18 @@ pub(super) fn hash_column<T: Cell>(hasher: &mut xxhash_rust::xxh3::Xxh3, column:
     }
 }
 
+/// Drops the cells in the given rows, which ascend, moving each run between two of them at once.
+pub(super) fn remove_cells<T: Copy>(column: &mut alloc::vec::Vec<T>, gone: &[usize]) {
+    let Some(&first) = gone.first() else { return };
+    let mut to = first;
+    for (place, &row) in gone.iter().enumerate() {
+        let end = gone.get(place + 1).copied().unwrap_or(column.len());
+        column.copy_within(row + 1..end, to);
+        to += end - row - 1;
+    }
+    column.truncate(to);
+}
+
 /// The first row in which two columns differ, as (row, value here, value there); `None` for a row that
 /// only the other has.
 pub(super) fn column_difference<T: Cell>(a: &[T], b: &[T]) -> Option<(usize, Option<i64>, Option<i64>)> {
@@ -176,13 +188,17 @@ macro_rules! table {
                 $(self.$field.reserve(rows);)*
             }
 
-            /// Drops every row for which `keep`, indexed by row, is false; the order stays.
-            pub fn retain(&mut self, keep: &[bool]) {
-                assert_eq!(keep.len(), self.len());
-                $(
-                    let mut row = 0;
-                    self.$field.retain(|_| { row += 1; keep[row - 1] });
-                )*
+            /// Drops the given rows, which ascend; the order of the others stays.
+            pub fn remove_rows(&mut self, gone: &[usize]) {
+                $($crate::sim::table::remove_cells(&mut self.$field, gone);)*
+            }
+
+            /// Drops a row; those after it move up.
+            ///
+            /// # Panics
+            /// If there is no such row.
+            pub fn remove(&mut self, row: usize) {
+                $(self.$field.remove(row);)*
             }
 
             /// Takes over the content of `other` and keeps the allocations.

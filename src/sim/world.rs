@@ -5,14 +5,18 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
-use super::command::TickInputs;
-use super::grid::{self, Grid};
+use super::command::{TickInputs, When};
+use super::event::{Event, Events};
+use super::grid::Grid;
 use super::hash::StateHash;
 use super::math::{Fx, Vec2};
 use super::objectives::CAPTURED;
+use super::orders::{self, Task};
 use super::pace::Terms;
 use super::rules::{Map, Rules};
-use super::state::{AttackBehaviour, GameState, NoSuchField, Outcome};
+use super::state::{
+    AttackBehaviour, ControlBehaviour, GameState, NoSuchField, Order, Outcome, QUEUED_MAX, UnitId,
+};
 use super::tick::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 use super::{combat, commands, control, lifecycle, movement, objectives, projectiles};
 
@@ -54,18 +58,16 @@ pub struct World {
 pub(super) struct Scratch {
     /// Who stands where.
     pub(super) grid: Grid,
-    /// Each unit's place among its own side's.
-    pub(super) ordinals: Vec<u16>,
     /// How far each unit wants to walk.
     pub(super) wishes: Vec<Vec2>,
-    /// Where each unit comes to stand.
-    pub(super) places: Vec<Vec2>,
     /// Blows and arrows that hit somebody.
     pub(super) hits: Vec<Hit>,
     /// Blows and arrows that hit a core.
     pub(super) core_hits: Vec<CoreHit>,
-    /// Rows that stay in a table.
-    pub(super) keep: Vec<bool>,
+    /// Rows that leave a table, ascending.
+    pub(super) gone: Vec<usize>,
+    /// What happened.
+    pub(super) events: Events,
 }
 
 /// Damage to a unit.
@@ -74,6 +76,8 @@ pub(super) struct Hit {
     /// Whose row.
     pub(super) row: usize,
     pub(super) by: PlayerId,
+    /// How the striker fights.
+    pub(super) attack: AttackBehaviour,
     pub(super) damage: i16,
 }
 
@@ -114,15 +118,16 @@ impl World {
         state.units.reserve(units);
         // An arrow flies for less time than it takes to draw the bow twice.
         state.projectiles.reserve(2 * units);
+        state.orders.reserve(QUEUED_MAX * units);
         let scratch = Scratch {
-            grid: Grid::new(terms.arena.half),
-            ordinals: Vec::with_capacity(units),
+            grid: Grid::new(terms.arena.half, units),
             wishes: Vec::with_capacity(units),
-            places: Vec::with_capacity(units),
             // A blow hits up to three.
             hits: Vec::with_capacity(4 * units),
             core_hits: Vec::with_capacity(units),
-            keep: Vec::with_capacity(2 * units),
+            gone: Vec::with_capacity(2 * units),
+            // A hit, a death and a blow for each, and what happens to players and circles.
+            events: Events::with_capacity(8 * units),
         };
         Self { setup, terms: Arc::new(terms), state, scratch }
     }
@@ -131,15 +136,16 @@ impl World {
     /// Once the match is over, only the tick advances.
     pub fn step(&mut self, inputs: &TickInputs) {
         let Self { terms, state, scratch, .. } = self;
+        scratch.events.clear();
         if state.outcome() == Outcome::Running {
             scratch.begin(state);
-            commands::apply(terms, state, inputs);
+            commands::apply(terms, state, &mut scratch.events, inputs);
             control::decide(terms, state, scratch);
             movement::walk(terms, state, scratch);
             combat::strike(terms, state, scratch);
             projectiles::fly(terms, state, scratch);
             lifecycle::advance(terms, state, scratch);
-            objectives::advance(terms, state);
+            objectives::advance(terms, state, scratch);
         }
         state.globals.tick[0] = state.tick().plus(1);
     }
@@ -148,6 +154,27 @@ impl World {
     #[must_use]
     pub fn state(&self) -> &GameState {
         &self.state
+    }
+
+    /// What happened in the latest tick.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        self.scratch.events.as_slice()
+    }
+
+    /// Places one more idle minion at the free place nearest to `at`, whatever the rules allow: for tests and
+    /// for measuring. `None` when the world is full, or there is no room.
+    ///
+    /// # Panics
+    /// If there is no such player.
+    pub fn muster(&mut self, player: PlayerId, attack: AttackBehaviour, at: Vec2) -> Option<UnitId> {
+        assert!(player.index() < self.state.players.len(), "player {player} of {}", self.state.players.len());
+        let minion = ControlBehaviour::Minion;
+        let born = lifecycle::bear(&self.terms, &mut self.state, player, minion, attack, at)?;
+        let row = self.state.row(born)?;
+        let here = Task::to(Order::Idle, self.state.position(row));
+        orders::give(&mut self.state, row, here, When::Now);
+        Some(born)
     }
 
     /// What it is played by.
@@ -196,24 +223,30 @@ impl World {
 
 impl Scratch {
     fn begin(&mut self, state: &GameState) {
-        self.grid.fill(&state.units);
-        grid::fill_ordinals(&mut self.ordinals, state);
+        self.grid.fill(state);
         self.hits.clear();
         self.core_hits.clear();
     }
 }
 
+/// Nothing lies farther from the centre than this, in tiles: maps are much smaller, and what flies off them
+/// drops soon.
+pub(super) const FAR: i32 = 4096;
+
 /// Whether every number that the simulation calculates with is one it can reach, so that no sum of them
 /// overflows.
 fn is_in_range(terms: &Terms, state: &GameState) -> bool {
     let GameState { globals, players, units, projectiles, circles, cores, .. } = state;
-    let (half, far) = (terms.arena.half, Fx::from_num(256));
+    let (half, far) = (terms.arena.half, Fx::from_num(FAR));
+    let orders = &state.orders;
     let within = |numbers: &[Fx], limit: Fx| numbers.iter().all(|number| number.abs() <= limit);
     let speeds = [&units.vx, &units.vy, &projectiles.vx, &projectiles.vy];
     globals.tick[0] <= Tick::MAX
         && within(&units.x, half.x)
         && within(&units.y, half.y)
-        && [&units.goal_x, &units.goal_y].into_iter().all(|goals| within(goals, far))
+        && [&units.goal_x, &units.goal_y, &orders.x, &orders.y, &players.rally_x, &players.rally_y]
+            .into_iter()
+            .all(|goals| within(goals, far))
         // Nothing moves or flies by more than a few tiles a tick.
         && speeds.into_iter().all(|speeds| within(speeds, Fx::from_num(16)))
         && [&projectiles.x, &projectiles.y].into_iter().all(|places| within(places, far))

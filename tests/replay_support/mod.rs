@@ -7,7 +7,7 @@ use mini_rts_arena::replay::{Record, Replay, ReplayEncoder, ReplayHeader, Replay
 use mini_rts_arena::sim::math::{Angle, Fx, Vec2};
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, Direction, HeroControl, Map, PlayerId, Rock, Rules, SeatSetup, Selection,
-    Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, Wall, World,
+    Setup, Target, Tick, TickInputs, TickRate, UnitId, UnitRules, Wall, When, World,
 };
 
 const fn unit(hp: i16, speed: i32, reach: i32, damage: i16, cooldown_ms: u32, arrow_speed: i32) -> UnitRules {
@@ -104,8 +104,12 @@ pub(crate) fn script(tick: Tick) -> TickInputs {
             HeroControl { walk: Some(Direction::eighth(4)), strike: Some(Angle(tick.0 as u16 * 300)) };
     }
     match tick.0 % 40 {
-        3 => inputs.inputs[0].commands.push(Command::AttackMove(units(0..7), place(0, 0))),
-        4 => inputs.inputs[1].commands.push(Command::Move(units(7..14), place(tick.0 as i32 % 20, -3))),
+        3 => inputs.inputs[0].commands.push(Command::AttackMove(units(0..7), place(0, 0), When::Now)),
+        4 => inputs.inputs[1].commands.push(Command::Move(
+            units(7..14),
+            place(tick.0 as i32 % 20, -3),
+            When::Now,
+        )),
         7 => {
             inputs.inputs[1].commands.push(Command::Banner);
             inputs.inputs[1].commands.push(Command::Train(AttackBehaviour::Archer));

@@ -104,7 +104,7 @@ fn has_banner(view: &View<'_>, player: mini_rts_arena::sim::PlayerId) -> bool {
 
 /// What is about to be struck: red when it threatens, else in the colour of its team.
 fn draw_danger(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
-    if body.is_hero && view.state().units.dash_until[body.row] > view.state().tick() {
+    if body.is_hero && view.state().players.dash_until[body.owner.index()] > view.state().tick() {
         draw_dash(canvas, view, body);
     }
     let Some(windup) = body.windup else { return };
@@ -138,7 +138,7 @@ fn wedge(body: &Body, reach: f32) -> Points {
 /// Where a dash carries, and the way it has come.
 fn draw_dash(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     let rules = &view.scene.setup.rules;
-    let left = (view.state().units.dash_until[body.row].0 as f32 - view.now).max(0.0) / view.hz;
+    let left = (view.state().players.dash_until[body.owner.index()].0 as f32 - view.now).max(0.0) / view.hz;
     let length = rules.dash_length as f32 / 1000.0 * view.tile;
     let gone = 1.0 - (left * 1000.0 / rules.dash_ms as f32).min(1.0);
     let (start, end) =

@@ -1,0 +1,181 @@
+//! `arena balance`.
+
+use comfy_table::{CellAlignment, Table};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::FOUND;
+use super::args::BalanceArguments;
+use mini_rts_arena::game::data;
+use mini_rts_arena::lab::balance::{BalanceOptions, BalanceReport, Figure, Unit, Verdict, balance};
+use mini_rts_arena::sim::{Map, TickRate};
+
+/// Plays the matches and says what they show.
+pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
+    let options = options(arguments)?;
+    let bar = progress_bar();
+    let began = Instant::now();
+    let report = balance(&options, |over, total| {
+        bar.set_length(total);
+        bar.set_position(over);
+    })?;
+    bar.finish_and_clear();
+    let pace = Pace::new(&report, options.tick_rate, began.elapsed().as_secs_f64());
+    if arguments.json {
+        println!("{}", as_json(&options, &report, &pace));
+    } else {
+        println!("{}\n{}", table(&report), summary(&report, &pace));
+    }
+    let fails = report.figures.iter().any(|figure| figure.verdict() == Some(Verdict::Fails));
+    Ok(if arguments.check && fails { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+}
+
+fn options(arguments: &BalanceArguments) -> anyhow::Result<BalanceOptions> {
+    let maps: Vec<Arc<Map>> = if arguments.map.is_empty() {
+        data::embedded_maps().collect()
+    } else {
+        arguments.map.iter().map(|map| data::map(map)).collect::<Result<_, _>>()?
+    };
+    let suites = arguments.suite.suites();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(BalanceOptions {
+        matches: arguments.matches,
+        seed: arguments.seed,
+        jobs: arguments.jobs.map_or(cores, usize::from),
+        tick_rate: arguments.tick_rate,
+        rules: data::rules(&arguments.rules)?,
+        maps,
+        suites,
+        pairs: arguments.pairs,
+    })
+}
+
+/// A bar on stderr; hidden where that is no terminal.
+fn progress_bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} match {pos}/{len}, {per_sec}, {eta} left");
+    ProgressBar::new(0).with_style(style.expect("a valid template"))
+}
+
+/// How fast the matches were played.
+struct Pace {
+    seconds: f64,
+    matches_per_s: f64,
+    x_real_time: f64,
+}
+
+impl Pace {
+    fn new(report: &BalanceReport, rate: TickRate, seconds: f64) -> Self {
+        let per_s = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        Self {
+            seconds,
+            matches_per_s: per_s(report.matches as f64),
+            x_real_time: per_s(report.ticks as f64 / f64::from(rate.hz())),
+        }
+    }
+}
+
+fn as_json(options: &BalanceOptions, report: &BalanceReport, pace: &Pace) -> Value {
+    let figure = |figure: &Figure| {
+        json!({
+            "suite": figure.suite.as_str(),
+            "map": figure.map,
+            "line": figure.line,
+            "name": figure.name,
+            "unit": figure.unit.as_str(),
+            "matches": figure.matches,
+            "value": figure.estimate.value,
+            "interval": figure.estimate.interval,
+            "band": figure.band,
+            "verdict": figure.verdict().map(Verdict::as_str),
+        })
+    };
+    let lines = report.lines.iter().map(|line| {
+        json!({
+            "suite": line.suite.as_str(),
+            "map": line.map,
+            "line": line.name,
+            "first_seed": line.first_seed,
+            "matches": line.matches,
+        })
+    });
+    json!({
+        "verdict": verdict(report).as_str(),
+        "figures": report.figures.iter().map(figure).collect::<Vec<_>>(),
+        "lines": lines.collect::<Vec<_>>(),
+        "matches": report.matches,
+        "ticks": report.ticks,
+        "tick_rate": options.tick_rate.hz(),
+        "rules": options.rules.name,
+        "seed": options.seed,
+        "seconds": pace.seconds,
+        "matches_per_s": pace.matches_per_s,
+        "x_real_time": pace.x_real_time,
+    })
+}
+
+fn table(report: &BalanceReport) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::UTF8_NO_BORDERS);
+    table.set_header(["suite", "map", "line", "figure", "matches", "value", "95 % interval", "band", ""]);
+    for figure in &report.figures {
+        let show = |value: f64| show(figure.unit, value);
+        let range = |range: Option<[f64; 2]>| {
+            range.map_or_else(String::new, |[low, high]| format!("{} to {}", show(low), show(high)))
+        };
+        table.add_row([
+            figure.suite.as_str().to_owned(),
+            figure.map.clone(),
+            figure.line.clone(),
+            figure.name.clone(),
+            figure.matches.to_string(),
+            figure.estimate.value.map_or_else(|| "none".into(), show),
+            range(figure.estimate.interval),
+            range(figure.band),
+            figure.verdict().map_or("", Verdict::as_str).to_owned(),
+        ]);
+    }
+    for column in [4, 5, 6, 7] {
+        let column = table.column_mut(column).expect("there are nine");
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn show(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Share => format!("{:.1} %", 100.0 * value),
+        Unit::Seconds => {
+            let tenths = (10.0 * value).round() as i64;
+            format!("{}:{:02}.{}", tenths / 600, tenths / 10 % 60, tenths % 10)
+        }
+        Unit::Count => format!("{value:.2}"),
+    }
+}
+
+fn summary(report: &BalanceReport, pace: &Pace) -> String {
+    let count = |verdict| report.figures.iter().filter(|figure| figure.verdict() == Some(verdict)).count();
+    format!(
+        "{}: {} figures hold, {} need more matches, {} fail\n{} matches in {:.1} s: {:.1} matches/s, {:.0} x real time",
+        verdict(report).as_str(),
+        count(Verdict::Holds),
+        count(Verdict::Open),
+        count(Verdict::Fails),
+        report.matches,
+        pace.seconds,
+        pace.matches_per_s,
+        pace.x_real_time
+    )
+}
+
+/// The worst of all.
+fn verdict(report: &BalanceReport) -> Verdict {
+    let has = |verdict| report.figures.iter().any(|figure| figure.verdict() == Some(verdict));
+    match () {
+        () if has(Verdict::Fails) => Verdict::Fails,
+        () if has(Verdict::Open) => Verdict::Open,
+        () => Verdict::Holds,
+    }
+}

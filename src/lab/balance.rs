@@ -1,0 +1,182 @@
+//! Balance: sweeps of whole matches between bots over line-ups, maps and levels, without sockets, as fast as
+//! the machine runs them. `docs/GAME.md` defines every figure.
+
+mod bout;
+mod drama;
+mod figure;
+mod judge;
+mod plan;
+
+pub use bout::{Bout, BoutResult, BoutRun, BoutSeat};
+pub use drama::{Drama, LEADER_AT_S};
+pub use figure::{Estimate, Figure, Unit, Verdict};
+pub use plan::Suite;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::sim::{Map, Rules, TickRate};
+use judge::Played;
+use plan::Line;
+
+/// Most matches of a line; lines draw their seeds from blocks of this size.
+pub const MATCHES_MAX: u32 = 1_000_000;
+
+/// What is played.
+#[derive(Clone, Debug)]
+pub struct BalanceOptions {
+    /// Matches of each line, at most [`MATCHES_MAX`].
+    pub matches: u32,
+    /// Seed of the first match; line n of a map, counted from 0, begins n x [`MATCHES_MAX`] later.
+    pub seed: u64,
+    /// Matches at a time.
+    pub jobs: usize,
+    /// Steps per second.
+    pub tick_rate: TickRate,
+    /// The rules.
+    pub rules: Arc<Rules>,
+    /// On maps with two bases two sides meet, on those with four up to four.
+    pub maps: Vec<Arc<Map>>,
+    /// Which lines.
+    pub suites: Vec<Suite>,
+    /// Whether lines of equals play each seed once from every seat: a fair game then gives every seat its
+    /// exact share.
+    pub pairs: bool,
+}
+
+/// What came out. It depends on the options alone, not on the jobs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BalanceReport {
+    /// What was played, in order.
+    pub lines: Vec<LinePlayed>,
+    /// What was measured.
+    pub figures: Vec<Figure>,
+    /// Matches played.
+    pub matches: u64,
+    /// Ticks run in all of them.
+    pub ticks: u64,
+}
+
+/// A line of matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinePlayed {
+    /// Its group.
+    pub suite: Suite,
+    /// Its map.
+    pub map: String,
+    /// Its line-up.
+    pub name: String,
+    /// Seed of its first match; the others count up.
+    pub first_seed: u64,
+    /// How many.
+    pub matches: u32,
+}
+
+/// A match that panicked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the match with seed {seed} on {map} broke down ({line})")]
+pub struct BrokenMatch {
+    /// Its seed.
+    pub seed: u64,
+    /// Its map.
+    pub map: String,
+    /// Its line.
+    pub line: String,
+}
+
+/// Plays all matches; `progress` hears now and then how many of how many are over.
+///
+/// # Errors
+/// If a match panics.
+///
+/// # Panics
+/// If more than [`MATCHES_MAX`] matches a line are asked for, or `progress` panics.
+pub fn balance(
+    options: &BalanceOptions,
+    progress: impl Fn(u64, u64) + Sync,
+) -> Result<BalanceReport, BrokenMatch> {
+    assert!(options.matches <= MATCHES_MAX);
+    let lines = plan::lines(options);
+    let results = play_many(options, &lines, progress)?;
+    let mut rest = &results[..];
+    let played: Vec<Played<'_>> = lines
+        .iter()
+        .map(|line| {
+            let (results, after) = rest.split_at(line.matches as usize);
+            rest = after;
+            Played { line, results }
+        })
+        .collect();
+    Ok(BalanceReport {
+        figures: judge::figures(options, &played),
+        matches: results.len() as u64,
+        ticks: results.iter().map(|result| u64::from(result.ticks)).sum(),
+        lines: lines.iter().map(summary).collect(),
+    })
+}
+
+/// The results of all matches of all lines, in order.
+fn play_many(
+    options: &BalanceOptions,
+    lines: &[Line],
+    progress: impl Fn(u64, u64) + Sync,
+) -> Result<Vec<BoutResult>, BrokenMatch> {
+    let total = lines.iter().map(|line| u64::from(line.matches)).sum();
+    let (next, over) = (AtomicU64::new(0), AtomicU64::new(0));
+    let results = Mutex::new(Vec::with_capacity(total as usize));
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs.max(1) {
+            scope.spawn(|| {
+                let mut own = Vec::new();
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((line, index)) = find(lines, number) else { break };
+                    let result = play(options, line, index);
+                    if result.is_err() {
+                        // One broken match is enough to know.
+                        next.store(total, Ordering::Relaxed);
+                    }
+                    own.push((number, result));
+                    progress(over.fetch_add(1, Ordering::Relaxed) + 1, total);
+                }
+                results.lock().expect("no job panics with it").append(&mut own);
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("no job panicked with it");
+    results.sort_unstable_by_key(|&(number, _)| number);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The line and the index in it of match `number` of all.
+fn find(lines: &[Line], number: u64) -> Option<(&Line, u32)> {
+    let mut before = 0;
+    for line in lines {
+        if number < before + u64::from(line.matches) {
+            return Some((line, (number - before) as u32));
+        }
+        before += u64::from(line.matches);
+    }
+    None
+}
+
+fn play(options: &BalanceOptions, line: &Line, index: u32) -> Result<BoutResult, BrokenMatch> {
+    let bout = line.bout(options, index);
+    // A world that panicked is dropped with its match.
+    catch_unwind(AssertUnwindSafe(|| bout.play())).map_err(|_| BrokenMatch {
+        seed: bout.seed,
+        map: line.map.name.clone(),
+        line: line.name.clone(),
+    })
+}
+
+fn summary(line: &Line) -> LinePlayed {
+    LinePlayed {
+        suite: line.suite,
+        map: line.map.name.clone(),
+        name: line.name.clone(),
+        first_seed: line.first_seed,
+        matches: line.matches,
+    }
+}

@@ -1,0 +1,133 @@
+//! How a match went: seen from outside, by comparing the state after a tick with the one before.
+
+use crate::sim::{GameState, PLAYERS_MAX, Tick, TickInputs, World};
+
+/// When the leader is asked for, in seconds.
+pub const LEADER_AT_S: u32 = 120;
+
+/// How a match went. Instants and lengths in ticks; an instant counts the ticks run until then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drama {
+    /// When a unit or a core first took damage; none if there was none. What sudden death burns is no damage.
+    pub first_damage: Option<u32>,
+    /// How often the lead passed from one team to another. The lead is the score: who has more than every
+    /// other team leads, and goes on leading until another team has more than all others.
+    pub lead_changes: u32,
+    /// The team that led at 2:00; none if the match was over, or nobody had scored.
+    pub leader: Option<u8>,
+    /// Longest time without damage, from the beginning or to the end, too.
+    pub longest_quiet: u32,
+    /// Longest time in which some bot had no command in any tick while it had a living unit and an enemy
+    /// had one.
+    pub longest_idle: u32,
+}
+
+/// Watches a match tick by tick.
+#[derive(Debug)]
+pub(super) struct Observer {
+    drama: Drama,
+    leader_at: Tick,
+    leader: Option<u8>,
+    /// Generation and hit points after the last tick, by slot; 0 hit points in a free one.
+    hp: Vec<(u16, i16)>,
+    /// Damage done to cores.
+    core_damage: i64,
+    damaged_at: u32,
+    /// Ticks without a command, by seat.
+    idle: [u32; PLAYERS_MAX],
+}
+
+impl Observer {
+    /// An observer of a match that begins with `world`.
+    pub(super) fn new(world: &World) -> Self {
+        let setup = world.setup();
+        let slots = setup.seats.len() * (usize::from(setup.rules.minions_max) + 1);
+        let mut observer = Self {
+            drama: Drama::default(),
+            leader_at: Tick(LEADER_AT_S * setup.tick_rate.hz()),
+            leader: None,
+            hp: Vec::with_capacity(slots),
+            core_damage: 0,
+            damaged_at: 0,
+            idle: [0; PLAYERS_MAX],
+        };
+        observer.compare_units(world.state());
+        observer
+    }
+
+    /// Sees the tick that just ran with these inputs.
+    pub(super) fn see(&mut self, world: &World, inputs: &TickInputs) {
+        let state = world.state();
+        let now = state.tick();
+        let (is_wounded, alive) = self.compare_units(state);
+        let core_damage = state.players.core_damage.iter().map(|&damage| i64::from(damage)).sum();
+        let is_damaged = is_wounded || core_damage != self.core_damage;
+        self.core_damage = core_damage;
+        if is_damaged {
+            self.drama.first_damage.get_or_insert(now.0);
+            self.end_quiet(now);
+        }
+        self.follow_lead(state);
+        if now == self.leader_at {
+            self.drama.leader = self.leader;
+        }
+        self.count_idle(state, inputs, alive);
+    }
+
+    /// What there was to see until `end`.
+    pub(super) fn finish(mut self, end: Tick) -> Drama {
+        self.end_quiet(end);
+        self.drama
+    }
+
+    fn end_quiet(&mut self, now: Tick) {
+        self.drama.longest_quiet = self.drama.longest_quiet.max(now.0 - self.damaged_at);
+        self.damaged_at = now.0;
+    }
+
+    /// Whether a unit lost hit points or died, and which players have a unit.
+    fn compare_units(&mut self, state: &GameState) -> (bool, [bool; PLAYERS_MAX]) {
+        if self.hp.len() < state.slots.len() {
+            self.hp.resize(state.slots.len(), (0, 0));
+        }
+        let mut is_wounded = false;
+        let mut alive = [false; PLAYERS_MAX];
+        let units = &state.units;
+        for ((id, &hp), owner) in units.id.iter().zip(&units.hp).zip(&units.owner) {
+            let seen = &mut self.hp[usize::from(id.index)];
+            // A slot that another unit has taken lost the one it had.
+            is_wounded |= seen.1 > 0 && (hp < seen.1 || seen.0 != id.generation);
+            *seen = (id.generation, hp);
+            alive[owner.index()] = true;
+        }
+        for (seen, &row) in self.hp.iter_mut().zip(&state.slots.row) {
+            if row == u16::MAX {
+                is_wounded |= seen.1 > 0;
+                seen.1 = 0;
+            }
+        }
+        (is_wounded, alive)
+    }
+
+    fn follow_lead(&mut self, state: &GameState) {
+        let players = &state.players;
+        let best = players.score.iter().copied().max().unwrap_or(0);
+        let mut first = players.team.iter().zip(&players.score).filter(|&(_, &score)| score == best);
+        let Some((&team, _)) = first.next() else { return };
+        if first.any(|(&other, _)| other != team) || self.leader == Some(team) {
+            return;
+        }
+        self.drama.lead_changes += u32::from(self.leader.is_some());
+        self.leader = Some(team);
+    }
+
+    fn count_idle(&mut self, state: &GameState, inputs: &TickInputs, alive: [bool; PLAYERS_MAX]) {
+        let team = |seat: usize| state.players.team[seat];
+        for (seat, input) in inputs.inputs.iter().enumerate() {
+            let has_enemy = (0..inputs.inputs.len()).any(|other| alive[other] && team(other) != team(seat));
+            let is_idle = input.commands.is_empty() && alive[seat] && has_enemy;
+            self.idle[seat] = if is_idle { self.idle[seat] + 1 } else { 0 };
+            self.drama.longest_idle = self.drama.longest_idle.max(self.idle[seat]);
+        }
+    }
+}

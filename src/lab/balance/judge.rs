@@ -1,0 +1,246 @@
+//! From results to figures, each with the band that the rules promise.
+
+use std::sync::Arc;
+
+use super::BalanceOptions;
+use super::bout::BoutResult;
+use super::drama::LEADER_AT_S;
+use super::figure::{Estimate, Figure, Unit, group_means};
+use super::plan::{Line, Suite, hero_name, mix_name};
+use crate::bot::Mix;
+use crate::sim::{Outcome, TickRate};
+
+/// Seat 0's share in a line-up against itself.
+const MIRROR: [f64; 2] = [0.47, 0.53];
+/// Seat 0's share over all line-ups against themselves.
+const SEAT_BIAS: [f64; 2] = [0.48, 0.52];
+/// The better level's share.
+const LEVEL: [f64; 2] = [0.80, 1.0];
+/// The share of an army's best counter.
+const COUNTER: [f64; 2] = [0.50, 1.0];
+/// When damage should have been done.
+const FIRST_DAMAGE_S: u32 = 20;
+
+/// A line and what came of it, in the order of its matches.
+pub(super) struct Played<'a> {
+    pub(super) line: &'a Line,
+    pub(super) results: &'a [BoutResult],
+}
+
+/// All figures of the report.
+pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for suite in Suite::ALL {
+        for one in played.iter().filter(|one| one.line.suite == suite) {
+            match suite {
+                Suite::Mirror => figures.extend(one.mirror()),
+                Suite::Seats => figures.extend(one.seats()),
+                Suite::Levels => figures.push(one.figure("the better wins", one.side_share(0), Some(LEVEL))),
+                Suite::Counters => figures.push(one.figure("the first wins", one.side_share(0), None)),
+                Suite::Drama => figures.extend(one.drama(options.tick_rate)),
+            }
+        }
+        match suite {
+            Suite::Seats => figures.extend(seat_bias(played)),
+            Suite::Counters => figures.extend(counters(options, played)),
+            Suite::Mirror | Suite::Levels | Suite::Drama => {}
+        }
+    }
+    figures.extend(endings(played));
+    figures
+}
+
+/// Seat 0's share over all lines between two teams in which the sides are equals.
+fn seat_bias(played: &[Played<'_>]) -> Option<Figure> {
+    let fair = |one: &&Played<'_>| {
+        matches!(one.line.suite, Suite::Mirror | Suite::Seats)
+            && one.teams() == 2
+            && one.line.seats() % 2 == 0
+    };
+    let all: Vec<&Played<'_>> = played.iter().filter(fair).collect();
+    let points: Vec<f64> = all.iter().flat_map(|one| one.seat_points(0)).collect();
+    let first = all.first()?;
+    let estimate = if first.line.is_paired {
+        let groups = all.iter().flat_map(|one| group_means(&one.seat_points(0), one.line.seats()));
+        Estimate::share_of_groups(&groups.collect::<Vec<f64>>())
+    } else {
+        Estimate::share(&points)
+    };
+    Some(Figure {
+        suite: Suite::Seats,
+        map: "all".into(),
+        line: "all of equals".into(),
+        name: "seat 0 wins".into(),
+        unit: Unit::Share,
+        matches: points.len(),
+        estimate,
+        band: Some(SEAT_BIAS),
+    })
+}
+
+/// For each map and army the opponent that does best against it.
+fn counters(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for map in &options.maps {
+        for army in [Mix::Swordsmen, Mix::Archers] {
+            let lines =
+                played.iter().filter(|one| Arc::ptr_eq(&one.line.map, map) && one.line.army == Some(army));
+            let tried = lines.map(|one| (one, one.side_share(0).rest()));
+            let Some((one, best)) =
+                tried.max_by(|(_, a), (_, b)| a.value.partial_cmp(&b.value).expect("a number"))
+            else {
+                continue;
+            };
+            let name = format!("the best counter of {} wins", mix_name(army));
+            figures.push(one.figure(name, best, Some(COUNTER)));
+        }
+    }
+    figures
+}
+
+/// Whether every match ended.
+fn endings(played: &[Played<'_>]) -> Option<Figure> {
+    let ended = |result: &BoutResult| f64::from(u8::from(result.outcome != Outcome::Running));
+    let points: Vec<f64> = played.iter().flat_map(|one| one.results.iter().map(ended)).collect();
+    let value = points.iter().copied().min_by(f64::total_cmp)?;
+    Some(Figure {
+        suite: Suite::Drama,
+        map: "all".into(),
+        line: "all".into(),
+        name: "all over before 7:00".into(),
+        unit: Unit::Count,
+        matches: points.len(),
+        estimate: Estimate { value: Some(value), interval: None },
+        band: Some([1.0, 1.0]),
+    })
+}
+
+impl Played<'_> {
+    fn mirror(&self) -> Vec<Figure> {
+        let heroes = [0, 1].map(|side| self.line.line_ups[0][side].hero);
+        let mut figures = vec![self.figure("seat 0 wins", self.seat_share(0), Some(MIRROR))];
+        if heroes[0] != heroes[1] {
+            let name = format!("the {} hero wins", hero_name(heroes[0]));
+            figures.push(self.figure(name, self.side_share(0), None));
+        }
+        figures
+    }
+
+    fn seats(&self) -> Vec<Figure> {
+        // Of two teams of equal seats one tells about the other.
+        let told = if self.line.seats() == 2 { 1 } else { self.line.seats() };
+        let figure = |seat| self.figure(format!("seat {seat} wins"), self.seat_share(seat), None);
+        (0..told).map(figure).collect()
+    }
+
+    fn drama(&self, rate: TickRate) -> Vec<Figure> {
+        let seconds = |ticks: u32| f64::from(ticks) / f64::from(rate.hz());
+        let results = self.results;
+        let share_of = |is_so: &dyn Fn(&BoutResult) -> bool| {
+            let points: Vec<f64> = results.iter().map(|result| f64::from(u8::from(is_so(result)))).collect();
+            Estimate::share(&points)
+        };
+        let ended = |outcome: Outcome| share_of(&|result| result.outcome == outcome);
+        let in_time = |result: &BoutResult| {
+            result.drama.first_damage.is_some_and(|ticks| ticks <= FIRST_DAMAGE_S * rate.hz())
+        };
+        let lengths: Vec<f64> = results.iter().map(|result| seconds(result.ticks)).collect();
+        let quiet: Vec<f64> = results.iter().map(|result| seconds(result.drama.longest_quiet)).collect();
+        let idle: Vec<f64> = results.iter().map(|result| seconds(result.drama.longest_idle)).collect();
+        let changes: Vec<f64> = results.iter().map(|result| f64::from(result.drama.lead_changes)).collect();
+        let first: Vec<f64> =
+            results.iter().filter_map(|result| Some(seconds(result.drama.first_damage?))).collect();
+        let leaders: Vec<f64> = results
+            .iter()
+            .filter_map(|result| Some(points(result, result.drama.leader?, self.teams())))
+            .collect();
+        let least = |share: f64| Some([share, 1.0]);
+        let mut figures = vec![
+            self.figure("first damage by 0:20", share_of(&in_time), least(0.95)),
+            self.seconds("first damage, 95th percentile", Estimate::quantile(&first, 0.95), None),
+            self.figure(
+                "two or more lead changes",
+                share_of(&|result| result.drama.lead_changes >= 2),
+                least(0.6),
+            ),
+            Figure { unit: Unit::Count, ..self.figure("lead changes, mean", Estimate::mean(&changes), None) },
+            self.figure("ends by a core", ended(Outcome::Core), least(0.15)),
+            self.figure("ends by score", ended(Outcome::Score), least(0.15)),
+            self.figure("ends by sudden death", ended(Outcome::SuddenDeath), least(0.15)),
+            self.figure("ends in a draw", ended(Outcome::Draw), Some([0.0, 0.03])),
+        ];
+        let leader = self.figure("the leader at 2:00 wins", Estimate::share(&leaders), Some([0.6, 0.8]));
+        figures.push(Figure { matches: leaders.len(), ..leader });
+        figures.extend([
+            self.seconds("length, first quartile", Estimate::quantile(&lengths, 0.25), None),
+            self.seconds("length, median", Estimate::quantile(&lengths, 0.5), Some([240.0, 360.0])),
+            self.seconds("length, third quartile", Estimate::quantile(&lengths, 0.75), None),
+            self.seconds(
+                "longest without damage, 95th percentile",
+                Estimate::quantile(&quiet, 0.95),
+                Some([0.0, 25.0]),
+            ),
+            self.seconds("longest without an order, most", Estimate::most(&idle), Some([0.0, 5.0])),
+        ]);
+        figures
+    }
+
+    fn seconds(&self, name: &str, estimate: Estimate, band: Option<[f64; 2]>) -> Figure {
+        Figure { unit: Unit::Seconds, ..self.figure(name, estimate, band) }
+    }
+
+    fn figure(&self, name: impl Into<String>, estimate: Estimate, band: Option<[f64; 2]>) -> Figure {
+        Figure {
+            suite: self.line.suite,
+            map: self.line.map.name.clone(),
+            line: self.line.name.clone(),
+            name: name.into(),
+            unit: Unit::Share,
+            matches: self.results.len(),
+            estimate,
+            band,
+        }
+    }
+
+    /// The share of the side that stands at `side` in the line-up, wherever it sits.
+    fn side_share(&self, side: usize) -> Estimate {
+        let of = |(index, result)| points(result, self.line.line_up(index)[side].team, self.teams());
+        self.share(&(0..).zip(self.results).map(of).collect::<Vec<f64>>())
+    }
+
+    /// The share of whoever sits in `seat`.
+    fn seat_share(&self, seat: usize) -> Estimate {
+        self.share(&self.seat_points(seat))
+    }
+
+    fn seat_points(&self, seat: usize) -> Vec<f64> {
+        let of = |(index, result)| points(result, self.line.seated(index)[seat].team, self.teams());
+        (0..).zip(self.results).map(of).collect()
+    }
+
+    fn share(&self, points: &[f64]) -> Estimate {
+        if self.line.is_paired {
+            Estimate::grouped_share(points, self.line.seats())
+        } else {
+            Estimate::share(points)
+        }
+    }
+
+    fn teams(&self) -> usize {
+        let mut teams: Vec<u8> = self.line.line_ups[0].iter().map(|seat| seat.team).collect();
+        teams.sort_unstable();
+        teams.dedup();
+        teams.len()
+    }
+}
+
+/// What a match is worth to a team: 1 if it won, an equal part of 1 if nobody did.
+fn points(result: &BoutResult, team: u8, teams: usize) -> f64 {
+    match result.winner {
+        Some(winner) if winner == team => 1.0,
+        Some(_) => 0.0,
+        None => 1.0 / teams as f64,
+    }
+}
+
+const _: () = assert!(LEADER_AT_S == 120, "the report says 2:00");

@@ -1,0 +1,247 @@
+//! What is played: lines of matches that answer one question each.
+
+use arrayvec::ArrayVec;
+use std::sync::Arc;
+
+use super::bout::{Bout, BoutSeat};
+use super::{BalanceOptions, MATCHES_MAX};
+use crate::bot::{BotLevel, Mix};
+use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, PlayerId};
+
+/// A group of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// Line-ups against themselves: is it the seat that wins?
+    Mirror,
+    /// Levels against themselves, and four seats: which seat wins?
+    Seats,
+    /// Bot levels against each other.
+    Levels,
+    /// What armies lose to.
+    Counters,
+    /// How matches between normal bots go.
+    Drama,
+}
+
+impl Suite {
+    /// All of them, in the order of the report.
+    pub const ALL: [Self; 5] = [Self::Mirror, Self::Seats, Self::Levels, Self::Counters, Self::Drama];
+
+    /// The word for it in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mirror => "mirror",
+            Self::Seats => "seats",
+            Self::Levels => "levels",
+            Self::Counters => "counters",
+            Self::Drama => "drama",
+        }
+    }
+}
+
+/// Who plays, in the order in which the bases lie around the map. Each draws by its place in it.
+pub(super) type LineUp = ArrayVec<BoutSeat, PLAYERS_MAX>;
+
+/// Matches that answer one question. Each line-up of the line is played from every seat.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) suite: Suite,
+    pub(super) map: Arc<Map>,
+    pub(super) name: String,
+    /// Of equal length.
+    pub(super) line_ups: Vec<LineUp>,
+    pub(super) first_seed: u64,
+    pub(super) matches: u32,
+    /// Whether the matches with one seed follow each other, one for each seat a side can play from.
+    pub(super) is_paired: bool,
+    /// The army whose counter is sought, and who is tried against it.
+    pub(super) army: Option<Mix>,
+}
+
+impl Line {
+    /// Seats in its matches.
+    pub(super) fn seats(&self) -> usize {
+        self.line_ups[0].len()
+    }
+
+    /// Its match number `index`.
+    pub(super) fn bout(&self, options: &BalanceOptions, index: u32) -> Bout {
+        let turns = self.seats() as u32;
+        let seed = if self.is_paired { index / turns } else { index };
+        Bout {
+            seed: self.first_seed + u64::from(seed),
+            tick_rate: options.tick_rate,
+            rules: options.rules.clone(),
+            map: self.map.clone(),
+            seats: self.seated(index),
+        }
+    }
+
+    /// Who sits where in match number `index`: the line-up, turned by one seat from match to match.
+    pub(super) fn seated(&self, index: u32) -> LineUp {
+        let turn = self.turn(index);
+        let line_up = self.line_up(index);
+        let ring = ring(&self.map, self.seats());
+        let mut seats = line_up.clone();
+        for (place, &seat) in ring.iter().enumerate() {
+            seats[seat] = line_up[(place + turn) % self.seats()];
+        }
+        seats
+    }
+
+    /// The line-up of match number `index`.
+    pub(super) fn line_up(&self, index: u32) -> &LineUp {
+        &self.line_ups[index as usize / self.seats() % self.line_ups.len()]
+    }
+
+    fn turn(&self, index: u32) -> usize {
+        index as usize % self.seats()
+    }
+}
+
+/// The lines that the options ask for.
+pub(super) fn lines(options: &BalanceOptions) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for map in &options.maps {
+        let all = if map.bases.len() == 2 { two_seats() } else { four_seats() };
+        for draft in all {
+            // Lines have seeds of their own, alike whatever else is played.
+            let first_seed = options.seed + lines_before(&lines, map) * u64::from(MATCHES_MAX);
+            lines.push(draft.line(options, map, first_seed));
+        }
+    }
+    lines.retain(|line| options.suites.contains(&line.suite));
+    lines
+}
+
+fn lines_before(lines: &[Line], map: &Arc<Map>) -> u64 {
+    lines.iter().filter(|line| line.map.name == map.name).count() as u64
+}
+
+/// A line before it is known where it is played.
+struct Draft {
+    suite: Suite,
+    name: String,
+    line_ups: Vec<LineUp>,
+    army: Option<Mix>,
+}
+
+impl Draft {
+    fn new(suite: Suite, name: impl Into<String>, line_ups: impl IntoIterator<Item = LineUp>) -> Self {
+        Self { suite, name: name.into(), line_ups: line_ups.into_iter().collect(), army: None }
+    }
+
+    fn line(self, options: &BalanceOptions, map: &Arc<Map>, first_seed: u64) -> Line {
+        let seats = self.line_ups[0].len() as u32;
+        let is_paired = options.pairs && matches!(self.suite, Suite::Mirror | Suite::Seats);
+        Line {
+            suite: self.suite,
+            map: map.clone(),
+            name: self.name,
+            line_ups: self.line_ups,
+            first_seed,
+            matches: if is_paired { options.matches.next_multiple_of(seats) } else { options.matches },
+            is_paired,
+            army: self.army,
+        }
+    }
+}
+
+const HEROES: [AttackBehaviour; 2] = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
+const MIXES: [Mix; 4] = [Mix::Counter, Mix::Swordsmen, Mix::Archers, Mix::Half];
+
+fn two_seats() -> Vec<Draft> {
+    use AttackBehaviour::{Archer, Swordsman};
+    use BotLevel::{Easy, Hard, Normal};
+    let mut drafts = Vec::new();
+    for heroes in [[Swordsman, Swordsman], [Archer, Archer], [Swordsman, Archer]] {
+        for mix in MIXES {
+            let name = format!("{} v {}, {}", hero_name(heroes[0]), hero_name(heroes[1]), mix_name(mix));
+            drafts.push(Draft::new(Suite::Mirror, name, [duel(heroes.map(|hero| side(hero, Normal, mix)))]));
+        }
+    }
+    for (level, name) in [(Easy, "easy v easy"), (Normal, "normal v normal"), (Hard, "hard v hard")] {
+        drafts.push(Draft::new(Suite::Seats, name, duels([level; 2])));
+    }
+    drafts.push(Draft::new(Suite::Levels, "hard v normal", duels([Hard, Normal])));
+    drafts.push(Draft::new(Suite::Levels, "normal v easy", duels([Normal, Easy])));
+    for army in [Mix::Swordsmen, Mix::Archers] {
+        for other in MIXES.into_iter().filter(|&other| other != army) {
+            for hero in HEROES {
+                let name = format!("{} v {}, {} hero", mix_name(army), mix_name(other), hero_name(hero));
+                let line_ups = HEROES.map(|own| duel([side(own, Normal, army), side(hero, Normal, other)]));
+                let draft = Draft::new(Suite::Counters, name, line_ups);
+                drafts.push(Draft { army: Some(army), ..draft });
+            }
+        }
+    }
+    drafts.push(Draft::new(Suite::Drama, "normal v normal", duels([Normal; 2])));
+    drafts
+}
+
+fn four_seats() -> Vec<Draft> {
+    let all = |teams: &[u8]| -> Vec<LineUp> {
+        let sides = |hero| {
+            let seat = |&team| BoutSeat { team, ..side(hero, BotLevel::Normal, Mix::Counter) };
+            keyed(teams.iter().map(seat))
+        };
+        HEROES.map(sides).into()
+    };
+    vec![
+        Draft::new(Suite::Seats, "2 v 2, opposite", all(&[0, 1, 0, 1])),
+        Draft::new(Suite::Seats, "2 v 2, side by side", all(&[0, 0, 1, 1])),
+        Draft::new(Suite::Seats, "each of 4 alone", all(&[0, 1, 2, 3])),
+        Draft::new(Suite::Seats, "each of 3 alone", all(&[0, 1, 2])),
+    ]
+}
+
+/// Both levels with every pair of heroes.
+fn duels(levels: [BotLevel; 2]) -> impl Iterator<Item = LineUp> {
+    let pairs = HEROES.into_iter().flat_map(|a| HEROES.map(|b| [a, b]));
+    pairs.map(move |[a, b]| duel([side(a, levels[0], Mix::Counter), side(b, levels[1], Mix::Counter)]))
+}
+
+fn duel(sides: [BoutSeat; 2]) -> LineUp {
+    let [a, b] = sides;
+    keyed([BoutSeat { team: 0, ..a }, BoutSeat { team: 1, ..b }])
+}
+
+fn side(hero: AttackBehaviour, level: BotLevel, mix: Mix) -> BoutSeat {
+    BoutSeat { hero, team: 0, level, mix, key: PlayerId(0) }
+}
+
+fn keyed(sides: impl IntoIterator<Item = BoutSeat>) -> LineUp {
+    let key = |(at, side)| BoutSeat { key: PlayerId(at as u8), ..side };
+    sides.into_iter().enumerate().map(key).collect()
+}
+
+/// The seats in the order in which their bases lie around the centre, anticlockwise from seat 0: turning a
+/// line-up along it turns the match with the map.
+fn ring(map: &Map, seats: usize) -> ArrayVec<usize, PLAYERS_MAX> {
+    use std::f64::consts::TAU;
+    let angle = |seat: usize| {
+        let (x, y) = map.bases[seat];
+        f64::from(y).atan2(f64::from(x))
+    };
+    let from_first = |seat: usize| (angle(seat) - angle(0)).rem_euclid(TAU);
+    let mut ring: ArrayVec<usize, PLAYERS_MAX> = (0..seats).collect();
+    ring.sort_by(|&a, &b| from_first(a).total_cmp(&from_first(b)));
+    ring
+}
+
+pub(super) const fn hero_name(hero: AttackBehaviour) -> &'static str {
+    match hero {
+        AttackBehaviour::Swordsman => "sword",
+        AttackBehaviour::Archer => "bow",
+    }
+}
+
+pub(super) const fn mix_name(mix: Mix) -> &'static str {
+    match mix {
+        Mix::Counter => "counter",
+        Mix::Swordsmen => "swordsmen",
+        Mix::Archers => "archers",
+        Mix::Half => "half",
+    }
+}
