@@ -6,6 +6,7 @@ use mini_rts_arena::sim::{AttackBehaviour, Tick};
 use rapier2d::prelude::*;
 
 use crate::Engine;
+use crate::twin::formation;
 
 /// The balls of a battle.
 pub(crate) struct Bodies {
@@ -58,11 +59,6 @@ impl Bodies {
             ccd: CCDSolver::new(),
         }
     }
-
-    /// Pairs that touch.
-    pub(crate) fn contacts(&self) -> usize {
-        self.narrow_phase.contact_pairs().filter(|pair| pair.has_any_active_contact()).count()
-    }
 }
 
 impl Engine for Bodies {
@@ -72,14 +68,14 @@ impl Engine for Bodies {
 
     fn prepare(&mut self) {
         for Sortie { platoon, target } in self.plan.sorties(Tick(self.now)) {
-            let goal = Vector::new(target.at().x.to_num(), target.at().y.to_num());
-            for index in self.plan.platoons[platoon].soldiers.clone() {
+            let target = glam::Vec2::new(target.at().x.to_num(), target.at().y.to_num());
+            for (index, goal) in self.plan.platoons[platoon].soldiers.clone().zip(formation(target)) {
                 let speed = match self.plan.soldiers[index].attack {
                     AttackBehaviour::Swordsman => milli(self.plan.rules.swordsman.speed),
                     AttackBehaviour::Archer => milli(self.plan.rules.archer.speed),
                 };
                 let body = &mut self.bodies[self.balls[index]];
-                let way = goal - body.translation();
+                let way = Vector::new(goal.x, goal.y) - body.translation();
                 body.set_linvel(way.normalize_or_zero() * speed, true);
             }
         }
@@ -104,8 +100,12 @@ impl Engine for Bodies {
         );
     }
 
-    fn touching(&self) -> usize {
-        self.contacts()
+    fn places(&self) -> Vec<glam::Vec2> {
+        let place = |&ball: &RigidBodyHandle| {
+            let at = self.bodies[ball].translation();
+            glam::Vec2::new(at.x, at.y)
+        };
+        self.balls.iter().map(place).collect()
     }
 }
 

@@ -14,6 +14,7 @@ mod report;
 mod twin;
 
 use clap::Parser;
+use glam::Vec2;
 use std::time::{Duration, Instant};
 
 use bodies::Bodies;
@@ -23,10 +24,12 @@ use mini_rts_arena::lab::{
     thread_time,
 };
 use mini_rts_arena::sim::{GameState, Tick, UNITS_MAX};
-use twin::{Careful, Naive, Twin};
+use twin::{Careful, DenseGrid, HashGrid, Naive, Twin};
 
 /// Ticks before the first round: blows and losses no longer come in step.
 const WARM_UP: u32 = 256;
+/// In those from this one on losses are counted, the same ticks for all.
+const COUNTED_FROM: u32 = 64;
 /// The seed of the battle.
 const SEED: u64 = 7;
 /// States that snapshots go into in turn.
@@ -68,10 +71,8 @@ trait Engine {
     fn arrows(&self) -> usize {
         0
     }
-    /// Pairs of bodies that touch.
-    fn touching(&self) -> usize {
-        0
-    }
+    /// Where everybody is.
+    fn places(&self) -> Vec<Vec2>;
     /// The state, of the simulation alone.
     fn state(&self) -> Option<&GameState> {
         None
@@ -94,6 +95,10 @@ impl Engine for Battlefield {
     fn arrows(&self) -> usize {
         self.world().state().projectiles.len()
     }
+    fn places(&self) -> Vec<Vec2> {
+        let units = &self.world().state().units;
+        units.x.iter().zip(&units.y).map(|(x, y)| Vec2::new(x.to_num(), y.to_num())).collect()
+    }
     fn state(&self) -> Option<&GameState> {
         Some(self.world().state())
     }
@@ -109,7 +114,8 @@ struct Lane {
     cpu: Vec<f64>,
     wall: Vec<f64>,
     allocations: u64,
-    fallen_before: u64,
+    /// In the ticks from [`COUNTED_FROM`] to [`WARM_UP`].
+    fallen: u64,
     /// Arrows in flight, summed over the rounds.
     arrows: usize,
     /// Of the state, microseconds.
@@ -157,17 +163,20 @@ fn engines(units: usize, alone: bool) -> Vec<Box<dyn Engine>> {
     let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(Battlefield::new(units, SEED))];
     if !alone {
         let plan = || Plan::new(units, SEED);
-        engines.push(Box::new(Twin::<Careful>::new("careful twin, hecs", plan())));
+        engines.push(Box::new(Twin::<Careful<DenseGrid>>::new("careful twin, dense grid", plan())));
+        engines.push(Box::new(Twin::<Careful<HashGrid>>::new("careful twin, hash grid", plan())));
         engines.push(Box::new(Bodies::new(plan())));
-        engines.push(Box::new(Twin::<Naive>::new("naive twin, hecs", plan())));
+        engines.push(Box::new(Twin::<Naive>::new("naive twin", plan())));
     }
     engines
 }
 
 impl Lane {
     fn new(mut engine: Box<dyn Engine>, units: usize, round: Duration) -> Self {
-        let took = Self::run(&mut *engine, WARM_UP).cpu;
-        let per_round = u128::from(WARM_UP) * round.as_nanos() / took.as_nanos().max(1);
+        Self::run(&mut *engine, COUNTED_FROM);
+        let fallen = engine.fallen();
+        let took = Self::run(&mut *engine, WARM_UP - COUNTED_FROM).cpu;
+        let per_round = u128::from(WARM_UP - COUNTED_FROM) * round.as_nanos() / took.as_nanos().max(1);
         let state_bytes = engine.state().map_or(0, |state| asked_by(|| state.clone()).0.bytes);
         Self {
             units,
@@ -177,7 +186,7 @@ impl Lane {
             cpu: Vec::new(),
             wall: Vec::new(),
             allocations: 0,
-            fallen_before: engine.fallen(),
+            fallen: engine.fallen() - fallen,
             arrows: 0,
             hash: Vec::new(),
             snapshot: Vec::new(),

@@ -1,10 +1,11 @@
 //! Figures as a table and as JSON, and the goals beside them.
 
 use comfy_table::{CellAlignment, Table};
+use glam::Vec2;
 use mini_rts_arena::lab::median;
 use serde_json::{Value, json};
 
-use crate::Lane;
+use crate::{COUNTED_FROM, Lane, WARM_UP};
 
 /// Everything that was measured.
 pub(crate) struct Report {
@@ -198,8 +199,11 @@ impl Report {
         if let Some(&(row, _)) = own.iter().find(|(row, _)| row.units == 10_000) {
             goals.push(at_most("ns per unit and tick at 10k", 110.0, row.cpu));
         }
-        if let Some(row) = at_10k("careful") {
-            goals.push(at_least("x the careful twin at 10k", 3.0, row.ratio));
+        if let Some(row) = at_10k("careful twin, hash") {
+            goals.push(at_least("x the careful twin with a hash grid at 10k", 3.0, row.ratio));
+        }
+        if let Some(row) = at_10k("careful twin, dense") {
+            goals.push(at_least("x the careful twin with a dense grid at 10k", 3.0, row.ratio));
         }
         if let Some(row) = at_10k("rapier2d") {
             goals.push(at_least("x rapier2d at 10k", 5.0, row.ratio));
@@ -226,9 +230,9 @@ impl Row {
             program: lane.engine.name(),
             units: lane.units,
             ticks: lane.ticks,
-            fallen: (lane.engine.fallen() - lane.fallen_before) as f64 * 1000.0 / units / ticks,
+            fallen: lane.fallen as f64 * 1000.0 / units / f64::from(WARM_UP - COUNTED_FROM),
             arrows_per_unit: lane.arrows as f64 / rounds / units,
-            touching_per_unit: 2.0 * lane.engine.touching() as f64 / units,
+            touching_per_unit: touching(lane.engine.places()) as f64 / units,
             allocations_per_tick: lane.allocations as f64 / ticks,
             cpu: median(lane.cpu),
             wall: median(lane.wall),
@@ -251,6 +255,17 @@ impl StateFigures {
     fn snapshot_speed(self) -> f64 {
         self.bytes as f64 / self.snapshot / 1000.0
     }
+}
+
+/// How many overlap another, each counted for each that it overlaps.
+fn touching(mut places: Vec<Vec2>) -> usize {
+    const APART: f32 = 0.8;
+    places.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let pairs = places.iter().enumerate().map(|(index, at)| {
+        let beside = places[index + 1..].iter().take_while(|other| other.x - at.x < APART);
+        beside.filter(|other| other.distance_squared(*at) < APART * APART).count()
+    });
+    2 * pairs.sum::<usize>()
 }
 
 /// Aligns all columns but one to the right.

@@ -9,7 +9,7 @@ mod naive;
 mod rules;
 mod solids;
 
-pub(crate) use careful::Careful;
+pub(crate) use careful::{Careful, DenseGrid, HashGrid};
 pub(crate) use naive::Naive;
 
 use glam::Vec2;
@@ -139,6 +139,10 @@ impl<S: Step> Engine for Twin<S> {
     fn arrows(&self) -> usize {
         self.battle.world.query::<&Arrow>().iter().len()
     }
+
+    fn places(&self) -> Vec<Vec2> {
+        self.battle.world.query::<&Body>().iter().map(|body| body.at).collect()
+    }
 }
 
 impl Battle {
@@ -205,8 +209,8 @@ impl Circle {
     }
 }
 
-/// Places around `target`: the middle, then rings of 6, 12 and 18, 1.1 tiles apart.
-fn formation(target: Vec2) -> impl Iterator<Item = Vec2> {
+/// Where a platoon goes that is sent to `target`: the middle, then rings of 6, 12 and 18, 1.1 tiles apart.
+pub(crate) fn formation(target: Vec2) -> impl Iterator<Item = Vec2> {
     let ring = |ring: u32| {
         let places = 6 * ring;
         (0..places).map(move |place| {

@@ -69,11 +69,17 @@ fn decide(terms: &Terms, world: &World, grid: &Grid, now: u32) {
             (me, *world.get::<&Team>(entity).expect("a unit"))
         };
         let kept = world.get::<&Target>(entity).expect("a unit").0;
-        let target = if (now + entity.id()).is_multiple_of(SEARCH_TICKS) && !me.winding_up {
-            nearest(terms, world, grid, &me, team)
-        } else {
-            kept.filter(|&target| is_near(terms, world, &me, target))
-        };
+        let mut target = kept.filter(|&target| {
+            world.get::<&Body>(target).is_ok_and(|body| me.winding_up || terms.keeps(&me, body.at))
+        });
+        if (now + entity.id()).is_multiple_of(SEARCH_TICKS) && !me.winding_up {
+            let found = nearest(terms, world, grid, &me, team);
+            let place = |entity: Entity| world.get::<&Body>(entity).expect("just seen").at;
+            target = match (target, found) {
+                (Some(kept), Some(found)) if !terms.is_better(&me, place(found), place(kept)) => Some(kept),
+                (kept, found) => found.or(kept),
+            };
+        }
         let foe = target.map(|target| {
             let body = world.get::<&Body>(target).expect("just seen");
             Foe { at: body.at, moved: body.moved }
@@ -93,19 +99,8 @@ fn decide(terms: &Terms, world: &World, grid: &Grid, now: u32) {
     }
 }
 
-/// Whether a target can be kept.
-fn is_near(terms: &Terms, world: &World, me: &Me, target: Entity) -> bool {
-    let within = terms.pace(me.kind).aggro.powi(2);
-    let leash = terms.leash(me.order);
-    world.get::<&Body>(target).is_ok_and(|body| {
-        me.at.distance_squared(body.at) <= within
-            && leash.is_none_or(|place| place.distance_squared(body.at) <= within)
-    })
-}
-
 fn nearest(terms: &Terms, world: &World, grid: &Grid, me: &Me, team: Team) -> Option<Entity> {
     let radius = terms.pace(me.kind).aggro;
-    let leash = terms.leash(me.order);
     let mut best: Option<(f32, Entity)> = None;
     grid.near(me.at, radius, |other| {
         if *world.get::<&Team>(other).expect("a unit") == team {
@@ -115,7 +110,7 @@ fn nearest(terms: &Terms, world: &World, grid: &Grid, me: &Me, team: Team) -> Op
         let far = me.at.distance_squared(at);
         if far <= radius * radius
             && best.is_none_or(|(least, _)| far < least)
-            && leash.is_none_or(|place| place.distance_squared(at) <= radius * radius)
+            && terms.on_leash(me, at, radius)
         {
             best = Some((far, other));
         }

@@ -14,6 +14,10 @@ const NEARLY_ARRIVED: f32 = 0.75;
 const AT_HEEL: f32 = 0.6;
 /// Ticks from one search for a target to the next, staggered over the units.
 pub(crate) const SEARCH_TICKS: u32 = 8;
+/// A target is kept until it is so much farther away than where it was searched for.
+const KEPT: f32 = 1.125;
+/// A unit turns to another target that is nearer than this share of the way to the present one.
+const NEARER: f32 = 0.75;
 /// No tick.
 pub(crate) const NEVER: u32 = u32::MAX;
 
@@ -120,12 +124,25 @@ impl Terms {
         }
     }
 
-    /// Within what of the unit, and of its place if it keeps to one, an enemy is fought.
-    pub(crate) fn leash(&self, order: Order) -> Option<Vec2> {
-        match order {
-            Order::Idle(place) => Some(place),
-            Order::AttackMove(_) => None,
+    /// Whether an enemy at `other`, nearer than `within` tiles, is near enough to its place for a unit that
+    /// keeps to one.
+    #[inline]
+    pub(crate) fn on_leash(&self, me: &Me, other: Vec2, within: f32) -> bool {
+        match me.order {
+            Order::Idle(place) => place.distance_squared(other) <= within * within,
+            Order::AttackMove(_) => true,
         }
+    }
+
+    /// Whether a target at `other` is kept.
+    pub(crate) fn keeps(&self, me: &Me, other: Vec2) -> bool {
+        let within = self.pace(me.kind).aggro * KEPT;
+        me.at.distance_squared(other) <= within * within && self.on_leash(me, other, within)
+    }
+
+    /// Whether a target at `found` is worth turning away from the one at `kept`.
+    pub(crate) fn is_better(&self, me: &Me, found: Vec2, kept: Vec2) -> bool {
+        me.at.distance_squared(found) < NEARER * NEARER * me.at.distance_squared(kept)
     }
 
     /// What a unit does with this enemy to fight.
