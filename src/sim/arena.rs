@@ -47,7 +47,7 @@ impl Arena {
         solids.extend(bases.iter().map(|base| Solid::Round { at: base.at, radius: core }));
         let size = point(map.size);
         let half = Vec2 { x: size.x / 2, y: size.y / 2 };
-        let raster = Raster::new(&solids, half);
+        let raster = Raster::new(&solids, half, widest);
         let mut arena = Self {
             half,
             circles: map.circles.iter().map(|&at| point(at)).collect(),
@@ -64,6 +64,9 @@ impl Arena {
     /// Where a body of `radius` that wants to stand at `to` comes to stand when it walks there from
     /// `from`, sliding along what is in its way. It stays where it was rather than inside something.
     pub(super) fn walk(&self, from: Vec2, to: Vec2, radius: Fx) -> Vec2 {
+        if self.raster.is_clear(from, to) && radius <= self.navigation.widest() {
+            return to;
+        }
         if self.is_inside(from, radius) && self.is_inside(to, radius) && self.is_bare(from, to, radius) {
             return to;
         }

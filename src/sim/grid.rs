@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::math::{Fx, Vec2, dist2, square};
 use super::pace::kind_of;
-use super::state::GameState;
+use super::state::{GameState, UnitId};
 use super::tick::{PLAYERS_MAX, PlayerId};
 
 /// The side of a cell is 2 tiles: 2^(16 + 1) bits. A body finds its neighbours in two to four cells, and a
@@ -26,19 +26,21 @@ pub(super) struct Grid {
     starts: Vec<u32>,
     /// The cell of each row.
     cells: Vec<u32>,
+    /// By row.
+    units: Vec<Body>,
     /// By cell, in each by row.
     bodies: Vec<Body>,
-    /// Each row's place in the creation order of its own side.
-    ordinals: Vec<u16>,
 }
 
-/// What a search wants to know of a unit: 16 bytes, four to a cache line.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a search wants to know of a unit: together, so that it costs one line of cache.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Body {
     pub(super) x: Fx,
     pub(super) y: Fx,
+    pub(super) id: UnitId,
     /// Rows fit: there are at most [`super::state::UNITS_MAX`].
     pub(super) row: u16,
+    /// Its place in the creation order of its own side: what ties break by.
     pub(super) ordinal: u16,
     pub(super) team: u8,
     pub(super) owner: PlayerId,
@@ -70,18 +72,18 @@ impl Grid {
         let mut grid = Self { columns, lines, half, ..Self::default() };
         grid.starts = alloc::vec![0; columns * lines + 1];
         grid.cells.reserve(units);
+        grid.units.reserve(units);
         grid.bodies.reserve(units);
-        grid.ordinals.reserve(units);
         grid
     }
 
     /// Sorts all units into their cells.
     pub(super) fn fill(&mut self, state: &GameState) {
-        let units = &state.units;
+        self.list(state);
         self.starts.fill(0);
         self.cells.clear();
-        for (&x, &y) in units.x.iter().zip(&units.y) {
-            let cell = self.line(y) * self.columns + self.column(x);
+        for body in &self.units {
+            let cell = self.line(body.y) * self.columns + self.column(body.x);
             self.starts[cell] += 1;
             self.cells.push(cell as u32);
         }
@@ -89,13 +91,11 @@ impl Grid {
         for start in &mut self.starts {
             first += core::mem::replace(start, first);
         }
-        self.number(state);
-        self.bodies.resize(units.len(), Body::default());
-        for row in 0..units.len() {
+        self.bodies.clone_from(&self.units);
+        for (&cell, body) in self.cells.iter().zip(&self.units) {
             // Each cell's start runs to its end, which is the next one's start.
-            let body = self.body(state, row);
-            let place = &mut self.starts[self.cells[row] as usize];
-            self.bodies[*place as usize] = body;
+            let place = &mut self.starts[cell as usize];
+            self.bodies[*place as usize] = *body;
             *place += 1;
         }
         let cells = self.starts.len() - 1;
@@ -103,30 +103,31 @@ impl Grid {
         self.starts[0] = 0;
     }
 
-    fn number(&mut self, state: &GameState) {
+    /// Takes over all units, by row.
+    fn list(&mut self, state: &GameState) {
+        let units = &state.units;
         let mut next = [0; PLAYERS_MAX];
-        self.ordinals.clear();
-        self.ordinals.extend(state.units.owner.iter().map(|owner| {
+        self.units.clear();
+        self.units.extend((0..units.len()).map(|row| {
+            let owner = units.owner[row];
             let ordinal = next[owner.index()];
             next[owner.index()] += 1;
-            ordinal
+            Body {
+                x: units.x[row],
+                y: units.y[row],
+                id: units.id[row],
+                row: row as u16,
+                ordinal,
+                team: state.players.team[owner.index()],
+                owner,
+                kind: kind_of(units.control[row], units.attack[row]),
+            }
         }));
     }
 
-    /// The unit in `row`, where it stands now.
-    pub(super) fn body(&self, state: &GameState, row: usize) -> Body {
-        let units = &state.units;
-        let owner = units.owner[row];
-        Body {
-            x: units.x[row],
-            y: units.y[row],
-            // The grid was filled with this state's rows: they fit.
-            row: row as u16,
-            ordinal: self.ordinals[row],
-            team: state.players.team[owner.index()],
-            owner,
-            kind: kind_of(units.control[row], units.attack[row]),
-        }
+    /// All units, by row.
+    pub(super) fn units(&self) -> &[Body] {
+        &self.units
     }
 
     /// All units within `radius` of `at`, and some beyond, a line of cells at a time.

@@ -78,6 +78,11 @@ impl Navigation {
         Self { widest, corners, lengths }
     }
 
+    /// The radius of the widest body.
+    pub(super) const fn widest(&self) -> Fx {
+        self.widest
+    }
+
     fn length(&self, from: usize, to: usize) -> u32 {
         self.lengths[from * self.corners.len() + to]
     }

@@ -17,7 +17,21 @@ pub(super) struct Raster {
     half: Vec2,
     columns: Strips,
     lines: Strips,
+    clearings: Clearings,
 }
+
+/// Squares of 4 tiles in which the widest body may take a short step without looking: neither a solid nor
+/// the edge of the map is near.
+#[derive(Clone, Debug)]
+struct Clearings {
+    across: usize,
+    clear: Vec<bool>,
+}
+
+/// The side of such a square: 2^(16 + 2) bits.
+const CLEARING_SHIFT: u32 = 18;
+/// The longest such step along an axis: longer than any unit walks in a tick by the standard rules.
+const SHORT: Fx = Fx::ONE;
 
 /// A map's strips in one direction, each with `words` entries of 64 solids.
 #[derive(Clone, Debug)]
@@ -38,12 +52,19 @@ struct Spans {
 
 impl Raster {
     /// The raster of `solids` on a map of half the size `half`.
-    pub(super) fn new(solids: &[Solid], half: Vec2) -> Self {
+    pub(super) fn new(solids: &[Solid], half: Vec2, widest: Fx) -> Self {
         let words = solids.len().div_ceil(64);
         let bounds: Vec<(Vec2, Vec2)> = solids.iter().map(|solid| solid.around(Fx::ZERO)).collect();
         let columns = Strips::new(half.x, words, bounds.iter().map(|(min, max)| (min.x, max.x)));
         let lines = Strips::new(half.y, words, bounds.iter().map(|(min, max)| (min.y, max.y)));
-        Self { half, columns, lines }
+        let clearings = Clearings::new(&bounds, half, widest + SHORT);
+        Self { half, columns, lines, clearings }
+    }
+
+    /// Whether the step from `from` to `to` is short and far from everything, for the widest body.
+    pub(super) fn is_clear(&self, from: Vec2, to: Vec2) -> bool {
+        let step = to - from;
+        step.x.abs() <= SHORT && step.y.abs() <= SHORT && self.clearings.has(from, self.half)
     }
 
     /// The rows of all solids whose box touches the rectangle from `min` to `max`, and of some near it, in
@@ -59,6 +80,37 @@ impl Raster {
             let along = self.lines.spans[top + word].begun & self.lines.spans[bottom + word].unended;
             Rows { next: word * 64, bits: across & along }
         })
+    }
+}
+
+impl Clearings {
+    fn new(bounds: &[(Vec2, Vec2)], half: Vec2, margin: Fx) -> Self {
+        let squares = |half: Fx| (half.to_bits() >> (CLEARING_SHIFT - 1)).unsigned_abs() as usize + 1;
+        let (across, up) = (squares(half.x), squares(half.y));
+        let side = Fx::from_bits(1 << CLEARING_SHIFT);
+        let edge = |half: Fx, square: usize| Fx::from_bits((square as i32) << CLEARING_SHIFT) - half;
+        let clear = (0..across * up).map(|square| {
+            let min = Vec2 { x: edge(half.x, square % across), y: edge(half.y, square / across) };
+            let max = min + Vec2 { x: side, y: side };
+            let apart = |(low, high): (Fx, Fx), (min, max): (Fx, Fx)| low - margin > max || high + margin < min;
+            let within = |min: Fx, max: Fx, half: Fx| min - margin >= -half && max + margin <= half;
+            within(min.x, max.x, half.x)
+                && within(min.y, max.y, half.y)
+                && bounds.iter().all(|&(low, high)| {
+                    apart((low.x, high.x), (min.x, max.x)) || apart((low.y, high.y), (min.y, max.y))
+                })
+        });
+        Self { across, clear: clear.collect() }
+    }
+
+    fn has(&self, at: Vec2, half: Vec2) -> bool {
+        let square = |at: Fx, half: Fx| (at + half).to_bits() >> CLEARING_SHIFT;
+        let (x, y) = (square(at.x, half.x), square(at.y, half.y));
+        // Off the map there are no squares.
+        x >= 0
+            && (x as usize) < self.across
+            && y >= 0
+            && self.clear.get(y as usize * self.across + x as usize).is_some_and(|&clear| clear)
     }
 }
 
