@@ -8,6 +8,7 @@ use super::pace::{point, tiles};
 use super::raster::Raster;
 use super::rules::Map;
 use super::solid::Solid;
+use super::tick::{PLAYERS_MAX, PlayerId};
 
 /// The map as it is for a whole match.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub(super) struct Arena {
     pub(super) circles: Vec<Vec2>,
     /// By player.
     pub(super) bases: Vec<Base>,
+    /// By player: see [`Self::rank`].
+    ranks: [u8; PLAYERS_MAX],
     /// Everything that bodies cannot enter: walls, rocks, cores.
     pub(super) solids: Vec<Solid>,
     /// How many of `solids` stop arrows: all but the cores, which come last.
@@ -51,6 +54,7 @@ impl Arena {
         let mut arena = Self {
             half,
             circles: map.circles.iter().map(|&at| point(at)).collect(),
+            ranks: ranks(&bases),
             bases,
             solids,
             opaque,
@@ -59,6 +63,12 @@ impl Arena {
         };
         arena.navigation = Navigation::new(&arena, widest);
         arena
+    }
+
+    /// The place of a player's base among the bases, counted anticlockwise around the map. Seats across the
+    /// map from each other may have neighbouring numbers, so they are not what to count by.
+    pub(super) const fn rank(&self, player: PlayerId) -> u8 {
+        self.ranks[player.index() % PLAYERS_MAX]
     }
 
     /// Where a body of `radius` that wants to stand at `to` comes to stand when it walks there from
@@ -150,6 +160,16 @@ impl Arena {
         let max = Vec2 { x: from.x.max(to.x), y: from.y.max(to.y) };
         self.raster.near(min - by, max + by)
     }
+}
+
+fn ranks(bases: &[Base]) -> [u8; PLAYERS_MAX] {
+    let mut around: Vec<usize> = (0..bases.len().min(PLAYERS_MAX)).collect();
+    around.sort_by_key(|&seat| bases[seat].forward.0);
+    let mut ranks = [0; PLAYERS_MAX];
+    for (rank, seat) in around.into_iter().enumerate() {
+        ranks[seat] = rank as u8;
+    }
+    ranks
 }
 
 impl Base {

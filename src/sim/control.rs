@@ -362,10 +362,10 @@ impl<'a> Mind<'a> {
 
     /// The nearest enemy within `radius` of the unit, and of `leash` too.
     fn search(&self, radius: Fx, leash: Option<Vec2>) -> Option<&Body> {
-        let Body { owner, team, .. } = *self.body;
+        let Body { base, team, .. } = *self.body;
         let within = square(radius);
         let on_leash = |foe: &Body| leash.is_none_or(|post| dist2(foe.at(), post) <= within);
-        self.grid.nearest_enemy((owner, team), self.at, radius, on_leash)
+        self.grid.nearest_enemy((base, team), self.at, radius, on_leash)
     }
 
     fn core(&self, radius: Fx) -> Option<Foe> {

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::arena::Arena;
 use super::math::{Fx, Vec2, dist2, square};
 use super::pace::kind_of;
 use super::state::{GameState, UnitId};
@@ -11,8 +12,8 @@ use super::tick::{PLAYERS_MAX, PlayerId};
 /// search for a target can stop early.
 const CELL_SHIFT: u32 = 17;
 
-/// What ties between units break by: distance, then place in the own side, then the seat counted on from
-/// the one who asks.
+/// What ties between units break by: distance, then place in the own side, then the base counted on around
+/// the map from that of the one who asks.
 pub(super) type Nearness = (i64, u16, u8);
 
 /// The units as they stood when the tick began. It only narrows a search: whoever asks measures the
@@ -44,6 +45,8 @@ pub(super) struct Body {
     pub(super) ordinal: u16,
     pub(super) team: u8,
     pub(super) owner: PlayerId,
+    /// Its player's base, counted around the map.
+    pub(super) base: u8,
     /// As [`kind_of`] has it.
     pub(super) kind: u8,
 }
@@ -53,15 +56,16 @@ impl Body {
         Vec2 { x: self.x, y: self.y }
     }
 
-    /// How near it is to `at` for a unit of `asker`.
-    pub(super) fn nearness(&self, asker: PlayerId, at: Vec2) -> Nearness {
-        (dist2(at, self.at()), self.ordinal, seat_from(asker, self.owner))
+    /// How near it is to `at` for a unit whose base is the `asker`th around the map.
+    pub(super) fn nearness(&self, asker: u8, at: Vec2) -> Nearness {
+        (dist2(at, self.at()), self.ordinal, base_from(asker, self.base))
     }
 }
 
-/// The seat of `other` counted on from `asker`'s: alike for players who see the same, turned.
-pub(super) const fn seat_from(asker: PlayerId, other: PlayerId) -> u8 {
-    other.0.wrapping_sub(asker.0) % PLAYERS_MAX as u8
+/// The base `other` counted on from `asker` around the map, by [`Arena::rank`](super::arena::Arena::rank):
+/// alike for players who see the same, turned.
+pub(super) const fn base_from(asker: u8, other: u8) -> u8 {
+    other.wrapping_sub(asker) % PLAYERS_MAX as u8
 }
 
 impl Grid {
@@ -78,8 +82,8 @@ impl Grid {
     }
 
     /// Sorts all units into their cells.
-    pub(super) fn fill(&mut self, state: &GameState) {
-        self.list(state);
+    pub(super) fn fill(&mut self, arena: &Arena, state: &GameState) {
+        self.list(arena, state);
         self.starts.fill(0);
         self.cells.clear();
         for body in &self.units {
@@ -104,7 +108,7 @@ impl Grid {
     }
 
     /// Takes over all units, by row.
-    fn list(&mut self, state: &GameState) {
+    fn list(&mut self, arena: &Arena, state: &GameState) {
         let units = &state.units;
         let mut next = [0; PLAYERS_MAX];
         self.units.clear();
@@ -120,6 +124,7 @@ impl Grid {
                 ordinal,
                 team: state.players.team[owner.index()],
                 owner,
+                base: arena.rank(owner),
                 kind: kind_of(units.control[row], units.attack[row]),
             }
         }));
@@ -159,10 +164,11 @@ impl Grid {
         }
     }
 
-    /// The nearest enemy of `team` within `radius` of `at` that is `wanted`, for a unit of `asker`.
+    /// The nearest enemy of `team` within `radius` of `at` that is `wanted`, for a unit of the base
+    /// `asker`.
     pub(super) fn nearest_enemy(
         &self,
-        (asker, team): (PlayerId, u8),
+        (asker, team): (u8, u8),
         at: Vec2,
         radius: Fx,
         wanted: impl Fn(&Body) -> bool,
