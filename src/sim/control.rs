@@ -233,13 +233,19 @@ impl<'a> Mind<'a> {
         if corner == NO_CORNER && !self.is_turn() {
             return (goal, NO_CORNER);
         }
-        let on_the_way = arena.corner(Corner(corner)).filter(|_| !self.is_turn());
-        if let Some(at) = on_the_way.filter(|&at| dist2(self.at, at) > square(AT_CORNER)) {
+        let ahead = arena.corner(Corner(corner)).filter(|&at| dist2(self.at, at) > square(AT_CORNER));
+        if let Some(at) = ahead.filter(|&at| !self.is_turn() || self.is_still_round(at, goal)) {
             return (at, corner);
         }
         let next = arena.route(self.at, goal);
         let place = next.and_then(|next| Some((arena.corner(next)?, next.0)));
         place.unwrap_or((goal, NO_CORNER))
+    }
+
+    /// Whether the way to `goal` still leads round a corner, and nothing has come between.
+    fn is_still_round(&self, corner: Vec2, goal: Vec2) -> bool {
+        let is_open = |to| self.terms.arena.is_open(self.at, to, self.terms.pace.widest());
+        !is_open(goal) && is_open(corner)
     }
 
     /// Walks to the goal of an order, which is then done.

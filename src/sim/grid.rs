@@ -142,22 +142,26 @@ impl Grid {
         lines.map(move |line| self.run(line, left, right))
     }
 
-    /// Calls `visit` with every unit and those after it, in the order of cells, that may stand within
-    /// `reach` of it: so with each pair once.
+    /// Calls `visit` with every two units that may stand within `reach` of each other, each pair once: with
+    /// one and all it has to be compared with.
     pub(super) fn pairs(&self, reach: Fx, mut visit: impl FnMut(&Body, &[Body])) {
         // So many cells to each side.
         let span = ((reach.to_bits() - 1) >> CELL_SHIFT).unsigned_abs() as usize + 1;
         for line in 0..self.lines {
-            let later = line + 1..(line + span + 1).min(self.lines);
+            let above = line + 1..(line + span + 1).min(self.lines);
             for column in 0..self.columns {
+                let bodies = self.run(line, column, column);
+                if bodies.is_empty() {
+                    continue;
+                }
                 let (left, right) = (column.saturating_sub(span), (column + span).min(self.columns - 1));
-                let here = self.run(line, column, right);
-                let bodies = self.run(line, column, column).len();
-                for place in 0..bodies {
-                    let body = &here[place];
-                    visit(body, &here[place + 1..]);
-                    for later in later.clone() {
-                        visit(body, self.run(later, left, right));
+                let beside = self.run(line, column, right);
+                for (place, body) in bodies.iter().enumerate() {
+                    visit(body, &beside[place + 1..]);
+                }
+                for run in above.clone().map(|line| self.run(line, left, right)) {
+                    for body in bodies {
+                        visit(body, run);
                     }
                 }
             }
