@@ -20,8 +20,10 @@ const AT_HEEL: Fx = Fx::from_bits(39_322);
 /// A minion changes its target for one that is nearer than this share of the way to the present one: 3/4.
 /// Two enemies at nearly the same distance do not make it turn to and fro.
 const NEARER: Fx = Fx::from_bits(49_152);
-/// Nearer than this to a corner a unit looks for the way on.
+/// Nearer than this to a corner a unit looks for the way on in every tick.
 const AT_CORNER: Fx = Fx::from_bits(13_107);
+/// Nearer than this it does when it is its turn: 1.5 tiles.
+const NEAR_CORNER: Fx = Fx::from_bits(98_304);
 
 /// Lets every unit decide. Nobody sees what another decided in the same tick.
 pub(super) fn decide(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
@@ -242,10 +244,12 @@ impl<'a> Mind<'a> {
         place.unwrap_or((goal, NO_CORNER))
     }
 
-    /// Whether the way to `goal` still leads round a corner, and nothing has come between.
+    /// Whether the way to `goal` surely still leads round a corner. A crowd may have pushed the unit past one
+    /// that is near, or stand in the way to it.
     fn is_still_round(&self, corner: Vec2, goal: Vec2) -> bool {
         let is_open = |to| self.terms.arena.is_open(self.at, to, self.terms.pace.widest());
-        !is_open(goal) && is_open(corner)
+        let is_far = dist2(self.at, corner) > square(NEAR_CORNER);
+        is_far && !self.is_held_up() && !is_open(goal) && is_open(corner)
     }
 
     /// Walks to the goal of an order, which is then done.
