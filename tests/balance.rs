@@ -95,6 +95,21 @@ fn pairs_give_each_seat_its_exact_share() {
     assert_eq!(shares, [(Some(0.5), Some([0.5, 0.5])); 4]);
 }
 
+/// A quarter of a turn is the same match, too.
+#[test]
+fn turning_four_seats_gives_each_its_exact_share() {
+    let options = BalanceOptions { pairs: true, maps: vec![four()], ..options(8, Suite::Seats) };
+    let report = balance(&options, |_, _| {}).expect("no match breaks down");
+    for (line, share) in [("2 v 2, opposite", 0.5), ("2 v 2, side by side", 0.5), ("each of 4 alone", 0.25)] {
+        let figures: Vec<_> = report.figures.iter().filter(|figure| figure.line == line).collect();
+        assert_eq!(figures.len(), 4);
+        for figure in figures {
+            let exact = Estimate { value: Some(share), interval: Some([share; 2]) };
+            assert_eq!(figure.estimate, exact, "{line}: {}", figure.name);
+        }
+    }
+}
+
 #[test]
 fn four_seats_play_alone_and_in_teams() {
     for teams in [[0, 1, 2, 3], [0, 0, 1, 1], [0, 1, 0, 1]] {

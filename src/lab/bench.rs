@@ -199,23 +199,9 @@ impl BattleBench {
         }
         self.ticks += self.ticks_per_round;
         self.tick_ns.push(nanos(took) / f64::from(self.ticks_per_round));
-        // About as many bytes at any size.
-        let repeats = (2_000_000 / self.units).max(8 * SNAPSHOTS);
         let state = self.battle.world().state();
-        let hashing = timed(|| {
-            for _ in 0..repeats {
-                std::hint::black_box(std::hint::black_box(state).hash());
-            }
-        });
-        let snapshots = &mut self.snapshots;
-        let copying = timed(|| {
-            for repeat in 0..repeats {
-                snapshots[repeat % SNAPSHOTS].copy_from(std::hint::black_box(state));
-                std::hint::black_box(&mut snapshots[repeat % SNAPSHOTS]);
-            }
-        });
-        self.hash_ns.push(nanos(hashing) / repeats as f64);
-        self.snapshot_ns.push(nanos(copying) / repeats as f64);
+        self.hash_ns.push(nanos(hash_time(state)));
+        self.snapshot_ns.push(nanos(snapshot_time(state, &mut self.snapshots)));
     }
 
     /// The battle as it stands.
@@ -235,6 +221,41 @@ impl BattleBench {
             snapshot_us: median(self.snapshot_ns) / 1000.0,
         }
     }
+}
+
+/// How long the hash of a whole state takes, the mean of many.
+#[must_use]
+pub fn hash_time(state: &GameState) -> Duration {
+    let repeats = repeats(state);
+    let took = timed(|| {
+        for _ in 0..repeats {
+            std::hint::black_box(std::hint::black_box(state).hash());
+        }
+    });
+    took / repeats
+}
+
+/// How long a copy of a whole state takes that goes into each of `snapshots` in turn, the mean of many.
+///
+/// # Panics
+/// If there are none.
+#[must_use]
+pub fn snapshot_time(state: &GameState, snapshots: &mut [GameState]) -> Duration {
+    let repeats = repeats(state);
+    let took = timed(|| {
+        for repeat in 0..repeats as usize {
+            let oldest = repeat % snapshots.len();
+            let oldest = &mut snapshots[oldest];
+            oldest.copy_from(std::hint::black_box(state));
+            std::hint::black_box(oldest);
+        }
+    });
+    took / repeats
+}
+
+/// About as many bytes at any size.
+fn repeats(state: &GameState) -> u32 {
+    (2_000_000 / state.units.len().max(1) as u32).max(8 * SNAPSHOTS as u32)
 }
 
 fn nanos(time: Duration) -> f64 {

@@ -1,6 +1,6 @@
 //! Movement and collision: every unit's new place follows from the old places of all.
 
-use super::grid::{Body, Grid};
+use super::grid::Body;
 use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, square, with_length};
 use super::pace::{Terms, is_hero};
 use super::state::GameState;
@@ -8,49 +8,58 @@ use super::world::Scratch;
 
 /// Walks all units as they wish, apart from one another and out of what is solid.
 pub(super) fn walk(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
-    let Scratch { grid, wishes, .. } = scratch;
-    for body in grid.bodies() {
-        let (row, at) = (usize::from(body.row), body.at());
-        let step = wishes[row] + push(terms, grid, body);
-        let to = if step == Vec2::default() {
-            at
-        } else {
-            terms.arena.walk(at, at + step, terms.pace.kind(body.kind).radius)
-        };
-        // Nobody's place is read from the state again in this pass: the grid has the old ones.
-        let units = &mut state.units;
-        (units.vx[row], units.vy[row]) = (to.x - at.x, to.y - at.y);
+    push_apart(terms, scratch);
+    let units = &mut state.units;
+    let mut longest = Fx::ZERO;
+    for (row, (&wish, &push)) in scratch.wishes.iter().zip(&scratch.pushes).enumerate() {
+        let at = Vec2 { x: units.x[row], y: units.y[row] };
+        if wish == Vec2::default() && push == Vec2::default() {
+            (units.vx[row], units.vy[row]) = (Fx::ZERO, Fx::ZERO);
+            continue;
+        }
+        let radius = terms.pace.of(units.control[row], units.attack[row]).radius;
+        let to = terms.arena.walk(at, at + wish + limited(push, radius / 2), radius);
+        let step = to - at;
+        longest = longest.max(step.x.abs()).max(step.y.abs());
+        (units.vx[row], units.vy[row]) = (step.x, step.y);
         (units.x[row], units.y[row]) = (to.x, to.y);
     }
+    scratch.longest_step = longest;
 }
 
-/// How far the others push a unit in this tick: at most half its radius.
-fn push(terms: &Terms, grid: &Grid, body: &Body) -> Vec2 {
-    let (at, radius) = (body.at(), terms.pace.kind(body.kind).radius);
-    let mut sum = Vec2::default();
-    for run in grid.near(at, radius + terms.pace.widest()) {
-        for other in run {
-            let apart = radius + terms.pace.kind(other.kind).radius;
-            let from = other.at();
-            let away = at - from;
-            let away2 = dist2(at, from);
-            if away2 < square(apart) && other.row != body.row {
-                sum = sum + pushed(terms, body, other, away, away2, apart);
+/// Sums up, for each unit, how far the others that overlap it push it.
+fn push_apart(terms: &Terms, scratch: &mut Scratch) {
+    let Scratch { grid, pushes, wishes, .. } = scratch;
+    pushes.clear();
+    pushes.resize(wishes.len(), Vec2::default());
+    grid.pairs(terms.pace.widest() * 2, |body, others| {
+        let touching2 = terms.pace.touching2(body.kind);
+        for other in others {
+            let away2 = dist2(body.at(), other.at());
+            if away2 < touching2[usize::from(other.kind & 3)] {
+                let (one, two) = (usize::from(body.row), usize::from(other.row));
+                let [push, back] = push(terms, body, other, away2);
+                pushes[one] = pushes[one] + push;
+                pushes[two] = pushes[two] + back;
             }
         }
-    }
-    let most = radius / 2;
-    if dist2(sum, Vec2::default()) > square(most) { with_length(sum, most) } else { sum }
+    });
 }
 
-/// Half of an overlap; all of it for a minion that makes room for its own hero, and none for that hero.
-fn pushed(terms: &Terms, body: &Body, other: &Body, away: Vec2, away2: i64, apart: Fx) -> Vec2 {
-    let rank = |body: &Body| i32::from(is_hero(body.kind));
-    let halves = if body.owner == other.owner { 1 + rank(other) - rank(body) } else { 1 };
-    match Reciprocal::of_root(away2) {
-        Some(norm) => norm.scale(away, (apart - norm.length(away2)) * halves / 2),
-        None => own_direction(terms, body).vector(apart * halves / 2),
+/// How far two that overlap push each other: `body` and `other` half of the overlap each, but a minion makes
+/// all the room for its own hero.
+fn push(terms: &Terms, body: &Body, other: &Body, away2: i64) -> [Vec2; 2] {
+    let apart = terms.pace.kind(body.kind).radius + terms.pace.kind(other.kind).radius;
+    let Some(norm) = Reciprocal::of_root(away2) else {
+        return [body, other].map(|body| own_direction(terms, body).vector(apart / 2));
+    };
+    let (away, overlap) = (body.at() - other.at(), apart - norm.length(away2));
+    if body.owner == other.owner && is_hero(body.kind) != is_hero(other.kind) {
+        let all = norm.scale(away, overlap);
+        return if is_hero(body.kind) { [Vec2::default(), -all] } else { [all, Vec2::default()] };
     }
+    let half = norm.scale(away, overlap / 2);
+    [half, -half]
 }
 
 /// Where a unit goes that stands exactly on another: each of a side somewhere else, mirrored for the other
@@ -58,4 +67,9 @@ fn pushed(terms: &Terms, body: &Body, other: &Body, away: Vec2, away2: i64, apar
 fn own_direction(terms: &Terms, body: &Body) -> Angle {
     let back = terms.base(body.owner).forward.turned(i16::MIN);
     Angle(back.0.wrapping_add(body.ordinal.wrapping_mul(0x1999)))
+}
+
+/// `push`, shortened to `most`: a crowd does not throw anybody.
+fn limited(push: Vec2, most: Fx) -> Vec2 {
+    if dist2(push, Vec2::default()) > square(most) { with_length(push, most) } else { push }
 }

@@ -4,7 +4,7 @@
 use alloc::sync::Arc;
 
 use super::arena::{Arena, Base};
-use super::math::{Fx, Vec2};
+use super::math::{Fx, Vec2, square};
 use super::objectives::CAPTURED;
 use super::rules::{Map, Milli, MilliPoint, Rules, UnitRules};
 use super::state::{AttackBehaviour, ControlBehaviour, Units};
@@ -78,8 +78,8 @@ pub(super) struct Pace {
     /// By kind; see [`kind_of`].
     kinds: [UnitPace; 4],
     widest: Fx,
-    /// The farthest that any unit moves in a tick.
-    pub(super) longest_step: Fx,
+    /// By two kinds: the square of the distance at which their bodies touch.
+    touching2: [[i64; 4]; 4],
     /// Ticks from one search for a target to the next.
     pub(super) search: u32,
     pub(super) arrow_radius: Fx,
@@ -119,20 +119,17 @@ impl Pace {
         let kinds = [&rules.swordsman, &rules.archer, &rules.sword_hero, &rules.archer_hero]
             .map(|unit| UnitPace::new(unit, rate));
         let widest = kinds.iter().map(|kind| kind.radius).max().unwrap_or_default();
-        let dash_speed = tiles_over(rules.dash_length, dash);
-        let fastest = kinds.iter().map(|kind| kind.speed).fold(dash_speed, Fx::max);
         Self {
+            touching2: touching2(&kinds),
             kinds,
             widest,
-            // Others push by half a radius, and what is solid moves a body out by no more than it went in.
-            longest_step: (fastest + widest / 2) * 2,
             search: ticks(SEARCH_MS),
             arrow_radius: tiles(rules.arrow_radius),
             arc_half: rules.arc_half,
             turn: u16::try_from(rules.turn_per_s / rate.hz()).unwrap_or(u16::MAX),
             aggro: tiles(rules.aggro),
             archer_keeps: tiles(rules.archer_keeps),
-            dash_speed,
+            dash_speed: tiles_over(rules.dash_length, dash),
             dash,
             dash_cooldown: ticks(rules.dash_cooldown_ms),
             banner_radius: tiles(rules.banner_radius),
@@ -160,10 +157,19 @@ impl Pace {
         &self.kinds[(kind & 3) as usize]
     }
 
+    /// By other kind: the square of the distance at which a body of `kind` touches one of it.
+    pub(super) const fn touching2(&self, kind: u8) -> &[i64; 4] {
+        &self.touching2[(kind & 3) as usize]
+    }
+
     /// The radius of the largest body.
     pub(super) const fn widest(&self) -> Fx {
         self.widest
     }
+}
+
+fn touching2(kinds: &[UnitPace; 4]) -> [[i64; 4]; 4] {
+    core::array::from_fn(|one| core::array::from_fn(|other| square(kinds[one].radius + kinds[other].radius)))
 }
 
 impl UnitPace {

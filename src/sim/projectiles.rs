@@ -1,7 +1,7 @@
 //! Arrows fly straight and hit the first enemy in their way; nothing homes.
 
 use super::combat::{core_damage, note_fight};
-use super::grid::{Body, Grid, seat_from};
+use super::grid::{Body, base_from};
 use super::math::{Fx, Vec2, length};
 use super::pace::Terms;
 use super::solid::round_crossing;
@@ -21,7 +21,7 @@ pub(super) fn fly(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     let now = state.tick();
     scratch.gone.clear();
     for arrow in 0..state.projectiles.len() {
-        let met = first_met(terms, state, &scratch.grid, arrow);
+        let met = first_met(terms, state, scratch, arrow);
         if let Some(met) = met {
             hit(terms, state, scratch, arrow, met);
         }
@@ -44,19 +44,20 @@ fn place(state: &GameState, arrow: usize, age: u32) -> Vec2 {
 }
 
 /// The first enemy or enemy core on this tick's part of the course.
-fn first_met(terms: &Terms, state: &GameState, grid: &Grid, arrow: usize) -> Option<Met> {
+fn first_met(terms: &Terms, state: &GameState, scratch: &Scratch, arrow: usize) -> Option<Met> {
     let age = state.tick().since(state.projectiles.born_at[arrow]);
     let (from, to) = (place(state, arrow, age), place(state, arrow, age + 1));
     let (owner, radius) = (state.projectiles.owner[arrow], terms.pace.arrow_radius);
     let team = state.team_of(owner);
+    let rank = |player| terms.arena.rank(player);
     let mut first = None;
     // The grid has the places before this tick's steps.
-    let reach = length(to - from) + radius + terms.pace.widest() + terms.pace.longest_step;
-    for other in grid.near(from, reach).flatten().filter(|other| other.team != team) {
+    let reach = length(to - from) + radius + terms.pace.widest() + scratch.longest_step;
+    for other in scratch.grid.near(from, reach).flatten().filter(|other| other.team != team) {
         let at = state.position(other.row.into());
         let body = terms.pace.kind(other.kind).radius + radius;
         if let Some(share) = round_crossing(from, to, at, body) {
-            let key = (share, Body { x: at.x, y: at.y, ..*other }.nearness(owner, from), other.row);
+            let key = (share, Body { x: at.x, y: at.y, ..*other }.nearness(rank(owner), from), other.row);
             if first.is_none_or(|other| key < other) {
                 first = Some(key);
             }
@@ -69,7 +70,7 @@ fn first_met(terms: &Terms, state: &GameState, grid: &Grid, arrow: usize) -> Opt
     let cores = cores.filter_map(|(player, base)| {
         Some((round_crossing(from, to, base.at, terms.pace.core_radius + radius)?, player))
     });
-    let core = cores.min_by_key(|&(share, player)| (share, seat_from(owner, player)));
+    let core = cores.min_by_key(|&(share, player)| (share, base_from(rank(owner), rank(player))));
     match (first, core) {
         (Some((share, ..)), Some((earlier, core))) if earlier < share => Some(Met::Core(core)),
         (Some((_, _, row)), _) => Some(Met::Unit(row.into())),

@@ -60,6 +60,10 @@ pub(super) struct Scratch {
     pub(super) grid: Grid,
     /// How far each unit wants to walk.
     pub(super) wishes: Vec<Vec2>,
+    /// How far the others push each unit.
+    pub(super) pushes: Vec<Vec2>,
+    /// The farthest that any unit moved along one axis in this tick: how much the grid is off.
+    pub(super) longest_step: Fx,
     /// Blows and arrows that hit somebody.
     pub(super) hits: Vec<Hit>,
     /// Blows and arrows that hit a core.
@@ -122,6 +126,8 @@ impl World {
         let scratch = Scratch {
             grid: Grid::new(terms.arena.half, units),
             wishes: Vec::with_capacity(units),
+            pushes: Vec::with_capacity(units),
+            longest_step: Fx::ZERO,
             // A blow hits up to three.
             hits: Vec::with_capacity(4 * units),
             core_hits: Vec::with_capacity(units),
@@ -138,7 +144,7 @@ impl World {
         let Self { terms, state, scratch, .. } = self;
         scratch.events.clear();
         if state.outcome() == Outcome::Running {
-            scratch.begin(state);
+            scratch.begin(terms, state);
             commands::apply(terms, state, &mut scratch.events, inputs);
             control::decide(terms, state, scratch);
             movement::walk(terms, state, scratch);
@@ -222,8 +228,8 @@ impl World {
 }
 
 impl Scratch {
-    fn begin(&mut self, state: &GameState) {
-        self.grid.fill(state);
+    fn begin(&mut self, terms: &Terms, state: &GameState) {
+        self.grid.fill(&terms.arena, state);
         self.hits.clear();
         self.core_hits.clear();
     }

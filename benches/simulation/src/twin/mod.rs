@@ -1,0 +1,226 @@
+//! Two twins of the simulation: the same battle by the same rules in `f32`, in the entity component system
+//! `hecs`, written naively and with care.
+//!
+//! What they leave out makes them cheaper, not dearer: the two heroes, orders that wait, cores that can be
+//! hurt, events, and everything that makes the simulation deterministic.
+
+mod careful;
+mod naive;
+mod rules;
+mod solids;
+
+pub(crate) use careful::{Careful, DenseGrid, HashGrid};
+pub(crate) use naive::Naive;
+
+use glam::Vec2;
+use hecs::{Entity, World};
+use mini_rts_arena::lab::{Plan, Soldier, Sortie};
+use mini_rts_arena::sim::{AttackBehaviour, Tick};
+
+use crate::Engine;
+use rules::{Kind, NEVER, Order, Terms};
+use solids::Solids;
+
+// Components of units.
+
+/// Where a unit stands, and how far it went in the last tick.
+#[derive(Clone, Copy, Debug)]
+struct Body {
+    at: Vec2,
+    moved: Vec2,
+}
+#[derive(Clone, Copy, Debug)]
+struct Facing(Vec2);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Team(u8);
+#[derive(Clone, Copy, Debug)]
+struct Health(i32);
+#[derive(Clone, Copy, Debug)]
+struct Ordered(Order);
+#[derive(Clone, Copy, Debug)]
+struct Target(Option<Entity>);
+/// What it walks in this tick.
+#[derive(Clone, Copy, Debug)]
+struct Walk(Vec2);
+/// When a blow falls, and when the next one may be wound up.
+#[derive(Clone, Copy, Debug)]
+struct Weapon {
+    strike_at: u32,
+    ready_at: u32,
+}
+
+/// The component of arrows, beside their [`Team`].
+#[derive(Clone, Copy, Debug)]
+struct Arrow {
+    at: Vec2,
+    step: Vec2,
+    damage: i32,
+    dies_at: u32,
+}
+
+/// Circles: who takes them, how far it has come, who holds them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Circle {
+    progress: i32,
+    taker: u8,
+    owner: Option<u8>,
+}
+
+/// The tick of a twin, which is all in which they differ.
+pub(crate) trait Step {
+    fn new(plan: &Plan) -> Self;
+    fn step(&mut self, battle: &mut Battle, orders: &[(Entity, Vec2)]);
+}
+
+/// What both twins have.
+pub(crate) struct Battle {
+    terms: Terms,
+    world: World,
+    now: u32,
+    circles: Vec<Circle>,
+}
+
+/// A twin in the battle of the plan.
+pub(crate) struct Twin<S> {
+    name: &'static str,
+    plan: Plan,
+    battle: Battle,
+    step: S,
+    ranks: Vec<Entity>,
+    orders: Vec<(Entity, Vec2)>,
+    fallen: u64,
+}
+
+impl<S: Step> Twin<S> {
+    pub(crate) fn new(name: &'static str, plan: Plan) -> Self {
+        let circles: Vec<Vec2> =
+            plan.map.circles.iter().map(|&(x, y)| Vec2::new(rules::milli(x), rules::milli(y))).collect();
+        let solids = Solids::new(&plan.map, &plan.rules);
+        let mut battle = Battle {
+            circles: vec![Circle::default(); circles.len()],
+            terms: Terms::new(&plan.rules, circles, solids),
+            world: World::new(),
+            now: 0,
+        };
+        let ranks = plan.soldiers.iter().map(|soldier| battle.muster(soldier)).collect();
+        Self { name, step: S::new(&plan), plan, battle, ranks, orders: Vec::new(), fallen: 0 }
+    }
+}
+
+impl<S: Step> Engine for Twin<S> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn prepare(&mut self) {
+        for (entity, soldier) in self.ranks.iter_mut().zip(&self.plan.soldiers) {
+            if !self.battle.world.contains(*entity) {
+                *entity = self.battle.muster(soldier);
+                self.fallen += 1;
+            }
+        }
+        self.orders.clear();
+        for Sortie { platoon, target } in self.plan.sorties(Tick(self.battle.now)) {
+            let soldiers = self.plan.platoons[platoon].soldiers.clone();
+            let goals = formation(vec2(target.at()));
+            self.orders.extend(self.ranks[soldiers].iter().copied().zip(goals));
+        }
+    }
+
+    fn step(&mut self) {
+        self.step.step(&mut self.battle, &self.orders);
+        self.battle.now += 1;
+    }
+
+    fn fallen(&self) -> u64 {
+        self.fallen
+    }
+
+    fn arrows(&self) -> usize {
+        self.battle.world.query::<&Arrow>().iter().len()
+    }
+
+    fn places(&self) -> Vec<Vec2> {
+        self.battle.world.query::<&Body>().iter().map(|body| body.at).collect()
+    }
+}
+
+impl Battle {
+    fn muster(&mut self, soldier: &Soldier) -> Entity {
+        let kind = match soldier.attack {
+            AttackBehaviour::Swordsman => Kind::Swordsman,
+            AttackBehaviour::Archer => Kind::Archer,
+        };
+        let pace = self.terms.pace(kind);
+        let at = self.terms.solids.walk(vec2(soldier.at), Vec2::ZERO, self.terms.radius);
+        self.world.spawn((
+            Body { at, moved: Vec2::ZERO },
+            Facing(Vec2::X),
+            Team(soldier.player.0),
+            kind,
+            Health(pace.hp),
+            Ordered(Order::Idle(at)),
+            Target(None),
+            Walk(Vec2::ZERO),
+            Weapon { strike_at: NEVER, ready_at: self.now },
+        ))
+    }
+
+    /// Units in each circle by team, to [`Circle`]s.
+    fn advance_circles(&mut self) {
+        let mut present = vec![[0; 2]; self.circles.len()];
+        let within = self.terms.circle_radius.powi(2);
+        for (body, team) in &mut self.world.query::<(&Body, &Team)>() {
+            for (present, &circle) in present.iter_mut().zip(&self.terms.circles) {
+                if body.at.distance_squared(circle) <= within {
+                    present[usize::from(team.0)] += 1;
+                }
+            }
+        }
+        for (circle, present) in self.circles.iter_mut().zip(present) {
+            circle.advance(present);
+        }
+    }
+}
+
+impl Circle {
+    /// Progress at which a circle changes hands: four seconds of one unit.
+    const TAKEN: i32 = 240;
+
+    fn advance(&mut self, present: [i32; 2]) {
+        let (team, units) = match present {
+            [0, 0] => {
+                self.progress = (self.progress - 1).max(0);
+                return;
+            }
+            [units, 0] => (0, units),
+            [0, units] => (1, units),
+            _ => return,
+        };
+        if self.owner == Some(team) || (self.progress > 0 && self.taker != team) {
+            self.progress = (self.progress - units.min(2)).max(0);
+            return;
+        }
+        self.taker = team;
+        self.progress += units.min(2);
+        if self.progress >= Self::TAKEN {
+            (self.owner, self.progress) = (Some(team), 0);
+        }
+    }
+}
+
+/// Where a platoon goes that is sent to `target`: the middle, then rings of 6, 12 and 18, 1.1 tiles apart.
+pub(crate) fn formation(target: Vec2) -> impl Iterator<Item = Vec2> {
+    let ring = |ring: u32| {
+        let places = 6 * ring;
+        (0..places).map(move |place| {
+            let turn = std::f32::consts::TAU * place as f32 / places as f32;
+            Vec2::from_angle(turn) * (1.1 * ring as f32)
+        })
+    };
+    std::iter::once(Vec2::ZERO).chain((1..=3).flat_map(ring)).map(move |offset| target + offset)
+}
+
+fn vec2(at: mini_rts_arena::sim::math::Vec2) -> Vec2 {
+    Vec2::new(at.x.to_num(), at.y.to_num())
+}
