@@ -2,14 +2,14 @@
 
 use arrayvec::ArrayVec;
 
+use super::Mix;
 use super::plan::{Plan, mean};
 use super::view::{Draw, Orders, Rows, View, give, is_within};
-use super::Mix;
-use crate::sim::math::{Fx, Vec2, dist2, with_length};
-use crate::sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, Selection, Target, Tick, When, objectives};
+use crate::sim::math::{Vec2, dist2};
+use crate::sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, Selection, Target, When, objectives};
 
-/// An archer that cannot shoot for as long as this may as well walk, in milliseconds.
-const KITE_MS: u32 = 250;
+/// An army worth less than this, in percent of the enemies about it, gives way.
+const LOST: i32 = 60;
 /// An army smaller than this stays together.
 const WHOLE: usize = 4;
 
@@ -56,7 +56,8 @@ impl<'a> Army<'a> {
     fn detach(&mut self, circle: Vec2) -> Rows {
         let view = self.view;
         let cost = |row: usize| {
-            let going = view.state.units.order[row] == Order::AttackMove && is_within(view.goal(row), circle, 4);
+            let going =
+                view.state.units.order[row] == Order::AttackMove && is_within(view.goal(row), circle, 4);
             (!going, dist2(view.at(row), circle))
         };
         let mut few = Rows::new();
@@ -86,8 +87,8 @@ impl<'a> Army<'a> {
         }
         let (swords, archers) = (of(AttackBehaviour::Swordsman), of(AttackBehaviour::Archer));
         self.march(orders, &swords, self.plan.main);
-        let archers = if view.skill.kites { self.kite(orders, archers) } else { archers };
-        let foe = mean(view, &archers).and_then(|at| view.weakest_foe(at, 9)).filter(|_| view.skill.is_tactical);
+        let foe =
+            mean(view, &archers).and_then(|at| view.weakest_foe(at, 9)).filter(|_| view.skill.is_tactical);
         match foe {
             Some(foe) => self.focus(orders, &archers, foe),
             None => self.march(orders, &archers, self.plan.main),
@@ -98,27 +99,7 @@ impl<'a> Army<'a> {
     fn is_lost(&self, middle: Vec2) -> bool {
         let (own, foes) = self.view.worth_near(middle, 10);
         let home = is_within(middle, self.plan.shelter, 10);
-        !home && own * 10 < foes * 6 && !self.view.is_sudden_death()
-    }
-
-    /// Lets those archers who cannot shoot yet step back from swords, and returns the others.
-    fn kite(&self, orders: &mut Orders, archers: Rows) -> Rows {
-        let view = self.view;
-        let units = &view.state.units;
-        let soon = view.state.tick().plus(view.world.setup().tick_rate.ticks_in_ms(KITE_MS));
-        let is_pressed = |&row: &usize| {
-            units.ready_at[row] > soon && units.strike_at[row] == Tick::NEVER && view.nearest_foe(view.at(row), 2).is_some()
-        };
-        let pressed: Rows = archers.iter().copied().filter(is_pressed).collect();
-        let (Some(at), Some(foe)) = (mean(view, &pressed), pressed.first().and_then(|&row| view.nearest_foe(view.at(row), 2))) else {
-            return archers;
-        };
-        let back = at + with_length(at - view.at(foe), Fx::from_num(3));
-        let walking = self.select(&pressed, |row| units.order[row] != Order::Move);
-        if !walking.is_empty() {
-            give(orders, Command::Move(walking, Target::clamped(back), When::Now));
-        }
-        archers.iter().copied().filter(|row| !pressed.contains(row)).collect()
+        !home && own * 100 < foes * LOST && !self.view.is_sudden_death()
     }
 
     /// Whether all are where they should be, with their hero and no enemy near.

@@ -10,15 +10,15 @@ use crate::sim::{CIRCLES_MAX, Order, PLAYERS_MAX, PlayerId};
 const NEAR: i32 = 9;
 /// Percent of the enemy's worth below which an army goes to gather, and from which it comes out again.
 const GATHER: (i32, i32) = (85, 100);
-/// Percent of the enemy's worth from which an army goes for a core in the first minute, how much less each
-/// minute later, and the least.
-const PUSH: (i32, i32, i32) = (350, 50, 120);
+/// How much of that percentage each point takes that the player is behind, in percent, and all of them at
+/// most.
+const HASTE: i32 = 40;
+/// Percent of the enemy's worth that an army needs less with each minute to go for a core, and the least.
+const PUSH: (i32, i32) = (60, 120);
 /// How far moods move that, percent up or down.
 const MOOD: i32 = 60;
 /// An army on its way to a core turns back below this percent of the enemy's worth.
 const TURN_BACK: i32 = 100;
-/// Percent of the enemy's worth at which circles behind the enemy's lines are worth as much as others.
-const DEEP: i32 = 350;
 /// A circle farther from home than this is no place to gather, in tiles.
 const RALLY: i32 = 24;
 /// What is worth less than this is not worth the way.
@@ -111,7 +111,17 @@ fn gathers(view: &View<'_>, middle: Vec2, forces: &Forces) -> bool {
     let waits = is_within(middle, view.home, 10) || is_within(middle, near_circle(view), 10);
     let most = usize::from(view.world.setup().rules.minions_max);
     let full = view.minions.len() * 10 >= most * 9;
-    !full && !view.is_sudden_death() && forces.balance < if waits { GATHER.1 } else { GATHER.0 }
+    // Who is behind cannot wait for long.
+    let haste = (behind(view) * HASTE / 100).clamp(0, HASTE);
+    !full && !view.is_sudden_death() && forces.balance < if waits { GATHER.1 } else { GATHER.0 } - haste
+}
+
+/// How many points the best other team is ahead.
+fn behind(view: &View<'_>) -> i32 {
+    let players = &view.state.players;
+    let others = view.state.player_ids().filter(|&player| view.state.team_of(player) != view.team);
+    let best = others.map(|player| players.score[player.index()]).max().unwrap_or(0);
+    best - players.score[view.player.index()]
 }
 
 /// Where most of the army is: the mean of all that are not far off, else home.
@@ -135,7 +145,8 @@ fn sites(view: &View<'_>, middle: Vec2, forces: &Forces) -> ArrayVec<Site, { CIR
         }
     }
     for player in view.state.player_ids() {
-        let site = if player == view.player { home_site(view) } else { core_site(view, middle, forces, player) };
+        let site =
+            if player == view.player { home_site(view) } else { core_site(view, middle, forces, player) };
         sites.extend(site);
     }
     sites
@@ -143,9 +154,10 @@ fn sites(view: &View<'_>, middle: Vec2, forces: &Forces) -> ArrayVec<Site, { CIR
 
 /// How many of the army are on the way to a place, in percent.
 fn bound(view: &View<'_>, at: Vec2) -> i32 {
-    let going = view.minions.iter().filter(|&&row| {
-        view.state.units.order[row] == Order::AttackMove && is_within(view.goal(row), at, 4)
-    });
+    let going = view
+        .minions
+        .iter()
+        .filter(|&&row| view.state.units.order[row] == Order::AttackMove && is_within(view.goal(row), at, 4));
     (going.count() * 100 / view.minions.len().max(1)) as i32
 }
 
@@ -164,7 +176,7 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
     let danger = (foes - forces.own).max(0) * 20 / forces.own.max(MINION_WORTH);
     // What lies nearer to an enemy's base than to the own is for the stronger.
     let depth = (tiles_between(view.home, at) - enemy_distance(view, at)).max(0);
-    let reach = depth * (DEEP - forces.balance).max(0) / 100;
+    let reach = depth * (view.skill.deep - forces.balance).max(0) / 100;
     let taste = view.draw(Draw::Taste(view.rank(at)), 12, 10);
     let way = tiles_between(middle, at) / 2;
     let gain = swing + relief + taste + bound(view, at) / 20 - way - danger - reach;
@@ -222,8 +234,8 @@ fn core_site(view: &View<'_>, middle: Vec2, forces: &Forces, enemy: PlayerId) ->
 /// The percent of the enemy's worth from which an army goes for a core: less as the match goes on, and a
 /// matter of mood.
 fn courage(view: &View<'_>) -> i32 {
-    let (first, per_minute, least) = PUSH;
+    let (per_minute, least) = PUSH;
     let minutes = (view.second() / 60) as i32;
     let mood = 100 - MOOD + view.draw(Draw::Mood, 45, 2 * MOOD.unsigned_abs() + 1);
-    (first - per_minute * minutes).max(least) * mood / 100
+    (view.skill.push - per_minute * minutes).max(least) * mood / 100
 }

@@ -33,10 +33,14 @@ fn from_arrows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
         let age = i64::from(state.tick().since(arrows.born_at[arrow]));
         let (vx, vy) = (bits(arrows.vx[arrow]), bits(arrows.vy[arrow]));
         // From the arrow to the hero.
-        let (px, py) = (bits(at.x) - bits(arrows.x[arrow]) - vx * age, bits(at.y) - bits(arrows.y[arrow]) - vy * age);
+        let (px, py) =
+            (bits(at.x) - bits(arrows.x[arrow]) - vx * age, bits(at.y) - bits(arrows.y[arrow]) - vy * age);
         let speed2 = (vx * vx + vy * vy).max(1);
         let ticks = (px * vx + py * vy) / speed2;
-        if ticks < i64::from(bot.reaction()) || ticks > soon || state.tick().plus(ticks as u32) > arrows.dies_at[arrow] {
+        if ticks < i64::from(bot.reaction())
+            || ticks > soon
+            || state.tick().plus(ticks as u32) > arrows.dies_at[arrow]
+        {
             continue;
         }
         let (dx, dy) = (px - vx * ticks, py - vy * ticks);

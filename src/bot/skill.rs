@@ -2,7 +2,7 @@
 
 use super::BotLevel;
 
-/// What a level can do. Shares are in percent.
+/// What a level can do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skill {
     /// From what it sees to what it does; contract: at least 100 ms.
@@ -13,6 +13,10 @@ pub(super) struct Skill {
     pub(super) is_tactical: bool,
     /// How many circles it sends a few minions to while the rest goes elsewhere.
     pub(super) detachments: usize,
+    /// Percent of the enemy's worth from which it goes for a core at the beginning.
+    pub(super) push: i32,
+    /// Percent of the enemy's worth at which circles behind the enemy's lines are to it as any other.
+    pub(super) deep: i32,
     /// Percent of its hit points below which its hero goes home, and at which it comes back.
     pub(super) hurt: i32,
     pub(super) well: i32,
@@ -20,8 +24,6 @@ pub(super) struct Skill {
     pub(super) flight: i32,
     /// Whether its hero steps out of blows and arrows.
     pub(super) side_steps: bool,
-    /// Whether its archers keep away from swords.
-    pub(super) kites: bool,
 }
 
 impl Skill {
@@ -32,33 +34,36 @@ impl Skill {
                 period_ms: 1000,
                 is_tactical: false,
                 detachments: 0,
+                push: 350,
+                deep: 400,
                 hurt: 0,
                 well: 0,
                 flight: 0,
                 side_steps: false,
-                kites: false,
             },
             BotLevel::Normal => &Self {
                 reaction_ms: 200,
                 period_ms: 250,
                 is_tactical: true,
                 detachments: 1,
+                push: 350,
+                deep: 400,
                 hurt: 10,
                 well: 40,
                 flight: 30,
                 side_steps: true,
-                kites: false,
             },
             BotLevel::Hard => &Self {
                 reaction_ms: 100,
                 period_ms: 160,
                 is_tactical: true,
                 detachments: 2,
-                hurt: 25,
-                well: 50,
-                flight: 50,
+                push: 300,
+                deep: 250,
+                hurt: 10,
+                well: 40,
+                flight: 30,
                 side_steps: true,
-                kites: true,
             },
         }
     }

@@ -6,8 +6,8 @@ use super::skill::Skill;
 use super::{Bot, Mix};
 use crate::sim::math::{Fx, Vec2, dist2, square};
 use crate::sim::{
-    COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId, SELECTION_MAX, Tick, World,
-    random,
+    COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId, SELECTION_MAX, Tick,
+    World, random,
 };
 
 /// The commands of a thought.
