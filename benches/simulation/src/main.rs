@@ -18,10 +18,10 @@ use glam::Vec2;
 use std::time::{Duration, Instant};
 
 use bodies::Bodies;
-use heap::asked_by;
+use heap::{Asked, asked_by};
 use mini_rts_arena::lab::{
     Battlefield, Plan, UNITS, hash_time, large_match, median, replay_speed, snapshot_time, standard_match,
-    thread_time,
+    timed,
 };
 use mini_rts_arena::sim::{GameState, Tick, UNITS_MAX};
 use twin::{Careful, DenseGrid, HashGrid, Naive, Twin};
@@ -233,10 +233,12 @@ impl Lane {
         let mut ran = Ran::default();
         for _ in 0..ticks {
             engine.prepare();
-            let (wall, cpu) = (Instant::now(), thread_time());
-            let (asked, ()) = asked_by(|| engine.step());
-            ran.cpu += thread_time().saturating_sub(cpu);
-            ran.wall += wall.elapsed();
+            let mut asked = Asked::default();
+            ran.cpu += timed(|| {
+                let begun = Instant::now();
+                asked = asked_by(|| engine.step()).0;
+                ran.wall += begun.elapsed();
+            });
             ran.allocations += asked.times;
         }
         ran
