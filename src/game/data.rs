@@ -6,17 +6,20 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
-use toml::Spanned;
 
-use crate::sim::{Map, MilliPoint, PLAYERS_MAX, Rock, Rules, UnitRules, Wall};
+use crate::sim::{Map, Rules, UnitRules};
+use maps::parse_map;
+
+mod maps;
 
 const RULES: [(&str, &str); 2] = [
     ("standard", include_str!("../../assets/rules/standard.toml")),
     ("endless", include_str!("../../assets/rules/endless.toml")),
 ];
-const MAPS: [(&str, &str); 2] = [
+const MAPS: [(&str, &str); 3] = [
     ("standard", include_str!("../../assets/maps/standard.toml")),
     ("duel", include_str!("../../assets/maps/duel.toml")),
+    ("quad", include_str!("../../assets/maps/quad.toml")),
 ];
 
 /// Why rules or a map cannot be played.
@@ -323,180 +326,16 @@ fn parse_rules(source: &Source<'_>) -> Result<Rules, DataError> {
     Ok(rules)
 }
 
-// Maps.
-
-/// Most walls, and most rocks.
-const SOLIDS_MAX: usize = 64;
-/// How far a base keeps from walls and rocks, thousandths of a tile: its units are born there.
-const BASE_CLEAR: i32 = 5_000;
-
-type Coordinate = Decimal<-64_000, 64_000>;
-type PointFile = (Coordinate, Coordinate);
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MapFile {
-    name: String,
-    size: (Decimal<16_000, 128_000>, Decimal<16_000, 128_000>),
-    bases: Spanned<Vec<PointFile>>,
-    circles: Spanned<Vec<PointFile>>,
-    #[serde(default)]
-    walls: Vec<Spanned<WallFile>>,
-    #[serde(default)]
-    rocks: Vec<Spanned<RockFile>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WallFile {
-    min: PointFile,
-    max: PointFile,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RockFile {
-    at: PointFile,
-    radius: Decimal<300, 8_000>,
-}
-
-fn parse_map(source: &Source<'_>) -> Result<Map, DataError> {
-    let file: MapFile = source.parse()?;
-    let points = |points: &Spanned<Vec<PointFile>>| points.get_ref().iter().map(point).collect::<Vec<_>>();
-    let starts = |spans: Vec<usize>| move |row: usize| spans.get(row).copied().unwrap_or(0);
-    let (bases_at, circles_at) = (file.bases.span().start, file.circles.span().start);
-    let wall_at = starts(file.walls.iter().map(|wall| wall.span().start).collect());
-    let rock_at = starts(file.rocks.iter().map(|rock| rock.span().start).collect());
-    let map = Map {
-        name: file.name,
-        size: (file.size.0.0, file.size.1.0),
-        bases: points(&file.bases),
-        circles: points(&file.circles),
-        walls: file.walls.iter().map(Spanned::get_ref).map(wall).collect(),
-        rocks: file.rocks.iter().map(Spanned::get_ref).map(rock).collect(),
-    };
-    check_places(source, &map, bases_at, circles_at)?;
-    for (row, wall) in map.walls.iter().enumerate() {
-        check_wall(&map, wall).map_err(|message| source.invalid(wall_at(row), message))?;
-    }
-    for (row, rock) in map.rocks.iter().enumerate() {
-        check_rock(&map, rock).map_err(|message| source.invalid(rock_at(row), message))?;
-    }
-    if map.walls.len() > SOLIDS_MAX || map.rocks.len() > SOLIDS_MAX {
-        return Err(source.invalid(0, format_args!("more than {SOLIDS_MAX} walls or rocks")));
-    }
-    Ok(map)
-}
-
-fn point((x, y): &PointFile) -> MilliPoint {
-    (x.0, y.0)
-}
-
-fn wall(file: &WallFile) -> Wall {
-    Wall { min: point(&file.min), max: point(&file.max) }
-}
-
-fn rock(file: &RockFile) -> Rock {
-    Rock { at: point(&file.at), radius: file.radius.0 }
-}
-
-fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usize) -> Result<(), DataError> {
-    if ![2, PLAYERS_MAX].contains(&map.bases.len()) {
-        return Err(source.invalid(bases_at, "a map has 2 or 4 bases"));
-    }
-    if !(1..=crate::sim::CIRCLES_MAX).contains(&map.circles.len()) {
-        return Err(source.invalid(circles_at, "a map has 1 to 8 circles"));
-    }
-    let turned = |places: &[MilliPoint]| places.iter().all(|&place| places.contains(&turn(map, place)));
-    if !turned(&map.bases) || map.bases[1] != (-map.bases[0].0, -map.bases[0].1) {
-        return Err(source.invalid(bases_at, "the bases do not turn onto each other"));
-    }
-    if !turned(&map.circles) {
-        return Err(source.invalid(circles_at, "the circles do not turn onto each other"));
-    }
-    if !map.bases.iter().all(|&base| is_inside(map, base, BASE_CLEAR)) {
-        return Err(source.invalid(bases_at, "a base is less than 5 tiles from the edge"));
-    }
-    if !map.circles.iter().all(|&circle| is_inside(map, circle, 1_000)) {
-        return Err(source.invalid(circles_at, "a circle is less than a tile from the edge"));
-    }
-    Ok(())
-}
-
-/// A place after the smallest turn that must leave the map as it is: half a turn, or a quarter for four.
-fn turn(map: &Map, (x, y): MilliPoint) -> MilliPoint {
-    if map.bases.len() == 2 { (-x, -y) } else { (-y, x) }
-}
-
-fn is_inside(map: &Map, (x, y): MilliPoint, margin: i32) -> bool {
-    x.abs() + margin <= map.size.0 / 2 && y.abs() + margin <= map.size.1 / 2
-}
-
-fn check_wall(map: &Map, wall: &Wall) -> Result<(), &'static str> {
-    let (min, max) = (wall.min, wall.max);
-    if max.0 - min.0 < 1_000 || max.1 - min.1 < 1_000 {
-        return Err("a wall is at least a tile wide and high: an arrow must not jump it");
-    }
-    if !is_inside(map, min, 0) || !is_inside(map, max, 0) {
-        return Err("the wall reaches out of the map");
-    }
-    let (a, b) = (turn(map, min), turn(map, max));
-    let twin = Wall { min: (a.0.min(b.0), a.1.min(b.1)), max: (a.0.max(b.0), a.1.max(b.1)) };
-    if !map.walls.contains(&twin) {
-        return Err("the wall has no twin where the map turns it to");
-    }
-    let nearest = |at: MilliPoint| (at.0.clamp(min.0, max.0), at.1.clamp(min.1, max.1));
-    check_clear(map, 0, nearest)
-}
-
-fn check_rock(map: &Map, rock: &Rock) -> Result<(), &'static str> {
-    if !is_inside(map, rock.at, 0) {
-        return Err("the rock is not on the map");
-    }
-    if !map.rocks.contains(&Rock { at: turn(map, rock.at), radius: rock.radius }) {
-        return Err("the rock has no twin where the map turns it to");
-    }
-    check_clear(map, rock.radius, |_| rock.at)
-}
-
-/// Whether bases and the middles of circles are free of something around `nearest`.
-fn check_clear(
-    map: &Map,
-    radius: i32,
-    nearest: impl Fn(MilliPoint) -> MilliPoint,
-) -> Result<(), &'static str> {
-    let is_clear = |at: MilliPoint, by: i32| {
-        let to = nearest(at);
-        let (dx, dy) = (i64::from(at.0 - to.0), i64::from(at.1 - to.1));
-        let apart = i64::from(radius) + i64::from(by);
-        dx * dx + dy * dy >= apart * apart
-    };
-    if !map.bases.iter().all(|&base| is_clear(base, BASE_CLEAR)) {
-        return Err("less than 5 tiles from a base");
-    }
-    if !map.circles.iter().all(|&circle| is_clear(circle, 1_000)) {
-        return Err("less than a tile from the middle of a circle");
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const STANDARD_RULES: &str = RULES[0].1;
-    const STANDARD_MAP: &str = MAPS[0].1;
 
     fn rules_error(from: &str, to: &str) -> String {
         assert!(STANDARD_RULES.contains(from));
         let text = STANDARD_RULES.replacen(from, to, 1);
         parse_rules(&Source { file: "r.toml", text: &text }).expect_err(to).to_string()
-    }
-
-    fn map_error(from: &str, to: &str) -> String {
-        assert!(STANDARD_MAP.contains(from));
-        let text = STANDARD_MAP.replacen(from, to, 1);
-        parse_map(&Source { file: "m.toml", text: &text }).expect_err(to).to_string()
     }
 
     #[test]
@@ -542,25 +381,6 @@ mod tests {
             ("capture_least = 2.0", "capture_least = 5.0", "longer than"),
         ] {
             let error = rules_error(from, to);
-            assert!(error.contains(why), "{to}: {error}");
-        }
-    }
-
-    #[test]
-    fn maps_that_favour_a_side_or_overflow_are_refused() {
-        for (from, to, why) in [
-            ("[64, 36]", "[130, 36]", "not from 16 to 128"),
-            ("[27, 0]", "[26, 0]", "do not turn"),
-            ("[[-27, 0], [27, 0]]", "[[-27, 0]]", "2 or 4 bases"),
-            ("[[0, 0], ", "[[0, 1], ", "do not turn"),
-            ("[[0, 0], [-11, 12], [11, -12]]", "[]", "1 to 8 circles"),
-            ("min = [-1, 3]", "min = [-2, 3]", "no twin"),
-            ("min = [-1, 3]", "min = [0.5, 3]", "at least a tile"),
-            ("at = [14, 5]", "at = [14, 6]", "no twin"),
-            ("at = [-14, -5]", "at = [-33, -5]", "not on the map"),
-            ("name = ", "x = 1\nname = ", "unknown field"),
-        ] {
-            let error = map_error(from, to);
             assert!(error.contains(why), "{to}: {error}");
         }
     }

@@ -2,12 +2,13 @@
 
 use alloc::vec::Vec;
 
-use super::math::{Angle, Fx, Vec2, length, mul};
+use super::math::{Angle, Fx, Vec2, length, mul, mul_div};
 use super::navigation::Navigation;
 use super::pace::{point, tiles};
-use super::raster::Raster;
+use super::raster::{Near, Raster};
 use super::rules::Map;
 use super::solid::Solid;
+use super::tick::{PLAYERS_MAX, PlayerId};
 
 /// The map as it is for a whole match.
 #[derive(Clone, Debug)]
@@ -17,11 +18,13 @@ pub(super) struct Arena {
     pub(super) circles: Vec<Vec2>,
     /// By player.
     pub(super) bases: Vec<Base>,
+    /// By player: see [`Self::rank`].
+    ranks: [u8; PLAYERS_MAX],
     /// Everything that bodies cannot enter: walls, rocks, cores.
     pub(super) solids: Vec<Solid>,
     /// How many of `solids` stop arrows: all but the cores, which come last.
     pub(super) opaque: usize,
-    raster: Raster,
+    pub(super) raster: Raster,
     pub(super) navigation: Navigation,
 }
 
@@ -51,6 +54,7 @@ impl Arena {
         let mut arena = Self {
             half,
             circles: map.circles.iter().map(|&at| point(at)).collect(),
+            ranks: ranks(&bases),
             bases,
             solids,
             opaque,
@@ -61,22 +65,25 @@ impl Arena {
         arena
     }
 
+    /// The place of a player's base among the bases, counted anticlockwise around the map. Seats across the
+    /// map from each other may have neighbouring numbers, so they are not what to count by.
+    pub(super) const fn rank(&self, player: PlayerId) -> u8 {
+        self.ranks[player.index() % PLAYERS_MAX]
+    }
+
     /// Where a body of `radius` that wants to stand at `to` comes to stand when it walks there from
     /// `from`, sliding along what is in its way. It stays where it was rather than inside something.
     pub(super) fn walk(&self, from: Vec2, to: Vec2, radius: Fx) -> Vec2 {
-        if self.is_inside(from, radius) && self.is_inside(to, radius) && self.is_bare(from, to, radius) {
+        let step = to - from;
+        if self.raster.has_room(from, step.x.abs().max(step.y.abs()) + radius) {
             return to;
         }
         // Steps of half a radius, so that no wall is jumped.
-        let way = length(to - from).to_bits();
-        let pieces = 1 + way / (radius.to_bits() / 2).max(1);
-        let step = to - from;
+        let pieces = 1 + length(step).to_bits() / (radius.to_bits() / 2).max(1);
         let mut at = from;
         for piece in 0..pieces {
             // What is left, evenly: the pieces add up to the whole step.
-            let part = |whole: Fx| {
-                Fx::from_bits(whole.to_bits() * (piece + 1) / pieces - whole.to_bits() * piece / pieces)
-            };
+            let part = |whole: Fx| mul_div(whole, piece + 1, pieces) - mul_div(whole, piece, pieces);
             match self.cleared(at + Vec2 { x: part(step.x), y: part(step.y) }, radius) {
                 Some(free) => at = free,
                 None => return at,
@@ -122,31 +129,37 @@ impl Arena {
     }
 
     /// Whether a body of `radius` at `at` is wholly on the map.
+    #[inline(always)]
     pub(super) fn is_inside(&self, at: Vec2, radius: Fx) -> bool {
         at.x.abs() <= self.half.x - radius && at.y.abs() <= self.half.y - radius
     }
 
-    /// Whether nothing at all stands near the way.
-    fn is_bare(&self, from: Vec2, to: Vec2, margin: Fx) -> bool {
-        self.rows_along(from, to, margin).next().is_none()
-    }
-
     /// What may come nearer than `margin` to the way from `from` to `to`, and maybe more.
+    #[inline(always)]
     fn along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = &Solid> {
-        self.rows_along(from, to, margin).map(|row| &self.solids[row])
+        self.near(from, to, margin).map(|row| &self.solids[row])
     }
 
     /// As [`Self::along`], of what stops arrows.
+    #[inline(always)]
     fn opaque_along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = &Solid> {
-        self.rows_along(from, to, margin).take_while(|&row| row < self.opaque).map(|row| &self.solids[row])
+        self.near(from, to, margin).take_while(|&row| row < self.opaque).map(|row| &self.solids[row])
     }
 
-    fn rows_along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = usize> {
-        let by = Vec2 { x: margin, y: margin };
-        let min = Vec2 { x: from.x.min(to.x), y: from.y.min(to.y) };
-        let max = Vec2 { x: from.x.max(to.x), y: from.y.max(to.y) };
-        self.raster.near(min - by, max + by)
+    #[inline(always)]
+    fn near(&self, from: Vec2, to: Vec2, margin: Fx) -> Near<'_> {
+        self.raster.near(from, to, margin)
     }
+}
+
+fn ranks(bases: &[Base]) -> [u8; PLAYERS_MAX] {
+    let mut around: Vec<usize> = (0..bases.len().min(PLAYERS_MAX)).collect();
+    around.sort_by_key(|&seat| bases[seat].forward.0);
+    let mut ranks = [0; PLAYERS_MAX];
+    for (rank, seat) in around.into_iter().enumerate() {
+        ranks[seat] = rank as u8;
+    }
+    ranks
 }
 
 impl Base {

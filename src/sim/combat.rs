@@ -2,7 +2,7 @@
 //! and taken from hit points later, so that nobody strikes first by standing first in a list.
 
 use super::event::Event;
-use super::grid::{Body, Nearness, seat_from};
+use super::grid::{Body, Nearness, base_from};
 use super::math::{Angle, Fx, Vec2, dist2, mul, square};
 use super::pace::Terms;
 use super::state::{AttackBehaviour, ControlBehaviour, GameState, PROJECTILES_MAX, Projectile};
@@ -46,7 +46,7 @@ fn cut(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize) 
         if dist2(at, to) > square(pace.reach) || !in_arc(to) {
             continue;
         }
-        let key = Body { x: to.x, y: to.y, ..*other }.nearness(owner, at);
+        let key = Body { x: to.x, y: to.y, ..*other }.nearness(terms.arena.rank(owner), at);
         let mut found = Some((key, usize::from(other.row)));
         for place in &mut nearest {
             if place.is_none() || found < *place {
@@ -97,9 +97,10 @@ pub(super) fn open_core_near(
             && state.team_of(player) != team
             && dist2(at, base.at) <= within
     });
+    let rank = |player| terms.arena.rank(player);
     cores
         .map(|(player, base)| (player, base.at))
-        .min_by_key(|&(player, core)| (dist2(at, core), seat_from(owner, player)))
+        .min_by_key(|&(player, core)| (dist2(at, core), base_from(rank(owner), rank(player))))
 }
 
 /// An arrow leaves the bow along the facing.

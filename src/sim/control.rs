@@ -27,9 +27,8 @@ const AT_CORNER: Fx = Fx::from_bits(13_107);
 pub(super) fn decide(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     let Scratch { grid, wishes, .. } = scratch;
     wishes.clear();
-    for row in 0..state.units.len() {
-        let body = grid.body(state, row);
-        let mind = Mind::of(terms, state, grid, &body);
+    for (row, body) in grid.units().iter().enumerate() {
+        let mind = Mind::of(terms, state, grid, body);
         let intent = if is_hero(body.kind) { mind.hero() } else { mind.minion() };
         wishes.push(intent.walk);
         carry_out(terms, state, row, &intent);
@@ -86,11 +85,23 @@ fn cooldown(terms: &Terms, state: &GameState, row: usize) -> u32 {
 #[derive(Clone, Copy)]
 struct Foe {
     id: UnitId,
+    /// Of a unit.
+    row: Option<u16>,
     at: Vec2,
-    /// Tiles per tick.
-    velocity: Vec2,
     /// How much nearer than `at` it can be hit.
     depth: Fx,
+}
+
+impl Foe {
+    const fn unit(body: &Body) -> Self {
+        Self { id: body.id, row: Some(body.row), at: body.at(), depth: Fx::ZERO }
+    }
+
+    /// Tiles per tick.
+    fn velocity(&self, state: &GameState) -> Vec2 {
+        let velocity = |row| Vec2 { x: state.units.vx[row], y: state.units.vy[row] };
+        self.row.map_or_else(Vec2::default, |row| velocity(usize::from(row)))
+    }
 }
 
 /// A unit as it looks around.
@@ -222,13 +233,19 @@ impl<'a> Mind<'a> {
         if corner == NO_CORNER && !self.is_turn() {
             return (goal, NO_CORNER);
         }
-        let on_the_way = arena.corner(Corner(corner)).filter(|_| !self.is_turn());
-        if let Some(at) = on_the_way.filter(|&at| dist2(self.at, at) > square(AT_CORNER)) {
+        let ahead = arena.corner(Corner(corner)).filter(|&at| dist2(self.at, at) > square(AT_CORNER));
+        if let Some(at) = ahead.filter(|&at| !self.is_turn() || self.is_still_round(at, goal)) {
             return (at, corner);
         }
         let next = arena.route(self.at, goal);
         let place = next.and_then(|next| Some((arena.corner(next)?, next.0)));
         place.unwrap_or((goal, NO_CORNER))
+    }
+
+    /// Whether the way to `goal` still leads round a corner, and nothing has come between.
+    fn is_still_round(&self, corner: Vec2, goal: Vec2) -> bool {
+        let is_open = |to| self.terms.arena.is_open(self.at, to, self.terms.pace.widest());
+        !is_open(goal) && is_open(corner)
     }
 
     /// Walks to the goal of an order, which is then done.
@@ -290,11 +307,12 @@ impl<'a> Mind<'a> {
     fn aim(&self, foe: &Foe) -> Angle {
         let mut meet = foe.at;
         if self.is_archer() && self.pace.arrow_speed > Fx::ZERO {
+            let velocity = foe.velocity(self.state);
             for _ in 0..3 {
                 let flight = length(meet - self.at).to_bits() / self.pace.arrow_speed.to_bits();
                 let ticks = flight.clamp(0, 600) + self.pace.windup.min(600).cast_signed();
                 let ahead = |speed: Fx| mul_div(speed, ticks, 1);
-                meet = foe.at + Vec2 { x: ahead(foe.velocity.x), y: ahead(foe.velocity.y) };
+                meet = foe.at + Vec2 { x: ahead(velocity.x), y: ahead(velocity.y) };
             }
         }
         self.toward(meet)
@@ -311,7 +329,7 @@ impl<'a> Mind<'a> {
 
     /// For a hero: what it can strike where it stands.
     fn foe_in_reach(&self) -> Option<Foe> {
-        let foe = self.search(self.pace.reach, None).map(|row| self.unit(row));
+        let foe = self.search(self.pace.reach, None).map(Foe::unit);
         foe.filter(|foe| self.in_reach(foe)).or_else(|| self.core(self.pace.reach))
     }
 
@@ -321,52 +339,48 @@ impl<'a> Mind<'a> {
         let kept = self.target(radius, leash);
         let foe = if self.is_turn() { self.better(kept, radius, leash) } else { kept };
         let near_leash = |at: Vec2| leash.is_none_or(|post| dist2(at, post) <= square(radius));
-        foe.map(|row| self.unit(row)).or_else(|| self.core(radius).filter(|core| near_leash(core.at)))
+        foe.map(Foe::unit).or_else(|| self.core(radius).filter(|core| near_leash(core.at)))
     }
 
     /// The target of the last tick, while it is one.
-    fn target(&self, radius: Fx, leash: Option<Vec2>) -> Option<usize> {
-        let row = self.state.row(self.state.units.target[self.row])?;
+    fn target(&self, radius: Fx, leash: Option<Vec2>) -> Option<&Body> {
+        let target = self.enemy(self.state.units.target[self.row])?;
         // It may step back a little before it is given up.
         let within = square(radius + radius / 8);
-        let at = self.state.position(row);
+        let at = target.at();
         let is_near = dist2(self.at, at) <= within && leash.is_none_or(|post| dist2(at, post) <= within);
-        (is_near && self.state.team(row) != self.body.team).then_some(row)
+        is_near.then_some(target)
+    }
+
+    /// A unit that lives and is an enemy.
+    fn enemy(&self, id: UnitId) -> Option<&Body> {
+        let row = *self.state.slots.row.get(usize::from(id.index))?;
+        let unit = self.grid.units().get(usize::from(row))?;
+        (unit.id == id && unit.team != self.body.team).then_some(unit)
     }
 
     /// The nearest enemy, if it is so much nearer than the one it has that turning to it is worth it.
-    fn better(&self, kept: Option<usize>, radius: Fx, leash: Option<Vec2>) -> Option<usize> {
+    fn better<'s>(&'s self, kept: Option<&'s Body>, radius: Fx, leash: Option<Vec2>) -> Option<&'s Body> {
         let Some(kept) = kept else { return self.search(radius, leash) };
-        let away = length(self.at - self.state.position(kept));
+        let away = length(self.at - kept.at());
         self.search(mul(away, NEARER).min(radius), leash).or(Some(kept))
     }
 
     /// The nearest enemy within `radius` of the unit, and of `leash` too.
-    fn search(&self, radius: Fx, leash: Option<Vec2>) -> Option<usize> {
-        let Body { owner, team, .. } = *self.body;
+    fn search(&self, radius: Fx, leash: Option<Vec2>) -> Option<&Body> {
+        let Body { base, team, .. } = *self.body;
         let within = square(radius);
         let on_leash = |foe: &Body| leash.is_none_or(|post| dist2(foe.at(), post) <= within);
-        self.grid.nearest_enemy((owner, team), self.at, radius, on_leash).map(|foe| foe.row.into())
+        self.grid.nearest_enemy((base, team), self.at, radius, on_leash)
     }
 
     fn core(&self, radius: Fx) -> Option<Foe> {
         let (_, at) = open_core_near(self.terms, self.state, self.row, radius)?;
-        Some(Foe { id: UnitId::NONE, at, velocity: Vec2::default(), depth: self.terms.pace.core_radius })
+        Some(Foe { id: UnitId::NONE, row: None, at, depth: self.terms.pace.core_radius })
     }
 
     fn quarry(&self) -> Option<Foe> {
-        let row = self.state.row(self.state.units.quarry[self.row])?;
-        (self.state.team(row) != self.body.team).then(|| self.unit(row))
-    }
-
-    fn unit(&self, row: usize) -> Foe {
-        let units = &self.state.units;
-        Foe {
-            id: units.id[row],
-            at: self.state.position(row),
-            velocity: Vec2 { x: units.vx[row], y: units.vy[row] },
-            depth: Fx::ZERO,
-        }
+        self.enemy(self.state.units.quarry[self.row]).map(Foe::unit)
     }
 
     // What it is and what it was told.

@@ -2,17 +2,18 @@
 
 use alloc::vec::Vec;
 
+use super::arena::Arena;
 use super::math::{Fx, Vec2, dist2, square};
 use super::pace::kind_of;
-use super::state::GameState;
+use super::state::{GameState, UnitId};
 use super::tick::{PLAYERS_MAX, PlayerId};
 
 /// The side of a cell is 2 tiles: 2^(16 + 1) bits. A body finds its neighbours in two to four cells, and a
 /// search for a target can stop early.
 const CELL_SHIFT: u32 = 17;
 
-/// What ties between units break by: distance, then place in the own side, then the seat counted on from
-/// the one who asks.
+/// What ties between units break by: distance, then place in the own side, then the base counted on around
+/// the map from that of the one who asks.
 pub(super) type Nearness = (i64, u16, u8);
 
 /// The units as they stood when the tick began. It only narrows a search: whoever asks measures the
@@ -26,22 +27,26 @@ pub(super) struct Grid {
     starts: Vec<u32>,
     /// The cell of each row.
     cells: Vec<u32>,
+    /// By row.
+    units: Vec<Body>,
     /// By cell, in each by row.
     bodies: Vec<Body>,
-    /// Each row's place in the creation order of its own side.
-    ordinals: Vec<u16>,
 }
 
-/// What a search wants to know of a unit: 16 bytes, four to a cache line.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a search wants to know of a unit: together, so that it costs one line of cache.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Body {
     pub(super) x: Fx,
     pub(super) y: Fx,
+    pub(super) id: UnitId,
     /// Rows fit: there are at most [`super::state::UNITS_MAX`].
     pub(super) row: u16,
+    /// Its place in the creation order of its own side: what ties break by.
     pub(super) ordinal: u16,
     pub(super) team: u8,
     pub(super) owner: PlayerId,
+    /// Its player's base, counted around the map.
+    pub(super) base: u8,
     /// As [`kind_of`] has it.
     pub(super) kind: u8,
 }
@@ -51,15 +56,16 @@ impl Body {
         Vec2 { x: self.x, y: self.y }
     }
 
-    /// How near it is to `at` for a unit of `asker`.
-    pub(super) fn nearness(&self, asker: PlayerId, at: Vec2) -> Nearness {
-        (dist2(at, self.at()), self.ordinal, seat_from(asker, self.owner))
+    /// How near it is to `at` for a unit whose base is the `asker`th around the map.
+    pub(super) fn nearness(&self, asker: u8, at: Vec2) -> Nearness {
+        (dist2(at, self.at()), self.ordinal, base_from(asker, self.base))
     }
 }
 
-/// The seat of `other` counted on from `asker`'s: alike for players who see the same, turned.
-pub(super) const fn seat_from(asker: PlayerId, other: PlayerId) -> u8 {
-    other.0.wrapping_sub(asker.0) % PLAYERS_MAX as u8
+/// The base `other` counted on from `asker` around the map, by [`Arena::rank`](super::arena::Arena::rank):
+/// alike for players who see the same, turned.
+pub(super) const fn base_from(asker: u8, other: u8) -> u8 {
+    other.wrapping_sub(asker) % PLAYERS_MAX as u8
 }
 
 impl Grid {
@@ -70,18 +76,18 @@ impl Grid {
         let mut grid = Self { columns, lines, half, ..Self::default() };
         grid.starts = alloc::vec![0; columns * lines + 1];
         grid.cells.reserve(units);
+        grid.units.reserve(units);
         grid.bodies.reserve(units);
-        grid.ordinals.reserve(units);
         grid
     }
 
     /// Sorts all units into their cells.
-    pub(super) fn fill(&mut self, state: &GameState) {
-        let units = &state.units;
+    pub(super) fn fill(&mut self, arena: &Arena, state: &GameState) {
+        self.list(arena, state);
         self.starts.fill(0);
         self.cells.clear();
-        for (&x, &y) in units.x.iter().zip(&units.y) {
-            let cell = self.line(y) * self.columns + self.column(x);
+        for body in &self.units {
+            let cell = self.line(body.y) * self.columns + self.column(body.x);
             self.starts[cell] += 1;
             self.cells.push(cell as u32);
         }
@@ -89,13 +95,11 @@ impl Grid {
         for start in &mut self.starts {
             first += core::mem::replace(start, first);
         }
-        self.number(state);
-        self.bodies.resize(units.len(), Body::default());
-        for row in 0..units.len() {
+        self.bodies.clone_from(&self.units);
+        for (&cell, body) in self.cells.iter().zip(&self.units) {
             // Each cell's start runs to its end, which is the next one's start.
-            let body = self.body(state, row);
-            let place = &mut self.starts[self.cells[row] as usize];
-            self.bodies[*place as usize] = body;
+            let place = &mut self.starts[cell as usize];
+            self.bodies[*place as usize] = *body;
             *place += 1;
         }
         let cells = self.starts.len() - 1;
@@ -103,30 +107,32 @@ impl Grid {
         self.starts[0] = 0;
     }
 
-    fn number(&mut self, state: &GameState) {
+    /// Takes over all units, by row.
+    fn list(&mut self, arena: &Arena, state: &GameState) {
+        let units = &state.units;
         let mut next = [0; PLAYERS_MAX];
-        self.ordinals.clear();
-        self.ordinals.extend(state.units.owner.iter().map(|owner| {
+        self.units.clear();
+        self.units.extend((0..units.len()).map(|row| {
+            let owner = units.owner[row];
             let ordinal = next[owner.index()];
             next[owner.index()] += 1;
-            ordinal
+            Body {
+                x: units.x[row],
+                y: units.y[row],
+                id: units.id[row],
+                row: row as u16,
+                ordinal,
+                team: state.players.team[owner.index()],
+                owner,
+                base: arena.rank(owner),
+                kind: kind_of(units.control[row], units.attack[row]),
+            }
         }));
     }
 
-    /// The unit in `row`, where it stands now.
-    pub(super) fn body(&self, state: &GameState, row: usize) -> Body {
-        let units = &state.units;
-        let owner = units.owner[row];
-        Body {
-            x: units.x[row],
-            y: units.y[row],
-            // The grid was filled with this state's rows: they fit.
-            row: row as u16,
-            ordinal: self.ordinals[row],
-            team: state.players.team[owner.index()],
-            owner,
-            kind: kind_of(units.control[row], units.attack[row]),
-        }
+    /// All units, by row.
+    pub(super) fn units(&self) -> &[Body] {
+        &self.units
     }
 
     /// All units within `radius` of `at`, and some beyond, a line of cells at a time.
@@ -136,32 +142,37 @@ impl Grid {
         lines.map(move |line| self.run(line, left, right))
     }
 
-    /// Calls `visit` with every unit and those after it, in the order of cells, that may stand within
-    /// `reach` of it: so with each pair once.
+    /// Calls `visit` with every two units that may stand within `reach` of each other, each pair once: with
+    /// one and all it has to be compared with.
     pub(super) fn pairs(&self, reach: Fx, mut visit: impl FnMut(&Body, &[Body])) {
         // So many cells to each side.
         let span = ((reach.to_bits() - 1) >> CELL_SHIFT).unsigned_abs() as usize + 1;
         for line in 0..self.lines {
-            let later = line + 1..(line + span + 1).min(self.lines);
+            let above = line + 1..(line + span + 1).min(self.lines);
             for column in 0..self.columns {
+                let bodies = self.run(line, column, column);
+                if bodies.is_empty() {
+                    continue;
+                }
                 let (left, right) = (column.saturating_sub(span), (column + span).min(self.columns - 1));
-                let here = self.run(line, column, right);
-                let bodies = self.run(line, column, column).len();
-                for place in 0..bodies {
-                    let body = &here[place];
-                    visit(body, &here[place + 1..]);
-                    for later in later.clone() {
-                        visit(body, self.run(later, left, right));
+                let beside = self.run(line, column, right);
+                for (place, body) in bodies.iter().enumerate() {
+                    visit(body, &beside[place + 1..]);
+                }
+                for run in above.clone().map(|line| self.run(line, left, right)) {
+                    for body in bodies {
+                        visit(body, run);
                     }
                 }
             }
         }
     }
 
-    /// The nearest enemy of `team` within `radius` of `at` that is `wanted`, for a unit of `asker`.
+    /// The nearest enemy of `team` within `radius` of `at` that is `wanted`, for a unit of the base
+    /// `asker`.
     pub(super) fn nearest_enemy(
         &self,
-        (asker, team): (PlayerId, u8),
+        (asker, team): (u8, u8),
         at: Vec2,
         radius: Fx,
         wanted: impl Fn(&Body) -> bool,

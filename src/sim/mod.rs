@@ -10,6 +10,8 @@
 )]
 
 mod arena;
+#[cfg(test)]
+mod arena_tests;
 mod combat;
 mod command;
 mod commands;
@@ -34,6 +36,7 @@ mod state;
 mod table;
 mod tick;
 mod validate;
+mod ways;
 mod world;
 
 pub use command::*;
@@ -44,6 +47,7 @@ pub use state::*;
 pub use table::{Cell, Difference};
 pub use tick::*;
 pub use validate::*;
+pub use ways::*;
 pub use world::*;
 
 /// The number of this simulation: it grows with every change that moves a golden hash. Peers and replays

@@ -38,23 +38,28 @@ fn push_apart(terms: &Terms, scratch: &mut Scratch) {
             let away2 = dist2(body.at(), other.at());
             if away2 < touching2[usize::from(other.kind & 3)] {
                 let (one, two) = (usize::from(body.row), usize::from(other.row));
-                pushes[one] = pushes[one] + push(terms, body, other, away2);
-                pushes[two] = pushes[two] + push(terms, other, body, away2);
+                let [push, back] = push(terms, body, other, away2);
+                pushes[one] = pushes[one] + push;
+                pushes[two] = pushes[two] + back;
             }
         }
     });
 }
 
-/// How far `other` pushes `body`: half of their overlap; all of it if a minion makes room for its own hero,
-/// and nothing for that hero.
-fn push(terms: &Terms, body: &Body, other: &Body, away2: i64) -> Vec2 {
+/// How far two that overlap push each other: `body` and `other` half of the overlap each, but a minion makes
+/// all the room for its own hero.
+fn push(terms: &Terms, body: &Body, other: &Body, away2: i64) -> [Vec2; 2] {
     let apart = terms.pace.kind(body.kind).radius + terms.pace.kind(other.kind).radius;
-    let rank = |body: &Body| i32::from(is_hero(body.kind));
-    let halves = if body.owner == other.owner { 1 + rank(other) - rank(body) } else { 1 };
-    match Reciprocal::of_root(away2) {
-        Some(norm) => norm.scale(body.at() - other.at(), (apart - norm.length(away2)) * halves / 2),
-        None => own_direction(terms, body).vector(apart * halves / 2),
+    let Some(norm) = Reciprocal::of_root(away2) else {
+        return [body, other].map(|body| own_direction(terms, body).vector(apart / 2));
+    };
+    let (away, overlap) = (body.at() - other.at(), apart - norm.length(away2));
+    if body.owner == other.owner && is_hero(body.kind) != is_hero(other.kind) {
+        let all = norm.scale(away, overlap);
+        return if is_hero(body.kind) { [Vec2::default(), -all] } else { [all, Vec2::default()] };
     }
+    let half = norm.scale(away, overlap / 2);
+    [half, -half]
 }
 
 /// Where a unit goes that stands exactly on another: each of a side somewhere else, mirrored for the other

@@ -77,6 +77,10 @@ impl Navigation {
         let lengths = (0..corners.len()).flat_map(|from| lengths_from(&edges, from)).collect();
         Self { widest, corners, lengths }
     }
+    /// The radius of the widest body.
+    pub(super) fn widest(&self) -> Fx {
+        self.widest
+    }
 
     fn length(&self, from: usize, to: usize) -> u32 {
         self.lengths[from * self.corners.len() + to]
@@ -103,8 +107,12 @@ impl Arena {
             if post.at == from || !post.is_turned_at(from) {
                 continue;
             }
+            let most = best.map_or(u64::MAX, |((length, ..), _)| length);
+            if least(from, post.at) + least(post.at, goal) > most {
+                continue;
+            }
             let rest = navigation.rest(row, &ends);
-            if rest == APART || best.is_some_and(|((length, ..), _)| least(from, post.at, rest) > length) {
+            if rest == APART || least(from, post.at) + u64::from(rest) > most {
                 continue;
             }
             let choice = choice(from, goal, post.at, rest);
@@ -252,10 +260,10 @@ fn span(a: Vec2, b: Vec2) -> u32 {
     length(b - a).to_bits().unsigned_abs()
 }
 
-/// At most the length of a way over `corner` that has `rest` to go from there.
-fn least(from: Vec2, corner: Vec2, rest: u32) -> u64 {
-    let way = corner - from;
-    u64::from(rest) + u64::from(way.x.abs().max(way.y.abs()).to_bits().unsigned_abs())
+/// What the straight distance is at least.
+fn least(a: Vec2, b: Vec2) -> u64 {
+    let way = b - a;
+    u64::from(way.x.abs().max(way.y.abs()).to_bits().unsigned_abs())
 }
 
 /// The way from `from` to `goal` over `corner`, that has `rest` to go from there.

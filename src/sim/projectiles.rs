@@ -1,7 +1,7 @@
 //! Arrows fly straight and hit the first enemy in their way; nothing homes.
 
 use super::combat::{core_damage, note_fight};
-use super::grid::{Body, seat_from};
+use super::grid::{Body, base_from};
 use super::math::{Fx, Vec2, length};
 use super::pace::Terms;
 use super::solid::round_crossing;
@@ -49,6 +49,7 @@ fn first_met(terms: &Terms, state: &GameState, scratch: &Scratch, arrow: usize) 
     let (from, to) = (place(state, arrow, age), place(state, arrow, age + 1));
     let (owner, radius) = (state.projectiles.owner[arrow], terms.pace.arrow_radius);
     let team = state.team_of(owner);
+    let rank = |player| terms.arena.rank(player);
     let mut first = None;
     // The grid has the places before this tick's steps.
     let reach = length(to - from) + radius + terms.pace.widest() + scratch.longest_step;
@@ -56,7 +57,7 @@ fn first_met(terms: &Terms, state: &GameState, scratch: &Scratch, arrow: usize) 
         let at = state.position(other.row.into());
         let body = terms.pace.kind(other.kind).radius + radius;
         if let Some(share) = round_crossing(from, to, at, body) {
-            let key = (share, Body { x: at.x, y: at.y, ..*other }.nearness(owner, from), other.row);
+            let key = (share, Body { x: at.x, y: at.y, ..*other }.nearness(rank(owner), from), other.row);
             if first.is_none_or(|other| key < other) {
                 first = Some(key);
             }
@@ -69,7 +70,7 @@ fn first_met(terms: &Terms, state: &GameState, scratch: &Scratch, arrow: usize) 
     let cores = cores.filter_map(|(player, base)| {
         Some((round_crossing(from, to, base.at, terms.pace.core_radius + radius)?, player))
     });
-    let core = cores.min_by_key(|&(share, player)| (share, seat_from(owner, player)));
+    let core = cores.min_by_key(|&(share, player)| (share, base_from(rank(owner), rank(player))));
     match (first, core) {
         (Some((share, ..)), Some((earlier, core))) if earlier < share => Some(Met::Core(core)),
         (Some((_, _, row)), _) => Some(Met::Unit(row.into())),

@@ -144,7 +144,7 @@ impl World {
         let Self { terms, state, scratch, .. } = self;
         scratch.events.clear();
         if state.outcome() == Outcome::Running {
-            scratch.begin(state);
+            scratch.begin(terms, state);
             commands::apply(terms, state, &mut scratch.events, inputs);
             control::decide(terms, state, scratch);
             movement::walk(terms, state, scratch);
@@ -228,8 +228,8 @@ impl World {
 }
 
 impl Scratch {
-    fn begin(&mut self, state: &GameState) {
-        self.grid.fill(state);
+    fn begin(&mut self, terms: &Terms, state: &GameState) {
+        self.grid.fill(&terms.arena, state);
         self.hits.clear();
         self.core_hits.clear();
     }

@@ -1,0 +1,284 @@
+//! Maps from TOML: what a file says, and whether it is fair and every place in it can be reached.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{DataError, Decimal, Source};
+use crate::sim::{Map, MilliPoint, OBSTACLES_MAX, PLAYERS_MAX, Rock, Wall, Ways};
+
+/// The widest body and the widest core that rules may have, thousandths of a tile: they find their way over
+/// every map.
+const WIDEST: (i32, i32) = (1_000, 4_000);
+/// How far a base keeps from walls and rocks, thousandths of a tile: its units are born there.
+const BASE_CLEAR: i32 = 5_000;
+
+type Coordinate = Decimal<-64_000, 64_000>;
+type PointFile = (Coordinate, Coordinate);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MapFile {
+    name: String,
+    size: (Decimal<16_000, 128_000>, Decimal<16_000, 128_000>),
+    bases: Spanned<Vec<PointFile>>,
+    circles: Spanned<Vec<PointFile>>,
+    #[serde(default)]
+    walls: Vec<Spanned<WallFile>>,
+    #[serde(default)]
+    rocks: Vec<Spanned<RockFile>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WallFile {
+    min: PointFile,
+    max: PointFile,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RockFile {
+    at: PointFile,
+    radius: Decimal<300, 8_000>,
+}
+
+pub(super) fn parse_map(source: &Source<'_>) -> Result<Map, DataError> {
+    let file: MapFile = source.parse()?;
+    let points = |points: &Spanned<Vec<PointFile>>| points.get_ref().iter().map(point).collect::<Vec<_>>();
+    let starts = |spans: Vec<usize>| move |row: usize| spans.get(row).copied().unwrap_or(0);
+    let (bases_at, circles_at) = (file.bases.span().start, file.circles.span().start);
+    let wall_at = starts(file.walls.iter().map(|wall| wall.span().start).collect());
+    let rock_at = starts(file.rocks.iter().map(|rock| rock.span().start).collect());
+    let map = Map {
+        name: file.name,
+        size: (file.size.0.0, file.size.1.0),
+        bases: points(&file.bases),
+        circles: points(&file.circles),
+        walls: file.walls.iter().map(Spanned::get_ref).map(wall).collect(),
+        rocks: file.rocks.iter().map(Spanned::get_ref).map(rock).collect(),
+    };
+    for (row, at) in [(map.walls.len(), wall_at(OBSTACLES_MAX)), (map.rocks.len(), rock_at(OBSTACLES_MAX))] {
+        if row > OBSTACLES_MAX {
+            return Err(source.invalid(at, format_args!("more than {OBSTACLES_MAX} of them")));
+        }
+    }
+    check_places(source, &map, bases_at, circles_at)?;
+    for (row, wall) in map.walls.iter().enumerate() {
+        check_wall(&map, wall).map_err(|message| source.invalid(wall_at(row), message))?;
+    }
+    for (row, rock) in map.rocks.iter().enumerate() {
+        check_rock(&map, rock).map_err(|message| source.invalid(rock_at(row), message))?;
+    }
+    check_ways(&map)
+        .map_err(|(bases, message)| source.invalid(if bases { bases_at } else { circles_at }, message))?;
+    Ok(map)
+}
+
+fn point((x, y): &PointFile) -> MilliPoint {
+    (x.0, y.0)
+}
+
+fn wall(file: &WallFile) -> Wall {
+    Wall { min: point(&file.min), max: point(&file.max) }
+}
+
+fn rock(file: &RockFile) -> Rock {
+    Rock { at: point(&file.at), radius: file.radius.0 }
+}
+
+fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usize) -> Result<(), DataError> {
+    if ![2, PLAYERS_MAX].contains(&map.bases.len()) {
+        return Err(source.invalid(bases_at, "a map has 2 or 4 bases"));
+    }
+    if !(1..=crate::sim::CIRCLES_MAX).contains(&map.circles.len()) {
+        return Err(source.invalid(circles_at, "a map has 1 to 8 circles"));
+    }
+    let turned = |places: &[MilliPoint]| places.iter().all(|&place| places.contains(&turn(map, place)));
+    if map.bases.len() == PLAYERS_MAX && map.size.0 != map.size.1 {
+        return Err(source.invalid(bases_at, "a map of four bases is square"));
+    }
+    if !turned(&map.bases) || map.bases[1] != (-map.bases[0].0, -map.bases[0].1) {
+        return Err(source.invalid(bases_at, "the bases do not turn onto each other"));
+    }
+    if !turned(&map.circles) {
+        return Err(source.invalid(circles_at, "the circles do not turn onto each other"));
+    }
+    if !map.bases.iter().all(|&base| is_inside(map, base, BASE_CLEAR)) {
+        return Err(source.invalid(bases_at, "a base is less than 5 tiles from the edge"));
+    }
+    if !map.circles.iter().all(|&circle| is_inside(map, circle, 1_000)) {
+        return Err(source.invalid(circles_at, "a circle is less than a tile from the edge"));
+    }
+    Ok(())
+}
+
+/// A place after the smallest turn that must leave the map as it is: half a turn, or a quarter for four.
+fn turn(map: &Map, (x, y): MilliPoint) -> MilliPoint {
+    if map.bases.len() == 2 { (-x, -y) } else { (-y, x) }
+}
+
+fn is_inside(map: &Map, (x, y): MilliPoint, margin: i32) -> bool {
+    x.abs() + margin <= map.size.0 / 2 && y.abs() + margin <= map.size.1 / 2
+}
+
+fn check_wall(map: &Map, wall: &Wall) -> Result<(), &'static str> {
+    let (min, max) = (wall.min, wall.max);
+    if max.0 - min.0 < 1_000 || max.1 - min.1 < 1_000 {
+        return Err("a wall is at least a tile wide and high: an arrow must not jump it");
+    }
+    if !is_inside(map, min, 0) || !is_inside(map, max, 0) {
+        return Err("the wall reaches out of the map");
+    }
+    let (a, b) = (turn(map, min), turn(map, max));
+    let twin = Wall { min: (a.0.min(b.0), a.1.min(b.1)), max: (a.0.max(b.0), a.1.max(b.1)) };
+    if !map.walls.contains(&twin) {
+        return Err("the wall has no twin where the map turns it to");
+    }
+    let nearest = |at: MilliPoint| (at.0.clamp(min.0, max.0), at.1.clamp(min.1, max.1));
+    check_clear(map, 0, nearest)
+}
+
+fn check_rock(map: &Map, rock: &Rock) -> Result<(), &'static str> {
+    if !is_inside(map, rock.at, 0) {
+        return Err("the rock is not on the map");
+    }
+    if !map.rocks.contains(&Rock { at: turn(map, rock.at), radius: rock.radius }) {
+        return Err("the rock has no twin where the map turns it to");
+    }
+    check_clear(map, rock.radius, |_| rock.at)
+}
+
+/// Whether bases and the middles of circles are free of something around `nearest`.
+fn check_clear(
+    map: &Map,
+    radius: i32,
+    nearest: impl Fn(MilliPoint) -> MilliPoint,
+) -> Result<(), &'static str> {
+    let is_clear = |at: MilliPoint, by: i32| {
+        let to = nearest(at);
+        let (dx, dy) = (i64::from(at.0 - to.0), i64::from(at.1 - to.1));
+        let apart = i64::from(radius) + i64::from(by);
+        dx * dx + dy * dy >= apart * apart
+    };
+    if !map.bases.iter().all(|&base| is_clear(base, BASE_CLEAR)) {
+        return Err("less than 5 tiles from a base");
+    }
+    if !map.circles.iter().all(|&circle| is_clear(circle, 1_000)) {
+        return Err("less than a tile from the middle of a circle");
+    }
+    Ok(())
+}
+
+/// Whether all bases and circles can be walked to from the first base; the map's symmetry does the rest.
+/// The error says whether it is a base that cannot.
+fn check_ways(map: &Map) -> Result<(), (bool, String)> {
+    let ways = Ways::new(map, WIDEST.0, WIDEST.1);
+    let bases = map.bases.iter().map(|base| (true, base));
+    let circles = map.circles.iter().map(|circle| (false, circle));
+    for (is_base, &(x, y)) in bases.chain(circles) {
+        if ways.way(map.bases[0], (x, y)).is_none() {
+            let place = format!("[{}, {}]", f64::from(x) / 1000.0, f64::from(y) / 1000.0);
+            return Err((
+                is_base,
+                format!("no way for a body two tiles wide leads from the first base to {place}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::MAPS;
+    use super::*;
+
+    const STANDARD_MAP: &str = MAPS[0].1;
+    const QUAD_MAP: &str = MAPS[2].1;
+
+    fn map_error(map: &str, from: &str, to: &str) -> String {
+        assert!(map.contains(from), "{from}");
+        let text = map.replacen(from, to, 1);
+        parse_map(&Source { file: "m.toml", text: &text }).expect_err(to).to_string()
+    }
+
+    #[test]
+    fn maps_that_favour_a_side_or_overflow_are_refused() {
+        for (from, to, why) in [
+            ("[64, 36]", "[130, 36]", "not from 16 to 128"),
+            ("[27, 0]", "[26, 0]", "do not turn"),
+            ("[[-27, 0], [27, 0]]", "[[-27, 0]]", "2 or 4 bases"),
+            ("[[0, 0], ", "[[0, 1], ", "do not turn"),
+            ("[[0, 0], [-11, 12], [11, -12]]", "[]", "1 to 8 circles"),
+            ("min = [-1, 3]", "min = [-2, 3]", "no twin"),
+            ("min = [-1, 3]", "min = [0.5, 3]", "at least a tile"),
+            ("at = [14, 5]", "at = [14, 6]", "no twin"),
+            ("at = [-14, -5]", "at = [-33, -5]", "not on the map"),
+            ("name = ", "x = 1\nname = ", "unknown field"),
+        ] {
+            let error = map_error(STANDARD_MAP, from, to);
+            assert!(error.contains(why), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_map_for_four_turns_by_a_quarter() {
+        for (from, to, why) in [
+            ("[96, 96]", "[96, 100]", "square"),
+            ("[0, 38]", "[0, 39]", "do not turn"),
+            ("[[38, 0], [-38, 0], [0, 38]", "[[38, 0], [0, 38], [-38, 0]", "do not turn"),
+            ("[-16, 22]", "[-22, 16]", "do not turn"),
+            ("min = [-12, 10]", "min = [-12, 9]", "no twin"),
+            ("at = [1.5, 17]", "at = [2.5, 17]", "no twin"),
+        ] {
+            let error = map_error(QUAD_MAP, from, to);
+            assert!(error.contains(why), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_map_in_parts_is_refused() {
+        let wall = |min: &str, max: &str| format!("[[walls]]\nmin = [{min}]\nmax = [{max}]\n");
+        let line = |start: &str| {
+            let lines = STANDARD_MAP.lines();
+            lines.take_while(|line| !line.starts_with(start)).count() + 1
+        };
+        for (walls, refused) in [
+            // A gate of six tiles in the middle.
+            (wall("-1, 3", "1, 18") + &wall("-1, -18", "1, -3"), None),
+            // One too narrow for the widest body.
+            (
+                wall("-8, -18", "-7, -0.95")
+                    + &wall("-8, 0.95", "-7, 18")
+                    + &wall("7, -18", "8, -0.95")
+                    + &wall("7, 0.95", "8, 18"),
+                Some("bases"),
+            ),
+            // None.
+            (wall("-8, -18", "-7, 18") + &wall("7, -18", "8, 18"), Some("bases")),
+            // A circle walled in.
+            (
+                wall("-15, 8", "-7, 9")
+                    + &wall("-15, 15", "-7, 16")
+                    + &wall("-16, 8", "-15, 16")
+                    + &wall("-7, 8", "-6, 16")
+                    + &wall("7, -9", "15, -8")
+                    + &wall("7, -16", "15, -15")
+                    + &wall("15, -16", "16, -8")
+                    + &wall("6, -16", "7, -8"),
+                Some("circles"),
+            ),
+        ] {
+            let head = STANDARD_MAP.split("# Two walls").next().expect("the head");
+            let text = format!("{head}{walls}");
+            let result = parse_map(&Source { file: "m.toml", text: &text });
+            match refused {
+                None => assert!(result.is_ok(), "{walls}: {result:?}"),
+                Some(field) => {
+                    let error = result.expect_err(&walls).to_string();
+                    let start = format!("m.toml:{}: {field}: no way for a body", line(field));
+                    assert!(error.starts_with(&start), "{walls}: {error}");
+                }
+            }
+        }
+    }
+}
