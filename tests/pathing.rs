@@ -55,7 +55,8 @@ impl Course {
         let mut world = self.start(player, count, seed, hz);
         let rows = minions(world.state(), player);
         let ids: Selection = rows[..count].iter().map(|&row| world.state().units.id[row]).collect();
-        let order = Command::Move(ids.clone(), Target::clamped(turned(place(self.to), player)));
+        let to = Target::clamped(turned(place(self.to), player));
+        let order = Command::Move(ids.clone(), to, When::Now);
         for tick in 0..60 * hz {
             let mut inputs = TickInputs::idle(Tick(tick), 2);
             if tick == 0 {
