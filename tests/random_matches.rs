@@ -74,7 +74,8 @@ fn any_input(world: &World, player: PlayerId, pause: u64) -> PlayerInput {
         };
         let units: Selection = (0..8).map(|_| unit()).collect();
         let quarry = unit();
-        let mut tiles = |half: Milli| Fx::from_num(draw(half.unsigned_abs() as u64 / 400)) - Fx::from_num(half / 800);
+        let mut tiles =
+            |half: Milli| Fx::from_num(draw(half.unsigned_abs() as u64 / 400)) - Fx::from_num(half / 800);
         let (width, height) = world.setup().map.size;
         let to = Target::clamped(Vec2 { x: tiles(width), y: tiles(height) });
         let when = if draw(3) == 0 { When::Queued } else { When::Now };
