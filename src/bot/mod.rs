@@ -1,23 +1,31 @@
 //! Players that are programs. A bot is a function of the world after a tick: the same world gives the same
 //! orders, so a match of bots depends on its seed alone.
 
+mod army;
+mod hero;
 mod plan;
 mod probe;
+mod reflex;
+mod skill;
+mod view;
 
 pub use probe::Probe;
 
 use crate::sim::{Outcome, PlayerId, PlayerInput, Tick, TickRate, World, random};
 
+use army::Army;
 use plan::Plan;
+use skill::Skill;
+use view::View;
 
 /// How well a bot plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BotLevel {
-    /// Thinks seldom; only leads its army from circle to circle.
+    /// Thinks seldom; leads its army from circle to circle in one crowd.
     Easy,
-    /// Focuses, retreats, dashes, counters.
+    /// Focuses, retreats, dodges some, counters, sends a few to take what is open.
     Normal,
-    /// The same, twice as quick.
+    /// The same, quicker, and dodges what it can.
     Hard,
 }
 
@@ -68,40 +76,41 @@ impl Bot {
     /// How many ticks after what it saw a bot acts.
     #[must_use]
     pub const fn reaction(&self) -> u32 {
-        let ms = match self.level {
-            BotLevel::Easy => 400,
-            BotLevel::Normal => 200,
-            BotLevel::Hard => 100,
-        };
-        self.rate.ticks_in_ms(ms)
+        self.rate.ticks_in_ms(self.skill().reaction_ms)
     }
 
     /// What the bot wants after the last tick of `world`; to be applied [`Self::reaction`] ticks later.
     #[must_use]
     pub fn think(&self, world: &World) -> PlayerInput {
-        let state = world.state();
         let mut input = PlayerInput::default();
-        if state.outcome() == Outcome::Running && self.is_moment(world) {
-            Plan::new(world, *self).decide(&mut input.commands);
+        if world.state().outcome() != Outcome::Running {
+            return input;
+        }
+        input.hero.walk = reflex::side_step(world, self);
+        if self.is_moment(world) {
+            let view = View::new(world, self);
+            let plan = Plan::new(&view);
+            army::train(&view, &mut input.commands);
+            hero::lead(&view, &plan, &mut input.commands);
+            let army = Army::new(&view, &plan);
+            army.command(&mut input.commands);
+            if view.is_refresh() && input.commands.is_empty() {
+                army.confirm(&mut input.commands);
+            }
         }
         input
     }
 
-    /// Ticks in which it thinks once.
-    const fn period(&self) -> u32 {
-        let ms = match self.level {
-            BotLevel::Easy => 1000,
-            BotLevel::Normal => 200,
-            BotLevel::Hard => 160,
-        };
-        self.rate.ticks_in_ms(ms)
+    const fn skill(&self) -> &'static Skill {
+        Skill::of(self.level)
     }
 
     /// One tick of each period, drawn anew: bots do not think in step.
     fn is_moment(&self, world: &World) -> bool {
         let Tick(now) = world.state().tick();
-        let (window, at) = (now / self.period(), now % self.period());
+        let period = self.rate.ticks_in_ms(self.skill().period_ms);
+        let (window, at) = (now / period, now % period);
         let drawn = random::draw(world.setup().seed, Tick(window), self.key, 0);
-        u64::from(at) == drawn % u64::from(self.period())
+        u64::from(at) == drawn % u64::from(period)
     }
 }

@@ -1,284 +1,241 @@
-//! What a bot does with what it sees.
+//! Where a bot goes: what it sees in the places that matter, and which of them it wants.
 
 use arrayvec::ArrayVec;
 
-use super::{Bot, BotLevel, Mix};
-use crate::sim::math::{Angle, Fx, Vec2, dist2, square};
-use crate::sim::{
-    AttackBehaviour, COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, Order, PlayerId,
-    SELECTION_MAX, Selection, Target, Tick, UnitId, When, World, objectives, random,
-};
+use super::view::{Draw, MINION_WORTH, Rows, View, is_within, tiles_between};
+use crate::sim::math::{Fx, Vec2};
+use crate::sim::{CIRCLES_MAX, Order, PLAYERS_MAX, PlayerId};
 
-type Orders = ArrayVec<Command, COMMANDS_PER_TICK_MAX>;
-type Rows = ArrayVec<usize, SELECTION_MAX>;
+/// How far from a place units count as being there.
+const NEAR: i32 = 9;
+/// Percent of the enemy's worth below which an army goes to gather, and from which it comes out again.
+const GATHER: (i32, i32) = (85, 100);
+/// How much of that percentage each point takes that the player is behind, in percent, and all of them at
+/// most.
+const HASTE: i32 = 40;
+/// Percent of the enemy's worth that an army needs less with each minute to go for a core, and the least.
+const PUSH: (i32, i32) = (60, 120);
+/// How far moods move that, percent up or down.
+const MOOD: i32 = 60;
+/// An army on its way to a core turns back below this percent of the enemy's worth.
+const TURN_BACK: i32 = 100;
+/// A circle farther from home than this is no place to gather, in tiles.
+const RALLY: i32 = 24;
+/// What is worth less than this is not worth the way.
+const LEAST_USE: i32 = -10;
 
-/// The world as one player sees it, and what that player is after.
-pub(super) struct Plan<'a> {
-    world: &'a World,
-    state: &'a GameState,
-    player: PlayerId,
-    level: BotLevel,
-    mix: Mix,
-    /// Of its random draws.
-    key: PlayerId,
-    /// Own minions.
-    army: Rows,
-    hero: Option<usize>,
-    objective: Vec2,
+/// A place that matters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site {
+    pub(super) at: Vec2,
+    pub(super) kind: SiteKind,
+    /// What other teams are worth there.
+    pub(super) foes: i32,
+    /// How much it is wanted, in tiles worth walking for it.
+    pub(super) gain: i32,
 }
 
-impl<'a> Plan<'a> {
-    pub(super) fn new(world: &'a World, bot: Bot) -> Self {
-        let Bot { level, player, mix, key, .. } = bot;
-        let state = world.state();
-        let minion = |&row: &usize| {
-            state.units.owner[row] == player && state.units.control[row] == ControlBehaviour::Minion
+/// What a place is to the player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SiteKind {
+    /// A circle that is not safely held.
+    Circle,
+    /// The own core, open and in danger.
+    Home,
+    /// An enemy core that can be hurt.
+    Core,
+}
+
+/// What to go for.
+pub(super) struct Plan {
+    /// Where hero and army go.
+    pub(super) main: Vec2,
+    /// Whether they are there to fight, or only to wait.
+    pub(super) is_bold: bool,
+    /// Circles that a few minions can take.
+    pub(super) spare: ArrayVec<Vec2, CIRCLES_MAX>,
+    /// Where to gather when outnumbered.
+    pub(super) shelter: Vec2,
+}
+
+impl Plan {
+    pub(super) fn new(view: &View<'_>) -> Self {
+        let forces = Forces::of(view);
+        let middle = middle(view);
+        let shelter = view.home;
+        let mut sites = sites(view, middle, &forces);
+        sites.sort_unstable_by_key(|site| (-site.gain, view.order_of(site.at)));
+        let gathers = gathers(view, middle, &forces) && view.skill.is_tactical;
+        let best = sites.first().filter(|site| site.gain > LEAST_USE);
+        let best = best.filter(|site| !gathers || site.kind == SiteKind::Home);
+        let main = match best {
+            Some(site) => site.at,
+            None if gathers => rally(view, &forces),
+            None => front(view),
         };
-        let army = (0..state.units.len()).filter(minion).take(SELECTION_MAX).collect();
-        let (hero, objective) = (state.hero(player), Vec2::default());
-        let mut plan = Self { world, state, player, level, mix, key, army, hero, objective };
-        plan.objective = plan.choose_objective();
-        plan
+        let is_spare = |site: &&Site| site.kind == SiteKind::Circle && site.foes == 0 && site.at != main;
+        let spare = sites.iter().filter(is_spare).map(|site| site.at).take(view.skill.detachments).collect();
+        Self { main, is_bold: !gathers || best.is_some(), spare, shelter }
     }
+}
 
-    /// Gives the orders that change something useful.
-    pub(super) fn decide(&self, orders: &mut Orders) {
-        self.train(orders);
-        if let Some(hero) = self.hero {
-            self.lead(orders, hero);
-        }
-        self.command_army(orders);
-    }
+/// What the sides are worth.
+struct Forces {
+    /// This player's units.
+    own: i32,
+    /// This team's against the strongest other team's, in percent.
+    balance: i32,
+}
 
-    // What to go for.
-
-    fn choose_objective(&self) -> Vec2 {
-        let team = self.state.team_of(self.player);
-        let is_open = |enemy: &PlayerId| {
-            let at = enemy.index();
-            self.state.team_of(*enemy) != team
-                && self.state.cores.open[at] != 0
-                && self.state.cores.hp[at] > 0
-        };
-        let open = self.state.player_ids().filter(is_open);
-        let open_core = open.min_by_key(|&enemy| self.order_from_home(self.world.base(enemy)));
-        let circle = self.choose_circle();
-        match (open_core, circle) {
-            (Some(enemy), None) => self.world.base(enemy),
-            (Some(enemy), Some(_)) if self.army.len() >= self.foes().count() => self.world.base(enemy),
-            (_, Some(circle)) => circle,
-            (None, None) => Vec2::default(),
-        }
-    }
-
-    /// The nearest circle that is not safely ours, with a taste that changes every ten seconds.
-    fn choose_circle(&self) -> Option<Vec2> {
-        let from = self.middle();
-        let wanted = self.world.circles().iter().enumerate().filter(|&(circle, _)| !self.is_safe(circle));
-        let cost = |at: Vec2| {
-            let season = Tick(self.state.tick().0 / (10 * self.world.setup().tick_rate.hz()));
-            let seed = self.world.setup().seed;
-            let taste = random::draw(seed, season, self.key, 100 + self.rank(at)) % 12;
-            // Squared tiles, and up to 12 x 12 of them for taste.
-            (dist2(from, at) >> 32) + (taste * taste).cast_signed()
-        };
-        wanted.min_by_key(|&(_, &at)| (cost(at), self.rank(at))).map(|(_, &at)| at)
-    }
-
-    /// A circle's number as this player counts.
-    fn rank(&self, circle: Vec2) -> u32 {
-        let order = |at: Vec2| self.order_from_home(at);
-        self.world.circles().iter().filter(|&&other| order(other) < order(circle)).count() as u32
-    }
-
-    /// Places in this order: from the own base on, of equally far ones clockwise. Every seat of a map that
-    /// turns onto itself counts alike.
-    fn order_from_home(&self, at: Vec2) -> (i64, i64) {
-        let base = self.world.base(self.player);
-        let product = |a: Fx, b: Fx| i64::from(a.to_bits()) * i64::from(b.to_bits());
-        (dist2(base, at), product(base.x, at.y) - product(base.y, at.x))
-    }
-
-    /// Whether our team holds a circle and nobody is taking it.
-    fn is_safe(&self, circle: usize) -> bool {
-        let circles = &self.state.circles;
-        let team = self.state.team_of(self.player);
-        let held =
-            circles.owner[circle] != PlayerId::NONE && self.state.team_of(circles.owner[circle]) == team;
-        held && circles.contested[circle] == 0 && circles.progress[circle] == 0
-    }
-
-    /// Where this side is: at its hero, else at its first minion, else at home.
-    fn middle(&self) -> Vec2 {
-        let row = self.hero.or_else(|| self.army.first().copied());
-        row.map_or_else(|| self.world.base(self.player), |row| self.state.position(row))
-    }
-
-    fn foes(&self) -> impl Iterator<Item = usize> + '_ {
-        let team = self.state.team_of(self.player);
-        (0..self.state.units.len()).filter(move |&row| self.state.team(row) != team)
-    }
-
-    /// The enemy with the fewest hit points within `tiles` of `at`.
-    fn weakest(&self, at: Vec2, tiles: i32) -> Option<usize> {
-        let near = self.foes().filter(|&foe| is_within(at, self.state.position(foe), tiles));
-        near.min_by_key(|&foe| (self.state.units.hp[foe], dist2(at, self.state.position(foe))))
-    }
-
-    // The hero.
-
-    fn lead(&self, orders: &mut Orders, hero: usize) {
-        let at = self.state.position(hero);
-        let near = self.weakest(at, 9);
-        if self.is_hurt(hero) && (near.is_some() || is_within(at, self.world.base(self.player), 12)) {
-            self.retreat(orders, hero, near);
-            return;
-        }
-        self.raise_banner(orders, at);
-        match near.filter(|_| self.level != BotLevel::Easy) {
-            Some(foe) => {
-                let id = self.state.units.id[foe];
-                if self.state.units.order[hero] != Order::Attack || self.state.units.quarry[hero] != id {
-                    give(orders, Command::HeroAttack(id));
-                }
-            }
-            None => self.go_hero(orders, hero, self.objective),
-        }
-    }
-
-    fn is_hurt(&self, hero: usize) -> bool {
-        let (hp, full) = (i32::from(self.state.units.hp[hero]), i32::from(self.world.full_hp(hero)));
-        self.level != BotLevel::Easy && hp * 100 < full * 35
-    }
-
-    fn retreat(&self, orders: &mut Orders, hero: usize, near: Option<usize>) {
-        let (at, home) = (self.state.position(hero), self.world.base(self.player));
-        if near.is_some_and(|foe| is_within(at, self.state.position(foe), 4)) {
-            self.dash(orders, at, home);
-        }
-        if !is_within(at, home, 4) {
-            self.go_hero(orders, hero, home);
-        }
-    }
-
-    /// Sends the hero where it is not going yet, dashing over long open ways.
-    fn go_hero(&self, orders: &mut Orders, hero: usize, goal: Vec2) {
-        let at = self.state.position(hero);
-        let bound = self.state.units.order[hero] == Order::Move && is_within(self.goal(hero), goal, 3);
-        if !bound && !is_within(at, goal, 2) {
-            give(orders, Command::HeroGo(Target::clamped(goal)));
-        }
-        if self.level != BotLevel::Easy && self.weakest(at, 12).is_none() && !is_within(at, goal, 8) {
-            self.dash(orders, at, goal);
-        }
-    }
-
-    fn dash(&self, orders: &mut Orders, at: Vec2, to: Vec2) {
-        if self.state.players.dash_ready_at[self.player.index()] <= self.state.tick() {
-            give(orders, Command::Dash(Angle::of(to - at)));
-        }
-    }
-
-    fn raise_banner(&self, orders: &mut Orders, at: Vec2) {
-        let ready = self.state.players.banner_ready_at[self.player.index()] <= self.state.tick();
-        let fighting = self.army.iter().filter(|&&row| {
-            self.state.units.target[row] != UnitId::NONE && is_within(at, self.state.position(row), 6)
-        });
-        if ready && fighting.count() >= 3 {
-            give(orders, Command::Banner);
-        }
-    }
-
-    // The army.
-
-    fn command_army(&self, orders: &mut Orders) {
-        let of = |kind: AttackBehaviour| -> Rows {
-            self.army.iter().copied().filter(|&row| self.state.units.attack[row] == kind).collect()
-        };
-        // Each kind goes at its own pace and fights its own fight.
-        for group in [of(AttackBehaviour::Swordsman), of(AttackBehaviour::Archer)] {
-            let Some(&first) = group.first() else { continue };
-            let foe = self.weakest(self.state.position(first), 10);
-            match foe.filter(|_| self.level != BotLevel::Easy) {
-                Some(foe) if self.state.units.attack[first] == AttackBehaviour::Archer => {
-                    self.focus(orders, &group, foe);
-                }
-                Some(foe) => self.march(orders, &group, self.state.position(foe)),
-                None => self.march(orders, &group, self.objective),
+impl Forces {
+    fn of(view: &View<'_>) -> Self {
+        let mut teams = [0; PLAYERS_MAX];
+        let mut own = 0;
+        for row in 0..view.state.units.len() {
+            let worth = view.worth(row);
+            teams[usize::from(view.state.team(row)) % PLAYERS_MAX] += worth;
+            if view.state.units.owner[row] == view.player {
+                own += worth;
             }
         }
-    }
-
-    /// Lets those attack `foe` who do not yet.
-    fn focus(&self, orders: &mut Orders, group: &Rows, foe: usize) {
-        let id = self.state.units.id[foe];
-        let idle = self.select(group, |row| {
-            self.state.units.order[row] != Order::Attack || self.state.units.quarry[row] != id
-        });
-        if !idle.is_empty() {
-            give(orders, Command::Attack(idle, id, When::Now));
-        }
-    }
-
-    /// Lets those walk and fight to `goal` who are neither there nor on the way.
-    fn march(&self, orders: &mut Orders, group: &Rows, goal: Vec2) {
-        let idle = self.select(group, |row| {
-            let bound =
-                self.state.units.order[row] == Order::AttackMove && is_within(self.goal(row), goal, 4);
-            !bound && !is_within(self.state.position(row), goal, 3)
-        });
-        if !idle.is_empty() {
-            give(orders, Command::AttackMove(idle, Target::clamped(goal), When::Now));
-        }
-    }
-
-    fn select(&self, group: &Rows, wanted: impl Fn(usize) -> bool) -> Selection {
-        group.iter().filter(|&&row| wanted(row)).map(|&row| self.state.units.id[row]).collect()
-    }
-
-    fn goal(&self, row: usize) -> Vec2 {
-        Vec2 { x: self.state.units.goal_x[row], y: self.state.units.goal_y[row] }
-    }
-
-    // Training.
-
-    fn train(&self, orders: &mut Orders) {
-        let at = self.player.index();
-        let rules = &self.world.setup().rules;
-        let kind = self.wanted_kind();
-        let cost = match kind {
-            AttackBehaviour::Swordsman => rules.swordsman_cost,
-            AttackBehaviour::Archer => rules.archer_cost,
-        };
-        let affordable = self.state.players.supply[at] >= i32::from(cost) * objectives::SUPPLY;
-        let room = self.state.minions(self.player) < usize::from(rules.minions_max)
-            && self.state.players.training_len[at] < rules.training_max;
-        if affordable && room {
-            give(orders, Command::Train(kind));
-        }
-    }
-
-    /// What the mix asks for; by default archers against swordsmen, who are long on the way, and swordsmen
-    /// against archers.
-    fn wanted_kind(&self) -> AttackBehaviour {
-        use AttackBehaviour::{Archer, Swordsman};
-        let foes_of = |kind| self.foes().filter(|&foe| self.state.units.attack[foe] == kind).count();
-        let own_of = |kind| self.army.iter().filter(|&&row| self.state.units.attack[row] == kind).count();
-        let wants_archer = match self.mix {
-            Mix::Counter => foes_of(Swordsman) > foes_of(Archer) + 1,
-            Mix::Swordsmen => false,
-            Mix::Archers => true,
-            Mix::Half => own_of(Archer) < own_of(Swordsman),
-        };
-        if wants_archer { Archer } else { Swordsman }
+        let team = usize::from(view.team) % PLAYERS_MAX;
+        let ours = teams[team];
+        teams[team] = 0;
+        let theirs = teams.into_iter().max().unwrap_or(0);
+        Self { own, balance: ours * 100 / theirs.max(1) }
     }
 }
 
-/// Orders beyond the most of a tick are left for the next thought.
-fn give(orders: &mut Orders, command: Command) {
-    let _ = orders.try_push(command);
+/// Whether the army had better wait at home for more. One that waits goes on waiting for longer.
+fn gathers(view: &View<'_>, middle: Vec2, forces: &Forces) -> bool {
+    let waits = is_within(middle, view.home, 10) || is_within(middle, near_circle(view), 10);
+    let most = usize::from(view.world.setup().rules.minions_max);
+    let full = view.minions.len() * 10 >= most * 9;
+    // Who is behind cannot wait for long.
+    let haste = (behind(view) * HASTE / 100).clamp(0, HASTE);
+    !full && !view.is_sudden_death() && forces.balance < if waits { GATHER.1 } else { GATHER.0 } - haste
 }
 
-fn is_within(a: Vec2, b: Vec2, tiles: i32) -> bool {
-    dist2(a, b) <= square(Fx::from_num(tiles))
+/// How many points the best other team is ahead.
+fn behind(view: &View<'_>) -> i32 {
+    let players = &view.state.players;
+    let others = view.state.player_ids().filter(|&player| view.state.team_of(player) != view.team);
+    let best = others.map(|player| players.score[player.index()]).max().unwrap_or(0);
+    best - players.score[view.player.index()]
+}
+
+/// Where most of the army is: the mean of all that are not far off, else home.
+pub(super) fn middle(view: &View<'_>) -> Vec2 {
+    mean(view, &view.minions).or_else(|| view.hero.map(|hero| view.at(hero))).unwrap_or(view.home)
+}
+
+/// The mean place of some units.
+pub(super) fn mean(view: &View<'_>, rows: &Rows) -> Option<Vec2> {
+    let count = i64::try_from(rows.len()).ok().filter(|&count| count > 0)?;
+    let sum = |of: fn(Vec2) -> Fx| rows.iter().map(|&row| i64::from(of(view.at(row)).to_bits())).sum::<i64>();
+    let part = |of| Fx::from_bits((sum(of) / count) as i32);
+    Some(Vec2 { x: part(|at| at.x), y: part(|at| at.y) })
+}
+
+fn sites(view: &View<'_>, middle: Vec2, forces: &Forces) -> ArrayVec<Site, { CIRCLES_MAX + PLAYERS_MAX }> {
+    let mut sites = ArrayVec::new();
+    for (circle, &at) in view.world.circles().iter().enumerate() {
+        if let Some(site) = circle_site(view, middle, forces, circle, at) {
+            sites.push(site);
+        }
+    }
+    for player in view.state.player_ids() {
+        let site =
+            if player == view.player { home_site(view) } else { core_site(view, middle, forces, player) };
+        sites.extend(site);
+    }
+    sites
+}
+
+/// How many of the army are on the way to a place, in percent.
+fn bound(view: &View<'_>, at: Vec2) -> i32 {
+    let going = view
+        .minions
+        .iter()
+        .filter(|&&row| view.state.units.order[row] == Order::AttackMove && is_within(view.goal(row), at, 4));
+    (going.count() * 100 / view.minions.len().max(1)) as i32
+}
+
+fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at: Vec2) -> Option<Site> {
+    let circles = &view.state.circles;
+    let owner = circles.owner[circle];
+    let (_, foes) = view.worth_near(at, NEAR);
+    let ours = owner != PlayerId::NONE && view.state.team_of(owner) == view.team;
+    let quiet = circles.contested[circle] == 0 && circles.progress[circle] == 0;
+    if ours && quiet && foes == 0 {
+        return None;
+    }
+    let swing = if owner == PlayerId::NONE { 10 } else { 16 };
+    // Taking it may close the own core.
+    let relief = if view.state.cores.open[view.player.index()] != 0 && !ours { 8 } else { 0 };
+    let danger = (foes - forces.own).max(0) * 20 / forces.own.max(MINION_WORTH);
+    // What lies nearer to an enemy's base than to the own is for the stronger.
+    let depth = (tiles_between(view.home, at) - enemy_distance(view, at)).max(0);
+    let reach = depth * (view.skill.deep - forces.balance).max(0) / 100;
+    let taste = view.draw(Draw::Taste(view.rank(at)), 12, 10);
+    let way = tiles_between(middle, at) / 2;
+    let gain = swing + relief + taste + bound(view, at) / 20 - way - danger - reach;
+    Some(Site { at, kind: SiteKind::Circle, foes, gain })
+}
+
+/// Tiles to the nearest base of an enemy.
+fn enemy_distance(view: &View<'_>, at: Vec2) -> i32 {
+    let enemies = view.state.player_ids().filter(|&player| view.state.team_of(player) != view.team);
+    enemies.map(|enemy| tiles_between(view.world.base(enemy), at)).min().unwrap_or(0)
+}
+
+/// The circle that is nearest to the own base.
+fn near_circle(view: &View<'_>) -> Vec2 {
+    view.world.circles().iter().copied().find(|&at| view.rank(at) == 0).unwrap_or(view.home)
+}
+
+/// Where to wait for more: in the circle nearest to home, if it can be held.
+fn rally(view: &View<'_>, forces: &Forces) -> Vec2 {
+    let at = near_circle(view);
+    let (_, foes) = view.worth_near(at, NEAR + 3);
+    if tiles_between(view.home, at) <= RALLY && foes <= forces.own { at } else { view.home }
+}
+
+/// Where to stand when nothing is to be taken: in the circle that is as near to the enemy as to home.
+fn front(view: &View<'_>) -> Vec2 {
+    let apart = |at: Vec2| (tiles_between(view.home, at) - enemy_distance(view, at)).abs();
+    let circles = view.world.circles().iter().copied();
+    circles.min_by_key(|&at| (apart(at), view.order_of(at))).unwrap_or_default()
+}
+
+/// The own core, when it can be hurt and enemies are near it.
+fn home_site(view: &View<'_>) -> Option<Site> {
+    let open = view.state.cores.open[view.player.index()] != 0;
+    let (_, foes) = view.worth_near(view.home, NEAR + 2);
+    (open && foes > 0).then(|| Site { at: view.home, kind: SiteKind::Home, foes, gain: 30 })
+}
+
+fn core_site(view: &View<'_>, middle: Vec2, forces: &Forces, enemy: PlayerId) -> Option<Site> {
+    let at = enemy.index();
+    let stands = view.state.team_of(enemy) != view.team && view.state.cores.hp[at] > 0;
+    if !stands || view.state.cores.open[at] == 0 {
+        return None;
+    }
+    let place = view.world.base(enemy);
+    let bound = bound(view, place);
+    if forces.balance < if bound > 50 { TURN_BACK } else { courage(view) } {
+        return None;
+    }
+    let (_, foes) = view.worth_near(place, NEAR + 2);
+    let gain = 16 + (forces.balance - 100).min(200) / 10 - tiles_between(middle, place) / 3 + bound / 10;
+    Some(Site { at: place, kind: SiteKind::Core, foes, gain })
+}
+
+/// The percent of the enemy's worth from which an army goes for a core: less as the match goes on, and a
+/// matter of mood.
+fn courage(view: &View<'_>) -> i32 {
+    let (per_minute, least) = PUSH;
+    let minutes = (view.second() / 60) as i32;
+    let mood = 100 - MOOD + view.draw(Draw::Mood, 45, 2 * MOOD.unsigned_abs() + 1);
+    (view.skill.push - per_minute * minutes).max(least) * mood / 100
 }

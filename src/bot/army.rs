@@ -1,0 +1,196 @@
+//! What a bot orders its minions to do.
+
+use arrayvec::ArrayVec;
+
+use super::Mix;
+use super::plan::{Plan, mean};
+use super::view::{Draw, Orders, Rows, View, give, is_within};
+use crate::sim::math::{Vec2, dist2};
+use crate::sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, Selection, Target, When, objectives};
+
+/// An army worth less than this, in percent of the enemies about it, gives way.
+const LOST: i32 = 60;
+/// An army smaller than this stays together.
+const WHOLE: usize = 4;
+
+/// The minions, and who of them goes where.
+pub(super) struct Army<'a> {
+    view: &'a View<'a>,
+    plan: &'a Plan,
+    main: Rows,
+    /// Those who go to circles on the side.
+    detached: ArrayVec<(Rows, Vec2), CIRCLES_MAX>,
+}
+
+impl<'a> Army<'a> {
+    pub(super) fn new(view: &'a View<'a>, plan: &'a Plan) -> Self {
+        let mut army = Self { view, plan, main: view.minions.clone(), detached: ArrayVec::new() };
+        for &circle in &plan.spare {
+            if army.main.len() >= WHOLE {
+                let few = army.detach(circle);
+                army.detached.push((few, circle));
+            }
+        }
+        army
+    }
+
+    pub(super) fn command(&self, orders: &mut Orders) {
+        for (few, circle) in &self.detached {
+            self.march(orders, few, *circle);
+        }
+        self.command_main(orders);
+    }
+
+    /// Says again where the main army goes, or fights.
+    pub(super) fn confirm(&self, orders: &mut Orders) {
+        let all = self.select(&self.main, |_| true);
+        if all.is_empty() {
+            let home = self.view.hero.map(|hero| self.view.at(hero));
+            orders.extend(home.map(|at| Command::HeroGo(Target::clamped(at))));
+        } else {
+            give(orders, Command::AttackMove(all, Target::clamped(self.plan.main), When::Now));
+        }
+    }
+
+    /// Takes those for a circle out of the main army: who goes there already, then who is nearest.
+    fn detach(&mut self, circle: Vec2) -> Rows {
+        let view = self.view;
+        let cost = |row: usize| {
+            let going =
+                view.state.units.order[row] == Order::AttackMove && is_within(view.goal(row), circle, 4);
+            (!going, dist2(view.at(row), circle))
+        };
+        let mut few = Rows::new();
+        let count = 1 + view.draw(Draw::Detachment, 20, 2);
+        for _ in 0..count {
+            let next = (0..self.main.len()).min_by_key(|&place| cost(self.main[place]));
+            few.extend(next.map(|place| self.main.remove(place)));
+        }
+        few
+    }
+
+    fn command_main(&self, orders: &mut Orders) {
+        let view = self.view;
+        let Some(middle) = mean(view, &self.main) else { return };
+        if view.skill.is_tactical && self.is_lost(middle) {
+            self.withdraw(orders);
+            return;
+        }
+        let of = |kind: AttackBehaviour| -> Rows {
+            self.main.iter().copied().filter(|&row| view.state.units.attack[row] == kind).collect()
+        };
+        if let Some(hero) = view.hero
+            && self.has_time(middle, hero)
+        {
+            self.follow(orders);
+            return;
+        }
+        let (swords, archers) = (of(AttackBehaviour::Swordsman), of(AttackBehaviour::Archer));
+        self.march(orders, &swords, self.plan.main);
+        let foe =
+            mean(view, &archers).and_then(|at| view.weakest_foe(at, 9)).filter(|_| view.skill.is_tactical);
+        match foe {
+            Some(foe) => self.focus(orders, &archers, foe),
+            None => self.march(orders, &archers, self.plan.main),
+        }
+    }
+
+    /// Whether the enemies here are too many.
+    fn is_lost(&self, middle: Vec2) -> bool {
+        let (own, foes) = self.view.worth_near(middle, 10);
+        let home = is_within(middle, self.plan.shelter, 10);
+        !home && own * 100 < foes * LOST && !self.view.is_sudden_death()
+    }
+
+    /// Whether all are where they should be, with their hero and no enemy near.
+    fn has_time(&self, middle: Vec2, hero: usize) -> bool {
+        let view = self.view;
+        let there = is_within(view.at(hero), self.plan.main, 3) && is_within(middle, self.plan.main, 5);
+        there && view.nearest_foe(self.plan.main, 14).is_none()
+    }
+
+    /// Stays with the hero.
+    fn follow(&self, orders: &mut Orders) {
+        let others = self.select(&self.main, |row| self.view.state.units.order[row] != Order::Follow);
+        if !others.is_empty() {
+            give(orders, Command::Follow(others, When::Now));
+        }
+    }
+
+    /// Walks to the shelter without looking at enemies.
+    fn withdraw(&self, orders: &mut Orders) {
+        let view = self.view;
+        let goal = self.plan.shelter;
+        let late = self.select(&self.main, |row| {
+            let going = view.state.units.order[row] == Order::Move && is_within(view.goal(row), goal, 6);
+            !going && !is_within(view.at(row), goal, 6)
+        });
+        if !late.is_empty() {
+            give(orders, Command::Move(late, Target::clamped(goal), When::Now));
+        }
+    }
+
+    /// Lets those attack `foe` who do not yet.
+    fn focus(&self, orders: &mut Orders, group: &Rows, foe: usize) {
+        let units = &self.view.state.units;
+        let id = units.id[foe];
+        let idle = self.select(group, |row| units.order[row] != Order::Attack || units.quarry[row] != id);
+        if !idle.is_empty() {
+            give(orders, Command::Attack(idle, id, When::Now));
+        }
+    }
+
+    /// Lets those walk and fight to `goal` who are neither there nor on the way.
+    fn march(&self, orders: &mut Orders, group: &Rows, goal: Vec2) {
+        let view = self.view;
+        let idle = self.select(group, |row| {
+            let order = view.state.units.order[row];
+            let bound = order == Order::AttackMove && is_within(view.goal(row), goal, 4);
+            let there = order == Order::Idle && is_within(view.at(row), goal, 3) && !view.is_refresh();
+            !bound && !there
+        });
+        if !idle.is_empty() {
+            give(orders, Command::AttackMove(idle, Target::clamped(goal), When::Now));
+        }
+    }
+
+    fn select(&self, group: &Rows, wanted: impl Fn(usize) -> bool) -> Selection {
+        group.iter().filter(|&&row| wanted(row)).map(|&row| self.view.state.units.id[row]).collect()
+    }
+}
+
+/// Trains what it can pay for.
+pub(super) fn train(view: &View<'_>, orders: &mut Orders) {
+    let at = view.player.index();
+    let rules = &view.world.setup().rules;
+    let kind = wanted_kind(view);
+    let cost = match kind {
+        AttackBehaviour::Swordsman => rules.swordsman_cost,
+        AttackBehaviour::Archer => rules.archer_cost,
+    };
+    let affordable = view.state.players.supply[at] >= i32::from(cost) * objectives::SUPPLY;
+    let room = view.state.minions(view.player) < usize::from(rules.minions_max)
+        && view.state.players.training_len[at] < rules.training_max;
+    if affordable && room {
+        give(orders, Command::Train(kind));
+    }
+}
+
+/// What the mix asks for; by default archers against swordsmen, who are long on the way, and swordsmen
+/// against archers.
+fn wanted_kind(view: &View<'_>) -> AttackBehaviour {
+    use AttackBehaviour::{Archer, Swordsman};
+    let foes_of = |kind| view.foes().filter(|&foe| view.state.units.attack[foe] == kind).count();
+    let own_of = |kind| view.minions.iter().filter(|&&row| view.state.units.attack[row] == kind).count();
+    let wants_archer = match view.mix {
+        // Of ten, six archers where most enemies carry swords, else four.
+        Mix::Counter => {
+            let tenths = if foes_of(Swordsman) > foes_of(Archer) { 6 } else { 4 };
+            own_of(Archer) * 10 < (own_of(Archer) + own_of(Swordsman) + 1) * tenths
+        }
+        Mix::Swordsmen => false,
+        Mix::Archers => true,
+        Mix::Half => own_of(Archer) < own_of(Swordsman),
+    };
+    if wants_archer { Archer } else { Swordsman }
+}

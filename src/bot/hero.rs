@@ -1,0 +1,91 @@
+//! What a bot does with its hero.
+
+use super::plan::{Plan, mean};
+use super::view::{Draw, Orders, View, give, is_within};
+use crate::sim::math::{Angle, Fx, Vec2, dist2};
+use crate::sim::{Command, Order, Target, UnitId};
+
+pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
+    let Some(hero) = view.hero else { return };
+    let at = view.at(hero);
+    let (own, foes) = view.worth_near(at, 9);
+    if view.skill.is_tactical && (is_hurt(view, plan, hero, foes) || own * 100 < foes * view.skill.flight) {
+        retreat(view, plan, orders, hero);
+        return;
+    }
+    raise_banner(view, orders, at);
+    let foe = view.weakest_foe(at, 8).filter(|_| view.skill.is_tactical && plan.is_bold);
+    // Nothing else to do: it paces about, so that it is seen to be awake.
+    let waits = foe.is_none() && view.is_refresh() && is_within(at, plan.main, 3);
+    if waits {
+        let to = Angle(view.draw(Draw::Stroll, 1, 65_536) as u16).vector(Fx::ONE);
+        give(orders, Command::HeroGo(Target::clamped(plan.main + to)));
+        return;
+    }
+    match foe {
+        Some(foe) => {
+            let id = view.state.units.id[foe];
+            if view.state.units.order[hero] != Order::Attack || view.state.units.quarry[hero] != id {
+                give(orders, Command::HeroAttack(id));
+            }
+        }
+        None => go(view, orders, hero, pace(view, plan, hero)),
+    }
+}
+
+/// Whether the hero had better leave. One that is on its way home stays there until it is well.
+fn is_hurt(view: &View<'_>, plan: &Plan, hero: usize, foes: i32) -> bool {
+    let leaving = view.state.units.order[hero] == Order::Move && is_within(view.goal(hero), plan.shelter, 4);
+    let resting = is_within(view.at(hero), plan.shelter, 5) && foes == 0;
+    view.health(hero) < if leaving || resting { view.skill.well } else { view.skill.hurt }
+}
+
+fn retreat(view: &View<'_>, plan: &Plan, orders: &mut Orders, hero: usize) {
+    let at = view.at(hero);
+    if view.nearest_foe(at, 4).is_some() && !is_within(at, plan.shelter, 4) {
+        dash(view, orders, at, plan.shelter);
+    }
+    go(view, orders, hero, plan.shelter);
+}
+
+/// Where the hero goes: where the plan says, but not far ahead of its army.
+fn pace(view: &View<'_>, plan: &Plan, hero: usize) -> Vec2 {
+    let at = view.at(hero);
+    let army = mean(view, &view.minions);
+    match army {
+        Some(army) if view.nearest_foe(plan.main, 9).is_some() => {
+            let ahead = dist2(at, plan.main) < dist2(army, plan.main) && !is_within(at, army, 5);
+            if ahead && view.skill.is_tactical { army } else { plan.main }
+        }
+        _ => plan.main,
+    }
+}
+
+/// Sends the hero where it is not going yet, dashing over long open ways.
+fn go(view: &View<'_>, orders: &mut Orders, hero: usize, goal: Vec2) {
+    let at = view.at(hero);
+    let bound = view.state.units.order[hero] == Order::Move && is_within(view.goal(hero), goal, 3);
+    if !bound && !is_within(at, goal, 2) {
+        give(orders, Command::HeroGo(Target::clamped(goal)));
+    }
+    if view.skill.is_tactical && view.nearest_foe(at, 12).is_none() && !is_within(at, goal, 8) {
+        dash(view, orders, at, goal);
+    }
+}
+
+fn dash(view: &View<'_>, orders: &mut Orders, at: Vec2, to: Vec2) {
+    if view.state.players.dash_ready_at[view.player.index()] <= view.state.tick() {
+        give(orders, Command::Dash(Angle::of(to - at)));
+    }
+}
+
+fn raise_banner(view: &View<'_>, orders: &mut Orders, at: Vec2) {
+    let ready = view.state.players.banner_ready_at[view.player.index()] <= view.state.tick();
+    let fighting = view
+        .minions
+        .iter()
+        .filter(|&&row| view.state.units.target[row] != UnitId::NONE && is_within(at, view.at(row), 6));
+    if ready && fighting.count() >= 3 {
+        give(orders, Command::Banner);
+    }
+}

@@ -1,0 +1,70 @@
+//! What tells the levels apart.
+
+use super::BotLevel;
+
+/// What a level can do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Skill {
+    /// From what it sees to what it does; contract: at least 100 ms.
+    pub(super) reaction_ms: u32,
+    /// It thinks once in each of these.
+    pub(super) period_ms: u32,
+    /// Whether it picks whom to fight, gives way when outnumbered, and dashes.
+    pub(super) is_tactical: bool,
+    /// How many circles it sends a few minions to while the rest goes elsewhere.
+    pub(super) detachments: usize,
+    /// Percent of the enemy's worth from which it goes for a core at the beginning.
+    pub(super) push: i32,
+    /// Percent of the enemy's worth at which circles behind the enemy's lines are to it as any other.
+    pub(super) deep: i32,
+    /// Percent of its hit points below which its hero goes home, and at which it comes back.
+    pub(super) hurt: i32,
+    pub(super) well: i32,
+    /// Its hero leaves a fight in which its side is worth less than this, in percent of the enemies there.
+    pub(super) flight: i32,
+    /// Whether its hero steps out of blows and arrows.
+    pub(super) side_steps: bool,
+}
+
+impl Skill {
+    pub(super) const fn of(level: BotLevel) -> &'static Self {
+        match level {
+            BotLevel::Easy => &Self {
+                reaction_ms: 400,
+                period_ms: 1000,
+                is_tactical: false,
+                detachments: 0,
+                push: 350,
+                deep: 400,
+                hurt: 0,
+                well: 0,
+                flight: 0,
+                side_steps: false,
+            },
+            BotLevel::Normal => &Self {
+                reaction_ms: 200,
+                period_ms: 250,
+                is_tactical: true,
+                detachments: 1,
+                push: 350,
+                deep: 400,
+                hurt: 10,
+                well: 40,
+                flight: 30,
+                side_steps: true,
+            },
+            BotLevel::Hard => &Self {
+                reaction_ms: 100,
+                period_ms: 160,
+                is_tactical: true,
+                detachments: 2,
+                push: 300,
+                deep: 250,
+                hurt: 10,
+                well: 40,
+                flight: 30,
+                side_steps: true,
+            },
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The world as one player sees it.
+
+use arrayvec::ArrayVec;
+
+use super::skill::Skill;
+use super::{Bot, Mix};
+use crate::sim::math::{Fx, Vec2, dist2, square};
+use crate::sim::{
+    COMMANDS_PER_TICK_MAX, Command, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId, SELECTION_MAX, Tick,
+    World, random,
+};
+
+/// The commands of a thought.
+pub(super) type Orders = ArrayVec<Command, COMMANDS_PER_TICK_MAX>;
+/// Rows of own minions, in the order of their birth.
+pub(super) type Rows = ArrayVec<usize, SELECTION_MAX>;
+
+/// What a sound minion is worth in a fight; the wounded down to half.
+pub(super) const MINION_WORTH: i32 = 100;
+/// What a sound hero is worth.
+const HERO_WORTH: i32 = 250;
+
+/// One player's view of the world, and what it is good at.
+pub(super) struct View<'a> {
+    pub(super) world: &'a World,
+    pub(super) state: &'a GameState,
+    pub(super) skill: &'static Skill,
+    pub(super) mix: Mix,
+    pub(super) player: PlayerId,
+    /// Of its random draws.
+    key: PlayerId,
+    pub(super) team: u8,
+    /// Where its core stands.
+    pub(super) home: Vec2,
+    pub(super) minions: Rows,
+    pub(super) hero: Option<usize>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(world: &'a World, bot: &Bot) -> Self {
+        let (state, player) = (world.state(), bot.player);
+        let own = |&row: &usize| {
+            state.units.owner[row] == player && state.units.control[row] == ControlBehaviour::Minion
+        };
+        Self {
+            world,
+            state,
+            skill: bot.skill(),
+            mix: bot.mix,
+            player,
+            key: bot.key,
+            team: state.team_of(player),
+            home: world.base(player),
+            minions: (0..state.units.len()).filter(own).take(SELECTION_MAX).collect(),
+            hero: state.hero(player),
+        }
+    }
+
+    /// Living units of other teams.
+    pub(super) fn foes(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.state.units.len()).filter(|&row| self.state.team(row) != self.team)
+    }
+
+    pub(super) fn at(&self, row: usize) -> Vec2 {
+        self.state.position(row)
+    }
+
+    /// Where the order of the unit in `row` leads.
+    pub(super) fn goal(&self, row: usize) -> Vec2 {
+        Vec2 { x: self.state.units.goal_x[row], y: self.state.units.goal_y[row] }
+    }
+
+    pub(super) fn is_hero(&self, row: usize) -> bool {
+        self.state.units.control[row] == ControlBehaviour::Player
+    }
+
+    /// Percent of its hit points that the unit in `row` has left.
+    pub(super) fn health(&self, row: usize) -> i32 {
+        i32::from(self.state.units.hp[row]) * 100 / i32::from(self.world.full_hp(row)).max(1)
+    }
+
+    /// What the unit in `row` is worth in a fight.
+    pub(super) fn worth(&self, row: usize) -> i32 {
+        let sound = if self.is_hero(row) { HERO_WORTH } else { MINION_WORTH };
+        sound * (100 + self.health(row)) / 200
+    }
+
+    /// What this team and what the others are worth within `tiles` of a place.
+    pub(super) fn worth_near(&self, at: Vec2, tiles: i32) -> (i32, i32) {
+        let mut worth = (0, 0);
+        for row in 0..self.state.units.len() {
+            if is_within(at, self.at(row), tiles) {
+                let side = if self.state.team(row) == self.team { &mut worth.0 } else { &mut worth.1 };
+                *side += self.worth(row);
+            }
+        }
+        worth
+    }
+
+    /// The enemy with the fewest hit points within `tiles` of `at`, the nearest of those.
+    pub(super) fn weakest_foe(&self, at: Vec2, tiles: i32) -> Option<usize> {
+        let near = self.foes().filter(|&foe| is_within(at, self.at(foe), tiles));
+        near.min_by_key(|&foe| (self.state.units.hp[foe], self.nearness(at, foe)))
+    }
+
+    /// The nearest enemy within `tiles` of `at`.
+    pub(super) fn nearest_foe(&self, at: Vec2, tiles: i32) -> Option<usize> {
+        let near = self.foes().filter(|&foe| is_within(at, self.at(foe), tiles));
+        near.min_by_key(|&foe| self.nearness(at, foe))
+    }
+
+    /// What ties between enemies break by, before their age: the distance, then the seat counted from here.
+    fn nearness(&self, at: Vec2, foe: usize) -> (i64, u8) {
+        let seat = self.state.units.owner[foe].0.wrapping_sub(self.player.0) % PLAYERS_MAX as u8;
+        (dist2(at, self.at(foe)), seat)
+    }
+
+    pub(super) fn second(&self) -> u32 {
+        self.state.tick().0 / self.world.setup().tick_rate.hz()
+    }
+
+    /// Whether this is a moment to say again what still holds: one thought in three seconds.
+    pub(super) fn is_refresh(&self) -> bool {
+        let (rate, now) = (self.world.setup().tick_rate, self.state.tick().0);
+        let (period, pause) = (rate.ticks_in_ms(self.skill.period_ms), rate.ticks_in_ms(3000));
+        let window = now / period * period;
+        window / pause != (window + period) / pause
+    }
+
+    /// Whether shields are off for good.
+    pub(super) fn is_sudden_death(&self) -> bool {
+        let rules = &self.world.setup().rules;
+        !rules.endless && u64::from(self.second()) * 1000 >= u64::from(rules.sudden_death_ms)
+    }
+
+    /// A number below `limit`, another one for each `what` and each stretch of `seconds`.
+    pub(super) fn draw(&self, what: Draw, seconds: u32, limit: u32) -> i32 {
+        let season = Tick(self.second() / seconds);
+        let drawn = random::draw(self.world.setup().seed, season, self.key, what.ordinal());
+        (drawn % u64::from(limit.max(1))) as i32
+    }
+
+    /// What ties between places break by: the distance from home, of equally far ones clockwise, so that
+    /// every seat of a map that turns onto itself counts alike.
+    pub(super) fn order_of(&self, at: Vec2) -> (i64, i64) {
+        let product = |a: Fx, b: Fx| i64::from(a.to_bits()) * i64::from(b.to_bits());
+        (dist2(self.home, at), product(self.home.x, at.y) - product(self.home.y, at.x))
+    }
+
+    /// A circle's number as this player counts: from its own base on.
+    pub(super) fn rank(&self, circle: Vec2) -> u32 {
+        let order = self.order_of(circle);
+        self.world.circles().iter().filter(|&&other| self.order_of(other) < order).count() as u32
+    }
+}
+
+/// What a random number is for. Draw 0 is the moment of a thought.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Draw {
+    /// How ready the army is to go for a core.
+    Mood,
+    /// Where a waiting hero walks to.
+    Stroll,
+    /// How many are sent to a circle on the side.
+    Detachment,
+    /// How much a circle, by its rank, pleases.
+    Taste(u32),
+}
+
+impl Draw {
+    const fn ordinal(self) -> u32 {
+        match self {
+            Self::Mood => 1,
+            Self::Stroll => 2,
+            Self::Detachment => 3,
+            Self::Taste(rank) => 100 + rank,
+        }
+    }
+}
+
+/// Orders beyond the most of a tick are left for the next thought.
+pub(super) fn give(orders: &mut Orders, command: Command) {
+    let _ = orders.try_push(command);
+}
+
+pub(super) fn is_within(a: Vec2, b: Vec2, tiles: i32) -> bool {
+    dist2(a, b) <= square(Fx::from_num(tiles))
+}
+
+/// Whole tiles between two places.
+pub(super) fn tiles_between(a: Vec2, b: Vec2) -> i32 {
+    (dist2(a, b) >> 32).unsigned_abs().isqrt() as i32
+}
