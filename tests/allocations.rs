@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mini_rts_arena::bot::{Bot, BotLevel};
 use mini_rts_arena::game::{Match, MatchOptions, PilotChoice, data};
+use mini_rts_arena::lab::Battlefield;
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName, Settings,
     Time,
@@ -135,4 +136,20 @@ fn a_battle_in_its_stride_allocates_nothing() {
     }
     assert!(deaths > 40, "a battle: {deaths} died");
     assert_eq!(during, 0, "in 3000 ticks");
+}
+
+#[test]
+fn a_large_battle_in_its_stride_allocates_nothing() {
+    let mut battle = Battlefield::new(2_000, 7);
+    battle.run(600);
+    let fallen = battle.fallen();
+    for tick in 0..300 {
+        // Replacing the fallen is no part of a tick.
+        battle.prepare();
+        let before = ALLOCATIONS.with(Cell::get);
+        battle.step();
+        std::hint::black_box(battle.world().hash());
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "in tick {tick} of 300");
+    }
+    assert!(battle.fallen() - fallen > 500, "a battle: {} fell", battle.fallen() - fallen);
 }

@@ -5,28 +5,48 @@
 
 mod common;
 
-use common::{BotMatch, setup};
+use common::{BotMatch, MODES};
 use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::sim::HashChain;
+use mini_rts_arena::sim::{GameState, HashChain, World};
 
-/// Map, ticks per second, ticks, chain of the hashes of all ticks.
-const GOLDEN: [(&str, u32, u32, u64); 4] = [
-    ("standard", 60, 1_800, 7_207_271_972_867_063_302),
-    ("standard", 30, 900, 17_797_565_464_415_187_762),
-    ("duel", 60, 1_800, 5_364_265_234_626_920_036),
-    ("duel", 30, 900, 286_151_629_446_339_999),
+/// Seconds of each match.
+const SECONDS: u32 = 40;
+/// Snapshots are this many ticks apart: a prime, so that they meet every phase of what is periodic.
+const SNAPSHOT_TICKS: u32 = 97;
+
+/// By mode: the chain of the hashes of all ticks at 30 and at 60 ticks/s.
+const GOLDEN: [(&str, [u64; 2]); MODES.len()] = [
+    ("standard", [0, 0]),
+    ("duel", [0, 0]),
+    ("quad, three alone", [0, 0]),
+    ("quad, four alone", [0, 0]),
+    ("quad, partners across", [0, 0]),
+    ("quad, partners beside", [0, 0]),
 ];
 
 #[test]
 fn matches_of_bots_run_as_they_always_did() {
-    let played = GOLDEN.map(|(map, hz, ticks, _)| {
-        let mut game = BotMatch::new(setup("standard", map, 7, hz, true), BotLevel::Normal);
-        let mut chain = HashChain::default();
-        for _ in 0..ticks {
-            game.step();
-            chain = chain.then(game.world.hash().whole);
-        }
-        (map, hz, ticks, chain.0)
-    });
+    let played = MODES.map(|mode| (mode.name, [30, 60].map(|hz| play(&mode, hz, false))));
     assert_eq!(played, GOLDEN, "played, and golden");
+}
+
+#[test]
+fn a_match_goes_on_alike_from_every_snapshot() {
+    let played = MODES.map(|mode| (mode.name, [30, 60].map(|hz| play(&mode, hz, true))));
+    assert_eq!(played, GOLDEN, "played, and golden");
+}
+
+/// The chain of a match that, if it `restores`, goes on with a world made anew from a snapshot now and then.
+fn play(mode: &common::Mode, hz: u32, restores: bool) -> u64 {
+    let mut game = BotMatch::new(mode.setup(7, hz), BotLevel::Normal);
+    let mut chain = HashChain::default();
+    for tick in 0..SECONDS * hz {
+        if restores && tick % SNAPSHOT_TICKS == 0 {
+            let state = GameState::decode(&game.world.state().encode()).expect("a snapshot");
+            game.world = World::restore(mode.setup(7, hz), state).expect("of this match");
+        }
+        game.step();
+        chain = chain.then(game.world.hash().whole);
+    }
+    chain.0
 }

@@ -5,6 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::setup;
+use mini_rts_arena::game::data::embedded_maps;
 use mini_rts_arena::sim::math::{Fx, Vec2, dist2, square};
 use mini_rts_arena::sim::*;
 
@@ -120,13 +121,48 @@ fn turned(at: Vec2, player: PlayerId) -> Vec2 {
 }
 
 #[test]
+fn turned_ways_lead_over_the_built_in_maps() {
+    for map in embedded_maps() {
+        let ways = Ways::new(&map, 550, 1_500);
+        let turn = |(x, y): MilliPoint| if map.bases.len() == 2 { (-x, -y) } else { (-y, x) };
+        let mut corners = 0;
+        for query in 0..200 {
+            let roll = |of: u32, size: Milli| {
+                let size = (size / 1_000 - 4) as u64;
+                (random::draw(query, Tick(0), PlayerId(0), of) % size) as i32 * 1_000 + 500
+                    - size as i32 * 500
+            };
+            let mut ends = [0, 2].map(|of| (roll(of, map.size.0), roll(of + 1, map.size.1)));
+            let mut way = ways.way(ends[0], ends[1]);
+            corners += way.as_ref().map_or(0, Vec::len);
+            for _ in 0..4 {
+                ends = ends.map(turn);
+                way = way.map(|corners| corners.into_iter().map(|at| turned_with(&map, at)).collect());
+                assert_eq!(
+                    ways.way(ends[0], ends[1]),
+                    way,
+                    "{} from {:?} to {:?}",
+                    map.name,
+                    ends[0],
+                    ends[1]
+                );
+            }
+        }
+        assert!(corners > 20, "{} is in nobody's way", map.name);
+    }
+}
+
+fn turned_with(map: &Map, at: Vec2) -> Vec2 {
+    if map.bases.len() == 2 { -at } else { Vec2 { x: -at.y, y: at.x } }
+}
+
+#[test]
 fn twelve_come_through_within_half_again_the_time_of_one() {
     for course in &COURSES {
         for hz in [30, 60] {
             for seed in 0..10 {
                 let one = course.run(PlayerId(0), 1, seed, hz).expect("one arrives");
                 let twelve = course.run(PlayerId(0), 12, seed, hz);
-                eprintln!("{} at {hz}, seed {seed}: one {one}, twelve {twelve:?}", course.name);
                 assert!(
                     twelve.is_some_and(|ticks| 2 * ticks <= 3 * one),
                     "{} at {hz}/s, seed {seed}: one {one}, twelve {twelve:?}",

@@ -4,7 +4,7 @@ mod common;
 
 use std::panic::catch_unwind;
 
-use common::{BotMatch, setup};
+use common::{BotMatch, MODES, check_limits, setup};
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::sim::math::{Angle, Fx, Vec2, dist2, square};
 use mini_rts_arena::sim::*;
@@ -109,52 +109,15 @@ fn a_state_of_another_match_is_refused() {
 
 #[test]
 fn units_stay_out_of_walls_and_within_their_limits() {
-    for (map, hz) in [("standard", 60), ("standard", 30), ("duel", 30)] {
-        let mut game = BotMatch::new(setup("standard", map, 9, hz, true), BotLevel::Normal);
-        for _ in 0..60 * hz {
-            game.step();
-            check_limits(&game.world);
+    for mode in &MODES {
+        for hz in [30, 60] {
+            let mut game = BotMatch::new(mode.setup(9, hz), BotLevel::Normal);
+            for _ in 0..40 * hz {
+                game.step();
+                check_limits(&game.world);
+            }
         }
     }
-}
-
-/// What is true of every world after every tick.
-fn check_limits(world: &World) {
-    let (state, Setup { rules, map, .. }) = (world.state(), world.setup());
-    assert!(state.is_consistent());
-    let fx = |milli: Milli| Fx::from_bits((i64::from(milli) * 65_536 / 1000) as i32);
-    for row in 0..state.units.len() {
-        let at = state.position(row);
-        let kind = (state.units.control[row], state.units.attack[row]);
-        let unit = match kind {
-            (ControlBehaviour::Player, AttackBehaviour::Swordsman) => &rules.sword_hero,
-            (ControlBehaviour::Player, AttackBehaviour::Archer) => &rules.archer_hero,
-            (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => &rules.swordsman,
-            (ControlBehaviour::Minion, AttackBehaviour::Archer) => &rules.archer,
-        };
-        let radius = fx(unit.radius);
-        assert!(state.units.hp[row] > 0 && state.units.hp[row] <= unit.hp);
-        assert!(at.x.abs() + radius <= fx(map.size.0 / 2) && at.y.abs() + radius <= fx(map.size.1 / 2));
-        for wall in &map.walls {
-            let nearest = Vec2 {
-                x: at.x.clamp(fx(wall.min.0), fx(wall.max.0)),
-                y: at.y.clamp(fx(wall.min.1), fx(wall.max.1)),
-            };
-            assert!(dist2(at, nearest) >= square(radius), "{at:?} in {wall:?} at {}", state.tick());
-        }
-        for rock in &map.rocks {
-            let middle = Vec2 { x: fx(rock.at.0), y: fx(rock.at.1) };
-            assert!(dist2(at, middle) >= square(radius + fx(rock.radius)), "{at:?} in {rock:?}");
-        }
-    }
-    for player in state.player_ids() {
-        let supply = state.players.supply[player.index()];
-        assert!((0..=i32::from(rules.supply_max) * objectives::SUPPLY).contains(&supply));
-        assert!(state.minions(player) <= usize::from(rules.minions_max));
-        assert!(state.players.training_len[player.index()] <= rules.training_max);
-    }
-    assert!(state.circles.progress.iter().all(|progress| (0..objectives::CAPTURED).contains(progress)));
-    assert!(state.cores.hp.iter().all(|hp| (0..=rules.core_hp).contains(hp)));
 }
 
 #[test]
@@ -203,14 +166,20 @@ fn any_command() -> impl Strategy<Value = Command> {
         unit.clone().prop_map(Command::HeroAttack),
         angle.prop_map(Command::Dash),
         Just(Command::Banner),
-        (units.clone(), target.clone()).prop_map(|(units, to)| Command::Move(units, to, When::Now)),
-        (units.clone(), unit).prop_map(|(units, quarry)| Command::Attack(units, quarry, When::Now)),
-        (units.clone(), target).prop_map(|(units, to)| Command::AttackMove(units, to, When::Queued)),
+        (units.clone(), target.clone(), when()).prop_map(|(units, to, when)| Command::Move(units, to, when)),
+        (units.clone(), unit, when()).prop_map(|(units, quarry, when)| Command::Attack(units, quarry, when)),
+        (units.clone(), target.clone(), when())
+            .prop_map(|(units, to, when)| Command::AttackMove(units, to, when)),
         units.clone().prop_map(Command::Stop),
-        units.clone().prop_map(|units| Command::Hold(units, When::Queued)),
-        units.prop_map(|units| Command::Follow(units, When::Now)),
+        (units.clone(), when()).prop_map(|(units, when)| Command::Hold(units, when)),
+        (units, when()).prop_map(|(units, when)| Command::Follow(units, when)),
+        prop::option::of(target).prop_map(Command::Rally),
         Just(Command::Train(AttackBehaviour::Archer)),
     ]
+}
+
+fn when() -> impl Strategy<Value = When> {
+    prop_oneof![Just(When::Now), Just(When::Queued)]
 }
 
 proptest! {

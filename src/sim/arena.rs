@@ -108,7 +108,12 @@ impl Arena {
     /// Whether nothing stops a body of `radius` that walks straight from `from` to `to`. What it leans on
     /// at either end does not, unless the way leads into it.
     pub(super) fn is_open(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
-        !self.along(from, to, radius).any(|solid| solid.blocks(from, to, radius))
+        let way = to - from;
+        let (middle, half) =
+            (Vec2 { x: from.x + way.x / 2, y: from.y + way.y / 2 }, way.x.abs().max(way.y.abs()) / 2);
+        // The halves are rounded.
+        self.raster.has_room(middle, half + radius + Fx::from_bits(2))
+            || !self.along(from, to, radius).any(|solid| solid.blocks(from, to, radius))
     }
 
     /// Whether an arrow of `radius` flies freely.
@@ -136,7 +141,7 @@ impl Arena {
 
     /// What may come nearer than `margin` to the way from `from` to `to`, and maybe more.
     #[inline(always)]
-    fn along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = &Solid> {
+    pub(super) fn along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = &Solid> {
         self.near(from, to, margin).map(|row| &self.solids[row])
     }
 

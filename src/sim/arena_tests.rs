@@ -138,6 +138,7 @@ fn the_raster_only_narrows() {
         let mut all = arena.clone();
         let (min, max) = (-arena.half, arena.half);
         all.raster = Raster::new(&alloc::vec![Solid::Box { min, max }; arena.solids.len()], arena.half);
+        all.navigation.forget_cells();
         for query in 0..200 {
             let (from, to) = (dice.place(arena.half), dice.place(arena.half));
             let (wide, far) =
@@ -145,7 +146,12 @@ fn the_raster_only_narrows() {
             let asked = |arena: &Arena| {
                 let lines =
                     (arena.is_open(from, to, wide), arena.sees(from, to, wide), arena.flown(from, to, wide));
-                (arena.cleared(from, wide), arena.walk(from, from + with_length(to - from, far), wide), lines)
+                (
+                    arena.route(from, to),
+                    arena.cleared(from, wide),
+                    arena.walk(from, from + with_length(to - from, far), wide),
+                    lines,
+                )
             };
             assert_eq!(asked(&arena), asked(&all), "seed {seed}, query {query}");
         }
@@ -193,14 +199,16 @@ fn grid_length(arena: &Arena, from: Vec2, to: Vec2, margin: Fx) -> Option<i32> {
     Some(lengths[row(end)]).filter(|&length| length != i32::MAX)
 }
 
-/// Walks a body as a unit walks, asking at every step, until it stands at `goal` or no longer moves; where
-/// it ends and how far it went.
-fn walked(arena: &Arena, from: Vec2, goal: Vec2, radius: Fx) -> (Vec2, i32) {
+/// Walks a body as a unit walks, asking at every `pause` steps and at each corner, until it stands at `goal`
+/// or no longer moves; where it ends and how far it went.
+fn walked(arena: &Arena, from: Vec2, goal: Vec2, radius: Fx, pause: u32) -> (Vec2, i32) {
     let step = Fx::from_bits(1 << 13);
-    let (mut at, mut way) = (from, 0);
-    for _ in 0..8_000 {
-        let heading = arena.route(at, goal).and_then(|corner| arena.corner(corner)).unwrap_or(goal);
-        let left = heading - at;
+    let (mut at, mut way, mut corner) = (from, 0, None);
+    for count in 0..8_000 {
+        if count % pause == 0 || corner.and_then(|corner| arena.corner(corner)) == Some(at) {
+            corner = arena.route(at, goal);
+        }
+        let left = corner.and_then(|corner| arena.corner(corner)).unwrap_or(goal) - at;
         let wish = if length(left) <= step { left } else { with_length(left, step) };
         let next = arena.walk(at, at + wish, radius);
         if next == at {
@@ -213,7 +221,7 @@ fn walked(arena: &Arena, from: Vec2, goal: Vec2, radius: Fx) -> (Vec2, i32) {
 }
 
 #[test]
-fn whoever_asks_at_every_step_arrives_the_shortest_way() {
+fn whoever_asks_now_and_then_arrives_the_shortest_way() {
     let mut blocked = 0;
     for seed in 0..150 {
         let dice = &mut Dice::new(seed);
@@ -224,8 +232,8 @@ fn whoever_asks_at_every_step_arrives_the_shortest_way() {
                 continue;
             };
             blocked += i32::from(!arena.is_open(from, goal, WIDEST));
-            for radius in [NARROW, WIDEST] {
-                let (end, way) = walked(&arena, from, goal, radius);
+            for (radius, pause) in [(NARROW, 1), (NARROW, 8), (WIDEST, 1), (WIDEST, 8)] {
+                let (end, way) = walked(&arena, from, goal, radius, pause);
                 assert_eq!(end, goal, "seed {seed}: from {from:?} to {goal:?}");
                 assert!(
                     way <= shortest / 20 * 21 + (2 << 16),
@@ -256,10 +264,10 @@ fn a_goal_out_of_reach_is_come_near_to() {
         if arena.is_open(from, goal, Fx::ZERO) {
             continue;
         }
-        let (end, way) = walked(&arena, from, goal, NARROW);
+        let (end, way) = walked(&arena, from, goal, NARROW, 8);
         assert!(length(end - goal) < Fx::from_num(7), "from {from:?} it ends at {end:?}");
         assert!(way < 60 << 16, "from {from:?} it wanders");
-        assert!(dist2(walked(&arena, end, goal, NARROW).0, end) < 1 << 28, "at {end:?} it does not rest");
+        assert!(dist2(walked(&arena, end, goal, NARROW, 8).0, end) < 1 << 28, "at {end:?} it does not rest");
     }
 }
 
@@ -273,8 +281,40 @@ fn a_way_is_as_wide_as_the_widest_body() {
     };
     let at = |x: i32, y: i32| Vec2 { x: Fx::from_num(x), y: Fx::from_num(y) };
     let (from, goal) = (at(-5, -2), at(5, -2));
-    assert!(walked(&gap(1_300), from, goal, WIDEST).1 < 13 << 16, "through the gap");
-    let (end, way) = walked(&gap(1_000), from, goal, NARROW);
+    assert!(walked(&gap(1_300), from, goal, WIDEST, 8).1 < 13 << 16, "through the gap");
+    let (end, way) = walked(&gap(1_000), from, goal, NARROW, 8);
     assert_eq!(end, goal);
     assert!(way > 35 << 16, "round the far end, where every body fits");
+}
+
+#[test]
+fn whoever_leans_on_something_walks_along_it_or_away_and_not_into_it() {
+    let mut map = bare_map((40_000, 40_000));
+    map.walls.push(Wall { min: (-4_000, -2_000), max: (4_000, 0) });
+    map.rocks.push(Rock { at: (0, 10_000), radius: 2_000 });
+    let arena = arena(&map);
+    let at = |x: i32, y: i32| Vec2 {
+        x: Fx::from_bits((i64::from(x) * 65_536 / 1_000) as i32),
+        y: Fx::from_bits((i64::from(y) * 65_536 / 1_000) as i32),
+    };
+    // Nearer than the widest body could stand, 0.55 tiles.
+    let (on_wall, on_rock) = (at(0, 400), at(0, 12_400));
+    for (from, to, open) in [
+        (on_wall, at(9_000, 400), true),
+        (on_wall, at(9_000, 2_000), true),
+        (on_wall, at(9_000, 300), false),
+        (on_wall, at(0, 500), true),
+        (on_wall, at(0, -4_000), false),
+        (on_rock, at(5_000, 12_400), true),
+        (on_rock, at(-5_000, 13_000), true),
+        (on_rock, at(5_000, 12_000), false),
+        // What stands inside is reached from the near side.
+        (at(0, 5_000), at(0, -500), true),
+        (at(0, -5_000), at(0, -500), false),
+        (at(0, 15_000), at(0, 10_000), true),
+        (at(0, 15_000), at(0, 9_000), false),
+    ] {
+        assert_eq!(arena.is_open(from, to, WIDEST), open, "from {from:?} to {to:?}");
+        assert_eq!(arena.is_open(to, from, WIDEST), open, "from {to:?} to {from:?}");
+    }
 }

@@ -15,6 +15,10 @@ use super::world::Scratch;
 const ARRIVED: Fx = Fx::from_bits(5_243);
 /// Nearer than this a unit has arrived when the crowd no longer lets it on.
 const NEARLY_ARRIVED: Fx = Fx::from_bits(49_152);
+/// Nearer than this a unit has arrived when it leans on one that has: 3 tiles, room for 24 minions.
+const CROWD: Fx = Fx::from_bits(196_608);
+/// Two lean on each other with no more than this between them: an eighth of a tile.
+const LEANING: Fx = Fx::from_bits(8_192);
 /// A minion that follows stands still this near to its place beside the hero.
 const AT_HEEL: Fx = Fx::from_bits(39_322);
 /// A minion changes its target for one that is nearer than this share of the way to the present one: 3/4.
@@ -255,10 +259,25 @@ impl<'a> Mind<'a> {
     /// Walks to the goal of an order, which is then done.
     fn travel(&self, goal: Vec2) -> Intent {
         let left = dist2(self.at, goal);
-        if left <= square(ARRIVED) || (left <= square(NEARLY_ARRIVED) && self.is_held_up()) {
-            return Intent { done: true, ..self.stay() };
-        }
-        self.walk_to(goal)
+        let is_crowded = |within| left <= square(within) && self.is_held_up();
+        let arrived = left <= square(ARRIVED)
+            || is_crowded(NEARLY_ARRIVED)
+            || (is_crowded(CROWD) && self.touches_arrived(goal, left));
+        if arrived { Intent { done: true, ..self.stay() } } else { self.walk_to(goal) }
+    }
+
+    /// Whether it leans on one of its own that has come to rest nearer to `goal`: a place that many are sent
+    /// to fills up from the middle.
+    fn touches_arrived(&self, goal: Vec2, left: i64) -> bool {
+        let near = self.pace.radius + self.terms.pace.widest() + LEANING;
+        self.grid.near(self.at, near).flatten().any(|other| {
+            let apart = self.pace.radius + self.terms.pace.kind(other.kind).radius + LEANING;
+            other.owner == self.body.owner
+                && other.row != self.body.row
+                && self.state.units.order[usize::from(other.row)] == Order::Idle
+                && dist2(self.at, other.at()) <= square(apart)
+                && dist2(other.at(), goal) < left
+        })
     }
 
     /// Whether others or something solid let it move less than a quarter of what it can.
@@ -396,7 +415,7 @@ impl<'a> Mind<'a> {
     /// Whether it looks around in this tick: one unit after the other of each side.
     fn is_turn(&self) -> bool {
         let period = self.terms.pace.search;
-        (self.state.tick().0 + u32::from(self.body.ordinal)).is_multiple_of(period)
+        (self.state.tick().0 + u32::from(self.state.units.phase[self.row])).is_multiple_of(period)
     }
 
     fn winding_up(&self) -> bool {

@@ -79,6 +79,7 @@ fn first_player(terms: &Terms, seat: SeatSetup) -> Player {
         score: 0,
         core_damage: 0,
         surrendered: 0,
+        births: 0,
         deaths: 0,
         captures: 0,
         commands: 0,
@@ -291,6 +292,7 @@ pub(super) fn bear(
     state.units.push(Unit {
         id,
         owner: player,
+        phase: state.players.births[player.index()],
         attack,
         control,
         hp: pace.hp,
@@ -309,6 +311,8 @@ pub(super) fn bear(
         strike_at: Tick::NEVER,
         ready_at: now,
     });
+    let births = &mut state.players.births[player.index()];
+    *births = births.wrapping_add(1);
     Some(id)
 }
 

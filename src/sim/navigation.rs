@@ -12,6 +12,7 @@ use core::cmp::Reverse;
 
 use super::arena::Arena;
 use super::math::{Fx, Vec2, dist2, length, mul};
+use super::raster::{Cells, gap};
 use super::solid::{Solid, cross};
 
 /// A corner of the arena's navigation: a row of a list that stays the same for the whole match.
@@ -28,6 +29,12 @@ const KEEP: Fx = Fx::from_bits(8_192);
 const KEEP_BETWEEN: Fx = Fx::from_bits(4_096);
 /// The tangent of 22.5 degrees: half a side of an octagon around a circle of radius 1.
 const OCTAGON: Fx = Fx::from_bits(27_146);
+/// The cells that know which corners may be seen from them: 4 tiles wide, and larger on large maps.
+const CELL_SHIFT: u32 = 18;
+/// Most cells in a line or column of the map.
+const CELLS_MAX: i32 = 40;
+/// By how much lengths that were added up may fall short of their sum, being rounded down one by one.
+const ROUNDED: u64 = CORNERS_MAX as u64 + 2;
 /// Between corners that no way joins.
 const APART: u32 = u32::MAX;
 
@@ -39,6 +46,11 @@ pub(super) struct Navigation {
     corners: Vec<Post>,
     /// The shortest way from corner to corner in 65,536ths of a tile, or [`APART`]: a square matrix.
     lengths: Vec<u32>,
+    cells: Cells,
+    /// Where the list of each cell begins in `seen`; one more than there are cells.
+    starts: Vec<u32>,
+    /// By cell, the corners that a body may walk to from somewhere in it, and maybe more.
+    seen: Vec<u16>,
 }
 
 /// A corner of a solid's polygon.
@@ -56,7 +68,7 @@ struct Post {
 type Choice = (u64, Reverse<i64>, i64);
 
 /// Corners and how far each is from a place, in 65,536ths of a tile.
-type Ends = ArrayVec<(usize, u32), CORNERS_MAX>;
+type Ends = ArrayVec<(u16, u32), CORNERS_MAX>;
 
 impl Navigation {
     /// The graph of `arena` for bodies up to radius `widest`.
@@ -75,8 +87,33 @@ impl Navigation {
         corners.truncate(CORNERS_MAX);
         let edges = edges(arena, &corners, between);
         let lengths = (0..corners.len()).flat_map(|from| lengths_from(&edges, from)).collect();
-        Self { widest, corners, lengths }
+        let cells = Cells::new(arena.half, CELL_SHIFT, CELLS_MAX);
+        let (mut starts, mut seen) = (alloc::vec![0], Vec::new());
+        for cell in cells.bounds() {
+            let posts = corners.iter().enumerate().filter(|(_, post)| may_be_seen(arena, cell, post));
+            seen.extend(posts.map(|(row, _)| row as u16));
+            starts.push(seen.len() as u32);
+        }
+        Self { widest, corners, lengths, cells, starts, seen }
     }
+
+    /// The corners that a body may walk to from `place`, with their rows, and maybe more.
+    fn seen_from(&self, place: Vec2) -> impl Iterator<Item = (usize, &Post)> {
+        // Beyond the map no cell tells.
+        let (listed, all) = match self.cells.row(place) {
+            Some(cell) => (self.starts[cell] as usize..self.starts[cell + 1] as usize, 0),
+            None => (0..0, self.corners.len()),
+        };
+        let rows = self.seen[listed].iter().map(|&row| usize::from(row)).chain(0..all);
+        rows.map(|row| (row, &self.corners[row]))
+    }
+
+    /// Forgets what may be seen from where: then everything may.
+    #[cfg(test)]
+    pub(super) fn forget_cells(&mut self) {
+        self.cells = Cells::default();
+    }
+
     /// The radius of the widest body.
     pub(super) fn widest(&self) -> Fx {
         self.widest
@@ -88,7 +125,8 @@ impl Navigation {
 
     /// The length of the shortest way from a corner over one of `ends`.
     fn rest(&self, corner: usize, ends: &Ends) -> u32 {
-        let ways = ends.iter().map(|&(end, span)| self.length(corner, end).saturating_add(span));
+        let lengths = &self.lengths[corner * self.corners.len()..][..self.corners.len()];
+        let ways = ends.iter().map(|&(end, span)| lengths[usize::from(end)].saturating_add(span));
         ways.min().unwrap_or(APART)
     }
 }
@@ -101,14 +139,15 @@ impl Arena {
         if self.is_open(from, goal, navigation.widest) {
             return None;
         }
-        let ends = self.corners_at(goal);
+        let mut ends = Ends::new();
+        self.find_ends(goal, &mut ends);
         let mut best: Option<(Choice, usize)> = None;
-        for (row, post) in navigation.corners.iter().enumerate() {
+        for (row, post) in navigation.seen_from(from) {
             if post.at == from || !post.is_turned_at(from) {
                 continue;
             }
             let most = best.map_or(u64::MAX, |((length, ..), _)| length);
-            if least(from, post.at) + least(post.at, goal) > most {
+            if least(from, post.at) + least(post.at, goal) > most.saturating_add(ROUNDED) {
                 continue;
             }
             let rest = navigation.rest(row, &ends);
@@ -131,35 +170,35 @@ impl Arena {
         Some(self.navigation.corners.get(usize::from(corner.0))?.at)
     }
 
-    /// The corners to which a body walks straight from `place`; where a wider body could not stand, all
+    /// Finds the corners to which a body walks straight from `place`; where a wider body could not stand, all
     /// that it sees.
-    fn corners_at(&self, place: Vec2) -> Ends {
-        let posts = || self.navigation.corners.iter().enumerate();
-        let end = |(row, post): (usize, &Post)| (row, span(place, post.at));
-        let linked: Ends = posts()
-            .filter(|(_, post)| post.is_turned_at(place) && self.is_linked(place, post))
-            .map(end)
-            .collect();
-        if !linked.is_empty() {
-            return linked;
+    fn find_ends(&self, place: Vec2, ends: &mut Ends) {
+        let end = |(row, post): (usize, &Post)| (row as u16, span(place, post.at));
+        let seen = self.navigation.seen_from(place);
+        ends.extend(
+            seen.filter(|(_, post)| post.is_turned_at(place) && self.is_linked(place, post)).map(end),
+        );
+        if ends.is_empty() {
+            let posts = self.navigation.corners.iter().enumerate();
+            ends.extend(posts.filter(|(_, post)| self.is_open(place, post.at, Fx::ZERO)).map(end));
         }
-        posts().filter(|(_, post)| self.is_open(place, post.at, Fx::ZERO)).map(end).collect()
     }
 
     /// Whether the widest body walks straight between a place and a corner.
     fn is_linked(&self, at: Vec2, post: &Post) -> bool {
         let widest = self.navigation.widest;
-        // A corner behind its own solid is the most frequent case.
-        !self.solids[post.solid].blocks(at, post.at, widest) && self.is_open(at, post.at, widest)
+        !self.along(at, post.at, widest).any(|solid| solid.blocks(at, post.at, widest))
     }
 
     /// The route of a body that stands where the widest could not, or whose goal cannot be reached: it then
     /// goes to the reachable corner nearest to the goal, unless it is nearer itself.
     fn route_from_aside(&self, from: Vec2, goal: Vec2, ends: &Ends) -> Option<Corner> {
         let navigation = &self.navigation;
-        let linked = self.corners_at(from);
+        let mut linked = Ends::new();
+        self.find_ends(from, &mut linked);
         let firsts = || {
-            let firsts = linked.iter().map(|&(row, _)| (row, navigation.corners[row].at));
+            let firsts = linked.iter().map(|&(row, _)| usize::from(row));
+            let firsts = firsts.map(|row| (row, navigation.corners[row].at));
             firsts.filter(|&(_, at)| at != from)
         };
         let ways = firsts().map(|(row, at)| (navigation.rest(row, ends), row, at));
@@ -213,6 +252,20 @@ fn polygon(solid: usize, shape: &Solid, by: Fx) -> impl Iterator<Item = Post> {
     let posts: ArrayVec<Post, 8> =
         [(1, 1), (-1, 1), (-1, -1), (1, -1)].into_iter().flat_map(quarter).collect();
     posts.into_iter()
+}
+
+/// Whether a body may walk to `post` from somewhere in `cell`, and a shortest way may turn there. What lies
+/// behind a solid as seen from a corner is convex: if it holds the four corners of a cell it holds the cell.
+fn may_be_seen(arena: &Arena, cell: (Vec2, Vec2), post: &Post) -> bool {
+    let (min, max) = cell;
+    let corners = [min, Vec2 { x: max.x, y: min.y }, max, Vec2 { x: min.x, y: max.y }];
+    let hides = |solid: &Solid| {
+        gap(cell, solid.around(Fx::ZERO)) > Fx::ZERO
+            && corners.iter().all(|&corner| solid.blocks(corner, post.at, Fx::ZERO))
+    };
+    corners.iter().any(|&corner| post.is_turned_at(corner))
+        && !hides(&arena.solids[post.solid])
+        && !arena.along(min, post.at, Fx::ZERO).any(hides)
 }
 
 /// By corner, the others to which a body walks straight and a shortest way may turn at both, and how far

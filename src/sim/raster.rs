@@ -24,18 +24,19 @@ pub(super) struct Raster {
     words: usize,
     columns: Strips,
     lines: Strips,
-    room: Room,
+    cells: Cells,
+    /// By cell, how far across or along solids and edges of the map are at least from each of its points.
+    room: Vec<Fx>,
 }
 
-/// How much room there is around the cells of a map.
-#[derive(Clone, Debug)]
-struct Room {
+/// Square cells over a map.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cells {
     half: Vec2,
     /// A cell's side is 2 to this, raw.
     shift: u32,
     columns: usize,
-    /// By cell, how far across or along solids and edges of the map are at least from each of its points.
-    free: Vec<Fx>,
+    lines: usize,
 }
 
 /// A map's strips in one direction, each with an entry a word.
@@ -64,14 +65,19 @@ impl Raster {
         let bounds: Vec<(Vec2, Vec2)> = solids.iter().map(|solid| solid.around(Fx::ZERO)).collect();
         let columns = Strips::new(half.x, words, bounds.iter().map(|(min, max)| (min.x, max.x)));
         let lines = Strips::new(half.y, words, bounds.iter().map(|(min, max)| (min.y, max.y)));
-        let room = Room::new(&bounds, half);
-        Self { words, columns, lines, room }
+        let cells = Cells::new(half, 17, CELLS_MAX);
+        let room = cells.bounds().map(|(min, max)| {
+            let edge = (min.x + half.x).min(half.x - max.x).min(min.y + half.y).min(half.y - max.y);
+            bounds.iter().map(|&other| gap((min, max), other)).fold(edge, Fx::min)
+        });
+        let room = room.collect();
+        Self { words, columns, lines, cells, room }
     }
 
     /// Whether a square of half the side `by` around `at` surely touches no solid and no edge of the map.
     #[inline(always)]
     pub(super) fn has_room(&self, at: Vec2, by: Fx) -> bool {
-        self.room.around(at) > by
+        self.cells.row(at).is_some_and(|cell| self.room[cell] > by)
     }
 
     /// The rows of all solids whose box touches the rectangle around `a` and `b` that is `margin` wider on
@@ -86,41 +92,37 @@ impl Raster {
     }
 }
 
-impl Room {
-    fn new(bounds: &[(Vec2, Vec2)], half: Vec2) -> Self {
+impl Cells {
+    /// Cells of 2 to `shift`, raw, or larger ones if there were more than `most` in a line or column.
+    pub(super) fn new(half: Vec2, shift: u32, most: i32) -> Self {
         let size = [half.x, half.y].map(|half| half.to_bits() * 2);
-        // Cells of two tiles, or larger ones on a large map.
-        let mut shift = 17;
-        while size[0].max(size[1]) >> shift >= CELLS_MAX {
-            shift += 1;
-        }
-        let [columns, lines] = size.map(|size| (size >> shift) + 1);
-        let cells = (0..lines).flat_map(|line| (0..columns).map(move |column| (column, line)));
-        let free = cells.map(|(column, line)| {
-            let place = |column, line| Vec2 {
-                x: Fx::from_bits((column << shift) - half.x.to_bits()),
-                y: Fx::from_bits((line << shift) - half.y.to_bits()),
-            };
-            let (min, max) = (place(column, line), place(column + 1, line + 1));
-            let edge = (min.x + half.x).min(half.x - max.x).min(min.y + half.y).min(half.y - max.y);
-            let gaps = bounds.iter().map(|&(low, high)| {
-                (low.x - max.x).max(min.x - high.x).max(low.y - max.y).max(min.y - high.y)
-            });
-            gaps.fold(edge, Fx::min)
-        });
-        Self { half, shift, columns: columns.unsigned_abs() as usize, free: free.collect() }
+        let shift = (shift..31).find(|shift| size[0].max(size[1]) >> shift < most).unwrap_or(31);
+        let [columns, lines] = size.map(|size| (size >> shift).unsigned_abs() as usize + 1);
+        Self { half, shift, columns, lines }
     }
 
-    /// The room around a place; none beyond the map.
+    /// The cell of a place; none far beyond the map.
     #[inline(always)]
-    fn around(&self, at: Vec2) -> Fx {
-        let cell = |at: Fx, half: Fx| (at.to_bits().wrapping_add(half.to_bits()) >> self.shift) as usize;
-        let (column, line) = (cell(at.x, self.half.x), cell(at.y, self.half.y));
-        if column >= self.columns {
-            return Fx::ZERO;
-        }
-        self.free.get(line.wrapping_mul(self.columns).wrapping_add(column)).copied().unwrap_or_default()
+    pub(super) fn row(&self, at: Vec2) -> Option<usize> {
+        let along = |at: Fx, half: Fx| (at.to_bits().wrapping_add(half.to_bits()) >> self.shift) as usize;
+        let (column, line) = (along(at.x, self.half.x), along(at.y, self.half.y));
+        (column < self.columns && line < self.lines).then(|| line * self.columns + column)
     }
+
+    /// The lower left and the upper right corner of each cell.
+    pub(super) fn bounds(&self) -> impl Iterator<Item = (Vec2, Vec2)> {
+        let place = |column: usize, line: usize| {
+            let along = |cell: usize, half: Fx| Fx::from_bits(((cell as i32) << self.shift) - half.to_bits());
+            Vec2 { x: along(column, self.half.x), y: along(line, self.half.y) }
+        };
+        let cells = (0..self.lines).flat_map(|line| (0..self.columns).map(move |column| (column, line)));
+        cells.map(move |(column, line)| (place(column, line), place(column + 1, line + 1)))
+    }
+}
+
+/// How far apart two rectangles are across or along, the greater of both; at most zero if they overlap.
+pub(super) fn gap((min, max): (Vec2, Vec2), (low, high): (Vec2, Vec2)) -> Fx {
+    (low.x - max.x).max(min.x - high.x).max(low.y - max.y).max(min.y - high.y)
 }
 
 impl Strips {

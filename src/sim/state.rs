@@ -189,6 +189,8 @@ table! {
     core_damage: i32,
     /// Whether this player gave up.
     surrendered: u8,
+    /// Units born so far, modulo 256.
+    births: u8,
     /// Units lost.
     deaths: u16,
     /// Circles taken.
@@ -213,6 +215,9 @@ table! {
     id: UnitId,
     /// Its player.
     owner: PlayerId,
+    /// When it looks around: in the ticks that, counted on by this, are multiples of the time between two
+    /// looks. Its number among its player's births, so that mirrored units look around together.
+    phase: u8,
     /// How it fights.
     attack: AttackBehaviour,
     /// Who steers it.

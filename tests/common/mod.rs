@@ -5,7 +5,41 @@ use std::collections::VecDeque;
 
 use mini_rts_arena::bot::{Bot, BotLevel};
 use mini_rts_arena::game::data;
+use mini_rts_arena::sim::math::{Fx, Vec2, dist2, square};
 use mini_rts_arena::sim::*;
+
+/// A map and who plays on it.
+pub(crate) struct Mode {
+    pub(crate) name: &'static str,
+    map: &'static str,
+    /// The team of each seat.
+    teams: &'static [u8],
+}
+
+/// Every map, and every way to play on it.
+pub(crate) const MODES: [Mode; 6] = [
+    Mode { name: "standard", map: "standard", teams: &[0, 1] },
+    Mode { name: "duel", map: "duel", teams: &[0, 1] },
+    Mode { name: "quad, three alone", map: "quad", teams: &[0, 1, 2] },
+    Mode { name: "quad, four alone", map: "quad", teams: &[0, 1, 2, 3] },
+    Mode { name: "quad, partners across", map: "quad", teams: &[0, 0, 1, 1] },
+    Mode { name: "quad, partners beside", map: "quad", teams: &[0, 1, 1, 0] },
+];
+
+impl Mode {
+    /// A match in this mode by the standard rules; heroes of both kinds.
+    pub(crate) fn setup(&self, seed: u64, hz: u32) -> Setup {
+        let kinds = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
+        let seats = self.teams.iter().zip(kinds.into_iter().cycle());
+        Setup {
+            seed,
+            tick_rate: TickRate::new(hz).expect("an allowed rate"),
+            seats: seats.map(|(&team, hero)| SeatSetup { hero, team }).collect(),
+            rules: data::rules("standard").expect("built in"),
+            map: data::map(self.map).expect("built in"),
+        }
+    }
+}
 
 /// A match of two: a sword hero against an archer hero if `mixed`, else two sword heroes.
 pub(crate) fn setup(rules: &str, map: &str, seed: u64, hz: u32, mixed: bool) -> Setup {
@@ -23,7 +57,8 @@ pub(crate) fn setup(rules: &str, map: &str, seed: u64, hz: u32, mixed: bool) -> 
     }
 }
 
-/// Two bots at play: what each wants is applied after its reaction time.
+/// Bots at play: what each wants after a tick is applied its reaction time later, as in a match over the
+/// network.
 pub(crate) struct BotMatch {
     pub(crate) world: World,
     bots: Vec<(Bot, VecDeque<PlayerInput>)>,
@@ -47,8 +82,10 @@ impl BotMatch {
     pub(crate) fn inputs(&mut self) -> TickInputs {
         let mut inputs = TickInputs::idle(self.world.state().tick(), 0);
         for ((bot, queue), given) in self.bots.iter_mut().zip(&mut self.given) {
-            queue.push_back(bot.think(&self.world));
-            let input = queue.pop_front().expect("just pushed");
+            if inputs.tick > Tick(0) {
+                queue.push_back(bot.think(&self.world));
+            }
+            let input = queue.pop_front().expect("filled up to its reaction");
             for command in &input.commands {
                 given[command.kind()] += 1;
             }
@@ -67,4 +104,43 @@ impl BotMatch {
             self.step();
         }
     }
+}
+
+/// What is true of every world after every tick.
+pub(crate) fn check_limits(world: &World) {
+    let (state, Setup { rules, map, .. }) = (world.state(), world.setup());
+    assert!(state.is_consistent());
+    let fx = |milli: Milli| Fx::from_bits((i64::from(milli) * 65_536 / 1000) as i32);
+    for row in 0..state.units.len() {
+        let at = state.position(row);
+        let kind = (state.units.control[row], state.units.attack[row]);
+        let unit = match kind {
+            (ControlBehaviour::Player, AttackBehaviour::Swordsman) => &rules.sword_hero,
+            (ControlBehaviour::Player, AttackBehaviour::Archer) => &rules.archer_hero,
+            (ControlBehaviour::Minion, AttackBehaviour::Swordsman) => &rules.swordsman,
+            (ControlBehaviour::Minion, AttackBehaviour::Archer) => &rules.archer,
+        };
+        let radius = fx(unit.radius);
+        assert!(state.units.hp[row] > 0 && state.units.hp[row] <= unit.hp);
+        assert!(at.x.abs() + radius <= fx(map.size.0 / 2) && at.y.abs() + radius <= fx(map.size.1 / 2));
+        for wall in &map.walls {
+            let nearest = Vec2 {
+                x: at.x.clamp(fx(wall.min.0), fx(wall.max.0)),
+                y: at.y.clamp(fx(wall.min.1), fx(wall.max.1)),
+            };
+            assert!(dist2(at, nearest) >= square(radius), "{at:?} in {wall:?} at {}", state.tick());
+        }
+        for rock in &map.rocks {
+            let middle = Vec2 { x: fx(rock.at.0), y: fx(rock.at.1) };
+            assert!(dist2(at, middle) >= square(radius + fx(rock.radius)), "{at:?} in {rock:?}");
+        }
+    }
+    for player in state.player_ids() {
+        let supply = state.players.supply[player.index()];
+        assert!((0..=i32::from(rules.supply_max) * objectives::SUPPLY).contains(&supply));
+        assert!(state.minions(player) <= usize::from(rules.minions_max));
+        assert!(state.players.training_len[player.index()] <= rules.training_max);
+    }
+    assert!(state.circles.progress.iter().all(|progress| (0..objectives::CAPTURED).contains(progress)));
+    assert!(state.cores.hp.iter().all(|hp| (0..=rules.core_hp).contains(hp)));
 }

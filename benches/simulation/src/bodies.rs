@@ -6,7 +6,6 @@ use mini_rts_arena::sim::{AttackBehaviour, Tick};
 use rapier2d::prelude::*;
 
 use crate::Engine;
-use crate::twin::formation;
 
 /// The balls of a battle.
 pub(crate) struct Bodies {
@@ -69,12 +68,17 @@ impl Engine for Bodies {
     fn prepare(&mut self) {
         for Sortie { platoon, target } in self.plan.sorties(Tick(self.now)) {
             let target = glam::Vec2::new(target.at().x.to_num(), target.at().y.to_num());
-            for (index, goal) in self.plan.platoons[platoon].soldiers.clone().zip(formation(target)) {
+            let platoon = &self.plan.platoons[platoon];
+            let middle = glam::Vec2::new(platoon.middle.x.to_num(), platoon.middle.y.to_num());
+            for index in platoon.soldiers.clone() {
                 let speed = match self.plan.soldiers[index].attack {
                     AttackBehaviour::Swordsman => milli(self.plan.rules.swordsman.speed),
                     AttackBehaviour::Archer => milli(self.plan.rules.archer.speed),
                 };
                 let body = &mut self.bodies[self.balls[index]];
+                // Beside the others, as it began.
+                let place = self.plan.soldiers[index].at;
+                let goal = target + glam::Vec2::new(place.x.to_num(), place.y.to_num()) - middle;
                 let way = Vector::new(goal.x, goal.y) - body.translation();
                 body.set_linvel(way.normalize_or_zero() * speed, true);
             }

@@ -18,18 +18,16 @@ use glam::Vec2;
 use std::time::{Duration, Instant};
 
 use bodies::Bodies;
-use heap::asked_by;
+use heap::{Asked, asked_by};
 use mini_rts_arena::lab::{
     Battlefield, Plan, UNITS, hash_time, large_match, median, replay_speed, snapshot_time, standard_match,
-    thread_time,
+    timed,
 };
 use mini_rts_arena::sim::{GameState, Tick, UNITS_MAX};
 use twin::{Careful, DenseGrid, HashGrid, Naive, Twin};
 
-/// Ticks before the first round: blows and losses no longer come in step.
-const WARM_UP: u32 = 256;
-/// In those from this one on losses are counted, the same ticks for all.
-const COUNTED_FROM: u32 = 64;
+/// Ticks between two samples of what goes on: no part of any cooldown.
+const SAMPLED: u32 = 7;
 /// The seed of the battle.
 const SEED: u64 = 7;
 /// States that snapshots go into in turn.
@@ -47,6 +45,9 @@ struct Arguments {
     /// About how long each program is measured in each round, milliseconds.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     round_ms: u64,
+    /// Ticks before the first round. In the second half of them losses are counted, the same ticks for all.
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    warm_up: u32,
     /// Only the simulation, without the others.
     #[arg(long)]
     alone: bool,
@@ -69,6 +70,10 @@ trait Engine {
     }
     /// Arrows in flight.
     fn arrows(&self) -> usize {
+        0
+    }
+    /// Units that have somebody to fight.
+    fn engaged(&self) -> usize {
         0
     }
     /// Where everybody is.
@@ -95,6 +100,10 @@ impl Engine for Battlefield {
     fn arrows(&self) -> usize {
         self.world().state().projectiles.len()
     }
+    fn engaged(&self) -> usize {
+        let state = self.world().state();
+        state.units.target.iter().filter(|&&target| state.row(target).is_some()).count()
+    }
     fn places(&self) -> Vec<Vec2> {
         let units = &self.world().state().units;
         units.x.iter().zip(&units.y).map(|(x, y)| Vec2::new(x.to_num(), y.to_num())).collect()
@@ -114,10 +123,11 @@ struct Lane {
     cpu: Vec<f64>,
     wall: Vec<f64>,
     allocations: u64,
-    /// In the ticks from [`COUNTED_FROM`] to [`WARM_UP`].
-    fallen: u64,
-    /// Arrows in flight, summed over the rounds.
-    arrows: usize,
+    /// Per 1,000 units and tick, in the second half of the warm-up.
+    fallen: f64,
+    /// Arrows in flight and units with a target, per unit, in the same ticks.
+    arrows: f64,
+    engaged: f64,
     /// Of the state, microseconds.
     hash: Vec<f64>,
     snapshot: Vec<f64>,
@@ -136,7 +146,7 @@ fn main() -> anyhow::Result<()> {
     for &units in &sizes {
         eprintln!("warming up {units} units");
         for engine in engines(units, arguments.alone) {
-            lanes.push(Lane::new(engine, units, round));
+            lanes.push(Lane::new(engine, units, round, arguments.warm_up));
         }
     }
     let matches = [standard_match(Tick::MAX.0)?, large_match(Tick::MAX.0)?];
@@ -172,11 +182,20 @@ fn engines(units: usize, alone: bool) -> Vec<Box<dyn Engine>> {
 }
 
 impl Lane {
-    fn new(mut engine: Box<dyn Engine>, units: usize, round: Duration) -> Self {
-        Self::run(&mut *engine, COUNTED_FROM);
-        let fallen = engine.fallen();
-        let took = Self::run(&mut *engine, WARM_UP - COUNTED_FROM).cpu;
-        let per_round = u128::from(WARM_UP - COUNTED_FROM) * round.as_nanos() / took.as_nanos().max(1);
+    fn new(mut engine: Box<dyn Engine>, units: usize, round: Duration, warm_up: u32) -> Self {
+        let blocks = warm_up.div_ceil(2 * SAMPLED);
+        Self::run(&mut *engine, warm_up.saturating_sub(blocks * SAMPLED));
+        let before = engine.fallen();
+        let (mut took, mut arrows, mut engaged) = (Duration::ZERO, 0, 0);
+        for _ in 0..blocks {
+            took += Self::run(&mut *engine, SAMPLED).cpu;
+            arrows += engine.arrows();
+            engaged += engine.engaged();
+        }
+        let counted = blocks * SAMPLED;
+        let samples = units as f64 * f64::from(blocks);
+        let fallen = (engine.fallen() - before) as f64 * 1000.0 / units as f64 / f64::from(counted);
+        let per_round = u128::from(counted) * round.as_nanos() / took.as_nanos().max(1);
         let state_bytes = engine.state().map_or(0, |state| asked_by(|| state.clone()).0.bytes);
         Self {
             units,
@@ -186,8 +205,9 @@ impl Lane {
             cpu: Vec::new(),
             wall: Vec::new(),
             allocations: 0,
-            fallen: engine.fallen() - fallen,
-            arrows: 0,
+            fallen,
+            arrows: arrows as f64 / samples,
+            engaged: engaged as f64 / samples,
             hash: Vec::new(),
             snapshot: Vec::new(),
             snapshots: engine.state().map_or(Vec::new(), |state| vec![state.clone(); SNAPSHOTS]),
@@ -203,7 +223,6 @@ impl Lane {
         self.cpu.push(ran.cpu.as_nanos() as f64 / each);
         self.wall.push(ran.wall.as_nanos() as f64 / each);
         self.allocations += ran.allocations;
-        self.arrows += self.engine.arrows();
         if let Some(state) = self.engine.state() {
             self.hash.push(hash_time(state).as_secs_f64() * 1e6);
             self.snapshot.push(snapshot_time(state, &mut self.snapshots).as_secs_f64() * 1e6);
@@ -214,10 +233,12 @@ impl Lane {
         let mut ran = Ran::default();
         for _ in 0..ticks {
             engine.prepare();
-            let (wall, cpu) = (Instant::now(), thread_time());
-            let (asked, ()) = asked_by(|| engine.step());
-            ran.cpu += thread_time().saturating_sub(cpu);
-            ran.wall += wall.elapsed();
+            let mut asked = Asked::default();
+            ran.cpu += timed(|| {
+                let begun = Instant::now();
+                asked = asked_by(|| engine.step()).0;
+                ran.wall += begun.elapsed();
+            });
             ran.allocations += asked.times;
         }
         ran

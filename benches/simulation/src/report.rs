@@ -5,7 +5,7 @@ use glam::Vec2;
 use mini_rts_arena::lab::median;
 use serde_json::{Value, json};
 
-use crate::{COUNTED_FROM, Lane, WARM_UP};
+use crate::Lane;
 
 /// Everything that was measured.
 pub(crate) struct Report {
@@ -26,6 +26,8 @@ struct Row {
     /// Fallen per 1,000 units and tick.
     fallen: f64,
     arrows_per_unit: f64,
+    /// Share of the units that have a target.
+    engaged: f64,
     touching_per_unit: f64,
     allocations_per_tick: f64,
     state: Option<StateFigures>,
@@ -71,6 +73,7 @@ impl Report {
                 "ratio": row.ratio,
                 "fallen_per_1000_unit_ticks": row.fallen,
                 "arrows_per_unit": row.arrows_per_unit,
+                "engaged": row.engaged,
                 "touching_per_unit": row.touching_per_unit,
                 "allocations_per_tick": row.allocations_per_tick,
                 "state": row.state.map(|state| json!({
@@ -115,6 +118,7 @@ impl Report {
             "x ours",
             "fallen/1000/tick",
             "arrows/unit",
+            "engaged",
             "touching/unit",
             "allocations/tick",
             "ticks",
@@ -128,6 +132,7 @@ impl Report {
                 format!("{:.2}", row.ratio),
                 format!("{:.2}", row.fallen),
                 format!("{:.3}", row.arrows_per_unit),
+                format!("{:.2}", row.engaged),
                 format!("{:.3}", row.touching_per_unit),
                 format!("{:.1}", row.allocations_per_tick),
                 row.ticks.to_string(),
@@ -225,13 +230,14 @@ impl Report {
 
 impl Row {
     fn new(lane: Lane) -> Self {
-        let (units, ticks, rounds) = (lane.units as f64, f64::from(lane.ticks), lane.cpu.len() as f64);
+        let (units, ticks) = (lane.units as f64, f64::from(lane.ticks));
         Self {
             program: lane.engine.name(),
             units: lane.units,
             ticks: lane.ticks,
-            fallen: lane.fallen as f64 * 1000.0 / units / f64::from(WARM_UP - COUNTED_FROM),
-            arrows_per_unit: lane.arrows as f64 / rounds / units,
+            fallen: lane.fallen,
+            arrows_per_unit: lane.arrows,
+            engaged: lane.engaged,
             touching_per_unit: touching(lane.engine.places()) as f64 / units,
             allocations_per_tick: lane.allocations as f64 / ticks,
             cpu: median(lane.cpu),

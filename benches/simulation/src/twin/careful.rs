@@ -24,14 +24,11 @@ impl<G: Grid> Step for Careful<G> {
         Self { grid, hits: Vec::new(), dead: Vec::new(), commands: CommandBuffer::new() }
     }
 
-    fn step(&mut self, battle: &mut Battle, orders: &[(Entity, Vec2)]) {
-        let Battle { terms, world, now, .. } = &mut *battle;
-        let mut ordered = world.view_mut::<&mut Ordered>();
-        for &(entity, goal) in orders {
-            if let Some(ordered) = ordered.get_mut(entity) {
-                ordered.0 = Order::AttackMove(goal);
-            }
+    fn step(&mut self, battle: &mut Battle, orders: &[(Vec<Entity>, Vec2)]) {
+        for (platoon, target) in orders {
+            battle.order(platoon, *target);
         }
+        let Battle { terms, world, now, .. } = &mut *battle;
         self.grid.fill(world);
         self.decide(terms, world, *now);
         self.walk(terms, world);

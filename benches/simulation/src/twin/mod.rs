@@ -69,7 +69,8 @@ struct Circle {
 /// The tick of a twin, which is all in which they differ.
 pub(crate) trait Step {
     fn new(plan: &Plan) -> Self;
-    fn step(&mut self, battle: &mut Battle, orders: &[(Entity, Vec2)]);
+    /// Obeys the orders, each to a platoon and where to, and runs the tick.
+    fn step(&mut self, battle: &mut Battle, orders: &[(Vec<Entity>, Vec2)]);
 }
 
 /// What both twins have.
@@ -87,7 +88,7 @@ pub(crate) struct Twin<S> {
     battle: Battle,
     step: S,
     ranks: Vec<Entity>,
-    orders: Vec<(Entity, Vec2)>,
+    orders: Vec<(Vec<Entity>, Vec2)>,
     fallen: u64,
 }
 
@@ -122,8 +123,7 @@ impl<S: Step> Engine for Twin<S> {
         self.orders.clear();
         for Sortie { platoon, target } in self.plan.sorties(Tick(self.battle.now)) {
             let soldiers = self.plan.platoons[platoon].soldiers.clone();
-            let goals = formation(vec2(target.at()));
-            self.orders.extend(self.ranks[soldiers].iter().copied().zip(goals));
+            self.orders.push((self.ranks[soldiers].to_vec(), vec2(target.at())));
         }
     }
 
@@ -138,6 +138,12 @@ impl<S: Step> Engine for Twin<S> {
 
     fn arrows(&self) -> usize {
         self.battle.world.query::<&Arrow>().iter().len()
+    }
+
+    fn engaged(&self) -> usize {
+        let bodies = self.battle.world.view::<&Body>();
+        let is_there = |target: &&Target| target.0.is_some_and(|target| bodies.contains(target));
+        self.battle.world.query::<&Target>().iter().filter(is_there).count()
     }
 
     fn places(&self) -> Vec<Vec2> {
@@ -164,6 +170,25 @@ impl Battle {
             Walk(Vec2::ZERO),
             Weapon { strike_at: NEVER, ready_at: self.now },
         ))
+    }
+
+    /// Sends a platoon to places around `target`.
+    fn order(&mut self, platoon: &[Entity], target: Vec2) {
+        let mut view = self.world.view_mut::<(&Body, &Kind, &mut Ordered)>();
+        let mut soldiers: Vec<Placed> = platoon
+            .iter()
+            .filter_map(|&entity| {
+                let (body, &kind, _) = view.get_mut(entity)?;
+                Some(Placed { entity, kind, at: body.at, goal: target })
+            })
+            .collect();
+        form_up(&mut soldiers, target);
+        for Placed { entity, goal, .. } in soldiers {
+            if let Some((_, _, ordered)) = view.get_mut(entity) {
+                let goal = self.terms.solids.walk(goal, Vec2::ZERO, self.terms.radius);
+                ordered.0 = Order::AttackMove(goal);
+            }
+        }
     }
 
     /// Units in each circle by team, to [`Circle`]s.
@@ -209,16 +234,34 @@ impl Circle {
     }
 }
 
-/// Where a platoon goes that is sent to `target`: the middle, then rings of 6, 12 and 18, 1.1 tiles apart.
-pub(crate) fn formation(target: Vec2) -> impl Iterator<Item = Vec2> {
-    let ring = |ring: u32| {
-        let places = 6 * ring;
-        (0..places).map(move |place| {
-            let turn = std::f32::consts::TAU * place as f32 / places as f32;
-            Vec2::from_angle(turn) * (1.1 * ring as f32)
-        })
-    };
-    std::iter::once(Vec2::ZERO).chain((1..=3).flat_map(ring)).map(move |offset| target + offset)
+/// A soldier's place in the formation of its platoon.
+struct Placed {
+    entity: Entity,
+    kind: Kind,
+    at: Vec2,
+    goal: Vec2,
+}
+
+/// Ranks across the way, twice as wide as deep, swordsmen before archers, 1.1 tiles apart.
+fn form_up(soldiers: &mut [Placed], target: Vec2) {
+    const SPACING: f32 = 1.1;
+    let Some(last) = soldiers.len().checked_sub(1) else { return };
+    let middle = soldiers.iter().map(|soldier| soldier.at).sum::<Vec2>() / soldiers.len() as f32;
+    let ahead = (target - middle).try_normalize().unwrap_or(Vec2::X);
+    let left = ahead.perp();
+    let by_rank = |soldier: &Placed| (soldier.kind as u8, -ahead.dot(soldier.at));
+    soldiers.sort_by(|a, b| by_rank(a).partial_cmp(&by_rank(b)).expect("finite"));
+    let width = ((2 * soldiers.len()) as f32).sqrt().ceil() as usize;
+    let ranks = last / width + 1;
+    for (rank, soldiers) in soldiers.chunks_mut(width).enumerate() {
+        soldiers.sort_by(|a, b| left.dot(b.at).total_cmp(&left.dot(a.at)));
+        let files = soldiers.len();
+        for (file, soldier) in soldiers.iter_mut().enumerate() {
+            let back = (ranks - 1) as f32 / 2.0 - rank as f32;
+            let aside = (files - 1) as f32 / 2.0 - file as f32;
+            soldier.goal = target + (ahead * back + left * aside) * SPACING;
+        }
+    }
 }
 
 fn vec2(at: mini_rts_arena::sim::math::Vec2) -> Vec2 {

@@ -20,13 +20,11 @@ impl Step for Naive {
         Self
     }
 
-    fn step(&mut self, battle: &mut Battle, orders: &[(Entity, Vec2)]) {
-        let Battle { terms, world, now, .. } = &mut *battle;
-        for &(entity, goal) in orders {
-            if let Ok(mut ordered) = world.get::<&mut Ordered>(entity) {
-                ordered.0 = Order::AttackMove(goal);
-            }
+    fn step(&mut self, battle: &mut Battle, orders: &[(Vec<Entity>, Vec2)]) {
+        for (platoon, target) in orders {
+            battle.order(platoon, *target);
         }
+        let Battle { terms, world, now, .. } = &mut *battle;
         let grid = Grid::new(world);
         decide(terms, world, &grid, *now);
         walk(terms, world, &grid);
