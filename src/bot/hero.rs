@@ -18,8 +18,8 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
     // Nothing else to do: it paces about, so that it is seen to be awake.
     let waits = foe.is_none() && view.is_refresh() && is_within(at, plan.main, 3);
     if waits {
-        let to = Angle(view.draw(Draw::Stroll, 1, 65_536) as u16).vector(Fx::ONE);
-        give(orders, Command::HeroGo(Target::clamped(plan.main + to)));
+        let to = Angle::of(-view.home).turned(view.draw(Draw::Stroll, 1, 65_536) as i16);
+        give(orders, Command::HeroGo(Target::clamped(plan.main + to.vector(Fx::ONE))));
         return;
     }
     match foe {

@@ -1,12 +1,16 @@
 //! What a bot does at once: its hero steps out of the way of blows and arrows.
 
 use super::Bot;
-use super::view::is_within;
+use super::view::{is_within, seat_from};
 use crate::sim::math::{Angle, Fx, Vec2, dist2, square};
 use crate::sim::{AttackBehaviour, Direction, Tick, World};
 
-/// Squared half width of what an arrow's way must be clear of: a hero's body, the arrow, and some more.
+/// How far the middle of an arrow must pass from that of a hero to miss it, and a little more: 0.75 tiles.
 const CLEAR: Fx = Fx::from_bits(49_152);
+/// A blow is seen coming by a hero within this of half its arc, in 65,536ths of a turn.
+const ARC: u16 = 0x1400;
+/// An arrow farther off than this is left alone, in milliseconds of flight.
+const SOON_MS: u32 = 600;
 
 /// Where the hero steps to avoid what is about to hit it, if anything is.
 pub(super) fn side_step(world: &World, bot: &Bot) -> Option<Direction> {
@@ -21,37 +25,35 @@ pub(super) fn side_step(world: &World, bot: &Bot) -> Option<Direction> {
 
 /// Across the way of the first arrow that would hit.
 fn from_arrows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
-    let (state, arrows) = (world.state(), &world.state().projectiles);
-    let team = state.team_of(bot.player);
-    let soon = i64::from(bot.rate.ticks_in_ms(600));
-    let mut first: Option<(i64, Angle)> = None;
-    for arrow in 0..arrows.len() {
-        if state.team_of(arrows.owner[arrow]) == team {
-            continue;
-        }
-        let bits = |v: Fx| i64::from(v.to_bits());
-        let age = i64::from(state.tick().since(arrows.born_at[arrow]));
-        let (vx, vy) = (bits(arrows.vx[arrow]), bits(arrows.vy[arrow]));
-        // From the arrow to the hero.
-        let (px, py) =
-            (bits(at.x) - bits(arrows.x[arrow]) - vx * age, bits(at.y) - bits(arrows.y[arrow]) - vy * age);
-        let speed2 = (vx * vx + vy * vy).max(1);
-        let ticks = (px * vx + py * vy) / speed2;
-        if ticks < i64::from(bot.reaction())
-            || ticks > soon
-            || state.tick().plus(ticks as u32) > arrows.dies_at[arrow]
-        {
-            continue;
-        }
-        let (dx, dy) = (px - vx * ticks, py - vy * ticks);
-        let is_near = dx * dx + dy * dy < square(CLEAR);
-        if is_near && first.is_none_or(|(other, _)| ticks < other) {
-            let course = Angle::of(Vec2 { x: arrows.vx[arrow], y: arrows.vy[arrow] });
-            let is_left = vx * py - vy * px >= 0;
-            first = Some((ticks, course.turned(if is_left { 0x4000 } else { -0x4000 })));
-        }
-    }
+    let state = world.state();
+    let hostile = |&arrow: &usize| state.team_of(state.projectiles.owner[arrow]) != state.team_of(bot.player);
+    let arrows = (0..state.projectiles.len()).filter(hostile);
+    let first = arrows.filter_map(|arrow| meeting(world, bot, at, arrow)).min_by_key(|meeting| meeting.0);
     first.map(|(_, way)| way)
+}
+
+/// When an arrow will meet a hero that stays at `at`, in ticks, with what ties break by, and which way leads
+/// out of its course. None if it misses, or comes too soon or too late to care.
+fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i64, u8), Angle)> {
+    let (state, arrows) = (world.state(), &world.state().projectiles);
+    let bits = |v: Fx| i64::from(v.to_bits());
+    let age = i64::from(state.tick().since(arrows.born_at[arrow]));
+    let (vx, vy) = (bits(arrows.vx[arrow]), bits(arrows.vy[arrow]));
+    // From the arrow to the hero.
+    let px = bits(at.x) - bits(arrows.x[arrow]) - vx * age;
+    let py = bits(at.y) - bits(arrows.y[arrow]) - vy * age;
+    let ticks = (px * vx + py * vy) / (vx * vx + vy * vy).max(1);
+    let in_time = i64::from(bot.reaction())..=i64::from(bot.rate.ticks_in_ms(SOON_MS));
+    if !in_time.contains(&ticks) || state.tick().plus(ticks as u32) > arrows.dies_at[arrow] {
+        return None;
+    }
+    let (dx, dy) = (px - vx * ticks, py - vy * ticks);
+    let apart = dx * dx + dy * dy;
+    let course = Angle::of(Vec2 { x: arrows.vx[arrow], y: arrows.vy[arrow] });
+    let is_left = vx * py - vy * px >= 0;
+    let way = course.turned(if is_left { 0x4000 } else { -0x4000 });
+    let seat = seat_from(bot.player, arrows.owner[arrow]);
+    (apart < square(CLEAR)).then_some(((ticks, apart, seat), way))
 }
 
 /// Away from the nearest sword that is raised against the hero.
@@ -65,9 +67,10 @@ fn from_blows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
             && units.attack[row] == AttackBehaviour::Swordsman
             && state.team(row) != team
             && is_within(at, state.position(row), 2)
-            && units.facing[row].to(Angle::of(at - state.position(row))).unsigned_abs() < 0x1400
+            && units.facing[row].to(Angle::of(at - state.position(row))).unsigned_abs() < ARC
     });
-    let nearest = raised.min_by_key(|&row| dist2(at, state.position(row)))?;
+    let nearest = raised
+        .min_by_key(|&row| (dist2(at, state.position(row)), seat_from(bot.player, units.owner[row])))?;
     let from = Angle::of(at - state.position(nearest));
     // Half away, half out of the arc, on the side where the hero stands.
     let is_left = units.facing[nearest].to(from) >= 0;

@@ -111,8 +111,7 @@ impl<'a> View<'a> {
 
     /// What ties between enemies break by, before their age: the distance, then the seat counted from here.
     fn nearness(&self, at: Vec2, foe: usize) -> (i64, u8) {
-        let seat = self.state.units.owner[foe].0.wrapping_sub(self.player.0) % PLAYERS_MAX as u8;
-        (dist2(at, self.at(foe)), seat)
+        (dist2(at, self.at(foe)), seat_from(self.player, self.state.units.owner[foe]))
     }
 
     pub(super) fn second(&self) -> u32 {
@@ -190,4 +189,9 @@ pub(super) fn is_within(a: Vec2, b: Vec2, tiles: i32) -> bool {
 /// Whole tiles between two places.
 pub(super) fn tiles_between(a: Vec2, b: Vec2) -> i32 {
     (dist2(a, b) >> 32).unsigned_abs().isqrt() as i32
+}
+
+/// The seat of `other`, counted on from `player`'s.
+pub(super) fn seat_from(player: PlayerId, other: PlayerId) -> u8 {
+    other.0.wrapping_sub(player.0) % PLAYERS_MAX as u8
 }
