@@ -1,4 +1,4 @@
-//! Who stands near: the units of a tick, sorted by square cells of the map.
+//! Who stands near: the units of a tick, sorted by cells of the map.
 
 use alloc::vec::Vec;
 
@@ -68,7 +68,7 @@ impl Pair {
 
     /// The two.
     #[inline(always)]
-    pub(super) fn of<'a>(self, bodies: &'a [Body]) -> (&'a Body, &'a Body) {
+    pub(super) fn of(self, bodies: &[Body]) -> (&Body, &Body) {
         (&bodies[(self.0 >> 16) as usize], &bodies[(self.0 & 0xffff) as usize])
     }
 }
@@ -164,11 +164,15 @@ impl Grid {
         &self.units
     }
 
-    /// All units within `radius` of `at`, and some beyond, a line of cells at a time.
-    pub(super) fn near(&self, at: Vec2, radius: Fx) -> impl Iterator<Item = &[Body]> {
+    /// All units that stood in the square of half the side `radius` around `at`.
+    pub(super) fn near(&self, at: Vec2, radius: Fx) -> impl Iterator<Item = &Body> {
         let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
         let lines = self.line(at.y - radius)..=self.line(at.y + radius);
-        lines.map(move |line| self.run(line, left, right))
+        let is_near = move |body: &&Body| {
+            let away = body.at() - at;
+            away.x.abs().max(away.y.abs()) <= radius
+        };
+        lines.flat_map(move |line| self.run(line, left, right)).filter(is_near)
     }
 
     /// Calls `visit` with every two units that may be nearer to each other than `reach` of the one that comes
