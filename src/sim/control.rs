@@ -271,7 +271,7 @@ impl<'a> Mind<'a> {
     /// to fills up from the middle.
     fn touches_arrived(&self, goal: Vec2, left: i64) -> bool {
         let near = self.pace.radius + self.terms.pace.widest() + LEANING;
-        self.grid.near(self.at, near).flatten().any(|other| {
+        self.grid.near(self.at, near).any(|other| {
             let apart = self.pace.radius + self.terms.pace.kind(other.kind).radius + LEANING;
             other.owner == self.body.owner
                 && other.row != self.body.row
