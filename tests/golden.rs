@@ -16,12 +16,12 @@ const SNAPSHOT_TICKS: u32 = 97;
 
 /// By mode: the chain of the hashes of all ticks at 30 and at 60 ticks/s.
 const GOLDEN: [(&str, [u64; 2]); MODES.len()] = [
-    ("standard", [0, 0]),
-    ("duel", [0, 0]),
-    ("quad, three alone", [0, 0]),
-    ("quad, four alone", [0, 0]),
-    ("quad, partners across", [0, 0]),
-    ("quad, partners beside", [0, 0]),
+    ("standard", [11_086_386_362_950_834_587, 7_825_176_091_196_832_923]),
+    ("duel", [539_665_015_248_116_483, 4_455_845_052_048_715_203]),
+    ("quad, three alone", [7_522_524_192_964_076_021, 5_309_748_535_974_634_060]),
+    ("quad, four alone", [2_922_343_887_303_048_729, 17_501_616_262_033_709_728]),
+    ("quad, partners across", [16_622_355_477_872_984_412, 8_580_734_792_541_988_604]),
+    ("quad, partners beside", [18_009_628_275_457_695_432, 1_632_139_206_014_014_107]),
 ];
 
 #[test]
