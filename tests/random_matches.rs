@@ -47,7 +47,7 @@ fn play(seed: u64) {
             inputs.inputs.push(any_input(&world, player, pause));
         }
         world.step(&inputs);
-        if tick.0 % 64 == 0 {
+        if tick.0.is_multiple_of(64) {
             check_limits(&world);
         }
     }
