@@ -131,9 +131,10 @@ fn supply_and_training_fill_up_to_their_caps() {
         world.step(&inputs);
         check_limits(&world);
     }
-    // 20 a minute: the start's 6 minions and 8 more for 16 supply; the other seat saves up to the cap.
-    assert_eq!(world.state().minions(PlayerId(0)), 14);
-    assert_eq!(world.state().players.supply[1], 20 * objectives::SUPPLY);
+    // In 100 s there is supply for more minions than there is room for; the other seat saves up to the cap.
+    let rules = &world.setup().rules;
+    assert_eq!(world.state().minions(PlayerId(0)), usize::from(rules.minions_max));
+    assert_eq!(world.state().players.supply[1], i32::from(rules.supply_max) * objectives::SUPPLY);
 }
 
 /// What bytes of an input decode to after some of them were changed; nothing if they no longer decode.
@@ -263,12 +264,13 @@ fn sudden_death_starts_at_5_01_and_ends_by_6_40() {
     let mut ahead = first_state();
     ahead.players.score[1] = 10;
     assert_eq!(run_to_end(ahead, standard(1)), (Outcome::SuddenDeath, Some(1), Tick(400 * 60)));
-    // Ahead in circles: only the other burns, 40 a second from 5:01.
+    // Ahead in circles: only the other burns, from 5:01.
     let mut held = first_state();
     held.circles.owner[0] = PlayerId(0);
     held.globals.tick[0] = Tick(299 * 60);
-    held.cores.hp = vec![2_000, 1_000];
-    assert_eq!(run_to_end(held, standard(1)), (Outcome::SuddenDeath, Some(0), Tick((300 + 25) * 60)));
+    let rules = standard(1).rules;
+    held.cores.hp = vec![rules.core_hp, 20 * rules.burn_behind];
+    assert_eq!(run_to_end(held, standard(1)), (Outcome::SuddenDeath, Some(0), Tick((300 + 20) * 60)));
 }
 
 #[test]
@@ -302,7 +304,7 @@ fn a_core_falls_to_an_army_when_it_is_open_alone() {
             .map(|row| world.state().units.id[row])
             .collect();
         let core = Target::clamped(world.base(PlayerId(1)));
-        for tick in 0..60 * 20 {
+        for tick in 0..60 * 12 {
             let mut inputs = TickInputs::idle(Tick(tick), 2);
             if tick == 0 {
                 inputs.inputs[0].commands.push(Command::AttackMove(army.clone(), core, When::Now));
@@ -312,9 +314,10 @@ fn a_core_falls_to_an_army_when_it_is_open_alone() {
         (world.state().cores.hp[1], world.state().players.core_damage[0])
     };
     let (a, b, none) = (PlayerId(0), PlayerId(1), PlayerId::NONE);
-    assert_eq!(siege([a, b, none]), (2_000, 0));
+    let full = standard(1).rules.core_hp;
+    assert_eq!(siege([a, b, none]), (full, 0));
     let (hp, damage) = siege([a, a, none]);
-    assert!(hp < 1_400 && damage == 2_000 - hp, "{hp} left, {damage} done");
+    assert!(hp < full * 7 / 10 && damage == full - hp, "{hp} left, {damage} done");
 
     let mut fallen = first_state();
     fallen.cores.hp[0] = 0;
@@ -489,10 +492,11 @@ fn a_blow_takes_its_damage_and_only_in_front() {
     let mut world = scene(&[(0, sword, (-20, 14)), (1, sword, (-19, 14))]);
     let mut state = world.state().clone();
     idle(&mut world, 60);
-    assert_eq!(world.state().units.hp, [84, 84]);
+    let UnitRules { hp, damage, .. } = standard(1).rules.swordsman;
+    assert_eq!(world.state().units.hp, [hp - damage; 2]);
     // Beside the one who strikes nothing is hit.
     state.units.y[1] = Fx::from_num(15);
-    assert_eq!(one_blow(state, 0), [100, 100]);
+    assert_eq!(one_blow(state, 0), [hp; 2]);
 }
 
 #[test]
@@ -513,8 +517,10 @@ fn a_blow_hits_three_in_the_arc_and_nobody_behind() {
         state.units.x[row] += Fx::from_num(x) / 10;
         state.units.y[row] += Fx::from_num(y) / 10;
     }
-    let hp = one_blow(state, striker);
-    assert_eq!(others.iter().map(|&row| hp[row]).collect::<Vec<_>>(), [84, 92, 92, 100]);
+    let left = one_blow(state, striker);
+    let UnitRules { hp, damage, .. } = standard(1).rules.swordsman;
+    let expected = [hp - damage, hp - damage / 2, hp - damage / 2, hp];
+    assert_eq!(others.iter().map(|&row| left[row]).collect::<Vec<_>>(), expected);
 }
 
 /// The hit points after a blow to the east by the unit in row `striker`, while nobody else strikes.
