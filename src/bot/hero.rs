@@ -14,7 +14,7 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
         return;
     }
     raise_banner(view, orders, at);
-    let foe = view.weakest_foe(at, 8).filter(|_| view.skill.is_tactical && plan.is_bold);
+    let foe = view.weakest_foe(at, view.skill.engage).filter(|_| view.skill.is_tactical && plan.is_bold);
     // Nothing else to do: it paces about, so that it is seen to be awake.
     let waits = foe.is_none() && view.is_refresh() && is_within(at, plan.main, 3);
     if waits {

@@ -8,10 +8,8 @@ use crate::sim::{CIRCLES_MAX, Order, PLAYERS_MAX, PlayerId};
 
 /// How far from a place units count as being there.
 const NEAR: i32 = 9;
-/// Percent of the enemy's worth below which an army goes to gather, and from which it comes out again.
-const GATHER: (i32, i32) = (85, 100);
-/// How much of that percentage each point takes that the player is behind, in percent, and all of them at
-/// most.
+/// By how much an army of a player who is 100 points behind or more gathers for less, in percent of the
+/// enemy's worth.
 const HASTE: i32 = 40;
 /// Percent of the enemy's worth that an army needs less with each minute to go for a core, and the least.
 const PUSH: (i32, i32) = (60, 120);
@@ -113,7 +111,9 @@ fn gathers(view: &View<'_>, middle: Vec2, forces: &Forces) -> bool {
     let full = view.minions.len() * 10 >= most * 9;
     // Who is behind cannot wait for long.
     let haste = (behind(view) * HASTE / 100).clamp(0, HASTE);
-    !full && !view.is_sudden_death() && forces.balance < if waits { GATHER.1 } else { GATHER.0 } - haste
+    !full
+        && !view.is_sudden_death()
+        && forces.balance < if waits { view.skill.gather.1 } else { view.skill.gather.0 } - haste
 }
 
 /// How many points the best other team is ahead.
@@ -124,7 +124,7 @@ fn behind(view: &View<'_>) -> i32 {
     best - players.score[view.player.index()]
 }
 
-/// Where most of the army is: the mean of all that are not far off, else home.
+/// Where the army is, else the hero, else home.
 pub(super) fn middle(view: &View<'_>) -> Vec2 {
     mean(view, &view.minions).or_else(|| view.hero.map(|hero| view.at(hero))).unwrap_or(view.home)
 }
@@ -212,7 +212,7 @@ fn front(view: &View<'_>) -> Vec2 {
 fn home_site(view: &View<'_>) -> Option<Site> {
     let open = view.state.cores.open[view.player.index()] != 0;
     let (_, foes) = view.worth_near(view.home, NEAR + 2);
-    (open && foes > 0).then(|| Site { at: view.home, kind: SiteKind::Home, foes, gain: 30 })
+    (open && foes > 0).then_some(Site { at: view.home, kind: SiteKind::Home, foes, gain: 30 })
 }
 
 fn core_site(view: &View<'_>, middle: Vec2, forces: &Forces, enemy: PlayerId) -> Option<Site> {

@@ -13,6 +13,10 @@ pub(super) struct Skill {
     pub(super) is_tactical: bool,
     /// How many circles it sends a few minions to while the rest goes elsewhere.
     pub(super) detachments: usize,
+    /// Percent of the enemy's worth below which its army goes to gather, and from which it comes out again.
+    pub(super) gather: (i32, i32),
+    /// How near an enemy must come for its hero to go after it, in tiles.
+    pub(super) engage: i32,
     /// Percent of the enemy's worth from which it goes for a core at the beginning.
     pub(super) push: i32,
     /// Percent of the enemy's worth at which circles behind the enemy's lines are to it as any other.
@@ -30,10 +34,12 @@ impl Skill {
     pub(super) const fn of(level: BotLevel) -> &'static Self {
         match level {
             BotLevel::Easy => &Self {
-                reaction_ms: 400,
-                period_ms: 1000,
+                reaction_ms: 600,
+                period_ms: 1500,
                 is_tactical: false,
                 detachments: 0,
+                gather: (0, 0),
+                engage: 0,
                 push: 350,
                 deep: 400,
                 hurt: 0,
@@ -46,6 +52,8 @@ impl Skill {
                 period_ms: 250,
                 is_tactical: true,
                 detachments: 1,
+                gather: (85, 100),
+                engage: 8,
                 push: 350,
                 deep: 400,
                 hurt: 10,
@@ -57,9 +65,11 @@ impl Skill {
                 reaction_ms: 100,
                 period_ms: 160,
                 is_tactical: true,
-                detachments: 2,
-                push: 300,
-                deep: 250,
+                detachments: 1,
+                gather: (50, 80),
+                engage: 11,
+                push: 200,
+                deep: 200,
                 hurt: 10,
                 well: 40,
                 flight: 30,

@@ -401,9 +401,8 @@ impl Match {
     fn think(&mut self, now: Time) {
         let world = self.world.as_ref().expect("prepared");
         let Some((wish, wants)) = self.pilot.think(world) else { return };
-        if wants.hero != HeroControl::default() {
-            self.session.submit_hero(wish, wants.hero);
-        }
+        // Each tick anew: what a bot no longer holds it lets go of.
+        self.session.submit_hero(wish, wants.hero);
         for command in wants.commands {
             self.give(now, wish, command);
         }

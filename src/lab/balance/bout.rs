@@ -149,13 +149,11 @@ impl Chair {
     }
 
     /// Lets the bot see `tick`, which has run. What it wants comes its reaction time later, as in
-    /// [`crate::game::Pilot::think`]; a control it does not touch stays.
+    /// [`crate::game::Pilot::think`]; a control it no longer holds it lets go of.
     fn think(&mut self, tick: Tick, world: &World) {
         let wish = tick.plus(self.bot.reaction());
         let wants = self.bot.think(world);
-        if wants.hero != HeroControl::default() {
-            self.heroes.push_back((wish, wants.hero));
-        }
+        self.heroes.push_back((wish, wants.hero));
         self.commands.extend(wants.commands.into_iter().map(|command| (wish, command)));
     }
 
@@ -182,4 +180,36 @@ impl Chair {
 /// Whether a message could carry the input.
 fn fits(input: &PlayerInput) -> bool {
     postcard::to_slice(input, &mut [0; INPUT_BYTES_MAX]).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::data;
+
+    #[test]
+    fn a_hero_that_stepped_aside_is_let_go() {
+        let seat = |player: u8| BoutSeat {
+            hero: AttackBehaviour::Archer,
+            team: player,
+            level: BotLevel::Hard,
+            mix: Mix::Archers,
+            key: PlayerId(player),
+        };
+        let mut run = BoutRun::new(&Bout {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            rules: data::rules("endless").expect("built in"),
+            map: data::map("standard").expect("built in"),
+            seats: [seat(0), seat(1)].into_iter().collect(),
+        });
+        let (mut held, mut let_go) = (false, 0);
+        for _ in 0..3_600 {
+            run.step();
+            let holds = run.inputs.inputs[0].hero.walk.is_some();
+            let_go += u32::from(held && !holds);
+            held = holds;
+        }
+        assert!(let_go >= 5, "let go {let_go} times in a minute");
+    }
 }
