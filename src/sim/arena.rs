@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::formation::SPACING;
 use super::math::{Angle, Fx, Vec2, length, mul, mul_div};
 use super::navigation::Navigation;
 use super::pace::{point, tiles};
@@ -182,7 +183,7 @@ impl Base {
     }
 
     /// The offset of place `place` in a formation: 0 in the middle, then rings of 6, 12, 18 and so on,
-    /// 1.1 tiles apart.
+    /// [`SPACING`] apart.
     pub(super) fn formation(self, place: usize) -> Vec2 {
         let (mut ring, mut first) = (0, 1);
         while place >= first && ring < 10 {
@@ -195,6 +196,6 @@ impl Base {
         // `first` is now the place after the ring's last.
         let around = (first - 1 - place.min(first - 1)) * 65_536 / (6 * ring);
         let turn = Angle(self.forward.0.wrapping_add((around & 0xffff) as u16));
-        turn.vector(mul(Fx::from_bits(72_090), Fx::from_num(ring)))
+        turn.vector(mul(SPACING, Fx::from_num(ring)))
     }
 }

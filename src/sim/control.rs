@@ -29,7 +29,8 @@ const AT_CORNER: Fx = Fx::from_bits(13_107);
 /// Nearer than this it does when it is its turn: 1.5 tiles.
 const NEAR_CORNER: Fx = Fx::from_bits(98_304);
 
-/// Lets every unit decide. Nobody sees what another decided in the same tick.
+/// Lets every unit decide, from where all stood. Of what others decide in the same tick a unit sees one thing
+/// only: that an older one of its own side has come to rest. Both sides go by age, so it favours neither.
 pub(super) fn decide(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     let Scratch { grid, wishes, .. } = scratch;
     wishes.clear();

@@ -9,8 +9,9 @@ use super::pace::Terms;
 use super::state::GameState;
 use super::tick::PlayerId;
 
-/// Between neighbours in a rank, and from rank to rank: 1.1 tiles, so that the widest minions stand apart.
-const SPACING: Fx = Fx::from_bits(72_090);
+/// Between neighbours in a formation, and from rank to rank: 1.1 tiles, so that bodies of the standard rules
+/// stand apart.
+pub(super) const SPACING: Fx = Fx::from_bits(72_090);
 
 /// A place for each unit of a group of `player` that is sent to `target`.
 pub(super) fn places(
