@@ -149,11 +149,9 @@ fn a_group_arrives_in_ranks_with_its_archers_behind() {
     assert!(front.iter().min() > back.iter().max(), "{front:?} before {back:?}");
     for (n, &one) in units.iter().enumerate() {
         for &other in &units[..n] {
-            assert!(
-                dist2(field.at(one), field.at(other)) > square(Fx::from_num(9) / 10),
-                "{one} and {other}: {}",
-                away.isqrt()
-            );
+            // Bodies have a radius of 0.4.
+            let away = dist2(field.at(one), field.at(other));
+            assert!(away > square(Fx::from_num(39) / 50), "{one} and {other}: {}", away.isqrt());
         }
     }
 }

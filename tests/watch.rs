@@ -1,20 +1,29 @@
-//! A replay as something to look at: it plays in time, pauses, and goes wherever one wants.
+//! What a window sees: of a replay, which plays in time, pauses, and goes wherever one wants, and of a running
+//! match.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{ReplayMatch, data};
-use mini_rts_arena::net::Time;
-use mini_rts_arena::replay::{ReplayHeader, ReplayRecorder, ReplayResult};
-use mini_rts_arena::sim::{
-    AttackBehaviour, PlayerId, SeatSetup, Setup, StateHash, Tick, TickInputs, TickRate, World,
+use mini_rts_arena::game::{
+    EventBacklog, Match, MatchOptions, MatchThread, PilotChoice, ReplayMatch, TickEvent, data,
 };
+use mini_rts_arena::net::{
+    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName, Settings,
+    Time,
+};
+use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult};
+use mini_rts_arena::sim::{
+    AttackBehaviour, PlayerId, SeatSetup, Setup, StateHash, Tick, TickInputs, TickRate, World, fingerprint,
+};
+use mini_rts_arena::transport::{PortChoice, Udp, clock};
 
 const TICKS: u32 = 900;
 const SECOND: u64 = 1_000_000;
 
-/// A match of two bots, and the hash after each of its ticks.
-fn record(folder: &Path) -> (PathBuf, Vec<StateHash>) {
+/// A match of two bots, the hash after each of its ticks, and all that happened in them.
+fn record(folder: &Path) -> (PathBuf, Vec<StateHash>, Vec<TickEvent>) {
     let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
     let setup = Setup {
         seed: 7,
@@ -26,16 +35,18 @@ fn record(folder: &Path) -> (PathBuf, Vec<StateHash>) {
     let header = ReplayHeader::new(&setup, &["Ann", "Ben"], None, 0).expect("a header");
     let mut recorder = ReplayRecorder::create(folder.join("match"), &header).expect("a file");
     let bot = |seat| Bot::new(BotLevel::Normal, PlayerId(seat), TickRate::HZ_60);
-    let (bots, mut world, mut hashes) = ([bot(0), bot(1)], World::new(setup), Vec::new());
+    let (bots, mut world) = ([bot(0), bot(1)], World::new(setup));
+    let (mut hashes, mut happened) = (Vec::new(), Vec::new());
     for tick in 0..TICKS {
         let inputs = bots.iter().map(|bot| bot.think(&world)).collect();
         let inputs = TickInputs { tick: Tick(tick), inputs };
         world.step(&inputs);
         hashes.push(world.hash());
+        happened.extend(world.events().iter().map(|&event| TickEvent { tick: Tick(tick), event }));
         recorder.record(&inputs, &world.hash(), world.state());
     }
     let result = ReplayResult { outcome: "tick_limit".into(), winner: None };
-    (recorder.finish(result).expect("a replay"), hashes)
+    (recorder.finish(result).expect("a replay"), hashes, happened)
 }
 
 fn tick(replay: &ReplayMatch) -> u32 {
@@ -45,7 +56,7 @@ fn tick(replay: &ReplayMatch) -> u32 {
 #[test]
 fn it_plays_in_time_and_stands_while_paused() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (file, hashes) = record(folder.path());
+    let (file, hashes, _) = record(folder.path());
     let mut replay = ReplayMatch::open(&file, Time(5 * SECOND)).expect("a replay");
     assert_eq!((tick(&replay), replay.length()), (0, Some(TICKS)));
     assert_eq!(replay.view().0.names[..], ["Ann", "Ben"]);
@@ -70,7 +81,7 @@ fn it_plays_in_time_and_stands_while_paused() {
 #[test]
 fn it_goes_forward_and_back_and_ends() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (file, hashes) = record(folder.path());
+    let (file, hashes, _) = record(folder.path());
     let mut replay = ReplayMatch::open(&file, Time(0)).expect("a replay");
     for to in [700, 20, 0, 301, 300, 899] {
         replay.seek(Tick(to)).expect("there");
@@ -91,7 +102,7 @@ fn it_goes_forward_and_back_and_ends() {
 #[test]
 fn too_high_a_speed_stretches_time_and_skips_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (file, hashes) = record(folder.path());
+    let (file, hashes, _) = record(folder.path());
     let mut replay = ReplayMatch::open(&file, Time(0)).expect("a replay");
     replay.set_speed(1000.0);
     assert_eq!(replay.speed(), 16.0);
@@ -99,4 +110,112 @@ fn too_high_a_speed_stretches_time_and_skips_nothing() {
     let reached = tick(&replay);
     assert!(reached < TICKS && reached > 60, "{reached}");
     assert_eq!(replay.view().0.current.hash(), hashes[reached as usize - 1]);
+}
+
+#[test]
+fn a_watcher_sees_every_event_once_and_none_that_a_jump_passes_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, _, happened) = record(folder.path());
+    let mut replay = ReplayMatch::open(&file, Time(0)).expect("a replay");
+    let (mut seen, mut events) = (Vec::new(), EventBacklog::default());
+    // Uneven frames: several ticks, one, none.
+    for frame in 1..=250 {
+        replay.advance(Time(frame * SECOND / 16));
+        if frame % 3 != 0 {
+            replay.take_events(&mut events);
+            seen.extend(events.iter().copied());
+        }
+    }
+    assert!(replay.is_over());
+    replay.take_events(&mut events);
+    seen.extend(events.iter().copied());
+    assert!(!seen.is_empty() && seen == happened);
+    replay.seek(Tick(600)).expect("there");
+    replay.take_events(&mut events);
+    assert!(events.is_empty(), "a jump back");
+    while replay.step() {}
+    replay.seek(Tick(800)).expect("there");
+    replay.advance(Time(251 * SECOND / 16));
+    let reached = tick(&replay);
+    replay.take_events(&mut events);
+    let played = happened.iter().filter(|found| (800..reached).contains(&found.tick.0));
+    assert!(reached > 800 && events.iter().eq(played));
+}
+
+/// A match of two hard bots over loopback, on threads of their own, that ends after `ticks`.
+fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
+    let (rules, map) = (data::rules("standard").expect("built in"), data::map("duel").expect("built in"));
+    let udp = || Udp::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), PortChoice::Any).expect("a port");
+    let (host_udp, guest_udp) = (udp(), udp());
+    let settings = Settings {
+        name: PlayerName::new("test").expect("a name"),
+        hero: AttackBehaviour::Archer,
+        input_delay: InputDelay::Auto,
+        timeout: Duration::from_secs(30),
+        wait: None,
+    };
+    let config = MatchConfig {
+        room_id: 1,
+        architecture: Architecture::P2p,
+        seed: 7,
+        tick_rate: TickRate::HZ_60,
+        ticks: Some(ticks),
+        rules: fingerprint(&*rules),
+        map: fingerprint(&*map),
+        seats: 2,
+    };
+    let host = HostConfig {
+        config,
+        room_code: 0,
+        teams: [0, 1].into_iter().collect(),
+        countdown: Duration::from_millis(100),
+        beacon: None,
+    };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, host_udp.local_address().port()));
+    let guest = GuestConfig {
+        host: address,
+        room_code: 0,
+        seat: None,
+        rules: None,
+        map: None,
+        ticks: None,
+        tick_rate: None,
+    };
+    let host = LockstepSession::host(clock::now(), settings.clone(), host, [1; 32]);
+    let guest = LockstepSession::join(clock::now(), settings, guest, [2; 32]);
+    let pilot = Some(PilotChoice::Bot(BotLevel::Hard));
+    let recorded = MatchOptions { pilot, record: Some(record), ..MatchOptions::default() };
+    let alone = MatchOptions { pilot, ..MatchOptions::default() };
+    [(Match::new(host, recorded), host_udp), (Match::new(guest, alone), guest_udp)]
+}
+
+#[test]
+fn a_window_sees_every_event_of_a_running_match_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [(host, host_udp), (guest, guest_udp)] = play(420, folder.path().join("match"));
+    let guest = MatchThread::start(guest, guest_udp, None).expect("a thread");
+    let (host, reader) = MatchThread::start_with_view(host, host_udp, None).expect("a thread");
+    let (mut seen, mut events) = (Vec::new(), EventBacklog::default());
+    // Reports come as they like: several ticks, or none, lie between two looks.
+    while host.progress(Duration::from_secs(10)).is_ok() {
+        let view = reader.take(&mut events);
+        let until = view.map_or(0, |view| view.current.tick().0);
+        assert!(events.iter().all(|found| found.tick.0 < until), "a view shows what it tells of");
+        seen.extend(events.iter().copied());
+    }
+    reader.take(&mut events);
+    seen.extend(events.iter().copied());
+    let played = host.join().result.expect("a match");
+    assert!(guest.join().result.is_ok());
+    let replay = Replay::open(played.replay.expect("recorded")).expect("a replay");
+    let mut world = World::new(replay.header().setup().expect("ours"));
+    let mut happened = Vec::new();
+    for record in replay {
+        if let Record::Tick { inputs, .. } = record {
+            world.step(&inputs);
+            happened.extend(world.events().iter().map(|&event| TickEvent { tick: inputs.tick, event }));
+        }
+    }
+    assert_eq!(world.state().tick(), Tick(played.ticks));
+    assert!(happened.len() > 10 && seen == happened, "{} of {}", seen.len(), happened.len());
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::backlog::EventBacklog;
 use super::data::{embedded_maps, embedded_rules};
 use super::outcome::{MatchError, MatchOutcome};
 use super::pilot::{Pilot, PilotChoice};
@@ -129,6 +130,8 @@ pub struct Match {
     finished: Option<Result<MatchOutcome, MatchError>>,
     replay: Option<PathBuf>,
     events: VecDeque<MatchEvent>,
+    /// What happened in the world since somebody took it; only if somebody does.
+    backlog: Option<EventBacklog>,
 }
 
 impl Match {
@@ -153,7 +156,18 @@ impl Match {
             finished: None,
             replay: None,
             events: VecDeque::with_capacity(EVENTS_MAX),
+            backlog: None,
         }
+    }
+
+    /// The same match, keeping what happens in its world for whoever shows it.
+    pub(super) fn watched(self) -> Self {
+        Self { backlog: Some(EventBacklog::default()), ..self }
+    }
+
+    /// What happened and has not been taken yet, if that is kept.
+    pub(super) const fn backlog(&mut self) -> Option<&mut EventBacklog> {
+        self.backlog.as_mut()
     }
 
     /// Takes a datagram in; call [`Self::advance`] after the last that is there.
@@ -376,6 +390,9 @@ impl Match {
         let world = self.world.as_mut().expect("prepared");
         let tick = due.inputs.tick;
         world.step(&due.inputs);
+        if let Some(backlog) = &mut self.backlog {
+            backlog.add(tick, world.events());
+        }
         if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick)
             && let Err(error) = world.disturb(&inject.field)
         {

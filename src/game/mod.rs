@@ -1,6 +1,7 @@
 //! A match: session or replay, gate, world, hash, recorder, in one synchronous [`Match::advance`]; and the
 //! thread that runs it beside a window or a terminal.
 
+mod backlog;
 pub mod data;
 mod matches;
 mod outcome;
@@ -12,6 +13,7 @@ mod stats;
 mod trace;
 mod view;
 
+pub use backlog::{BACKLOG_MAX, EventBacklog, TickEvent};
 pub use matches::{Inject, Match, MatchEvent, MatchOptions, Summary};
 pub use outcome::{MatchError, MatchOutcome};
 pub use pilot::{Pilot, PilotChoice};

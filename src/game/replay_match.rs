@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::backlog::EventBacklog;
 use super::view::{Buffers, View};
 use crate::net::Time;
 use crate::replay::{HeaderError, OpenError, Record, Replay, ReplayHeader, SeekError, Trailer};
@@ -36,6 +37,8 @@ pub struct ReplayMatch {
     world: World,
     view: View,
     buffers: Buffers,
+    /// What happened since somebody took it, or since the last jump.
+    backlog: EventBacklog,
     /// What [`Self::advance`] was told last.
     now: Time,
     /// How far the picture is, in microseconds of the match.
@@ -60,6 +63,7 @@ impl ReplayMatch {
             world,
             view,
             buffers: Buffers::default(),
+            backlog: EventBacklog::default(),
             now,
             played_us: 0.0,
             speed: 1.0,
@@ -103,6 +107,7 @@ impl ReplayMatch {
             }
         };
         self.world.step(&inputs);
+        self.backlog.add(inputs.tick, self.world.events());
         let state = self.buffers.copy(self.world.state());
         self.view.previous = core::mem::replace(&mut self.view.current, state);
         let reached = self.view.setup.tick_rate.micros_to(self.view.current.tick()) as f64;
@@ -121,6 +126,8 @@ impl ReplayMatch {
             None => World::new(setup),
         };
         self.is_over = false;
+        // What lies between here and there was not watched.
+        self.backlog.clear();
         while self.world.state().tick() < tick {
             match self.replay.next() {
                 Some(Record::Tick { inputs, .. }) => self.world.step(&inputs),
@@ -140,6 +147,13 @@ impl ReplayMatch {
         let rate = self.view.setup.tick_rate;
         let since_us = self.played_us - rate.micros_to(self.view.current.tick()) as f64;
         (&self.view, (since_us * f64::from(rate.hz()) / 1e6).clamp(0.0, 1.0) as f32)
+    }
+
+    /// Into `events` all that happened since the last call; what was in `events` is forgotten. A jump leaves
+    /// nothing of what it passed over.
+    pub fn take_events(&mut self, events: &mut EventBacklog) {
+        events.clear();
+        core::mem::swap(&mut self.backlog, events);
     }
 
     /// Who played what.

@@ -81,7 +81,7 @@ impl MatchThread {
         Self::spawn(game, udp, link, None)
     }
 
-    /// The same, for a window: what the reader shows is always the latest.
+    /// The same, for a window: what the reader shows is always the latest, with all that happened before.
     ///
     /// # Errors
     /// If the system has no thread left.
@@ -92,7 +92,7 @@ impl MatchThread {
     ) -> std::io::Result<(Self, ViewReader)> {
         let view = ViewWriter::default();
         let reader = view.reader();
-        Ok((Self::spawn(game, udp, link, Some(view))?, reader))
+        Ok((Self::spawn(game.watched(), udp, link, Some(view))?, reader))
     }
 
     fn spawn(
@@ -164,7 +164,7 @@ impl Runner {
             last_link = self.game.session().links().next().or(last_link);
             self.report(now, &mut report_at);
             if let Some(view) = &mut self.view {
-                view.show(now, &self.game);
+                view.show(now, &mut self.game);
             }
             if self.game.is_over() {
                 break;

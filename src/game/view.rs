@@ -1,9 +1,10 @@
 //! What a window shows of a running match: its two latest states, handed over by pointer, so that neither
-//! side waits for the other's work.
+//! side waits for the other's work, and what happened in between.
 
 use core::time::Duration;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::backlog::EventBacklog;
 use super::matches::Match;
 use crate::net::{LinkStatus, Time};
 use crate::sim::{GameState, PlayerId, Setup, World};
@@ -88,21 +89,47 @@ impl Buffers {
     }
 }
 
-/// Where the latest view is. The lock is held to copy or swap a handful of pointers, never longer.
+/// Where the latest view is, and what happened until then. The lock is held to copy or swap a handful of
+/// pointers and to add the events of a tick, never longer.
 #[derive(Clone, Debug, Default)]
-pub struct ViewReader(Arc<Mutex<Option<View>>>);
+pub struct ViewReader(Arc<Mutex<Shown>>);
+
+#[derive(Debug, Default)]
+struct Shown {
+    view: Option<View>,
+    /// Since somebody last took them.
+    events: EventBacklog,
+}
 
 impl ViewReader {
     /// The latest view; `None` until all players are there.
     #[must_use]
     pub fn latest(&self) -> Option<View> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().view.clone()
     }
 
-    fn put(&self, view: View) {
-        let old = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(view);
+    /// The latest view, and into `events` all that happened in the ticks up to it since the last call; what
+    /// was in `events` is forgotten.
+    pub fn take(&self, events: &mut EventBacklog) -> Option<View> {
+        events.clear();
+        let mut shown = self.lock();
+        core::mem::swap(&mut shown.events, events);
+        shown.view.clone()
+    }
+
+    fn put(&self, view: View, events: Option<&mut EventBacklog>) {
+        let mut shown = self.lock();
+        let old = shown.view.replace(view);
+        if let Some(events) = events {
+            shown.events.append(events);
+        }
+        drop(shown);
         // Freed after the lock.
         drop(old);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shown> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -121,7 +148,7 @@ impl ViewWriter {
     }
 
     /// Shows what is new; to be called whenever the match has advanced.
-    pub(super) fn show(&mut self, now: Time, game: &Match) {
+    pub(super) fn show(&mut self, now: Time, game: &mut Match) {
         let Some(world) = game.world() else { return };
         let session = game.session();
         let view = self.latest.get_or_insert_with(|| {
@@ -140,7 +167,7 @@ impl ViewWriter {
             view.link = session.links().next();
             view.delay_us = session.delay_us().unwrap_or(0);
             view.waits_for = session.waits_for();
-            self.shown.put(view.clone());
+            self.shown.put(view.clone(), game.backlog());
         }
     }
 }
@@ -148,7 +175,7 @@ impl ViewWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{Tick, TickInputs};
+    use crate::sim::{Event, Tick, TickInputs};
 
     fn world() -> World {
         use crate::sim::{AttackBehaviour, SeatSetup, TickRate};
@@ -176,6 +203,30 @@ mod tests {
         assert_eq!(*third, *second);
         let kept: Vec<_> = (0..20).map(|_| buffers.copy(world.state())).collect();
         assert!(kept.iter().all(|state| **state == *second) && buffers.pool.len() == BUFFERS_MAX);
+    }
+
+    #[test]
+    fn every_event_is_taken_once_however_seldom_somebody_looks() {
+        let (world, reader) = (world(), ViewReader::default());
+        let view = View::new(&world, Arc::new([]), None, Time(0));
+        let event = |points| Event::Score { team: 0, points };
+        let (mut waiting, mut taken) = (EventBacklog::default(), EventBacklog::default());
+        let numbers = |taken: &EventBacklog| taken.iter().map(|found| found.tick.0).collect::<Vec<_>>();
+        assert!(reader.take(&mut taken).is_none() && taken.is_empty());
+        for tick in 0..3 {
+            waiting.add(Tick(tick), &[event(1), event(2)]);
+            reader.put(view.clone(), Some(&mut waiting));
+        }
+        // A look that takes nothing, and a view without a tick, lose nothing.
+        assert!(reader.latest().is_some());
+        reader.put(view.clone(), Some(&mut waiting));
+        assert!(reader.take(&mut taken).is_some());
+        assert_eq!(numbers(&taken), [0, 0, 1, 1, 2, 2]);
+        waiting.add(Tick(3), &[event(3)]);
+        reader.put(view, Some(&mut waiting));
+        assert!(reader.take(&mut taken).is_some());
+        assert_eq!(numbers(&taken), [3]);
+        assert!(reader.take(&mut taken).is_some() && taken.is_empty());
     }
 
     #[test]

@@ -42,14 +42,18 @@ pub(crate) enum Request {
     Picture,
     Help,
     Menu,
-    /// Show this place in the middle.
+    /// Show the selection in the middle.
     Centre,
+    /// Show where the last alert was.
+    LastAlert,
 }
 
 /// Selection, groups, and what is held down.
 #[derive(Default)]
 pub(crate) struct Hand {
     pub(crate) selected: Vec<UnitId>,
+    /// Whether the own base is selected; then no unit is.
+    pub(crate) base_selected: bool,
     pub(crate) hovered: Option<UnitId>,
     groups: [Vec<UnitId>; GROUPS],
     pointer: Vec2,
@@ -111,6 +115,7 @@ impl Hand {
         let state = &*table.view.current;
         let lives = |id: &UnitId| state.row(*id).is_some();
         self.selected.retain(lives);
+        self.base_selected &= table.own_base().is_some();
         for group in &mut self.groups {
             group.retain(lives);
         }
@@ -146,6 +151,11 @@ impl Hand {
         Some(PointerOrder { at, is_attack, age_s: (now - since) as f32 })
     }
 
+    /// With Shift, orders wait for those given before.
+    const fn when(&self) -> When {
+        if self.held.shift { When::Queued } else { When::Now }
+    }
+
     fn note_modifier(&mut self, key: KeyCode, is_down: bool) {
         match key {
             KeyCode::LeftShift | KeyCode::RightShift => self.held.shift = is_down,
@@ -166,8 +176,14 @@ impl Hand {
             Action::Banner => say(Control::Command(Command::Banner)),
             Action::AttackMove => self.attack_next = true,
             Action::Stop => self.order_selected(table, say, Command::Stop),
-            Action::Hold => self.order_selected(table, say, |minions| Command::Hold(minions, When::Now)),
-            Action::Follow => self.order_selected(table, say, |minions| Command::Follow(minions, When::Now)),
+            Action::Hold => {
+                let when = self.when();
+                self.order_selected(table, say, |minions| Command::Hold(minions, when));
+            }
+            Action::Follow => {
+                let when = self.when();
+                self.order_selected(table, say, |minions| Command::Follow(minions, when));
+            }
             Action::SelectAll => self.select_kind(table, |_| true),
             Action::SelectArchers => self.select_kind(table, |kind| kind == AttackBehaviour::Archer),
             Action::SelectSwordsmen => self.select_kind(table, |kind| kind == AttackBehaviour::Swordsman),
@@ -177,6 +193,7 @@ impl Hand {
             Action::LockCamera => return Some(Request::LockCamera),
             Action::NetGraph => return Some(Request::NetGraph),
             Action::Picture => return Some(Request::Picture),
+            Action::LastAlert => return Some(Request::LastAlert),
             Action::Help => return Some(Request::Help),
             Action::Menu if self.attack_next => self.attack_next = false,
             Action::Menu => return Some(Request::Menu),
@@ -189,6 +206,7 @@ impl Hand {
             self.groups[index].clone_from(&self.selected);
             return None;
         }
+        self.base_selected = false;
         if self.held.shift {
             add(&mut self.selected, &self.groups[index]);
         } else {
@@ -232,6 +250,7 @@ impl Hand {
             }
             MouseButton::Left => self.drag_from = Some(self.pointer),
             MouseButton::Right if self.attack_next => self.attack_next = false,
+            MouseButton::Right if self.base_selected => self.rally(table, say),
             MouseButton::Right => self.smart_order(table, say),
             _ => {}
         }
@@ -248,6 +267,11 @@ impl Hand {
             return;
         }
         let clicked = table.unit_at(self.pointer, |row| table.is_own(row));
+        if clicked.is_none() && self.held == Held::default() && table.is_own_base(self.pointer) {
+            self.selected.clear();
+            self.base_selected = true;
+            return;
+        }
         let is_double = self.last_click.take().is_some_and(|(at, place)| {
             table.now - at < DOUBLE_CLICK_S && place.distance(self.pointer) < DRAG_LEAST_PX
         });
@@ -268,6 +292,7 @@ impl Hand {
 
     /// Makes these rows the selection, or adds or removes them.
     fn choose(&mut self, table: &Table<'_>, rows: Vec<usize>) {
+        self.base_selected = false;
         let units = &table.view.current.units;
         let found: Vec<UnitId> = rows.into_iter().map(|row| units.id[row]).collect();
         match self.held {
@@ -300,7 +325,7 @@ impl Hand {
         &self,
         table: &Table<'_>,
         say: &mut impl FnMut(Control),
-        order: fn(Selection) -> Command,
+        order: impl FnOnce(Selection) -> Command,
     ) {
         let minions = self.minions(table);
         if !minions.is_empty() {
@@ -312,15 +337,23 @@ impl Hand {
         let minions = self.minions(table);
         if !minions.is_empty() {
             let at = table.camera.to_tiles(self.pointer);
-            say(Control::Command(Command::AttackMove(minions, target(at), When::Now)));
+            say(Control::Command(Command::AttackMove(minions, target(at), self.when())));
             self.order = Some((at, true, table.now));
         }
     }
 
+    /// New minions go to where the pointer is, or follow the hero again if that is the base.
+    fn rally(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
+        let at = table.camera.to_tiles(self.pointer);
+        let point = (!table.is_own_base(self.pointer)).then(|| target(at));
+        say(Control::Command(Command::Rally(point)));
+        self.order = Some((at, false, table.now));
+    }
+
     /// What a right click most likely means. Without minions it is the hero that goes: then a newcomer's
-    /// first click does something.
+    /// first click does something. A hero has no orders that wait: with Shift only minions are spoken to.
     fn smart_order(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
-        let minions = self.minions(table);
+        let (minions, when) = (self.minions(table), self.when());
         let at = table.camera.to_tiles(self.pointer);
         let enemy = table.unit_at(self.pointer, |row| table.is_enemy(row));
         let hero = table.view.current.hero(table.me());
@@ -329,23 +362,23 @@ impl Hand {
         });
         let sends_hero = hero.is_some_and(|row| {
             let is_selected = self.selected.contains(&table.view.current.units.id[row]);
-            is_selected || self.selected.is_empty()
+            is_selected && (minions.is_empty() || when == When::Now) || self.selected.is_empty()
         });
         if let Some(enemy) = enemy {
             if sends_hero {
                 say(Control::Command(Command::HeroAttack(enemy)));
             }
             if !minions.is_empty() {
-                say(Control::Command(Command::Attack(minions, enemy, When::Now)));
+                say(Control::Command(Command::Attack(minions, enemy, when)));
             }
         } else if is_on_hero {
-            say(Control::Command(Command::Follow(minions, When::Now)));
+            say(Control::Command(Command::Follow(minions, when)));
         } else {
             if sends_hero {
                 say(Control::Command(Command::HeroGo(target(at))));
             }
             if !minions.is_empty() {
-                say(Control::Command(Command::Move(minions, target(at), When::Now)));
+                say(Control::Command(Command::Move(minions, target(at), when)));
             }
         }
         self.order = Some((at, enemy.is_some(), table.now));
@@ -400,6 +433,20 @@ impl Table<'_> {
         let near = (0..units.len()).filter(|&row| fits(row)).map(|row| (distance(row), row));
         let near = near.filter(|&(distance, _)| distance <= NEAR_PX);
         near.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, row)| units.id[row])
+    }
+
+    /// Where the own core is, tiles, while it stands.
+    fn own_base(&self) -> Option<Vec2> {
+        let seat = self.me().index();
+        let stands = self.view.current.cores.hp.get(seat).is_some_and(|&hp| hp > 0);
+        let &(x, y) = self.view.setup.map.bases.get(seat).filter(|_| stands)?;
+        Some(vec2(x as f32, y as f32) / 1000.0)
+    }
+
+    /// Whether the own core lies under a pixel.
+    fn is_own_base(&self, px: Vec2) -> bool {
+        let radius = self.view.setup.rules.core_radius as f32 / 1000.0 * self.camera.px_per_tile();
+        self.own_base().is_some_and(|at| self.camera.to_screen(at).distance(px) <= radius + NEAR_PX)
     }
 
     /// From the hero to a pixel.

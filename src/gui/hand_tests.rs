@@ -185,3 +185,97 @@ fn a_menu_lets_go_of_every_key() {
     play.hand.let_go(&mut |what| said.push(what));
     assert!(matches!(play.said[..], [.., Control::Hero(HeroControl { walk: None, strike: None })]));
 }
+
+#[test]
+fn shift_makes_orders_wait() {
+    let mut play = Play::new();
+    let (enemy, hero) = (play.at(1, Some(AttackBehaviour::Archer)), play.at(0, None));
+    play.key(KeyCode::E);
+    play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
+    play.click(MouseButton::Right, vec2(640.0, 100.0));
+    play.click(MouseButton::Right, enemy);
+    play.key(KeyCode::F);
+    play.click(MouseButton::Left, vec2(640.0, 500.0));
+    play.key(KeyCode::C);
+    play.click(MouseButton::Right, hero);
+    let queued = When::Queued;
+    assert!(matches!(&play.commands()[..], [
+            Command::Move(.., first),
+            Command::Attack(.., second),
+            Command::AttackMove(.., third),
+            Command::Hold(_, fourth),
+            Command::Follow(_, fifth),
+        ] if [first, second, third, fourth, fifth].into_iter().all(|when| *when == queued)));
+    assert_eq!(play.hand.selected.len(), 6, "an order with Shift selects nothing");
+    play.take(Input::Up(KeyCode::LeftShift));
+    play.click(MouseButton::Right, vec2(640.0, 100.0));
+    assert!(matches!(play.commands()[..], [Command::Move(.., When::Now)]));
+}
+
+#[test]
+fn a_selected_hero_does_not_run_ahead_of_orders_that_wait() {
+    let mut play = Play::new();
+    play.drag(Vec2::ZERO, vec2(1280.0, 720.0));
+    play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
+    play.click(MouseButton::Right, vec2(640.0, 100.0));
+    assert!(matches!(play.commands()[..], [Command::Move(.., When::Queued)]));
+    play.take(Input::Up(KeyCode::LeftShift));
+    play.click(MouseButton::Right, vec2(640.0, 100.0));
+    assert!(matches!(play.commands()[..], [Command::HeroGo(_), Command::Move(.., When::Now)]));
+}
+
+/// Pixels of a player's core.
+fn base(play: &Play, player: usize) -> Vec2 {
+    let (x, y) = play.view.setup.map.bases[player];
+    play.camera.to_screen(vec2(x as f32, y as f32) / 1000.0)
+}
+
+#[test]
+fn the_selected_base_sends_new_minions_to_a_flag_and_back() {
+    let mut play = Play::new();
+    let (own, other) = (base(&play, 0), base(&play, 1));
+    play.click(MouseButton::Left, other);
+    assert!(!play.hand.base_selected, "not that one");
+    play.key(KeyCode::E);
+    play.click(MouseButton::Left, own);
+    assert!(play.hand.base_selected && play.hand.selected.is_empty());
+    let place = vec2(640.0, 100.0);
+    play.click(MouseButton::Right, place);
+    let at = target(play.camera.to_tiles(place));
+    assert_eq!(play.commands(), [Command::Rally(Some(at))], "and the hero stays");
+    play.click(MouseButton::Right, own);
+    assert_eq!(play.commands(), [Command::Rally(None)]);
+    play.key(KeyCode::E);
+    assert!(!play.hand.base_selected);
+    play.click(MouseButton::Right, own);
+    assert!(matches!(play.commands()[..], [Command::Move(..)]), "units go there as anywhere");
+}
+
+#[test]
+fn the_base_gives_way_to_units_and_to_modifiers() {
+    let mut play = Play::new();
+    let own = base(&play, 0);
+    play.click(MouseButton::Left, own);
+    let sword = play.at(0, Some(AttackBehaviour::Swordsman));
+    play.click(MouseButton::Left, sword);
+    assert!(!play.hand.base_selected && play.hand.selected.len() == 1);
+    play.now += 1.0;
+    play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
+    play.click(MouseButton::Left, own);
+    assert!(!play.hand.base_selected && play.hand.selected.len() == 1, "Shift adds units to units");
+    play.take(Input::Up(KeyCode::LeftShift));
+    play.now += 1.0;
+    play.click(MouseButton::Left, own);
+    let seat = |view: &mut View| Arc::make_mut(&mut view.current).cores.hp[0] = 0;
+    seat(&mut play.view);
+    let table = Table { view: &play.view, camera: &play.camera, alpha: 1.0, now: play.now };
+    play.hand.refresh(&table, &mut |_| {});
+    assert!(!play.hand.base_selected, "nothing is left of it");
+}
+
+#[test]
+fn backspace_asks_for_the_last_alert() {
+    let mut play = Play::new();
+    assert_eq!(play.take(Input::Down(KeyCode::Backspace, Held::default())), Some(Request::LastAlert));
+    assert!(play.commands().is_empty());
+}

@@ -1,6 +1,7 @@
 //! The window: start screen, matches, replays. It shows what a match thread hands over and sends it
 //! commands; it owns no world.
 
+mod alerts;
 mod app;
 mod bindings;
 mod display;

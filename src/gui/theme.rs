@@ -25,9 +25,11 @@ pub(crate) const EASE_S: f32 = 0.12;
 /// Of plates and buttons.
 pub(crate) const ROUNDING: f32 = 6.0;
 
-/// The colour of a seat.
-pub(crate) fn seat(player: usize) -> Color32 {
-    [BLUE, ORANGE, Color32::from_rgb(0xb5, 0x8c, 0xff), Color32::from_rgb(0x7f, 0xe0, 0xb0)][player % 4]
+/// The colour of a team.
+pub(crate) fn team(team: u8) -> Color32 {
+    const VIOLET: Color32 = Color32::from_rgb(0xb5, 0x8c, 0xff);
+    const MINT: Color32 = Color32::from_rgb(0x7f, 0xe0, 0xb0);
+    [BLUE, ORANGE, VIOLET, MINT][usize::from(team) % 4]
 }
 
 /// What egui's own widgets look like.

@@ -74,10 +74,19 @@ impl Arena {
     /// Where a body of `radius` that wants to stand at `to` comes to stand when it walks there from
     /// `from`, sliding along what is in its way. It stays where it was rather than inside something.
     pub(super) fn walk(&self, from: Vec2, to: Vec2, radius: Fx) -> Vec2 {
+        if self.has_room(from, to, radius) { to } else { self.walk_close(from, to, radius) }
+    }
+
+    /// Whether surely nothing is in the way of a body of `radius` that walks from `from` to `to`.
+    #[inline(always)]
+    pub(super) fn has_room(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
         let step = to - from;
-        if self.raster.has_room(from, step.x.abs().max(step.y.abs()) + radius) {
-            return to;
-        }
+        self.raster.has_room(from, step.x.abs().max(step.y.abs()) + radius)
+    }
+
+    /// As [`Self::walk`], where something may be in the way.
+    pub(super) fn walk_close(&self, from: Vec2, to: Vec2, radius: Fx) -> Vec2 {
+        let step = to - from;
         // Steps of half a radius, so that no wall is jumped.
         let pieces = 1 + length(step).to_bits() / (radius.to_bits() / 2).max(1);
         let mut at = from;

@@ -40,8 +40,8 @@ fn cut(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize) 
     let in_arc = |to: Vec2| facing.to(Angle::of(to - at)).unsigned_abs() <= terms.pace.arc_half;
     scratch.events.push(Event::Blow { player: owner, at });
     let mut nearest: [Option<(Nearness, usize)>; BLOW_HITS] = [None; BLOW_HITS];
-    let runs = scratch.grid.near(at, pace.reach + scratch.longest_step);
-    for other in runs.flatten().filter(|other| other.team != team) {
+    let near = scratch.grid.near(at, pace.reach + scratch.longest_step);
+    for other in near.filter(|other| other.team != team) {
         let to = state.position(other.row.into());
         if dist2(at, to) > square(pace.reach) || !in_arc(to) {
             continue;

@@ -99,8 +99,9 @@ struct Foe {
 }
 
 impl Foe {
-    const fn unit(body: &Body) -> Self {
-        Self { id: body.id, row: Some(body.row), at: body.at(), depth: Fx::ZERO }
+    fn unit(state: &GameState, body: &Body) -> Self {
+        let id = state.units.id[usize::from(body.row)];
+        Self { id, row: Some(body.row), at: body.at(), depth: Fx::ZERO }
     }
 
     /// Tiles per tick.
@@ -270,7 +271,7 @@ impl<'a> Mind<'a> {
     /// to fills up from the middle.
     fn touches_arrived(&self, goal: Vec2, left: i64) -> bool {
         let near = self.pace.radius + self.terms.pace.widest() + LEANING;
-        self.grid.near(self.at, near).flatten().any(|other| {
+        self.grid.near(self.at, near).any(|other| {
             let apart = self.pace.radius + self.terms.pace.kind(other.kind).radius + LEANING;
             other.owner == self.body.owner
                 && other.row != self.body.row
@@ -352,7 +353,7 @@ impl<'a> Mind<'a> {
 
     /// For a hero: what it can strike where it stands.
     fn foe_in_reach(&self) -> Option<Foe> {
-        let foe = self.search(self.pace.reach, None).map(Foe::unit);
+        let foe = self.search(self.pace.reach, None).map(|body| Foe::unit(self.state, body));
         foe.filter(|foe| self.in_reach(foe)).or_else(|| self.core(self.pace.reach))
     }
 
@@ -362,7 +363,8 @@ impl<'a> Mind<'a> {
         let kept = self.target(radius, leash);
         let foe = if self.is_turn() { self.better(kept, radius, leash) } else { kept };
         let near_leash = |at: Vec2| leash.is_none_or(|post| dist2(at, post) <= square(radius));
-        foe.map(Foe::unit).or_else(|| self.core(radius).filter(|core| near_leash(core.at)))
+        foe.map(|body| Foe::unit(self.state, body))
+            .or_else(|| self.core(radius).filter(|core| near_leash(core.at)))
     }
 
     /// The target of the last tick, while it is one.
@@ -377,9 +379,10 @@ impl<'a> Mind<'a> {
 
     /// A unit that lives and is an enemy.
     fn enemy(&self, id: UnitId) -> Option<&Body> {
-        let row = *self.state.slots.row.get(usize::from(id.index))?;
-        let unit = self.grid.units().get(usize::from(row))?;
-        (unit.id == id && unit.team != self.body.team).then_some(unit)
+        let slots = &self.state.slots;
+        let slot = usize::from(id.index);
+        let row = *slots.row.get(slot).filter(|_| slots.generation[slot] == id.generation)?;
+        self.grid.units().get(usize::from(row)).filter(|unit| unit.team != self.body.team)
     }
 
     /// The nearest enemy, if it is so much nearer than the one it has that turning to it is worth it.
@@ -403,7 +406,7 @@ impl<'a> Mind<'a> {
     }
 
     fn quarry(&self) -> Option<Foe> {
-        self.enemy(self.state.units.quarry[self.row]).map(Foe::unit)
+        self.enemy(self.state.units.quarry[self.row]).map(|body| Foe::unit(self.state, body))
     }
 
     // What it is and what it was told.

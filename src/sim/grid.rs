@@ -1,20 +1,26 @@
-//! Who stands near: the units of a tick, sorted by square cells of the map.
+//! Who stands near: the units of a tick, sorted by cells of the map.
 
 use alloc::vec::Vec;
 
 use super::arena::Arena;
 use super::math::{Fx, Vec2, dist2, square};
 use super::pace::kind_of;
-use super::state::{GameState, UnitId};
+use super::state::GameState;
 use super::tick::{PLAYERS_MAX, PlayerId};
 
-/// The side of a cell is 2 tiles: 2^(16 + 1) bits. A body finds its neighbours in two to four cells, and a
-/// search for a target can stop early.
-const CELL_SHIFT: u32 = 17;
+/// Cells are a tile wide and 2 high: 2^16 and 2^17 bits. Bodies find their neighbours in a few of them, and
+/// a search for a target, which goes by lines, can stop early.
+const COLUMN_SHIFT: u32 = 16;
+const LINE_SHIFT: u32 = 17;
 
 /// What ties between units break by: distance, then place in the own side, then the base counted on around
 /// the map from that of the one who asks.
 pub(super) type Nearness = (i64, u16, u8);
+
+/// How many pairs are looked at together: their lists stay in the nearest cache.
+pub(super) const BATCH: usize = 256;
+/// How many pairs of a unit are listed at once: seldom more stand in a line within its reach.
+const TOGETHER: usize = 8;
 
 /// The units as they stood when the tick began. It only narrows a search: whoever asks measures the
 /// distances, so the cells leave no trace in the game.
@@ -23,7 +29,7 @@ pub(super) struct Grid {
     columns: usize,
     lines: usize,
     half: Vec2,
-    /// Where each cell begins in `bodies`; one more than there are cells.
+    /// Where each cell begins in `bodies`. A line of empty cells follows the last; see also [`Self::fill`].
     starts: Vec<u32>,
     /// The cell of each row.
     cells: Vec<u32>,
@@ -33,12 +39,11 @@ pub(super) struct Grid {
     bodies: Vec<Body>,
 }
 
-/// What a search wants to know of a unit: together, so that it costs one line of cache.
-#[derive(Clone, Copy, Debug)]
+/// What a search wants to know of a unit: 16 bytes together, so that it costs one line of cache.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Body {
     pub(super) x: Fx,
     pub(super) y: Fx,
-    pub(super) id: UnitId,
     /// Rows fit: there are at most [`super::state::UNITS_MAX`].
     pub(super) row: u16,
     /// Its place in the creation order of its own side: what ties break by.
@@ -49,6 +54,23 @@ pub(super) struct Body {
     pub(super) base: u8,
     /// As [`kind_of`] has it.
     pub(super) kind: u8,
+}
+
+/// Two bodies that may touch, by their places in a list.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pair(u32);
+
+impl Pair {
+    /// Places fit in 16 bits, as rows do.
+    const fn new(one: u32, other: u32) -> Self {
+        Self(one << 16 | other)
+    }
+
+    /// The two.
+    #[inline(always)]
+    pub(super) fn of(self, bodies: &[Body]) -> (&Body, &Body) {
+        (&bodies[(self.0 >> 16) as usize], &bodies[(self.0 & 0xffff) as usize])
+    }
 }
 
 impl Body {
@@ -71,10 +93,10 @@ pub(super) const fn base_from(asker: u8, other: u8) -> u8 {
 impl Grid {
     /// An empty grid over a map of half the size `half`, with room for `units`.
     pub(super) fn new(half: Vec2, units: usize) -> Self {
-        let cells = |half: Fx| ((half.to_bits() >> (CELL_SHIFT - 1)) + 1).unsigned_abs() as usize;
-        let (columns, lines) = (cells(half.x), cells(half.y));
+        let cells = |half: Fx, shift: u32| ((half.to_bits() >> (shift - 1)) + 1).unsigned_abs() as usize;
+        let (columns, lines) = (cells(half.x, COLUMN_SHIFT), cells(half.y, LINE_SHIFT));
         let mut grid = Self { columns, lines, half, ..Self::default() };
-        grid.starts = alloc::vec![0; columns * lines + 1];
+        grid.starts = alloc::vec![0; columns * (lines + 1) + 2];
         grid.cells.reserve(units);
         grid.units.reserve(units);
         grid.bodies.reserve(units);
@@ -84,50 +106,57 @@ impl Grid {
     /// Sorts all units into their cells.
     pub(super) fn fill(&mut self, arena: &Arena, state: &GameState) {
         self.list(arena, state);
+        // Each cell's number of units is counted two places on; summed up, that is where it begins, one
+        // place on; and after its units have been put there, where it ends, which is where the next begins.
         self.starts.fill(0);
-        self.cells.clear();
-        for body in &self.units {
-            let cell = self.line(body.y) * self.columns + self.column(body.x);
-            self.starts[cell] += 1;
-            self.cells.push(cell as u32);
+        for &cell in &self.cells {
+            self.starts[cell as usize + 2] += 1;
         }
         let mut first = 0;
         for start in &mut self.starts {
-            first += core::mem::replace(start, first);
+            first += *start;
+            *start = first;
         }
-        self.bodies.clone_from(&self.units);
+        self.bodies.resize(self.units.len(), Body::default());
         for (&cell, body) in self.cells.iter().zip(&self.units) {
-            // Each cell's start runs to its end, which is the next one's start.
-            let place = &mut self.starts[cell as usize];
+            let place = &mut self.starts[cell as usize + 1];
             self.bodies[*place as usize] = *body;
             *place += 1;
         }
-        let cells = self.starts.len() - 1;
-        self.starts.copy_within(..cells, 1);
-        self.starts[0] = 0;
     }
 
-    /// Takes over all units, by row.
+    /// Takes over all units, and their cells, by row.
     fn list(&mut self, arena: &Arena, state: &GameState) {
         let units = &state.units;
-        let mut next = [0; PLAYERS_MAX];
+        let mut next = [0_u16; PLAYERS_MAX];
+        let sides: [(u8, u8); PLAYERS_MAX] = core::array::from_fn(|player| {
+            let player = PlayerId(player as u8);
+            (state.team_of(player), arena.rank(player))
+        });
+        // Of one length, so that a row within it is within all.
+        let rows = units.len();
+        let (x, y, owner) = (&units.x[..rows], &units.y[..rows], &units.owner[..rows]);
+        let (control, attack) = (&units.control[..rows], &units.attack[..rows]);
         self.units.clear();
-        self.units.extend((0..units.len()).map(|row| {
-            let owner = units.owner[row];
-            let ordinal = next[owner.index()];
-            next[owner.index()] += 1;
-            Body {
-                x: units.x[row],
-                y: units.y[row],
-                id: units.id[row],
-                row: row as u16,
-                ordinal,
-                team: state.players.team[owner.index()],
-                owner,
-                base: arena.rank(owner),
-                kind: kind_of(units.control[row], units.attack[row]),
-            }
+        self.units.extend((0..rows).map(|row| {
+            let player = owner[row].index() % PLAYERS_MAX;
+            let ordinal = next[player];
+            next[player] = ordinal.wrapping_add(1);
+            let (team, base) = sides[player];
+            let kind = kind_of(control[row], attack[row]);
+            Body { x: x[row], y: y[row], row: row as u16, ordinal, team, owner: owner[row], base, kind }
         }));
+        let (columns, half) = (self.columns, self.half);
+        let (across, along) = (self.columns - 1, self.lines - 1);
+        let cell = |body: &Body| {
+            let (column, line) = (
+                cell_along::<COLUMN_SHIFT>(body.x, half.x, across),
+                cell_along::<LINE_SHIFT>(body.y, half.y, along),
+            );
+            line.wrapping_mul(columns).wrapping_add(column) as u32
+        };
+        self.cells.clear();
+        self.cells.extend(self.units.iter().map(cell));
     }
 
     /// All units, by row.
@@ -135,37 +164,53 @@ impl Grid {
         &self.units
     }
 
-    /// All units within `radius` of `at`, and some beyond, a line of cells at a time.
-    pub(super) fn near(&self, at: Vec2, radius: Fx) -> impl Iterator<Item = &[Body]> {
+    /// All units that stood in the square of half the side `radius` around `at`.
+    pub(super) fn near(&self, at: Vec2, radius: Fx) -> impl Iterator<Item = &Body> {
         let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
         let lines = self.line(at.y - radius)..=self.line(at.y + radius);
-        lines.map(move |line| self.run(line, left, right))
+        let is_near = move |body: &&Body| {
+            let away = body.at() - at;
+            away.x.abs().max(away.y.abs()) <= radius
+        };
+        lines.flat_map(move |line| self.run(line, left, right)).filter(is_near)
     }
 
-    /// Calls `visit` with every two units that may stand within `reach` of each other, each pair once: with
-    /// one and all it has to be compared with.
-    pub(super) fn pairs(&self, reach: Fx, mut visit: impl FnMut(&Body, &[Body])) {
-        // So many cells to each side.
-        let span = ((reach.to_bits() - 1) >> CELL_SHIFT).unsigned_abs() as usize + 1;
-        for line in 0..self.lines {
-            let above = line + 1..(line + span + 1).min(self.lines);
-            for column in 0..self.columns {
-                let bodies = self.run(line, column, column);
-                if bodies.is_empty() {
-                    continue;
-                }
-                let (left, right) = (column.saturating_sub(span), (column + span).min(self.columns - 1));
-                let beside = self.run(line, column, right);
-                for (place, body) in bodies.iter().enumerate() {
-                    visit(body, &beside[place + 1..]);
-                }
-                for run in above.clone().map(|line| self.run(line, left, right)) {
-                    for body in bodies {
-                        visit(body, run);
+    /// Calls `visit` with every two units that may be nearer to each other than `reach` of the one that comes
+    /// first by cell, each pair once.
+    ///
+    /// How many units stand in a cell and who of them touch is nothing that a processor foresees, and each
+    /// branch that goes the other way costs as much as looking at several pairs. So pairs are listed first,
+    /// some at a time whether there are so many or not, and looked at in one long loop.
+    pub(super) fn pairs(&self, reach: impl Fn(&Body) -> Fx, mut visit: impl FnMut(&[Body], &[Pair])) {
+        let mut pairs = [Pair::default(); BATCH];
+        let mut count = 0;
+        for (place, body) in (0..).zip(&self.bodies) {
+            let reach = reach(body);
+            let (left, right) = (self.column(body.x - reach), self.column(body.x + reach));
+            let (line, top) = (self.line(body.y), self.line(body.y + reach));
+            // The line above is often out of reach: then its list is empty, not left out.
+            for above in line..top.max(line + 1) + 1 {
+                let (first, end) = self.places(above, left, right);
+                let mut next = if above == line { place + 1 } else { first };
+                let mut left = (end - next) * u32::from(above <= top);
+                loop {
+                    let some =
+                        core::array::from_fn(|ahead| Pair::new(place, next.wrapping_add(ahead as u32)));
+                    *pairs[count..].first_chunk_mut::<TOGETHER>().expect("room for some") = some;
+                    count += (left as usize).min(TOGETHER);
+                    if count > BATCH - TOGETHER {
+                        visit(&self.bodies, &pairs[..count]);
+                        count = 0;
                     }
+                    if left as usize <= TOGETHER {
+                        break;
+                    }
+                    next += TOGETHER as u32;
+                    left -= TOGETHER as u32;
                 }
             }
         }
+        visit(&self.bodies, &pairs[..count]);
     }
 
     /// The nearest enemy of `team` within `radius` of `at` that is `wanted`, for a unit of the base
@@ -208,15 +253,21 @@ impl Grid {
     }
 
     fn run(&self, line: usize, left: usize, right: usize) -> &[Body] {
+        let (first, end) = self.places(line, left, right);
+        &self.bodies[first as usize..end as usize]
+    }
+
+    /// Where the bodies of some cells of a line begin and end.
+    fn places(&self, line: usize, left: usize, right: usize) -> (u32, u32) {
         let first = line * self.columns;
-        &self.bodies[self.starts[first + left] as usize..self.starts[first + right + 1] as usize]
+        (self.starts[first + left], self.starts[first + right + 1])
     }
 
     /// The square of the distance from `y` to the nearest edge of a line of cells; 0 within it. The outermost
     /// lines go on for ever.
     fn line_distance2(&self, y: Fx, line: usize) -> i64 {
         let from_edge = i64::from(y.to_bits()) + i64::from(self.half.y.to_bits());
-        let (low, high) = ((line as i64) << CELL_SHIFT, (line as i64 + 1) << CELL_SHIFT);
+        let (low, high) = ((line as i64) << LINE_SHIFT, (line as i64 + 1) << LINE_SHIFT);
         let below = if line == 0 { 0 } else { (low - from_edge).max(0) };
         let above = if line + 1 == self.lines { 0 } else { (from_edge - high).max(0) };
         let away = below.max(above);
@@ -224,15 +275,16 @@ impl Grid {
     }
 
     fn column(&self, x: Fx) -> usize {
-        cell_along(x, self.half.x, self.columns)
+        cell_along::<COLUMN_SHIFT>(x, self.half.x, self.columns - 1)
     }
 
     fn line(&self, y: Fx) -> usize {
-        cell_along(y, self.half.y, self.lines)
+        cell_along::<LINE_SHIFT>(y, self.half.y, self.lines - 1)
     }
 }
 
-fn cell_along(at: Fx, half: Fx, cells: usize) -> usize {
-    let from_edge = at.to_bits().saturating_add(half.to_bits()).max(0) >> CELL_SHIFT;
-    (from_edge as usize).min(cells - 1)
+/// Which of the cells of side 2^`SHIFT` from 0 to `last` along one axis.
+fn cell_along<const SHIFT: u32>(at: Fx, half: Fx, last: usize) -> usize {
+    let from_edge = at.to_bits().saturating_add(half.to_bits()).max(0) >> SHIFT;
+    (from_edge as usize).min(last)
 }

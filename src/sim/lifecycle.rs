@@ -147,9 +147,17 @@ fn bury(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     let Scratch { gone, events, .. } = scratch;
     gone.clear();
     let out: ArrayVec<bool, PLAYERS_MAX> = state.player_ids().map(|player| is_out(state, player)).collect();
-    let units = state.units.hp.iter().zip(&state.units.owner).enumerate();
-    let dead = units.filter(|&(_, (&hp, owner))| hp <= 0 || out[owner.index()]);
-    gone.extend(dead.map(|(row, _)| row));
+    let any_out = out.contains(&true);
+    // Few die: so many units are passed over at once.
+    const ROWS: usize = 32;
+    let columns = state.units.hp.chunks(ROWS).zip(state.units.owner.chunks(ROWS));
+    for ((hp, owners), first) in columns.zip((0..).step_by(ROWS)) {
+        if any_out || hp.iter().fold(i16::MAX, |least, &hp| least.min(hp)) <= 0 {
+            let units = hp.iter().zip(owners).zip(first..);
+            let dead = units.filter(|&((&hp, owner), _)| hp <= 0 || out[owner.index()]);
+            gone.extend(dead.map(|(_, row)| row));
+        }
+    }
     let Some(&first) = gone.first() else { return };
     for &row in &*gone {
         note_death(terms, state, events, row);

@@ -97,6 +97,7 @@ impl Reciprocal {
 
     /// 1 / the root of `n`, a squared length as [`dist2`] gives it; `None` for 0.
     #[must_use]
+    #[inline]
     pub fn of_root(n: i64) -> Option<Self> {
         let n = n.unsigned_abs();
         if n == 0 {
@@ -114,6 +115,7 @@ impl Reciprocal {
     /// `v`, of whose length this is the reciprocal, scaled to the length `len`; each part rounded toward
     /// zero.
     #[must_use]
+    #[inline]
     pub fn scale(self, v: Vec2, len: Fx) -> Vec2 {
         let (size, forward) = (u64::from(len.to_bits().unsigned_abs()), len >= 0);
         let part = |p: Fx| {
@@ -203,16 +205,17 @@ impl Angle {
         if x == 0 && y == 0 {
             return Self(0);
         }
-        // Turn into the quadrant with x > 0, y >= 0, then look the smaller angle up.
-        let (quarter, x, y) = match (x, y) {
-            (x, y) if x > 0 && y >= 0 => (0u16, x, y),
-            (x, y) if x <= 0 && y > 0 => (0x4000, y, -x),
-            (x, y) if x < 0 && y <= 0 => (0x8000, -x, -y),
-            (x, y) => (0xc000, -y, x),
-        };
-        let (x, y) = (x as u32, y as u32);
-        let low = if y <= x { atan(y, x) } else { 0x4000 - atan(x, y) };
-        Self(quarter.wrapping_add(low))
+        // Turn into the quadrant with x > 0, y >= 0, then look the smaller angle up: by choices of values,
+        // since no processor foresees directions.
+        let below = (y, x) < (0, 0);
+        let (x, y) = if below { (-x, -y) } else { (x, y) };
+        let left = x <= 0;
+        let (x, y) = if left { (y, -x) } else { (x, y) };
+        let steep = y > x;
+        let (less, more) = if steep { (x, y) } else { (y, x) };
+        let angle = atan(less as u32, more as u32);
+        let low = if steep { 0x4000 - angle } else { angle };
+        Self(low.wrapping_add(u16::from(left) << 14).wrapping_add(u16::from(below) << 15))
     }
 
     /// How far to turn from `self` to `other`: -32,768 to 32,767, positive anticlockwise.

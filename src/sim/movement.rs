@@ -1,6 +1,6 @@
 //! Movement and collision: every unit's new place follows from the old places of all.
 
-use super::grid::Body;
+use super::grid::{BATCH, Body, Pair};
 use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, square, with_length};
 use super::pace::{Terms, is_hero};
 use super::state::GameState;
@@ -11,18 +11,20 @@ pub(super) fn walk(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) 
     push_apart(terms, scratch);
     let units = &mut state.units;
     let mut longest = Fx::ZERO;
-    for (row, (&wish, &push)) in scratch.wishes.iter().zip(&scratch.pushes).enumerate() {
-        let at = Vec2 { x: units.x[row], y: units.y[row] };
-        if wish == Vec2::default() && push == Vec2::default() {
-            (units.vx[row], units.vy[row]) = (Fx::ZERO, Fx::ZERO);
-            continue;
+    let places = units.x.iter_mut().zip(&mut units.y).zip(units.vx.iter_mut().zip(&mut units.vy));
+    let steps = scratch.wishes.iter().zip(&scratch.pushes).zip(scratch.grid.units());
+    for (((x, y), (vx, vy)), ((&wish, &push), body)) in places.zip(steps) {
+        let radius = terms.pace.kind(body.kind).radius;
+        let (at, rests) = (body.at(), wish == Vec2::default() && push == Vec2::default());
+        let mut to = at + wish + limited(push, radius / 2);
+        // In the open, where most are, nobody asks who rests: it cannot be foreseen.
+        if !terms.arena.has_room(at, to, radius) && !rests {
+            to = terms.arena.walk_close(at, to, radius);
         }
-        let radius = terms.pace.of(units.control[row], units.attack[row]).radius;
-        let to = terms.arena.walk(at, at + wish + limited(push, radius / 2), radius);
         let step = to - at;
         longest = longest.max(step.x.abs()).max(step.y.abs());
-        (units.vx[row], units.vy[row]) = (step.x, step.y);
-        (units.x[row], units.y[row]) = (to.x, to.y);
+        (*vx, *vy) = (step.x, step.y);
+        (*x, *y) = (to.x, to.y);
     }
     scratch.longest_step = longest;
 }
@@ -32,16 +34,23 @@ fn push_apart(terms: &Terms, scratch: &mut Scratch) {
     let Scratch { grid, pushes, wishes, .. } = scratch;
     pushes.clear();
     pushes.resize(wishes.len(), Vec2::default());
-    grid.pairs(terms.pace.widest() * 2, |body, others| {
-        let touching2 = terms.pace.touching2(body.kind);
-        for other in others {
-            let away2 = dist2(body.at(), other.at());
-            if away2 < touching2[usize::from(other.kind & 3)] {
-                let (one, two) = (usize::from(body.row), usize::from(other.row));
-                let [push, back] = push(terms, body, other, away2);
-                pushes[one] = pushes[one] + push;
-                pushes[two] = pushes[two] + back;
-            }
+    let mut touching = [(Pair::default(), 0); BATCH];
+    let reach = |body: &Body| terms.pace.kind(body.kind).radius + terms.pace.widest();
+    grid.pairs(reach, |bodies, pairs| {
+        let mut count = 0;
+        for &pair in pairs {
+            let (one, other) = pair.of(bodies);
+            let away2 = dist2(one.at(), other.at());
+            // Written in any case, and kept if they do touch.
+            touching[count] = (pair, away2);
+            count += usize::from(away2 < terms.pace.touching2(one.kind)[usize::from(other.kind & 3)]);
+        }
+        for &(pair, away2) in &touching[..count] {
+            let (one, other) = pair.of(bodies);
+            let [push, back] = push(terms, one, other, away2);
+            let (one, other) = (usize::from(one.row), usize::from(other.row));
+            pushes[one] = pushes[one] + push;
+            pushes[other] = pushes[other] + back;
         }
     });
 }

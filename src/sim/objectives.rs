@@ -50,7 +50,7 @@ impl Presence {
     fn of(terms: &Terms, grid: &Grid, circle: usize) -> Self {
         let mut count = [0; PLAYERS_MAX];
         let (at, radius) = (terms.arena.circles[circle], terms.pace.circle_radius);
-        for body in grid.near(at, radius).flatten() {
+        for body in grid.near(at, radius) {
             if dist2(body.at(), at) <= square(radius) {
                 count[body.owner.index()] += 1;
             }

@@ -51,9 +51,9 @@ fn first_met(terms: &Terms, state: &GameState, scratch: &Scratch, arrow: usize) 
     let team = state.team_of(owner);
     let rank = |player| terms.arena.rank(player);
     let mut first = None;
-    // The grid has the places before this tick's steps.
-    let reach = length(to - from) + radius + terms.pace.widest() + scratch.longest_step;
-    for other in scratch.grid.near(from, reach).flatten().filter(|other| other.team != team) {
+    // The grid has the places before this tick's steps, and a length is rounded down.
+    let reach = length(to - from) + Fx::DELTA + radius + terms.pace.widest() + scratch.longest_step;
+    for other in scratch.grid.near(from, reach).filter(|other| other.team != team) {
         let at = state.position(other.row.into());
         let body = terms.pace.kind(other.kind).radius + radius;
         if let Some(share) = round_crossing(from, to, at, body) {

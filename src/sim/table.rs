@@ -3,6 +3,8 @@
 
 use alloc::string::String;
 
+use arrayvec::ArrayVec;
+
 use super::math::{Angle, Fx};
 use super::tick::{PlayerId, Tick};
 
@@ -78,6 +80,22 @@ macro_rules! enum_cell {
     };
 }
 pub(super) use enum_cell;
+
+/// Tables up to so many bytes are gathered and hashed at once: to begin and end a stream takes longer than
+/// their hash, and all tables but those of units, arrows and slots are small.
+pub(super) const GATHERED_MAX: usize = 2048;
+
+/// Appends one column's bytes; there must be room for them.
+pub(super) fn gather_column<T: Cell>(bytes: &mut ArrayVec<u8, GATHERED_MAX>, column: &[T]) {
+    if cfg!(target_endian = "little") {
+        let column = bytemuck::cast_slice(column);
+        bytes.try_extend_from_slice(column).expect("a table that fits");
+    } else {
+        for &cell in column {
+            bytes.extend(bytemuck::bytes_of(&cell.little_endian()).iter().copied());
+        }
+    }
+}
 
 /// Hashes one column.
 pub(super) fn hash_column<T: Cell>(hasher: &mut xxhash_rust::xxh3::Xxh3, column: &[T]) {
@@ -215,6 +233,12 @@ macro_rules! table {
             /// A hash of every value in every column.
             #[must_use]
             pub fn hash(&self) -> u64 {
+                let sizes = [$(core::mem::size_of_val(self.$field.as_slice())),*];
+                if sizes.iter().sum::<usize>() <= $crate::sim::table::GATHERED_MAX {
+                    let mut bytes = arrayvec::ArrayVec::new();
+                    $($crate::sim::table::gather_column(&mut bytes, &self.$field);)*
+                    return xxhash_rust::xxh3::xxh3_64(&bytes);
+                }
                 let mut hasher = xxhash_rust::xxh3::Xxh3::new();
                 $($crate::sim::table::hash_column(&mut hasher, &self.$field);)*
                 hasher.digest()

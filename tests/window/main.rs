@@ -4,6 +4,8 @@
 #![cfg(all(feature = "gui", target_os = "linux"))]
 
 mod cable;
+#[path = "../common/mod.rs"]
+mod common;
 mod driver;
 
 use std::io::{BufRead as _, BufReader};
@@ -13,12 +15,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::data;
 use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, Verdict, verify};
 use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, Tick, TickInputs, TickRate, World};
 use serde_json::Value;
 
 use cable::Cable;
+use common::BotMatch;
 use driver::Window;
 
 /// From the launch of the program to its match, by two clicks.
@@ -305,6 +309,93 @@ fn a_match_goes_on_while_its_window_is_resized_or_away() {
     assert!(killed.is_ok_and(|status| status.success()));
     window.wait_end();
     assert_eq!(window.replays().len(), 1, "a match that was left is recorded");
+}
+
+#[test]
+fn orders_wait_and_new_minions_get_a_flag() {
+    let Some(_turn) = turn() else { return };
+    let mut window = Window::open("plans", "1280x720", None, &["play", "--bot", "easy"]);
+    let base = xy(&window.wait_tick(30)["match"]["base"]);
+    // Keys go where the pointer is.
+    window.point([640.0, 120.0]);
+    window.key("e");
+    window.wait_for("six selected", |shown| shown["match"]["selected"] == 6);
+    window.press("3");
+    window.display.xdotool(&["keydown", "shift"]);
+    for place in [[900.0, 300.0], [500.0, 560.0]] {
+        window.point(place);
+        window.press("3");
+    }
+    window.key("f");
+    window.point([300.0, 560.0]);
+    window.press("1");
+    window.display.xdotool(&["keyup", "shift"]);
+    window.wait_for("three orders that wait", |shown| shown["match"]["queued"] == 3 * 6);
+    window.picture("ways");
+    window.key("x");
+    window.wait_for("nothing that waits", |shown| shown["match"]["queued"] == 0);
+    window.point(base);
+    window.press("1");
+    window.wait_for("the base selected", |shown| shown["match"]["base_selected"] == true);
+    window.point([520.0, 480.0]);
+    window.press("3");
+    window.wait_for("a flag", |shown| shown["match"]["rallies"] == true);
+    window.assert_tidy("match");
+    window.picture("rally");
+    window.point(base);
+    window.press("3");
+    window.wait_for("no flag", |shown| shown["match"]["rallies"] == false);
+    window.close();
+    window.wait_end();
+}
+
+/// Four seats on the large map, each for itself and two against two: every team has its colour, its shape and
+/// its score, at any size.
+#[test]
+fn a_match_of_four_can_be_watched() {
+    let Some(_turn) = turn() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, size, teams) in [("four", "1280x720", [0, 1, 2, 3]), ("pairs", "960x540", [0, 0, 1, 1])] {
+        let replay = match_of_four(folder.path(), name, teams);
+        let words = ["replay", "watch", replay.to_str().expect("text")];
+        let mut window = Window::open(name, size, None, &words);
+        window.wait_tick(30);
+        window.assert_tidy("replay");
+        window.click("time line");
+        window.wait_tick(u64::from(TICKS_OF_FOUR / 2) + 60);
+        window.assert_tidy("replay");
+        window.picture("replay");
+        // Closer, with the wheel, and along, with the middle button.
+        window.point([640.0, 300.0]);
+        for _ in 0..8 {
+            window.press("4");
+        }
+        window.picture("closer");
+        window.assert_tidy("replay");
+        window.close();
+        window.wait_end();
+    }
+}
+
+/// Long enough for circles, arrows and deaths.
+const TICKS_OF_FOUR: u32 = 9_000;
+
+fn match_of_four(folder: &Path, name: &str, teams: [u8; 4]) -> PathBuf {
+    let heroes = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
+    let seat = |(place, team)| SeatSetup { hero: heroes[place % 2], team };
+    let setup = Setup {
+        seats: teams.into_iter().enumerate().map(seat).collect(),
+        ..common::setup("standard", "quad", 11, 60, false)
+    };
+    let header = ReplayHeader::new(&setup, &["Ann", "Ben", "Cleo", "Dora"], None, 0).expect("a header");
+    let mut recorder = ReplayRecorder::create(folder.join(name), &header).expect("a file");
+    let mut game = BotMatch::new(setup, BotLevel::Normal);
+    for _ in 0..TICKS_OF_FOUR {
+        let inputs = game.inputs();
+        game.world.step(&inputs);
+        recorder.record(&inputs, &game.world.hash(), game.world.state());
+    }
+    recorder.finish(ReplayResult { outcome: "tick_limit".into(), winner: None }).expect("a replay")
 }
 
 fn arena(display: Option<&str>, arguments: &[&str]) -> Output {

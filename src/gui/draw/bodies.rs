@@ -2,13 +2,16 @@
 
 use macroquad::math::{Vec2, vec2};
 use mini_rts_arena::sim::math::Angle;
-use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, GameState, Tick, UnitId};
+use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, GameState, PlayerId, Tick, UnitId};
 
 use super::colours;
 use super::view::{View, point, radians, rules_of};
 
 /// Radius of a minion's base, tiles: more than it takes in the simulation, so that it reads.
 const MINION: f32 = 0.5;
+/// A base never looks smaller than on a map of so many pixels per tile: where all of a large map is shown,
+/// pieces are larger than life.
+const TILE_LEAST_PX: f32 = 10.0;
 /// How much larger a hero is.
 const HERO: f32 = 1.6;
 /// Farther than this in a tick is no walk, tiles.
@@ -16,8 +19,8 @@ const JUMP: f32 = 2.0;
 
 /// A unit as it is seen in a frame.
 pub(super) struct Body {
-    pub(super) row: usize,
     pub(super) id: UnitId,
+    pub(super) owner: PlayerId,
     pub(super) team: u8,
     pub(super) is_hero: bool,
     pub(super) kind: AttackBehaviour,
@@ -50,15 +53,15 @@ impl Body {
         let left = |due: Tick| due.0 as f32 + 1.0 - view.now;
         let windup = Some(units.strike_at[row]).filter(|&due| due != Tick::NEVER);
         Self {
-            row,
             id,
+            owner: units.owner[row],
             team: state.team(row),
             is_hero,
             kind,
             at: view.px(place),
             forward: vec2(angle.cos(), -angle.sin()),
             speed: point(units.vx[row], -units.vy[row]) * view.hz,
-            radius: radius(is_hero) * view.tile,
+            radius: (radius(is_hero) * view.tile).max(radius(is_hero) * TILE_LEAST_PX),
             health: f32::from(units.hp[row]) / f32::from(rules.hp),
             windup: windup.map(|due| (1.0 - left(due) / windup_ticks).clamp(0.0, 1.0)),
             reach: rules.reach as f32 / 1000.0 * view.tile,

@@ -1,10 +1,12 @@
-//! What just happened, told from the difference between two ticks: hits, deaths, arrows that missed.
+//! What outlasts the tick in which it happened: hits, deaths, arrows that missed. Told by the events of a
+//! tick; what has none, by the difference between two states.
 
 use std::collections::VecDeque;
 
 use macroquad::math::{Vec2, vec2};
+use mini_rts_arena::game::EventBacklog;
 use mini_rts_arena::sim::{
-    AttackBehaviour, ControlBehaviour, GameState, PLAYERS_MAX, PlayerId, Setup, Tick, UnitId,
+    self, AttackBehaviour, ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, Setup, Tick, UnitId,
 };
 
 use super::bodies;
@@ -23,8 +25,9 @@ const PULSE_S: f32 = 0.45;
 const FOLD_S: f32 = 0.18;
 /// Most of each kind at once; the oldest give way.
 const MOST: usize = 512;
-/// No arrow and no blow hits from farther than this, tiles.
-const NEAR: f32 = 3.0;
+/// A striker is at most this far from where its blow fell, and an arrow from whom it hit, tiles.
+const NEAR: f32 = 1.0;
+const ARROW_NEAR: f32 = 1.2;
 const LONG_AGO: f32 = -1.0e6;
 
 /// What is remembered of a unit.
@@ -95,60 +98,116 @@ impl Effects {
         self.core_hits.get(player.index()).copied().unwrap_or(LONG_AGO)
     }
 
-    pub(super) fn observe(&mut self, setup: &Setup, previous: &GameState, current: &GameState) {
+    /// Takes in the ticks between two states, and what happened in them.
+    pub(super) fn observe(
+        &mut self,
+        setup: &Setup,
+        previous: &GameState,
+        current: &GameState,
+        events: &EventBacklog,
+    ) {
         let now = current.tick().0 as f32;
         self.slots.resize(current.slots.len().max(self.slots.len()), NOTHING);
-        for before in 0..previous.units.len() {
-            self.observe_unit(previous, current, before, now);
-        }
         for row in 0..current.units.len() {
-            let (id, hero) = (current.units.id[row], current.units.control[row] == ControlBehaviour::Player);
-            if hero && previous.row(id).is_none() {
-                let at = point(current.units.x[row], current.units.y[row]);
-                push(&mut self.pulses, Mark { at, way: vec2(2.5, 0.0), since: now, team: current.team(row) });
+            let id = current.units.id[row];
+            if let Some(before) = previous.row(id) {
+                self.remember(id).walked += place(previous, before).distance(place(current, row));
             }
         }
-        self.observe_arrows(setup, previous, current, now);
-        self.observe_objectives(setup, previous, current, now);
+        for happened in events.iter() {
+            // What happens in a tick shows in the state after it.
+            let when = happened.tick.0 as f32 + 1.0;
+            match happened.event {
+                Event::Hit { unit, at, by, attack, .. } => {
+                    let way = blow_direction(previous, events, happened.tick, (at, by, attack));
+                    self.hit((previous, current), unit, to_tiles(at), way, when);
+                }
+                Event::Blow { player, at } => self.strike(current, player, to_tiles(at), when),
+                Event::Death { unit, owner, control, attack, at } => {
+                    let angle = previous.row(unit).map_or(0.0, |row| radians(previous.units.facing[row]));
+                    let (team, is_hero) = (current.team_of(owner), control == ControlBehaviour::Player);
+                    let fallen = Fallen { at: to_tiles(at), angle, since: when, team, is_hero, kind: attack };
+                    self.fall(unit, fallen);
+                }
+                Event::Birth { owner, control: ControlBehaviour::Player, at, .. } => {
+                    self.pulse(to_tiles(at), 2.5, when, current.team_of(owner));
+                }
+                Event::Capture { circle, player } => {
+                    let at = setup.map.circles.get(usize::from(circle)).map_or(Vec2::ZERO, |&at| milli(at));
+                    let radius = setup.rules.circle_radius as f32 / 1000.0 + 1.4;
+                    self.pulse(at, radius, when, current.team_of(player));
+                }
+                _ => {}
+            }
+        }
+        self.observe_arrows(setup, previous, current, events);
+        self.observe_cores(setup, previous, current, now);
         self.prune(now, setup.tick_rate.hz() as f32);
     }
 
-    fn observe_unit(&mut self, previous: &GameState, current: &GameState, before: usize, now: f32) {
-        let units = &previous.units;
-        let (id, at) = (units.id[before], point(units.x[before], units.y[before]));
-        let struck = units.strike_at[before] <= previous.tick();
-        let Some(row) = current.row(id) else {
-            self.fall(previous, current, before, now);
-            return;
-        };
-        let memory = &mut self.slots[usize::from(id.index)];
+    /// What is remembered of a unit, from now on if nothing was.
+    fn remember(&mut self, id: UnitId) -> &mut Memory {
+        let slot = usize::from(id.index);
+        if slot >= self.slots.len() {
+            self.slots.resize(slot + 1, NOTHING);
+        }
+        let memory = &mut self.slots[slot];
         if memory.generation != id.generation {
             *memory = Memory { generation: id.generation, ..NOTHING };
         }
-        memory.walked += at.distance(point(current.units.x[row], current.units.y[row]));
-        if struck {
-            memory.struck_at = now;
-        }
-        if current.units.hp[row] < units.hp[before] {
-            let away = blow_direction(previous, current, before);
-            memory.hit_at = now;
-            memory.hit_away = vec2(away.x, -away.y);
-            self.scatter(at, away, now, previous.team(before), 3, u32::from(id.index));
+        memory
+    }
+
+    /// `way` is where the blow went, if that is known.
+    fn hit(
+        &mut self,
+        (previous, current): (&GameState, &GameState),
+        unit: UnitId,
+        at: Vec2,
+        way: Option<Vec2>,
+        when: f32,
+    ) {
+        let side = |state: &GameState| {
+            let row = state.row(unit)?;
+            Some((state.team(row), -Vec2::from_angle(radians(state.units.facing[row]))))
+        };
+        // Who was born and died since the last look is missed.
+        let Some((team, back)) = side(previous).or_else(|| side(current)) else { return };
+        let away = way.unwrap_or(back);
+        let memory = self.remember(unit);
+        (memory.hit_at, memory.hit_away) = (when, vec2(away.x, -away.y));
+        self.scatter(at, away, when, team, 3, u32::from(unit.index));
+    }
+
+    /// The blade of the swordsman who stands there swings.
+    fn strike(&mut self, current: &GameState, player: PlayerId, at: Vec2, when: f32) {
+        let own = |&row: &usize| {
+            current.units.owner[row] == player && current.units.attack[row] == AttackBehaviour::Swordsman
+        };
+        let apart = |row: usize| place(current, row).distance(at);
+        let rows = (0..current.units.len()).filter(own).map(|row| (apart(row), row));
+        if let Some((_, row)) = rows.min_by(|a, b| a.0.total_cmp(&b.0)).filter(|(apart, _)| *apart < NEAR) {
+            self.remember(current.units.id[row]).struck_at = when;
         }
     }
 
-    fn fall(&mut self, previous: &GameState, current: &GameState, before: usize, now: f32) {
-        let units = &previous.units;
-        let (id, at, team) =
-            (units.id[before], point(units.x[before], units.y[before]), previous.team(before));
-        let away = blow_direction(previous, current, before);
-        let is_hero = units.control[before] == ControlBehaviour::Player;
-        let (angle, kind) = (radians(units.facing[before]), units.attack[before]);
-        push(&mut self.fallen, Fallen { at, angle, since: now, team, is_hero, kind });
-        self.scatter(at, away, now, team, if is_hero { 18 } else { 8 }, u32::from(id.index));
+    fn fall(&mut self, unit: UnitId, fallen: Fallen) {
+        let Fallen { at, angle, since, team, is_hero, .. } = fallen;
+        let memory = self.memory(unit);
+        // The last blow; none hits those whose team is out.
+        let was_hit = memory.hit_at == since;
+        let away =
+            if was_hit { vec2(memory.hit_away.x, -memory.hit_away.y) } else { -Vec2::from_angle(angle) };
+        push(&mut self.fallen, fallen);
+        self.scatter(at, away, since, team, if is_hero { 18 } else { 8 }, u32::from(unit.index));
         if is_hero {
-            push(&mut self.pulses, Mark { at, way: vec2(3.0, 0.0), since: now, team });
+            self.pulse(at, 3.0, since, team);
         }
+    }
+
+    /// A ring that spreads to a radius, tiles.
+    fn pulse(&mut self, at: Vec2, radius: f32, since: f32, team: u8) {
+        push(&mut self.pulses, Mark { at, way: vec2(radius, 0.0), since, team });
     }
 
     /// Chips of a team's colour, away from a blow.
@@ -160,18 +219,23 @@ impl Effects {
         }
     }
 
-    /// Arrows that are gone and hit nobody stick where they came down.
-    fn observe_arrows(&mut self, setup: &Setup, previous: &GameState, current: &GameState, now: f32) {
+    /// Arrows that are gone and hit nobody stick where they came down. No event tells of those that miss.
+    fn observe_arrows(
+        &mut self,
+        setup: &Setup,
+        previous: &GameState,
+        current: &GameState,
+        events: &EventBacklog,
+    ) {
+        let now = current.tick().0 as f32;
         for arrow in gone_arrows(previous, current) {
             let (at, way) = (arrow_place(previous, arrow, previous.tick()), arrow_way(previous, arrow));
-            let team = previous.team_of(previous.projectiles.owner[arrow]);
+            let owner = previous.projectiles.owner[arrow];
+            let team = previous.team_of(owner);
             let end = at + way * 0.6;
-            let hit = (0..previous.units.len()).any(|row| {
-                let place = point(previous.units.x[row], previous.units.y[row]);
-                let hurt = current
-                    .row(previous.units.id[row])
-                    .is_none_or(|after| current.units.hp[after] < previous.units.hp[row]);
-                hurt && previous.team(row) != team && place.distance(end) < 1.2
+            let hit = events.iter().any(|happened| {
+                matches!(happened.event, Event::Hit { at, by, attack: AttackBehaviour::Archer, .. }
+                    if by == owner && to_tiles(at).distance(end) < ARROW_NEAR)
             });
             let core = setup
                 .map
@@ -180,7 +244,7 @@ impl Effects {
                 .find(|&&base| milli(base).distance(end) < setup.rules.core_radius as f32 / 1000.0 + 0.4);
             if let Some(&core) = core {
                 let edge = milli(core) + (end - milli(core)).normalize_or_zero() * 2.4;
-                push(&mut self.pulses, Mark { at: edge, way: vec2(0.5, 0.0), since: now, team });
+                self.pulse(edge, 0.5, now, team);
             } else if !hit {
                 let way = way.normalize_or_zero();
                 push(&mut self.stuck, Mark { at: end, way, since: now, team });
@@ -188,14 +252,8 @@ impl Effects {
         }
     }
 
-    fn observe_objectives(&mut self, setup: &Setup, previous: &GameState, current: &GameState, now: f32) {
-        for (circle, (was, is)) in previous.circles.owner.iter().zip(&current.circles.owner).enumerate() {
-            if was != is {
-                let at = setup.map.circles.get(circle).map_or(Vec2::ZERO, |&place| milli(place));
-                let way = vec2(setup.rules.circle_radius as f32 / 1000.0 + 1.4, 0.0);
-                push(&mut self.pulses, Mark { at, way, since: now, team: current.team_of(*is) });
-            }
-        }
+    /// Cores that lost hit points, to a blow or, of which no event tells, to sudden death.
+    fn observe_cores(&mut self, setup: &Setup, previous: &GameState, current: &GameState, now: f32) {
         for player in current.player_ids() {
             let seat = player.index();
             let (before, after) = (previous.cores.hp[seat], current.cores.hp[seat]);
@@ -319,26 +377,33 @@ fn push<T>(list: &mut VecDeque<T>, item: T) {
     list.push_back(item);
 }
 
-/// Which way the blow went that hurt the unit in row `before`: of the nearest arrow that ended, else from
-/// the nearest enemy whose blow fell.
-fn blow_direction(previous: &GameState, current: &GameState, before: usize) -> Vec2 {
-    let units = &previous.units;
-    let at = point(units.x[before], units.y[before]);
-    let team = previous.team(before);
-    let arrows = gone_arrows(previous, current)
-        .filter(|&arrow| previous.team_of(previous.projectiles.owner[arrow]) != team)
-        .map(|arrow| (arrow_place(previous, arrow, previous.tick()).distance(at), arrow_way(previous, arrow)))
-        .filter(|&(apart, _)| apart < 1.5);
-    let blows = (0..units.len())
-        .filter(|&row| previous.team(row) != team && units.strike_at[row] <= previous.tick())
-        .map(|row| point(units.x[row], units.y[row]))
-        .map(|from| (from.distance(at), at - from))
-        .filter(|&(apart, _)| apart < NEAR);
-    let nearest = arrows.chain(blows).min_by(|a, b| a.0.total_cmp(&b.0));
-    nearest
-        .map_or(Vec2::ZERO, |(_, way)| way)
-        .try_normalize()
-        .unwrap_or_else(|| -Vec2::from_angle(radians(units.facing[before])))
+/// Which way a blow of `by` went that hit at `at`: from the nearest of its swords that fell in that tick, or
+/// along the nearest of its arrows.
+fn blow_direction(
+    previous: &GameState,
+    events: &EventBacklog,
+    tick: Tick,
+    (at, by, attack): (sim::math::Vec2, PlayerId, AttackBehaviour),
+) -> Option<Vec2> {
+    let at = to_tiles(at);
+    let nearest = match attack {
+        AttackBehaviour::Swordsman => {
+            let blows = events.iter().filter(|happened| happened.tick == tick).filter_map(|happened| {
+                let Event::Blow { player, at } = happened.event else { return None };
+                (player == by).then(|| to_tiles(at))
+            });
+            let blows = blows.map(|from| (from.distance(at), at - from));
+            blows.min_by(|a, b| a.0.total_cmp(&b.0))
+        }
+        AttackBehaviour::Archer => {
+            let arrows = &previous.projectiles;
+            let own = (0..arrows.len()).filter(|&arrow| arrows.owner[arrow] == by);
+            let apart = |arrow| arrow_place(previous, arrow, tick).distance(at);
+            let ways = own.map(|arrow| (apart(arrow), arrow_way(previous, arrow)));
+            ways.min_by(|a, b| a.0.total_cmp(&b.0))
+        }
+    };
+    nearest.and_then(|(_, way)| way.try_normalize())
 }
 
 /// Arrows of `previous` that are no longer there. Both lists are in the order of creation.
@@ -352,6 +417,15 @@ fn gone_arrows<'a>(previous: &'a GameState, current: &'a GameState) -> impl Iter
         next += usize::from(still);
         !still
     })
+}
+
+/// Where the unit in `row` is, tiles.
+fn place(state: &GameState, row: usize) -> Vec2 {
+    point(state.units.x[row], state.units.y[row])
+}
+
+fn to_tiles(at: sim::math::Vec2) -> Vec2 {
+    point(at.x, at.y)
 }
 
 fn arrow_way(state: &GameState, arrow: usize) -> Vec2 {

@@ -73,7 +73,8 @@ impl Hud {
     pub(super) fn draw(&mut self, page: &mut Page<'_>, view: &View<'_>) {
         self.draw_scores(page, view);
         draw_clock(page, view);
-        self.draw_line(page, view);
+        let below = self.draw_line(page, view);
+        draw_alert(page, view, &self.line, below);
         own::draw(page, view);
     }
 
@@ -159,8 +160,8 @@ impl Hud {
         page.write(&label, vec2(start, row), near);
     }
 
-    /// The one line that says what matters now.
-    fn draw_line(&mut self, page: &mut Page<'_>, view: &View<'_>) {
+    /// The one line that says what matters now; where it ends.
+    fn draw_line(&mut self, page: &mut Page<'_>, view: &View<'_>) -> f32 {
         let (line, colour) = status::line(view);
         if line != self.line {
             (self.line, self.line_shown) = (line, 0.0);
@@ -189,7 +190,23 @@ impl Hud {
             colour: fade(NEUTRAL),
         };
         page.write(&label, at, Align::Left);
+        plate.bottom()
     }
+}
+
+/// What must not be missed, below the line, which may say it already.
+fn draw_alert(page: &mut Page<'_>, view: &View<'_>, line: &str, below: f32) {
+    let Some(alert) = &view.scene.alert else { return };
+    let (unit, px) = (layout::scale(view.window), page.text.px(Size::Small));
+    let what = if line.starts_with(alert.text) { "" } else { alert.text };
+    let text = format!("{what}   Backspace: look").trim_start().to_owned();
+    let size = vec2(page.text.width(&text, Size::Small) + 2.0 * px, px * 1.5);
+    let plate = Rect::new((view.window.w - size.x) / 2.0, below + 2.0 * unit, size.x, size.y);
+    page.plate("alert", plate);
+    page.canvas.frame(plate, (1.5 * unit).max(1.0), RED);
+    let label =
+        Label { name: "alert: text", parent: "alert", text: &text, size: Size::Small, colour: NEUTRAL };
+    page.write(&label, plate.center(), Align::Middle);
 }
 
 #[derive(Clone, Copy)]

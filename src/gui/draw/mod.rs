@@ -15,6 +15,7 @@ pub(crate) mod layout;
 mod objectives;
 mod overlay;
 mod own;
+mod plans;
 mod sprites;
 mod status;
 mod text;
@@ -23,6 +24,7 @@ mod view;
 
 use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::window::{clear_background, screen_height, screen_width};
+use mini_rts_arena::game::{self, EventBacklog};
 use mini_rts_arena::sim;
 
 use canvas::Canvas;
@@ -91,7 +93,32 @@ pub(crate) struct Scene<'a> {
     pub(crate) drag: Option<Rect>,
     /// The last order given.
     pub(crate) pointer_order: Option<PointerOrder>,
+    /// Whether the own base is selected.
+    pub(crate) base_selected: bool,
+    pub(crate) alert: Option<AlertMark>,
     pub(crate) net: Option<&'a NetStatus>,
+}
+
+impl<'a> Scene<'a> {
+    /// A match at which nobody does anything with a hand.
+    pub(crate) fn of(view: &'a game::View, alpha: f32, time_s: f32) -> Self {
+        Self {
+            setup: &view.setup,
+            previous: &view.previous,
+            current: &view.current,
+            alpha,
+            time_s,
+            me: view.me,
+            names: &view.names,
+            selected: &[],
+            hovered: None,
+            drag: None,
+            pointer_order: None,
+            base_selected: false,
+            alert: None,
+            net: None,
+        }
+    }
 }
 
 /// How the connection does.
@@ -112,6 +139,15 @@ pub(crate) struct PointerOrder {
     /// Tiles.
     pub(crate) at: Vec2,
     pub(crate) is_attack: bool,
+    pub(crate) age_s: f32,
+}
+
+/// Something that must not be missed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AlertMark {
+    pub(crate) text: &'static str,
+    /// Tiles.
+    pub(crate) at: Vec2,
     pub(crate) age_s: f32,
 }
 
@@ -140,14 +176,15 @@ impl ArenaPainter {
         }
     }
 
-    /// Takes in what changed from one tick to the next. To be called once for every new tick.
+    /// Takes in what changed from one state to the next, and what happened in the ticks between them.
     pub(crate) fn observe(
         &mut self,
         setup: &sim::Setup,
         previous: &sim::GameState,
         current: &sim::GameState,
+        events: &EventBacklog,
     ) {
-        self.effects.observe(setup, previous, current);
+        self.effects.observe(setup, previous, current, events);
     }
 
     /// Draws the arena and the interface over the whole window.
@@ -182,10 +219,13 @@ impl ArenaPainter {
         ground::draw_solids(canvas, view);
         objectives::draw_beams(canvas, view);
         cores::draw(canvas, view, effects);
+        plans::draw_ways(canvas, view);
         units::draw(canvas, view, effects);
+        plans::draw_rallies(canvas, view);
         effects.draw_arrows(canvas, view);
         effects.draw_chips(canvas, view);
         overlay::draw_vignette(canvas, view);
+        overlay::draw_alert(canvas, view);
         overlay::draw_pointer(canvas, view);
         units::draw_own_label(canvas, text, layout, view);
     }

@@ -81,6 +81,28 @@ fn draw_order(canvas: &mut Canvas, view: &View<'_>, order: &PointerOrder) {
     }
 }
 
+/// Rings that close in on where an alert is; beyond the edge of the view, an arrow that points there.
+pub(super) fn draw_alert(canvas: &mut Canvas, view: &View<'_>) {
+    const RING_S: f32 = 0.8;
+    const INSET: f32 = 1.6;
+    let Some(alert) = &view.scene.alert else { return };
+    let (seen, at) = (view.camera.viewport, view.px(alert.at));
+    let share = alert.age_s / RING_S % 1.0;
+    if seen.contains(at) {
+        let radius = (4.0 - 2.5 * ease_out(share)) * view.tile;
+        canvas.ring(at, radius, view.line * 1.5, alpha(RED, 1.0 - share));
+        return;
+    }
+    let unit = view.tile.clamp(12.0, 24.0);
+    let half = vec2(seen.w, seen.h) / 2.0 - Vec2::splat(INSET * unit);
+    let way = at - seen.center();
+    let edge = seen.center() + way * (half / way.abs().max(Vec2::splat(1.0))).min_element();
+    let (ahead, throb) = (way.normalize_or_zero(), 0.6 + 0.4 * (share * TAU).cos());
+    let corners =
+        [ahead * 0.9, (ahead.perp() - ahead) * 0.6, (-ahead.perp() - ahead) * 0.6].map(|to| edge + to * unit);
+    canvas.outlined(&corners, alpha(RED, throb), INK, view.line);
+}
+
 /// Covers what the arena drew beyond its viewport.
 pub(super) fn draw_frame(canvas: &mut Canvas, view: &View<'_>) {
     super::ground::draw_around(canvas, view.camera.viewport, view.window);

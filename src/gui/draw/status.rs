@@ -27,10 +27,11 @@ pub(super) fn line(view: &View<'_>) -> (String, Color) {
 fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
     let held = state.circles_held(team);
     let most = others(state, team).map(|other| state.circles_held(other)).max().unwrap_or(0);
+    let (core, open, burn) = enemy_cores(state, team);
     if view.is_sudden() {
         return match held.cmp(&most) {
-            std::cmp::Ordering::Greater => ("Sudden death: their core burns, hold on".into(), GOLD),
-            std::cmp::Ordering::Equal => ("Sudden death: both cores burn, take one more circle".into(), RED),
+            std::cmp::Ordering::Greater => (format!("Sudden death: their {core} {burn}, hold on"), GOLD),
+            std::cmp::Ordering::Equal => ("Sudden death: no core is safe, take one more circle".into(), RED),
             std::cmp::Ordering::Less => ("Sudden death: your core burns, take circles".into(), RED),
         };
     }
@@ -48,15 +49,26 @@ fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
         return ("They take your circle: stop them".into(), RED);
     }
     if held >= needed {
-        return ("Their core is open: strike it".into(), GOLD);
+        let verb = if core == "core" { "is open: strike it" } else { "are open: strike one" };
+        return (format!("Their {core} {verb}"), GOLD);
     }
     if let Some(left) = until_sudden_death(view) {
         return (format!("Sudden death in {left} s"), RED);
     }
     if held + 1 == needed && held > 0 {
-        return ("Take one more circle: their core opens".into(), GOLD);
+        return (format!("Take one more circle: their {core} {open}"), GOLD);
     }
-    (format!("Hold {} circle{}: their core opens", word(needed), plural(needed)), GOLD)
+    (format!("Hold {} circle{}: their {core} {open}", word(needed), plural(needed)), GOLD)
+}
+
+/// The cores of all enemies, that they open, and that they burn: in words for one or for several.
+fn enemy_cores(state: &GameState, team: u8) -> (&'static str, &'static str, &'static str) {
+    let stands = |player: &PlayerId| state.team_of(*player) != team && state.cores.hp[player.index()] > 0;
+    if state.player_ids().filter(stands).count() == 1 {
+        ("core", "opens", "burns")
+    } else {
+        ("cores", "open", "burn")
+    }
 }
 
 /// Whether a circle of this team is more than a quarter taken by another.
@@ -74,8 +86,13 @@ fn for_spectator(view: &View<'_>, state: &GameState) -> (String, Color) {
     if view.is_sudden() {
         return ("Sudden death".into(), RED);
     }
-    if let Some(player) = state.player_ids().find(|player| state.cores.open[player.index()] != 0) {
-        return (format!("The core of {} is open", view.name(player)), GOLD);
+    let is_open =
+        |player: &PlayerId| state.cores.open[player.index()] != 0 && state.cores.hp[player.index()] > 0;
+    let mut opened = state.player_ids().filter(is_open);
+    match (opened.next(), opened.count()) {
+        (Some(player), 0) => return (format!("The core of {} is open", view.name(player)), GOLD),
+        (Some(_), more) => return (format!("{} cores are open", capital(word(more + 1))), GOLD),
+        (None, _) => {}
     }
     if let Some(left) = until_sudden_death(view) {
         return (format!("Sudden death in {left} s"), RED);
@@ -137,13 +154,18 @@ mod tests {
 
     /// The line for each of two players, and for a spectator, in a match changed by `change`.
     fn lines(change: impl Fn(&mut GameState)) -> [String; 3] {
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        lines_on("standard", &[0, 1], change)
+    }
+
+    /// The same for the first two of these teams' players on a map.
+    fn lines_on(map: &str, teams: &[u8], change: impl Fn(&mut GameState)) -> [String; 3] {
+        let seat = |&team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
         let setup = Setup {
             seed: 1,
             tick_rate: TickRate::HZ_60,
-            seats: [seat(0), seat(1)].into_iter().collect(),
+            seats: teams.iter().map(seat).collect(),
             rules: data::rules("standard").expect("built in"),
-            map: data::map("standard").expect("built in"),
+            map: data::map(map).expect("built in"),
         };
         let mut state = World::new(setup.clone()).state().clone();
         change(&mut state);
@@ -161,6 +183,8 @@ mod tests {
                 hovered: None,
                 drag: None,
                 pointer_order: None,
+                base_selected: false,
+                alert: None,
                 net: None,
             };
             line(&View::new(&camera, &scene, Rect::new(0.0, 0.0, 1280.0, 720.0))).0
@@ -192,6 +216,26 @@ mod tests {
             (state.circles.taker[1], state.circles.progress[1]) = (PlayerId(1), CAPTURED / 2);
         });
         assert_eq!(mine, "They take your circle: stop them");
+    }
+
+    #[test]
+    fn several_enemies_have_several_cores() {
+        let hold_three = |state: &mut GameState| {
+            hold(state, &[(0, 0), (1, 0), (2, 0)]);
+            for enemy in 1..4 {
+                state.cores.open[enemy] = 1;
+            }
+        };
+        let [mine, theirs, others] = lines_on("quad", &[0, 1, 2, 3], hold_three);
+        assert_eq!(mine, "Their cores are open: strike one");
+        assert_eq!(theirs, "Your core is open: retake one");
+        assert_eq!(others, "Three cores are open");
+        let [mine, ally, _] = lines_on("quad", &[0, 0, 1, 1], |_| {});
+        assert_eq!([mine, ally], ["Hold three circles: their cores open"; 2]);
+        let [mine, ..] = lines_on("quad", &[0, 1, 2, 3], |state| {
+            (state.cores.hp[1], state.cores.hp[3]) = (0, 0);
+        });
+        assert_eq!(mine, "Hold three circles: their core opens");
     }
 
     #[test]

@@ -187,7 +187,7 @@ fn draw_piece(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Bo
     }
     draw_figure(canvas, &pose, body.kind);
     if body.is_hero {
-        let owner = view.state().units.owner[body.row];
+        let owner = body.owner;
         let wave = if is_running { (steps * TAU).sin() } else { 0.0 };
         draw_pennant(canvas, &pose, wave, has_banner(view, owner));
     }
@@ -239,7 +239,7 @@ fn draw_health(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
 }
 
 fn is_own_hero(view: &View<'_>, body: &Body) -> bool {
-    body.is_hero && view.scene.me == Some(view.state().units.owner[body.row])
+    body.is_hero && view.scene.me == Some(body.owner)
 }
 
 /// "You", with an arrow down to the own hero.
@@ -248,7 +248,7 @@ pub(super) fn draw_own_label(canvas: &mut Canvas, text: &mut Type, layout: &mut 
     let Some(body) = hero.map(|row| Body::new(view, row)) else { return };
     let colour = colours::light(body.colour());
     let seen = view.camera.viewport;
-    let lift = if has_banner(view, view.state().units.owner[body.row]) { 3.3 } else { 2.35 };
+    let lift = if has_banner(view, body.owner) { 3.3 } else { 2.35 };
     let tip = body.at - vec2(0.0, body.radius * lift + view.line * 2.0);
     let (size, px) = (text.px(Size::Small) * 0.45, text.px(Size::Small));
     let middle = tip - vec2(0.0, size * 1.2 + px * 0.55);

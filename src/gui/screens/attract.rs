@@ -1,7 +1,7 @@
 //! The match behind the menus: two bots, without a network.
 
 use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{View, data};
+use mini_rts_arena::game::{EventBacklog, View, data};
 use mini_rts_arena::sim::{
     AttackBehaviour, Outcome, PlayerId, PlayerInput, SeatSetup, Setup, TickInputs, TickRate, World,
 };
@@ -23,6 +23,8 @@ pub(crate) struct Attract {
     /// What the bots want, for as many ticks ahead as they react late.
     wants: [VecDeque<PlayerInput>; 2],
     view: View,
+    /// Of the latest tick.
+    events: EventBacklog,
     seed: u64,
 }
 
@@ -46,7 +48,14 @@ impl Attract {
         let names = ["Blue".to_owned(), "Orange".to_owned()];
         let view = View::new(&world, Arc::new(names), None, clock::now());
         let bot = |seat: u8| Bot::new(LEVELS[usize::from(seat)], PlayerId(seat), TickRate::HZ_60);
-        Self { world, bots: [bot(0), bot(1)], wants: Default::default(), view, seed }
+        Self {
+            world,
+            bots: [bot(0), bot(1)],
+            wants: Default::default(),
+            view,
+            events: EventBacklog::default(),
+            seed,
+        }
     }
 
     /// Plays on and draws.
@@ -57,30 +66,15 @@ impl Attract {
                 break;
             }
             self.step();
-            desk.painter.observe(&self.view.setup, &self.view.previous, &self.view.current);
+            let View { setup, previous, current, .. } = &self.view;
+            desk.painter.observe(setup, previous, current, &self.events);
         }
         if self.world.state().outcome() != Outcome::Running {
             *self = Self::with_seed(self.seed.wrapping_add(1));
             desk.painter.forget();
         }
         let camera = Camera::whole(&self.view.setup.map, desk.arena());
-        desk.painter.draw(
-            &camera,
-            &Scene {
-                setup: &self.view.setup,
-                previous: &self.view.previous,
-                current: &self.view.current,
-                alpha: self.view.alpha(now),
-                time_s: desk.now as f32,
-                me: None,
-                names: &self.view.names,
-                selected: &[],
-                hovered: None,
-                drag: None,
-                pointer_order: None,
-                net: None,
-            },
-        );
+        desk.painter.draw(&camera, &Scene::of(&self.view, self.view.alpha(now), desk.now as f32));
     }
 
     fn step(&mut self) {
@@ -92,6 +86,8 @@ impl Attract {
             }
         }
         self.world.step(&inputs);
+        self.events.clear();
+        self.events.add(inputs.tick, self.world.events());
         let tick_us = 1_000_000 / u64::from(TickRate::HZ_60.hz());
         let due = self.view.ran_at.plus(core::time::Duration::from_micros(tick_us));
         // After a pause of the window it goes on from now.

@@ -16,9 +16,9 @@ pub(crate) enum Choice {
 }
 
 /// The rules in as many lines as a newcomer reads.
-const RULES: &str = "Stand on a circle to take it: circles give supply and points. Hold two and the enemy's core \
-                     opens: destroy it, or reach 200 points. Supply trains minions. At 5:00 shields fall and \
-                     heroes no longer return.";
+const RULES: &str = "Stand on a circle to take it: circles give supply and points. Hold more than half \
+                     and enemy cores open: destroy them, or reach 200 points. Supply trains minions. At 5:00 \
+                     shields fall and heroes no longer return.";
 
 /// All keys on one card; true when it was closed.
 pub(crate) fn help_card(page: &mut Page<'_>) -> bool {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::menu::{self, Choice};
 use super::net_graph::NetGraph;
 use super::{Next, clock, over};
+use crate::gui::alerts::Alerts;
 use crate::gui::app::Desk;
 use crate::gui::bindings::{Action, action_of};
 use crate::gui::draw::{Camera, NetStatus, Scene};
@@ -17,7 +18,7 @@ use crate::gui::input::Input;
 use crate::gui::launch::Game;
 use crate::gui::page::Page;
 use crate::gui::theme;
-use mini_rts_arena::game::{Control, Finished, MatchEvent, View};
+use mini_rts_arena::game::{Control, EventBacklog, Finished, MatchEvent, View};
 use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, Map, PlayerId};
 use mini_rts_arena::transport::clock as machine;
 
@@ -28,6 +29,9 @@ const LAST_LOOK_S: f64 = 1.2;
 /// How much closer a turn of the wheel goes, and the closest.
 const ZOOM_STEP: f32 = 1.15;
 const TILES_HIGH_LEAST: f32 = 10.0;
+/// The highest map that is shown as a whole at first, and how much of a higher one is, tiles.
+const TILES_HIGH_WHOLE: i32 = 48;
+const TILES_HIGH_OPENING: f32 = 36.0;
 
 /// Which part of the arena the player wants to see.
 #[derive(Clone, Copy)]
@@ -44,6 +48,9 @@ pub(crate) struct PlayScreen {
     view: Option<View>,
     /// The state that the painter has seen last.
     observed: Option<Arc<GameState>>,
+    /// What happened since the last frame.
+    events: EventBacklog,
+    alerts: Alerts,
     hand: Hand,
     look: Look,
     overlay: Overlay,
@@ -66,6 +73,14 @@ impl Look {
         Self { centre: Vec2::ZERO, tiles_high: None, is_locked: false, grabbed: None }
     }
 
+    /// How a player begins: with all of the map, or, where that is too much to tell units apart, around the
+    /// own hero.
+    fn opening(map: &Map) -> Self {
+        let is_large = map.size.1 > TILES_HIGH_WHOLE * 1000;
+        let tiles_high = is_large.then_some(TILES_HIGH_OPENING);
+        Self { tiles_high, is_locked: is_large, ..Self::whole() }
+    }
+
     pub(super) fn camera(
         &mut self,
         map: &Map,
@@ -86,6 +101,11 @@ impl Look {
         let room = (half_map - half_seen).max(Vec2::ZERO);
         self.centre = self.centre.clamp(-room, room);
         Camera { centre: self.centre, tiles_high, viewport }
+    }
+
+    /// Shows a place in the middle, as far as the edge of the map lets it.
+    const fn turn_to(&mut self, centre: Vec2) {
+        (self.centre, self.is_locked) = (centre, false);
     }
 
     /// Zooms with what is under the pointer staying there.
@@ -122,6 +142,8 @@ impl PlayScreen {
             game,
             view: None,
             observed: None,
+            events: EventBacklog::default(),
+            alerts: Alerts::default(),
             hand: Hand::default(),
             look: Look::whole(),
             overlay: Overlay::None,
@@ -136,7 +158,10 @@ impl PlayScreen {
         if self.finished.is_none() {
             self.finished = self.game.poll().map(|finished| (finished, desk.now));
         }
-        if let Some(view) = self.game.view.latest() {
+        if let Some(view) = self.game.view.take(&mut self.events) {
+            if self.view.is_none() {
+                self.look = Look::opening(&view.setup.map);
+            }
             self.observe(desk, &view);
             self.view = Some(view);
         }
@@ -156,7 +181,8 @@ impl PlayScreen {
         if is_new {
             let seen = self.observed.replace(Arc::clone(&view.current));
             let before = seen.as_deref().unwrap_or(&view.previous);
-            desk.painter.observe(&view.setup, before, &view.current);
+            desk.painter.observe(&view.setup, before, &view.current, &self.events);
+            self.alerts.observe(view, &self.events, desk.now);
         }
     }
 
@@ -191,18 +217,14 @@ impl PlayScreen {
         desk.painter.draw(
             &camera,
             &Scene {
-                setup: &view.setup,
-                previous: &view.previous,
-                current: &view.current,
-                alpha,
-                time_s: desk.now as f32,
-                me: view.me,
-                names: &view.names,
                 selected: &self.hand.selected,
                 hovered: self.hand.hovered,
                 drag,
                 pointer_order: self.hand.pointer_order(desk.now),
+                base_selected: self.hand.base_selected,
+                alert: self.alerts.mark(desk.now),
                 net: Some(&net),
+                ..Scene::of(view, alpha, desk.now as f32)
             },
         );
     }
@@ -242,8 +264,12 @@ impl PlayScreen {
                 let places: Vec<Vec2> =
                     rows.map(|row| vec2(units.x[row].to_num(), units.y[row].to_num())).collect();
                 if !places.is_empty() {
-                    self.look.is_locked = false;
-                    self.look.centre = places.iter().sum::<Vec2>() / places.len() as f32;
+                    self.look.turn_to(places.iter().sum::<Vec2>() / places.len() as f32);
+                }
+            }
+            Request::LastAlert => {
+                if let Some(at) = self.alerts.recall(desk.now) {
+                    self.look.turn_to(at);
                 }
             }
         }
@@ -278,7 +304,8 @@ impl PlayScreen {
         if self.finished.is_none() {
             count_down(page, &view);
             if self.overlay == Overlay::None {
-                hint(page, &view, desk.arena().bottom());
+                let base_selected = self.hand.base_selected;
+                hint(page, hint_text(&view, base_selected), desk.arena().bottom());
             }
         }
         match self.overlay {
@@ -362,6 +389,15 @@ impl PlayScreen {
             "minions": of(true),
             "orders": orders,
             "enemies": of(false),
+            "queued": units.queued.iter().zip(&units.owner).filter(|(_, owner)| **owner == me)
+                .map(|(queued, _)| u32::from(*queued)).sum::<u32>(),
+            "base": view.setup.map.bases.get(me.index()).map(|&(x, y)| {
+                let at = camera.to_screen(vec2(x as f32, y as f32) / 1000.0);
+                json!([at.x, at.y])
+            }),
+            "base_selected": self.hand.base_selected,
+            "rallies": view.current.players.rallies.get(me.index()) == Some(&1),
+            "last_alert": self.alerts.last(),
             "selected": self.hand.selected.len(),
             "commands": view.current.players.commands.get(me.index()),
             "stalled": self.net_status(view).stalled,
@@ -391,22 +427,46 @@ fn count_down(page: &mut Page<'_>, view: &View) {
     let number = format!("{}", left_s.ceil());
     let at = pos2(middle.x, middle.y - 10.0);
     page.text("count-down", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &number, width);
-    let names = view.names.join(" against ");
+    let names = opponents(view);
     let below = pos2(middle.x, middle.y);
     page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
 }
 
-/// In the first seconds: how to begin.
-fn hint(page: &mut Page<'_>, view: &View, bottom_px: f32) {
-    const HINT: &str = "W A S D walk    drag: select    right click: order    F1: all keys";
-    const SHOWN_S: u32 = 20;
-    if view.current.tick().0 > SHOWN_S * view.setup.tick_rate.hz() {
-        return;
+/// Who plays whom: the names of each team.
+fn opponents(view: &View) -> String {
+    let mut teams: Vec<(u8, String)> = Vec::new();
+    for (player, name) in view.current.player_ids().zip(view.names.iter()) {
+        let team = view.current.team_of(player);
+        match teams.iter_mut().find(|(found, _)| *found == team) {
+            Some((_, names)) => *names = format!("{names} and {name}"),
+            None => teams.push((team, name.clone())),
+        }
     }
+    teams.into_iter().map(|(_, names)| names).collect::<Vec<_>>().join(" against ")
+}
+
+/// What the hands may do now: in the first seconds how to begin, later what the selected base is good for.
+fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
+    const SHOWN_S: u32 = 20;
+    let rallies = view.me.and_then(|me| view.current.players.rallies.get(me.index()));
+    match (base_selected, rallies) {
+        (true, Some(1)) => {
+            Some("New minions go to your flag. Right click on your core: they follow your hero")
+        }
+        (true, _) => Some("New minions follow your hero. Right click: where they go instead"),
+        _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => {
+            Some("W A S D walk    drag: select    right click: order    wheel: zoom    F1: all keys")
+        }
+        _ => None,
+    }
+}
+
+fn hint(page: &mut Page<'_>, text: Option<&str>, bottom_px: f32) {
+    let Some(text) = text else { return };
     let bottom = bottom_px / page.ui.ctx().pixels_per_point();
     let at = pos2(page.window().center().x, bottom - 12.0);
     let width = page.window().width();
-    page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), HINT, width);
+    page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), text, width);
 }
 
 /// The clock of a match.

@@ -58,17 +58,21 @@ impl Over {
     /// Why, in a sentence.
     fn reason(&self) -> String {
         let summary = &self.summary;
-        let winner = summary.winners.first().map_or("nobody", |&player| self.name(player));
-        let loser = summary.roster.iter().map(|seat| seat.name.as_str()).find(|&name| name != winner);
-        let loser = loser.unwrap_or("the other side");
+        let names = |won: bool| {
+            let seats = summary.roster.iter().filter(|seat| (Some(seat.team) == summary.winner) == won);
+            seats.map(|seat| seat.name.as_str()).collect::<Vec<_>>().join(" and ")
+        };
+        let (winner, loser) = (names(true), names(false));
         match summary.outcome {
             MatchOutcome::Rules(Outcome::Core) => format!("{winner} destroyed the core of {loser}"),
             MatchOutcome::Rules(Outcome::Score) => format!("{winner} reached the score to win"),
             MatchOutcome::Rules(Outcome::SuddenDeath) => {
-                format!("In sudden death the core of {loser} fell first")
+                format!("In sudden death the core of {winner} stood longest")
             }
             MatchOutcome::Rules(Outcome::Surrender) => format!("{loser} gave up"),
-            MatchOutcome::Rules(Outcome::Draw) => "Both cores fell, with equal score and damage".into(),
+            MatchOutcome::Rules(Outcome::Draw) => {
+                "The last cores fell together, with equal score and damage".into()
+            }
             MatchOutcome::Rules(Outcome::Running) | MatchOutcome::TickLimit => {
                 "The agreed time was over".into()
             }
@@ -120,23 +124,8 @@ impl ResultScreen {
     pub(crate) fn arena(&self, desk: &mut Desk) {
         let Some(view) = &self.over.view else { return };
         let camera = Camera::whole(&view.setup.map, desk.arena());
-        desk.painter.draw(
-            &camera,
-            &Scene {
-                setup: &view.setup,
-                previous: &view.current,
-                current: &view.current,
-                alpha: 1.0,
-                time_s: desk.now as f32,
-                me: view.me,
-                names: &view.names,
-                selected: &[],
-                hovered: None,
-                drag: None,
-                pointer_order: None,
-                net: None,
-            },
-        );
+        desk.painter
+            .draw(&camera, &Scene { previous: &view.current, ..Scene::of(view, 1.0, desk.now as f32) });
     }
 
     pub(crate) fn page(&self, page: &mut Page<'_>) -> Option<Next> {
@@ -181,7 +170,8 @@ impl ResultScreen {
             let own = if player == summary.player { " (you)" } else { "" };
             let name = format!("{}{own}", self.over.name(player));
             let at = pos2(column.center().x, column.top());
-            let (colour, width) = (theme::seat(seat), column.width());
+            let team = summary.roster.get(seat).map_or(0, |seat| seat.team);
+            let (colour, width) = (theme::team(team), column.width());
             let name_at = pos2(at.x, at.y + 60.0);
             page.text(
                 &format!("score {seat}"),

@@ -15,7 +15,7 @@ use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::game::{REPLAY_SPEEDS, ReplayMatch, WatchError};
+use mini_rts_arena::game::{EventBacklog, REPLAY_SPEEDS, ReplayMatch, WatchError};
 use mini_rts_arena::sim::{GameState, Tick};
 use mini_rts_arena::transport::clock;
 
@@ -27,6 +27,10 @@ const BAR: f32 = 56.0;
 pub(crate) struct WatchScreen {
     replay: ReplayMatch,
     observed: Option<Arc<GameState>>,
+    /// What happened since the last frame.
+    events: EventBacklog,
+    /// How a jump went of which the painter has not been told.
+    jumped: Option<Result<(), WatchError>>,
     look: Look,
     pointer: Vec2,
     wants_out: bool,
@@ -38,7 +42,16 @@ impl WatchScreen {
     pub(crate) fn open(file: &Path) -> Result<Self, WatchError> {
         let replay = ReplayMatch::open(file, clock::now())?;
         let look = Look::whole();
-        Ok(Self { replay, observed: None, look, pointer: Vec2::ZERO, wants_out: false, bar_bottom_px: 0.0 })
+        Ok(Self {
+            replay,
+            observed: None,
+            events: EventBacklog::default(),
+            jumped: None,
+            look,
+            pointer: Vec2::ZERO,
+            wants_out: false,
+            bar_bottom_px: 0.0,
+        })
     }
 
     pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: Vec<Input>) {
@@ -53,30 +66,22 @@ impl WatchScreen {
             self.look.take(input, &camera, whole, self.pointer);
             camera = self.camera(desk);
         }
+        if let Some(went) = self.jumped.take() {
+            desk.painter.forget();
+            if let Err(error) = went {
+                desk.note(error.to_string());
+            }
+        }
         self.replay.advance(clock::now());
+        self.replay.take_events(&mut self.events);
         let (view, alpha) = self.replay.view();
         let is_new = self.observed.as_ref().is_none_or(|seen| seen.tick() != view.current.tick());
         if is_new {
             let seen = self.observed.replace(Arc::clone(&view.current));
-            desk.painter.observe(&view.setup, seen.as_deref().unwrap_or(&view.previous), &view.current);
+            let before = seen.as_deref().unwrap_or(&view.previous);
+            desk.painter.observe(&view.setup, before, &view.current, &self.events);
         }
-        desk.painter.draw(
-            &camera,
-            &Scene {
-                setup: &view.setup,
-                previous: &view.previous,
-                current: &view.current,
-                alpha,
-                time_s: desk.now as f32,
-                me: None,
-                names: &view.names,
-                selected: &[],
-                hovered: None,
-                drag: None,
-                pointer_order: None,
-                net: None,
-            },
-        );
+        desk.painter.draw(&camera, &Scene::of(view, alpha, desk.now as f32));
     }
 
     fn camera(&mut self, desk: &Desk) -> Camera {
@@ -89,8 +94,8 @@ impl WatchScreen {
     fn press(&mut self, desk: &mut Desk, key: KeyCode) {
         match key {
             KeyCode::Space => self.replay.set_paused(!self.replay.is_paused()),
-            KeyCode::Left => self.jump(desk, -1),
-            KeyCode::Right => self.jump(desk, 1),
+            KeyCode::Left => self.jump(-1),
+            KeyCode::Right => self.jump(1),
             KeyCode::Period if self.replay.is_paused() => drop(self.replay.step()),
             KeyCode::Up => self.change_speed(1),
             KeyCode::Down => self.change_speed(-1),
@@ -106,22 +111,16 @@ impl WatchScreen {
         self.replay.set_speed(REPLAY_SPEEDS[to as usize]);
     }
 
-    fn jump(&mut self, desk: &mut Desk, by: i32) {
+    fn jump(&mut self, by: i32) {
         let state = self.replay.view().0;
         let far = JUMP_S * state.setup.tick_rate.hz();
         let now = state.current.tick().0;
-        self.go_to(Some(desk), if by < 0 { now.saturating_sub(far) } else { now + far });
+        self.go_to(if by < 0 { now.saturating_sub(far) } else { now + far });
     }
 
-    fn go_to(&mut self, desk: Option<&mut Desk>, tick: u32) {
-        let went = self.replay.seek(Tick(tick.min(Tick::MAX.0)));
+    fn go_to(&mut self, tick: u32) {
+        self.jumped = Some(self.replay.seek(Tick(tick.min(Tick::MAX.0))));
         self.observed = None;
-        if let Some(desk) = desk {
-            desk.painter.forget();
-            if let Err(error) = went {
-                desk.note(error.to_string());
-            }
-        }
     }
 
     pub(crate) fn page(&mut self, page: &mut Page<'_>) -> Option<Next> {
@@ -201,7 +200,7 @@ impl WatchScreen {
             && let Some(pointer) = response.interact_pointer_pos()
         {
             let share = ((pointer.x - line.left()) / line.width().max(1.0)).clamp(0.0, 1.0);
-            self.go_to(None, (share * length as f32) as u32);
+            self.go_to((share * length as f32) as u32);
         }
     }
 

@@ -1,0 +1,84 @@
+//! What happened in ticks that nobody has looked at yet.
+
+use std::collections::VecDeque;
+
+use crate::sim::{Event, Tick};
+
+/// Most events that wait, ten seconds and more of the fiercest fighting: a window that looks later than that
+/// has missed the rest anyway. The oldest give way.
+pub const BACKLOG_MAX: usize = 16_384;
+
+/// Something that happened, and in which tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TickEvent {
+    /// The tick that ran; the state in which it shows is the next tick's.
+    pub tick: Tick,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Events in the order in which they happened, at most [`BACKLOG_MAX`].
+#[derive(Clone, Debug, Default)]
+pub struct EventBacklog(VecDeque<TickEvent>);
+
+impl EventBacklog {
+    /// Adds what happened in a tick.
+    pub fn add(&mut self, tick: Tick, events: &[Event]) {
+        self.0.extend(events.iter().map(|&event| TickEvent { tick, event }));
+        self.forget_oldest();
+    }
+
+    /// Takes over what `later` holds and leaves it empty.
+    pub fn append(&mut self, later: &mut Self) {
+        self.0.append(&mut later.0);
+        self.forget_oldest();
+    }
+
+    /// Forgets everything and keeps the allocation.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// From the oldest to the latest.
+    pub fn iter(&self) -> impl Iterator<Item = &TickEvent> + Clone {
+        self.0.iter()
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn forget_oldest(&mut self) {
+        let beyond = self.0.len().saturating_sub(BACKLOG_MAX);
+        self.0.drain(..beyond);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(points: i32) -> Event {
+        Event::Score { team: 0, points }
+    }
+
+    #[test]
+    fn events_keep_their_order_and_the_oldest_give_way() {
+        let (mut first, mut later) = (EventBacklog::default(), EventBacklog::default());
+        first.add(Tick(1), &[score(1), score(2)]);
+        later.add(Tick(2), &[score(3)]);
+        first.append(&mut later);
+        assert!(later.is_empty());
+        let found: Vec<_> = first.iter().map(|found| (found.tick, found.event)).collect();
+        assert_eq!(found, [(Tick(1), score(1)), (Tick(1), score(2)), (Tick(2), score(3))]);
+        for tick in 3..3 + BACKLOG_MAX as u32 {
+            first.add(Tick(tick), &[score(0)]);
+        }
+        assert_eq!(
+            (first.iter().count(), first.iter().next().map(|found| found.tick)),
+            (BACKLOG_MAX, Some(Tick(3)))
+        );
+    }
+}

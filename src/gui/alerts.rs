@@ -1,0 +1,148 @@
+//! What a player must not miss: told by events, shown where it happened, and what Backspace leads to.
+
+use macroquad::math::{Vec2, vec2};
+use mini_rts_arena::game::{EventBacklog, View};
+use mini_rts_arena::sim::{CIRCLES_MAX, ControlBehaviour, Event, MilliPoint};
+
+use super::draw::AlertMark;
+
+/// How long an alert is shown, seconds.
+const SHOWN_S: f64 = 4.0;
+
+/// The alerts of one player.
+#[derive(Default)]
+pub(crate) struct Alerts {
+    /// The team that holds each circle, once one does.
+    holders: [Option<u8>; CIRCLES_MAX],
+    latest: Option<Alert>,
+}
+
+struct Alert {
+    text: &'static str,
+    /// Tiles.
+    at: Vec2,
+    /// When it is, or was, to be shown, seconds of the window.
+    since: f64,
+}
+
+impl Alerts {
+    /// Takes in what happened; to be called with every event of the match, in order.
+    pub(crate) fn observe(&mut self, view: &View, events: &EventBacklog, now: f64) {
+        let Some(me) = view.me else { return };
+        let (state, map) = (&view.current, &view.setup.map);
+        let mine = state.team_of(me);
+        for happened in events.iter() {
+            let (text, at) = match happened.event {
+                Event::Capture { circle, player } => {
+                    let (circle, team) = (usize::from(circle), state.team_of(player));
+                    let Some(holder) = self.holders.get_mut(circle) else { continue };
+                    if holder.replace(team) != Some(mine) || team == mine {
+                        continue;
+                    }
+                    ("Circle lost", tiles(map.circles.get(circle)))
+                }
+                Event::Shield { core, open: true } if state.team_of(core) == mine => {
+                    let text = if core == me { "Your core is open" } else { "Your ally's core is open" };
+                    (text, tiles(map.bases.get(core.index())))
+                }
+                Event::Death { owner, control: ControlBehaviour::Player, at, .. } if owner == me => {
+                    ("Your hero is down", vec2(at.x.to_num(), at.y.to_num()))
+                }
+                _ => continue,
+            };
+            self.latest = Some(Alert { text, at, since: now });
+        }
+    }
+
+    /// Shows the last alert once more; where it was, in tiles.
+    pub(crate) fn recall(&mut self, now: f64) -> Option<Vec2> {
+        let alert = self.latest.as_mut()?;
+        alert.since = now;
+        Some(alert.at)
+    }
+
+    /// The last alert, however long ago.
+    pub(crate) fn last(&self) -> Option<&'static str> {
+        self.latest.as_ref().map(|alert| alert.text)
+    }
+
+    /// What is to be shown now.
+    pub(crate) fn mark(&self, now: f64) -> Option<AlertMark> {
+        let alert = self.latest.as_ref().filter(|alert| now - alert.since < SHOWN_S)?;
+        Some(AlertMark { text: alert.text, at: alert.at, age_s: (now - alert.since) as f32 })
+    }
+}
+
+fn tiles(place: Option<&MilliPoint>) -> Vec2 {
+    place.map_or(Vec2::ZERO, |&(x, y)| vec2(x as f32, y as f32) / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mini_rts_arena::game::data;
+    use mini_rts_arena::net::Time;
+    use mini_rts_arena::sim::math;
+    use mini_rts_arena::sim::{AttackBehaviour, PlayerId, SeatSetup, Setup, Tick, TickRate, UnitId, World};
+
+    use super::*;
+
+    /// What player 0 of two is told by these events, one after the other.
+    fn told(events: &[Event]) -> Vec<(&'static str, Vec2)> {
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let world = World::new(Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: data::rules("standard").expect("built in"),
+            map: data::map("standard").expect("built in"),
+        });
+        let view = View::new(&world, Arc::new([]), Some(PlayerId(0)), Time(0));
+        assert_eq!(view.setup.map.circles[1], (-11_000, 12_000));
+        let (mut alerts, mut told) = (Alerts::default(), Vec::new());
+        for (at, &event) in events.iter().enumerate() {
+            let mut backlog = EventBacklog::default();
+            backlog.add(Tick(0), &[event]);
+            let now = 10.0 * (at + 1) as f64;
+            alerts.observe(&view, &backlog, now);
+            told.extend(alerts.mark(now).map(|mark| (mark.text, mark.at)));
+            assert!(alerts.mark(now + SHOWN_S).is_none(), "it does not stay");
+        }
+        told
+    }
+
+    #[test]
+    fn a_circle_is_lost_only_by_who_held_it() {
+        let takes = |player| Event::Capture { circle: 1, player: PlayerId(player) };
+        assert_eq!(told(&[takes(1), takes(0), takes(0)]), []);
+        assert_eq!(told(&[takes(0), takes(1), takes(1)]), [("Circle lost", vec2(-11.0, 12.0))]);
+    }
+
+    #[test]
+    fn the_own_core_and_the_own_hero_count_and_nobody_elses() {
+        let shield = |player, open| Event::Shield { core: PlayerId(player), open };
+        let death = |player, control| Event::Death {
+            unit: UnitId { index: 0, generation: 0 },
+            owner: PlayerId(player),
+            control,
+            attack: AttackBehaviour::Swordsman,
+            at: math::Vec2 { x: math::Fx::from_num(3), y: math::Fx::from_num(-2) },
+        };
+        use ControlBehaviour::{Minion, Player};
+        assert_eq!(told(&[shield(1, true), shield(0, false), death(1, Player), death(0, Minion)]), []);
+        let told = told(&[shield(0, true), death(0, Player)]);
+        assert_eq!(told[0].0, "Your core is open");
+        assert_eq!(told[1], ("Your hero is down", vec2(3.0, -2.0)));
+    }
+
+    #[test]
+    fn the_last_alert_can_be_looked_at_again() {
+        let mut alerts = Alerts::default();
+        assert_eq!(alerts.recall(1.0), None);
+        alerts.latest = Some(Alert { text: "Circle lost", at: vec2(1.0, 2.0), since: 1.0 });
+        assert!(alerts.mark(9.0).is_none());
+        assert_eq!(alerts.recall(9.0), Some(vec2(1.0, 2.0)));
+        assert_eq!(alerts.mark(9.5).map(|mark| mark.age_s), Some(0.5));
+    }
+}
