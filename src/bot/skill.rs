@@ -54,7 +54,7 @@ impl Skill {
                 detachments: 1,
                 gather: (85, 100),
                 engage: 8,
-                push: 350,
+                push: 335,
                 deep: 400,
                 hurt: 10,
                 well: 40,
