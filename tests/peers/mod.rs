@@ -86,7 +86,7 @@ pub(crate) struct Peer {
     pub(crate) chain: HashChain,
     pub(crate) inputs: Vec<TickInputs>,
     pub(crate) ends: Vec<End>,
-    pub(crate) desyncs: Vec<(Option<Tick>, Vec<(PlayerId, Vec<u8>)>)>,
+    pub(crate) desyncs: Vec<(Option<Tick>, States)>,
     pub(crate) departed: Vec<(PlayerId, Tick, bool)>,
     pub(crate) stalls: Vec<(u32, Duration)>,
     pub(crate) disturb_at: Option<u32>,
@@ -94,6 +94,9 @@ pub(crate) struct Peer {
     pub(crate) wire: Wire,
     pub(crate) dead: bool,
 }
+
+/// The others' states, as a session hands them out.
+pub(crate) type States = Vec<(PlayerId, Vec<u8>)>;
 
 /// When, where to, what; and what becomes of it.
 pub(crate) type Wire = Box<dyn FnMut(Time, SocketAddr, &[u8]) -> Option<Vec<u8>>>;
