@@ -184,16 +184,14 @@ impl Grid {
     pub(super) fn pairs(&self, reach: impl Fn(&Body) -> Fx, mut visit: impl FnMut(&[Body], &[Pair])) {
         let mut pairs = [Pair::default(); BATCH];
         let mut count = 0;
-        for (place, body) in (0..).zip(&self.bodies) {
-            let reach = reach(body);
-            let (left, right) = (self.column(body.x - reach), self.column(body.x + reach));
-            let (line, top) = (self.line(body.y), self.line(body.y + reach));
-            // The line above is often out of reach: then its list is empty, not left out.
-            for above in line..top.max(line + 1) + 1 {
-                let (first, end) = self.places(above, left, right);
-                let mut next = if above == line { place + 1 } else { first };
-                let mut left = (end - next) * u32::from(above <= top);
-                loop {
+        for line in 0..self.lines {
+            let (first, end) = self.places(line, 0, self.columns - 1);
+            for place in first..end {
+                let body = &self.bodies[place as usize];
+                let reach = reach(body);
+                let (left, right) = (self.column(body.x - reach), self.column(body.x + reach));
+                let top = self.line(body.y + reach);
+                let mut list = |mut next: u32, mut left: u32| loop {
                     let some =
                         core::array::from_fn(|ahead| Pair::new(place, next.wrapping_add(ahead as u32)));
                     *pairs[count..].first_chunk_mut::<TOGETHER>().expect("room for some") = some;
@@ -207,6 +205,13 @@ impl Grid {
                     }
                     next += TOGETHER as u32;
                     left -= TOGETHER as u32;
+                };
+                let (_, end) = self.places(line, left, right);
+                list(place + 1, end - place - 1);
+                // The line above is often out of reach: then its list is empty, not left out.
+                for above in line + 1..top.max(line + 1) + 1 {
+                    let (first, end) = self.places(above, left, right);
+                    list(first, (end - first) * u32::from(above <= top));
                 }
             }
         }
@@ -258,6 +263,7 @@ impl Grid {
     }
 
     /// Where the bodies of some cells of a line begin and end.
+    #[inline(always)]
     fn places(&self, line: usize, left: usize, right: usize) -> (u32, u32) {
         let first = line * self.columns;
         (self.starts[first + left], self.starts[first + right + 1])
@@ -285,6 +291,7 @@ impl Grid {
 
 /// Which of the cells of side 2^`SHIFT` from 0 to `last` along one axis.
 fn cell_along<const SHIFT: u32>(at: Fx, half: Fx, last: usize) -> usize {
-    let from_edge = at.to_bits().saturating_add(half.to_bits()).max(0) >> SHIFT;
+    // Neither is much larger than a map: far from an overflow.
+    let from_edge = (at.to_bits() + half.to_bits()).max(0) >> SHIFT;
     (from_edge as usize).min(last)
 }
