@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::arena::Arena;
-use super::math::{Fx, Vec2, dist2, square};
+use super::math::{Fx, Vec2, dist2, max_norm, square};
 use super::pace::kind_of;
 use super::state::GameState;
 use super::tick::{PLAYERS_MAX, PlayerId};
@@ -168,10 +168,7 @@ impl Grid {
     pub(super) fn near(&self, at: Vec2, radius: Fx) -> impl Iterator<Item = &Body> {
         let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
         let lines = self.line(at.y - radius)..=self.line(at.y + radius);
-        let is_near = move |body: &&Body| {
-            let away = body.at() - at;
-            away.x.abs().max(away.y.abs()) <= radius
-        };
+        let is_near = move |body: &&Body| max_norm(body.at() - at) <= radius;
         lines.flat_map(move |line| self.run(line, left, right)).filter(is_near)
     }
 

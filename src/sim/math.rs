@@ -65,6 +65,14 @@ pub fn square(length: Fx) -> i64 {
     bits * bits
 }
 
+/// The greater part of a vector, without its sign: how far it leads along one axis.
+#[must_use]
+pub fn max_norm(v: Vec2) -> Fx {
+    // Nothing is near the one number without an opposite. To test for it would take a branch on the sign,
+    // and no processor foresees signs.
+    v.x.wrapping_abs().max(v.y.wrapping_abs())
+}
+
 /// The length of a vector, right to 2^-16 tiles for all that fits on a map.
 #[must_use]
 pub fn length(v: Vec2) -> Fx {
