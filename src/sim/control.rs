@@ -312,9 +312,9 @@ impl<'a> Mind<'a> {
 
     /// An archer gives way to an enemy too near for a bow, unless it has to hold.
     fn step_back(&self, foe: &Foe) -> Vec2 {
-        let near = dist2(self.at, foe.at) < square(self.terms.pace.archer_keeps);
+        let near = || dist2(self.at, foe.at) < square(self.terms.pace.archer_keeps);
         let holds = self.state.units.order[self.row] == Order::Hold;
-        if near && !holds && self.is_archer() {
+        if self.is_archer() && !holds && near() {
             with_length(self.at - foe.at, self.pace.speed)
         } else {
             Vec2::default()
@@ -322,9 +322,7 @@ impl<'a> Mind<'a> {
     }
 
     fn in_reach(&self, foe: &Foe) -> bool {
-        // A sword is raised a little inside its reach, so that one step back does not yet save the enemy.
-        let reach = if self.is_archer() { self.pace.reach } else { self.pace.reach - self.pace.reach / 8 };
-        dist2(self.at, foe.at) <= square(reach + foe.depth)
+        dist2(self.at, foe.at) <= square(self.pace.strikes_within + foe.depth)
             && (!self.is_archer() || self.terms.arena.sees(self.at, foe.at, self.terms.pace.arrow_radius))
     }
 
