@@ -241,14 +241,8 @@ impl Angle {
     /// Turned toward `other`, by at most `most`.
     #[must_use]
     pub fn toward(self, other: Self, most: u16) -> Self {
-        let by = self.to(other);
-        if by.unsigned_abs() <= most {
-            other
-        } else if by > 0 {
-            Self(self.0.wrapping_add(most))
-        } else {
-            Self(self.0.wrapping_sub(most))
-        }
+        let most = i32::from(most);
+        Self(self.0.wrapping_add(i32::from(self.to(other)).clamp(-most, most) as u16))
     }
 
     /// The vector of length `len` in this direction, each part rounded toward zero.
