@@ -182,8 +182,8 @@ impl Grid {
         let mut pairs = [Pair::default(); BATCH];
         let mut count = 0;
         for line in 0..self.lines {
-            let (first, end) = self.places(line, 0, self.columns - 1);
-            for place in first..end {
+            let own = &self.starts[line * self.columns..][..=self.columns];
+            for place in own[0]..own[self.columns] {
                 let body = &self.bodies[place as usize];
                 let reach = reach(body);
                 let (left, right) = (self.column(body.x - reach), self.column(body.x + reach));
@@ -203,12 +203,16 @@ impl Grid {
                     next += TOGETHER as u32;
                     left -= TOGETHER as u32;
                 };
-                let (_, end) = self.places(line, left, right);
-                list(place + 1, end - place - 1);
+                list(place + 1, own[right + 1] - (place + 1));
                 // The line above is often out of reach: then its list is empty, not left out.
-                for above in line + 1..top.max(line + 1) + 1 {
+                let mut above = line + 1;
+                loop {
                     let (first, end) = self.places(above, left, right);
                     list(first, (end - first) * u32::from(above <= top));
+                    above += 1;
+                    if above > top {
+                        break;
+                    }
                 }
             }
         }
