@@ -52,6 +52,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
         (arguments.bot == BotChoice::Probe && arguments.rules.is_none()).then(|| "--rules=endless".into());
     Ok(CheckOptions {
         program: std::env::current_exe().context("cannot find this program's own file")?,
+        peers: arguments.peers.unwrap_or(2),
         matches: arguments.matches,
         seed,
         ticks: arguments.ticks,

@@ -15,11 +15,9 @@ use super::virtual_match::{VirtualMatch, VirtualResult, VirtualSetup};
 use crate::bot::BotLevel;
 use crate::game::{DesyncReport, Inject, PilotChoice};
 use crate::net::InputDelay;
-use crate::sim::{Map, Rules, Tick, TickRate};
+use crate::sim::{Map, PLAYERS_MAX, Rules, Tick, TickRate};
 use crate::transport::LinkSpec;
 
-/// Most peers of a match.
-pub const PEERS_MAX: usize = 2;
 /// Between two numbered commands of a peer in a match with faults.
 const NUMBERED_EVERY: Duration = Duration::from_millis(130);
 /// Most violations that a report keeps.
@@ -86,7 +84,7 @@ impl CampaignOptions {
     #[must_use]
     pub fn setup(&self, seed: u64) -> VirtualSetup {
         let draw = |what: u64| xxh3_64_with_seed(&what.to_le_bytes(), seed);
-        let peers = self.peers.unwrap_or(2 + (draw(0) % (PEERS_MAX as u64 - 1)) as usize);
+        let peers = self.peers.unwrap_or(2 + (draw(0) % (PLAYERS_MAX as u64 - 1)) as usize);
         let pilot = |seat: usize| {
             self.pilot.unwrap_or(match draw(1 + seat as u64) % 4 {
                 0 => PilotChoice::Bot(BotLevel::Easy),

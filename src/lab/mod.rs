@@ -18,7 +18,7 @@ pub use bench::{
     BattleBench, BattleFigures, BenchError, BenchOptions, BenchReport, UNITS, bench, hash_time, large_match,
     median, replay_speed, snapshot_time, standard_match, thread_time, timed,
 };
-pub use campaign::{CampaignOptions, CampaignReport, PEERS_MAX, campaign};
+pub use campaign::{CampaignOptions, CampaignReport, campaign};
 pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, check};
 pub use fault::{Fault, FaultCounts};
 pub use network::{Burst, LinkFaults, Network};

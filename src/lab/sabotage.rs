@@ -8,8 +8,8 @@ use rand_chacha::rand_core::SeedableRng as _;
 use super::audit::Oracle;
 use super::network::below;
 use crate::game::Inject;
-use crate::net::Time;
-use crate::net::message::{Bye, InputsHeader, PacketId, Pong, decode, decode_inputs, encode};
+use crate::net::message::{Body, Bye, PacketId, Pong, decode, encode};
+use crate::net::{InputsHeader, Time, decode_inputs, encode_inputs};
 use crate::sim::{Direction, PlayerInput, Tick};
 
 /// The peer that breaks the rules.
@@ -168,13 +168,14 @@ impl Saboteur {
                 | Sabotage::FalseChain,
                 Some(PacketId::PlayerInput),
             ) => whole(self.edited(bytes).unwrap_or_else(|| bytes.to_vec())),
-            (Sabotage::WithheldHashes, Some(PacketId::DesyncHashes | PacketId::Acknowledge)) if is_late => {
-                Vec::new()
-            }
+            (Sabotage::WithheldHashes, Some(PacketId::DesyncHashes)) if is_late => Vec::new(),
             (Sabotage::WithheldStart, Some(PacketId::Acknowledge)) => Vec::new(),
             (Sabotage::FalseBye, Some(PacketId::PlayerInput)) if is_late && self.broken.is_none() => {
                 self.broken = Some(self.from);
-                whole([&[PacketId::Bye as u8], &bytes[1..ENVELOPE], &encode(&Bye::Left)].concat())
+                whole(
+                    [&[PacketId::Bye as u8], &bytes[1..ENVELOPE], &encode(&Bye::Left { tick: self.from.0 })]
+                        .concat(),
+                )
             }
             (Sabotage::StaleCounter, Some(_)) if is_late => {
                 let counter = self.counter.get_or_insert([bytes[5], bytes[6], bytes[7], bytes[8]]);
@@ -196,41 +197,48 @@ impl Saboteur {
     /// A datagram of inputs that breaks the rule; `None` if this one keeps it.
     fn edited(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (mut header, inputs) = decode_inputs(&bytes[ENVELOPE..]).ok()?;
-        let mut inputs: Vec<PlayerInput> = inputs.collect();
-        if Tick(header.first + inputs.len() as u32) <= self.from {
+        let mut inputs: Vec<Option<PlayerInput>> =
+            inputs.map(|bytes| bytes.and_then(|bytes| decode(bytes).ok())).collect();
+        let first = header.first_near(self.from)?;
+        if first.plus(inputs.len() as u32) <= self.from {
             return None;
         }
-        self.edit(&mut header, &mut inputs)?;
-        let mut edited = bytes[..ENVELOPE].to_vec();
-        edited.extend(encode(&header));
-        inputs.iter().for_each(|input| edited.extend(encode(input)));
-        Some(edited)
+        self.edit(&mut header, first, &mut inputs)?;
+        let inputs: Vec<Option<Body>> = inputs.iter().map(|input| input.as_ref().map(encode)).collect();
+        let body = encode_inputs(&header, inputs.iter().map(|input| input.as_deref()));
+        Some([&bytes[..ENVELOPE], &body].concat())
     }
 
-    fn edit(&mut self, header: &mut InputsHeader, inputs: &mut [PlayerInput]) -> Option<()> {
-        let first = Tick(header.first);
+    fn edit(
+        &mut self,
+        header: &mut InputsHeader,
+        first: Tick,
+        inputs: &mut [Option<PlayerInput>],
+    ) -> Option<()> {
         match self.what {
             Sabotage::ChangedInput => {
-                let input = self.pick(first, inputs, 0)?;
+                let input = self.pick(first, inputs, 0)?.get_or_insert_default();
                 let walk = input.hero.walk.map_or(0, |walk| u8::from(walk) + 1);
                 input.hero.walk = Some(Direction::eighth(walk));
             }
-            Sabotage::WithheldCommands => self.pick(first, inputs, 1)?.commands.clear(),
+            Sabotage::WithheldCommands => {
+                self.pick(first, inputs, 1)?.get_or_insert_default().commands.clear();
+            }
             Sabotage::RepeatedCommand => {
-                let commands = &mut self.pick(first, inputs, 1)?.commands;
+                let commands = &mut self.pick(first, inputs, 1)?.get_or_insert_default().commands;
                 let again = commands.first().cloned()?;
                 commands.try_push(again).ok()?;
             }
             Sabotage::ShiftedTick => {
-                header.first += 1;
-                (header.wanted, header.ran) = (header.wanted - 1, header.ran - 1);
+                header.first = header.first.wrapping_add(1);
+                header.wanted -= 1;
             }
             Sabotage::WithheldAcks => {
-                let from = i64::from(self.from.0) - i64::from(header.first);
-                header.wanted = header.wanted.min(i16::try_from(from).ok()?);
-                header.ran = header.ran.min(header.wanted);
+                let most = i64::from(self.from.0) - i64::from(first.0);
+                header.wanted = header.wanted.min(i16::try_from(most).ok()?);
+                header.behind = 0;
             }
-            Sabotage::FalseAcks => header.wanted += 3,
+            Sabotage::FalseAcks => (header.wanted, header.behind) = (header.wanted + 3, header.behind + 3),
             Sabotage::FalseChain => header.chain[0] ^= 1,
             _ => return None,
         }
@@ -241,13 +249,13 @@ impl Saboteur {
     fn pick<'a>(
         &mut self,
         first: Tick,
-        inputs: &'a mut [PlayerInput],
+        inputs: &'a mut [Option<PlayerInput>],
         commands: usize,
-    ) -> Option<&'a mut PlayerInput> {
+    ) -> Option<&'a mut Option<PlayerInput>> {
         let (from, broken) = (self.from, self.broken);
-        let is_it = |tick: Tick, input: &PlayerInput| match broken {
+        let is_it = |tick: Tick, input: &Option<PlayerInput>| match broken {
             Some(broken) => tick == broken,
-            None => tick >= from && input.commands.len() >= commands,
+            None => tick >= from && input.as_ref().map_or(0, |input| input.commands.len()) >= commands,
         };
         let mut ticks = (first.0..).map(Tick).zip(inputs);
         let (tick, input) = ticks.find(|(tick, input)| is_it(*tick, input))?;

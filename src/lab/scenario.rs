@@ -34,8 +34,8 @@ pub struct Scenario {
     pub stop: Option<Stop>,
     /// From here on nothing goes wrong any more.
     pub quiet_at: Time,
-    /// Whether all peers must see the match through.
-    pub is_survivable: bool,
+    /// What not every peer must survive; without it, all see the match through.
+    pub fatal: Option<Fault>,
 }
 
 /// How a peer's clock shows network time.
@@ -161,7 +161,7 @@ impl Scenario {
             acts: Vec::new(),
             stop: None,
             quiet_at: Time(0),
-            is_survivable: true,
+            fatal: None,
         }
     }
 
@@ -409,7 +409,7 @@ impl Draft {
 
     /// One that a match may end by, at any moment of it.
     fn add_fatal(&mut self, fault: Fault) {
-        self.scenario.is_survivable = false;
+        self.scenario.fatal = Some(fault);
         let length = self.length.as_micros() as u64;
         let (peer, at) = (self.peer(), Time(self.below(length + 1_000_000)));
         let longer = self.millis(4_000, 8_000);
@@ -450,7 +450,7 @@ mod tests {
             let scenario = scenario(seed);
             assert!(scenario.acts.is_sorted_by_key(|&(at, _)| at));
             let late = scenario.acts.iter().find(|&&(at, _)| at > scenario.quiet_at);
-            assert!(late.is_none() || !scenario.is_survivable, "seed {seed}: {late:?}");
+            assert!(late.is_none() || scenario.fatal.is_some(), "seed {seed}: {late:?}");
         }
     }
 
@@ -459,7 +459,7 @@ mod tests {
         for seed in 0..500 {
             let scenario = scenario(seed);
             let mut last = None;
-            for &(at, act) in scenario.acts.iter().filter(|_| scenario.is_survivable) {
+            for &(at, act) in scenario.acts.iter().filter(|_| scenario.fatal.is_none()) {
                 let silence = match act {
                     Act::Pause(_, length, _) => length,
                     Act::Link(_, _, Change::Cut(Some(_))) if last != Some(at) => SILENCE_MAX,

@@ -465,6 +465,8 @@ impl VirtualMatch {
                 map: None,
                 ticks: None,
                 tick_rate: None,
+                addresses: ArrayVec::new(),
+                via: ArrayVec::new(),
             };
             LockstepSession::join(now, settings, guest, entropy)
         };

@@ -87,8 +87,8 @@ impl Network {
             handshake(PacketId::JoinRefused, &refused).bytes().to_vec(),
             handshake(PacketId::JoinChallenge, &challenge).bytes().to_vec(),
             request,
-            enveloped(PacketId::Bye, &encode(&Bye::Left)),
-            enveloped(PacketId::Acknowledge, &encode(&Acknowledge::Start { state_hash: nonce })),
+            enveloped(PacketId::Bye, &encode(&Bye::Left { tick: 9 })),
+            enveloped(PacketId::Acknowledge, &encode(&Acknowledge::Start)),
             enveloped(PacketId::Ping, &encode(&Ping { time_us: nonce >> 20 })),
         ]
         .into();
