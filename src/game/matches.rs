@@ -223,7 +223,8 @@ impl Match {
     /// When [`Self::advance`] has something to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let pilot = self.world.as_ref().and_then(|_| self.pilot.acts_at(self.begin));
+        // Before tick 0 is agreed a pilot has nothing to act on.
+        let pilot = self.begin().and_then(|begin| self.pilot.acts_at(begin));
         [self.session.poll_timeout(), pilot].into_iter().flatten().min()
     }
 

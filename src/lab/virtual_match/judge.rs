@@ -55,7 +55,7 @@ impl VirtualMatch {
         let ended_at: Vec<Time> = peers.iter().map(|peer| peer.ended_at).collect();
         let ends: Vec<PeerEnd> = peers.into_iter().map(end).collect();
         self.judge_ends(&ends, &left, &ended_at);
-        let is_away = |player: usize| left[player] || matches!(ends[player], PeerEnd::Crashed);
+        let is_away = |player: usize| class(&ends[player]) != EndClass::Finished;
         for (peer, end) in ends.iter().enumerate() {
             if let PeerEnd::Played(summary) = end {
                 self.audit.check_stalls(peer, now, summary.stalls);
@@ -126,7 +126,7 @@ impl VirtualMatch {
         let mut others = None;
         for (peer, end) in ends.iter().enumerate() {
             let class = class(end);
-            if class == EndClass::Own && (left[peer] || matches!(end, PeerEnd::Crashed)) {
+            if left[peer] || matches!(end, PeerEnd::Crashed) {
                 continue;
             }
             broken += usize::from(class == EndClass::Broken);

@@ -111,7 +111,7 @@ impl Peer {
 
     pub(super) fn leave(&mut self) {
         if let State::Open(game) = &mut self.state {
-            self.is_leaving = true;
+            (self.is_leaving, self.numbered_at) = (true, None);
             game.leave();
         }
     }
