@@ -1,12 +1,13 @@
 //! What must hold in every match whatever goes wrong: the oracles of the virtual network.
 
 use serde::Serialize;
-use std::collections::VecDeque;
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::net::{DATAGRAM_BYTES_MAX, DueTick, Stall, StallCause, Time};
-use crate::sim::{Command, INPUT_BYTES_MAX, PlayerId, Selection, StateHash, Target, Tick, TickInputs, When};
+use crate::sim::{
+    Command, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Selection, StateHash, Target, Tick, TickInputs, When,
+};
 
 /// Most violations that one match reports; one leads to many.
 const VIOLATIONS_MAX: usize = 16;
@@ -85,9 +86,8 @@ pub struct Audit {
     /// Whether the peers' worlds are meant to differ.
     is_planted: bool,
     peers: Vec<PeerRecord>,
-    /// What ticks ran with, from the first that some peer has yet to run.
-    ticks: VecDeque<TickRecord>,
-    first: Tick,
+    /// What each tick ran with and led to, by peer.
+    ticks: Vec<[Option<TickRecord>; PLAYERS_MAX]>,
     violations: Vec<Violation>,
 }
 
@@ -98,8 +98,6 @@ pub struct PeerRecord {
     pub next: Tick,
     /// Its last tick ran then.
     pub ran_at: Time,
-    /// It takes part no longer: no tick waits for it.
-    is_gone: bool,
     /// By player: the next numbered command to run here.
     numbers: Vec<u32>,
     /// Given here, each with the next tick at that time.
@@ -117,8 +115,7 @@ pub struct PeerRecord {
 struct TickRecord {
     inputs: u64,
     hash: u64,
-    by: usize,
-    ran: u8,
+    ran_at: Time,
 }
 
 impl Audit {
@@ -128,7 +125,6 @@ impl Audit {
         let record = || PeerRecord {
             next: Tick(0),
             ran_at: Time(0),
-            is_gone: false,
             numbers: vec![0; peers],
             given: Vec::new(),
             stalled_us: [0; 2],
@@ -141,8 +137,7 @@ impl Audit {
         Self {
             is_planted,
             peers: std::iter::repeat_with(record).take(peers).collect(),
-            ticks: VecDeque::new(),
-            first: Tick(0),
+            ticks: Vec::new(),
             violations: Vec::new(),
         }
     }
@@ -165,12 +160,6 @@ impl Audit {
         if self.violations.len() < VIOLATIONS_MAX {
             self.violations.push(Violation { oracle, peer, tick, at_us: now.0, what });
         }
-    }
-
-    /// A peer is gone, or its match is over: what the others run is no longer compared with it.
-    pub fn gone(&mut self, peer: usize) {
-        self.peers[peer].is_gone = true;
-        self.forget();
     }
 
     /// The number of the next command that this peer gives.
@@ -196,49 +185,40 @@ impl Audit {
             let what = format!("{} inputs for {} seats", due.inputs.inputs.len(), self.peers.len());
             self.violated(Oracle::Inputs, peer, now, what);
         }
-        self.compare(peer, now, &due.inputs, hash);
+        if self.ticks.len() <= tick.0 as usize {
+            self.ticks.resize(tick.0 as usize + 1, [None; PLAYERS_MAX]);
+        }
+        let record = TickRecord { inputs: digest(&due.inputs), hash: hash.whole, ran_at: now };
+        self.ticks[tick.0 as usize][peer] = Some(record);
         self.count_commands(peer, now, &due.inputs);
         if let Some(stall) = due.stall {
             self.note_stall(peer, now, stall);
         }
         self.peers[peer].next = tick.plus(1);
         self.peers[peer].ran_at = now;
-        self.forget();
     }
 
-    fn compare(&mut self, peer: usize, now: Time, ran: &TickInputs, hash: &StateHash) {
-        let inputs = digest(ran);
-        let place = ran.tick.since(self.first) as usize;
-        if ran.tick < self.first || place > self.ticks.len() {
-            return;
-        }
-        if place == self.ticks.len() {
-            let record = TickRecord { inputs, hash: hash.whole, by: peer, ran: 1 << peer };
-            self.ticks.push_back(record);
-            return;
-        }
-        let record = self.ticks[place];
-        self.ticks[place].ran |= 1 << peer;
-        let (tick, by) = (ran.tick, record.by);
-        if inputs != record.inputs {
-            let what = format!("ran tick {tick} with other inputs than peer {by}");
-            self.violated(Oracle::Inputs, peer, now, what);
-        } else if hash.whole != record.hash && !self.is_planted {
-            let what =
-                format!("hash {:016x} after tick {tick}, {:016x} at peer {by}", hash.whole, record.hash);
-            self.violated(Oracle::Hashes, peer, now, what);
-        }
-    }
-
-    /// Forgets ticks that all who take part have run.
-    fn forget(&mut self) {
-        let all = |record: &TickRecord| {
-            let open = self.peers.iter().enumerate().filter(|(_, peer)| !peer.is_gone);
-            open.into_iter().all(|(peer, _)| record.ran & 1 << peer != 0)
-        };
-        while self.ticks.len() > 1 && self.ticks.front().is_some_and(all) {
-            self.ticks.pop_front();
-            self.first = self.first.plus(1);
+    /// At the end of a match: whether all who took part to their end ran each tick alike. A peer that the
+    /// others dropped, or that crashed, may have run ticks with inputs of its own that nobody else has.
+    pub fn compare(&mut self, takes_part: impl Fn(usize) -> bool) {
+        for tick in 0..self.ticks.len() {
+            let records = self.ticks[tick];
+            let mut of = (0..self.peers.len()).filter(|&peer| takes_part(peer));
+            let Some((first, a)) = of.find_map(|peer| Some((peer, records[peer]?))) else { continue };
+            for (peer, b) in of.filter_map(|peer| Some((peer, records[peer]?))) {
+                if a.inputs != b.inputs {
+                    let what = format!("ran tick {tick} with other inputs than peer {first}");
+                    self.violated(Oracle::Inputs, peer, b.ran_at, what);
+                } else if a.hash != b.hash && !self.is_planted {
+                    let what =
+                        format!("hash {:016x} after tick {tick}, {:016x} at peer {first}", b.hash, a.hash);
+                    self.violated(Oracle::Hashes, peer, b.ran_at, what);
+                } else {
+                    continue;
+                }
+                // What follows follows from it.
+                return;
+            }
         }
     }
 

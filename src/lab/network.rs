@@ -110,7 +110,7 @@ impl Network {
             if damage.harm(&mut self.slots[slot].bytes, &mut self.counts) {
                 continue;
             }
-            // Thrown away by the receiver's UDP; it stays under way as nothing.
+            // Thrown away by the receiver; it stays under way as nothing.
             self.slots[slot].bytes.clear();
         }
     }
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_seen_by_udp_unless_it_is_in_the_length() {
+    fn damage_is_seen_unless_it_is_in_the_length() {
         let (flipped, network) = run(1, LinkFaults { corrupt: 100_000, ..calm() });
         assert!((860..940).contains(&flipped.len()), "{} arrived", flipped.len());
         assert!(network.counts().of(Fault::Corruption) >= 1_000 - flipped.len() as u64);

@@ -293,7 +293,6 @@ impl VirtualMatch {
     fn crash(&mut self, peer: usize) {
         if self.peers[peer].is_open() {
             self.peers[peer].crash();
-            self.audit.gone(peer);
             self.gone_at.get_or_insert(self.now);
             self.network.fired(Fault::Crash);
         }
@@ -345,12 +344,10 @@ impl VirtualMatch {
         });
         if let Err(message) = result {
             self.audit.violated(Oracle::Panic, peer, now, message);
-            self.audit.gone(peer);
             return;
         }
         self.transmit(peer);
         if self.peers[peer].is_over() {
-            self.audit.gone(peer);
             self.peers[peer].ended_at = now;
         }
     }

@@ -54,6 +54,8 @@ impl VirtualMatch {
         let left: Vec<bool> = peers.iter().map(Peer::is_leaving).collect();
         let ended_at: Vec<Time> = peers.iter().map(|peer| peer.ended_at).collect();
         let ends: Vec<PeerEnd> = peers.into_iter().map(end).collect();
+        let is_dropped = |end: &PeerEnd| class(end) == EndClass::Broken && ends.len() > 2;
+        self.audit.compare(|peer| !matches!(ends[peer], PeerEnd::Crashed) && !is_dropped(&ends[peer]));
         self.judge_ends(&ends, &left, &ended_at);
         let is_away = |player: usize| class(&ends[player]) != EndClass::Finished;
         for (peer, end) in ends.iter().enumerate() {
