@@ -46,6 +46,10 @@ use crate::sim::{AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, S
 pub const LEAD_TICKS_MAX: u32 = 32;
 /// Silence after which a peer is named on screen.
 pub const SILENT_AFTER: Duration = Duration::from_millis(500);
+/// A call that comes so much later than [`LockstepSession::poll_timeout`] asked for: the computer stood still.
+const OVERSLEPT: Duration = Duration::from_millis(20);
+/// For so long after that, what comes in may have waited here.
+const DEAF_FOR: Duration = Duration::from_millis(100);
 /// Most datagrams and most events that wait to be polled.
 const OUT_MAX: usize = 256;
 
@@ -157,6 +161,10 @@ enum Phase {
 /// One peer's view of a lockstep match.
 pub struct LockstepSession {
     now: Time,
+    /// When the next call was asked for.
+    wake_at: Option<Time>,
+    /// Until when arrivals say nothing of the way that they came.
+    deaf_until: Time,
     settings: Settings,
     role: Role,
     phase: Phase,
@@ -209,6 +217,8 @@ impl LockstepSession {
     fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
         Self {
             now,
+            wake_at: None,
+            deaf_until: now,
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             role,
@@ -230,7 +240,7 @@ impl LockstepSession {
 
     /// Takes a datagram in.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        self.now = self.now.max(now);
+        self.wake(now);
         self.traffic.packets_received += 1;
         self.traffic.bytes_received += bytes.len() as u64;
         if self.dispatch(from, bytes).is_none() {
@@ -298,7 +308,7 @@ impl LockstepSession {
     /// Does what time brings: seals, sends, sends again, gives up. Call it whenever
     /// [`Self::poll_timeout`] has come; earlier or later does no harm.
     pub fn handle_timeout(&mut self, now: Time) {
-        self.now = self.now.max(now);
+        self.wake(now);
         self.ping_links();
         match self.phase {
             Phase::Gathering => self.gather(),
@@ -310,6 +320,14 @@ impl LockstepSession {
         }
         self.watch_silence();
         self.pursue_suspicion();
+        self.wake_at = self.poll_timeout();
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        if self.wake_at.take_if(|at| self.now.since(*at) > OVERSLEPT).is_some() {
+            self.deaf_until = self.now.plus(DEAF_FOR);
+        }
     }
 
     /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.

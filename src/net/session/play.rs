@@ -100,7 +100,10 @@ impl Play {
         let is_here = |link: &&Link| !link.is_gone;
         let sealed = |link: &Link| Some((link.player, tick_at.shifted(link.seals_at?)));
         let others_sealed_at = links.iter().filter(is_here).filter_map(sealed).collect();
-        self.clock.forgive(now, tick);
+        // All peers let the clock stand still from the same instant: when the one that was late sealed.
+        let one_way_us = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2;
+        let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
+        self.clock.forgive(now.shifted(-way.cast_signed()), tick);
         let inputs = self.gate.pass()?;
         self.pauses.see(&inputs);
         Some(DueTick { inputs, sealed_at, others_sealed_at, stall })
@@ -154,7 +157,7 @@ impl Play {
             let tick = self.sealer.next();
             let is_last = tick.plus(1) >= limit || now < self.seal_at(tick.plus(1));
             let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
-            self.sealer.seal(self.delay.delay_us(), held_only);
+            self.sealer.seal(self.clock.at(tick).minus(now), held_only);
             // The own input goes the way of all others: encoded, pushed, decoded.
             let input = &self.sealer.sealed(tick).expect("just sealed").bytes;
             self.gate.push(now, me, tick, input).expect("within the lead");
@@ -285,8 +288,10 @@ impl LockstepSession {
         if !play.departures.suspects().has(peer.player) {
             push_inputs(&mut play.gate, now, peer.player, first, inputs)?;
         }
+        // What waited here while this computer stood still says nothing of the way.
+        let is_awake = now >= self.deaf_until;
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
-        if is_running && play.gate.wanted(peer.player) > lacked {
+        if is_running && is_awake && play.gate.wanted(peer.player) > lacked {
             peer.note_slack(lacked, play.clock.at(lacked).minus(now));
         }
         peer.acked = peer.acked.max(wanted);
@@ -297,7 +302,7 @@ impl LockstepSession {
             let is_news = peer.slack_heard.is_none_or(|heard| tick > heard);
             if let (true, Some(sealed)) = (is_news, play.sealer.sealed(tick)) {
                 peer.slack_heard = Some(tick);
-                let need_us = sealed.delay_us - i64::from(header.slack) * 100;
+                let need_us = sealed.lead_us - i64::from(header.slack) * 100;
                 play.delay.observe(link, need_us);
             }
         }
