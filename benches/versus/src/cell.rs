@@ -102,8 +102,11 @@ impl Cell {
             goals.push(at_most("p99 ms, beside lockstep", theirs.opponent_p99_ms, ours.opponent_p99_ms));
         }
         if clear {
-            goals.push(at_most("p50 ms, beside rollback", rollback.settled_p50_ms, ours.opponent_p50_ms));
-            goals.push(at_most("p99 ms, beside rollback", rollback.settled_p99_ms, ours.opponent_p99_ms));
+            let [p50, p99] = [ours.opponent_p50_ms, ours.opponent_p99_ms];
+            goals.push(at_most("p50 ms, beside rollback in state", rollback.settled_p50_ms, p50));
+            goals.push(at_most("p99 ms, beside rollback in state", rollback.settled_p99_ms, p99));
+            goals.push(at_most("p50 ms, beside rollback known", rollback.opponent_p50_ms, p50));
+            goals.push(at_most("p99 ms, beside rollback known", rollback.opponent_p99_ms, p99));
             let least = lockstep.map_or(f64::MAX, |theirs| theirs.kbit_per_s).min(rollback.kbit_per_s);
             goals.push(at_most("kbit/s, beside 60 % of ggrs's", 0.6 * least, ours.kbit_per_s));
         }
