@@ -63,9 +63,14 @@ impl Arena {
         let door = proxy.address(1).to_string();
         let guest = self.start("arena join", &["join", &door], &traces[1], ticks)?;
         let until = Instant::now() + Duration::from_secs(u64::from(ticks) / 30) + PATIENCE;
-        let results = [host.finish(until)?, guest.finish(until)?];
-        let [host, guest] = results.each_ref().map(|text| serde_json::from_str::<serde_json::Value>(text));
-        let (host, guest) = (host.context("the host's result")?, guest.context("the guest's result")?);
+        let (host, guest) = match (host.finish(until), guest.finish(until)) {
+            (Ok(host), Ok(guest)) => (host, guest),
+            (Err(error), Ok(_)) | (Ok(_), Err(error)) => return Err(error),
+            (Err(host), Err(guest)) => bail!("{host:#}; {guest:#}"),
+        };
+        let result = |text: &str| serde_json::from_str::<serde_json::Value>(text);
+        let (host, guest) =
+            (result(&host).context("the host's result")?, result(&guest).context("the guest's result")?);
         ensure!(
             host["outcome"] == "tick_limit" && host["state_hash"] == guest["state_hash"],
             "the match did not go to its end alike: {host} and {guest}"

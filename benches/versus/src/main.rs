@@ -35,9 +35,10 @@ mod report;
 mod session;
 mod theirs;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use arena::Arena;
@@ -97,12 +98,21 @@ enum Part {
     Session,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(Task::GgrsPeer(peer)) = arguments.task {
         return peer::run(peer);
     }
-    let mut report = Report::default();
+    let (mut report, mut failed) = (Report::default(), None);
     if arguments.part != Part::Session {
         let arena = Arena::find(arguments.arena.clone())?;
         let wanted = |cell: &Cell| {
@@ -115,9 +125,15 @@ fn main() -> anyhow::Result<()> {
         );
         for (nth, &cell) in cells.iter().enumerate() {
             eprintln!("{cell} ({} of {})", nth + 1, cells.len());
-            report
-                .cells
-                .push(measure(cell, &arena, &arguments).with_context(|| format!("measuring {cell}"))?);
+            // What was measured before and can be measured after is worth hours.
+            match measure(cell, &arena, arguments) {
+                Ok(figures) => report.cells.push(figures),
+                Err(error) => {
+                    let error = error.context(format!("measuring {cell}"));
+                    eprintln!("  {error:#}");
+                    failed = failed.or(Some(error));
+                }
+            }
         }
     }
     if arguments.part != Part::Links {
@@ -129,7 +145,7 @@ fn main() -> anyhow::Result<()> {
     } else {
         println!("{}", report.text());
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// Plays on one link: ours first, since the delay of ggrs is chosen by it, then all in turn.
