@@ -35,7 +35,7 @@ mod report;
 mod session;
 mod theirs;
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -153,7 +153,10 @@ fn measure(cell: Cell, arena: &Arena, arguments: &Arguments) -> anyhow::Result<C
     let (link, measured) = (cell.link(), Duration::from_secs(u64::from(arguments.seconds)));
     let ticks = (WARM_UP.as_secs() as u32 + arguments.seconds) * HZ;
     let seed = |run: u64| arguments.seed.wrapping_mul(1000) + run;
-    let ours = |run| anyhow::Ok(arena.play(link, seed(run), ticks)?.figures(WARM_UP, measured));
+    let ours = |run| {
+        let played = arena.play(link, seed(run), ticks).with_context(|| format!("run {run} of the arena"))?;
+        anyhow::Ok(played.figures(WARM_UP, measured))
+    };
     let first = ours(0)?;
     let sweep = Duration::from_secs(arguments.sweep_seconds);
     let mut setups = Vec::new();
@@ -167,7 +170,8 @@ fn measure(cell: Cell, arena: &Arena, arguments: &Arguments) -> anyhow::Result<C
     for run in 0..arguments.runs {
         runs[0].push(if run == 0 { first } else { ours(run)? });
         for ((_, setup), runs) in setups.iter().zip(&mut runs[1..]) {
-            let played = setup.play(link, seed(run), WARM_UP + measured)?;
+            let played = setup.play(link, seed(run), WARM_UP + measured);
+            let played = played.with_context(|| format!("run {run} of ggrs"))?;
             runs.push(played.figures(WARM_UP, measured));
         }
         eprintln!("  run {} of {}", run + 1, arguments.runs);

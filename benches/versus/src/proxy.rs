@@ -56,7 +56,8 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Starts between two peers. One whose address is not known is whoever sends first to its side.
+    /// Starts between two peers. One whose address is not known is whoever sent last to its side: somebody
+    /// whose peer had the same port before must not take its place.
     pub(crate) fn start(link: Link, seed: u64, peers: [Option<SocketAddr>; 2]) -> anyhow::Result<Self> {
         let socket = || -> anyhow::Result<UdpSocket> {
             let socket =
@@ -70,6 +71,7 @@ impl Proxy {
         let relay = Relay {
             link,
             sockets,
+            is_known: peers.map(|peer| peer.is_some()),
             peers,
             draws: [0, 1].map(|side| fastrand::Rng::with_seed(2 * seed + side)),
             under_way: BinaryHeap::new(),
@@ -105,6 +107,8 @@ struct Relay {
     /// The one that faces each peer.
     sockets: [UdpSocket; 2],
     peers: [Option<SocketAddr>; 2],
+    /// Whether a peer's address was given, else it is learned.
+    is_known: [bool; 2],
     draws: [fastrand::Rng; 2],
     under_way: BinaryHeap<Reverse<UnderWay>>,
     count: u64,
@@ -148,10 +152,11 @@ impl Relay {
         let mut buffer = [0; DATAGRAM_MAX];
         for _ in 0..BATCH_MAX {
             match self.sockets[side].recv_from(&mut buffer) {
-                Ok((length, from)) if *self.peers[side].get_or_insert(from) == from => {
+                Ok((_, from)) if self.is_known[side] && self.peers[side] != Some(from) => {}
+                Ok((length, from)) => {
+                    self.peers[side] = Some(from);
                     self.send_on_its_way(side, &buffer[..length]);
                 }
-                Ok(_) => {}
                 // Loopback reports here that the other peer was not there to receive.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(_) => return,
