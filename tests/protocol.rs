@@ -80,6 +80,9 @@ impl Example {
             ("Bye", "body") => body::<Bye>(bytes),
             ("DesyncHashes", "body") => body::<DesyncHashes>(bytes),
             ("DesyncState", "body") => body::<DesyncState>(bytes),
+            ("Seating", "body") => body::<Seating>(bytes),
+            ("Suspicion", "body") => body::<Suspicion>(bytes),
+            ("Relayed", "body") => body::<Relayed>(bytes),
             ("JoinRequest", "datagram") => shake::<JoinRequest>(PacketId::JoinRequest, bytes),
             ("JoinChallenge", "datagram") => shake::<JoinChallenge>(PacketId::JoinChallenge, bytes),
             ("JoinConfirm", "datagram") => shake::<JoinConfirm>(PacketId::JoinConfirm, bytes),
@@ -105,11 +108,12 @@ fn body<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> Result<(Vec<St
 
 fn inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let (header, inputs) = decode_inputs(bytes).map_err(|error| error.to_string())?;
-    let inputs: Vec<PlayerInput> = inputs.collect();
-    let says = [format!("{header:?}")].into_iter().chain(inputs.iter().map(|input| format!("{input:?}")));
-    let mut again = encode(&header).to_vec();
-    inputs.iter().for_each(|input| again.extend(encode(input)));
-    Ok((says.collect(), again))
+    let says = inputs.clone().map(|input| match input {
+        Some(input) => format!("{:?}", decode::<PlayerInput>(input).expect("found well-formed")),
+        None => "held".into(),
+    });
+    let says = [format!("{header:?}")].into_iter().chain(says).collect();
+    Ok((says, encode_inputs(&header, inputs).to_vec()))
 }
 
 fn shake<T: Serialize + DeserializeOwned + Debug>(
@@ -160,8 +164,8 @@ fn every_message_has_an_example() {
     let there: BTreeSet<String> = ids.filter(|id| id != "GameStateUpdate").collect();
     assert_eq!(shown, there, "shown, and there");
     let said: Vec<String> = examples().into_iter().flat_map(|example| example.says).collect();
-    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running \
-        Start DesyncHashes DesyncState Finished Left Desync StartState";
+    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Seating \
+        Start DesyncHashes DesyncState Finished Left Desync StartState Unreachable Dropped";
     for kind in kinds.split_whitespace() {
         assert!(said.iter().any(|says| says.contains(kind)), "{kind} is not shown");
     }
@@ -232,7 +236,9 @@ fn check_all(bytes: &[u8]) {
     check::<Bye>(bytes);
     check::<DesyncHashes>(bytes);
     check::<DesyncState>(bytes);
-    check::<InputsHeader>(bytes);
+    check::<Seating>(bytes);
+    check::<Suspicion>(bytes);
+    check::<Relayed>(bytes);
     check::<PlayerInput>(bytes);
     check_handshake::<JoinRequest>(PacketId::JoinRequest, bytes);
     check_handshake::<JoinChallenge>(PacketId::JoinChallenge, bytes);
@@ -358,6 +364,8 @@ impl Pair {
             map: None,
             ticks: None,
             tick_rate: None,
+            addresses: Default::default(),
+            via: Default::default(),
         };
         // Time began long before: as it is for a process that joins late in the life of its machine.
         let now = Time::from_micros(1 << 40);
@@ -458,17 +466,35 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
             of(PacketId::Pong, &Pong { echo_us, clock_us, delay_us, lost_per_mille })
         },
     );
-    let inputs = (edge(), 0..70_u8, small(), small(), any::<[u8; 4]>(), any::<u8>(), small()).prop_map(
-        |(first, count, wanted, ran, chain, slack_of, slack)| {
-            let header = InputsHeader { first, count, wanted, ran, chain, slack_of, slack };
-            let mut bytes = encode(&header).to_vec();
-            bytes.extend((0..count).flat_map(|_| encode(&PlayerInput::default())));
-            (PacketId::PlayerInput, bytes)
+    let inputs = (any::<u16>(), 0..70_u8, small(), word(), any::<[u8; 4]>(), any::<u8>(), small()).prop_map(
+        |(first, count, wanted, behind, chain, slack_of, slack)| {
+            let header = InputsHeader { first, count, wanted, behind, chain, slack_of, slack };
+            let walk = [1, 0, 0, 0];
+            let held = (0..count).map(|n| (n % 3 == 1).then_some(&walk[..]));
+            (PacketId::PlayerInput, encode_inputs(&header, held).to_vec())
         },
     );
-    let bye = (0..4_usize, edge(), any::<u64>()).prop_map(|(kind, ticks, chain)| {
-        let bye = [Bye::Finished { ticks, chain }, Bye::Left, Bye::Desync, Bye::StartState][kind];
-        of(PacketId::Bye, &bye)
+    let bye = (0..6_usize, edge(), any::<u64>()).prop_map(|(kind, ticks, chain)| {
+        let all = [
+            Bye::Finished { ticks, chain },
+            Bye::Left { tick: ticks },
+            Bye::Desync,
+            Bye::StartState,
+            Bye::Unreachable { seat: 1, other: 2 },
+            Bye::Dropped,
+        ];
+        of(PacketId::Bye, &all[kind])
+    });
+    let suspicion = (any::<u8>(), proptest::collection::vec(edge(), 0..=4), any::<bool>()).prop_map(
+        |(seats, held, is_settled)| {
+            let held = held.into_iter().collect();
+            of(PacketId::Suspicion, &Suspicion { seats: Seats(seats % 5), held, is_settled })
+        },
+    );
+    let relayed = (0..3_u8, edge(), 0..=RELAYED_MAX).prop_map(|(player, first, count)| {
+        let input = encode(&PlayerInput::default()).iter().copied().collect();
+        let inputs = std::iter::repeat_n(input, count).collect();
+        of(PacketId::Relayed, &Relayed { player, first, inputs })
     });
     let hashes = (edge(), proptest::collection::vec(any::<u64>(), 0..=DESYNC_HASHES_MAX)).prop_map(
         |(first, hashes)| {
@@ -482,22 +508,28 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
             of(PacketId::DesyncState, &DesyncState { tick, chunk, chunks, bytes })
         });
     let acknowledge =
-        (0..3_usize, any::<u64>(), word(), any::<bool>()).prop_map(|(kind, state_hash, chunk, differ)| {
+        (0..5_usize, any::<u64>(), word(), any::<bool>()).prop_map(|(kind, state_hash, chunk, differ)| {
             let all = [
-                Acknowledge::Start { state_hash },
+                Acknowledge::Seating { round: chunk as u8, state_hash, unheard: Seats(chunk as u8 % 4) },
+                Acknowledge::Start,
+                Acknowledge::Left,
                 Acknowledge::DesyncHashes { differ },
                 Acknowledge::DesyncState { chunk },
             ];
             of(PacketId::Acknowledge, &all[kind])
         });
-    let start = (edge(), any::<u64>(), 0..5_u8, any::<u8>()).prop_map(|(begin_in_us, hash, seats, team)| {
-        let name = PlayerName::new("x").expect("a name");
-        let seat = SeatInfo { name, hero: AttackBehaviour::Archer, team };
-        let roster = std::iter::repeat_n(seat, usize::from(seats.min(4))).collect();
-        of(PacketId::Start, &Start { roster, begin_in_us, state_hash: hash % 3 })
-    });
+    let start = any::<i32>().prop_map(|begin_in_us| of(PacketId::Start, &Start { begin_in_us }));
+    let seating =
+        (any::<u8>(), any::<u64>(), 0..5_u8, any::<u8>()).prop_map(|(round, mesh_key, seats, team)| {
+            let name = PlayerName::new("x").expect("a name");
+            let seat = SeatInfo { name, hero: AttackBehaviour::Archer, team };
+            let seats = usize::from(seats.min(4));
+            let roster = std::iter::repeat_n(seat, seats).collect();
+            let addresses = std::iter::repeat_n([GUEST].into_iter().collect(), seats).collect();
+            of(PacketId::Seating, &Seating { round, roster, mesh_key, addresses })
+        });
     let ping = any::<u64>().prop_map(|time_us| of(PacketId::Ping, &Ping { time_us }));
-    let garbage = (1..0x18_u8, proptest::collection::vec(any::<u8>(), 0..40))
+    let garbage = (1..0x1c_u8, proptest::collection::vec(any::<u8>(), 0..40))
         .prop_filter_map("a packet id", |(id, bytes)| Some((PacketId::of(id)?, bytes)));
     prop_oneof![
         2 => pong,
@@ -507,6 +539,9 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
         2 => state,
         1 => acknowledge,
         1 => start,
+        1 => seating,
+        1 => suspicion,
+        1 => relayed,
         1 => ping,
         1 => garbage,
     ]

@@ -1,14 +1,14 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::PilotChoice;
 use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
 use mini_rts_arena::net::{DELAY_TICKS_MAX, InputDelay, PlayerName};
-use mini_rts_arena::sim::{AttackBehaviour, Tick, TickRate, UNITS_MAX};
+use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, TickRate, UNITS_MAX};
 use mini_rts_arena::transport::LinkSpec;
 
 /// A two-player RTS arena in deterministic lockstep over UDP. Without a command it opens its window; with no
@@ -143,9 +143,13 @@ pub(crate) struct HostArguments {
     /// Who simulates.
     #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
     pub(crate) architecture: ArchitectureChoice,
-    /// Seats.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=2))]
+    /// Seats: 2, 3 or 4. More than two play on a map for four, `quad` unless another is given.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) players: u8,
+    /// Play in teams: the team of each seat, such as `0,0,1,1`; alone, `--teams` makes partners of those who
+    /// sit across. Without it everybody plays alone.
+    #[arg(long, value_name = "TEAM,TEAM,...", num_args = 0..=1, default_missing_value = "0,1,0,1", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..PLAYERS_MAX as i64))]
+    pub(crate) teams: Vec<u8>,
     /// Your seat.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=0))]
     pub(crate) seat: u8,
@@ -164,6 +168,9 @@ pub(crate) struct JoinArguments {
     /// A certain seat.
     #[arg(long)]
     pub(crate) seat: Option<u8>,
+    /// Where to reach another guest, instead of the addresses that the host tells; may be given several times.
+    #[arg(long, value_name = "SEAT=IP:PORT", value_parser = via)]
+    pub(crate) via: Vec<(PlayerId, SocketAddr)>,
 }
 
 #[derive(Args, Debug)]
@@ -179,9 +186,9 @@ pub(crate) struct DiscoverArguments {
 #[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
     /// Peers in each match.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=2))]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) peers: u8,
-    /// Two processes over real UDP (the default, and all there is so far).
+    /// Processes over real UDP (the default, and all there is so far).
     #[arg(long)]
     pub(crate) processes: bool,
     /// How many matches, with seeds that count up.
@@ -407,6 +414,15 @@ pub(crate) type Seconds = std::time::Duration;
 fn seconds(text: &str) -> Result<Seconds, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
     seconds.map(Seconds::from_secs_f64).ok_or_else(|| "expected seconds from 0.01 to 86400".into())
+}
+
+fn via(text: &str) -> Result<(PlayerId, SocketAddr), String> {
+    let parts = text.split_once('=');
+    let seat =
+        parts.and_then(|(seat, _)| seat.parse().ok()).filter(|seat| (1..PLAYERS_MAX as u8).contains(seat));
+    let address = parts.and_then(|(_, address)| address.parse().ok());
+    let both = seat.map(PlayerId).zip(address);
+    both.ok_or_else(|| "expected SEAT=IP:PORT with a guest's seat, such as 2=192.168.1.20:4126".into())
 }
 
 fn tick_rate(text: &str) -> Result<TickRate, String> {

@@ -51,6 +51,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(CheckOptions {
         program: std::env::current_exe().context("cannot find this program's own file")?,
+        peers: arguments.peers,
         matches: arguments.matches,
         seed,
         ticks: arguments.ticks,

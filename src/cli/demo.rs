@@ -34,7 +34,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         bail!("the demonstration does not parse")
     };
     let host_match = setup::host(&host, address.port())?;
-    let guest_match = setup::join(&guest, address)?;
+    let guest_match = setup::join(&guest, address, &[])?;
     let host = MatchThread::start(host_match.game, host_udp, None).context("cannot start the match")?;
     let guest = MatchThread::start(guest_match.game, guest_udp, None).context("cannot start the match")?;
     leave_on_interrupt(host.control().clone())?;

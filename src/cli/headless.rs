@@ -46,7 +46,7 @@ pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
         Some(address) => setup::resolve(address, game.bind.is_ipv4())?,
         None => find_host(game)?,
     };
-    let prepared = setup::join(arguments, host)?;
+    let prepared = setup::join(arguments, host, &udp.reachable_at())?;
     play(game, prepared, udp, None, &format!("asking {host}"))
 }
 
@@ -131,6 +131,8 @@ fn tell(bar: &ProgressBar, event: &MatchEvent) {
         MatchEvent::Counting(_) => "all players are here".into(),
         MatchEvent::Silent(player) => format!("player {player} is silent"),
         MatchEvent::Heard(player) => format!("player {player} is back"),
+        MatchEvent::Left(player) => format!("player {player} has left; the match goes on"),
+        MatchEvent::Lost(player) => format!("player {player} is lost; the match goes on"),
         MatchEvent::RecordingStopped(why) => format!("recording stopped, the match goes on: {why}"),
         MatchEvent::Ended(_) => return,
     };
@@ -194,7 +196,7 @@ fn report(game: &MatchArguments, port: u16, finished: &Finished) -> anyhow::Resu
     Ok(if is_desync { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
 }
 
-/// Writes the report that both peers have alike.
+/// Writes the report that all peers have alike, and beside it the bundle.
 fn write_desync(game: &MatchArguments, summary: &Summary) -> anyhow::Result<Option<PathBuf>> {
     let Some(report) = &summary.desync else { return Ok(None) };
     let file = match (&game.desync_report, &summary.replay) {
@@ -203,10 +205,13 @@ fn write_desync(game: &MatchArguments, summary: &Summary) -> anyhow::Result<Opti
         (None, None) => return Ok(None),
     };
     let text = serde_json::to_string_pretty(report).expect("a report is plain data");
-    write_file(&file, &format!("{text}\n"))?;
+    write_file(&file, format!("{text}\n").as_bytes())?;
+    if let Some(bundle) = &summary.bundle {
+        write_file(&file.with_extension("bundle"), &bundle.encode())?;
+    }
     Ok(Some(file))
 }
 
-fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+fn write_file(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))
 }

@@ -1,6 +1,6 @@
 //! From flags to sessions and matches.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use arrayvec::ArrayVec;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName, Settings,
 };
-use mini_rts_arena::sim::{Map, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
+use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
 
 /// From the last guest's arrival to tick 0, without a window.
@@ -49,8 +49,12 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
         None => u64::from(getrandom::u32().context("the system has no random numbers")?),
     };
     let (rules, map) = (rules(game)?, map(game)?);
-    let (rules, map) =
-        (rules.map_or_else(|| default_rules(game.bot()), Ok)?, map.map_or_else(default_map, Ok)?);
+    let (rules, map) = (
+        rules.map_or_else(|| default_rules(game.bot()), Ok)?,
+        map.map_or_else(|| default_map(arguments.players), Ok)?,
+    );
+    let seats = usize::from(arguments.players);
+    map.check(seats).with_context(|| format!("map {} seats {}, not {seats}", map.name, map.bases.len()))?;
     let room_id = getrandom::u64().context("the system has no random numbers")?;
     let config = MatchConfig {
         room_id,
@@ -78,7 +82,7 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
     let host = HostConfig {
         config,
         room_code: room_code(game),
-        teams: (0..arguments.players).collect::<ArrayVec<u8, _>>(),
+        teams: teams(arguments)?,
         countdown: if game.headless { COUNTDOWN_HEADLESS } else { COUNTDOWN_WINDOW },
         beacon: Some(beacon.clone()),
     };
@@ -87,8 +91,12 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
     Ok(Prepared { game: Match::new(session, options), beacon: Some(beacon), seed: Some(seed) })
 }
 
-/// A guest's match with the host at `address`.
-pub(crate) fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Prepared> {
+/// A guest's match with the host at `address`; `own` are the addresses where others may find this guest.
+pub(crate) fn join(
+    arguments: &JoinArguments,
+    address: SocketAddr,
+    own: &[SocketAddr],
+) -> anyhow::Result<Prepared> {
     let game = &arguments.game;
     let (rules, map) = (rules(game)?, map(game)?);
     let guest = GuestConfig {
@@ -99,6 +107,8 @@ pub(crate) fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Re
         map: map.as_deref().map(fingerprint),
         ticks: game.ticks,
         tick_rate: game.tick_rate,
+        addresses: own.iter().copied().collect(),
+        via: arguments.via.iter().copied().take(PLAYERS_MAX - 1).collect(),
     };
     let options = options(game, rules, map, None)?;
     let session = LockstepSession::join(clock::now(), settings(game)?, guest, entropy()?);
@@ -176,8 +186,23 @@ fn default_rules(bot: BotChoice) -> anyhow::Result<Arc<Rules>> {
     Ok(data::rules(if bot == BotChoice::Probe { "endless" } else { "standard" })?)
 }
 
-fn default_map() -> anyhow::Result<Arc<Map>> {
-    Ok(data::map("standard")?)
+fn default_map(players: u8) -> anyhow::Result<Arc<Map>> {
+    Ok(data::map(if players > 2 { "quad" } else { "standard" })?)
+}
+
+/// Each seat's team; at least two of them.
+fn teams(arguments: &HostArguments) -> anyhow::Result<ArrayVec<u8, PLAYERS_MAX>> {
+    let (seats, given) = (usize::from(arguments.players), &arguments.teams);
+    if given.is_empty() {
+        return Ok((0..arguments.players).collect());
+    }
+    if given.len() != seats {
+        bail!("--teams names {} seats, --players {seats}: give a team for each", given.len());
+    }
+    if given.iter().all(|team| *team == given[0]) {
+        bail!("--teams puts everybody into team {}: nobody is left to play against", given[0]);
+    }
+    Ok(given.iter().copied().collect())
 }
 
 /// A room's code crosses the network only as this; it keeps strangers out by mistake, not by force.

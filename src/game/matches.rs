@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::backlog::EventBacklog;
+use super::bundle::DesyncBundle;
 use super::data::{embedded_maps, embedded_rules};
 use super::outcome::{MatchError, MatchOutcome};
 use super::pilot::{Pilot, PilotChoice};
-use super::report::DesyncReport;
+use super::recent::RecentTicks;
+use super::report::{DesyncReport, Side};
 use super::stats::Latencies;
 use super::trace::Trace;
 use crate::net::{DueTick, End, Event, LockstepSession, MatchConfig, PlayerName, Roster, Time, Transmit};
@@ -20,8 +22,6 @@ use crate::sim::{
     Tick, World, fingerprint,
 };
 
-/// States kept for the search after a desync; a difference shows within twice the lead of a peer.
-const STATES_KEPT: usize = 96;
 /// Most events that wait to be polled.
 const EVENTS_MAX: usize = 256;
 
@@ -68,6 +68,10 @@ pub enum MatchEvent {
     Silent(PlayerId),
     /// It is heard again.
     Heard(PlayerId),
+    /// A player has left, and the match goes on without.
+    Left(PlayerId),
+    /// A player is lost, and the match goes on without.
+    Lost(PlayerId),
     /// Recording has stopped, and why; the match goes on.
     RecordingStopped(String),
     /// The match is over.
@@ -103,6 +107,8 @@ pub struct Summary {
     pub stalls: (u32, u64),
     /// What was found if hashes differed.
     pub desync: Option<DesyncReport>,
+    /// The tick that made the difference, to be run again.
+    pub bundle: Option<DesyncBundle>,
     /// The finished replay.
     pub replay: Option<PathBuf>,
     /// Why the trace ended early, if it did.
@@ -119,7 +125,7 @@ pub struct Match {
     begin: Time,
     recorder: Option<ReplayRecorder>,
     recording_told: bool,
-    states: StateRing,
+    recent: RecentTicks,
     latencies: Latencies,
     stalls: (u32, u64),
     /// Commands applied of each player.
@@ -127,6 +133,7 @@ pub struct Match {
     /// Commands given here.
     given: u32,
     desync: Option<DesyncReport>,
+    bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
     replay: Option<PathBuf>,
     events: VecDeque<MatchEvent>,
@@ -147,12 +154,13 @@ impl Match {
             begin: Time::default(),
             recorder: None,
             recording_told: false,
-            states: StateRing::default(),
+            recent: RecentTicks::default(),
             latencies: Latencies::default(),
             stalls: (0, 0),
             applied: [0; PLAYERS_MAX],
             given: 0,
             desync: None,
+            bundle: None,
             finished: None,
             replay: None,
             events: VecDeque::with_capacity(EVENTS_MAX),
@@ -288,6 +296,7 @@ impl Match {
             latencies: self.latencies,
             stalls: self.stalls,
             desync: self.desync,
+            bundle: self.bundle,
             replay: self.replay,
             trace_error: self.options.trace.as_ref().and_then(|t| Some(t.error()?.to_string())),
         })
@@ -320,10 +329,11 @@ impl Match {
                 }
             }
             Event::StateWanted { tick } => {
-                let state = self.states.after(tick).map(GameState::encode).unwrap_or_default();
+                let state = self.recent.state(tick).map(GameState::encode).unwrap_or_default();
                 self.session.provide_state(tick, state);
             }
-            Event::Desync { player, tick, theirs } => self.on_desync(player, tick, &theirs),
+            Event::Desync { tick, states } => self.on_desync(tick, states),
+            Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),
             Event::Closed(end) => self.on_closed(now, end),
         }
     }
@@ -399,7 +409,7 @@ impl Match {
             return self.fail(MatchError::Inject { field: inject.field, error });
         }
         let hash = world.hash();
-        self.states.keep(tick, world.state());
+        self.recent.keep(&due.inputs, world.state());
         if let Some(recorder) = &mut self.recorder {
             recorder.record(&due.inputs, &hash, world.state());
         }
@@ -459,12 +469,35 @@ impl Match {
         }
     }
 
-    fn on_desync(&mut self, player: PlayerId, tick: Option<Tick>, theirs: &[u8]) {
-        let Some(tick) = tick else { return };
-        let theirs = GameState::decode(theirs).ok();
-        let sides = [(self.session.player(), self.states.after(tick)), (player, theirs.as_ref())];
-        let seed = self.session.config().map_or(0, |config| config.seed);
-        self.desync = Some(DesyncReport::new(tick, seed, sides));
+    fn on_departed(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
+        let (kept, told) = if is_lost {
+            (ReplayEvent::Lost(player), MatchEvent::Lost(player))
+        } else {
+            (ReplayEvent::Left(player), MatchEvent::Left(player))
+        };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(tick, kept);
+        }
+        self.tell(told);
+    }
+
+    fn on_desync(&mut self, tick: Option<Tick>, theirs: Vec<(PlayerId, Vec<u8>)>) {
+        let (Some(tick), Some(world)) = (tick, &self.world) else { return };
+        let me = self.session.player();
+        let decoded: Vec<_> =
+            theirs.iter().map(|(player, state)| (*player, GameState::decode(state).ok())).collect();
+        let others = decoded.iter().map(|(player, state)| (*player, state.as_ref()));
+        let own: Side<'_> = (me, self.recent.state(tick));
+        let sides = core::iter::once(own).chain(others).take(PLAYERS_MAX).collect();
+        self.desync = Some(DesyncReport::new(tick, world.setup().seed, sides));
+        let before = tick.0.checked_sub(1).map(|before| self.recent.state(Tick(before)));
+        let inputs = self.recent.inputs(tick).and_then(|bytes| postcard::from_bytes(bytes).ok());
+        // What is no longer kept cannot be run again.
+        if let (None | Some(Some(_)), Some(inputs)) = (before, inputs) {
+            let own = (me, own.1.map(GameState::encode).unwrap_or_default());
+            let after = core::iter::once(own).chain(theirs).take(PLAYERS_MAX).collect();
+            self.bundle = Some(DesyncBundle::new(world.setup(), tick, before.flatten(), inputs, after));
+        }
     }
 
     fn on_closed(&mut self, now: Time, end: End) {
@@ -484,6 +517,7 @@ impl Match {
             End::PeerLost(player) => Err(MatchError::LostEarly(player)),
             End::Desync => Ok(MatchOutcome::Desync),
             End::StartState => Err(MatchError::StartState),
+            End::Unreachable(a, b) => Err(MatchError::Unreachable(a, b)),
             End::Refused(refusal) => Err(MatchError::Refused(refusal)),
             End::NoAnswer => Err(MatchError::NoAnswer),
         };
@@ -530,27 +564,4 @@ fn find<T: serde::Serialize>(
     print: u64,
 ) -> Option<Arc<T>> {
     given.into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
-}
-
-/// The states after the last ticks.
-#[derive(Default)]
-struct StateRing {
-    ring: Vec<(Tick, GameState)>,
-}
-
-impl StateRing {
-    fn keep(&mut self, tick: Tick, state: &GameState) {
-        if self.ring.len() < STATES_KEPT {
-            self.ring.push((tick, state.clone()));
-        } else {
-            let slot = &mut self.ring[tick.0 as usize % STATES_KEPT];
-            slot.0 = tick;
-            slot.1.copy_from(state);
-        }
-    }
-
-    fn after(&self, tick: Tick) -> Option<&GameState> {
-        let slot = self.ring.get(tick.0 as usize % STATES_KEPT)?;
-        (slot.0 == tick).then_some(&slot.1)
-    }
 }

@@ -2,10 +2,12 @@
 //! thread that runs it beside a window or a terminal.
 
 mod backlog;
+mod bundle;
 pub mod data;
 mod matches;
 mod outcome;
 mod pilot;
+mod recent;
 mod replay_match;
 mod report;
 mod runner;
@@ -14,6 +16,7 @@ mod trace;
 mod view;
 
 pub use backlog::{BACKLOG_MAX, EventBacklog, TickEvent};
+pub use bundle::{BUNDLE_BYTES_MAX, BundleError, BundleVerdict, DesyncBundle, SideVerdict};
 pub use matches::{Inject, Match, MatchEvent, MatchOptions, Summary};
 pub use outcome::{MatchError, MatchOutcome};
 pub use pilot::{Pilot, PilotChoice};

@@ -59,6 +59,11 @@ pub enum MatchError {
     /// The peers built different worlds from the same roster.
     #[error("the peers' worlds differ before tick 0: they run different programs; update both")]
     StartState,
+    /// Two guests could not find each other.
+    #[error(
+        "players {0} and {1} cannot reach each other: open their UDP ports to each other, or give the way with --via {1}=IP:PORT"
+    )]
+    Unreachable(PlayerId, PlayerId),
     /// The host plays by rules that this program does not have.
     #[error("the host plays by rules {0:016x}, which are not here: give the host's file with --rules")]
     UnknownRules(u64),

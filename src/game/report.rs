@@ -1,17 +1,20 @@
-//! What two peers say alike about a desync.
+//! What all peers say alike about a desync.
 
+use arrayvec::ArrayVec;
 use serde::Serialize;
 
-use crate::sim::{GameState, PlayerId, StateHash, Tick};
+use crate::sim::{GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
-/// The first difference between two peers' states. Both write the same: values are in the order of seats.
+/// The first difference between the peers' states. All write the same: lists are in the order of seats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DesyncReport {
     /// The first tick after which the states differ.
     pub tick: u32,
-    /// The seats of the two peers, the lower first.
-    pub seats: [u8; 2],
-    /// The table, if the states were both there to compare.
+    /// The seats of the peers.
+    pub seats: ArrayVec<u8, PLAYERS_MAX>,
+    /// The seats whose state is not that of more than half of them; none if there is no such half.
+    pub odd: ArrayVec<u8, PLAYERS_MAX>,
+    /// The table, if the states were there to compare.
     pub part: Option<&'static str>,
     /// The row in that table.
     pub row: Option<usize>,
@@ -19,41 +22,79 @@ pub struct DesyncReport {
     pub unit: Option<String>,
     /// The column.
     pub field: Option<&'static str>,
-    /// The value in either state, fixed-point numbers by their bits; null where there is no such row.
-    pub values: [Option<i64>; 2],
+    /// The value in each state, fixed-point numbers by their bits; null where there is no such row, or where
+    /// the state first differs in something else.
+    pub values: ArrayVec<Option<i64>, PLAYERS_MAX>,
     /// The tables that differ.
     pub parts: Vec<&'static str>,
-    /// Hash of either state.
-    pub hashes: [Option<String>; 2],
+    /// Hash of each state.
+    pub hashes: ArrayVec<Option<String>, PLAYERS_MAX>,
     /// The seed of the match.
     pub seed: u64,
 }
 
+/// A peer and its state, if it is known.
+pub(super) type Side<'a> = (PlayerId, Option<&'a GameState>);
+
 impl DesyncReport {
-    /// Compares two peers' states after `tick`. A state that is missing leaves only the tick known.
+    /// Compares the peers' states after `tick`. A state that is missing leaves only the tick known.
     #[must_use]
-    pub fn new(tick: Tick, seed: u64, mut sides: [(PlayerId, Option<&GameState>); 2]) -> Self {
+    pub(super) fn new(tick: Tick, seed: u64, mut sides: ArrayVec<Side<'_>, PLAYERS_MAX>) -> Self {
         sides.sort_by_key(|&(player, _)| player);
-        let [(first, a), (second, b)] = sides;
-        let difference = a.zip(b).and_then(|(a, b)| a.difference(b));
-        let hashes = [a, b].map(|state| state.map(GameState::hash));
+        let hashes: ArrayVec<Option<StateHash>, PLAYERS_MAX> =
+            sides.iter().map(|(_, state)| state.map(GameState::hash)).collect();
+        let most = majority(&hashes);
+        // The one that the others are compared with: of the majority if there is one.
+        let model = most.unwrap_or(0);
+        let differs = |&i: &usize| hashes[i] != hashes[model];
+        let other = (0..sides.len()).find(differs);
+        let difference = |i: usize| {
+            let (a, b) = if model < i { (model, i) } else { (i, model) };
+            let found = sides[a].1?.difference(sides[b].1?)?;
+            Some(if model < i {
+                found
+            } else {
+                crate::sim::Difference { values: swapped(found.values), ..found }
+            })
+        };
+        let first = other.and_then(difference);
+        let value = |i: usize| {
+            let first = first.as_ref()?;
+            if hashes[i] == hashes[model] {
+                return first.values[0];
+            }
+            let own = difference(i)?;
+            let is_same = (own.part, own.row, own.field) == (first.part, first.row, first.field);
+            own.values[1].filter(|_| is_same)
+        };
         Self {
             tick: tick.0,
-            seats: [first.0, second.0],
-            part: difference.as_ref().map(|found| found.part),
-            row: difference.as_ref().map(|found| found.row),
-            unit: difference.as_ref().and_then(|found| Some(found.unit?.to_string())),
-            field: difference.as_ref().map(|found| found.field),
-            values: difference.as_ref().map_or([None; 2], |found| found.values),
-            parts: parts_that_differ(hashes),
-            hashes: hashes.map(|hash| hash.map(|hash| format!("{:016x}", hash.whole))),
+            seats: sides.iter().map(|(player, _)| player.0).collect(),
+            odd: (0..sides.len()).filter(|i| most.is_some() && differs(i)).map(|i| sides[i].0.0).collect(),
+            part: first.as_ref().map(|found| found.part),
+            row: first.as_ref().map(|found| found.row),
+            unit: first.as_ref().and_then(|found| Some(found.unit?.to_string())),
+            field: first.as_ref().map(|found| found.field),
+            values: (0..sides.len()).map(value).collect(),
+            parts: other.map_or_else(Vec::new, |other| parts_that_differ(hashes[model], hashes[other])),
+            hashes: hashes.iter().map(|hash| hash.map(|hash| format!("{:016x}", hash.whole))).collect(),
             seed,
         }
     }
 }
 
-fn parts_that_differ(hashes: [Option<StateHash>; 2]) -> Vec<&'static str> {
-    let [Some(a), Some(b)] = hashes else { return Vec::new() };
+const fn swapped(values: [Option<i64>; 2]) -> [Option<i64>; 2] {
+    [values[1], values[0]]
+}
+
+/// One of more than half of the peers, whose states are alike.
+fn majority(hashes: &[Option<StateHash>]) -> Option<usize> {
+    let alike = |hash| hashes.iter().filter(|&other| other == hash).count();
+    hashes.iter().position(|hash| hash.is_some() && alike(hash) * 2 > hashes.len())
+}
+
+fn parts_that_differ(a: Option<StateHash>, b: Option<StateHash>) -> Vec<&'static str> {
+    let (Some(a), Some(b)) = (a, b) else { return Vec::new() };
     let pairs = a.parts.into_iter().zip(b.parts).zip(GameState::PARTS);
     pairs.filter(|((a, b), _)| a != b).map(|(_, part)| part).collect()
 }

@@ -140,7 +140,7 @@ fn practice(level: Level, hero: Hero, name: Option<PlayerName>) -> anyhow::Resul
     };
     let flags = ["--headless", "--record", "off", "--bot", bot, "--name", bot_name];
     let game = setup::host(&own, address.port())?.game;
-    let bot = setup::join(&join_arguments(&flags)?, address)?.game;
+    let bot = setup::join(&join_arguments(&flags)?, address, &[])?.game;
     // It ends with the match; nobody waits for it.
     run_alone(MatchThread::start(bot, bot_udp, None).context("the system has no thread left")?)?;
     Ok(Parts { game, udp, link: None, beacon: None })
@@ -170,7 +170,7 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
 fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Parts> {
     let game = &arguments.game;
     let udp = setup::bind(game, PortChoice::Any)?;
-    let prepared = setup::join(arguments, address)?;
+    let prepared = setup::join(arguments, address, &udp.reachable_at())?;
     Ok(Parts { game: prepared.game, udp, link: game.link, beacon: None })
 }
 

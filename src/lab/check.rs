@@ -1,4 +1,4 @@
-//! The desync check: pairs of processes that play whole matches over real UDP, and whose hashes must agree.
+//! The desync check: processes that play whole matches over real UDP, and whose hashes must agree.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// What is checked.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
-    /// The program to run twice.
+    /// The program that each peer runs.
     pub program: PathBuf,
+    /// Peers in each match, 2 to 4.
+    pub peers: u8,
     /// How many matches; their seeds count up from `seed`.
     pub matches: u32,
     /// Seed of the first match.
@@ -23,9 +25,9 @@ pub struct CheckOptions {
     pub jobs: usize,
     /// Further arguments of the host alone.
     pub host_arguments: Vec<String>,
-    /// Further arguments of both, after which the link's seed is appended.
+    /// Further arguments of all, after which the link's seed is appended.
     pub arguments: Vec<String>,
-    /// What both links do to datagrams; each direction draws from a seed of its own.
+    /// What all links do to datagrams; each direction draws from a seed of its own.
     pub link: Option<String>,
     /// `TICK:FIELD` to disturb, and the seat that does.
     pub inject: Option<(String, u8)>,
@@ -137,15 +139,24 @@ struct Played {
     desync: Option<FirstDesync>,
 }
 
-/// One match of two processes.
+/// One match of two or more processes.
 fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
     let file = |seat: u8| options.reports.join(format!("desync-seed{seed}-seat{seat}.json"));
     let mut host = Process::start(options, seed, 0, &file(0), &["--port=0".into()])?;
     let port = host.port(options, seed)?;
-    let guest = Process::start(options, seed, 1, &file(1), &[format!("127.0.0.1:{port}")])?;
-    let (host, guest) = (host.result(options, seed)?, guest.result(options, seed)?);
+    let mut peers = vec![host];
+    for seat in 1..options.peers {
+        let arguments = [format!("127.0.0.1:{port}"), format!("--seat={seat}")];
+        peers.push(Process::start(options, seed, seat, &file(seat), &arguments)?);
+    }
+    let results = peers.into_iter().map(|peer| peer.result(options, seed));
+    let results = results.collect::<Result<Vec<Value>, CheckError>>()?;
+    let (host, guests) = results.split_first().expect("there is a host");
     let disagree = |what: String| CheckError::Disagree { seed, what };
-    for key in ["outcome", "ticks", "state_hash", "desync"] {
+    for (key, guest) in ["outcome", "ticks", "state_hash", "desync"]
+        .iter()
+        .flat_map(|key| guests.iter().map(move |guest| (*key, guest)))
+    {
         // After a desync each has stopped where it was.
         let is_loose = host["outcome"] == "desync" && matches!(key, "ticks" | "state_hash");
         if !is_loose && host[key] != guest[key] {
@@ -157,8 +168,8 @@ fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
     if outcome != "desync" {
         return Ok(Played { outcome, ticks, desync: None });
     }
-    let contents = [file(0), file(1)].map(std::fs::read);
-    if !matches!(&contents, [Ok(a), Ok(b)] if a == b) {
+    let reports: Vec<_> = (0..options.peers).map(|seat| std::fs::read(file(seat)).ok()).collect();
+    if reports[0].is_none() || reports.iter().any(|report| *report != reports[0]) {
         return Err(disagree("their report files differ or are missing".into()));
     }
     let report = host["desync"].clone();
@@ -188,11 +199,12 @@ impl Process {
         command.arg("--desync-report").arg(report).args(&options.arguments);
         if seat == 0 {
             command.args(["--seed", &seed.to_string(), "--ticks", &options.ticks.to_string()]);
+            command.args(["--players", &options.peers.to_string()]);
             command.args(&options.host_arguments);
         }
         if let Some(link) = &options.link {
             // Both directions fail on their own, and alike when the check is repeated.
-            command.arg(format!("--link={link},seed={}", 2 * seed + u64::from(seat)));
+            command.arg(format!("--link={link},seed={}", 4 * seed + u64::from(seat)));
         }
         if let Some((what, _)) = options.inject.as_ref().filter(|(_, by)| *by == seat) {
             command.args(["--inject-desync", what]);

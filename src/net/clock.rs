@@ -55,10 +55,10 @@ impl TickClock {
         i64::from(1_000_000 / self.rate.hz())
     }
 
-    /// Learns that the other peer's clock is `theirs_us` microseconds from its tick 0 right now. Each moves
-    /// half way.
-    pub(super) const fn observe(&mut self, now: Time, theirs_us: i64) {
-        self.ahead_us = (self.position_us(now) - theirs_us) / 2;
+    /// Learns how far this clock is ahead of the common pace, in microseconds: of the mean of all clocks,
+    /// this one included.
+    pub(super) const fn observe(&mut self, ahead_us: i64) {
+        self.ahead_us = ahead_us;
     }
 
     /// Corrects for the time that has passed since the last call.
@@ -94,8 +94,8 @@ mod tests {
         for step in 1..=60 {
             let now = at(step * 50_000);
             let positions = clocks.map(|clock| clock.position_us(now));
-            clocks[0].observe(now, positions[1]);
-            clocks[1].observe(now, positions[0]);
+            clocks[0].observe((positions[0] - positions[1]) / 2);
+            clocks[1].observe((positions[1] - positions[0]) / 2);
             for clock in &mut clocks {
                 clock.slew(now.plus(core::time::Duration::from_millis(50)));
             }

@@ -14,6 +14,9 @@ const RESERVE_US: i64 = 2_000;
 const WINDOW: usize = 128;
 /// Until so many measurements are there, the delay stays where it began.
 const WINDOW_LEAST: usize = 8;
+/// When so many measurements in a row lie more than a tick below the target, the link has become another
+/// one: what was measured before them no longer counts.
+const WINDOW_NEW: usize = 32;
 /// How fast the delay may grow, per mille of elapsed time.
 const UP_PER_MILLE: i64 = 100;
 /// How fast it may shrink.
@@ -39,6 +42,7 @@ pub(super) struct DelayControl {
     target_us: i64,
     /// Per peer link, the delays that would just have sufficed.
     needs: Vec<Needs>,
+    tick_us: i64,
     moved_at: Time,
 }
 
@@ -46,15 +50,17 @@ pub(super) struct DelayControl {
 struct Needs {
     ring: Vec<i64>,
     next: usize,
+    /// How many of the latest lie more than a tick below the target.
+    low: usize,
 }
 
 impl DelayControl {
     /// Begins with `start_us`, and stays there if `fixed`.
     #[must_use]
-    pub(super) fn new(now: Time, links: usize, start_us: i64, fixed: bool) -> Self {
+    pub(super) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
         let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
         let needs = core::iter::repeat_with(Needs::default).take(links).collect();
-        Self { fixed, delay_us, target_us: delay_us, needs, moved_at: now }
+        Self { fixed, delay_us, target_us: delay_us, needs, tick_us, moved_at: now }
     }
 
     /// The delay now, in microseconds.
@@ -74,29 +80,34 @@ impl DelayControl {
     /// Learns that an input on `link` would just have been in time with a delay of `need_us`. What a lost
     /// datagram costs is in there: the input then came with the next one.
     pub(super) fn observe(&mut self, link: usize, need_us: i64) {
-        let needs = &mut self.needs[link];
-        if needs.ring.len() < WINDOW {
-            needs.ring.push(need_us);
-        } else {
-            needs.ring[needs.next] = need_us;
-        }
-        needs.next = (needs.next + 1) % WINDOW;
+        let is_low = need_us + RESERVE_US + self.tick_us < self.target_us;
+        self.needs[link].observe(need_us, is_low);
+        self.aim();
+    }
+
+    /// A peer is gone, and its link needs nothing.
+    pub(super) fn forget(&mut self, link: usize) {
+        self.needs[link] = Needs::default();
+        self.aim();
+    }
+
+    fn aim(&mut self) {
         let all = self.needs.iter().filter_map(Needs::percentile_99).max();
         if let Some(need) = all {
             self.target_us = (need + RESERVE_US).clamp(DELAY_MIN_US, DELAY_MAX_US);
         }
     }
 
-    /// Moves the delay for the time that has passed since the last call. A step up of more than `tick_us`
-    /// is taken at once. Returns whether it moved.
-    pub(super) fn advance(&mut self, now: Time, tick_us: i64) -> bool {
+    /// Moves the delay for the time that has passed since the last call. A step up of more than a tick is
+    /// taken at once. Returns whether it moved.
+    pub(super) fn advance(&mut self, now: Time) -> bool {
         let elapsed = now.minus(self.moved_at).max(0);
         self.moved_at = now;
         if self.fixed {
             return false;
         }
         let missing = self.target_us - self.delay_us;
-        let step = if missing > tick_us {
+        let step = if missing > self.tick_us {
             missing
         } else {
             missing.clamp(-elapsed * DOWN_PER_MILLE / 1000, elapsed * UP_PER_MILLE / 1000)
@@ -107,6 +118,23 @@ impl DelayControl {
 }
 
 impl Needs {
+    fn observe(&mut self, need_us: i64, is_low: bool) {
+        self.low = if is_low { self.low + 1 } else { 0 };
+        if self.low >= WINDOW_NEW && self.ring.len() == WINDOW {
+            self.low = 0;
+            // The newest end at `next`: turned to the front, they are all that stays.
+            self.ring.rotate_left((self.next + WINDOW - (WINDOW_NEW - 1)) % WINDOW);
+            self.ring.truncate(WINDOW_NEW - 1);
+            self.next = WINDOW_NEW - 1;
+        }
+        if self.ring.len() < WINDOW {
+            self.ring.push(need_us);
+        } else {
+            self.ring[self.next] = need_us;
+        }
+        self.next = (self.next + 1) % WINDOW;
+    }
+
     fn percentile_99(&self) -> Option<i64> {
         if self.ring.len() < WINDOW_LEAST {
             return None;
@@ -129,10 +157,10 @@ mod tests {
     use super::*;
 
     fn settled(need_us: i64) -> DelayControl {
-        let mut control = DelayControl::new(Time(0), 1, 10_000, false);
+        let mut control = DelayControl::new(Time(0), 1, 10_000, 16_667, false);
         for i in 0..2_000 {
             control.observe(0, need_us);
-            control.advance(Time(i * 16_667), 16_667);
+            control.advance(Time(i * 16_667));
         }
         control
     }
@@ -149,10 +177,10 @@ mod tests {
         let mut control = settled(25_000);
         control.observe(0, 80_000);
         control.observe(0, 25_000);
-        control.advance(Time(40_000_000), 16_667);
+        control.advance(Time(40_000_000));
         assert_eq!(control.delay_us(), 27_000);
         control.observe(0, 80_000);
-        control.advance(Time(40_016_667), 16_667);
+        control.advance(Time(40_016_667));
         assert_eq!(control.delay_us(), 82_000, "more than a tick is taken at once");
     }
 
@@ -163,17 +191,32 @@ mod tests {
             control.observe(0, 10_000);
         }
         let from = control.moved_at;
-        control.advance(from.plus(core::time::Duration::from_secs(1)), 16_667);
+        control.advance(from.plus(core::time::Duration::from_secs(1)));
         assert_eq!(control.delay_us(), 82_000);
     }
 
     #[test]
+    fn a_link_that_has_become_short_is_believed_after_half_a_second() {
+        let mut control = settled(100_000);
+        for i in 0..WINDOW_NEW {
+            assert_eq!(control.target_us, 102_000, "after {i}");
+            control.observe(0, 10_000);
+        }
+        assert_eq!(control.target_us, 12_000);
+        // The window fills anew, in order.
+        for i in 0..2 * WINDOW as i64 {
+            control.observe(0, 10_000 + i);
+        }
+        assert_eq!(control.target_us, 10_000 + 2 * WINDOW as i64 - 2 + RESERVE_US);
+    }
+
+    #[test]
     fn a_fixed_delay_stays() {
-        let mut control = DelayControl::new(Time(0), 1, 50_000, true);
+        let mut control = DelayControl::new(Time(0), 1, 50_000, 16_667, true);
         for _ in 0..WINDOW {
             control.observe(0, 200_000);
         }
-        assert!(!control.advance(Time(1_000_000), 16_667));
+        assert!(!control.advance(Time(1_000_000)));
         assert_eq!(control.delay_us(), 50_000);
     }
 }

@@ -9,7 +9,7 @@ use arrayvec::ArrayVec;
 use super::message::{
     DESYNC_CHUNK_BYTES, DESYNC_HASHES_MAX, DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState,
 };
-use crate::sim::{HashChain, StateHash, Tick};
+use crate::sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
 
 /// How many ticks of hashes are kept; a difference shows within [`super::LEAD_TICKS_MAX`] ticks.
 const HISTORY: usize = 128;
@@ -72,95 +72,150 @@ impl History {
     }
 }
 
-/// One search, with one peer.
+/// One search, with all peers who are there.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
-    /// The link to that peer.
-    pub(super) link: usize,
-    /// Our hashes.
+    /// The link whose chain differed.
+    pub(super) cause: usize,
+    /// Our hashes, as every peer gets them.
     pub(super) hashes: DesyncHashes,
-    /// Whether the peer has them.
-    pub(super) has_hashes: bool,
-    /// The first tick that differs, once both lists are here.
+    /// The first tick that differs, once all lists are here.
     pub(super) tick: Option<Tick>,
     /// Whether the result has been handed out.
     pub(super) is_reported: bool,
-    ours: Option<Pieces>,
+    ours: Option<Vec<u8>>,
+    sides: ArrayVec<Side, { PLAYERS_MAX - 1 }>,
+}
+
+/// What one peer has of ours, and what is here of its state.
+#[derive(Clone, Debug)]
+struct Side {
+    link: usize,
+    has_hashes: bool,
+    /// Which pieces of our state it has.
+    has: Vec<bool>,
     theirs: Vec<Option<ArrayVec<u8, DESYNC_CHUNK_BYTES>>>,
 }
 
-#[derive(Clone, Debug)]
-struct Pieces {
-    bytes: Vec<u8>,
-    has: Vec<bool>,
-}
-
 impl Search {
-    pub(super) fn new(link: usize, hashes: DesyncHashes) -> Self {
-        Self {
-            link,
-            hashes,
-            has_hashes: false,
-            tick: None,
-            is_reported: false,
-            ours: None,
-            theirs: Vec::new(),
-        }
+    pub(super) fn new(cause: usize, hashes: DesyncHashes, links: impl Iterator<Item = usize>) -> Self {
+        let side = |link| Side { link, has_hashes: false, has: Vec::new(), theirs: Vec::new() };
+        Self { cause, hashes, tick: None, is_reported: false, ours: None, sides: links.map(side).collect() }
+    }
+
+    /// The links to all who take part.
+    pub(super) fn links(&self) -> impl Iterator<Item = usize> {
+        self.sides.iter().map(|side| side.link)
+    }
+
+    /// The first tick on which any two of these lists and our own differ.
+    pub(super) fn first_difference(&self, lists: &[&DesyncHashes]) -> Option<Tick> {
+        let all = || lists.iter().copied().chain(core::iter::once(&self.hashes));
+        let first = all().map(|list| list.first).min()?;
+        let last = all().map(|list| list.first.saturating_add(list.hashes.len() as u32)).max()?;
+        // The peers name any ticks they like: at most so many lie in all lists together.
+        let ticks = (first..last).take(PLAYERS_MAX * DESYNC_HASHES_MAX);
+        let differ = |&tick: &u32| {
+            let mut known = all().filter_map(|list| list.hashes.get(tick.checked_sub(list.first)? as usize));
+            let Some(one) = known.next() else { return false };
+            known.any(|other| other != one)
+        };
+        { ticks }.find(differ).map(Tick)
     }
 
     /// Gives our state after [`Self::tick`]; empty if it is no longer kept.
     pub(super) fn provide(&mut self, mut bytes: Vec<u8>) {
         bytes.truncate(DESYNC_STATE_BYTES_MAX);
         let chunks = bytes.len().div_ceil(DESYNC_CHUNK_BYTES).max(1);
-        self.ours = Some(Pieces { bytes, has: core::iter::repeat_n(false, chunks).collect() });
+        for side in &mut self.sides {
+            side.has = core::iter::repeat_n(false, chunks).collect();
+        }
+        self.ours = Some(bytes);
     }
 
-    /// The next pieces that the peer has not acknowledged.
-    pub(super) fn missing(&self) -> impl Iterator<Item = DesyncState> {
+    /// The next pieces that this link's peer has not acknowledged.
+    pub(super) fn missing(&self, link: usize) -> Vec<DesyncState> {
+        let (Some(side), Some(ours)) = (self.side(link), &self.ours) else { return Vec::new() };
         let tick = self.tick.unwrap_or_default().0;
-        self.ours.iter().flat_map(move |ours| {
-            let open = ours.has.iter().enumerate().filter(|&(_, &has)| !has).take(CHUNKS_AT_ONCE);
-            open.map(move |(chunk, _)| {
-                let from = chunk * DESYNC_CHUNK_BYTES;
-                let to = (from + DESYNC_CHUNK_BYTES).min(ours.bytes.len());
-                DesyncState {
-                    tick,
-                    chunk: chunk as u16,
-                    chunks: ours.has.len() as u16,
-                    bytes: ours.bytes[from..to].iter().copied().collect(),
-                }
-            })
+        let open = side.has.iter().enumerate().filter(|&(_, &has)| !has).take(CHUNKS_AT_ONCE);
+        open.map(|(chunk, _)| {
+            let from = chunk * DESYNC_CHUNK_BYTES;
+            let to = (from + DESYNC_CHUNK_BYTES).min(ours.len());
+            DesyncState {
+                tick,
+                chunk: chunk as u16,
+                chunks: side.has.len() as u16,
+                bytes: ours[from..to].iter().copied().collect(),
+            }
         })
+        .collect()
     }
 
-    /// The peer has a piece of our state.
-    pub(super) fn acknowledge(&mut self, chunk: u16) {
-        if let Some(has) = self.ours.as_mut().and_then(|ours| ours.has.get_mut(usize::from(chunk))) {
+    /// This link's peer has our hashes.
+    pub(super) fn has_hashes(&mut self, link: usize) {
+        if let Some(side) = self.sides.iter_mut().find(|side| side.link == link) {
+            side.has_hashes = true;
+        }
+    }
+
+    /// Whether this link's peer lacks our hashes.
+    pub(super) fn lacks_hashes(&self, link: usize) -> bool {
+        self.side(link).is_some_and(|side| !side.has_hashes)
+    }
+
+    /// This link's peer has a piece of our state.
+    pub(super) fn acknowledge(&mut self, link: usize, chunk: u16) {
+        let side = self.sides.iter_mut().find(|side| side.link == link);
+        if let Some(has) = side.and_then(|side| side.has.get_mut(usize::from(chunk))) {
             *has = true;
         }
     }
 
-    /// Takes a piece of the peer's state. False if it does not fit to this search, and is not to be
+    /// Takes a piece of a peer's state. False if it does not fit to this search, and is not to be
     /// acknowledged.
-    pub(super) fn take(&mut self, piece: DesyncState) -> bool {
+    pub(super) fn take(&mut self, link: usize, piece: DesyncState) -> bool {
         const CHUNKS_MAX: usize = DESYNC_STATE_BYTES_MAX.div_ceil(DESYNC_CHUNK_BYTES);
         let (chunk, chunks) = (usize::from(piece.chunk), usize::from(piece.chunks));
         let whole = piece.bytes.is_full() || chunk + 1 == chunks;
-        if self.tick != Some(Tick(piece.tick)) || chunk >= chunks || chunks > CHUNKS_MAX || !whole {
+        let is_due = self.tick == Some(Tick(piece.tick));
+        let side = self.sides.iter_mut().find(|side| side.link == link);
+        let Some(side) = side.filter(|_| is_due && chunk < chunks && chunks <= CHUNKS_MAX && whole) else {
+            return false;
+        };
+        if side.theirs.is_empty() {
+            side.theirs.resize(chunks, None);
+        }
+        if side.theirs.len() != chunks {
             return false;
         }
-        if self.theirs.is_empty() {
-            self.theirs.resize(chunks, None);
-        }
-        if self.theirs.len() != chunks {
-            return false;
-        }
-        self.theirs[chunk].get_or_insert(piece.bytes);
+        side.theirs[chunk].get_or_insert(piece.bytes);
         true
     }
 
+    /// Whether every peer's state is here.
+    pub(super) fn has_all_states(&self) -> bool {
+        self.sides.iter().all(|side| side.state().is_some())
+    }
+
+    /// The link and the state of every peer whose state is here; empty if the peer has none.
+    pub(super) fn states(&self) -> impl Iterator<Item = (usize, Vec<u8>)> {
+        self.sides.iter().filter_map(|side| Some((side.link, side.state()?)))
+    }
+
+    /// Whether every peer has our hashes and our state.
+    pub(super) fn is_sent(&self) -> bool {
+        self.ours.is_some()
+            && self.sides.iter().all(|side| side.has_hashes && side.has.iter().all(|&has| has))
+    }
+
+    fn side(&self, link: usize) -> Option<&Side> {
+        self.sides.iter().find(|side| side.link == link)
+    }
+}
+
+impl Side {
     /// The peer's state, once it is whole.
-    pub(super) fn their_state(&self) -> Option<Vec<u8>> {
+    fn state(&self) -> Option<Vec<u8>> {
         if self.theirs.is_empty() {
             return None;
         }
@@ -169,11 +224,6 @@ impl Search {
             bytes.extend_from_slice(piece.as_ref()?);
         }
         Some(bytes)
-    }
-
-    /// Whether the peer has our state.
-    pub(super) fn is_sent(&self) -> bool {
-        self.ours.as_ref().is_some_and(|ours| ours.has.iter().all(|&has| has))
     }
 }
 
@@ -202,25 +252,44 @@ mod tests {
     }
 
     #[test]
-    fn a_state_arrives_whole_in_any_order_and_with_repeats() {
-        let state: Vec<u8> = (0..12_345u32).map(|n| n as u8).collect();
-        let (mut a, mut b) =
-            (Search::new(0, History::new().latest()), Search::new(0, History::new().latest()));
-        (a.tick, b.tick) = (Some(Tick(9)), Some(Tick(9)));
-        a.provide(state.clone());
-        while !a.is_sent() {
-            let pieces: Vec<DesyncState> = a.missing().collect();
-            for piece in pieces.into_iter().rev() {
-                assert!(b.take(piece.clone()) && b.take(piece.clone()));
-                a.acknowledge(piece.chunk);
+    fn all_find_the_same_first_tick_though_only_one_of_three_differs() {
+        let mut histories = [History::new(), History::new(), History::new()];
+        for tick in 0..300 {
+            for (peer, history) in histories.iter_mut().enumerate() {
+                let odd = peer == 1 && tick >= 290;
+                if tick < 295 + peer as u32 {
+                    history.push(Tick(tick), &hash(u64::from(tick + u32::from(odd))));
+                }
             }
         }
-        assert_eq!(b.their_state(), Some(state));
+        let lists = histories.each_ref().map(History::latest);
+        for peer in 0..3 {
+            let search = Search::new(0, lists[peer].clone(), [0, 1].into_iter());
+            let others: Vec<&DesyncHashes> = (0..3).filter(|&i| i != peer).map(|i| &lists[i]).collect();
+            assert_eq!(search.first_difference(&others), Some(Tick(290)), "peer {peer}");
+        }
+    }
+
+    #[test]
+    fn a_state_arrives_whole_in_any_order_and_with_repeats() {
+        let state: Vec<u8> = (0..12_345u32).map(|n| n as u8).collect();
+        let search = || Search::new(0, History::new().latest(), core::iter::once(0));
+        let (mut a, mut b) = (search(), search());
+        (a.tick, b.tick) = (Some(Tick(9)), Some(Tick(9)));
+        a.has_hashes(0);
+        a.provide(state.clone());
+        while !a.is_sent() {
+            for piece in a.missing(0).into_iter().rev() {
+                assert!(b.take(0, piece.clone()) && b.take(0, piece.clone()));
+                a.acknowledge(0, piece.chunk);
+            }
+        }
+        assert_eq!(b.states().collect::<Vec<_>>(), [(0, state)]);
     }
 
     #[test]
     fn pieces_that_do_not_fit_are_refused() {
-        let mut search = Search::new(0, History::new().latest());
+        let mut search = Search::new(0, History::new().latest(), core::iter::once(0));
         search.tick = Some(Tick(9));
         let piece = |tick, chunk, chunks, len| DesyncState {
             tick,
@@ -228,11 +297,12 @@ mod tests {
             chunks,
             bytes: core::iter::repeat_n(0, len).collect(),
         };
-        assert!(!search.take(piece(8, 0, 1, 5)), "another tick");
-        assert!(!search.take(piece(9, 1, 1, 5)), "beyond the end");
-        assert!(!search.take(piece(9, 0, u16::MAX, 1000)), "too large");
-        assert!(!search.take(piece(9, 0, 2, 999)), "a hole");
-        assert!(search.take(piece(9, 0, 2, 1000)));
-        assert!(!search.take(piece(9, 1, 3, 1000)), "another number of pieces");
+        assert!(!search.take(1, piece(9, 0, 1, 5)), "from nobody who takes part");
+        assert!(!search.take(0, piece(8, 0, 1, 5)), "another tick");
+        assert!(!search.take(0, piece(9, 1, 1, 5)), "beyond the end");
+        assert!(!search.take(0, piece(9, 0, u16::MAX, 1000)), "too large");
+        assert!(!search.take(0, piece(9, 0, 2, 999)), "a hole");
+        assert!(search.take(0, piece(9, 0, 2, 1000)));
+        assert!(!search.take(0, piece(9, 1, 3, 1000)), "another number of pieces");
     }
 }

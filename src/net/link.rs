@@ -1,9 +1,12 @@
 //! One peer as this one sees it: where it is, how far it is, what it has, what it has run.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::message::{ADDRESSES_MAX, DesyncHashes, Seats};
 use super::seal::Seal;
 use super::time::Time;
 use crate::sim::{PlayerId, Tick};
@@ -22,26 +25,42 @@ const CHAINS: usize = 128;
 pub(super) struct Link {
     /// Who is there.
     pub(super) player: PlayerId,
-    /// Where datagrams go.
-    pub(super) address: SocketAddr,
+    /// Where datagrams go; several until the peer is heard from one of them.
+    pub(super) addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
     /// Whether the peer may move to another address (the address this peer was told stays).
     pub(super) follows: bool,
     /// Its envelopes.
     pub(super) seal: Seal,
     /// The way there and back.
     pub(super) rtt: Rtt,
-    /// When it was last heard.
+    /// When it was last heard; when the link was made, before that.
     pub(super) heard_at: Time,
+    /// Whether it was ever heard.
+    pub(super) is_heard: bool,
+    /// When the newest ping left that it answered.
+    pub(super) answered_at: Time,
     /// Whether its silence has been reported.
     pub(super) is_silent: bool,
     /// It has every input of ours before this tick.
     pub(super) acked: Tick,
     /// Ticks it has run.
     pub(super) ran: Tick,
-    /// Whether it has acknowledged the start.
-    pub(super) has_started: bool,
+    /// Host: whether it is ready for tick 0, and which seats it has not heard.
+    pub(super) is_ready: bool,
+    /// Host: the seats that it has not heard.
+    pub(super) unheard: Seats,
+    /// Host: when to send it the start again; `None` once it has it.
+    pub(super) start_at: Option<Time>,
     /// Whether it said that it has all it needs.
     pub(super) said_bye: bool,
+    /// The first tick for which it has no input, once it leaves.
+    pub(super) left_at: Option<Tick>,
+    /// Whether its seat has departed: nothing is sent to it, and its silence means nothing.
+    pub(super) is_gone: bool,
+    /// Its last hashes, once it searches for a difference.
+    pub(super) hashes: Option<Box<DesyncHashes>>,
+    /// How far this peer's tick clock is ahead of its, in microseconds.
+    pub(super) ahead_us: Option<i64>,
     /// Share of our datagrams that it lost of late, per mille.
     pub(super) lost_there: u16,
     /// Share of its datagrams that we lost of late, per mille.
@@ -63,19 +82,33 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(now: Time, player: PlayerId, address: SocketAddr, follows: bool, seal: Seal) -> Self {
+    pub(super) fn new(
+        now: Time,
+        player: PlayerId,
+        addresses: &[SocketAddr],
+        follows: bool,
+        seal: Seal,
+    ) -> Self {
         Self {
             player,
-            address,
+            addresses: addresses.iter().copied().take(ADDRESSES_MAX).collect(),
             follows,
             seal,
             rtt: Rtt::default(),
             heard_at: now,
+            is_heard: false,
+            answered_at: Time(0),
             is_silent: false,
             acked: Tick(0),
             ran: Tick(0),
-            has_started: false,
+            is_ready: false,
+            unheard: Seats::default(),
+            start_at: None,
             said_bye: false,
+            left_at: None,
+            is_gone: false,
+            hashes: None,
+            ahead_us: None,
             lost_there: 0,
             lost_here: 0,
             slack: None,
@@ -89,8 +122,19 @@ impl Link {
         }
     }
 
+    /// It was heard from `from`; `newest` if no later datagram has been.
+    pub(super) fn hear(&mut self, now: Time, from: SocketAddr, newest: bool) {
+        self.heard_at = now;
+        self.measure_loss();
+        let is_first = !core::mem::replace(&mut self.is_heard, true);
+        if self.follows && (newest || is_first) {
+            self.addresses.clear();
+            self.addresses.push(from);
+        }
+    }
+
     /// Measures the loss once enough datagrams have gone by.
-    pub(super) fn measure_loss(&mut self) {
+    fn measure_loss(&mut self) {
         let (sent, arrived) = self.seal.arrivals();
         let (sent, arrived) = (sent - self.loss_from.0, arrived - self.loss_from.1);
         if sent >= LOSS_WINDOW {
@@ -173,7 +217,7 @@ mod tests {
     fn loss_is_the_share_of_counters_that_never_came() {
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
         let mut there = Seal::new(2, 1);
-        let mut link = Link::new(Time(0), PlayerId(1), address, true, Seal::new(1, 2));
+        let mut link = Link::new(Time(0), PlayerId(1), &[address], true, Seal::new(1, 2));
         for n in 0..1280 {
             let sealed = there.seal(5, &[]);
             if n % 10 != 0 {

@@ -1,15 +1,20 @@
-//! The gate: a tick passes when every player's input for it is there, and not before.
+//! The gate: a tick passes when the input of every player who is still there is in, and not before.
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
 use super::time::Time;
-use crate::sim::{PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickInputs};
+use crate::sim::{
+    Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickInputs,
+};
 
-/// How far ahead of the next tick inputs are kept.
+/// How far ahead of the next tick inputs are taken.
 pub const QUEUE_TICKS: u32 = 64;
+/// How many ticks of inputs are kept in all. Those that have passed stay for peers who lack them: one that
+/// still waits for a tick has sealed at most [`super::LEAD_TICKS_MAX`] beyond it, so no other is farther.
+const KEPT_TICKS: u32 = 2 * QUEUE_TICKS;
 
-/// The inputs of all players that wait for their tick.
+/// The inputs of all players, those that wait for their tick and the last that have passed.
 #[derive(Clone, Debug)]
 pub struct Lockstep {
     next: Tick,
@@ -45,8 +50,8 @@ impl Lockstep {
         self.queues[player.index()].wanted
     }
 
-    /// Takes an input in. What is there already, or has passed, changes nothing: the first word counts.
-    /// True if the input is new.
+    /// Takes an input in, as the canonical bytes of a [`PlayerInput`]. What is there already, has passed, or
+    /// comes after its player's departure, changes nothing: the first word counts. True if the input is new.
     ///
     /// # Errors
     /// If it is for a tick too far ahead.
@@ -55,41 +60,76 @@ impl Lockstep {
         now: Time,
         player: PlayerId,
         tick: Tick,
-        input: PlayerInput,
+        input: &[u8],
     ) -> Result<bool, TooFarAhead> {
-        if tick < self.next {
+        let queue = &mut self.queues[player.index()];
+        if tick < self.next || queue.departed.is_some_and(|from| tick >= from) {
             return Ok(false);
         }
         if tick.since(self.next) >= QUEUE_TICKS {
             return Err(TooFarAhead { tick, next: self.next });
         }
-        Ok(self.queues[player.index()].push(now, tick, input))
+        Ok(queue.push(now, tick, input))
+    }
+
+    /// This player's input for `tick`, in its canonical bytes, while it is kept.
+    #[must_use]
+    pub fn encoded(&self, player: PlayerId, tick: Tick) -> Option<&[u8]> {
+        Some(&self.queues[player.index()].slot(tick)?.bytes)
+    }
+
+    /// The hero control in this player's input for the tick before `tick`, while that is kept.
+    #[must_use]
+    pub fn held_before(&self, player: PlayerId, tick: Tick) -> Option<HeroControl> {
+        let Some(before) = tick.0.checked_sub(1) else { return Some(HeroControl::default()) };
+        let (hero, _) = postcard::take_from_bytes(self.encoded(player, Tick(before))?).ok()?;
+        Some(hero)
+    }
+
+    /// From `tick` on this player has no input: in `tick` it surrenders, then it does nothing.
+    ///
+    /// # Panics
+    /// If an input before `tick` is lacking, or if a tick without this departure has passed.
+    pub fn depart(&mut self, player: PlayerId, tick: Tick) {
+        let queue = &mut self.queues[player.index()];
+        assert!(queue.wanted >= tick && self.next <= tick, "departs at {tick}, {} is next", self.next);
+        queue.departed = Some(tick);
+    }
+
+    /// From when on this player has no input.
+    #[must_use]
+    pub fn departed(&self, player: PlayerId) -> Option<Tick> {
+        self.queues[player.index()].departed
     }
 
     /// Whether the next tick is complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.queues.iter().all(|queue| queue.wanted > self.next)
+        self.queues.iter().all(|queue| queue.has(self.next))
     }
 
     /// Who completed the next tick, and when. `None` while it is not complete.
     #[must_use]
     pub fn completed_by(&self) -> Option<(PlayerId, Time)> {
-        let arrivals = self.queues.iter().map(|queue| queue.arrival(self.next));
-        let arrivals: Option<ArrayVec<Time, PLAYERS_MAX>> = arrivals.collect();
-        arrivals?.into_iter().enumerate().map(|(i, at)| (PlayerId(i as u8), at)).max_by_key(|&(_, at)| at)
+        if !self.is_complete() {
+            return None;
+        }
+        let arrivals = (0..self.queues.len() as u8).map(PlayerId);
+        arrivals
+            .filter_map(|player| Some((player, self.arrival(player, self.next)?)))
+            .max_by_key(|&(_, at)| at)
     }
 
-    /// When this player's input for `tick` came in, while it waits for its tick.
+    /// When this player's input for `tick` came in, while it is kept.
     #[must_use]
     pub fn arrival(&self, player: PlayerId, tick: Tick) -> Option<Time> {
-        self.queues[player.index()].arrival(tick)
+        Some(self.queues[player.index()].slot(tick)?.at)
     }
 
     /// A player for whom the next tick waits.
     #[must_use]
     pub fn waits_for(&self) -> Option<PlayerId> {
-        let queue = self.queues.iter().position(|queue| queue.wanted <= self.next)?;
+        let queue = self.queues.iter().position(|queue| !queue.has(self.next))?;
         Some(PlayerId(queue as u8))
     }
 
@@ -99,7 +139,7 @@ impl Lockstep {
             return None;
         }
         let tick = self.next;
-        let inputs = self.queues.iter_mut().map(|queue| queue.take(tick)).collect();
+        let inputs = self.queues.iter().map(|queue| queue.input(tick)).collect();
         self.next = tick.plus(1);
         Some(TickInputs { tick, inputs })
     }
@@ -108,61 +148,91 @@ impl Lockstep {
 /// One player's inputs by tick: a ring in which each slot knows its tick.
 #[derive(Clone, Debug)]
 struct InputQueue {
-    slots: Vec<Option<(Tick, Time, PlayerInput)>>,
+    slots: Vec<Slot>,
+    /// The first tick that is lacking.
     wanted: Tick,
+    departed: Option<Tick>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    tick: Option<Tick>,
+    at: Time,
+    bytes: ArrayVec<u8, INPUT_BYTES_MAX>,
 }
 
 impl InputQueue {
     fn new() -> Self {
-        Self { slots: core::iter::repeat_n(None, QUEUE_TICKS as usize).collect(), wanted: Tick(0) }
+        let slots = core::iter::repeat_with(Slot::default).take(KEPT_TICKS as usize).collect();
+        Self { slots, wanted: Tick(0), departed: None }
     }
 
-    fn slot(tick: Tick) -> usize {
-        (tick.0 % QUEUE_TICKS) as usize
+    fn slot(&self, tick: Tick) -> Option<&Slot> {
+        let slot = &self.slots[(tick.0 % KEPT_TICKS) as usize];
+        (slot.tick == Some(tick)).then_some(slot)
     }
 
-    fn push(&mut self, now: Time, tick: Tick, input: PlayerInput) -> bool {
-        let slot = &mut self.slots[Self::slot(tick)];
-        if slot.is_some() {
+    fn push(&mut self, now: Time, tick: Tick, input: &[u8]) -> bool {
+        let slot = &mut self.slots[(tick.0 % KEPT_TICKS) as usize];
+        if slot.tick == Some(tick) {
             return false;
         }
-        *slot = Some((tick, now, input));
-        while self.arrival(self.wanted).is_some() {
+        (slot.tick, slot.at) = (Some(tick), now);
+        slot.bytes.clear();
+        slot.bytes.try_extend_from_slice(input).expect("an input that was decoded fits");
+        while self.slot(self.wanted).is_some() {
             self.wanted = self.wanted.plus(1);
         }
         true
     }
 
-    fn arrival(&self, tick: Tick) -> Option<Time> {
-        self.slots[Self::slot(tick)].as_ref().filter(|slot| slot.0 == tick).map(|slot| slot.1)
+    fn has(&self, tick: Tick) -> bool {
+        self.wanted > tick || self.departed.is_some_and(|from| tick >= from)
     }
 
-    fn take(&mut self, tick: Tick) -> PlayerInput {
-        let (of, _, input) = self.slots[Self::slot(tick)].take().expect("the tick is complete");
-        assert_eq!(of, tick);
-        input
+    fn input(&self, tick: Tick) -> PlayerInput {
+        match self.departed {
+            Some(from) if tick == from => {
+                let commands = core::iter::once(Command::Surrender).collect();
+                PlayerInput { commands, ..PlayerInput::default() }
+            }
+            Some(from) if tick > from => PlayerInput::default(),
+            _ => {
+                let slot = self.slot(tick).expect("the tick is complete");
+                postcard::from_bytes(&slot.bytes).expect("only what can be read is pushed")
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{Direction, HeroControl};
+    use crate::sim::Direction;
+
+    fn hero(eighth: u8) -> HeroControl {
+        HeroControl { walk: Some(Direction::eighth(eighth)), strike: None }
+    }
 
     fn input(eighth: u8) -> PlayerInput {
-        let walk = Some(Direction::eighth(eighth));
-        PlayerInput { hero: HeroControl { walk, strike: None }, ..PlayerInput::default() }
+        PlayerInput { hero: hero(eighth), ..PlayerInput::default() }
     }
+
+    fn bytes(eighth: u8) -> Vec<u8> {
+        postcard::to_allocvec(&input(eighth)).expect("an input")
+    }
+
+    const NOW: Time = Time(0);
 
     #[test]
     fn a_tick_passes_only_when_complete_and_in_order() {
         let mut gate = Lockstep::new(2);
         let at = Time::from_micros;
-        assert_eq!(gate.push(at(5), PlayerId(0), Tick(1), input(1)), Ok(true));
-        assert_eq!(gate.push(at(6), PlayerId(1), Tick(0), input(2)), Ok(true));
+        assert_eq!(gate.push(at(5), PlayerId(0), Tick(1), &bytes(1)), Ok(true));
+        assert_eq!(gate.push(at(6), PlayerId(1), Tick(0), &bytes(2)), Ok(true));
         assert!(gate.pass().is_none());
         assert_eq!(gate.waits_for(), Some(PlayerId(0)));
-        assert_eq!(gate.push(at(9), PlayerId(0), Tick(0), input(3)), Ok(true));
+        assert_eq!(gate.push(at(9), PlayerId(0), Tick(0), &bytes(3)), Ok(true));
         assert_eq!(gate.completed_by(), Some((PlayerId(0), at(9))));
         let passed = gate.pass().expect("tick 0 is complete");
         assert_eq!((passed.tick, &passed.inputs[..]), (Tick(0), &[input(3), input(2)][..]));
@@ -173,13 +243,43 @@ mod tests {
     #[test]
     fn the_first_word_counts_and_the_far_future_is_refused() {
         let mut gate = Lockstep::new(1);
-        let now = Time::default();
-        assert_eq!(gate.push(now, PlayerId(0), Tick(0), input(1)), Ok(true));
-        assert_eq!(gate.push(now, PlayerId(0), Tick(0), input(2)), Ok(false));
-        assert_eq!(gate.push(now, PlayerId(0), Tick(63), input(2)), Ok(true));
-        assert!(gate.push(now, PlayerId(0), Tick(64), input(2)).is_err());
+        let push =
+            |gate: &mut Lockstep, tick, eighth| gate.push(NOW, PlayerId(0), Tick(tick), &bytes(eighth));
+        assert_eq!(push(&mut gate, 0, 1), Ok(true));
+        assert_eq!(push(&mut gate, 0, 2), Ok(false));
+        assert_eq!(push(&mut gate, 63, 2), Ok(true));
+        assert!(push(&mut gate, 64, 2).is_err());
         assert_eq!(gate.pass().expect("complete").inputs[0], input(1));
-        assert_eq!(gate.push(now, PlayerId(0), Tick(0), input(2)), Ok(false), "tick 0 has passed");
-        assert_eq!(gate.push(now, PlayerId(0), Tick(64), input(2)), Ok(true));
+        assert_eq!(push(&mut gate, 0, 2), Ok(false), "tick 0 has passed");
+        assert_eq!(push(&mut gate, 64, 2), Ok(true));
+    }
+
+    #[test]
+    fn what_has_passed_is_kept_as_long_as_another_peer_may_lack_it() {
+        let mut gate = Lockstep::new(1);
+        for tick in 0..200 {
+            assert_eq!(gate.push(NOW, PlayerId(0), Tick(tick), &bytes((tick % 8) as u8)), Ok(true));
+            gate.pass().expect("complete");
+        }
+        assert_eq!(gate.encoded(PlayerId(0), Tick(200 - QUEUE_TICKS)), Some(&bytes(0)[..]));
+        assert_eq!(gate.held_before(PlayerId(0), Tick(200)), Some(hero(199 % 8)));
+        assert_eq!(gate.encoded(PlayerId(0), Tick(199 - KEPT_TICKS)), None);
+    }
+
+    #[test]
+    fn who_departs_surrenders_once_and_holds_nobody_up() {
+        let mut gate = Lockstep::new(2);
+        for tick in 0..4 {
+            gate.push(NOW, PlayerId(0), Tick(tick), &bytes(0)).expect("near");
+        }
+        gate.push(NOW, PlayerId(1), Tick(0), &bytes(1)).expect("near");
+        gate.push(NOW, PlayerId(1), Tick(1), &bytes(2)).expect("near");
+        gate.depart(PlayerId(1), Tick(2));
+        assert_eq!(gate.push(NOW, PlayerId(1), Tick(2), &bytes(3)), Ok(false), "too late");
+        let passed: Vec<PlayerInput> =
+            (0..4).map(|_| gate.pass().expect("complete").inputs[1].clone()).collect();
+        assert_eq!(passed[..2], [input(1), input(2)]);
+        assert_eq!(passed[2].commands[..], [Command::Surrender]);
+        assert_eq!(passed[3], PlayerInput::default());
     }
 }

@@ -8,33 +8,34 @@ use arrayvec::ArrayVec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::architecture::Architecture;
-use super::name::PlayerName;
-use super::seal::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX, Sealed};
-use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerInput, SELECTION_MAX, TickRate};
+mod handshake;
 
-/// The version of everything in this file; peers of different versions refuse each other by name.
-pub const PROTOCOL_VERSION: u16 = 1;
+pub use handshake::*;
 
-/// Bytes of a join request on the wire: padded, so that no answer is larger than its request.
-pub const JOIN_REQUEST_BYTES: usize = 512;
-/// Most inputs in one datagram.
-pub const INPUTS_PER_DATAGRAM_MAX: usize = 64;
+use super::inputs::HEADER_BYTES_MAX;
+use super::seal::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
+use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId};
+
+/// The version of everything in this module; peers of different versions refuse each other by name.
+pub const PROTOCOL_VERSION: u16 = 2;
+
 /// Most tick hashes in one [`DesyncHashes`].
 pub const DESYNC_HASHES_MAX: usize = 64;
+/// Most inputs in one [`Relayed`].
+pub const RELAYED_MAX: usize = 4;
 /// Most bytes of state in one [`DesyncState`].
 pub const DESYNC_CHUNK_BYTES: usize = 1000;
 /// Most bytes of one state that peers exchange after a desync.
 pub const DESYNC_STATE_BYTES_MAX: usize = 4 << 20;
 
 // An input's commands are bounded by bytes, so that one always fits beside the header.
-const _: () = assert!(crate::sim::INPUT_BYTES_MAX + 64 <= BODY_BYTES_MAX && SELECTION_MAX <= 32);
+const _: () = assert!(HEADER_BYTES_MAX + 1 + INPUT_BYTES_MAX <= BODY_BYTES_MAX);
 
 /// The first byte of every datagram. 0x01 to 0x07 are the specification's, ours begin at 0x10.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketId {
-    /// [`InputsHeader`] and the inputs themselves.
+    /// [`InputsHeader`](super::InputsHeader) and the inputs themselves.
     PlayerInput = 0x01,
     /// Reserved for the client-server architecture.
     GameStateUpdate = 0x02,
@@ -64,6 +65,12 @@ pub enum PacketId {
     DesyncHashes = 0x16,
     /// [`DesyncState`].
     DesyncState = 0x17,
+    /// [`Seating`].
+    Seating = 0x18,
+    /// [`Suspicion`].
+    Suspicion = 0x19,
+    /// [`Relayed`].
+    Relayed = 0x1a,
 }
 
 impl PacketId {
@@ -86,6 +93,9 @@ impl PacketId {
             0x15 => Self::RoomInfo,
             0x16 => Self::DesyncHashes,
             0x17 => Self::DesyncState,
+            0x18 => Self::Seating,
+            0x19 => Self::Suspicion,
+            0x1a => Self::Relayed,
             _ => return None,
         })
     }
@@ -108,184 +118,22 @@ pub enum Malformed {
     },
 }
 
-/// Guest to host: let me in. Sent until answered; first without a cookie, then with the one that the host
-/// sent to the address it saw.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JoinRequest {
-    /// Drawn by the guest, comes back in every answer.
-    pub nonce: u64,
-    /// Proof that the guest receives at its address; zeros at first.
-    pub cookie: [u8; 16],
-    /// How the host must address this guest from now on.
-    pub connection_id: u32,
-    /// The guest's simulation.
-    pub simulation_build: u32,
-    /// Who wants to play.
-    pub name: PlayerName,
-    /// With which hero.
-    pub hero: AttackBehaviour,
-    /// A certain seat, or any.
-    pub seat: Option<u8>,
-    /// Fingerprint of the room code, 0 for none.
-    pub room: u64,
-    /// Fingerprint of the rules that the guest insists on.
-    pub rules: Option<u64>,
-    /// Fingerprint of the map that the guest insists on.
-    pub map: Option<u64>,
-    /// The number of ticks that the guest insists on.
-    pub ticks: Option<u32>,
-    /// The tick rate that the guest insists on.
-    pub tick_rate: Option<TickRate>,
-}
-
-/// Host to guest: say it again with this cookie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JoinChallenge {
-    /// The request's.
-    pub nonce: u64,
-    /// To be echoed.
-    pub cookie: [u8; 16],
-}
-
-/// What a match is played by, except who plays it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MatchConfig {
-    /// The room, as its beacons name it.
-    pub room_id: u64,
-    /// Who simulates.
-    pub architecture: Architecture,
-    /// Of every random draw.
-    pub seed: u64,
-    /// Steps per second.
-    pub tick_rate: TickRate,
-    /// The match ends after so many ticks, if not before.
-    pub ticks: Option<u32>,
-    /// Fingerprint of the rules.
-    pub rules: u64,
-    /// Fingerprint of the map.
-    pub map: u64,
-    /// Seats.
-    pub seats: u8,
-}
-
-/// Host to guest: you are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JoinConfirm {
-    /// The request's.
-    pub nonce: u64,
-    /// The guest's player.
-    pub player: u8,
-    /// How the guest must address the host from now on.
-    pub connection_id: u32,
-    /// What will be played.
-    pub config: MatchConfig,
-}
-
-/// Host to guest: you are not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JoinRefused {
-    /// The request's.
-    pub nonce: u64,
-    /// Why.
-    pub reason: Refusal,
-}
-
-/// Why a host does not let a guest in; both values, so that the guest can say what to change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Refusal {
-    /// Different versions of the protocol.
-    Protocol {
-        /// The host's.
-        host: u16,
-        /// The guest's.
-        guest: u16,
-    },
-    /// Different simulations.
-    SimulationBuild {
-        /// The host's.
-        host: u32,
-        /// The guest's.
-        guest: u32,
-    },
-    /// Different rules.
-    Rules {
-        /// Fingerprint of the host's.
-        host: u64,
-        /// Fingerprint of the guest's.
-        guest: u64,
-    },
-    /// Different maps.
-    Map {
-        /// Fingerprint of the host's.
-        host: u64,
-        /// Fingerprint of the guest's.
-        guest: u64,
-    },
-    /// Different lengths.
-    Ticks {
-        /// The host's.
-        host: Option<u32>,
-        /// The guest's.
-        guest: u32,
-    },
-    /// Different tick rates.
-    TickRate {
-        /// The host's.
-        host: TickRate,
-        /// The guest's.
-        guest: TickRate,
-    },
-    /// The room has a code, and this is not it.
-    RoomCode,
-    /// The seat asked for is taken or does not exist.
-    Seat {
-        /// It.
-        seat: u8,
-        /// How many there are.
-        seats: u8,
-    },
-    /// All seats are taken.
-    Full {
-        /// How many there are.
-        seats: u8,
-    },
-    /// The match has begun.
-    Running,
-}
-
-/// Who plays in a seat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeatInfo {
-    /// Who.
-    pub name: PlayerName,
-    /// With which hero.
-    pub hero: AttackBehaviour,
-    /// In which team.
-    pub team: u8,
-}
-
-/// All seats, in order.
-pub type Roster = ArrayVec<SeatInfo, PLAYERS_MAX>;
-
-/// Host to guest: all are here. Sent until acknowledged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Start {
-    /// Who plays.
-    pub roster: Roster,
-    /// Microseconds from sending this until tick 0.
-    pub begin_in_us: u32,
-    /// The sender's hash of the state before tick 0.
-    pub state_hash: u64,
-}
-
 /// "It arrived", for messages that are sent until it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Acknowledge {
-    /// [`Start`], and the state before tick 0 that it led to here.
-    Start {
+    /// [`Seating`], and the state before tick 0 that it led to here.
+    Seating {
+        /// The seating's.
+        round: u8,
         /// Hash of that state.
         state_hash: u64,
+        /// The seats that the sender has not heard yet.
+        unheard: Seats,
     },
+    /// [`Start`].
+    Start,
+    /// [`Bye::Left`], and every input before it.
+    Left,
     /// [`DesyncHashes`].
     DesyncHashes {
         /// Whether they differ from the sender's own. If not, there is nothing to search for.
@@ -318,26 +166,6 @@ pub struct Pong {
     pub lost_per_mille: u16,
 }
 
-/// The head of a PlayerInput datagram: `count` inputs follow it, of the ticks from `first` on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputsHeader {
-    /// The tick of the first input.
-    pub first: u32,
-    /// How many inputs follow.
-    pub count: u8,
-    /// The first tick whose input the sender still lacks from the receiver, less `first`.
-    pub wanted: i16,
-    /// How many ticks the sender has run, less `first`.
-    pub ran: i16,
-    /// The low half of the sender's hash chain after `ran` ticks, little-endian.
-    pub chain: [u8; 4],
-    /// Of the receiver's inputs that came since the sender's last datagram, the one with the least time to
-    /// spare: how many ticks before `wanted` it belongs. 0 if none came.
-    pub slack_of: u8,
-    /// How long before it was due that input came, in 0.1 ms; negative if it was late.
-    pub slack: i16,
-}
-
 /// The sender leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bye {
@@ -349,11 +177,99 @@ pub enum Bye {
         chain: u64,
     },
     /// By the will of its player.
-    Left,
-    /// The desync that both found is written down.
+    Left {
+        /// The first tick for which it has no input.
+        tick: u32,
+    },
+    /// The desync that all found is written down.
     Desync,
     /// The states before tick 0 differ.
     StartState,
+    /// Two of the guests cannot reach each other, and there is no match.
+    Unreachable {
+        /// The lower seat of the two.
+        seat: u8,
+        /// The higher.
+        other: u8,
+    },
+    /// The receiver was silent for too long, and the others have gone on without it.
+    Dropped,
+}
+
+/// A set of seats, seat 0 in the lowest bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seats(pub u8);
+
+impl Seats {
+    /// Whether it holds this player's seat.
+    #[must_use]
+    pub const fn has(self, player: PlayerId) -> bool {
+        self.0 >> player.0 & 1 == 1
+    }
+
+    /// The same set and this player's seat.
+    #[must_use]
+    pub const fn with(self, player: PlayerId) -> Self {
+        Self(self.0 | 1 << player.0)
+    }
+
+    /// What is in either.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What is in this one and not in the other.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Each, the lowest first.
+    pub fn iter(self) -> impl Iterator<Item = PlayerId> {
+        (0..PLAYERS_MAX as u8).map(PlayerId).filter(move |&player| self.has(player))
+    }
+}
+
+impl FromIterator<PlayerId> for Seats {
+    fn from_iter<I: IntoIterator<Item = PlayerId>>(players: I) -> Self {
+        players.into_iter().fold(Self::default(), Self::with)
+    }
+}
+
+/// To all who are still heard: these seats are not, and so many of their inputs are here. Sent until all
+/// say the same; from the first one on the sender takes no more from these seats themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspicion {
+    /// The seats that are not heard.
+    pub seats: Seats,
+    /// Of each of them, lowest first, the first tick whose input the sender lacks.
+    pub held: ArrayVec<u32, PLAYERS_MAX>,
+    /// Whether the sender needs nothing more for their departure.
+    pub is_settled: bool,
+}
+
+/// Inputs of a player who is gone, from one who has them to one who lacks them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relayed {
+    /// Whose.
+    pub player: u8,
+    /// The tick of the first.
+    pub first: u32,
+    /// The inputs of `first` and the ticks that follow it, each in its canonical bytes.
+    pub inputs: ArrayVec<ArrayVec<u8, INPUT_BYTES_MAX>, RELAYED_MAX>,
 }
 
 /// The state hashes of the last ticks, sent by each peer once hash chains differ.
@@ -413,75 +329,5 @@ pub fn decode_first<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<(T,
         Ok((message, rest))
     } else {
         Err(Malformed::NotCanonical(bytes.len()))
-    }
-}
-
-/// A datagram of the handshake: the version follows the packet id, so that any two versions can tell each
-/// other apart.
-#[must_use]
-pub fn handshake<T: Serialize>(id: PacketId, message: &T) -> Sealed {
-    let mut bytes = ArrayVec::<u8, DATAGRAM_BYTES_MAX>::new();
-    bytes.push(id as u8);
-    bytes.extend(PROTOCOL_VERSION.to_le_bytes());
-    bytes.extend(encode(message));
-    if id == PacketId::JoinRequest {
-        bytes.extend(core::iter::repeat_n(0, JOIN_REQUEST_BYTES - bytes.len()));
-    }
-    Sealed::unconnected(&bytes)
-}
-
-/// Reads a datagram of the handshake, without its packet id.
-///
-/// # Errors
-/// If it is of another version, or not the canonical form of such a message.
-pub fn decode_handshake<T: Serialize + DeserializeOwned>(id: PacketId, bytes: &[u8]) -> Result<T, Malformed> {
-    let (version, body) = bytes.split_first_chunk().ok_or(Malformed::Body(bytes.len()))?;
-    let theirs = u16::from_le_bytes(*version);
-    if theirs != PROTOCOL_VERSION {
-        return Err(Malformed::Version { theirs });
-    }
-    let (message, rest) = decode_first(body)?;
-    let padded = id == PacketId::JoinRequest && bytes.len() + 1 == JOIN_REQUEST_BYTES;
-    if (padded && rest.iter().all(|&byte| byte == 0)) || (id != PacketId::JoinRequest && rest.is_empty()) {
-        Ok(message)
-    } else {
-        Err(Malformed::Body(bytes.len()))
-    }
-}
-
-/// Reads the body of a PlayerInput datagram: the header, and the inputs that follow it.
-///
-/// # Errors
-/// If the header or one of the inputs is malformed, or if there are more or fewer than announced.
-pub fn decode_inputs(body: &[u8]) -> Result<(InputsHeader, Inputs<'_>), Malformed> {
-    let (header, rest) = decode_first::<InputsHeader>(body)?;
-    if usize::from(header.count) > INPUTS_PER_DATAGRAM_MAX {
-        return Err(Malformed::Body(body.len()));
-    }
-    let mut unread = rest;
-    for _ in 0..header.count {
-        unread = decode_first::<PlayerInput>(unread)?.1;
-    }
-    if unread.is_empty() {
-        Ok((header, Inputs { rest, left: header.count }))
-    } else {
-        Err(Malformed::Body(body.len()))
-    }
-}
-
-/// The inputs of a datagram that [`decode_inputs`] found well-formed, decoded one at a time.
-#[derive(Clone, Debug)]
-pub struct Inputs<'a> {
-    rest: &'a [u8],
-    left: u8,
-}
-
-impl Iterator for Inputs<'_> {
-    type Item = PlayerInput;
-    fn next(&mut self) -> Option<PlayerInput> {
-        self.left = self.left.checked_sub(1)?;
-        let (input, rest) = decode_first(self.rest).expect("read once before");
-        self.rest = rest;
-        Some(input)
     }
 }

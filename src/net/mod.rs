@@ -9,6 +9,7 @@ mod delay;
 mod desync;
 pub mod discovery;
 mod door;
+mod inputs;
 mod link;
 mod lockstep;
 pub mod message;
@@ -20,6 +21,7 @@ mod time;
 
 pub use architecture::{Architecture, UnknownArchitecture};
 pub use delay::{DELAY_TICKS_MAX, InputDelay};
+pub use inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs};
 pub use lockstep::{Lockstep, QUEUE_TICKS, TooFarAhead};
 pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo};
 pub use name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};

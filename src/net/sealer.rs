@@ -25,6 +25,8 @@ pub(super) struct SealedInput {
     pub(super) tick: Tick,
     /// The input delay at its seal, in microseconds.
     pub(super) delay_us: i64,
+    /// Whether it holds the control of the tick before and has no command.
+    pub(super) is_held: bool,
     /// Its encoding.
     pub(super) bytes: ArrayVec<u8, INPUT_BYTES_MAX>,
 }
@@ -39,6 +41,8 @@ pub(super) struct Sealer {
     heroes: VecDeque<(Tick, HeroControl)>,
     waiting: VecDeque<(Tick, Command)>,
     sealed: VecDeque<SealedInput>,
+    /// The control in the input sealed last.
+    last: HeroControl,
 }
 
 impl Sealer {
@@ -50,6 +54,7 @@ impl Sealer {
             heroes: VecDeque::with_capacity(HEROES_MAX),
             waiting: VecDeque::with_capacity(WAITING_MAX),
             sealed: VecDeque::with_capacity(SEALED_MAX),
+            last: HeroControl::default(),
         }
     }
 
@@ -86,7 +91,10 @@ impl Sealer {
             self.fill(tick, &mut input);
         }
         self.next = tick.plus(1);
-        self.sealed.push_back(SealedInput { tick, delay_us, bytes: encode(&input).expect("filled to fit") });
+        let is_held = input.commands.is_empty() && input.hero == self.last;
+        self.last = input.hero;
+        let bytes = encode(&input).expect("filled to fit");
+        self.sealed.push_back(SealedInput { tick, delay_us, is_held, bytes });
         (tick, input)
     }
 

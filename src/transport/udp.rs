@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use super::clock;
+use crate::net::message::OWN_ADDRESSES_MAX;
 use crate::net::{DATAGRAM_BYTES_MAX, Time, Transmit};
 
 /// The port that hosts listen on if it is free.
@@ -117,6 +118,21 @@ impl Udp {
     #[must_use]
     pub const fn local_address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where others may find this socket: its address, or those of the machine's interfaces if it listens on
+    /// all of them; loopback is left out then.
+    #[must_use]
+    pub fn reachable_at(&self) -> ArrayVec<SocketAddr, OWN_ADDRESSES_MAX> {
+        let port = self.address.port();
+        if !self.address.ip().is_unspecified() {
+            return core::iter::once(self.address).collect();
+        }
+        // A machine that does not tell them is still found at the address that the host sees.
+        let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+        let is_good = |ip: &IpAddr| !ip.is_loopback() && ip.is_ipv4() == self.address.is_ipv4();
+        let ips = interfaces.iter().map(if_addrs::Interface::ip).filter(is_good);
+        ips.map(|ip| SocketAddr::new(ip, port)).take(OWN_ADDRESSES_MAX).collect()
     }
 
     /// Where received datagrams come out, to be waited on together with other channels.

@@ -106,12 +106,19 @@ pub enum Event {
     },
     /// Hashes differ, and this is what is known of it.
     Desync {
-        /// With whom.
-        player: PlayerId,
         /// The first tick that differs, if it was found.
         tick: Option<Tick>,
-        /// The peer's state after it, in the bytes of its snapshot; empty if it had none.
-        theirs: Vec<u8>,
+        /// The other peers' states after it, in the bytes of their snapshots; empty for one that had none.
+        states: Vec<(PlayerId, Vec<u8>)>,
+    },
+    /// A seat is empty from now on, and the match goes on.
+    Departed {
+        /// Whose.
+        player: PlayerId,
+        /// The first tick without its input: in it, it surrenders.
+        tick: Tick,
+        /// Whether it was no longer heard; else it left.
+        is_lost: bool,
     },
     /// The session is over.
     Closed(End),
@@ -132,6 +139,8 @@ pub enum End {
     Desync,
     /// The peers' states before tick 0 differ.
     StartState,
+    /// These two guests could not find each other.
+    Unreachable(PlayerId, PlayerId),
     /// The host refused.
     Refused(Refusal),
     /// The wait was over before all seats were taken, or before the host answered.

@@ -7,9 +7,12 @@
 //! [`LockstepSession::poll_tick`] until they are empty, then sleep until
 //! [`LockstepSession::poll_timeout`]. A stall is a `None`, not an error.
 
+mod departure;
 mod ending;
 mod event;
 mod play;
+mod search;
+mod seating;
 mod setup;
 
 use alloc::boxed::Box;
@@ -24,12 +27,13 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
 
 use self::play::Play;
+use self::seating::Seated;
 use super::delay::InputDelay;
 use super::desync::Search;
 use super::discovery::{self, Beacon};
 use super::door::{Asking, Door};
 use super::link::Link;
-use super::message::{MatchConfig, PacketId, Roster, SeatInfo};
+use super::message::{ADDRESSES_MAX, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo};
 use super::name::PlayerName;
 use super::seal::{Sealed, connection_id};
 use super::sealer::TooManyCommands;
@@ -90,6 +94,10 @@ pub struct GuestConfig {
     pub ticks: Option<u32>,
     /// A certain tick rate.
     pub tick_rate: Option<crate::sim::TickRate>,
+    /// Where the other guests may find this one; the host adds the address that it sees.
+    pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
+    /// Instead of the addresses that the host tells: where certain guests are found, and only there.
+    pub via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
 }
 
 /// A datagram to send.
@@ -101,9 +109,10 @@ pub struct Transmit {
     pub datagram: Sealed,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one for each session")]
 enum Role {
-    Host { door: Door, teams: ArrayVec<u8, PLAYERS_MAX>, countdown: Duration, guests: Vec<Guest> },
-    Guest(Asking),
+    Host { door: Door, teams: ArrayVec<u8, PLAYERS_MAX>, countdown: Duration, guests: Vec<Guest>, round: u8 },
+    Guest { asking: Asking, via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }> },
 }
 
 /// A guest at the host's table, in the order of the links.
@@ -111,6 +120,9 @@ struct Guest {
     nonce: u64,
     seat: SeatInfo,
     confirm: Sealed,
+    addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
+    /// By which this guest is addressed on the link to the host.
+    connection_id: u32,
 }
 
 enum Phase {
@@ -118,10 +130,10 @@ enum Phase {
     Gathering,
     /// All are there; the caller builds the world.
     Preparing,
-    /// The host tells all when to begin.
-    Barrier {
-        begin: Time,
+    /// The guests find each other; the host waits until all have.
+    Seating {
         send_at: Time,
+        since: Time,
     },
     /// Ticks run.
     Running,
@@ -149,9 +161,13 @@ pub struct LockstepSession {
     config: Option<MatchConfig>,
     me: PlayerId,
     roster: Roster,
+    /// A guest's first link is the one to its host.
     links: ArrayVec<Link, { PLAYERS_MAX - 1 }>,
+    seated: Option<Seated>,
     play: Option<Play>,
     give_up_at: Option<Time>,
+    /// Who was lost after the last tick had run here.
+    lost_at_the_end: Option<PlayerId>,
     beacon: Option<Beacon>,
     rng: ChaCha12Rng,
     traffic: Traffic,
@@ -163,17 +179,19 @@ impl LockstepSession {
     /// Opens a room. `entropy` must be unpredictable: cookies and connection ids are drawn from it.
     ///
     /// # Panics
-    /// If the seats are not two, or the teams are not one per seat. (Meshes of more come with a roster of
-    /// addresses, which this version of the protocol does not have.)
+    /// If there are fewer than two seats, or the teams are not one per seat.
     #[must_use]
     pub fn host(now: Time, settings: Settings, host: HostConfig, entropy: [u8; 32]) -> Self {
-        assert!(host.config.seats == 2 && host.teams.len() == 2, "lockstep seats two in this version");
+        assert!(
+            host.config.seats >= 2 && host.teams.len() == usize::from(host.config.seats),
+            "a team per seat"
+        );
         let mut rng = ChaCha12Rng::from_seed(entropy);
         let mut cookie_key = [0; 32];
         rng.fill_bytes(&mut cookie_key);
         let door = Door::new(host.config, host.room_code, cookie_key);
-        let role =
-            Role::Host { door, teams: host.teams, countdown: host.countdown, guests: Vec::with_capacity(3) };
+        let guests = Vec::with_capacity(PLAYERS_MAX - 1);
+        let role = Role::Host { door, teams: host.teams, countdown: host.countdown, guests, round: 0 };
         Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), rng) }
     }
 
@@ -182,8 +200,8 @@ impl LockstepSession {
     pub fn join(now: Time, settings: Settings, guest: GuestConfig, entropy: [u8; 32]) -> Self {
         let mut rng = ChaCha12Rng::from_seed(entropy);
         let request = setup::request(&settings, &guest, rng.next_u64(), rng.next_u32());
-        let role = Role::Guest(Asking { host: guest.host, request, ask_at: now });
-        Self::new(now, settings, role, None, rng)
+        let asking = Asking { host: guest.host, request, ask_at: now };
+        Self::new(now, settings, Role::Guest { asking, via: guest.via }, None, rng)
     }
 
     fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
@@ -197,7 +215,9 @@ impl LockstepSession {
             me: PlayerId(0),
             roster: Roster::new(),
             links: ArrayVec::new(),
+            seated: None,
             play: None,
+            lost_at_the_end: None,
             beacon: None,
             rng,
             traffic: Traffic::default(),
@@ -244,11 +264,7 @@ impl LockstepSession {
     fn on_heard(&mut self, link: usize, from: SocketAddr, newest: bool) {
         let now = self.now;
         let link = &mut self.links[link];
-        link.heard_at = now;
-        link.measure_loss();
-        if link.follows && newest {
-            link.address = from;
-        }
+        link.hear(now, from, newest);
         if core::mem::take(&mut link.is_silent) {
             let player = link.player;
             self.event(Event::Heard { player });
@@ -257,15 +273,21 @@ impl LockstepSession {
 
     fn on_message(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Option<()> {
         use super::message::decode;
+        if self.links[link].is_gone {
+            return self.on_heard_from_the_gone(link, id, body);
+        }
         match id {
             PacketId::PlayerInput => self.on_inputs(link, body, newest),
             PacketId::Ping => self.on_ping(link, decode(body).ok()?),
             PacketId::Pong => self.on_pong(link, decode(body).ok()?),
+            PacketId::Seating => self.on_seating(link, decode(body).ok()?),
             PacketId::Start => self.on_start(link, decode(body).ok()?),
             PacketId::Acknowledge => self.on_acknowledge(link, decode(body).ok()?),
             PacketId::Bye => self.on_bye(link, decode(body).ok()?),
-            PacketId::DesyncHashes => self.on_desync_hashes(link, &decode(body).ok()?),
+            PacketId::DesyncHashes => self.on_desync_hashes(link, decode(body).ok()?),
             PacketId::DesyncState => self.on_desync_state(link, decode(body).ok()?),
+            PacketId::Suspicion => self.on_suspicion(link, decode(body).ok()?),
+            PacketId::Relayed => self.on_relayed(link, &decode(body).ok()?),
             _ => None,
         }
     }
@@ -278,31 +300,33 @@ impl LockstepSession {
         match self.phase {
             Phase::Gathering => self.gather(),
             Phase::Preparing | Phase::Closed => {}
-            Phase::Barrier { .. } => self.barrier(),
+            Phase::Seating { .. } => self.seat(),
             Phase::Running => self.run(),
             Phase::Searching { .. } => self.search(),
             Phase::Ending { .. } => self.say_bye(),
         }
         self.watch_silence();
+        self.pursue_suspicion();
     }
 
     /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let pings = self.links.iter().map(|link| link.ping_at).min();
+        let pings = self.links.iter().filter(|link| !link.is_gone).map(|link| link.ping_at).min();
         let phase = match &self.phase {
             Phase::Gathering => match &self.role {
-                Role::Guest(asking) if self.links.is_empty() => Some(asking.ask_at),
+                Role::Guest { asking, .. } if self.links.is_empty() => Some(asking.ask_at),
                 _ => None,
             },
             Phase::Preparing => None,
             Phase::Closed => return None,
-            Phase::Barrier { send_at, .. } => Some(*send_at),
             Phase::Running => self.next_deadline(),
+            Phase::Seating { send_at, .. } => self.is_host().then_some(*send_at),
             Phase::Searching { send_at, .. } | Phase::Ending { send_at, .. } => Some(*send_at),
         };
         let patience = self.give_up_at.filter(|_| matches!(self.phase, Phase::Gathering));
-        [pings, phase, patience].into_iter().flatten().min()
+        let suspicion = self.play.as_ref().and_then(|play| play.departures.due_at());
+        [pings, phase, patience, suspicion].into_iter().flatten().min()
     }
 
     /// The next datagram to send.
@@ -354,6 +378,8 @@ impl LockstepSession {
         let last = play.end.is_some_and(|end| ran >= end);
         if !self.compare_chains(ran) && last {
             self.begin_ending(End::Finished);
+        } else {
+            self.settle_leavers();
         }
     }
 
@@ -372,6 +398,7 @@ impl LockstepSession {
             _ if self.links.is_empty() => self.close(End::Left),
             Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
             Phase::Ending { .. } => {}
+            _ if self.links.iter().all(|link| link.is_gone) => self.close(End::Left),
             _ => self.begin_ending(End::Left),
         }
     }
@@ -394,9 +421,9 @@ impl LockstepSession {
         &self.traffic
     }
 
-    /// The links, in the order of their joining.
+    /// The links to those who are still there, in the order of their joining.
     pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
-        self.links.iter().map(|link| LinkStatus {
+        self.links.iter().filter(|link| !link.is_gone).map(|link| LinkStatus {
             player: link.player,
             rtt_us: link.rtt.smoothed_us(),
             jitter_us: link.rtt.deviation_us(),
@@ -414,8 +441,7 @@ impl LockstepSession {
     /// Whom the next tick waits for although it is due, and since when.
     #[must_use]
     pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
-        let play = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
-        play.waits_for(self.now, &self.links)
+        self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?.waits_for(self.now)
     }
 
     /// What the room says of itself, while it is one.
@@ -426,19 +452,16 @@ impl LockstepSession {
 
     /// Names peers that are silent, and gives up those that stay so.
     fn watch_silence(&mut self) {
-        let mut lost = None;
         for i in 0..self.links.len() {
-            let link = &mut self.links[i];
+            // The links behind one that is given up before tick 0 move down.
+            let Some(link) = self.links.get_mut(i).filter(|link| !link.is_gone) else { continue };
             let (player, silence) = (link.player, self.now.since(link.heard_at));
             if silence >= self.settings.timeout && !link.said_bye {
-                lost = Some(i);
+                self.on_lost(i);
             } else if silence >= SILENT_AFTER && !link.is_silent {
                 link.is_silent = true;
                 self.event(Event::Silent { player });
             }
-        }
-        if let Some(link) = lost {
-            self.on_lost(link);
         }
     }
 
@@ -450,11 +473,15 @@ impl LockstepSession {
         let player = self.links[link].player;
         match self.phase {
             Phase::Closed => {}
-            Phase::Gathering | Phase::Preparing | Phase::Barrier { .. } if self.is_host() => {
+            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if self.is_host() => {
                 self.vacate(link)
             }
+            // Without its host a guest has no match yet; another guest is the host's to miss.
+            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if link > 0 => {}
+            Phase::Running => self.suspect(player),
             Phase::Searching { .. } => self.give_up_search(),
-            Phase::Ending { end: End::Left | End::Desync, .. } => self.say_bye(),
+            Phase::Ending { end: End::Finished, .. } => self.lose_at_the_end(link),
+            Phase::Ending { .. } => self.say_bye(),
             _ => self.close(End::PeerLost(player)),
         }
     }
@@ -486,8 +513,10 @@ impl LockstepSession {
     }
 
     fn send_body(&mut self, link: usize, id: PacketId, body: &[u8]) {
-        let link = &mut self.links[link];
-        let (to, datagram) = (link.address, link.seal.seal(id as u8, body));
-        self.transmit(to, datagram);
+        let addresses = self.links[link].addresses.clone();
+        for to in addresses {
+            let datagram = self.links[link].seal.seal(id as u8, body);
+            self.transmit(to, datagram);
+        }
     }
 }

@@ -2,20 +2,21 @@
 
 use core::time::Duration;
 
+use super::departure::Departures;
 use super::{DueTick, End, Event, LEAD_TICKS_MAX, LockstepSession, Phase, Stall, StallCause};
 use crate::net::clock::TickClock;
 use crate::net::delay::{DelayControl, InputDelay};
 use crate::net::desync::History;
+use crate::net::inputs::{
+    HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs,
+};
 use crate::net::link::Link;
 use crate::net::lockstep::Lockstep;
-use crate::net::message::{
-    Acknowledge, Body, INPUTS_PER_DATAGRAM_MAX, InputsHeader, MatchConfig, PacketId, decode_first,
-    decode_inputs, encode,
-};
+use crate::net::message::{Acknowledge, Body, MatchConfig, PacketId};
 use crate::net::seal::BODY_BYTES_MAX;
 use crate::net::sealer::{SEALED_MAX, Sealer};
 use crate::net::time::Time;
-use crate::sim::{HashChain, PlayerId, StateHash, Tick};
+use crate::sim::{HashChain, INPUT_BYTES_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
 /// A link that loses more than this gets a second datagram per tick, per mille.
 const LOSSY_PER_MILLE: u16 = 10;
@@ -31,8 +32,7 @@ pub(super) struct Play {
     pub(super) sealer: Sealer,
     pub(super) delay: DelayControl,
     pub(super) history: History,
-    /// The hash before tick 0.
-    pub(super) start_hash: u64,
+    pub(super) departures: Departures,
     /// Ticks of the match, once that is known.
     pub(super) end: Option<Tick>,
     /// Every peer has our inputs before this tick.
@@ -48,7 +48,6 @@ impl Play {
         config: &MatchConfig,
         input_delay: InputDelay,
         guess_us: i64,
-        start_hash: u64,
         links: usize,
     ) -> Self {
         let clock = TickClock::new(config.tick_rate, now, now);
@@ -60,9 +59,9 @@ impl Play {
             clock,
             gate: Lockstep::new(usize::from(config.seats)),
             sealer: Sealer::new(),
-            delay: DelayControl::new(now, links, start_us, fixed),
+            delay: DelayControl::new(now, links, start_us, clock.tick_us(), fixed),
             history: History::new(),
-            start_hash,
+            departures: Departures::default(),
             end: config.ticks.map(Tick),
             known_to_all: Tick(0),
             input_delay,
@@ -95,19 +94,20 @@ impl Play {
             Stall { due, ran: now, peer: if is_network { peer } else { me }, cause }
         });
         let tick_at = self.clock.at(tick);
+        let is_here = |link: &&Link| !link.is_gone;
         let sealed = |link: &Link| Some((link.player, tick_at.shifted(link.seals_at?)));
-        let others_sealed_at = links.iter().filter_map(sealed).collect();
+        let others_sealed_at = links.iter().filter(is_here).filter_map(sealed).collect();
         self.clock.forgive(now, tick);
         let inputs = self.gate.pass()?;
         Some(DueTick { inputs, sealed_at, others_sealed_at, stall })
     }
 
     /// Whose input the next tick lacks although it is due, and since when.
-    pub(super) fn waits_for(&self, now: Time, links: &[Link]) -> Option<(PlayerId, Time)> {
+    pub(super) fn waits_for(&self, now: Time) -> Option<(PlayerId, Time)> {
         let tick = self.gate.next();
         let due = self.clock.at(tick).max(self.ran_at);
         let is_due = now > due && self.end.is_none_or(|end| tick < end);
-        let player = links.iter().map(|link| link.player).find(|&player| self.gate.wanted(player) <= tick)?;
+        let player = self.gate.waits_for()?;
         is_due.then_some((player, due))
     }
 
@@ -143,9 +143,8 @@ impl Play {
             let is_last = tick.plus(1) >= limit || now < self.seal_at(tick.plus(1));
             let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
             self.sealer.seal(self.delay.delay_us(), held_only);
-            let bytes = &self.sealer.sealed(tick).expect("just sealed").bytes;
-            // The own input goes the way of all others: encoded, decoded, pushed.
-            let (input, _) = decode_first(bytes).expect("what is sealed can be read");
+            // The own input goes the way of all others: encoded, pushed, decoded.
+            let input = &self.sealer.sealed(tick).expect("just sealed").bytes;
             self.gate.push(now, me, tick, input).expect("within the lead");
             sealed = true;
         }
@@ -159,8 +158,7 @@ impl LockstepSession {
         let (now, me) = (self.now, self.me);
         let play = self.play.as_mut().expect("running");
         play.clock.slew(now);
-        let tick_us = play.clock.tick_us();
-        play.delay.advance(now, tick_us);
+        play.delay.advance(now);
         let delay_us = play.delay.delay_us();
         if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
             play.delay_told_us = delay_us;
@@ -169,12 +167,16 @@ impl LockstepSession {
         }
         let sealed = self.play.as_mut().expect("running").seal_due(now, me);
         for link in 0..self.links.len() {
+            if self.links[link].is_gone {
+                continue;
+            }
             let is_second = self.links[link].second_at.is_some_and(|at| now >= at);
             let is_again = now >= self.links[link].resend_at;
             if sealed || is_second || is_again {
                 self.send_inputs(link, sealed);
             }
         }
+        self.send_starts();
     }
 
     /// The next instant at which [`Self::run`] or a tick is due.
@@ -185,7 +187,8 @@ impl LockstepSession {
         let tick = play.gate.next();
         let is_over = play.end.is_some_and(|end| tick >= end);
         let run = (!is_over && play.gate.is_complete()).then(|| play.clock.at(tick));
-        let links = self.links.iter().flat_map(|link| [link.second_at, Some(link.resend_at)]);
+        let here = self.links.iter().filter(|link| !link.is_gone);
+        let links = here.flat_map(|link| [link.second_at, link.start_at, Some(link.resend_at)]);
         [seal, run].into_iter().chain(links).flatten().min()
     }
 
@@ -223,34 +226,30 @@ impl LockstepSession {
         let link = &self.links[link];
         let wanted = play.gate.wanted(link.player);
         let ran = play.history.ran();
-        let less = |tick: Tick| i16::try_from(i64::from(tick.0) - i64::from(from.0)).unwrap_or(i16::MAX);
-        let chain = low_half(play.history.chain());
         let (slack_of, slack) = link.slack.map_or((0, 0), |(tick, slack_us)| {
-            let units = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
-            (u8::try_from(wanted.since(tick)).unwrap_or(0), units as i16)
+            let tenths = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
+            (u8::try_from(wanted.since(tick)).unwrap_or(0), tenths as i16)
         });
-        // The header's size depends on the count by at most its own byte: leave room for the longest.
-        const HEADER_MAX: usize = 5 + 1 + 3 + 3 + 4 + 1 + 3;
-        let (mut count, mut bytes) = (0, 0);
+        let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
         for sealed in play.sealer.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
-            if HEADER_MAX + bytes + sealed.bytes.len() > BODY_BYTES_MAX {
+            bytes += 1 + if sealed.is_held { 0 } else { sealed.bytes.len() };
+            if bytes > BODY_BYTES_MAX {
                 break;
             }
-            (count, bytes) = (count + 1, bytes + sealed.bytes.len());
+            count += 1;
         }
-        let mut body = encode(&InputsHeader {
-            first: from.0,
+        let less = |tick: Tick| i64::from(tick.0) - i64::from(from.0);
+        let header = InputsHeader {
+            first: from.0 as u16,
             count,
-            wanted: less(wanted),
-            ran: less(ran),
-            chain,
+            wanted: i16::try_from(less(wanted)).expect("a peer never seals far beyond what it has run"),
+            behind: wanted.since(ran) as u16,
+            chain: low_half(play.history.chain()),
             slack_of,
-            slack,
-        });
-        for sealed in play.sealer.since(from).take(usize::from(count)) {
-            body.try_extend_from_slice(&sealed.bytes).expect("counted to fit");
-        }
-        (body, from.plus(u32::from(count)))
+            slack: if slack_of == 0 { 0 } else { slack },
+        };
+        let inputs = play.sealer.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.bytes[..]));
+        (encode_inputs(&header, inputs), from.plus(u32::from(count)))
     }
 
     /// A peer's inputs, and what it knows of ours.
@@ -259,15 +258,16 @@ impl LockstepSession {
         let (header, inputs) = decode_inputs(body).ok()?;
         let play = self.play.as_mut()?;
         let peer = &mut self.links[link];
-        let plus = |less: i16| header.first.checked_add_signed(i32::from(less)).map(Tick);
-        let (wanted, ran) = (plus(header.wanted)?, plus(header.ran)?);
-        // A peer cannot have what was not sealed, nor have run what it lacks.
-        if Tick(header.first) > Tick::MAX || wanted > play.sealer.next() || ran > wanted {
+        let first = header.first_near(play.gate.wanted(peer.player))?;
+        let wanted = Tick(first.0.checked_add_signed(i32::from(header.wanted))?);
+        let ran = Tick(wanted.0.checked_sub(u32::from(header.behind))?);
+        // A peer cannot have what was not sealed, nor run what it lacks.
+        if first > Tick::MAX || wanted > play.sealer.next() {
             return None;
         }
         let lacked = play.gate.wanted(peer.player);
-        for (tick, input) in (header.first..).zip(inputs) {
-            play.gate.push(now, peer.player, Tick(tick), input).ok()?;
+        if !play.departures.suspects().has(peer.player) {
+            push_inputs(&mut play.gate, now, peer.player, first, inputs)?;
         }
         if matches!(self.phase, Phase::Running) && play.gate.wanted(peer.player) > lacked {
             peer.note_slack(lacked, play.clock.at(lacked).minus(now));
@@ -284,12 +284,21 @@ impl LockstepSession {
                 play.delay.observe(link, need_us);
             }
         }
-        play.known_to_all = self.links.iter().map(|link| link.acked).min().unwrap_or_default();
-        play.sealer.forget(play.known_to_all);
-        if ran <= play.history.ran() {
+        self.forget_what_all_know();
+        self.settle_leavers();
+        let has_run = self.play.as_ref().is_some_and(|play| ran <= play.history.ran());
+        if has_run {
             self.compare_chains(ran);
         }
         Some(())
+    }
+
+    /// What every peer that is still there has acknowledged need not be sent again.
+    pub(super) fn forget_what_all_know(&mut self) {
+        let Some(play) = &mut self.play else { return };
+        let here = self.links.iter().filter(|link| !link.is_gone);
+        play.known_to_all = here.map(|link| link.acked).min().unwrap_or(play.sealer.next());
+        play.sealer.forget(play.known_to_all);
     }
 
     /// Compares the hash chains after `ran` ticks with every peer that told its own. True if one differs,
@@ -299,7 +308,8 @@ impl LockstepSession {
             return false;
         };
         let differs = |chain: [u8; 4]| chain != low_half(own);
-        let link = self.links.iter().position(|link| link.chain(ran).is_some_and(differs));
+        let here = |link: &Link| !link.is_gone && link.chain(ran).is_some_and(differs);
+        let link = self.links.iter().position(here);
         if let Some(link) = link {
             self.begin_search(link);
         }
@@ -308,22 +318,58 @@ impl LockstepSession {
 
     pub(super) fn on_acknowledge(&mut self, link: usize, what: Acknowledge) -> Option<()> {
         match what {
-            Acknowledge::Start { state_hash } => self.on_start_acknowledged(link, state_hash),
-            Acknowledge::DesyncHashes { differ: false } => {
-                self.dismiss_search(link);
+            Acknowledge::Seating { round, state_hash, unheard } => {
+                self.on_seated(link, round, state_hash, unheard)
+            }
+            Acknowledge::Start => {
+                self.links[link].start_at = None;
                 Some(())
             }
-            Acknowledge::DesyncHashes { differ: true } => {
-                self.advance_search(|search| search.has_hashes = true)
+            Acknowledge::Left => {
+                let is_leaving = matches!(self.phase, Phase::Ending { end: End::Left, .. });
+                self.links[link].said_bye |= is_leaving;
+                self.hasten_bye();
+                Some(())
             }
-            Acknowledge::DesyncState { chunk } => self.advance_search(|search| search.acknowledge(chunk)),
+            Acknowledge::DesyncHashes { differ } => self.on_hashes_acknowledged(link, differ),
+            Acknowledge::DesyncState { chunk } => {
+                self.advance_search(|search| search.acknowledge(link, chunk))
+            }
         }
     }
+}
 
-    pub(super) fn begin_ending(&mut self, end: End) {
-        let now = self.now;
-        self.phase = Phase::Ending { end, byes_left: super::ending::BYES, send_at: now };
+/// Takes a datagram's inputs in. `None` if they say what no peer says.
+fn push_inputs(
+    gate: &mut Lockstep,
+    now: Time,
+    player: PlayerId,
+    first: Tick,
+    inputs: Inputs<'_>,
+) -> Option<()> {
+    let mut held = gate.held_before(player, first);
+    for (tick, input) in (first.0..).map(Tick).zip(inputs) {
+        match (input, held) {
+            (Some(bytes), _) => {
+                let input: PlayerInput = postcard::from_bytes(bytes).ok()?;
+                // There is a shorter form of this one, and only that is canonical.
+                if input.commands.is_empty() && held == Some(input.hero) {
+                    return None;
+                }
+                held = Some(input.hero);
+                gate.push(now, player, tick, bytes).ok()?;
+            }
+            (None, Some(hero)) => {
+                let input = PlayerInput { hero, ..PlayerInput::default() };
+                let mut bytes = [0; INPUT_BYTES_MAX];
+                let bytes = postcard::to_slice(&input, &mut bytes).expect("a control is short");
+                gate.push(now, player, tick, bytes).ok()?;
+            }
+            // What it holds is no longer kept here, and so has passed long ago.
+            (None, None) => {}
+        }
     }
+    Some(())
 }
 
 /// What of a hash chain goes into every datagram.

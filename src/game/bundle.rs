@@ -1,0 +1,187 @@
+//! A desync in one file: the last state on which all agreed, the inputs of the tick that broke it, and what
+//! each peer made of them. Whoever has the file can run that tick again and see who deviates.
+
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use crate::sim::{
+    GameState, Map, PLAYERS_MAX, PlayerId, Rules, SIMULATION_BUILD, SeatSetup, Setup, Tick, TickInputs,
+    TickRate, World,
+};
+use arrayvec::ArrayVec;
+
+/// How the file begins.
+const MAGIC: [u8; 8] = *b"MRADSYNC";
+/// Version of the format.
+const FORMAT: u16 = 1;
+/// Longest file that is read: four states of the longest kind, and what goes with them.
+pub const BUNDLE_BYTES_MAX: u64 = 32 << 20;
+
+/// Everything that the first differing tick was made from, and everything that came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DesyncBundle {
+    build: u32,
+    seed: u64,
+    tick_rate: TickRate,
+    seats: ArrayVec<SeatSetup, PLAYERS_MAX>,
+    rules: Rules,
+    map: Map,
+    tick: Tick,
+    /// The snapshot before `tick`; empty for the state before tick 0.
+    before: Vec<u8>,
+    inputs: TickInputs,
+    /// Each peer's snapshot after `tick`; empty for one that had none.
+    after: ArrayVec<(PlayerId, Vec<u8>), PLAYERS_MAX>,
+}
+
+/// What running the tick again says of one peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SideVerdict {
+    /// Which.
+    pub player: PlayerId,
+    /// Hash of its state after the tick; `None` if the bundle has no such state.
+    pub hash: Option<u64>,
+    /// Where its state first differs from the one computed here, if it does: table, row, unit, column, and the
+    /// values here and there.
+    pub deviation: Option<crate::sim::Difference>,
+}
+
+/// What a bundle says once its tick has run again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BundleVerdict {
+    /// The tick.
+    pub tick: Tick,
+    /// The seed of the match.
+    pub seed: u64,
+    /// Hash of the state computed here.
+    pub hash: u64,
+    /// Each peer, in the order of seats.
+    pub sides: Vec<SideVerdict>,
+}
+
+/// Why a bundle was not read or not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BundleError {
+    /// It does not begin like one.
+    #[error("not a desync bundle")]
+    NotABundle,
+    /// It is of another version of the format.
+    #[error("bundle format {0}; this program reads {FORMAT}")]
+    Format(u16),
+    /// It is cut off or changed.
+    #[error("the bundle is damaged: {0} bytes do not read as what they claim to be")]
+    Damaged(usize),
+    /// It comes from another simulation.
+    #[error(
+        "recorded by simulation build {theirs}, this program has {SIMULATION_BUILD}: run it with that version"
+    )]
+    ForeignBuild {
+        /// The build that wrote it.
+        theirs: u32,
+    },
+}
+
+impl DesyncBundle {
+    pub(super) fn new(
+        setup: &Setup,
+        tick: Tick,
+        before: Option<&GameState>,
+        inputs: TickInputs,
+        after: ArrayVec<(PlayerId, Vec<u8>), PLAYERS_MAX>,
+    ) -> Self {
+        let mut after = after;
+        after.sort_by_key(|&(player, _)| player);
+        Self {
+            build: SIMULATION_BUILD,
+            seed: setup.seed,
+            tick_rate: setup.tick_rate,
+            seats: setup.seats.clone(),
+            rules: Rules::clone(&setup.rules),
+            map: Map::clone(&setup.map),
+            tick,
+            before: before.map(GameState::encode).unwrap_or_default(),
+            inputs,
+            after,
+        }
+    }
+
+    /// The file's bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(FORMAT.to_le_bytes());
+        let body = postcard::to_allocvec(self).expect("memory is all it needs");
+        bytes.extend(crc32fast::hash(&body).to_le_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
+    /// Reads a file's bytes.
+    ///
+    /// # Errors
+    /// If they are no bundle of this format and this simulation.
+    pub fn decode(bytes: &[u8]) -> Result<Self, BundleError> {
+        let rest = bytes.strip_prefix(&MAGIC).ok_or(BundleError::NotABundle)?;
+        let damaged = || BundleError::Damaged(bytes.len());
+        let (format, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
+        let format = u16::from_le_bytes(*format);
+        if format != FORMAT {
+            return Err(BundleError::Format(format));
+        }
+        let (crc, body) = rest.split_first_chunk().ok_or_else(damaged)?;
+        if u32::from_le_bytes(*crc) != crc32fast::hash(body) {
+            return Err(damaged());
+        }
+        // The build comes first, so that a foreign one is named even if the rest has another form.
+        let (build, _) = postcard::take_from_bytes::<u32>(body).map_err(|_| damaged())?;
+        if build != SIMULATION_BUILD {
+            return Err(BundleError::ForeignBuild { theirs: build });
+        }
+        postcard::from_bytes(body).map_err(|_| damaged())
+    }
+
+    /// Runs the tick again and compares every peer's state with what comes out.
+    ///
+    /// # Errors
+    /// If what the bundle holds is no state of its own match.
+    pub fn run(&self) -> Result<BundleVerdict, BundleError> {
+        let damaged = || BundleError::Damaged(self.before.len());
+        let seats = self.seats.len();
+        let teams = self.seats.iter().all(|seat| usize::from(seat.team) < PLAYERS_MAX);
+        let is_sound = seats >= 2 && teams && self.rules.check().is_ok() && self.map.check(seats).is_ok();
+        if !is_sound || self.inputs.tick != self.tick || self.inputs.inputs.len() != self.seats.len() {
+            return Err(damaged());
+        }
+        let setup = Setup {
+            seed: self.seed,
+            tick_rate: self.tick_rate,
+            seats: self.seats.clone(),
+            rules: Arc::new(self.rules.clone()),
+            map: Arc::new(self.map.clone()),
+        };
+        let mut world = if self.before.is_empty() {
+            World::new(setup)
+        } else {
+            let state = GameState::decode(&self.before).map_err(|_| damaged())?;
+            World::restore(setup, state).map_err(|_| damaged())?
+        };
+        if world.state().tick() != self.tick {
+            return Err(damaged());
+        }
+        world.step(&self.inputs);
+        let side = |(player, bytes): &(PlayerId, Vec<u8>)| {
+            let state = GameState::decode(bytes).ok();
+            SideVerdict {
+                player: *player,
+                hash: state.as_ref().map(|state| state.hash().whole),
+                deviation: state.and_then(|state| world.state().difference(&state)),
+            }
+        };
+        Ok(BundleVerdict {
+            tick: self.tick,
+            seed: self.seed,
+            hash: world.hash().whole,
+            sides: self.after.iter().map(side).collect(),
+        })
+    }
+}

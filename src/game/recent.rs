@@ -1,0 +1,48 @@
+//! The last ticks of a match, for the search after a desync.
+
+use crate::sim::{GameState, Tick, TickInputs};
+
+/// Ticks kept; a difference shows within twice the lead of a peer.
+const KEPT: usize = 96;
+
+/// The inputs of the last ticks and the states after them.
+#[derive(Default)]
+pub(super) struct RecentTicks {
+    ring: Vec<Recent>,
+}
+
+struct Recent {
+    tick: Tick,
+    inputs: Vec<u8>,
+    state: GameState,
+}
+
+impl RecentTicks {
+    /// Keeps a tick that has run, in the place of the oldest.
+    pub(super) fn keep(&mut self, inputs: &TickInputs, state: &GameState) {
+        let tick = inputs.tick;
+        if self.ring.len() < KEPT {
+            self.ring.push(Recent { tick, inputs: Vec::new(), state: state.clone() });
+        }
+        let slot = &mut self.ring[tick.0 as usize % KEPT];
+        slot.tick = tick;
+        slot.state.copy_from(state);
+        slot.inputs.clear();
+        let bytes = core::mem::take(&mut slot.inputs);
+        slot.inputs = postcard::to_extend(inputs, bytes).expect("memory is all it needs");
+    }
+
+    /// The state after `tick`.
+    pub(super) fn state(&self, tick: Tick) -> Option<&GameState> {
+        Some(&self.slot(tick)?.state)
+    }
+
+    /// The inputs of `tick`, in canonical bytes.
+    pub(super) fn inputs(&self, tick: Tick) -> Option<&[u8]> {
+        Some(&self.slot(tick)?.inputs)
+    }
+
+    fn slot(&self, tick: Tick) -> Option<&Recent> {
+        self.ring.get(tick.0 as usize % KEPT).filter(|slot| slot.tick == tick)
+    }
+}

@@ -1,0 +1,206 @@
+//! The body of a PlayerInput datagram: what is acknowledged, the hash chain, and inputs, of which one that
+//! only holds the control before it takes a byte.
+//!
+//! `[count | slack_of << 4][first u16][wanted][behind][chain 4]([slack])`, then the inputs. A half byte of 15
+//! stands for 15 and more, and a varint with the rest follows the first byte, `count` before `slack_of`.
+
+use super::message::{Body, Malformed, decode_first};
+use crate::sim::{INPUT_BYTES_MAX, PlayerInput, Tick};
+
+/// Most inputs in one datagram.
+pub const INPUTS_PER_DATAGRAM_MAX: usize = 64;
+/// Most bytes of the head: all numbers at their longest.
+pub(super) const HEADER_BYTES_MAX: usize = 1 + 2 + 2 + 2 + 3 + 3 + 4 + 3;
+/// The half byte that says that more follows.
+const MORE: u8 = 15;
+
+/// The head of a PlayerInput datagram: `count` inputs follow it, of the ticks from `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputsHeader {
+    /// The low half of the tick of the first input.
+    pub first: u16,
+    /// How many inputs follow, at most [`INPUTS_PER_DATAGRAM_MAX`].
+    pub count: u8,
+    /// The first tick whose input the sender still lacks from the receiver, less that of the first input.
+    pub wanted: i16,
+    /// The same tick, less the ticks that the sender has run.
+    pub behind: u16,
+    /// The low half of the sender's hash chain after the ticks it has run, little-endian.
+    pub chain: [u8; 4],
+    /// Of the receiver's inputs that came since the sender's last datagram, the one with the least time to
+    /// spare: how many ticks before `wanted` it belongs. 0 if none came, and then `slack` is 0, too.
+    pub slack_of: u8,
+    /// How long before it was due that input came, in 0.1 ms; negative if it was late.
+    pub slack: i16,
+}
+
+impl InputsHeader {
+    /// The whole tick of the first input: the one nearest to `near` with this low half.
+    #[must_use]
+    pub fn first_near(&self, near: Tick) -> Option<Tick> {
+        let ahead = self.first.wrapping_sub(near.0 as u16).cast_signed();
+        near.0.checked_add_signed(i32::from(ahead)).map(Tick)
+    }
+
+    /// Appends the canonical bytes to `body`.
+    ///
+    /// # Panics
+    /// If there is no room for [`HEADER_BYTES_MAX`].
+    fn write(&self, body: &mut Body) {
+        let half = |value: u8| value.min(MORE);
+        body.push(half(self.count) | half(self.slack_of) << 4);
+        for more in [self.count, self.slack_of].into_iter().filter(|&value| value >= MORE) {
+            append(body, &u16::from(more - MORE));
+        }
+        body.extend(self.first.to_le_bytes());
+        append(body, &(self.wanted, self.behind));
+        body.extend(self.chain);
+        if self.slack_of > 0 {
+            append(body, &self.slack);
+        }
+    }
+
+    fn read(body: &[u8]) -> Option<(Self, &[u8])> {
+        let (&halves, mut rest) = body.split_first()?;
+        let mut whole = |half: u8| -> Option<u8> {
+            if half < MORE {
+                return Some(half);
+            }
+            let (more, after): (u16, _) = postcard::take_from_bytes(rest).ok()?;
+            rest = after;
+            u8::try_from(more.checked_add(u16::from(MORE))?).ok()
+        };
+        let (count, slack_of) = (whole(halves & 15)?, whole(halves >> 4)?);
+        let (first, rest) = rest.split_first_chunk()?;
+        let ((wanted, behind), rest) = postcard::take_from_bytes(rest).ok()?;
+        let (&chain, rest) = rest.split_first_chunk()?;
+        let (slack, rest) = if slack_of > 0 { postcard::take_from_bytes(rest).ok()? } else { (0, rest) };
+        let first = u16::from_le_bytes(*first);
+        Some((Self { first, count, wanted, behind, chain, slack_of, slack }, rest))
+    }
+}
+
+/// The body of a PlayerInput datagram: the header, and as many inputs as it counts, each in its canonical
+/// bytes, or `None` for one that holds the control of the one before it and has no command.
+///
+/// # Panics
+/// If they do not fit into a body.
+#[must_use]
+pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Option<&'a [u8]>>) -> Body {
+    let mut body = Body::new();
+    header.write(&mut body);
+    for input in inputs.take(usize::from(header.count)) {
+        body.push(u8::from(input.is_some()));
+        body.try_extend_from_slice(input.unwrap_or_default()).expect("room was left for it");
+    }
+    body
+}
+
+fn append<T: serde::Serialize>(body: &mut Body, value: &T) {
+    let mut bytes = [0; 8];
+    body.extend(postcard::to_slice(value, &mut bytes).expect("two short numbers").iter().copied());
+}
+
+/// Reads the body of a PlayerInput datagram: the header, and the inputs that follow it.
+///
+/// # Errors
+/// If the header or one of the inputs is malformed, or if there are more or fewer than announced.
+pub fn decode_inputs(body: &[u8]) -> Result<(InputsHeader, Inputs<'_>), Malformed> {
+    let malformed = Malformed::Body(body.len());
+    let (header, rest) = InputsHeader::read(body).ok_or(malformed)?;
+    let mut canonical = Body::new();
+    header.write(&mut canonical);
+    if canonical[..] != body[..body.len() - rest.len()] {
+        return Err(Malformed::NotCanonical(body.len()));
+    }
+    if usize::from(header.count) > INPUTS_PER_DATAGRAM_MAX {
+        return Err(malformed);
+    }
+    let mut unread = rest;
+    for _ in 0..header.count {
+        unread = split_input(unread).ok_or(malformed)?.1;
+    }
+    if unread.is_empty() { Ok((header, Inputs { rest, left: header.count })) } else { Err(malformed) }
+}
+
+/// The inputs of a datagram that [`decode_inputs`] found well-formed: the canonical bytes of each, or `None`
+/// for one that holds the control of the one before it and has no command.
+#[derive(Clone, Debug)]
+pub struct Inputs<'a> {
+    rest: &'a [u8],
+    left: u8,
+}
+
+impl<'a> Iterator for Inputs<'a> {
+    type Item = Option<&'a [u8]>;
+    fn next(&mut self) -> Option<Option<&'a [u8]>> {
+        self.left = self.left.checked_sub(1)?;
+        let (input, rest) = split_input(self.rest).expect("read once before");
+        self.rest = rest;
+        Some(input)
+    }
+}
+
+/// The first input of `bytes`, and what follows it.
+fn split_input(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+    match bytes.split_first()? {
+        (0, rest) => Some((None, rest)),
+        (1, rest) => {
+            let (_, after) = decode_first::<PlayerInput>(rest).ok()?;
+            let input = &rest[..rest.len() - after.len()];
+            (input.len() <= INPUT_BYTES_MAX).then_some((Some(input), after))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body_of(header: &InputsHeader) -> Body {
+        encode_inputs(header, core::iter::repeat(None))
+    }
+
+    const IDLE: InputsHeader = InputsHeader {
+        first: 40_000,
+        count: 1,
+        wanted: -3,
+        behind: 7,
+        chain: [1; 4],
+        slack_of: 1,
+        slack: 90,
+    };
+
+    #[test]
+    fn an_idle_tick_takes_at_most_twelve_bytes() {
+        assert_eq!(body_of(&IDLE).len(), 12);
+        assert_eq!(body_of(&InputsHeader { slack: 63, ..IDLE }).len(), 11);
+    }
+
+    #[test]
+    fn numbers_of_any_size_come_back() {
+        for count in [0, 1, 14, 15, 16, 64] {
+            for slack_of in [0, 1, 14, 15, 16, 255] {
+                for (wanted, behind, slack) in [(0, 0, 0), (-64, 128, -900), (i16::MIN, u16::MAX, i16::MAX)] {
+                    let slack = if slack_of == 0 { 0 } else { slack };
+                    let header = InputsHeader { count, wanted, behind, slack_of, slack, ..IDLE };
+                    let body = body_of(&header);
+                    assert!(body.len() <= HEADER_BYTES_MAX + usize::from(count));
+                    let (read, inputs) = decode_inputs(&body).expect("canonical");
+                    assert_eq!((read, inputs.count()), (header, usize::from(count)));
+                }
+            }
+        }
+        assert!(decode_inputs(&body_of(&InputsHeader { count: 65, ..IDLE })).is_err(), "too many");
+    }
+
+    #[test]
+    fn the_half_tick_number_is_completed_by_nearness() {
+        let header = InputsHeader { first: 5, ..IDLE };
+        assert_eq!(header.first_near(Tick(0)), Some(Tick(5)));
+        assert_eq!(header.first_near(Tick(65_530)), Some(Tick(65_541)));
+        assert_eq!(InputsHeader { first: 65_530, ..IDLE }.first_near(Tick(65_541)), Some(Tick(65_530)));
+        assert_eq!(InputsHeader { first: 65_530, ..IDLE }.first_near(Tick(3)), None, "before tick 0");
+    }
+}

@@ -1,0 +1,165 @@
+//! Hash chains differ: all peers find the first tick on which their states do, and exchange them.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::{End, Event, LockstepSession, Phase};
+use crate::net::desync::Search;
+use crate::net::message::{Acknowledge, DesyncHashes, DesyncState, PacketId};
+use crate::sim::Tick;
+
+/// Shortest time between two messages of a search.
+const SEARCH_EVERY: Duration = Duration::from_millis(20);
+
+impl LockstepSession {
+    /// The chain of this link's peer differs: stop, and find out where.
+    pub(super) fn begin_search(&mut self, link: usize) {
+        if !matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. }) {
+            return;
+        }
+        let hashes = self.play.as_ref().expect("ran").history.latest();
+        let here = self.links.iter().enumerate().filter(|(_, link)| !link.is_gone);
+        let search = Box::new(Search::new(link, hashes, here.map(|(i, _)| i)));
+        self.phase = Phase::Searching { search, send_at: self.now, since: self.now };
+        self.compare_lists();
+    }
+
+    /// The peer's last hashes: it searches, or answers our search.
+    pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: DesyncHashes) -> Option<()> {
+        let differ = self.play.as_ref()?.history.first_difference(&theirs).is_some();
+        self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes { differ });
+        self.links[link].hashes.get_or_insert_with(|| Box::new(theirs));
+        // A claim alone stops nothing: our own hashes must differ too.
+        if differ {
+            self.begin_search(link);
+        }
+        self.compare_lists();
+        Some(())
+    }
+
+    /// Once every list is here: the first tick on which any two differ.
+    fn compare_lists(&mut self) {
+        let Phase::Searching { search, .. } = &mut self.phase else { return };
+        let lists = search.links().map(|link| self.links[link].hashes.as_deref());
+        let Some(lists) = lists.collect::<Option<Vec<&DesyncHashes>>>() else { return };
+        if search.tick.is_none()
+            && let Some(tick) = search.first_difference(&lists)
+        {
+            search.tick = Some(tick);
+            self.event(Event::StateWanted { tick });
+        }
+    }
+
+    /// A peer has our hashes, and says whether they are its own.
+    pub(super) fn on_hashes_acknowledged(&mut self, link: usize, differ: bool) -> Option<()> {
+        if !differ {
+            self.dismiss_search(link);
+        }
+        self.advance_search(|search| search.has_hashes(link))
+    }
+
+    /// The peer whose chain differed has the same hashes as we: the match goes on.
+    fn dismiss_search(&mut self, link: usize) {
+        let Phase::Searching { search, .. } = &self.phase else { return };
+        if search.cause != link || search.tick.is_some() {
+            return;
+        }
+        let play = self.play.as_ref().expect("ran");
+        if play.end.is_some_and(|end| play.history.ran() >= end) {
+            self.begin_ending(End::Finished);
+        } else {
+            self.phase = Phase::Running;
+        }
+    }
+
+    /// The state after the tick that [`Event::StateWanted`] named, in the bytes of its snapshot; empty if it
+    /// is no longer there.
+    pub fn provide_state(&mut self, tick: Tick, bytes: Vec<u8>) {
+        if let Phase::Searching { search, send_at, .. } = &mut self.phase
+            && search.tick == Some(tick)
+        {
+            search.provide(bytes);
+            *send_at = self.now;
+        }
+    }
+
+    pub(super) fn on_desync_state(&mut self, link: usize, piece: DesyncState) -> Option<()> {
+        let chunk = piece.chunk;
+        let Phase::Searching { search, .. } = &mut self.phase else {
+            // Our report is written already: the acknowledgement was lost.
+            let is_ending = matches!(self.phase, Phase::Ending { end: End::Desync, .. });
+            if is_ending {
+                self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncState { chunk });
+            }
+            return is_ending.then_some(());
+        };
+        if !search.take(link, piece) {
+            return None;
+        }
+        self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncState { chunk });
+        self.advance_search(|_| {})
+    }
+
+    /// Sends again what the peers have not acknowledged.
+    pub(super) fn search(&mut self) {
+        let Phase::Searching { search, send_at, since } = &self.phase else { return };
+        if self.now.since(*since) >= self.settings.timeout {
+            self.give_up_search();
+            return;
+        }
+        if self.now < *send_at {
+            return;
+        }
+        let hashes = search.hashes.clone();
+        let mut again = SEARCH_EVERY;
+        for link in search.links().collect::<Vec<usize>>() {
+            let Phase::Searching { search, .. } = &self.phase else { return };
+            let (lacks_hashes, pieces) = (search.lacks_hashes(link), search.missing(link));
+            if lacks_hashes {
+                self.send(link, PacketId::DesyncHashes, &hashes);
+            }
+            for piece in pieces {
+                self.send(link, PacketId::DesyncState, &piece);
+            }
+            again = again.max(self.links[link].rtt.timeout(SEARCH_EVERY));
+        }
+        let again = self.now.plus(again);
+        if let Phase::Searching { send_at, .. } = &mut self.phase {
+            *send_at = again;
+        }
+    }
+
+    /// Notes what a peer has, and hands the result out once all states are here and there.
+    pub(super) fn advance_search(&mut self, note: impl FnOnce(&mut Search)) -> Option<()> {
+        let Phase::Searching { search, send_at, .. } = &mut self.phase else { return Some(()) };
+        note(search);
+        *send_at = self.now;
+        let is_complete = search.tick.is_some() && search.has_all_states();
+        if is_complete && !core::mem::replace(&mut search.is_reported, true) {
+            self.report_search();
+        }
+        let Phase::Searching { search, .. } = &self.phase else { return Some(()) };
+        if search.is_reported && search.is_sent() {
+            self.begin_ending(End::Desync);
+        }
+        Some(())
+    }
+
+    /// Tells what is known of the difference.
+    fn report_search(&mut self) {
+        let Phase::Searching { search, .. } = &self.phase else { return };
+        let tick = search.tick;
+        let states = search.states().map(|(link, state)| (self.links[link].player, state)).collect();
+        self.event(Event::Desync { tick, states });
+    }
+
+    /// A peer no longer answers: say what is known.
+    pub(super) fn give_up_search(&mut self) {
+        let Phase::Searching { search, .. } = &mut self.phase else { return };
+        if !core::mem::replace(&mut search.is_reported, true) {
+            self.report_search();
+        }
+        self.close(End::Desync);
+    }
+}

@@ -1,0 +1,242 @@
+//! From the last seat taken to tick 0: who sits where, the links between guests, the start.
+//!
+//! The host tells everybody the seating. Each guest makes links to the other guests, builds the world, and
+//! says so with the hash of it and with the seats it has not heard yet. Once all have heard all and built
+//! the same, the host names the instant of tick 0.
+
+use arrayvec::ArrayVec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::play::Play;
+use super::{End, Event, LockstepSession, Phase, Role};
+use crate::net::link::Link;
+use crate::net::message::{Acknowledge, PacketId, SeatInfo, Seating, Seats, Start};
+use crate::net::seal::Seal;
+use crate::net::time::Time;
+use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
+use rand_chacha::rand_core::Rng as _;
+
+/// Between two seatings, or two starts, to a guest that has not acknowledged one.
+const SEATING_EVERY: Duration = Duration::from_millis(50);
+/// How long the guests may take to find each other before the host says that they cannot.
+const FIND_WITHIN: Duration = Duration::from_secs(5);
+
+/// The seating that is in force.
+#[derive(Clone, Debug)]
+pub(super) struct Seated {
+    seating: Seating,
+    /// The hash of the world before tick 0, once it is built.
+    hash: Option<u64>,
+    begin: Option<Time>,
+}
+
+impl LockstepSession {
+    /// Host: everybody is here once the last seat is taken.
+    pub(super) fn seat_all_if_full(&mut self) {
+        let Role::Host { teams, guests, round, .. } = &mut self.role else { return };
+        if self.links.len() + 1 < teams.len() {
+            return;
+        }
+        *round = round.wrapping_add(1);
+        let own = SeatInfo { name: self.settings.name, hero: self.settings.hero, team: teams[0] };
+        let at = |seat: usize| self.links.iter().position(|link| link.player.index() == seat);
+        let info = |seat| SeatInfo { team: teams[seat], ..at(seat).map_or(own, |guest| guests[guest].seat) };
+        let addresses = |seat| at(seat).map_or_else(ArrayVec::new, |guest| guests[guest].addresses.clone());
+        let mut seating = Seating {
+            round: *round,
+            roster: (0..teams.len()).map(info).collect(),
+            mesh_key: self.rng.next_u64(),
+            addresses: (0..teams.len()).map(addresses).collect(),
+        };
+        // A guest must be able to tell its links apart by their ids.
+        let with_host = |player: PlayerId| Some(guests[at(player.index())?].connection_id);
+        while !are_distinct(&seating, with_host) {
+            seating.mesh_key = self.rng.next_u64();
+        }
+        self.roster.clone_from(&seating.roster);
+        self.seated = Some(Seated { seating, hash: None, begin: None });
+        self.phase = Phase::Preparing;
+        self.event(Event::Prepare { roster: self.roster.clone() });
+    }
+
+    /// The world before tick 0 is built, and this is its hash.
+    ///
+    /// # Panics
+    /// If no [`Event::Prepare`] asked for it.
+    pub fn prepared(&mut self, now: Time, hash: &StateHash) {
+        self.now = self.now.max(now);
+        assert!(matches!(self.phase, Phase::Preparing), "nothing to prepare");
+        let seated = self.seated.as_mut().expect("preparing");
+        seated.hash = Some(hash.whole);
+        let config = self.config.expect("confirmed");
+        let (delay, links) = (self.settings.input_delay, self.links.len());
+        self.play = Some(Play::new(self.now, &config, delay, self.delay_guess_us(), links));
+        // The guest's own answer waits for the seating, which is repeated.
+        let send_at = if self.is_host() { self.now } else { self.now.plus(self.settings.timeout) };
+        self.phase = Phase::Seating { send_at, since: self.now };
+    }
+
+    /// Host: tell the seating to those who are not ready; give up when two of them cannot hear each other.
+    pub(super) fn seat(&mut self) {
+        let Phase::Seating { send_at, since } = self.phase else { return };
+        if !self.is_host() || self.now < send_at {
+            return;
+        }
+        let seated = self.seated.as_ref().expect("seating");
+        let seating = seated.seating.clone();
+        if self.now.since(since) >= FIND_WITHIN
+            && let Some(link) = self.links.iter().find(|link| !link.unheard.is_empty())
+        {
+            let (seat, other) = (link.player, link.unheard.iter().next().expect("not empty"));
+            self.begin_ending(End::Unreachable(seat.min(other), seat.max(other)));
+            return;
+        }
+        for link in 0..self.links.len() {
+            if !self.links[link].is_ready {
+                self.send(link, PacketId::Seating, &seating);
+            }
+        }
+        self.phase = Phase::Seating { send_at: self.now.plus(SEATING_EVERY), since };
+    }
+
+    /// Guest: all seats are taken.
+    pub(super) fn on_seating(&mut self, link: usize, seating: Seating) -> Option<()> {
+        let seats = usize::from(self.config?.seats);
+        let is_whole = seating.roster.len() == seats && seating.addresses.len() == seats;
+        let is_sound = is_whole && seating.roster.iter().all(|seat| usize::from(seat.team) < PLAYERS_MAX);
+        if self.is_host() || link != 0 || !is_sound {
+            return None;
+        }
+        let is_new = self.seated.as_ref().is_none_or(|seated| seated.seating != seating);
+        match self.phase {
+            Phase::Gathering | Phase::Seating { .. } if is_new => {
+                self.links.truncate(1);
+                self.link_guests(&seating);
+                self.roster.clone_from(&seating.roster);
+                self.seated = Some(Seated { seating, hash: None, begin: None });
+                self.phase = Phase::Preparing;
+                self.event(Event::Prepare { roster: self.roster.clone() });
+                Some(())
+            }
+            Phase::Seating { .. } | Phase::Running if !is_new => {
+                let state_hash = self.seated.as_ref()?.hash?;
+                let unheard =
+                    self.links.iter().filter(|link| !link.is_heard).map(|link| link.player).collect();
+                let round = seating.round;
+                self.send(0, PacketId::Acknowledge, &Acknowledge::Seating { round, state_hash, unheard });
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// Guest: links to the other guests, which are heard once both ends know where the other is.
+    fn link_guests(&mut self, seating: &Seating) {
+        let Role::Guest { via, .. } = &self.role else { return };
+        let seats = (1..seating.roster.len() as u8).map(PlayerId);
+        for player in seats.filter(|&player| player != self.me) {
+            let id = |from, to| mesh_id(seating.mesh_key, from, to);
+            let seal = Seal::new(id(player, self.me), id(self.me, player));
+            let given = via.iter().find(|&&(seat, _)| seat == player).map(|&(_, address)| [address]);
+            let told: &[SocketAddr] = &seating.addresses[player.index()];
+            let addresses = given.as_ref().map_or(told, |given| given);
+            self.links.push(Link::new(self.now, player, addresses, given.is_none(), seal));
+        }
+    }
+
+    /// Host: a guest has built its world.
+    pub(super) fn on_seated(
+        &mut self,
+        link: usize,
+        round: u8,
+        state_hash: u64,
+        unheard: Seats,
+    ) -> Option<()> {
+        let seated = self.seated.as_ref()?;
+        let is_current = matches!(self.phase, Phase::Seating { .. }) && seated.seating.round == round;
+        if !self.is_host() || !is_current {
+            return None;
+        }
+        if Some(state_hash) != seated.hash {
+            self.begin_ending(End::StartState);
+            return Some(());
+        }
+        self.links[link].unheard = unheard;
+        self.links[link].is_ready = unheard.is_empty();
+        if self.links.iter().all(|link| link.is_ready) {
+            let Role::Host { countdown, .. } = self.role else { return None };
+            for link in &mut self.links {
+                link.start_at = Some(self.now);
+            }
+            self.begin_running(self.now.plus(countdown));
+        }
+        Some(())
+    }
+
+    /// Host: tells the instant of tick 0 to those who have not acknowledged it.
+    pub(super) fn send_starts(&mut self) {
+        let Some(begin) = self.seated.as_ref().and_then(|seated| seated.begin) else { return };
+        for link in 0..self.links.len() {
+            if self.links[link].start_at.is_some_and(|at| self.now >= at) {
+                let us = begin.minus(self.now);
+                let begin_in_us = us.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+                self.send(link, PacketId::Start, &Start { begin_in_us });
+                self.links[link].start_at = Some(self.now.plus(SEATING_EVERY));
+            }
+        }
+    }
+
+    /// Guest: the host says when tick 0 is.
+    pub(super) fn on_start(&mut self, link: usize, start: Start) -> Option<()> {
+        if self.is_host() || link != 0 {
+            return None;
+        }
+        if matches!(self.phase, Phase::Seating { .. }) {
+            let one_way = self.links[link].rtt.smoothed_us().unwrap_or(0).cast_signed() / 2;
+            self.begin_running(self.now.shifted(i64::from(start.begin_in_us) - one_way));
+        }
+        // Also where the acknowledgement was lost.
+        self.send(link, PacketId::Acknowledge, &Acknowledge::Start);
+        Some(())
+    }
+
+    fn begin_running(&mut self, begin: Time) {
+        let now = self.now;
+        self.play.as_mut().expect("prepared").begin(now, begin);
+        self.seated.as_mut().expect("seated").begin = Some(begin);
+        for link in &mut self.links {
+            // Silence counts from here on for guests who have just met.
+            link.heard_at = if link.is_heard { link.heard_at } else { now };
+            link.resend_at = begin;
+        }
+        self.phase = Phase::Running;
+        self.event(Event::Counting { begin });
+    }
+
+    /// The input delay to begin with: the longest way, and what may come on top of it.
+    pub(super) fn delay_guess_us(&self) -> i64 {
+        let guess = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2 + link.rtt.deviation_us() / 4;
+        self.links.iter().map(guess).max().unwrap_or(0).cast_signed()
+    }
+
+    /// Whether a tick has been sealed: before that the delay may still begin anew.
+    pub(super) fn has_sealed(&self) -> bool {
+        self.play.as_ref().is_some_and(|play| play.sealer.next() > Tick(0))
+    }
+}
+
+/// The connection id by which `from` addresses `to`, both of them guests.
+fn mesh_id(key: u64, from: PlayerId, to: PlayerId) -> u32 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(&[from.0, to.0], key) as u32
+}
+
+/// Whether all ids by which a guest is addressed differ, for every guest.
+fn are_distinct(seating: &Seating, with_host: impl Fn(PlayerId) -> Option<u32>) -> bool {
+    let guests = || (1..seating.roster.len() as u8).map(PlayerId);
+    guests().all(|to| {
+        let others = guests().filter(|&from| from != to).map(|from| mesh_id(seating.mesh_key, from, to));
+        let ids: ArrayVec<u32, PLAYERS_MAX> = others.chain(with_host(to)).collect();
+        ids.iter().enumerate().all(|(i, id)| !ids[..i].contains(id))
+    })
+}
