@@ -7,7 +7,6 @@ mod theirs;
 
 use comfy_table::Table;
 use serde::Serialize;
-use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 use crate::report::right;
@@ -18,8 +17,8 @@ use theirs::Theirs;
 
 /// Of the queue between peers.
 const ONE_WAY: Duration = Duration::from_millis(25);
-/// Those who play.
-const PLAYERS: usize = 2;
+/// How many play, in the order they are measured.
+const PLAYERS: [usize; 2] = [2, 4];
 /// Ticks before the first round.
 const WARM_UP_TICKS: u32 = 3_000;
 const ROUNDS: usize = 21;
@@ -72,8 +71,17 @@ impl Meter {
 }
 
 /// What was measured.
+#[derive(Serialize)]
 pub(crate) struct SessionReport {
-    lanes: Vec<Lane>,
+    matches: Vec<Match>,
+}
+
+/// So many players, by each program.
+#[derive(Serialize)]
+struct Match {
+    players: usize,
+    /// Ours, then ggrs as lean as can be, then ggrs as it is used.
+    programs: Vec<Lane>,
 }
 
 #[derive(Serialize)]
@@ -87,16 +95,21 @@ struct Lane {
 
 /// Measures all programs.
 pub(crate) fn measure() -> anyhow::Result<SessionReport> {
+    let matches = PLAYERS.map(measure_players).into_iter().collect::<anyhow::Result<_>>()?;
+    Ok(SessionReport { matches })
+}
+
+fn measure_players(players: usize) -> anyhow::Result<Match> {
     let mut programs: Vec<Box<dyn Sessions>> = vec![
-        Box::new(Ours::new(PLAYERS)?),
-        Box::new(Theirs::new(PLAYERS, false)?),
-        Box::new(Theirs::new(PLAYERS, true)?),
+        Box::new(Ours::new(players)),
+        Box::new(Theirs::new(players, false)?),
+        Box::new(Theirs::new(players, true)?),
     ];
     for program in &mut programs {
         program.run(WARM_UP_TICKS, &mut Meter::default())?;
     }
     let empty_span = empty_span();
-    let each = f64::from(TICKS_PER_ROUND) * PLAYERS as f64;
+    let each = f64::from(TICKS_PER_ROUND) * players as f64;
     let mut nanos = vec![Vec::new(); programs.len()];
     let mut allocations = vec![0; programs.len()];
     for _ in 0..ROUNDS {
@@ -115,7 +128,7 @@ pub(crate) fn measure() -> anyhow::Result<SessionReport> {
             ratio: nanos_each / nanos[0],
             allocations_per_peer_tick: allocations as f64 / each / ROUNDS as f64,
         });
-    Ok(SessionReport { lanes: lanes.collect() })
+    Ok(Match { players, programs: lanes.collect() })
 }
 
 /// What an empty span seems to take, nanoseconds.
@@ -130,34 +143,34 @@ fn empty_span() -> f64 {
 impl SessionReport {
     pub(crate) fn text(&self) -> String {
         let mut table = Table::new();
-        table.set_header(["session, 2 players", "ns/peer/tick", "x ours", "allocations/peer/tick", "goal"]);
-        let [ours, lean, ..] = &self.lanes[..] else { return String::new() };
-        for (nth, lane) in self.lanes.iter().enumerate() {
-            let is_met =
-                ours.ns_per_peer_tick <= lean.ns_per_peer_tick && ours.allocations_per_peer_tick == 0.0;
-            table.add_row([
-                lane.program.to_owned(),
-                format!("{:.0}", lane.ns_per_peer_tick),
-                format!("{:.2}", lane.ratio),
-                format!("{:.3}", lane.allocations_per_peer_tick),
-                if nth > 0 {
-                    ""
-                } else if is_met {
-                    "met"
-                } else {
-                    "missed"
-                }
-                .to_owned(),
-            ]);
+        table.set_header(["players", "session", "ns/peer/tick", "x ours", "allocations/peer/tick", "goal"]);
+        for of in &self.matches {
+            for (nth, lane) in of.programs.iter().enumerate() {
+                table.add_row([
+                    of.players.to_string(),
+                    lane.program.to_owned(),
+                    format!("{:.0}", lane.ns_per_peer_tick),
+                    format!("{:.2}", lane.ratio),
+                    format!("{:.3}", lane.allocations_per_peer_tick),
+                    if nth == 0 { of.verdict() } else { "" }.to_owned(),
+                ]);
+            }
         }
-        right(&mut table, &[0, 4]);
+        right(&mut table, &[1, 5]);
         table.to_string()
     }
 }
 
-impl Serialize for SessionReport {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let value: Value = json!({ "players": PLAYERS, "programs": self.lanes });
-        value.serialize(serializer)
+impl Match {
+    /// At most the time of ggrs as it is used, and nothing from the heap.
+    fn verdict(&self) -> &'static str {
+        let [ours, .., theirs] = &self.programs[..] else { return "" };
+        let is_fast = ours.ns_per_peer_tick <= theirs.ns_per_peer_tick;
+        match (is_fast, ours.allocations_per_peer_tick == 0.0) {
+            (true, true) => "met",
+            (false, true) => "missed: time",
+            (true, false) => "missed: allocations",
+            (false, false) => "missed: time, allocations",
+        }
     }
 }
