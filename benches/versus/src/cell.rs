@@ -100,6 +100,8 @@ impl Cell {
             goals.push(at_most("stalled %, beside lockstep", theirs.stalled_percent, ours.stalled_percent));
             goals.push(at_most("p50 ms, beside lockstep", theirs.opponent_p50_ms, ours.opponent_p50_ms));
             goals.push(at_most("p99 ms, beside lockstep", theirs.opponent_p99_ms, ours.opponent_p99_ms));
+            goals.push(at_most("click p50 ms, beside lockstep", theirs.click_p50_ms, ours.click_p50_ms));
+            goals.push(at_most("click p99 ms, beside lockstep", theirs.click_p99_ms, ours.click_p99_ms));
         }
         if clear {
             let [p50, p99] = [ours.opponent_p50_ms, ours.opponent_p99_ms];

@@ -16,11 +16,13 @@
 //! certain. For rollback that is when `confirmed_frame()` has passed a tick that has run; where a foretold
 //! input was wrong the state follows only when the next tick is advanced, and the columns "in state" say
 //! when. Goals beside rollback come twice, "known" and "in state": lockstep has no such difference.
-//! Clicks: from the instant of acting to the tick at the opponent that ran with it. Stalled: the time that
-//! ticks ran later than due, from 0.5 ms on, in percent; in brackets what waited for an input, the rest is
-//! the machine's. Traffic is counted in the proxy, before loss, with IP and UDP headers. Everything begins
-//! 3 s after the first tick. Percentiles are those of both peers' ticks together, figures are medians over
-//! the runs. A busy machine is late for all: see the proxy's own lateness.
+//! Clicks: from the instant of acting to the tick at the opponent that ran with it. A peer of ggrs takes no
+//! input while it is stalled, so that lockstep which stalls all the time can seem faster by its inputs than
+//! it is by its clicks. Stalled: the time that ticks ran later than due, from 0.5 ms on, in percent; in
+//! brackets what waited for an input, the rest is the machine's. Traffic is counted in the proxy, before
+//! loss, with IP and UDP headers. Everything begins 3 s after the first tick. Percentiles are those of both
+//! peers' ticks together, figures are medians over the runs. A busy machine is late for all: see the
+//! proxy's own lateness.
 //!
 //! **Session.** The processor's part alone: sessions of both in one process and in virtual time, without
 //! sockets, over a queue of 25 ms that loses nothing, with a world that does nothing.
