@@ -370,8 +370,12 @@ fn push_inputs(
     first: Tick,
     inputs: Inputs<'_>,
 ) -> Option<()> {
-    let mut held = gate.held_before(player, first);
-    for (tick, input) in (first.0..).map(Tick).zip(inputs) {
+    // What is here already need not be read again; but what is read says what the next one holds.
+    let lacked = gate.wanted(player);
+    let known = lacked.0.saturating_sub(first.0).min(u32::from(u8::MAX));
+    let from = Tick(first.0 + known);
+    let mut held = gate.held_before(player, from);
+    for (tick, input) in (from.0..).map(Tick).zip(inputs.skip(known as usize)) {
         match (input, held) {
             (Some(bytes), _) => {
                 let input: PlayerInput = postcard::from_bytes(bytes).ok()?;
