@@ -75,6 +75,8 @@ fn pair(pilot: PilotChoice) -> [(Match, SocketAddr); 2] {
         map: None,
         ticks: None,
         tick_rate: None,
+        addresses: Default::default(),
+        via: Default::default(),
     };
     let options = || MatchOptions { pilot: Some(pilot), ..MatchOptions::default() };
     let host = LockstepSession::host(Time(0), settings.clone(), host, [1; 32]);

@@ -131,6 +131,8 @@ fn tell(bar: &ProgressBar, event: &MatchEvent) {
         MatchEvent::Counting(_) => "all players are here".into(),
         MatchEvent::Silent(player) => format!("player {player} is silent"),
         MatchEvent::Heard(player) => format!("player {player} is back"),
+        MatchEvent::Paused(player) => format!("player {player} pauses the match"),
+        MatchEvent::Resumed => "the match goes on".into(),
         MatchEvent::Left(player) => format!("player {player} has left; the match goes on"),
         MatchEvent::Lost(player) => format!("player {player} is lost; the match goes on"),
         MatchEvent::RecordingStopped(why) => format!("recording stopped, the match goes on: {why}"),

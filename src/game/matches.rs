@@ -68,6 +68,10 @@ pub enum MatchEvent {
     Silent(PlayerId),
     /// It is heard again.
     Heard(PlayerId),
+    /// The match stands still, at this player's wish.
+    Paused(PlayerId),
+    /// It goes on.
+    Resumed,
     /// A player has left, and the match goes on without.
     Left(PlayerId),
     /// A player is lost, and the match goes on without.
@@ -238,6 +242,11 @@ impl Match {
         self.session.submit_hero(Tick(0), hero);
     }
 
+    /// Ends the pause that is on, after a count-down.
+    pub fn resume(&mut self, now: Time) {
+        self.session.resume(now);
+    }
+
     /// This player leaves; the others are told.
     pub fn leave(&mut self) {
         self.session.leave();
@@ -331,6 +340,9 @@ impl Match {
             }
             Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
             Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
+            Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
+            Event::Resuming { .. } => {}
+            Event::Resumed => self.tell(MatchEvent::Resumed),
             Event::DelayMoved { tick, delay_us } => {
                 if let Some(trace) = &mut self.options.trace {
                     trace.delay(tick, delay_us);

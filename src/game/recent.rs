@@ -1,9 +1,11 @@
 //! The last ticks of a match, for the search after a desync.
 
-use crate::sim::{GameState, Tick, TickInputs};
+use crate::sim::{GameState, INPUT_BYTES_MAX, PLAYERS_MAX, Tick, TickInputs};
 
 /// Ticks kept; a difference shows within twice the lead of a peer.
 const KEPT: usize = 96;
+/// Bytes that the inputs of a tick may take.
+const INPUTS_BYTES: usize = 8 + PLAYERS_MAX * INPUT_BYTES_MAX;
 
 /// The inputs of the last ticks and the states after them.
 #[derive(Default)]
@@ -22,7 +24,8 @@ impl RecentTicks {
     pub(super) fn keep(&mut self, inputs: &TickInputs, state: &GameState) {
         let tick = inputs.tick;
         if self.ring.len() < KEPT {
-            self.ring.push(Recent { tick, inputs: Vec::new(), state: state.clone() });
+            let inputs = Vec::with_capacity(INPUTS_BYTES);
+            self.ring.push(Recent { tick, inputs, state: state.clone() });
         }
         let slot = &mut self.ring[tick.0 as usize % KEPT];
         slot.tick = tick;

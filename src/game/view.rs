@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backlog::EventBacklog;
 use super::matches::Match;
-use crate::net::{LinkStatus, Time};
+use crate::net::{LinkStatus, Pause, Time};
 use crate::sim::{GameState, PlayerId, Setup, World};
 
 /// States kept to be written again; two are on show, and a reader rarely holds more than two others.
@@ -37,6 +37,8 @@ pub struct View {
     pub delay_us: i64,
     /// Whom the next tick waits for although it is due, and since when.
     pub waits_for: Option<(PlayerId, Time)>,
+    /// The pause that is on, if one is.
+    pub pause: Option<Pause>,
 }
 
 impl View {
@@ -55,6 +57,7 @@ impl View {
             link: None,
             delay_us: 0,
             waits_for: None,
+            pause: None,
         }
     }
 
@@ -167,6 +170,7 @@ impl ViewWriter {
             view.link = session.links().next();
             view.delay_us = session.delay_us().unwrap_or(0);
             view.waits_for = session.waits_for();
+            view.pause = session.pause();
             self.shown.put(view.clone(), game.backlog());
         }
     }

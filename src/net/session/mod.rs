@@ -10,6 +10,7 @@
 mod departure;
 mod ending;
 mod event;
+mod pause;
 mod play;
 mod search;
 mod seating;
@@ -25,6 +26,7 @@ use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
+pub use self::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
 
 use self::play::Play;
 use self::seating::Seated;
@@ -288,6 +290,7 @@ impl LockstepSession {
             PacketId::DesyncState => self.on_desync_state(link, decode(body).ok()?),
             PacketId::Suspicion => self.on_suspicion(link, decode(body).ok()?),
             PacketId::Relayed => self.on_relayed(link, &decode(body).ok()?),
+            PacketId::Resume => self.on_resume(link, decode(body).ok()?),
             _ => None,
         }
     }
@@ -379,6 +382,7 @@ impl LockstepSession {
         if !self.compare_chains(ran) && last {
             self.begin_ending(End::Finished);
         } else {
+            self.begin_pause();
             self.settle_leavers();
         }
     }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::departure::Departures;
+use super::pause::Pauses;
 use super::{DueTick, End, Event, LEAD_TICKS_MAX, LockstepSession, Phase, Stall, StallCause};
 use crate::net::clock::TickClock;
 use crate::net::delay::{DelayControl, InputDelay};
@@ -33,6 +34,7 @@ pub(super) struct Play {
     pub(super) delay: DelayControl,
     pub(super) history: History,
     pub(super) departures: Departures,
+    pub(super) pauses: Pauses,
     /// Ticks of the match, once that is known.
     pub(super) end: Option<Tick>,
     /// Every peer has our inputs before this tick.
@@ -62,6 +64,7 @@ impl Play {
             delay: DelayControl::new(now, links, start_us, clock.tick_us(), fixed),
             history: History::new(),
             departures: Departures::default(),
+            pauses: Pauses::default(),
             end: config.ticks.map(Tick),
             known_to_all: Tick(0),
             input_delay,
@@ -82,7 +85,7 @@ impl Play {
         let is_over = self.end.is_some_and(|end| tick >= end);
         // A tick that was polled must be reported before the next.
         let is_reported = tick == self.history.ran();
-        if is_over || !is_reported || now < self.clock.at(tick) {
+        if is_over || !is_reported || self.pauses.is_on() || now < self.clock.at(tick) {
             return None;
         }
         let (peer, completed_at) = self.gate.completed_by()?;
@@ -99,6 +102,7 @@ impl Play {
         let others_sealed_at = links.iter().filter(is_here).filter_map(sealed).collect();
         self.clock.forgive(now, tick);
         let inputs = self.gate.pass()?;
+        self.pauses.see(&inputs);
         Some(DueTick { inputs, sealed_at, others_sealed_at, stall })
     }
 
@@ -106,9 +110,14 @@ impl Play {
     pub(super) fn waits_for(&self, now: Time) -> Option<(PlayerId, Time)> {
         let tick = self.gate.next();
         let due = self.clock.at(tick).max(self.ran_at);
-        let is_due = now > due && self.end.is_none_or(|end| tick < end);
+        let is_due = now > due && self.end.is_none_or(|end| tick < end) && !self.pauses.is_on();
         let player = self.gate.waits_for()?;
         is_due.then_some((player, due))
+    }
+
+    /// What was due before `at` does not count as late.
+    pub(super) fn restart_at(&mut self, at: Time) {
+        self.ran_at = at;
     }
 
     /// A tick has run.
@@ -136,6 +145,9 @@ impl Play {
 
     /// Seals every tick whose time has come. True if there was one.
     fn seal_due(&mut self, now: Time, me: PlayerId) -> bool {
+        if self.pauses.is_on() {
+            return false;
+        }
         let limit = self.seal_limit();
         let mut sealed = false;
         while self.sealer.next() < limit && now >= self.seal_at(self.sealer.next()) {
@@ -155,9 +167,12 @@ impl Play {
 impl LockstepSession {
     /// What time brings while ticks run.
     pub(super) fn run(&mut self) {
+        self.pursue_pause();
         let (now, me) = (self.now, self.me);
         let play = self.play.as_mut().expect("running");
-        play.clock.slew(now);
+        if !play.pauses.is_on() {
+            play.clock.slew(now);
+        }
         play.delay.advance(now);
         let delay_us = play.delay.delay_us();
         if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
@@ -183,13 +198,14 @@ impl LockstepSession {
     pub(super) fn next_deadline(&self) -> Option<Time> {
         let play = self.play.as_ref()?;
         let next = play.sealer.next();
-        let seal = (next < play.seal_limit()).then(|| play.seal_at(next));
+        let is_on = play.pauses.is_on();
+        let seal = (next < play.seal_limit() && !is_on).then(|| play.seal_at(next));
         let tick = play.gate.next();
         let is_over = play.end.is_some_and(|end| tick >= end);
-        let run = (!is_over && play.gate.is_complete()).then(|| play.clock.at(tick));
+        let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.clock.at(tick));
         let here = self.links.iter().filter(|link| !link.is_gone);
         let links = here.flat_map(|link| [link.second_at, link.start_at, Some(link.resend_at)]);
-        [seal, run].into_iter().chain(links).flatten().min()
+        [seal, run, play.pauses.due_at()].into_iter().chain(links).flatten().min()
     }
 
     /// Sends all inputs that the peer lacks, and what we know of its.
@@ -269,7 +285,8 @@ impl LockstepSession {
         if !play.departures.suspects().has(peer.player) {
             push_inputs(&mut play.gate, now, peer.player, first, inputs)?;
         }
-        if matches!(self.phase, Phase::Running) && play.gate.wanted(peer.player) > lacked {
+        let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
+        if is_running && play.gate.wanted(peer.player) > lacked {
             peer.note_slack(lacked, play.clock.at(lacked).minus(now));
         }
         peer.acked = peer.acked.max(wanted);
@@ -331,6 +348,7 @@ impl LockstepSession {
                 self.hasten_bye();
                 Some(())
             }
+            Acknowledge::Resume { pause } => self.on_resume_acknowledged(link, pause),
             Acknowledge::DesyncHashes { differ } => self.on_hashes_acknowledged(link, differ),
             Acknowledge::DesyncState { chunk } => {
                 self.advance_search(|search| search.acknowledge(link, chunk))
