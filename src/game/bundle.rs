@@ -170,7 +170,7 @@ impl DesyncBundle {
         }
         world.step(&self.inputs);
         let side = |(player, bytes): &(PlayerId, Vec<u8>)| {
-            let state = GameState::decode(bytes).ok();
+            let state = GameState::decode_to_compare(bytes).ok();
             SideVerdict {
                 player: *player,
                 hash: state.as_ref().map(|state| state.hash().whole),

@@ -507,8 +507,10 @@ impl Match {
     fn on_desync(&mut self, tick: Option<Tick>, theirs: Vec<(PlayerId, Vec<u8>)>) {
         let (Some(tick), Some(world)) = (tick, &self.world) else { return };
         let me = self.session.player();
-        let decoded: Vec<_> =
-            theirs.iter().map(|(player, state)| (*player, GameState::decode(state).ok())).collect();
+        let decoded: Vec<_> = theirs
+            .iter()
+            .map(|(player, state)| (*player, GameState::decode_to_compare(state).ok()))
+            .collect();
         let others = decoded.iter().map(|(player, state)| (*player, state.as_ref()));
         let own: Side<'_> = (me, self.recent.state(tick));
         let sides = core::iter::once(own).chain(others).take(PLAYERS_MAX).collect();

@@ -221,9 +221,7 @@ impl Saboteur {
                 let walk = input.hero.walk.map_or(0, |walk| u8::from(walk) + 1);
                 input.hero.walk = Some(Direction::eighth(walk));
             }
-            Sabotage::WithheldCommands => {
-                self.pick(first, inputs, 1)?.get_or_insert_default().commands.clear();
-            }
+            Sabotage::WithheldCommands => *self.pick(first, inputs, 1)? = None,
             Sabotage::RepeatedCommand => {
                 let commands = &mut self.pick(first, inputs, 1)?.get_or_insert_default().commands;
                 let again = commands.first().cloned()?;

@@ -174,7 +174,8 @@ impl Scenario {
         let calm_for = CALM.min(length / 2);
         let quiet_at = Time(0).plus(length - calm_for);
         let scenario = Self { quiet_at, ..Self::steady(peers, link) };
-        let mut draft = Draft { rng, peers, length, silent_until: Time(1_500_000), scenario };
+        let mut draft =
+            Draft { rng, peers, length, silent_until: Time(1_500_000), fatal_until: Time(0), scenario };
         for fault in Fault::ALL.into_iter().filter(|fault| !fault.is_fatal()) {
             if draft.below(ONE_IN) == 0 {
                 draft.add(fault);
@@ -187,6 +188,7 @@ impl Scenario {
         }
         draft.scenario.acts.push((quiet_at, Act::Calm));
         draft.scenario.acts.sort_by_key(|&(at, _)| at);
+        draft.scenario.quiet_at = quiet_at.max(draft.fatal_until);
         draft.scenario
     }
 }
@@ -198,6 +200,8 @@ struct Draft {
     length: Duration,
     /// The last silence ends here.
     silent_until: Time,
+    /// What a match may end by is over.
+    fatal_until: Time,
     scenario: Scenario,
 }
 
@@ -426,6 +430,10 @@ impl Draft {
                 let (a, b) = self.pair();
                 self.cut(at, longer, fault, &[(a, b), (b, a)]);
             }
+        }
+        // It comes when it likes, and what the others make of it takes its time.
+        if !in_setup {
+            self.fatal_until = at.plus(longer);
         }
     }
 }

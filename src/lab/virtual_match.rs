@@ -18,7 +18,7 @@ use crate::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, LinkStatus, LockstepSession, MatchConfig, PlayerName,
     Settings, Time,
 };
-use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, Tick, TickRate, fingerprint};
+use crate::sim::{AttackBehaviour, Command, Map, PLAYERS_MAX, Rules, Tick, TickRate, World, fingerprint};
 
 /// Silence after which a peer is lost.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -73,9 +73,10 @@ pub struct VirtualResult {
     pub ticks: u32,
     /// How long it took, in network time.
     pub took: Duration,
-    /// When the first peer that is to notice a planted difference could: network time from the planted tick to
-    /// the end of the match.
-    pub found_after: Option<Duration>,
+    /// From a planted difference to the last tick that any peer ran: then all have found it.
+    pub stopped_after: Option<Duration>,
+    /// From a planted difference to the end of the match for all: then all have named it.
+    pub named_after: Option<Duration>,
 }
 
 /// How the match ended for one peer.
@@ -197,6 +198,17 @@ impl VirtualMatch {
         self.audit.peer(peer)
     }
 
+    /// A peer's world, while it has one.
+    #[must_use]
+    pub fn world(&self, peer: usize) -> Option<&World> {
+        self.peers[peer].game()?.world()
+    }
+
+    /// Gives an order in a peer's name. False if it cannot be taken.
+    pub fn submit(&mut self, peer: usize, command: Command) -> bool {
+        self.peers[peer].submit(self.now, command)
+    }
+
     /// The way from a peer to the first of the others, as it sees it, and its input delay in microseconds.
     #[must_use]
     pub fn link_of(&self, peer: usize) -> Option<(LinkStatus, i64)> {
@@ -295,6 +307,7 @@ impl VirtualMatch {
             self.peers[peer].crash();
             self.gone_at.get_or_insert(self.now);
             self.network.fired(Fault::Crash);
+            self.pace_again();
         }
     }
 
@@ -302,7 +315,14 @@ impl VirtualMatch {
         if self.peers[peer].is_running() {
             self.peers[peer].leave();
             self.network.fired(Fault::Leave);
+            self.pace_again();
         }
+    }
+
+    /// Those who stay wait for one who is gone until their timeout: the pace counts after that.
+    fn pace_again(&mut self) {
+        self.scenario.quiet_at = self.scenario.quiet_at.max(self.now.plus(TIMEOUT));
+        self.paced_from = None;
     }
 
     /// Hands out the datagrams that have arrived.

@@ -72,13 +72,15 @@ impl VirtualMatch {
             self.network.log().note(b'e', hash, end.as_str().len() as u64);
         }
         let last = ended_at.iter().max().copied().unwrap_or_default();
+        let ran_at = (0..ends.len()).map(|peer| self.audit.peer(peer).ran_at).max().unwrap_or_default();
         VirtualResult {
             violations: self.audit.violations().to_vec(),
             counts: *self.network.counts(),
             log: self.network.log().hash(),
             ticks: (0..ends.len()).map(|peer| self.audit.peer(peer).next.0).max().unwrap_or(0),
             took: last.since(Time(0)),
-            found_after: self.planted_at.map(|at| last.since(at)),
+            stopped_after: self.planted_at.map(|at| ran_at.since(at)),
+            named_after: self.planted_at.map(|at| last.since(at)),
             ends,
         }
     }
