@@ -1,5 +1,6 @@
 //! `arena check`.
 
+mod bundle;
 mod campaign;
 
 use anyhow::Context as _;
@@ -17,6 +18,9 @@ use mini_rts_arena::transport::LinkSpec;
 
 /// Plays the matches and says whether all hashes agreed.
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
+    if let Some(file) = &arguments.bundle {
+        return bundle::run(file, arguments.json);
+    }
     if arguments.is_virtual {
         return campaign::run(arguments);
     }

@@ -46,12 +46,14 @@ pub(super) struct DelayControl {
     moved_at: Time,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Needs {
     ring: Vec<i64>,
     next: usize,
     /// How many of the latest lie more than a tick below the target.
     low: usize,
+    /// The highest two, highest first.
+    highest: [i64; 2],
 }
 
 impl DelayControl {
@@ -117,6 +119,12 @@ impl DelayControl {
     }
 }
 
+impl Default for Needs {
+    fn default() -> Self {
+        Self { ring: Vec::with_capacity(WINDOW), next: 0, low: 0, highest: [i64::MIN; 2] }
+    }
+}
+
 impl Needs {
     fn observe(&mut self, need_us: i64, is_low: bool) {
         self.low = if is_low { self.low + 1 } else { 0 };
@@ -126,29 +134,38 @@ impl Needs {
             self.ring.rotate_left((self.next + WINDOW - (WINDOW_NEW - 1)) % WINDOW);
             self.ring.truncate(WINDOW_NEW - 1);
             self.next = WINDOW_NEW - 1;
+            self.rank_all();
         }
         if self.ring.len() < WINDOW {
             self.ring.push(need_us);
+            self.rank(need_us);
         } else {
-            self.ring[self.next] = need_us;
+            let old = core::mem::replace(&mut self.ring[self.next], need_us);
+            // Only one of the highest leaves a gap that must be searched for.
+            if old >= self.highest[1] { self.rank_all() } else { self.rank(need_us) }
         }
         self.next = (self.next + 1) % WINDOW;
     }
 
+    fn rank(&mut self, need_us: i64) {
+        if need_us > self.highest[0] {
+            self.highest = [need_us, self.highest[0]];
+        } else if need_us > self.highest[1] {
+            self.highest[1] = need_us;
+        }
+    }
+
+    fn rank_all(&mut self) {
+        self.highest = [i64::MIN; 2];
+        for i in 0..self.ring.len() {
+            self.rank(self.ring[i]);
+        }
+    }
+
     fn percentile_99(&self) -> Option<i64> {
-        if self.ring.len() < WINDOW_LEAST {
-            return None;
-        }
-        let (mut first, mut second) = (i64::MIN, i64::MIN);
-        for &need in &self.ring {
-            if need > first {
-                (first, second) = (need, first);
-            } else if need > second {
-                second = need;
-            }
-        }
         // Of a window that is not full yet the highest counts: it has not seen its worst.
-        Some(if self.ring.len() < WINDOW { first } else { second })
+        let is_full = self.ring.len() == WINDOW;
+        (self.ring.len() >= WINDOW_LEAST).then(|| self.highest[usize::from(is_full)])
     }
 }
 
@@ -218,5 +235,20 @@ mod tests {
         }
         assert!(!control.advance(Time(1_000_000)));
         assert_eq!(control.delay_us(), 50_000);
+    }
+
+    #[test]
+    fn the_highest_two_are_those_of_the_window_whatever_comes_and_goes() {
+        let mut needs = Needs::default();
+        let mut need = 7_i64;
+        for i in 0..2_000 {
+            need = need * 1_103 % 10_007;
+            needs.observe(need / (1 + i % 3) + 5_000 * i64::from(i % 50 == 0), i % 100 > 60);
+            let mut sorted = needs.ring.clone();
+            sorted.sort_unstable();
+            let highest =
+                [sorted[sorted.len() - 1], sorted.len().checked_sub(2).map_or(i64::MIN, |at| sorted[at])];
+            assert_eq!(needs.highest, highest, "after {i}");
+        }
     }
 }

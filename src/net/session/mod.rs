@@ -20,6 +20,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
+use core::cell::Cell;
 use core::net::SocketAddr;
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
@@ -162,7 +163,7 @@ enum Phase {
 pub struct LockstepSession {
     now: Time,
     /// When the next call was asked for.
-    wake_at: Option<Time>,
+    wake_at: Cell<Option<Time>>,
     /// Until when arrivals say nothing of the way that they came.
     deaf_until: Time,
     settings: Settings,
@@ -217,7 +218,7 @@ impl LockstepSession {
     fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
         Self {
             now,
-            wake_at: None,
+            wake_at: Cell::new(None),
             deaf_until: now,
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
@@ -320,12 +321,11 @@ impl LockstepSession {
         }
         self.watch_silence();
         self.pursue_suspicion();
-        self.wake_at = self.poll_timeout();
     }
 
     fn wake(&mut self, now: Time) {
         self.now = self.now.max(now);
-        if self.wake_at.take_if(|at| self.now.since(*at) > OVERSLEPT).is_some() {
+        if self.wake_at.take().is_some_and(|at| self.now.since(at) > OVERSLEPT) {
             self.deaf_until = self.now.plus(DEAF_FOR);
         }
     }
@@ -347,7 +347,9 @@ impl LockstepSession {
         };
         let patience = self.give_up_at.filter(|_| matches!(self.phase, Phase::Gathering));
         let suspicion = self.play.as_ref().and_then(|play| play.departures.due_at());
-        [pings, phase, patience, suspicion].into_iter().flatten().min()
+        let at = [pings, phase, patience, suspicion].into_iter().flatten().min();
+        self.wake_at.set(at);
+        at
     }
 
     /// The next datagram to send.

@@ -216,18 +216,14 @@ impl LockstepSession {
         let now = self.now;
         let play = self.play.as_ref().expect("prepared");
         let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
-        let mut bodies = arrayvec::ArrayVec::<Body, BURST_MAX>::new();
-        let mut from = self.links[link].acked;
-        while !bodies.is_full() {
+        let (mut from, until) = (self.links[link].acked, play.sealer.next());
+        for _ in 0..BURST_MAX {
             let (body, next) = self.inputs_from(link, from);
-            bodies.push(body);
+            self.send_body(link, PacketId::PlayerInput, &body);
             from = next;
-            if next >= play.sealer.next() {
+            if from >= until {
                 break;
             }
-        }
-        for body in &bodies {
-            self.send_body(link, PacketId::PlayerInput, body);
         }
         if !is_new {
             self.traffic.retransmissions += 1;
