@@ -325,13 +325,12 @@ impl PlayScreen {
                 }
             }
         }
-        let stopped = self.game.news.iter().find_map(|event| match event {
-            MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match goes on: {why}")),
-            _ => None,
-        });
-        if let Some(stopped) = stopped {
-            self.game.news.retain(|event| !matches!(event, MatchEvent::RecordingStopped(_)));
-            desk.note(stopped);
+        // One line at a time; the next comes with the next picture.
+        let news =
+            self.game.news.iter().enumerate().find_map(|(at, event)| Some((at, news_line(&view, event)?)));
+        if let Some((at, line)) = news {
+            self.game.news.remove(at);
+            desk.note(line);
         }
         None
     }
@@ -435,6 +434,16 @@ fn count_down(page: &mut Page<'_>, view: &View) {
     let names = opponents(view);
     let below = pos2(middle.x, middle.y);
     page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
+}
+
+/// What happened in a match, if the picture does not show it by itself.
+fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
+    match event {
+        MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match goes on: {why}")),
+        MatchEvent::Left(player) => Some(format!("{} has left; the match goes on", name_of(view, *player))),
+        MatchEvent::Lost(player) => Some(format!("{} is lost; the match goes on", name_of(view, *player))),
+        _ => None,
+    }
 }
 
 /// While the match stands still: at whose wish, and how long yet.
