@@ -197,6 +197,10 @@ pub(crate) struct CheckArguments {
     /// Let each seed draw what goes wrong: over 30 kinds of faults. Who plays is drawn, too.
     #[arg(long, requires = "is_virtual")]
     pub(crate) faults: bool,
+    /// Compare latency and stalls with classic lockstep (delay in whole ticks, one datagram a tick) on the
+    /// same links instead.
+    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "link", "inject_desync"])]
+    pub(crate) baseline: bool,
     /// How many matches, with seeds that count up.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) matches: u32,

@@ -4,6 +4,7 @@ use serde::Serialize;
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::game::Histogram;
 use crate::net::{DATAGRAM_BYTES_MAX, DueTick, Stall, StallCause, Time};
 use crate::sim::{
     Command, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Selection, StateHash, Target, Tick, TickInputs, When,
@@ -115,6 +116,8 @@ pub struct PeerRecord {
 struct TickRecord {
     inputs: u64,
     hash: u64,
+    /// When its own input was sealed, on its own clock.
+    sealed_at: Time,
     ran_at: Time,
 }
 
@@ -188,7 +191,12 @@ impl Audit {
         if self.ticks.len() <= tick.0 as usize {
             self.ticks.resize(tick.0 as usize + 1, [None; PLAYERS_MAX]);
         }
-        let record = TickRecord { inputs: digest(&due.inputs), hash: hash.whole, ran_at: now };
+        let record = TickRecord {
+            inputs: digest(&due.inputs),
+            hash: hash.whole,
+            sealed_at: due.sealed_at,
+            ran_at: now,
+        };
         self.ticks[tick.0 as usize][peer] = Some(record);
         self.count_commands(peer, now, &due.inputs);
         if let Some(stall) = due.stall {
@@ -220,6 +228,21 @@ impl Audit {
                 return;
             }
         }
+    }
+
+    /// From each input's seal to the tick that runs it at another peer. Only where clocks show network time.
+    #[must_use]
+    pub fn opponent_latency(&self) -> Histogram {
+        let mut latency = Histogram::default();
+        for records in &self.ticks {
+            for (by, sealed) in records.iter().enumerate() {
+                let others = records.iter().enumerate().filter(|&(at, _)| at != by);
+                for (sealed, ran) in others.filter_map(|(_, ran)| Some(((*sealed)?, (*ran)?))) {
+                    latency.add(ran.ran_at.since(sealed.sealed_at));
+                }
+            }
+        }
+        latency
     }
 
     fn count_commands(&mut self, peer: usize, now: Time, ran: &TickInputs) {

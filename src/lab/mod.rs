@@ -2,6 +2,7 @@
 
 mod audit;
 pub mod balance;
+mod baseline;
 mod battlefield;
 mod bench;
 mod campaign;
@@ -13,6 +14,7 @@ mod scenario;
 mod virtual_match;
 
 pub use audit::{Audit, Oracle, PeerRecord, Violation, numbered};
+pub use baseline::{BaselineCell, LockstepFigures, baseline};
 pub use battlefield::{Battlefield, ORDER_TICKS, Plan, Platoon, Soldier, Sortie};
 pub use bench::{
     BattleBench, BattleFigures, BenchError, BenchOptions, BenchReport, UNITS, bench, hash_time, large_match,

@@ -432,7 +432,7 @@ impl Draft {
             }
         }
         // It comes when it likes, and what the others make of it takes its time.
-        if !in_setup {
+        if self.scenario.stop.is_none() {
             self.fatal_until = at.plus(longer);
         }
     }

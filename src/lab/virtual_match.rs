@@ -13,7 +13,7 @@ use super::fault::{Fault, FaultCounts};
 use super::network::Network;
 use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::{Act, Change, Scenario};
-use crate::game::{DesyncReport, Inject, Match, MatchOptions, MatchOutcome, PilotChoice, Summary};
+use crate::game::{DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, PilotChoice, Summary};
 use crate::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, LinkStatus, LockstepSession, MatchConfig, PlayerName,
     Settings, Time,
@@ -196,6 +196,12 @@ impl VirtualMatch {
     #[must_use]
     pub fn record(&self, peer: usize) -> &super::audit::PeerRecord {
         self.audit.peer(peer)
+    }
+
+    /// From each input's seal to the tick that runs it at another peer, if no clock is off.
+    #[must_use]
+    pub fn opponent_latency(&self) -> Histogram {
+        self.audit.opponent_latency()
     }
 
     /// A peer's world, while it has one.

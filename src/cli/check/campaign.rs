@@ -9,8 +9,10 @@ use super::{desync_json, desync_text, first_seed, jobs};
 use crate::cli::args::{BotChoice, CheckArguments};
 use crate::cli::headless::progress_bar;
 use crate::cli::{FOUND, paths};
-use mini_rts_arena::game::{Inject, data};
-use mini_rts_arena::lab::{CampaignOptions, CampaignReport, FirstDesync, Violation, campaign};
+use mini_rts_arena::game::{Inject, Percentiles, data};
+use mini_rts_arena::lab::{
+    CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, Violation, baseline, campaign,
+};
 use mini_rts_arena::sim::Tick;
 use mini_rts_arena::transport::LinkSpec;
 
@@ -21,6 +23,9 @@ const SHOWN_MAX: usize = 10;
 pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let options = options(arguments)?;
+    if arguments.baseline {
+        return Ok(compare(arguments, &options));
+    }
     let bar = progress_bar(Some(options.matches));
     bar.set_message(format!("matches of {} ticks", options.ticks));
     let report = campaign(&options, |over| bar.set_position(u64::from(over)));
@@ -33,6 +38,54 @@ pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
         println!("{}", as_text(arguments, &report, desync.as_ref(), seconds));
     }
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}
+
+/// Prints latency and stalls of both kinds of lockstep.
+fn compare(arguments: &CheckArguments, options: &CampaignOptions) -> ExitCode {
+    let setup = options.setup(options.seed);
+    let cells = baseline(&setup).flatten().collect::<Vec<_>>();
+    if arguments.json {
+        let json = |of: &LockstepFigures| {
+            let Percentiles { p50, p95, p99 } = of.opponent_ms;
+            let opponent_ms = json!({ "p50": p50, "p95": p95, "p99": p99 });
+            json!({ "opponent_ms": opponent_ms, "stalled": of.stalled, "delay_ticks": of.delay_ticks })
+        };
+        let cells = cells.iter().map(|cell| {
+            json!({
+                "rtt_ms": cell.rtt.as_secs_f64() * 1e3,
+                "jitter_ms": cell.jitter.as_secs_f64() * 1e3,
+                "loss": f64::from(cell.loss) / 1e6,
+                "ours": json(&cell.ours),
+                "classic": json(&cell.classic),
+            })
+        });
+        println!("{}", Value::from(cells.collect::<Vec<Value>>()));
+        return ExitCode::SUCCESS;
+    }
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
+    table.set_header([
+        "RTT ms",
+        "jitter ms",
+        "loss",
+        "p50 ms",
+        "p99",
+        "stalled",
+        "classic p50",
+        "p99",
+        "stalled",
+    ]);
+    for cell in &cells {
+        let ms = |duration: std::time::Duration| format!("{:.1}", duration.as_secs_f64() * 1e3);
+        let link = [ms(cell.rtt), ms(cell.jitter), format!("{} %", cell.loss / 10_000)];
+        let figures = [cell.ours, cell.classic].into_iter().flat_map(|of| {
+            let Percentiles { p50, p99, .. } = of.opponent_ms;
+            [format!("{p50:.1}"), format!("{p99:.1}"), format!("{:.2} %", of.stalled * 100.0)]
+        });
+        table.add_row(link.into_iter().chain(figures));
+    }
+    println!("{table}");
+    ExitCode::SUCCESS
 }
 
 fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
