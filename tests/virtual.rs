@@ -279,3 +279,24 @@ fn who_is_gone_is_named_to_all_who_stay() {
     assert_eq!(result.ends[0].outcome(), Some(MatchOutcome::PeerLost(PlayerId(1))));
     assert!(matches!(result.ends[1], PeerEnd::Crashed));
 }
+
+#[test]
+fn a_computer_that_stands_still_is_not_taken_for_a_slow_link() {
+    let sleep = Duration::from_millis(900);
+    let mut scenario = Scenario::steady(3, link(30));
+    scenario.acts.push((Time(12_000_000), Act::Pause(2, sleep, Fault::Pause)));
+    scenario.quiet_at = Time(13_000_000);
+    let mut game = VirtualMatch::new(setup(1, 3, 3_000), scenario);
+    let mut delays_ms = |at_ms: u64| {
+        assert!(game.play_until(Time(at_ms * 1_000)));
+        [0, 1, 2].map(|peer| game.link_of(peer).expect("running").1 / 1_000)
+    };
+    let (before, after) = (delays_ms(12_000), delays_ms(14_000));
+    for peer in 0..3 {
+        assert!(
+            after[peer] <= before[peer] + 20,
+            "{before:?} ms before, {after:?} ms a second after it woke"
+        );
+    }
+    assert_eq!(game.play().violations, []);
+}
