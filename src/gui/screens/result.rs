@@ -11,7 +11,7 @@ use crate::gui::draw::{Camera, Scene};
 use crate::gui::launch::Game;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::game::{MatchOutcome, Percentiles, Summary, View};
+use mini_rts_arena::game::{DesyncBundle, MatchOutcome, Percentiles, Summary, View};
 use mini_rts_arena::net::LinkStatus;
 use mini_rts_arena::sim::{Outcome, PlayerId};
 
@@ -98,14 +98,18 @@ impl Over {
     }
 }
 
-/// Puts the report of a desync beside the replay, for whoever looks into it.
+/// Puts the report of a desync and its bundle beside the replay, for whoever looks into it.
 fn keep_report(summary: &Summary) {
     let (Some(report), Some(replay)) = (&summary.desync, &summary.replay) else { return };
     let text = serde_json::to_string_pretty(report).expect("a report is plain data");
-    let file = replay.with_extension("desync.json");
-    match std::fs::write(&file, format!("{text}\n")) {
-        Ok(()) => eprintln!("desync report {}", file.display()),
-        Err(error) => eprintln!("cannot write {}: {error}", file.display()),
+    let bundle = summary.bundle.as_ref().map(DesyncBundle::encode);
+    let files = [("desync.json", Some(format!("{text}\n").into_bytes())), ("desync.bundle", bundle)];
+    for (extension, bytes) in files.into_iter().filter_map(|(extension, bytes)| Some((extension, bytes?))) {
+        let file = replay.with_extension(extension);
+        match std::fs::write(&file, bytes) {
+            Ok(()) => eprintln!("desync report {}", file.display()),
+            Err(error) => eprintln!("cannot write {}: {error}", file.display()),
+        }
     }
 }
 
