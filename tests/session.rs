@@ -421,3 +421,33 @@ fn guest_session_request() -> mini_rts_arena::net::message::JoinRequest {
     let ask = session.poll_transmit().expect("it asks").datagram;
     decode_handshake(PacketId::JoinRequest, &ask.bytes()[1..]).expect("a request")
 }
+
+#[test]
+fn a_peer_that_claims_a_difference_and_vanishes_is_lost_and_nothing_else() {
+    for says_bye in [false, true] {
+        let mut peers = pair(1_800, InputDelay::Auto, "delay=10ms");
+        peers[1].wire = Box::new(|now, _, bytes| {
+            let is_false = now.0 > 3_000_000;
+            Some(if is_false { with_false_chain(bytes) } else { bytes.to_vec() })
+        });
+        run(&mut peers, Duration::from_secs(60), |now, peers| {
+            if now.0 > 3_020_000 && says_bye && peers[1].ends.is_empty() {
+                peers[1].session.leave();
+            }
+            peers[1].dead |= now.0 > 3_020_000 && !says_bye;
+        });
+        let end = if says_bye { End::PeerLeft(PlayerId(1)) } else { End::PeerLost(PlayerId(1)) };
+        assert_eq!(peers[0].ends, [end]);
+        assert!(peers[0].desyncs.is_empty());
+    }
+}
+
+#[test]
+fn a_link_that_loses_two_of_a_hundred_always_gets_the_second_datagram() {
+    let mut peers = pair(7_200, InputDelay::Auto, "delay=50ms,loss=2%");
+    run(&mut peers, Duration::from_secs(150), |_, _| {});
+    for peer in &peers {
+        let stalled = stalled_ms_per_s(peer);
+        assert!(stalled < 3.0, "{stalled} ms stalled per second");
+    }
+}

@@ -15,8 +15,10 @@ use crate::sim::{PlayerId, Tick};
 pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
 /// Between pings while it runs.
 pub(super) const PING_RUNNING: Duration = Duration::from_millis(500);
-/// Of how many datagrams the loss is measured.
+/// Of how many datagrams the loss is measured at a time.
 const LOSS_WINDOW: u64 = 128;
+/// How many such windows count together: of a loss of 2 % one window often shows nothing.
+const LOSS_WINDOWS: usize = 8;
 /// How many ticks of a peer's hash chain wait for this peer to run them too.
 const CHAINS: usize = 128;
 
@@ -78,6 +80,8 @@ pub(super) struct Link {
     /// When to send again if nothing else is sent.
     pub(super) resend_at: Time,
     loss_from: (u64, u64),
+    /// What was sent and what arrived in the last windows.
+    losses: ArrayVec<(u64, u64), LOSS_WINDOWS>,
     chains: Vec<Option<(Tick, [u8; 4])>>,
 }
 
@@ -118,6 +122,7 @@ impl Link {
             second_at: None,
             resend_at: now,
             loss_from: (0, 0),
+            losses: ArrayVec::new(),
             chains: core::iter::repeat_n(None, CHAINS).collect(),
         }
     }
@@ -137,10 +142,18 @@ impl Link {
     fn measure_loss(&mut self) {
         let (sent, arrived) = self.seal.arrivals();
         let (sent, arrived) = (sent - self.loss_from.0, arrived - self.loss_from.1);
-        if sent >= LOSS_WINDOW {
-            self.lost_here = (sent.saturating_sub(arrived) * 1000 / sent) as u16;
-            self.loss_from = self.seal.arrivals();
+        if sent < LOSS_WINDOW {
+            return;
         }
+        self.loss_from = self.seal.arrivals();
+        if self.losses.is_full() {
+            self.losses.remove(0);
+        }
+        self.losses.push((sent, arrived));
+        let share = |sent: u64, arrived: u64| (sent.saturating_sub(arrived) * 1000 / sent) as u16;
+        let all = self.losses.iter().fold((0, 0), |all, window| (all.0 + window.0, all.1 + window.1));
+        // A loss that begins shows at once, one that ends when the windows have forgotten it.
+        self.lost_here = share(sent, arrived).max(share(all.0, all.1));
     }
 
     /// Notes an input that arrived `slack_us` before it was due.

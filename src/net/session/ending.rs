@@ -81,6 +81,10 @@ impl LockstepSession {
 
     /// A peer leaves.
     pub(super) fn on_bye(&mut self, link: usize, bye: Bye) -> Option<()> {
+        if matches!(bye, Bye::Finished { .. } | Bye::Left { .. }) {
+            // It goes instead of showing what differs.
+            self.drop_search();
+        }
         match (bye, &self.phase) {
             (Bye::Finished { ticks, chain }, Phase::Ending { .. } | Phase::Running) => {
                 let (peer, ran) = (&mut self.links[link], Tick(ticks));

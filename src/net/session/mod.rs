@@ -495,6 +495,8 @@ impl LockstepSession {
 
     fn on_lost(&mut self, link: usize) {
         let player = self.links[link].player;
+        // Who claims a difference and is lost before it is shown is lost, and nothing else.
+        self.drop_search();
         match self.phase {
             Phase::Closed => {}
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if self.is_host() => {

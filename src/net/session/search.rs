@@ -61,9 +61,17 @@ impl LockstepSession {
 
     /// The peer whose chain differed has the same hashes as we: the match goes on.
     fn dismiss_search(&mut self, link: usize) {
-        let Phase::Searching { search, .. } = &self.phase else { return };
-        if search.cause != link || search.tick.is_some() {
-            return;
+        if matches!(&self.phase, Phase::Searching { search, .. } if search.cause == link) {
+            self.drop_search();
+        }
+    }
+
+    /// If a search is on, the match goes on, unless a tick is known that differs. True if it does: a claim that nobody can show
+    /// to be true ends nothing.
+    pub(super) fn drop_search(&mut self) -> bool {
+        let Phase::Searching { search, .. } = &self.phase else { return false };
+        if search.tick.is_some() {
+            return false;
         }
         let play = self.play.as_ref().expect("ran");
         if play.end.is_some_and(|end| play.history.ran() >= end) {
@@ -71,6 +79,7 @@ impl LockstepSession {
         } else {
             self.phase = Phase::Running;
         }
+        true
     }
 
     /// The state after the tick that [`Event::StateWanted`] named, in the bytes of its snapshot; empty if it
@@ -105,7 +114,13 @@ impl LockstepSession {
     pub(super) fn search(&mut self) {
         let Phase::Searching { search, send_at, since } = &self.phase else { return };
         if self.now.since(*since) >= self.settings.timeout {
-            self.give_up_search();
+            let cause = self.links[search.cause].player;
+            if self.drop_search() {
+                // It claims, and does not answer.
+                self.suspect(cause);
+            } else {
+                self.give_up_search();
+            }
             return;
         }
         if self.now < *send_at {
