@@ -229,7 +229,7 @@ mod tests {
     fn arrivals(network: &mut Network, until: Time) -> Vec<(u64, u32)> {
         let mut arrived = Vec::new();
         while let Some(at) = network.next_at().filter(|&at| at <= until) {
-            let Some(next) = network.pop(at) else { break };
+            let Some(next) = network.pop(at) else { continue };
             let head: Vec<u8> = next.bytes.iter().copied().chain([0; 4]).take(4).collect();
             arrived.push((at.0, u32::from_le_bytes(head.try_into().expect("four bytes"))));
         }
