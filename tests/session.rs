@@ -84,7 +84,8 @@ fn a_clean_link_does_not_stall_once_it_is_known() {
         let kbit_s = (traffic.bytes_sent + 28 * traffic.packets_sent) as f64 * 8.0 / 30.0 / 1000.0;
         assert!(kbit_s < 36.0, "{kbit_s} kbit/s for an idle player");
         let again = traffic.retransmissions as f64 / traffic.packets_sent as f64;
-        assert!(again < 0.02, "{again} of the datagrams carry nothing new");
+        // The first two seconds, before the loss is known, have two datagrams a tick.
+        assert!(again < 0.05, "{again} of the datagrams carry nothing new");
     }
 }
 

@@ -160,17 +160,24 @@ fn a_difference_in_any_field_is_found_at_once_and_described_alike() {
     assert!(longest[0] <= found && longest[1] <= named, "{longest:?}, should be {found:?} and {named:?}");
 }
 
+/// Every step of a match, or one in several: `STEPS=all` takes them all.
+fn steps() -> Vec<u64> {
+    let all = std::env::var("STEPS").is_ok_and(|steps| steps == "all");
+    // Every one of the handshake, then some of the match, and beyond its end.
+    let (early, late) = if all { (1, 19) } else { (7, 61) };
+    (1..40).step_by(early).chain((40..420).step_by(late)).collect()
+}
+
 #[test]
 fn a_peer_may_crash_or_leave_with_any_datagram() {
     for peers in [2, 3] {
         for peer in 0..peers {
             for says_bye in [false, true] {
-                // Every one of the handshake, then some of the match, and beyond its end.
-                for after in (1..40).chain((40..420).step_by(19)) {
+                for after in steps() {
                     let stop = Some(Stop { peer, after: after * (peers as u64 - 1), says_bye });
                     let fatal = Some(if says_bye { Fault::Leave } else { Fault::Crash });
                     let scenario = Scenario { stop, fatal, ..Scenario::steady(peers, link(20)) };
-                    let result = play(setup(after, peers, 240), scenario);
+                    let result = play(setup(after, peers, 120), scenario);
                     let what = format!("{stop:?}, {peers} peers, seed {after}");
                     assert_eq!(result.violations, [], "{what}");
                 }

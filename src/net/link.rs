@@ -17,6 +17,9 @@ pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
 pub(super) const PING_RUNNING: Duration = Duration::from_millis(500);
 /// Of how many datagrams the loss is measured at a time.
 const LOSS_WINDOW: u64 = 128;
+/// A link that loses more than this gets a second datagram per tick, per mille; so does one of which nothing
+/// is known yet.
+pub(super) const LOSSY_PER_MILLE: u16 = 10;
 /// How many such windows count together: of a loss of 2 % one window often shows nothing.
 const LOSS_WINDOWS: usize = 8;
 /// How many ticks of a peer's hash chain wait for this peer to run them too.
@@ -65,8 +68,8 @@ pub(super) struct Link {
     pub(super) ahead_us: Option<i64>,
     /// Share of our datagrams that it lost of late, per mille.
     pub(super) lost_there: u16,
-    /// Share of its datagrams that we lost of late, per mille.
-    pub(super) lost_here: u16,
+    /// Share of its datagrams that we lost of late, per mille; `None` before that is known.
+    pub(super) lost_here: Option<u16>,
     /// Of its inputs that arrived since our last datagram, the one with the least time to spare.
     pub(super) slack: Option<(Tick, i64)>,
     /// The last tick whose slack it reported.
@@ -113,8 +116,8 @@ impl Link {
             is_gone: false,
             hashes: None,
             ahead_us: None,
-            lost_there: 0,
-            lost_here: 0,
+            lost_there: LOSSY_PER_MILLE + 1,
+            lost_here: None,
             slack: None,
             slack_heard: None,
             seals_at: None,
@@ -153,7 +156,7 @@ impl Link {
         let share = |sent: u64, arrived: u64| (sent.saturating_sub(arrived) * 1000 / sent) as u16;
         let all = self.losses.iter().fold((0, 0), |all, window| (all.0 + window.0, all.1 + window.1));
         // A loss that begins shows at once, one that ends when the windows have forgotten it.
-        self.lost_here = share(sent, arrived).max(share(all.0, all.1));
+        self.lost_here = Some(share(sent, arrived).max(share(all.0, all.1)));
     }
 
     /// Notes an input that arrived `slack_us` before it was due.
@@ -238,6 +241,7 @@ mod tests {
             }
             link.measure_loss();
         }
-        assert!((85..=110).contains(&link.lost_here), "{} per mille", link.lost_here);
+        let lost = link.lost_here.expect("ten windows have gone by");
+        assert!((85..=110).contains(&lost), "{lost} per mille");
     }
 }

@@ -451,7 +451,7 @@ impl LockstepSession {
             player: link.player,
             rtt_us: link.rtt.smoothed_us(),
             jitter_us: link.rtt.deviation_us(),
-            lost_per_mille: link.lost_here,
+            lost_per_mille: link.lost_here.unwrap_or(0),
             silent_for: self.now.since(link.heard_at),
         })
     }

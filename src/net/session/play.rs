@@ -11,7 +11,7 @@ use crate::net::desync::History;
 use crate::net::inputs::{
     HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs,
 };
-use crate::net::link::Link;
+use crate::net::link::{LOSSY_PER_MILLE, Link};
 use crate::net::lockstep::Lockstep;
 use crate::net::message::{Acknowledge, Body, MatchConfig, PacketId};
 use crate::net::seal::BODY_BYTES_MAX;
@@ -19,8 +19,6 @@ use crate::net::sealer::{SEALED_MAX, Sealer};
 use crate::net::time::Time;
 use crate::sim::{HashChain, INPUT_BYTES_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
-/// A link that loses more than this gets a second datagram per tick, per mille.
-const LOSSY_PER_MILLE: u16 = 10;
 /// Most datagrams for one link at one time, when what it lacks does not fit into one.
 const BURST_MAX: usize = 4;
 /// How much the delay moves before an event says so, in microseconds.

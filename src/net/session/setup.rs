@@ -6,7 +6,7 @@ use super::play::Play;
 use super::{End, Event, Guest, GuestConfig, LockstepSession, Phase, Role, Settings};
 use crate::net::architecture::Architecture;
 use crate::net::door::{Answer, Knock, REQUEST_EVERY, refuse};
-use crate::net::link::{Link, PING_RUNNING, PING_SETUP};
+use crate::net::link::{LOSSY_PER_MILLE, Link, PING_RUNNING, PING_SETUP};
 use crate::net::message::{
     JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
 };
@@ -191,7 +191,7 @@ impl LockstepSession {
         let runs = |play: &&Play| is_running && !play.pauses.is_on();
         let clock_us = self.play.as_ref().filter(runs).map(|play| play.clock.position_us(self.now));
         let delay_us = u32::try_from(self.delay_us().unwrap_or(0)).unwrap_or(0);
-        let lost_per_mille = self.links[link].lost_here;
+        let lost_per_mille = self.links[link].lost_here.unwrap_or(LOSSY_PER_MILLE + 1);
         let pong = Pong { echo_us: ping.time_us, clock_us, delay_us, lost_per_mille };
         self.send(link, PacketId::Pong, &pong);
         Some(())
