@@ -75,6 +75,7 @@ fn pair(pilot: PilotChoice) -> [(Match, SocketAddr); 2] {
         map: None,
         ticks: None,
         tick_rate: None,
+        token: None,
     };
     let options = || MatchOptions { pilot: Some(pilot), ..MatchOptions::default() };
     let host = LockstepSession::host(Time(0), settings.clone(), host, [1; 32]);

@@ -13,9 +13,12 @@ use super::outcome::{MatchError, MatchOutcome};
 use super::pilot::{Pilot, PilotChoice};
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Side};
+use super::session::Session;
 use super::stats::Latencies;
 use super::trace::Trace;
-use crate::net::{DueTick, End, Event, LockstepSession, MatchConfig, PlayerName, Roster, Time, Transmit};
+use crate::net::{
+    ClientSession, DueTick, End, Event, MatchConfig, PlayerName, Roster, Time, Token, Transmit, UpdateCounts,
+};
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{
     Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules, SeatSetup, Setup, StateHash,
@@ -62,6 +65,8 @@ pub enum MatchEvent {
     Vacated(PlayerId),
     /// The host let us in.
     Confirmed(PlayerId),
+    /// By which the seat is taken back from a server.
+    Token(Token),
     /// Tick 0 is agreed.
     Counting(Time),
     /// A peer has fallen silent.
@@ -105,6 +110,10 @@ pub struct Summary {
     pub latencies: Latencies,
     /// Ticks that ran late, and by how many microseconds together.
     pub stalls: (u32, u64),
+    /// What became of the server's updates, where there is one.
+    pub updates: Option<UpdateCounts>,
+    /// How much of what was sent from here the server refused.
+    pub rejected: u32,
     /// What was found if hashes differed.
     pub desync: Option<DesyncReport>,
     /// The tick that made the difference, to be run again.
@@ -117,7 +126,7 @@ pub struct Summary {
 
 /// A match between peers, as one of them plays it.
 pub struct Match {
-    session: LockstepSession,
+    session: Session,
     options: MatchOptions,
     roster: Roster,
     world: Option<World>,
@@ -144,9 +153,9 @@ pub struct Match {
 impl Match {
     /// A match over this session.
     #[must_use]
-    pub fn new(session: LockstepSession, options: MatchOptions) -> Self {
+    pub fn new(session: impl Into<Session>, options: MatchOptions) -> Self {
         Self {
-            session,
+            session: session.into(),
             options,
             roster: Roster::new(),
             world: None,
@@ -261,7 +270,7 @@ impl Match {
 
     /// The session under it.
     #[must_use]
-    pub const fn session(&self) -> &LockstepSession {
+    pub const fn session(&self) -> &Session {
         &self.session
     }
 
@@ -294,6 +303,8 @@ impl Match {
             scores: players.score.iter().copied().collect(),
             roster: self.roster,
             latencies: self.latencies,
+            updates: self.session.client().map(|client| *client.updates()),
+            rejected: self.session.client().map_or(0, ClientSession::rejected),
             stalls: self.stalls,
             desync: self.desync,
             bundle: self.bundle,
@@ -309,9 +320,17 @@ impl Match {
                 self.world = None;
                 self.tell(MatchEvent::Vacated(player));
             }
-            Event::Confirmed { player, .. } => self.tell(MatchEvent::Confirmed(player)),
+            Event::Confirmed { player, .. } => {
+                self.tell(MatchEvent::Confirmed(player));
+                if let Some(token) = self.session.client().and_then(ClientSession::token) {
+                    self.tell(MatchEvent::Token(token));
+                }
+            }
             Event::Prepare { roster } => match self.prepare(roster) {
-                Ok(hash) => self.session.prepared(now, &hash),
+                Ok(hash) => {
+                    let state = self.world.as_ref().expect("just built").state();
+                    self.session.prepared(now, &hash, state);
+                }
                 Err(error) => self.fail(error),
             },
             Event::Counting { begin } => {
@@ -334,7 +353,21 @@ impl Match {
             }
             Event::Desync { tick, states } => self.on_desync(tick, states),
             Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),
+            Event::Adopt { .. } => self.adopt(),
             Event::Closed(end) => self.on_closed(now, end),
+        }
+    }
+
+    /// Takes over the server's state. What led to it is not known here, so it cannot be recorded.
+    fn adopt(&mut self) {
+        let (Some(state), Some(world)) = (self.session.snapshot(), &mut self.world) else { return };
+        if world.adopt(state).is_err() {
+            return self.fail(MatchError::StartState);
+        }
+        if self.recorder.take().is_some() {
+            self.tell(MatchEvent::RecordingStopped(
+                "what led to the server's state is not known here".into(),
+            ));
         }
     }
 
@@ -347,17 +380,11 @@ impl Match {
     /// Builds the world before tick 0.
     fn prepare(&mut self, roster: Roster) -> Result<StateHash, MatchError> {
         let config = *self.session.config().expect("confirmed");
-        let rules = find(self.options.rules.clone(), embedded_rules(), config.rules)
-            .ok_or(MatchError::UnknownRules(config.rules))?;
-        let map = find(self.options.map.clone(), embedded_maps(), config.map)
-            .ok_or(MatchError::UnknownMap(config.map))?;
-        let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
-        let setup = Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map };
+        let world = world_of(&config, &roster, self.options.rules.clone(), self.options.map.clone())?;
         let player = self.session.player();
         let choice = self.options.pilot.unwrap_or(PilotChoice::None);
         self.pilot = Pilot::new(choice, player, config.tick_rate, config.seed);
         self.roster = roster;
-        let world = World::new(setup);
         let hash = world.hash();
         self.world = Some(world);
         Ok(hash)
@@ -366,6 +393,10 @@ impl Match {
     /// Only once tick 0 is agreed: a guest that goes before it leaves no file behind.
     fn begin_recording(&mut self) -> Result<(), MatchError> {
         let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
+        if self.session.has_come_back() {
+            self.tell(MatchEvent::RecordingStopped("what came before is not known here".into()));
+            return Ok(());
+        }
         let names: Vec<&str> = self.roster.iter().map(|seat| seat.name.as_str()).collect();
         let started = self.options.started_unix_s;
         let header = ReplayHeader::new(world.setup(), &names, Some(self.session.player()), started)?;
@@ -506,20 +537,24 @@ impl Match {
         }
         let has_begun = self.begin != Time::default();
         let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
-        let outcome = match end {
-            End::Finished if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
-            End::Finished => Ok(MatchOutcome::TickLimit),
-            End::Left if has_begun => Ok(MatchOutcome::Interrupted),
-            End::Left => Err(MatchError::NotBegun),
-            End::PeerLeft(player) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
-            End::PeerLost(player) if has_begun => Ok(MatchOutcome::PeerLost(player)),
-            End::PeerLeft(player) => Err(MatchError::LeftEarly(player)),
-            End::PeerLost(player) => Err(MatchError::LostEarly(player)),
-            End::Desync => Ok(MatchOutcome::Desync),
-            End::StartState => Err(MatchError::StartState),
-            End::Unreachable(a, b) => Err(MatchError::Unreachable(a, b)),
-            End::Refused(refusal) => Err(MatchError::Refused(refusal)),
-            End::NoAnswer => Err(MatchError::NoAnswer),
+        let departed = self.session.departed().filter(|_| by_rules == Outcome::Surrender);
+        let outcome = match (end, departed) {
+            (End::Finished, Some((player, true))) => Ok(MatchOutcome::PeerLost(player)),
+            (End::Finished, Some((player, false))) => Ok(MatchOutcome::PeerLeft(player)),
+            (End::Finished, _) if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
+            (End::Finished, _) => Ok(MatchOutcome::TickLimit),
+            (End::Left, _) if has_begun => Ok(MatchOutcome::Interrupted),
+            (End::Left, _) => Err(MatchError::NotBegun),
+            (End::PeerLeft(player), _) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
+            (End::PeerLost(player), _) if has_begun => Ok(MatchOutcome::PeerLost(player)),
+            (End::PeerLeft(player), _) => Err(MatchError::LeftEarly(player)),
+            (End::PeerLost(player), _) => Err(MatchError::LostEarly(player)),
+            (End::Desync, _) => Ok(MatchOutcome::Desync),
+            (End::StartState, _) => Err(MatchError::StartState),
+            (End::Unreachable(a, b), _) => Err(MatchError::Unreachable(a, b)),
+            (End::Refused(refusal), _) => Err(MatchError::Refused(refusal)),
+            (End::NoAnswer, _) => Err(MatchError::NoAnswer),
+            (End::Expelled, _) => Err(MatchError::Expelled),
         };
         if let Ok(outcome) = outcome {
             self.close_files(now, outcome);
@@ -533,6 +568,8 @@ impl Match {
         let (ticks, winner) = state.map_or((0, None), |state| (state.tick().0, state.winner()));
         if let Some(mut recorder) = self.recorder.take() {
             match outcome {
+                // In a match with a server that has been noted, and the server itself is no player.
+                _ if matches!(self.session, Session::Client(_)) => {}
                 MatchOutcome::PeerLeft(player) => recorder.event(Tick(ticks), ReplayEvent::Left(player)),
                 MatchOutcome::PeerLost(player) => recorder.event(Tick(ticks), ReplayEvent::Lost(player)),
                 _ => {}
@@ -555,6 +592,19 @@ impl Match {
             self.events.push_back(event);
         }
     }
+}
+
+/// The world before tick 0.
+pub(super) fn world_of(
+    config: &MatchConfig,
+    roster: &Roster,
+    rules: Option<Arc<Rules>>,
+    map: Option<Arc<Map>>,
+) -> Result<World, MatchError> {
+    let rules = find(rules, embedded_rules(), config.rules).ok_or(MatchError::UnknownRules(config.rules))?;
+    let map = find(map, embedded_maps(), config.map).ok_or(MatchError::UnknownMap(config.map))?;
+    let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
+    Ok(World::new(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map }))
 }
 
 /// The given data if it has this fingerprint, else the embedded one that has.

@@ -10,7 +10,13 @@ pub(super) const DELAY_MIN_US: i64 = 2_000;
 pub(super) const DELAY_MAX_US: i64 = 500_000;
 /// What is added to the measured need, in microseconds.
 const RESERVE_US: i64 = 2_000;
-/// How many of the latest measurements count: the second highest of them is their 99th percentile.
+/// Of the latest measurements: the second highest is their 99th percentile. A late input of lockstep stalls
+/// all.
+const LATE_LOCKSTEP: usize = 2;
+/// The twelfth highest is their 91st: a server runs a late input in its next tick, and waiting for those that
+/// were lost once would make all others later.
+const LATE_SERVER: usize = 12;
+/// How many of the latest measurements count.
 const WINDOW: usize = 128;
 /// Until so many measurements are there, the delay stays where it began.
 const WINDOW_LEAST: usize = 8;
@@ -42,6 +48,8 @@ pub(super) struct DelayControl {
     target_us: i64,
     /// Per peer link, the delays that would just have sufficed.
     needs: Vec<Needs>,
+    /// Which of the highest needs is met.
+    rank: usize,
     tick_us: i64,
     moved_at: Time,
 }
@@ -60,7 +68,13 @@ impl DelayControl {
     pub(super) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
         let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
         let needs = core::iter::repeat_with(Needs::default).take(links).collect();
-        Self { fixed, delay_us, target_us: delay_us, needs, tick_us, moved_at: now }
+        Self { fixed, delay_us, target_us: delay_us, needs, rank: LATE_LOCKSTEP, tick_us, moved_at: now }
+    }
+
+    /// The same for inputs that a server waits for no longer than until their tick.
+    #[must_use]
+    pub(super) fn for_server(self) -> Self {
+        Self { rank: LATE_SERVER, ..self }
     }
 
     /// The delay now, in microseconds.
@@ -92,7 +106,7 @@ impl DelayControl {
     }
 
     fn aim(&mut self) {
-        let all = self.needs.iter().filter_map(Needs::percentile_99).max();
+        let all = self.needs.iter().filter_map(|needs| needs.highest(self.rank)).max();
         if let Some(need) = all {
             self.target_us = (need + RESERVE_US).clamp(DELAY_MIN_US, DELAY_MAX_US);
         }
@@ -135,20 +149,22 @@ impl Needs {
         self.next = (self.next + 1) % WINDOW;
     }
 
-    fn percentile_99(&self) -> Option<i64> {
+    /// The need of this rank, counted from 1 at the highest.
+    fn highest(&self, rank: usize) -> Option<i64> {
         if self.ring.len() < WINDOW_LEAST {
             return None;
         }
-        let (mut first, mut second) = (i64::MIN, i64::MIN);
+        // Of a window that is not full yet a higher one counts: it has not seen its worst.
+        let rank = (rank * self.ring.len() / WINDOW).max(1);
+        let mut highest = [i64::MIN; LATE_SERVER];
         for &need in &self.ring {
-            if need > first {
-                (first, second) = (need, first);
-            } else if need > second {
-                second = need;
+            if need > highest[rank - 1] {
+                let place = highest[..rank].partition_point(|&other| other >= need);
+                highest.copy_within(place..rank - 1, place + 1);
+                highest[place] = need;
             }
         }
-        // Of a window that is not full yet the highest counts: it has not seen its worst.
-        Some(if self.ring.len() < WINDOW { first } else { second })
+        Some(highest[rank - 1])
     }
 }
 

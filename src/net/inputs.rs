@@ -89,14 +89,11 @@ impl InputsHeader {
 pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Option<&'a [u8]>>) -> Body {
     let mut body = Body::new();
     header.write(&mut body);
-    for input in inputs.take(usize::from(header.count)) {
-        body.push(u8::from(input.is_some()));
-        body.try_extend_from_slice(input.unwrap_or_default()).expect("room was left for it");
-    }
+    append_inputs(&mut body, inputs.take(usize::from(header.count)));
     body
 }
 
-fn append<T: serde::Serialize>(body: &mut Body, value: &T) {
+pub(super) fn append<T: serde::Serialize>(body: &mut Body, value: &T) {
     let mut bytes = [0; 8];
     body.extend(postcard::to_slice(value, &mut bytes).expect("two short numbers").iter().copied());
 }
@@ -113,14 +110,31 @@ pub fn decode_inputs(body: &[u8]) -> Result<(InputsHeader, Inputs<'_>), Malforme
     if canonical[..] != body[..body.len() - rest.len()] {
         return Err(Malformed::NotCanonical(body.len()));
     }
-    if usize::from(header.count) > INPUTS_PER_DATAGRAM_MAX {
-        return Err(malformed);
+    let inputs = read_inputs(rest, header.count).ok_or(malformed)?;
+    Ok((header, inputs))
+}
+
+/// Exactly `count` inputs, at most [`INPUTS_PER_DATAGRAM_MAX`].
+pub(super) fn read_inputs(bytes: &[u8], count: u8) -> Option<Inputs<'_>> {
+    if usize::from(count) > INPUTS_PER_DATAGRAM_MAX {
+        return None;
     }
-    let mut unread = rest;
-    for _ in 0..header.count {
-        unread = split_input(unread).ok_or(malformed)?.1;
+    let mut unread = bytes;
+    for _ in 0..count {
+        unread = split_input(unread)?.1;
     }
-    if unread.is_empty() { Ok((header, Inputs { rest, left: header.count })) } else { Err(malformed) }
+    unread.is_empty().then_some(Inputs { rest: bytes, left: count })
+}
+
+/// Appends inputs as they follow a header: one that holds the control of the one before it takes a byte.
+///
+/// # Panics
+/// If they do not fit.
+pub(super) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Option<&'a [u8]>>) {
+    for input in inputs {
+        body.push(u8::from(input.is_some()));
+        body.try_extend_from_slice(input.unwrap_or_default()).expect("room was left for it");
+    }
 }
 
 /// The inputs of a datagram that [`decode_inputs`] found well-formed: the canonical bytes of each, or `None`
