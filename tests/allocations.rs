@@ -75,7 +75,9 @@ fn pair(pilot: PilotChoice) -> [(Match, SocketAddr); 2] {
         map: None,
         ticks: None,
         tick_rate: None,
+        addresses: Default::default(),
         token: None,
+        via: Default::default(),
     };
     let options = || MatchOptions { pilot: Some(pilot), ..MatchOptions::default() };
     let host = LockstepSession::host(Time(0), settings.clone(), host, [1; 32]);

@@ -180,7 +180,9 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
         map: None,
         ticks: None,
         tick_rate: None,
+        addresses: Default::default(),
         token: None,
+        via: Default::default(),
     };
     let host = LockstepSession::host(clock::now(), settings.clone(), host, [1; 32]);
     let guest = LockstepSession::join(clock::now(), settings, guest, [2; 32]);

@@ -106,6 +106,12 @@ pub(crate) struct MatchArguments {
     /// Client-server: updates per second.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60))]
     pub(crate) updates: u32,
+    /// Client-server: how many updates the view of what is confirmed lies in the past.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub(crate) interpolation: u32,
+    /// Show your own orders before they are confirmed.
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub(crate) prediction: Switch,
     /// Client-server: for how long the seat of a client that is not heard is kept; 0 without a window.
     #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
     pub(crate) rejoin: Option<Seconds>,
@@ -372,6 +378,12 @@ pub(crate) enum Level {
     Easy,
     Normal,
     Hard,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
 }
 
 /// The architectures that this version plays.

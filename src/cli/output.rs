@@ -52,8 +52,14 @@ pub(crate) fn match_json(
         "latency_ms": {
             "own": percentiles(summary.latencies.own.percentiles()),
             "opponent": percentiles(summary.latencies.opponent.percentiles()),
+            "own_predicted": percentiles(summary.prediction.as_ref().and_then(|(_, shown)| shown.percentiles())),
         },
-        "corrections": 0,
+        "corrections": summary.prediction.as_ref().map_or(0, |(counts, _)| counts.corrections),
+        "prediction": summary.prediction.as_ref().map(|(counts, _)| json!({
+            "compared": counts.compared,
+            "mispredicted": counts.mispredicted,
+            "error_max_tiles": counts.error_max,
+        })),
         "updates": summary.updates.map(|updates| json!({
             "applied": updates.applied,
             "agreed": updates.agreed,

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::args::{BotChoice, HostArguments, JoinArguments, MatchArguments};
+use super::args::{BotChoice, HostArguments, JoinArguments, MatchArguments, Switch};
 use super::paths;
 use mini_rts_arena::game::{Inject, Match, MatchOptions, Server, ServerOptions, Trace, data};
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
@@ -220,6 +220,9 @@ fn options(
         pilot: Some(game.bot().pilot()),
         record: paths::replay_path(game.record.as_deref(), role, seed)?,
         trace: trace.transpose()?,
+        prediction: game.prediction == Switch::On,
+        interpolation: game.interpolation,
+        updates: game.updates,
         inject: inject.map(|inject| Inject { tick: Tick(inject.tick), field: inject.field.clone() }),
         started_unix_s: paths::unix_seconds(),
     })

@@ -11,22 +11,25 @@ use super::bundle::DesyncBundle;
 use super::data::{embedded_maps, embedded_rules};
 use super::outcome::{MatchError, MatchOutcome};
 use super::pilot::{Pilot, PilotChoice};
+use super::predictor::{PredictionCounts, Predictor};
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Side};
 use super::session::Session;
-use super::stats::Latencies;
+use super::stats::{Histogram, Latencies};
 use super::trace::Trace;
 use crate::net::{
     ClientSession, DueTick, End, Event, MatchConfig, PlayerName, Roster, Time, Token, Transmit, UpdateCounts,
 };
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{
-    Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules, SeatSetup, Setup, StateHash,
-    Tick, World, fingerprint,
+    COMMANDS_PER_TICK_MAX, Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules,
+    SeatSetup, Setup, StateHash, Tick, World, fingerprint,
 };
 
 /// Most events that wait to be polled.
 const EVENTS_MAX: usize = 256;
+/// Most own commands of which is known when they were given; the oldest give way.
+const UNDER_WAY_MAX: usize = 1024;
 
 /// What a peer brings to a match beside its session.
 #[derive(Debug, Default)]
@@ -41,6 +44,12 @@ pub struct MatchOptions {
     pub record: Option<PathBuf>,
     /// Where to trace.
     pub trace: Option<Trace>,
+    /// Whether own orders show before they are confirmed.
+    pub prediction: bool,
+    /// How many updates the confirmed view of a match with a server lies in the past.
+    pub interpolation: u32,
+    /// Updates per second of a server.
+    pub updates: u32,
     /// A difference to plant.
     pub inject: Option<Inject>,
     /// Seconds since 1970, for the replay's header.
@@ -110,6 +119,8 @@ pub struct Summary {
     pub latencies: Latencies,
     /// Ticks that ran late, and by how many microseconds together.
     pub stalls: (u32, u64),
+    /// How well predictions came true, and how soon own orders showed; nothing without prediction.
+    pub prediction: Option<(PredictionCounts, Histogram)>,
     /// What became of the server's updates, where there is one.
     pub updates: Option<UpdateCounts>,
     /// How much of what was sent from here the server refused.
@@ -141,6 +152,9 @@ pub struct Match {
     applied: [u32; PLAYERS_MAX],
     /// Commands given here.
     given: u32,
+    predictor: Option<Predictor>,
+    /// Own commands on their way: when each was given, and when it showed.
+    under_way: VecDeque<(Time, Option<Time>)>,
     desync: Option<DesyncReport>,
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
@@ -168,6 +182,8 @@ impl Match {
             stalls: (0, 0),
             applied: [0; PLAYERS_MAX],
             given: 0,
+            predictor: None,
+            under_way: VecDeque::with_capacity(UNDER_WAY_MAX),
             desync: None,
             bundle: None,
             finished: None,
@@ -207,9 +223,36 @@ impl Match {
                 self.run(now, &due);
             }
             if is_idle {
-                return;
+                break;
             }
         }
+        self.predict(now);
+    }
+
+    /// Runs the predicted world up to the last input that is sealed.
+    fn predict(&mut self, now: Time) {
+        let (Some(world), true) = (&self.world, self.options.prediction && self.finished.is_none()) else {
+            return;
+        };
+        if self.begin == Time::default() {
+            return;
+        }
+        let me = self.session.player();
+        let mut predictor = self.predictor.take().unwrap_or_else(|| Predictor::new(world, me));
+        let mut shown = 0;
+        self.session.predict(now, &mut predictor, world, |input| shown += input.commands.len());
+        let hidden = self.under_way.iter_mut().filter(|(_, shown)| shown.is_none());
+        for (given, shown) in hidden.take(shown) {
+            predictor.note_shown(now.since(*given));
+            *shown = Some(now);
+        }
+        self.predictor = Some(predictor);
+    }
+
+    /// The predicted world, if there is one.
+    #[must_use]
+    pub const fn predictor(&self) -> Option<&Predictor> {
+        self.predictor.as_ref()
     }
 
     /// The next datagram to send.
@@ -303,6 +346,7 @@ impl Match {
             scores: players.score.iter().copied().collect(),
             roster: self.roster,
             latencies: self.latencies,
+            prediction: self.predictor.map(|found| (found.counts().clone(), found.shown().clone())),
             updates: self.session.client().map(|client| *client.updates()),
             rejected: self.session.client().map_or(0, ClientSession::rejected),
             stalls: self.stalls,
@@ -423,6 +467,10 @@ impl Match {
                 trace.given(self.given, self.session.player(), now);
             }
             self.given += 1;
+            if self.under_way.len() == UNDER_WAY_MAX {
+                self.under_way.pop_front();
+            }
+            self.under_way.push_back((now, None));
         }
         is_taken
     }
@@ -476,19 +524,37 @@ impl Match {
             self.stalls.0 += 1;
             self.stalls.1 += stall.ran.since(stall.due).as_micros() as u64;
         }
+        let me = self.session.player();
+        let own_commands = due.inputs.inputs.get(me.index()).map_or(0, |input| input.commands.len());
+        let taken = (0..own_commands).map(|_| self.under_way.pop_front().and_then(|(_, shown)| shown));
+        let own_shown: ArrayVec<Option<Time>, COMMANDS_PER_TICK_MAX> = taken.collect();
+        let (is_served, seen) = (self.session.client().is_some(), self.seen_at(now, tick));
         let Some(trace) = &mut self.options.trace else { return };
         if let Some(stall) = &due.stall {
             trace.stall(tick, stall);
         }
         for (player, input) in due.inputs.iter() {
             let own = player == self.session.player();
-            trace.tick(tick, player, own.then_some(due.sealed_at), now);
-            for _ in &input.commands {
-                trace.applied(self.applied[player.index()], player, tick, now);
+            if own || !is_served {
+                trace.tick(tick, player, own.then_some(due.sealed_at), now);
+            }
+            for place in 0..input.commands.len() {
+                let shown = own_shown.get(place).copied().flatten().filter(|_| own);
+                trace.applied(self.applied[player.index()], player, tick, seen, shown);
                 self.applied[player.index()] += 1;
             }
         }
         trace.hash(tick, hash.whole);
+    }
+
+    /// When the confirmed view shows what a tick did: at once in lockstep; with a server as many updates later as
+    /// it lies in the past, so that it moves evenly.
+    fn seen_at(&self, now: Time, tick: Tick) -> Time {
+        let Some(client) = self.session.client() else { return now };
+        let one_way_us = client.link().rtt_us.unwrap_or(0) / 2;
+        let updates_us =
+            u64::from(self.options.interpolation) * 1_000_000 / u64::from(self.options.updates.max(1));
+        now.max(client.server_time_of(tick.plus(1)).shifted((one_way_us + updates_us).cast_signed()))
     }
 
     fn watch_recorder(&mut self) {

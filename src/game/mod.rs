@@ -7,6 +7,7 @@ pub mod data;
 mod matches;
 mod outcome;
 mod pilot;
+mod predictor;
 mod recent;
 mod replay_match;
 mod report;
@@ -23,6 +24,7 @@ pub use bundle::{BUNDLE_BYTES_MAX, BundleError, BundleVerdict, DesyncBundle, Sid
 pub use matches::{Inject, Match, MatchEvent, MatchOptions, Summary};
 pub use outcome::{MatchError, MatchOutcome};
 pub use pilot::{Pilot, PilotChoice};
+pub use predictor::{HORIZON_TICKS_MAX, PredictionCounts, Predictor};
 pub use replay_match::{REPLAY_SPEEDS, ReplayMatch, WatchError};
 pub use report::DesyncReport;
 pub use runner::{Control, Finished, MatchThread, Progress};

@@ -11,8 +11,10 @@ pub(super) struct RecentTicks {
     ring: Vec<Recent>,
 }
 
+#[derive(Default)]
 struct Recent {
-    tick: Tick,
+    /// Set once there is a state.
+    tick: Option<Tick>,
     inputs: Vec<u8>,
     state: GameState,
 }
@@ -21,11 +23,12 @@ impl RecentTicks {
     /// Keeps a tick that has run, in the place of the oldest.
     pub(super) fn keep(&mut self, inputs: &TickInputs, state: &GameState) {
         let tick = inputs.tick;
-        if self.ring.len() < KEPT {
-            self.ring.push(Recent { tick, inputs: Vec::new(), state: state.clone() });
+        // A seat that is taken back begins with any tick.
+        if self.ring.is_empty() {
+            self.ring.resize_with(KEPT, Recent::default);
         }
         let slot = &mut self.ring[tick.0 as usize % KEPT];
-        slot.tick = tick;
+        slot.tick = Some(tick);
         slot.state.copy_from(state);
         slot.inputs.clear();
         let bytes = core::mem::take(&mut slot.inputs);
@@ -43,6 +46,6 @@ impl RecentTicks {
     }
 
     fn slot(&self, tick: Tick) -> Option<&Recent> {
-        self.ring.get(tick.0 as usize % KEPT).filter(|slot| slot.tick == tick)
+        self.ring.get(tick.0 as usize % KEPT).filter(|slot| slot.tick == Some(tick))
     }
 }

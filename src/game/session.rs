@@ -3,12 +3,15 @@
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 
+use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
 use crate::net::{
     ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Time, TooManyCommands, Traffic,
     Transmit,
 };
-use crate::sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick};
+use crate::sim::{
+    Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick, World,
+};
 
 /// What plays a match. Every session knocks as a lockstep guest; where a server answers, it goes on as a client.
 #[expect(clippy::large_enum_variant, reason = "there is one for each match")]
@@ -118,6 +121,26 @@ impl Session {
         match self {
             Self::Lockstep(_) => None,
             Self::Client(session) => session.departed(),
+        }
+    }
+
+    /// Predicts the world on, with the own inputs that are sealed and not confirmed.
+    pub(super) fn predict(
+        &self,
+        now: Time,
+        predictor: &mut Predictor,
+        confirmed: &World,
+        each: impl FnMut(&PlayerInput),
+    ) {
+        match self {
+            Self::Lockstep(session) => {
+                let (horizon, own) = session.unconfirmed();
+                predictor.advance(now, confirmed, own, horizon, each);
+            }
+            Self::Client(session) => {
+                let (horizon, own) = session.unconfirmed();
+                predictor.advance(now, confirmed, own, horizon, each);
+            }
         }
     }
 

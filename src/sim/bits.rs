@@ -201,6 +201,7 @@ mod tests {
         let mut size = Size::of(8);
         (0..1000).for_each(|_| writer.number(&mut size, 0));
         writer.end();
-        assert!(bytes.len() < 150, "{} bytes", bytes.len());
+        // A bit for each, once the size is learnt.
+        assert!(bytes.len() < 1000 / 8 + 50, "{} bytes", bytes.len());
     }
 }

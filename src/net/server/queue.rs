@@ -111,7 +111,8 @@ fn fits(input: &PlayerInput) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{Angle, Direction};
+    use crate::sim::Direction;
+    use crate::sim::math::Angle;
 
     fn input(walk: Option<u8>, commands: &[u16]) -> PlayerInput {
         PlayerInput {

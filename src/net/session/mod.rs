@@ -40,7 +40,9 @@ use super::name::PlayerName;
 use super::seal::{Sealed, connection_id};
 use super::sealer::TooManyCommands;
 use super::time::Time;
-use crate::sim::{AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick};
+use crate::sim::{
+    AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
+};
 
 /// How far a peer seals beyond the last tick it ran, so that it does not stall others while it is stalled.
 pub const LEAD_TICKS_MAX: u32 = 32;
@@ -443,6 +445,19 @@ impl LockstepSession {
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The first tick for which no input of this player is sealed yet, and the sealed ones of ticks that have not
+    /// passed; nothing before tick 0 is agreed.
+    pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
+        let next = self.play.as_ref().map_or(Tick(0), |play| play.sealer.next());
+        let inputs = self.play.iter().flat_map(|play| {
+            let from = play.gate.next();
+            play.sealer.since(from).filter(move |sealed| sealed.tick >= from)
+        });
+        let inputs =
+            inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(&sealed.bytes).ok()?)));
+        (next, inputs)
     }
 
     /// What went over the links so far.
