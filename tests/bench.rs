@@ -105,27 +105,32 @@ fn wrong_use_is_an_error_in_one_line() {
     }
 }
 
-/// The comparison builds the arena as the arena builds itself.
+/// The comparisons build the arena as the arena builds itself.
 #[test]
-fn the_comparison_measures_the_same_build() {
+fn the_comparisons_measure_the_same_build() {
     let release = |text: &str| {
         let manifest: toml::Table = text.parse().expect("a manifest");
         manifest["profile"]["release"].as_table().expect("a profile").clone()
     };
     let own = release(include_str!("../Cargo.toml"));
-    let there = release(include_str!("../benches/simulation/Cargo.toml"));
-    for package in ["mini-rts-arena", "fixed"] {
-        // What is said of the package, else of all.
-        let said = |profile: &toml::Table, key: &str| {
-            let package =
-                profile.get("package").and_then(|packages| packages.get(package)?.get(key).cloned());
-            package.or_else(|| profile.get(key).cloned())
-        };
-        let keys = ["opt-level", "overflow-checks", "debug-assertions", "lto", "panic", "debug"];
-        for key in keys {
-            assert_eq!(said(&own, key), said(&there, key), "{key} of {package}");
-        }
-    }
     let units = |profile: &toml::Table| profile["package"]["mini-rts-arena"].get("codegen-units").cloned();
-    assert_eq!(units(&own), units(&there));
+    let comparisons = [
+        release(include_str!("../benches/simulation/Cargo.toml")),
+        release(include_str!("../benches/versus/Cargo.toml")),
+    ];
+    for there in &comparisons {
+        for package in ["mini-rts-arena", "fixed"] {
+            // What is said of the package, else of all.
+            let said = |profile: &toml::Table, key: &str| {
+                let package =
+                    profile.get("package").and_then(|packages| packages.get(package)?.get(key).cloned());
+                package.or_else(|| profile.get(key).cloned())
+            };
+            let keys = ["opt-level", "overflow-checks", "debug-assertions", "lto", "panic", "debug"];
+            for key in keys {
+                assert_eq!(said(&own, key), said(there, key), "{key} of {package}");
+            }
+        }
+        assert_eq!(units(&own), units(there));
+    }
 }

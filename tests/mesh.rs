@@ -245,3 +245,61 @@ fn all_find_the_same_first_tick_of_the_odd_one() {
         }
     }
 }
+
+/// Lets a player ask for a pause after so many ticks of its own.
+fn pause_at(peer: &mut Peer, ticks: usize, asked: &mut usize) {
+    if peer.inputs.len() >= ticks * (*asked + 1) {
+        *asked += 1;
+        peer.session.submit_command(Tick(0), Command::Pause).expect("room");
+    }
+}
+
+#[test]
+fn all_stand_still_after_the_same_tick_and_go_on_when_one_says_so() {
+    for link in LINKS {
+        let mut peers = mesh(3, 600, InputDelay::Auto, link);
+        let (mut asked, mut paused_at, mut ran) = (0, None, Vec::new());
+        let ended = run(&mut peers, MINUTE, |now, peers| {
+            if asked == 0 {
+                pause_at(&mut peers[1], 300, &mut asked);
+            }
+            let all_pause = peers.iter().all(|peer| peer.session.pause().is_some());
+            if all_pause && paused_at.is_none() {
+                paused_at = Some(now);
+                ran = peers.iter().map(|peer| peer.inputs.len()).collect();
+            }
+            if paused_at.is_some_and(|at| now.since(at) > Duration::from_secs(5))
+                && peers[2].session.pause().is_some()
+            {
+                assert!(
+                    peers.iter().zip(&ran).all(|(peer, &ran)| peer.inputs.len() == ran),
+                    "{link}: they stand still"
+                );
+                peers[2].session.resume(now);
+                paused_at = Some(Time(u64::MAX));
+            }
+        });
+        assert!(ran.iter().all(|&ticks| ticks == ran[0]), "{link}: {ran:?}");
+        for peer in &peers {
+            assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 600), "{link}");
+            let longest = peer.stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
+            assert!(longest < Duration::from_millis(700), "{link}: a pause is no stall, {longest:?}");
+        }
+        // Ten seconds of ticks, five and a count-down of three of pause, and the way in and out.
+        let (least, most) = (Duration::from_millis(18_000), Duration::from_millis(20_500));
+        assert!((least..most).contains(&ended.since(Time(0))), "{link}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_pause_ends_by_itself_and_nobody_has_more_than_three() {
+    let mut peers = mesh(2, 400, InputDelay::Auto, "delay=10ms");
+    let mut asked = 0;
+    let ended = run(&mut peers, Duration::from_secs(300), |_, peers| pause_at(&mut peers[0], 60, &mut asked));
+    assert!(asked > 4);
+    for peer in &peers {
+        assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 400));
+    }
+    let paused = ended.since(Time(0)).as_secs() / 30;
+    assert_eq!(paused, 3, "{ended:?}");
+}

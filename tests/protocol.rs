@@ -87,6 +87,7 @@ impl Example {
             ("Seating", "body") => body::<Seating>(bytes),
             ("Suspicion", "body") => body::<Suspicion>(bytes),
             ("Relayed", "body") => body::<Relayed>(bytes),
+            ("Resume", "body") => body::<Resume>(bytes),
             ("JoinRequest", "datagram") => shake::<JoinRequest>(PacketId::JoinRequest, bytes),
             ("JoinChallenge", "datagram") => shake::<JoinChallenge>(PacketId::JoinChallenge, bytes),
             ("JoinConfirm", "datagram") => shake::<JoinConfirm>(PacketId::JoinConfirm, bytes),
@@ -194,7 +195,7 @@ fn every_message_has_an_example() {
     let there: BTreeSet<String> = ids.collect();
     assert_eq!(shown, there, "shown, and there");
     let said: Vec<String> = examples().into_iter().flat_map(|example| example.says).collect();
-    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Seating \
+    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Seating Resume \
         Start DesyncHashes DesyncState Finished Left Desync StartState Unreachable Dropped Expelled";
     for kind in kinds.split_whitespace() {
         assert!(said.iter().any(|says| says.contains(kind)), "{kind} is not shown");
@@ -269,6 +270,7 @@ fn check_all(bytes: &[u8]) {
     check::<Seating>(bytes);
     check::<Suspicion>(bytes);
     check::<Relayed>(bytes);
+    check::<Resume>(bytes);
     check::<PlayerInput>(bytes);
     check_handshake::<JoinRequest>(PacketId::JoinRequest, bytes);
     check_handshake::<JoinChallenge>(PacketId::JoinChallenge, bytes);
@@ -553,11 +555,12 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
             of(PacketId::DesyncState, &DesyncState { tick, chunk, chunks, bytes })
         });
     let acknowledge =
-        (0..5_usize, any::<u64>(), word(), any::<bool>()).prop_map(|(kind, state_hash, chunk, differ)| {
+        (0..6_usize, any::<u64>(), word(), any::<bool>()).prop_map(|(kind, state_hash, chunk, differ)| {
             let all = [
                 Acknowledge::Seating { round: chunk as u8, state_hash, unheard: Seats(chunk as u8 % 4) },
                 Acknowledge::Start,
                 Acknowledge::Left,
+                Acknowledge::Resume { pause: chunk as u8 % 4 },
                 Acknowledge::DesyncHashes { differ },
                 Acknowledge::DesyncState { chunk },
             ];
@@ -573,8 +576,9 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
             let addresses = std::iter::repeat_n([GUEST].into_iter().collect(), seats).collect();
             of(PacketId::Seating, &Seating { round, roster, mesh_key, addresses })
         });
+    let resume = (0..4_u8, edge()).prop_map(|(pause, in_us)| of(PacketId::Resume, &Resume { pause, in_us }));
     let ping = any::<u64>().prop_map(|time_us| of(PacketId::Ping, &Ping { time_us }));
-    let garbage = (1..0x1c_u8, proptest::collection::vec(any::<u8>(), 0..40))
+    let garbage = (1..0x1d_u8, proptest::collection::vec(any::<u8>(), 0..40))
         .prop_filter_map("a packet id", |(id, bytes)| Some((PacketId::of(id)?, bytes)));
     prop_oneof![
         2 => pong,
@@ -587,6 +591,7 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
         1 => seating,
         1 => suspicion,
         1 => relayed,
+        1 => resume,
         1 => ping,
         1 => garbage,
     ]

@@ -45,6 +45,7 @@ fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> Se
         config,
         room_code: 0,
         teams: (0..seats).collect(),
+        host: None,
         countdown: Duration::from_millis(300),
         beacon: None,
         timeout: Duration::from_secs(3),

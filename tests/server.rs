@@ -105,3 +105,55 @@ fn a_host_serves_and_plays() {
     assert_eq!((&results[0]["player"], &results[1]["player"]), (&Value::from(0), &Value::from(1)));
     assert_eq!(verified(home.path(), &results[0])["verdict"], "equal");
 }
+
+#[test]
+fn a_killed_client_takes_its_seat_back_with_its_token() {
+    let home = home();
+    let server = serve(home.path(), &["--ticks=900", "--rejoin=45"]);
+    let steady = join(home.path(), server.port(), &[]);
+    let mut killed = join(home.path(), server.port(), &["--record=off"]);
+    let token = killed.wait_for_line("token ");
+    let token = token.split(' ').nth(1).expect("a token").to_owned();
+    killed.wait_for_line("all players are here");
+    killed.signal("KILL");
+    drop(killed);
+    let back = join(home.path(), server.port(), &["--token", &token]);
+    let [back, steady, server] = [back, steady, server].map(|arena| value(arena.end()));
+    for client in [&back, &steady] {
+        assert_eq!((&client["state_hash"], &client["ticks"]), (&server["state_hash"], &server["ticks"]));
+        assert_eq!(client["updates"]["differed"], 0);
+    }
+    assert_eq!(back["player"], 1);
+    assert_eq!(verified(home.path(), &steady)["verdict"], "equal");
+    let refused = join(home.path(), 9, &["--token=zz"]).end();
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+#[test]
+fn a_killed_server_is_missed_and_replays_are_whole() {
+    let home = home();
+    let server = serve(home.path(), &["--record=off"]);
+    let mut clients = [0, 1].map(|_| join(home.path(), server.port(), &["--timeout=1"]));
+    clients[0].wait_for_line("all players are here");
+    server.signal("KILL");
+    for ended in clients.map(Arena::end) {
+        let result = value(ended);
+        assert_eq!(result["outcome"], "peer_lost");
+        if result["ticks"].as_u64() > Some(0) {
+            assert_eq!(verified(home.path(), &result)["verdict"], "equal");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_interrupted_tells_everybody() {
+    let home = home();
+    let server = serve(home.path(), &[]);
+    let mut clients = [0, 1].map(|_| join(home.path(), server.port(), &[]));
+    clients[1].wait_for_line("all players are here");
+    server.signal("INT");
+    for ended in clients.map(Arena::end) {
+        assert_eq!(value(ended)["outcome"], "peer_left");
+    }
+    assert_eq!(value(server.end())["outcome"], "interrupted");
+}

@@ -307,7 +307,7 @@ fn garbage_changes_nothing() {
         let mut bytes = vec![0; rng.next_u32() as usize % 80];
         rng.fill_bytes(&mut bytes);
         if let Some(first) = bytes.first_mut() {
-            *first %= 0x1c;
+            *first %= 0x1d;
         }
         real.push(bytes.clone());
         for peer in peers.iter_mut() {

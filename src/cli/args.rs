@@ -208,12 +208,22 @@ pub(crate) struct DiscoverArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
-    /// Peers in each match.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
-    pub(crate) peers: u8,
-    /// Processes over real UDP (the default, and all there is so far).
+    /// Peers in each match: 2 by default, with `--faults` a number that each seed draws.
+    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
+    pub(crate) peers: Option<u8>,
+    /// Processes over real UDP; the default.
     #[arg(long)]
     pub(crate) processes: bool,
+    /// Peers in this process, in virtual time: hundreds of matches a minute, the same every time.
+    #[arg(long = "virtual", conflicts_with = "processes")]
+    pub(crate) is_virtual: bool,
+    /// Let each seed draw what goes wrong: over 30 kinds of faults. Who plays is drawn, too.
+    #[arg(long, requires = "is_virtual")]
+    pub(crate) faults: bool,
+    /// Compare latency and stalls with classic lockstep (delay in whole ticks, one datagram a tick) on the
+    /// same links instead.
+    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "link", "inject_desync"])]
+    pub(crate) baseline: bool,
     /// How many matches, with seeds that count up.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) matches: u32,
@@ -233,7 +243,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) rules: Option<String>,
     /// Who plays.
-    #[arg(long, value_enum, default_value_t = BotChoice::Normal)]
+    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with = "faults")]
     pub(crate) bot: BotChoice,
     /// Simulation steps per second: 30, 40, 50 or 60.
     #[arg(long, default_value = "60", value_parser = tick_rate)]
@@ -244,6 +254,10 @@ pub(crate) struct CheckArguments {
     /// Matches at a time; by default one per core.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: Option<u16>,
+    /// Instead of playing: run the tick that broke a match again, from the bundle beside its report, and say
+    /// whose state deviates.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bundle: Option<PathBuf>,
     /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
     #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
     pub(crate) inject_desync: Option<Injection>,

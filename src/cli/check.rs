@@ -1,5 +1,8 @@
 //! `arena check`.
 
+mod bundle;
+mod campaign;
+
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -15,6 +18,12 @@ use mini_rts_arena::transport::LinkSpec;
 
 /// Plays the matches and says whether all hashes agreed.
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
+    if let Some(file) = &arguments.bundle {
+        return bundle::run(file, arguments.json);
+    }
+    if arguments.is_virtual {
+        return campaign::run(arguments);
+    }
     let began = Instant::now();
     let options = options(arguments)?;
     let bar = progress_bar(Some(options.matches));
@@ -34,10 +43,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     if let Some(link) = &arguments.link {
         link.parse::<LinkSpec>()?;
     }
-    let seed = match arguments.seed {
-        Some(seed) => seed,
-        None => u64::from(getrandom::u32().context("the system has no random numbers")?),
-    };
+    let seed = first_seed(arguments)?;
     let bot = arguments.bot.to_possible_value().expect("every bot has a name");
     let delay = match arguments.input_delay {
         InputDelay::Auto => "auto".into(),
@@ -48,14 +54,13 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     let shared = [format!("--bot={}", bot.get_name()), format!("--input-delay={delay}")];
     let rules =
         (arguments.bot == BotChoice::Probe && arguments.rules.is_none()).then(|| "--rules=endless".into());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(CheckOptions {
         program: std::env::current_exe().context("cannot find this program's own file")?,
-        peers: arguments.peers,
+        peers: arguments.peers.unwrap_or(2),
         matches: arguments.matches,
         seed,
         ticks: arguments.ticks,
-        jobs: arguments.jobs.map_or(cores, usize::from),
+        jobs: jobs(arguments),
         host_arguments: vec![format!("--tick-rate={}", arguments.tick_rate.hz())],
         arguments: shared.into_iter().chain(data).chain(rules).collect(),
         link: arguments.link.clone(),
@@ -67,33 +72,46 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     })
 }
 
+fn first_seed(arguments: &CheckArguments) -> anyhow::Result<u64> {
+    match arguments.seed {
+        Some(seed) => Ok(seed),
+        None => Ok(u64::from(getrandom::u32().context("the system has no random numbers")?)),
+    }
+}
+
+fn jobs(arguments: &CheckArguments) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.jobs.map_or(cores, usize::from)
+}
+
 fn as_json(report: &CheckReport, seconds: f64) -> Value {
-    let first = report.first_desync.as_ref().map(|FirstDesync { seed, report, file }| {
-        let values = report["seats"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .zip(report["values"].as_array().into_iter().flatten());
-        let values: serde_json::Map<String, Value> =
-            values.map(|(seat, value)| (seat.to_string(), value.clone())).collect();
-        json!({
-            "tick": report["tick"],
-            "part": report["part"],
-            "unit": report["unit"],
-            "field": report["field"],
-            "row": report["row"],
-            "values": values,
-            "report": file,
-            "seed": seed,
-        })
-    });
     json!({
         "verdict": verdict(report),
         "matches": report.matches,
         "ticks_compared": report.ticks_compared,
         "outcomes": report.outcomes,
-        "first_desync": first,
+        "first_desync": report.first_desync.as_ref().map(desync_json),
         "seconds": seconds,
+    })
+}
+
+fn desync_json(FirstDesync { seed, report, file }: &FirstDesync) -> Value {
+    let values = report["seats"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .zip(report["values"].as_array().into_iter().flatten());
+    let values: serde_json::Map<String, Value> =
+        values.map(|(seat, value)| (seat.to_string(), value.clone())).collect();
+    json!({
+        "tick": report["tick"],
+        "part": report["part"],
+        "unit": report["unit"],
+        "field": report["field"],
+        "row": report["row"],
+        "values": values,
+        "report": file,
+        "seed": seed,
     })
 }
 
@@ -108,19 +126,23 @@ fn as_text(report: &CheckReport, seconds: f64) -> String {
         report.ticks_compared,
         outcomes.join(", ")
     );
-    if let Some(FirstDesync { seed, report, file }) = &report.first_desync {
-        text += &format!(
-            "\nfirst desync: seed {seed}, tick {}, {}[{}].{} (unit {}): {}\nreport {}",
-            report["tick"],
-            report["part"].as_str().unwrap_or("?"),
-            report["row"],
-            report["field"].as_str().unwrap_or("?"),
-            report["unit"].as_str().unwrap_or("none"),
-            report["values"],
-            file.display()
-        );
+    if let Some(desync) = &report.first_desync {
+        text += &desync_text(desync);
     }
     text
+}
+
+fn desync_text(FirstDesync { seed, report, file }: &FirstDesync) -> String {
+    format!(
+        "\nfirst desync: seed {seed}, tick {}, {}[{}].{} (unit {}): {}\nreport {}",
+        report["tick"],
+        report["part"].as_str().unwrap_or("?"),
+        report["row"],
+        report["field"].as_str().unwrap_or("?"),
+        report["unit"].as_str().unwrap_or("none"),
+        report["values"],
+        file.display()
+    )
 }
 
 const fn verdict(report: &CheckReport) -> &'static str {

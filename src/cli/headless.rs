@@ -110,14 +110,14 @@ pub(crate) fn play_client(
     prepared: Prepared,
     udp: Udp,
     port: u16,
-    each: impl Fn(&MatchThread),
+    each: impl Fn(),
 ) -> anyhow::Result<ExitCode> {
     let thread = MatchThread::start(prepared.game, udp, None).context("cannot start the match")?;
     leave_on_interrupt(thread.control().clone())?;
     eprintln!("waiting for another player; Ctrl-C leaves");
     let bar = progress_bar(game.ticks);
     while let Ok(progress) = thread.progress(LOOK_EVERY) {
-        each(&thread);
+        each();
         if let Some(progress) = progress {
             show(&progress, &bar);
         }
@@ -175,6 +175,8 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
         MatchEvent::Counting(_) => "all players are here".into(),
         MatchEvent::Silent(player) => format!("{} is silent", who(*player)),
         MatchEvent::Heard(player) => format!("{} is back", who(*player)),
+        MatchEvent::Paused(player) => format!("player {player} pauses the match"),
+        MatchEvent::Resumed => "the match goes on".into(),
         MatchEvent::Left(player) => format!("player {player} has left; the match goes on"),
         MatchEvent::Lost(player) => format!("player {player} is lost; the match goes on"),
         MatchEvent::RecordingStopped(why) => format!("recording stopped, the match goes on: {why}"),

@@ -10,7 +10,7 @@ mod headless;
 mod output;
 pub(crate) mod paths;
 mod replay;
-mod serve;
+pub(crate) mod serve;
 pub(crate) mod setup;
 mod window;
 

@@ -8,15 +8,19 @@ use std::time::Duration;
 
 use super::args::{HostArguments, JoinArguments, MatchArguments};
 use super::headless::{play_client, tell_line};
+use super::setup::Prepared;
 use super::{output, setup};
 use mini_rts_arena::game::{MatchError, ServerFinished, ServerProgress, ServerThread};
+use mini_rts_arena::net::Token;
+use mini_rts_arena::net::discovery::Beacon;
 use mini_rts_arena::transport::discovery::Announcer;
 use mini_rts_arena::transport::{PortChoice, Udp};
 
 /// Runs a match's server until the match is over.
 pub(crate) fn serve(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let game = HostArguments { game: headless(&arguments.game), ..arguments.clone() };
-    let (thread, announcer, port) = start(&game, true)?;
+    let (thread, beacon, port) = start(&game, None)?;
+    let announcer = announce(&arguments.game, beacon)?;
     let leave = thread.leave().clone();
     let handler = move || {
         // A full queue means that the server is being told already.
@@ -32,39 +36,59 @@ pub(crate) fn serve(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
 
 /// Runs a server and plays on it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
-    let (thread, announcer, port) = start(arguments, false)?;
-    let server = loopback(arguments.game.bind, port);
-    let guest = MatchArguments { port: Some(0), link: None, ..arguments.game.clone() };
-    // The host's seat is the first.
-    let join =
-        JoinArguments { address: Some(server.to_string()), game: guest, seat: Some(0), via: Vec::new() };
-    let udp = Udp::bind(server.ip(), PortChoice::Any)?;
-    let prepared = setup::join(&join, server, &[])?;
-    let code = play_client(&join.game, prepared, udp, port, |_| {
-        while let Ok(Some(progress)) = thread.progress(Duration::ZERO) {
+    let Served { server, port, game, udp, beacon } = Served::start(arguments)?;
+    let announcer = announce(&arguments.game, beacon)?;
+    let code = play_client(&arguments.game, game, udp, port, || {
+        while let Ok(Some(progress)) = server.progress(Duration::ZERO) {
             show(&progress, announcer.as_ref(), false);
         }
     })?;
     // Others may still be saying good-bye.
-    let _ = thread.leave().try_send(());
-    let _ = thread.join();
+    let _ = server.leave().try_send(());
+    let _ = server.join();
     Ok(code)
 }
 
-fn start(arguments: &HostArguments, records: bool) -> anyhow::Result<(ServerThread, Option<Announcer>, u16)> {
+/// A server, and the client of whoever hosts the match on it.
+pub(crate) struct Served {
+    pub(crate) server: ServerThread,
+    /// Which others join.
+    pub(crate) port: u16,
+    pub(crate) game: Prepared,
+    /// The client's socket.
+    pub(crate) udp: Udp,
+    pub(crate) beacon: Beacon,
+}
+
+impl Served {
+    /// Starts the server and prepares the client.
+    pub(crate) fn start(arguments: &HostArguments) -> anyhow::Result<Self> {
+        let token = setup::drawn_token()?;
+        let (server, beacon, port) = start(arguments, Some(token))?;
+        let address = loopback(arguments.game.bind, port);
+        // The way to the own server is not made worse.
+        let game = MatchArguments { port: Some(0), link: None, token: Some(token), ..arguments.game.clone() };
+        let join = JoinArguments { address: None, game, seat: None, via: Vec::new() };
+        let udp = Udp::bind(address.ip(), PortChoice::Any)?;
+        Ok(Self { server, port, game: setup::join(&join, address, &[])?, udp, beacon })
+    }
+}
+
+fn start(arguments: &HostArguments, host: Option<Token>) -> anyhow::Result<(ServerThread, Beacon, u16)> {
     let game = &arguments.game;
     let udp = setup::bind(game, PortChoice::Default)?;
     let port = udp.local_address().port();
-    let prepared = setup::serve(arguments, port, records)?;
+    let prepared = setup::serve(arguments, port, host)?;
     eprintln!("seed {}", prepared.seed);
-    let announcer = if game.no_discovery {
-        None
-    } else {
-        let announcer = Announcer::start(prepared.beacon.clone());
-        Some(announcer.context("cannot announce the match; try --no-discovery")?)
-    };
     let thread = ServerThread::start(prepared.server, udp, game.link).context("cannot start the server")?;
-    Ok((thread, announcer, port))
+    Ok((thread, prepared.beacon, port))
+}
+
+fn announce(game: &MatchArguments, beacon: Beacon) -> anyhow::Result<Option<Announcer>> {
+    if game.no_discovery {
+        return Ok(None);
+    }
+    Ok(Some(Announcer::start(beacon).context("cannot announce the match; try --no-discovery")?))
 }
 
 /// A server has no window.

@@ -116,8 +116,13 @@ pub(crate) struct PreparedServer {
     pub(crate) seed: u64,
 }
 
-/// A match with a server on `port`. If this process plays, too, its client records and the server does not.
-pub(crate) fn serve(arguments: &HostArguments, port: u16, records: bool) -> anyhow::Result<PreparedServer> {
+/// A match with a server on `port`. If this process plays, too, its client brings the token of `host` and
+/// records, and the server does not.
+pub(crate) fn serve(
+    arguments: &HostArguments,
+    port: u16,
+    host: Option<Token>,
+) -> anyhow::Result<PreparedServer> {
     /// Far beyond what a match needs, and within what every LAN carries.
     const BITS_PER_S: u64 = 1_000_000;
     let game = &arguments.game;
@@ -126,6 +131,7 @@ pub(crate) fn serve(arguments: &HostArguments, port: u16, records: bool) -> anyh
         config,
         room_code: room_code(game),
         teams: teams(arguments)?,
+        host,
         countdown: if game.headless { COUNTDOWN_HEADLESS } else { COUNTDOWN_WINDOW },
         beacon: Some(beacon.clone()),
         timeout: game.timeout,
@@ -135,8 +141,11 @@ pub(crate) fn serve(arguments: &HostArguments, port: u16, records: bool) -> anyh
         bits_per_s: BITS_PER_S,
     };
     let session = ServerSession::new(clock::now(), settings, entropy()?);
-    let record =
-        if records { paths::replay_path(game.record.as_deref(), "server", Some(config.seed))? } else { None };
+    let record = if host.is_none() {
+        paths::replay_path(game.record.as_deref(), "server", Some(config.seed))?
+    } else {
+        None
+    };
     let started_unix_s = paths::unix_seconds();
     let options = ServerOptions { rules: Some(rules), map: Some(map), record, started_unix_s };
     Ok(PreparedServer { server: Server::new(session, options), beacon, seed: config.seed })
@@ -165,6 +174,13 @@ pub(crate) fn join(
     let options = options(game, rules, map, None)?;
     let session = LockstepSession::join(clock::now(), settings(game)?, guest, entropy()?);
     Ok(Prepared { game: Match::new(session, options), beacon: None, seed: None })
+}
+
+/// A token that nobody can guess.
+pub(crate) fn drawn_token() -> anyhow::Result<Token> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).context("the system has no random numbers")?;
+    Ok(Token(bytes))
 }
 
 /// `ADDR[:PORT]` as an address of the same family as `bind`.

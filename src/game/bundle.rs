@@ -170,7 +170,7 @@ impl DesyncBundle {
         }
         world.step(&self.inputs);
         let side = |(player, bytes): &(PlayerId, Vec<u8>)| {
-            let state = GameState::decode(bytes).ok();
+            let state = GameState::decode_to_compare(bytes).ok();
             SideVerdict {
                 player: *player,
                 hash: state.as_ref().map(|state| state.hash().whole),
@@ -183,5 +183,73 @@ impl DesyncBundle {
             hash: world.hash().whole,
             sides: self.after.iter().map(side).collect(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::data;
+    use crate::sim::AttackBehaviour;
+
+    /// A match of which seat 1 made something else of tick 5.
+    fn bundle() -> DesyncBundle {
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let setup = Setup {
+            seed: 3,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: data::rules("standard").expect("built in"),
+            map: data::map("standard").expect("built in"),
+        };
+        let mut world = World::new(setup.clone());
+        for tick in 0..5 {
+            world.step(&TickInputs::idle(Tick(tick), 2));
+        }
+        let before = world.state().clone();
+        let inputs = TickInputs::idle(Tick(5), 2);
+        world.step(&inputs);
+        let right = world.state().encode();
+        world.disturb("units[2].hp").expect("a field");
+        let after = [(PlayerId(1), world.state().encode()), (PlayerId(0), right)].into_iter().collect();
+        DesyncBundle::new(&setup, Tick(5), Some(&before), inputs, after)
+    }
+
+    #[test]
+    fn the_side_that_deviates_is_named_with_the_field() {
+        let read = DesyncBundle::decode(&bundle().encode()).expect("a bundle");
+        assert_eq!(read, bundle());
+        let verdict = read.run().expect("a sound one");
+        assert_eq!((verdict.tick, verdict.sides.len()), (Tick(5), 2));
+        assert_eq!((verdict.sides[0].player, &verdict.sides[0].deviation), (PlayerId(0), &None));
+        let deviation = verdict.sides[1].deviation.as_ref().expect("seat 1 deviates");
+        assert_eq!((deviation.part, deviation.row, deviation.field), ("units", 2, "hp"));
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused_wherever_they_are() {
+        let bytes = bundle().encode();
+        for at in (0..bytes.len()).step_by(37) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x10;
+            assert!(DesyncBundle::decode(&changed).is_err(), "byte {at}");
+            assert!(DesyncBundle::decode(&bytes[..at]).is_err(), "cut at {at}");
+        }
+        assert_eq!(DesyncBundle::decode(b"something else"), Err(BundleError::NotABundle));
+    }
+
+    #[test]
+    fn a_bundle_that_claims_an_impossible_match_is_refused() {
+        for change in [
+            (|b| b.inputs.tick = Tick(9)) as fn(&mut DesyncBundle),
+            |b| b.before.truncate(10),
+            |b| b.seats.truncate(1),
+            |b| b.rules.swordsman.hp = 0,
+            |b| b.tick = Tick(6),
+        ] {
+            let mut bundle = bundle();
+            change(&mut bundle);
+            assert!(bundle.run().is_err());
+        }
     }
 }

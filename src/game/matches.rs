@@ -82,6 +82,10 @@ pub enum MatchEvent {
     Silent(PlayerId),
     /// It is heard again.
     Heard(PlayerId),
+    /// The match stands still, at this player's wish.
+    Paused(PlayerId),
+    /// It goes on.
+    Resumed,
     /// A player has left, and the match goes on without.
     Left(PlayerId),
     /// A player is lost, and the match goes on without.
@@ -210,6 +214,11 @@ impl Match {
 
     /// Does everything that is due: sends, runs ticks, thinks.
     pub fn advance(&mut self, now: Time) {
+        self.advance_with(now, |_, _| {});
+    }
+
+    /// As [`Self::advance`]; `ran` sees each tick that has run, and the hash after it.
+    pub fn advance_with(&mut self, now: Time, mut ran: impl FnMut(&DueTick, &StateHash)) {
         loop {
             self.session.handle_timeout(now);
             let mut is_idle = true;
@@ -220,7 +229,9 @@ impl Match {
             self.act(now);
             while let Some(due) = self.session.poll_tick(now) {
                 is_idle = false;
-                self.run(now, &due);
+                if let Some(hash) = self.run(now, &due) {
+                    ran(&due, &hash);
+                }
             }
             if is_idle {
                 break;
@@ -268,7 +279,8 @@ impl Match {
     /// When [`Self::advance`] has something to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let pilot = self.world.as_ref().and_then(|_| self.pilot.acts_at(self.begin));
+        // Before tick 0 is agreed a pilot has nothing to act on.
+        let pilot = self.begin().and_then(|begin| self.pilot.acts_at(begin));
         [self.session.poll_timeout(), pilot].into_iter().flatten().min()
     }
 
@@ -280,6 +292,11 @@ impl Match {
     /// What this player's hero keys say now.
     pub fn submit_hero(&mut self, hero: HeroControl) {
         self.session.submit_hero(Tick(0), hero);
+    }
+
+    /// Ends the pause that is on, after a count-down.
+    pub fn resume(&mut self, now: Time) {
+        self.session.resume(now);
     }
 
     /// This player leaves; the others are told.
@@ -386,6 +403,9 @@ impl Match {
             }
             Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
             Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
+            Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
+            Event::Resuming { .. } => {}
+            Event::Resumed => self.tell(MatchEvent::Resumed),
             Event::DelayMoved { tick, delay_us } => {
                 if let Some(trace) = &mut self.options.trace {
                     trace.delay(tick, delay_us);
@@ -475,7 +495,8 @@ impl Match {
         is_taken
     }
 
-    fn run(&mut self, now: Time, due: &DueTick) {
+    /// Runs a tick; the hash after it, unless the match fails over it.
+    fn run(&mut self, now: Time, due: &DueTick) -> Option<StateHash> {
         let world = self.world.as_mut().expect("prepared");
         let tick = due.inputs.tick;
         world.step(&due.inputs);
@@ -485,7 +506,8 @@ impl Match {
         if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick)
             && let Err(error) = world.disturb(&inject.field)
         {
-            return self.fail(MatchError::Inject { field: inject.field, error });
+            self.fail(MatchError::Inject { field: inject.field, error });
+            return None;
         }
         let hash = world.hash();
         self.recent.keep(&due.inputs, world.state());
@@ -501,6 +523,7 @@ impl Match {
             self.think(now);
         }
         self.watch_recorder();
+        Some(hash)
     }
 
     /// Lets a bot see the tick that ran.
@@ -581,8 +604,10 @@ impl Match {
     fn on_desync(&mut self, tick: Option<Tick>, theirs: Vec<(PlayerId, Vec<u8>)>) {
         let (Some(tick), Some(world)) = (tick, &self.world) else { return };
         let me = self.session.player();
-        let decoded: Vec<_> =
-            theirs.iter().map(|(player, state)| (*player, GameState::decode(state).ok())).collect();
+        let decoded: Vec<_> = theirs
+            .iter()
+            .map(|(player, state)| (*player, GameState::decode_to_compare(state).ok()))
+            .collect();
         let others = decoded.iter().map(|(player, state)| (*player, state.as_ref()));
         let own: Side<'_> = (me, self.recent.state(tick));
         let sides = core::iter::once(own).chain(others).take(PLAYERS_MAX).collect();

@@ -1,9 +1,11 @@
 //! The last ticks of a match, for the search after a desync.
 
-use crate::sim::{GameState, Tick, TickInputs};
+use crate::sim::{GameState, INPUT_BYTES_MAX, PLAYERS_MAX, Tick, TickInputs};
 
 /// Ticks kept; a difference shows within twice the lead of a peer.
 const KEPT: usize = 96;
+/// Bytes that the inputs of a tick may take.
+const INPUTS_BYTES: usize = 8 + PLAYERS_MAX * INPUT_BYTES_MAX;
 
 /// The inputs of the last ticks and the states after them.
 #[derive(Default)]
@@ -11,7 +13,6 @@ pub(super) struct RecentTicks {
     ring: Vec<Recent>,
 }
 
-#[derive(Default)]
 struct Recent {
     /// Set once there is a state.
     tick: Option<Tick>,
@@ -25,7 +26,12 @@ impl RecentTicks {
         let tick = inputs.tick;
         // A seat that is taken back begins with any tick.
         if self.ring.is_empty() {
-            self.ring.resize_with(KEPT, Recent::default);
+            let inputs = || Vec::with_capacity(INPUTS_BYTES);
+            self.ring.resize_with(KEPT, || Recent {
+                tick: None,
+                inputs: inputs(),
+                state: GameState::default(),
+            });
         }
         let slot = &mut self.ring[tick.0 as usize % KEPT];
         slot.tick = Some(tick);

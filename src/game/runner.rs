@@ -28,6 +28,8 @@ pub enum Control {
     Command(Command),
     /// What the hero's keys say now.
     Hero(HeroControl),
+    /// Go on after a pause.
+    Resume,
     /// Leave.
     Leave,
 }
@@ -228,6 +230,7 @@ impl Runner {
                     self.game.submit_command(clock::now(), command);
                 }
                 Ok(Control::Hero(hero)) => self.game.submit_hero(hero),
+                Ok(Control::Resume) => self.game.resume(clock::now()),
                 Ok(Control::Leave) => self.game.leave(),
                 // Whoever played is gone: so is this player.
                 Err(_) => {

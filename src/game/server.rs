@@ -316,6 +316,7 @@ const fn selection_of(command: &Command) -> Option<&Selection> {
         | Command::Banner
         | Command::Train(_)
         | Command::Rally(_)
-        | Command::Surrender => None,
+        | Command::Surrender
+        | Command::Pause => None,
     }
 }

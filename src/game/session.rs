@@ -6,8 +6,8 @@ use core::net::SocketAddr;
 use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
 use crate::net::{
-    ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Time, TooManyCommands, Traffic,
-    Transmit,
+    ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause, Time, TooManyCommands,
+    Traffic, Transmit,
 };
 use crate::sim::{
     Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick, World,
@@ -99,6 +99,13 @@ impl Session {
         either!(self, session => session.finish());
     }
 
+    /// Ends a pause. With a server there is none.
+    pub(super) fn resume(&mut self, now: Time) {
+        if let Self::Lockstep(session) = self {
+            session.resume(now);
+        }
+    }
+
     pub(super) fn leave(&mut self) {
         either!(self, session => session.leave());
     }
@@ -188,6 +195,15 @@ impl Session {
     pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
         match self {
             Self::Lockstep(session) => session.waits_for(),
+            Self::Client(_) => None,
+        }
+    }
+
+    /// The pause that is on, if one is.
+    #[must_use]
+    pub fn pause(&self) -> Option<Pause> {
+        match self {
+            Self::Lockstep(session) => session.pause(),
             Self::Client(_) => None,
         }
     }

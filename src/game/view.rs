@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backlog::EventBacklog;
 use super::matches::Match;
-use crate::net::{LinkStatus, Time};
+use crate::net::{LinkStatus, Pause, Time};
 use crate::sim::{GameState, PlayerId, Setup, World};
 
 /// States kept to be written again; two are on show, and a reader rarely holds more than two others.
@@ -25,7 +25,7 @@ pub struct View {
     pub me: Option<PlayerId>,
     /// The state that was shown before `current`.
     pub previous: Arc<GameState>,
-    /// The latest state.
+    /// The latest state: with prediction the predicted one.
     pub current: Arc<GameState>,
     /// When the last tick of `current` ran.
     pub ran_at: Time,
@@ -37,6 +37,8 @@ pub struct View {
     pub delay_us: i64,
     /// Whom the next tick waits for although it is due, and since when.
     pub waits_for: Option<(PlayerId, Time)>,
+    /// The pause that is on, if one is.
+    pub pause: Option<Pause>,
 }
 
 impl View {
@@ -55,6 +57,7 @@ impl View {
             link: None,
             delay_us: 0,
             waits_for: None,
+            pause: None,
         }
     }
 
@@ -139,6 +142,8 @@ pub(super) struct ViewWriter {
     shown: ViewReader,
     latest: Option<View>,
     buffers: Buffers,
+    /// The predicted state, with what is corrected on its way.
+    picture: GameState,
     refresh_at: Time,
 }
 
@@ -155,9 +160,14 @@ impl ViewWriter {
             let names = game.roster().iter().map(|seat| seat.name.as_str().to_owned());
             View::new(world, names.collect(), Some(session.player()), now)
         });
-        let is_new = world.state().tick() != view.current.tick();
+        // What is predicted, where something is.
+        let state = game.predictor().map_or(world.state(), |predictor| {
+            predictor.show(now, &mut self.picture);
+            &self.picture
+        });
+        let is_new = state.tick() != view.current.tick();
         if is_new {
-            let state = self.buffers.copy(world.state());
+            let state = self.buffers.copy(state);
             view.previous = core::mem::replace(&mut view.current, state);
             view.ran_at = now;
         }
@@ -167,6 +177,7 @@ impl ViewWriter {
             view.link = session.links().next();
             view.delay_us = session.delay_us().unwrap_or(0);
             view.waits_for = session.waits_for();
+            view.pause = session.pause();
             self.shown.put(view.clone(), game.backlog());
         }
     }

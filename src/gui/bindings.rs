@@ -29,6 +29,8 @@ pub(crate) enum Action {
     Picture,
     /// Look where the last alert was.
     LastAlert,
+    /// Halt the match, or go on.
+    Pause,
     Help,
     Menu,
 }
@@ -151,6 +153,11 @@ pub(crate) const BINDINGS: &[Chapter] = &[
                 keys: "Backspace",
                 does: "look where the last alert was",
                 actions: &[(KeyCode::Backspace, Action::LastAlert)],
+            },
+            Binding {
+                keys: "P",
+                does: "pause for all, three times; go on",
+                actions: &[(KeyCode::P, Action::Pause)],
             },
             Binding {
                 keys: "F3 F12",

@@ -46,6 +46,8 @@ pub(crate) enum Request {
     Centre,
     /// Show where the last alert was.
     LastAlert,
+    /// Halt the match, or go on.
+    Pause,
 }
 
 /// Selection, groups, and what is held down.
@@ -194,6 +196,7 @@ impl Hand {
             Action::NetGraph => return Some(Request::NetGraph),
             Action::Picture => return Some(Request::Picture),
             Action::LastAlert => return Some(Request::LastAlert),
+            Action::Pause => return Some(Request::Pause),
             Action::Help => return Some(Request::Help),
             Action::Menu if self.attack_next => self.attack_next = false,
             Action::Menu => return Some(Request::Menu),

@@ -1,13 +1,29 @@
 //! Experiments on whole matches: desync checks, sweeps that measure balance, and how fast the simulation is.
 
+mod audit;
 pub mod balance;
+mod baseline;
 mod battlefield;
 mod bench;
+mod campaign;
 mod check;
+mod fault;
+mod network;
+mod sabotage;
+mod scenario;
+mod virtual_match;
 
+pub use audit::{Audit, Oracle, PeerRecord, Violation, numbered};
+pub use baseline::{BaselineCell, LockstepFigures, baseline};
 pub use battlefield::{Battlefield, ORDER_TICKS, Plan, Platoon, Soldier, Sortie};
 pub use bench::{
     BattleBench, BattleFigures, BenchError, BenchOptions, BenchReport, UNITS, bench, hash_time, large_match,
     median, replay_speed, snapshot_time, standard_match, thread_time, timed,
 };
+pub use campaign::{CampaignOptions, CampaignReport, campaign};
 pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, check};
+pub use fault::{Fault, FaultCounts};
+pub use network::{Burst, LinkFaults, Network};
+pub use sabotage::Sabotage;
+pub use scenario::{Act, Change, PeerClock, Scenario, Stop};
+pub use virtual_match::{PeerEnd, VirtualMatch, VirtualResult, VirtualSetup};

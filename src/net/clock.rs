@@ -72,6 +72,13 @@ impl TickClock {
         self.ahead_us -= step;
     }
 
+    /// Lets `tick` be due at `at`: the clock stood still until then.
+    pub(super) fn set(&mut self, at: Time, tick: Tick) {
+        self.begin_us += at.minus(self.at(tick));
+        self.ahead_us = 0;
+        self.slewed_at = at;
+    }
+
     /// Lets `tick`, which could run only now, be due only now, if it is later than [`STALL_MOVES_US`].
     pub(super) fn forgive(&mut self, now: Time, tick: Tick) {
         let late = now.minus(self.at(tick));

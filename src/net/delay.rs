@@ -10,13 +10,10 @@ pub(super) const DELAY_MIN_US: i64 = 2_000;
 pub(super) const DELAY_MAX_US: i64 = 500_000;
 /// What is added to the measured need, in microseconds.
 const RESERVE_US: i64 = 2_000;
-/// Of the latest measurements: the second highest is their 99th percentile. A late input of lockstep stalls
-/// all.
-const LATE_LOCKSTEP: usize = 2;
-/// The twelfth highest is their 91st: a server runs a late input in its next tick, and waiting for those that
-/// were lost once would make all others later.
-const LATE_SERVER: usize = 12;
-/// How many of the latest measurements count.
+/// The twelfth highest of the latest measurements is their 91st percentile: a server runs a late input in its
+/// next tick, and waiting for those that were lost once would make all others later.
+const RANK_SERVER: usize = 12;
+/// How many of the latest measurements count: the second highest of them is their 99th percentile.
 const WINDOW: usize = 128;
 /// Until so many measurements are there, the delay stays where it began.
 const WINDOW_LEAST: usize = 8;
@@ -48,18 +45,20 @@ pub(super) struct DelayControl {
     target_us: i64,
     /// Per peer link, the delays that would just have sufficed.
     needs: Vec<Needs>,
-    /// Which of the highest needs is met.
-    rank: usize,
+    /// Whether a server runs late inputs in its next tick; in lockstep they stall all.
+    is_for_server: bool,
     tick_us: i64,
     moved_at: Time,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Needs {
     ring: Vec<i64>,
     next: usize,
     /// How many of the latest lie more than a tick below the target.
     low: usize,
+    /// The highest two, highest first.
+    highest: [i64; 2],
 }
 
 impl DelayControl {
@@ -68,13 +67,13 @@ impl DelayControl {
     pub(super) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
         let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
         let needs = core::iter::repeat_with(Needs::default).take(links).collect();
-        Self { fixed, delay_us, target_us: delay_us, needs, rank: LATE_LOCKSTEP, tick_us, moved_at: now }
+        Self { fixed, delay_us, target_us: delay_us, needs, is_for_server: false, tick_us, moved_at: now }
     }
 
     /// The same for inputs that a server waits for no longer than until their tick.
     #[must_use]
     pub(super) fn for_server(self) -> Self {
-        Self { rank: LATE_SERVER, ..self }
+        Self { is_for_server: true, ..self }
     }
 
     /// The delay now, in microseconds.
@@ -106,7 +105,8 @@ impl DelayControl {
     }
 
     fn aim(&mut self) {
-        let all = self.needs.iter().filter_map(|needs| needs.highest(self.rank)).max();
+        let need = if self.is_for_server { Needs::percentile_91 } else { Needs::percentile_99 };
+        let all = self.needs.iter().filter_map(need).max();
         if let Some(need) = all {
             self.target_us = (need + RESERVE_US).clamp(DELAY_MIN_US, DELAY_MAX_US);
         }
@@ -131,6 +131,12 @@ impl DelayControl {
     }
 }
 
+impl Default for Needs {
+    fn default() -> Self {
+        Self { ring: Vec::with_capacity(WINDOW), next: 0, low: 0, highest: [i64::MIN; 2] }
+    }
+}
+
 impl Needs {
     fn observe(&mut self, need_us: i64, is_low: bool) {
         self.low = if is_low { self.low + 1 } else { 0 };
@@ -140,23 +146,47 @@ impl Needs {
             self.ring.rotate_left((self.next + WINDOW - (WINDOW_NEW - 1)) % WINDOW);
             self.ring.truncate(WINDOW_NEW - 1);
             self.next = WINDOW_NEW - 1;
+            self.rank_all();
         }
         if self.ring.len() < WINDOW {
             self.ring.push(need_us);
+            self.rank(need_us);
         } else {
-            self.ring[self.next] = need_us;
+            let old = core::mem::replace(&mut self.ring[self.next], need_us);
+            // Only one of the highest leaves a gap that must be searched for.
+            if old >= self.highest[1] { self.rank_all() } else { self.rank(need_us) }
         }
         self.next = (self.next + 1) % WINDOW;
     }
 
-    /// The need of this rank, counted from 1 at the highest.
-    fn highest(&self, rank: usize) -> Option<i64> {
+    fn rank(&mut self, need_us: i64) {
+        if need_us > self.highest[0] {
+            self.highest = [need_us, self.highest[0]];
+        } else if need_us > self.highest[1] {
+            self.highest[1] = need_us;
+        }
+    }
+
+    fn rank_all(&mut self) {
+        self.highest = [i64::MIN; 2];
+        for i in 0..self.ring.len() {
+            self.rank(self.ring[i]);
+        }
+    }
+
+    fn percentile_99(&self) -> Option<i64> {
+        // Of a window that is not full yet the highest counts: it has not seen its worst.
+        let is_full = self.ring.len() == WINDOW;
+        (self.ring.len() >= WINDOW_LEAST).then(|| self.highest[usize::from(is_full)])
+    }
+
+    /// Searched for each time: a server reports with its updates, not with every tick.
+    fn percentile_91(&self) -> Option<i64> {
         if self.ring.len() < WINDOW_LEAST {
             return None;
         }
-        // Of a window that is not full yet a higher one counts: it has not seen its worst.
-        let rank = (rank * self.ring.len() / WINDOW).max(1);
-        let mut highest = [i64::MIN; LATE_SERVER];
+        let rank = (RANK_SERVER * self.ring.len() / WINDOW).max(1);
+        let mut highest = [i64::MIN; RANK_SERVER];
         for &need in &self.ring {
             if need > highest[rank - 1] {
                 let place = highest[..rank].partition_point(|&other| other >= need);
@@ -227,6 +257,16 @@ mod tests {
     }
 
     #[test]
+    fn a_server_may_be_late_for_some() {
+        let mut control = DelayControl::new(Time(0), 1, 10_000, 16_667, false).for_server();
+        for i in 0..2_000 {
+            control.observe(0, if i % 16 == 0 { 60_000 } else { 25_000 });
+            control.advance(Time(i * 16_667));
+        }
+        assert_eq!(control.delay_us(), 27_000);
+    }
+
+    #[test]
     fn a_fixed_delay_stays() {
         let mut control = DelayControl::new(Time(0), 1, 50_000, 16_667, true);
         for _ in 0..WINDOW {
@@ -234,5 +274,20 @@ mod tests {
         }
         assert!(!control.advance(Time(1_000_000)));
         assert_eq!(control.delay_us(), 50_000);
+    }
+
+    #[test]
+    fn the_highest_two_are_those_of_the_window_whatever_comes_and_goes() {
+        let mut needs = Needs::default();
+        let mut need = 7_i64;
+        for i in 0..2_000 {
+            need = need * 1_103 % 10_007;
+            needs.observe(need / (1 + i % 3) + 5_000 * i64::from(i % 50 == 0), i % 100 > 60);
+            let mut sorted = needs.ring.clone();
+            sorted.sort_unstable();
+            let highest =
+                [sorted[sorted.len() - 1], sorted.len().checked_sub(2).map_or(i64::MIN, |at| sorted[at])];
+            assert_eq!(needs.highest, highest, "after {i}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use super::message::{
     JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, Malformed, MatchConfig, PROTOCOL_VERSION, PacketId,
-    Refusal, decode_handshake, handshake,
+    Refusal, decode_handshake, handshake, handshake_nonce,
 };
 use super::seal::Sealed;
 use super::time::Time;
@@ -47,7 +47,8 @@ impl Door {
             Ok(request) => request,
             Err(Malformed::Version { theirs }) if bytes.len() + 1 == super::message::JOIN_REQUEST_BYTES => {
                 let reason = Refusal::Protocol { host: PROTOCOL_VERSION, guest: theirs };
-                return Ok(Knock::Answer(refuse(0, reason)));
+                let nonce = handshake_nonce(bytes).unwrap_or(0);
+                return Ok(Knock::Answer(refuse(nonce, reason)));
             }
             Err(error) => return Err(error),
         };
@@ -152,6 +153,7 @@ impl Asking {
             }),
         };
         match read {
+            Err(Malformed::Version { .. }) if handshake_nonce(bytes) != Some(nonce) => Ok(Answer::Unrelated),
             Err(Malformed::Version { theirs }) => {
                 Ok(Answer::Refused(Refusal::Protocol { host: theirs, guest: PROTOCOL_VERSION }))
             }

@@ -1,4 +1,4 @@
-//! The body of a PlayerInput datagram: what is acknowledged, the hash chain, and inputs, of which one that
+//! The body of a PlayerInput datagram: what is acknowledged, the hash chain, and inputs, of which a run that
 //! only holds the control before it takes a byte.
 //!
 //! `[count | slack_of << 4][first u16][wanted][behind][chain 4]([slack])`, then the inputs. A half byte of 15
@@ -93,6 +93,25 @@ pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Opt
     body
 }
 
+/// Appends inputs as they follow a header.
+///
+/// # Panics
+/// If they do not fit.
+pub(super) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Option<&'a [u8]>>) {
+    let mut run = 0;
+    for input in inputs {
+        match input {
+            Some(input) => {
+                body.extend((run > 0).then_some(core::mem::take(&mut run)));
+                body.push(0);
+                body.try_extend_from_slice(input).expect("room was left for it");
+            }
+            None => run += 1,
+        }
+    }
+    body.extend((run > 0).then_some(run));
+}
+
 pub(super) fn append<T: serde::Serialize>(body: &mut Body, value: &T) {
     let mut bytes = [0; 8];
     body.extend(postcard::to_slice(value, &mut bytes).expect("two short numbers").iter().copied());
@@ -110,31 +129,27 @@ pub fn decode_inputs(body: &[u8]) -> Result<(InputsHeader, Inputs<'_>), Malforme
     if canonical[..] != body[..body.len() - rest.len()] {
         return Err(Malformed::NotCanonical(body.len()));
     }
-    let inputs = read_inputs(rest, header.count).ok_or(malformed)?;
-    Ok((header, inputs))
+    Ok((header, read_inputs(rest, header.count)?))
 }
 
-/// Exactly `count` inputs, at most [`INPUTS_PER_DATAGRAM_MAX`].
-pub(super) fn read_inputs(bytes: &[u8], count: u8) -> Option<Inputs<'_>> {
+/// Reads exactly `count` inputs.
+pub(super) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>, Malformed> {
+    let malformed = Malformed::Body(bytes.len());
     if usize::from(count) > INPUTS_PER_DATAGRAM_MAX {
-        return None;
+        return Err(malformed);
     }
-    let mut unread = bytes;
-    for _ in 0..count {
-        unread = split_input(unread)?.1;
+    let (mut unread, mut left, mut was_run) = (bytes, count, false);
+    while left > 0 {
+        let (run, after) = split_run(unread).ok_or(malformed)?;
+        // Two runs in a row are one.
+        if matches!(run, Run::Held(_)) && was_run {
+            return Err(Malformed::NotCanonical(bytes.len()));
+        }
+        was_run = matches!(run, Run::Held(_));
+        left = left.checked_sub(run.ticks()).ok_or(malformed)?;
+        unread = after;
     }
-    unread.is_empty().then_some(Inputs { rest: bytes, left: count })
-}
-
-/// Appends inputs as they follow a header: one that holds the control of the one before it takes a byte.
-///
-/// # Panics
-/// If they do not fit.
-pub(super) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Option<&'a [u8]>>) {
-    for input in inputs {
-        body.push(u8::from(input.is_some()));
-        body.try_extend_from_slice(input.unwrap_or_default()).expect("room was left for it");
-    }
+    if unread.is_empty() { Ok(Inputs { rest: bytes, left: count, held: 0 }) } else { Err(malformed) }
 }
 
 /// The inputs of a datagram that [`decode_inputs`] found well-formed: the canonical bytes of each, or `None`
@@ -143,29 +158,60 @@ pub(super) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Op
 pub struct Inputs<'a> {
     rest: &'a [u8],
     left: u8,
+    /// How many of the run under way are left.
+    held: u8,
 }
 
 impl<'a> Iterator for Inputs<'a> {
     type Item = Option<&'a [u8]>;
     fn next(&mut self) -> Option<Option<&'a [u8]>> {
         self.left = self.left.checked_sub(1)?;
-        let (input, rest) = split_input(self.rest).expect("read once before");
+        if let Some(held) = self.held.checked_sub(1) {
+            self.held = held;
+            return Some(None);
+        }
+        // Read once before.
+        let (&tag, rest) = self.rest.split_first()?;
+        if let Some(held) = tag.checked_sub(1) {
+            (self.held, self.rest) = (held, rest);
+            return Some(None);
+        }
+        let (input, rest) = split_input(rest)?;
         self.rest = rest;
-        Some(input)
+        Some(Some(input))
+    }
+}
+
+/// What one tag stands for.
+enum Run {
+    /// So many ticks that hold the control, at least one.
+    Held(u8),
+    /// One input.
+    Full,
+}
+
+impl Run {
+    const fn ticks(&self) -> u8 {
+        match self {
+            Self::Held(ticks) => *ticks,
+            Self::Full => 1,
+        }
+    }
+}
+
+/// The first run of `bytes`, and what follows it.
+fn split_run(bytes: &[u8]) -> Option<(Run, &[u8])> {
+    match bytes.split_first()? {
+        (0, rest) => Some((Run::Full, split_input(rest)?.1)),
+        (&ticks, rest) => Some((Run::Held(ticks), rest)),
     }
 }
 
 /// The first input of `bytes`, and what follows it.
-fn split_input(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
-    match bytes.split_first()? {
-        (0, rest) => Some((None, rest)),
-        (1, rest) => {
-            let (_, after) = decode_first::<PlayerInput>(rest).ok()?;
-            let input = &rest[..rest.len() - after.len()];
-            (input.len() <= INPUT_BYTES_MAX).then_some((Some(input), after))
-        }
-        _ => None,
-    }
+fn split_input(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (_, after) = decode_first::<PlayerInput>(bytes).ok()?;
+    let (input, after) = bytes.split_at(bytes.len() - after.len());
+    (input.len() <= INPUT_BYTES_MAX).then_some((input, after))
 }
 
 #[cfg(test)]
@@ -200,13 +246,31 @@ mod tests {
                     let slack = if slack_of == 0 { 0 } else { slack };
                     let header = InputsHeader { count, wanted, behind, slack_of, slack, ..IDLE };
                     let body = body_of(&header);
-                    assert!(body.len() <= HEADER_BYTES_MAX + usize::from(count));
+                    assert!(body.len() <= HEADER_BYTES_MAX + 1);
                     let (read, inputs) = decode_inputs(&body).expect("canonical");
                     assert_eq!((read, inputs.count()), (header, usize::from(count)));
                 }
             }
         }
         assert!(decode_inputs(&body_of(&InputsHeader { count: 65, ..IDLE })).is_err(), "too many");
+    }
+
+    #[test]
+    fn runs_of_held_inputs_take_a_byte_each_and_have_one_form() {
+        let input = postcard::to_allocvec(&PlayerInput::default()).expect("an input");
+        let ticks =
+            [None, None, Some(&input[..]), None, Some(&input[..]), Some(&input[..]), None, None, None];
+        let body = encode_inputs(&InputsHeader { count: 9, ..IDLE }, ticks.into_iter());
+        let (_, inputs) = decode_inputs(&body).expect("canonical");
+        assert!(inputs.eq(ticks));
+        let runs = 3;
+        assert_eq!(body.len(), 12 - 1 + runs + 3 * (1 + input.len()));
+        let mut split = encode_inputs(&InputsHeader { count: 2, ..IDLE }, [None, None].into_iter());
+        *split.last_mut().expect("a run") = 1;
+        split.push(1);
+        assert!(matches!(decode_inputs(&split), Err(Malformed::NotCanonical(_))), "two runs in a row");
+        *split.last_mut().expect("a run") = 9;
+        assert!(decode_inputs(&split).is_err(), "more than it counts");
     }
 
     #[test]

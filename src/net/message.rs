@@ -72,6 +72,8 @@ pub enum PacketId {
     Suspicion = 0x19,
     /// [`Relayed`].
     Relayed = 0x1a,
+    /// [`Resume`].
+    Resume = 0x1b,
 }
 
 impl PacketId {
@@ -97,6 +99,7 @@ impl PacketId {
             0x18 => Self::Seating,
             0x19 => Self::Suspicion,
             0x1a => Self::Relayed,
+            0x1b => Self::Resume,
             _ => return None,
         })
     }
@@ -135,6 +138,11 @@ pub enum Acknowledge {
     Start,
     /// [`Bye::Left`], and every input before it.
     Left,
+    /// [`Resume`].
+    Resume {
+        /// The pause's number.
+        pause: u8,
+    },
     /// [`DesyncHashes`].
     DesyncHashes {
         /// Whether they differ from the sender's own. If not, there is nothing to search for.
@@ -202,11 +210,23 @@ pub enum Bye {
     },
 }
 
+/// The pause ends. Sent until acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// Which pause of the match, counted from 1.
+    pub pause: u8,
+    /// Microseconds from sending this until the next tick.
+    pub in_us: u32,
+}
+
 /// A set of seats, seat 0 in the lowest bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seats(pub u8);
 
 impl Seats {
+    /// Every seat there can be.
+    pub const ALL: Self = Self((1 << PLAYERS_MAX) - 1);
+
     /// Whether it holds this player's seat.
     #[must_use]
     pub const fn has(self, player: PlayerId) -> bool {

@@ -23,8 +23,9 @@ pub struct TooManyCommands;
 pub(super) struct SealedInput {
     /// Its tick.
     pub(super) tick: Tick,
-    /// The input delay at its seal, in microseconds.
-    pub(super) delay_us: i64,
+    /// How long before its tick was due it was sealed, in microseconds: the input delay, unless this computer
+    /// or its lead was late.
+    pub(super) lead_us: i64,
     /// Whether it holds the control of the tick before and has no command.
     pub(super) is_held: bool,
     /// Its encoding.
@@ -89,7 +90,7 @@ impl Sealer {
 
     /// Seals the next tick with everything that waits for it; with `held_only`, with the held control and no
     /// command, which then wait on.
-    pub(super) fn seal(&mut self, delay_us: i64, held_only: bool) -> (Tick, PlayerInput) {
+    pub(super) fn seal(&mut self, lead_us: i64, held_only: bool) -> (Tick, PlayerInput) {
         assert!(self.sealed.len() < SEALED_MAX, "sealing runs ahead of every acknowledgement");
         let tick = self.next;
         let mut input = PlayerInput { hero: self.hero_for(tick, held_only), ..PlayerInput::default() };
@@ -100,7 +101,7 @@ impl Sealer {
         let is_held = input.commands.is_empty() && input.hero == self.last;
         self.last = input.hero;
         let bytes = encode(&input).expect("filled to fit");
-        self.sealed.push_back(SealedInput { tick, delay_us, is_held, bytes });
+        self.sealed.push_back(SealedInput { tick, lead_us, is_held, bytes });
         (tick, input)
     }
 

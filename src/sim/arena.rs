@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::formation::SPACING;
-use super::math::{Angle, Fx, Vec2, length, mul, mul_div};
+use super::math::{Angle, Fx, Vec2, length, max_norm, mul, mul_div};
 use super::navigation::Navigation;
 use super::pace::{point, tiles};
 use super::raster::{Near, Raster};
@@ -81,8 +81,7 @@ impl Arena {
     /// Whether surely nothing is in the way of a body of `radius` that walks from `from` to `to`.
     #[inline(always)]
     pub(super) fn has_room(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
-        let step = to - from;
-        self.raster.has_room(from, step.x.abs().max(step.y.abs()) + radius)
+        self.raster.has_room(from, max_norm(to - from) + radius)
     }
 
     /// As [`Self::walk`], where something may be in the way.
@@ -118,17 +117,22 @@ impl Arena {
     /// Whether nothing stops a body of `radius` that walks straight from `from` to `to`. What it leans on
     /// at either end does not, unless the way leads into it.
     pub(super) fn is_open(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
-        let way = to - from;
-        let (middle, half) =
-            (Vec2 { x: from.x + way.x / 2, y: from.y + way.y / 2 }, way.x.abs().max(way.y.abs()) / 2);
-        // The halves are rounded.
-        self.raster.has_room(middle, half + radius + Fx::from_bits(2))
+        self.is_in_the_open(from, to, radius)
             || !self.along(from, to, radius).any(|solid| solid.blocks(from, to, radius))
     }
 
     /// Whether an arrow of `radius` flies freely.
     pub(super) fn sees(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
-        self.opaque_along(from, to, radius).all(|solid| solid.crossing(from, to, radius).is_none())
+        self.is_in_the_open(from, to, radius)
+            || self.opaque_along(from, to, radius).all(|solid| solid.crossing(from, to, radius).is_none())
+    }
+
+    /// Whether surely nothing is anywhere near the way of a body of `radius` from `from` to `to`: one look-up.
+    fn is_in_the_open(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
+        let way = to - from;
+        let middle = Vec2 { x: from.x + way.x / 2, y: from.y + way.y / 2 };
+        // The halves are rounded.
+        self.raster.has_room(middle, max_norm(way) / 2 + radius + Fx::from_bits(2))
     }
 
     /// Which part of its way an arrow of `radius` flies before something stops it, in 65,536ths.

@@ -166,11 +166,13 @@ pub enum Command {
     Rally(Option<Target>),
     /// Give up the match.
     Surrender,
+    /// Let the match stand still after this tick. The session does that; the world does not notice.
+    Pause,
 }
 
 impl Command {
     /// How many kinds of command there are.
-    pub const KINDS: usize = 13;
+    pub const KINDS: usize = 14;
 
     /// A small number for each kind, for statistics.
     #[must_use]
@@ -189,6 +191,7 @@ impl Command {
             Self::Train(_) => 10,
             Self::Rally(_) => 11,
             Self::Surrender => 12,
+            Self::Pause => 13,
         }
     }
 }

@@ -68,6 +68,7 @@ fn apply_command(
         Command::Train(kind) => train(terms, state, events, player, *kind),
         Command::Rally(target) => rally(terms, state, player, target.map(super::command::Target::at)),
         Command::Surrender => state.players.surrendered[player.index()] = 1,
+        Command::Pause => {}
     }
 }
 

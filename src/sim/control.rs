@@ -32,14 +32,27 @@ const NEAR_CORNER: Fx = Fx::from_bits(98_304);
 /// Lets every unit decide, from where all stood. Of what others decide in the same tick a unit sees one thing
 /// only: that an older one of its own side has come to rest. Both sides go by age, so it favours neither.
 pub(super) fn decide(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
-    let Scratch { grid, wishes, .. } = scratch;
+    let Scratch { grid, targets, wishes, .. } = scratch;
+    // All at once, so that the processor need not wait for one target before it looks for the next: in a
+    // large battle they lie all over the memory.
+    targets.clear();
+    let found = state.units.target.iter().map(|&target| unit(state, grid, target));
+    targets.extend(found.zip(grid.units()).map(|(target, body)| *target.unwrap_or(body)));
     wishes.clear();
-    for (row, body) in grid.units().iter().enumerate() {
-        let mind = Mind::of(terms, state, grid, body);
+    for (body, target) in grid.units().iter().zip(&*targets) {
+        let mind = Mind::of(terms, state, grid, body, target);
         let intent = if is_hero(body.kind) { mind.hero() } else { mind.minion() };
         wishes.push(intent.walk);
-        carry_out(terms, state, row, &intent);
+        carry_out(terms, state, usize::from(body.row), &intent);
     }
+}
+
+/// A unit that lives.
+fn unit<'a>(state: &GameState, grid: &'a Grid, id: UnitId) -> Option<&'a Body> {
+    let slots = &state.slots;
+    let slot = usize::from(id.index);
+    let row = *slots.row.get(slot).filter(|_| slots.generation[slot] == id.generation)?;
+    grid.units().get(usize::from(row))
 }
 
 /// What a unit decided.
@@ -118,15 +131,17 @@ struct Mind<'a> {
     state: &'a GameState,
     grid: &'a Grid,
     body: &'a Body,
+    /// The unit it fights, if it lives; else itself.
+    target: &'a Body,
     row: usize,
     at: Vec2,
     pace: &'a UnitPace,
 }
 
 impl<'a> Mind<'a> {
-    fn of(terms: &'a Terms, state: &'a GameState, grid: &'a Grid, body: &'a Body) -> Self {
+    fn of(terms: &'a Terms, state: &'a GameState, grid: &'a Grid, body: &'a Body, target: &'a Body) -> Self {
         let (row, at, pace) = (usize::from(body.row), body.at(), terms.pace.kind(body.kind));
-        Self { terms, state, grid, body, row, at, pace }
+        Self { terms, state, grid, body, target, row, at, pace }
     }
 
     // What the two kinds of unit do.
@@ -312,9 +327,9 @@ impl<'a> Mind<'a> {
 
     /// An archer gives way to an enemy too near for a bow, unless it has to hold.
     fn step_back(&self, foe: &Foe) -> Vec2 {
-        let near = dist2(self.at, foe.at) < square(self.terms.pace.archer_keeps);
+        let near = || dist2(self.at, foe.at) < square(self.terms.pace.archer_keeps);
         let holds = self.state.units.order[self.row] == Order::Hold;
-        if near && !holds && self.is_archer() {
+        if self.is_archer() && !holds && near() {
             with_length(self.at - foe.at, self.pace.speed)
         } else {
             Vec2::default()
@@ -322,9 +337,7 @@ impl<'a> Mind<'a> {
     }
 
     fn in_reach(&self, foe: &Foe) -> bool {
-        // A sword is raised a little inside its reach, so that one step back does not yet save the enemy.
-        let reach = if self.is_archer() { self.pace.reach } else { self.pace.reach - self.pace.reach / 8 };
-        dist2(self.at, foe.at) <= square(reach + foe.depth)
+        dist2(self.at, foe.at) <= square(self.pace.strikes_within + foe.depth)
             && (!self.is_archer() || self.terms.arena.sees(self.at, foe.at, self.terms.pace.arrow_radius))
     }
 
@@ -361,7 +374,7 @@ impl<'a> Mind<'a> {
     /// For a minion: whom it fights, within `radius` of it and of `leash` too; without one, an open core. It
     /// looks around when it is its turn, and keeps its target meanwhile.
     fn foe(&self, radius: Fx, leash: Option<Vec2>) -> Option<Foe> {
-        let kept = self.target(radius, leash);
+        let kept = self.kept(radius, leash);
         let foe = if self.is_turn() { self.better(kept, radius, leash) } else { kept };
         let near_leash = |at: Vec2| leash.is_none_or(|post| dist2(at, post) <= square(radius));
         foe.map(|body| Foe::unit(self.state, body))
@@ -369,32 +382,27 @@ impl<'a> Mind<'a> {
     }
 
     /// The target of the last tick, while it is one.
-    fn target(&self, radius: Fx, leash: Option<Vec2>) -> Option<&Body> {
-        let target = self.enemy(self.state.units.target[self.row])?;
+    fn kept(&self, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
         // It may step back a little before it is given up.
         let within = square(radius + radius / 8);
-        let at = target.at();
+        let at = self.target.at();
         let is_near = dist2(self.at, at) <= within && leash.is_none_or(|post| dist2(at, post) <= within);
-        is_near.then_some(target)
+        (self.is_enemy(self.target) && is_near).then_some(self.target)
     }
 
-    /// A unit that lives and is an enemy.
-    fn enemy(&self, id: UnitId) -> Option<&Body> {
-        let slots = &self.state.slots;
-        let slot = usize::from(id.index);
-        let row = *slots.row.get(slot).filter(|_| slots.generation[slot] == id.generation)?;
-        self.grid.units().get(usize::from(row)).filter(|unit| unit.team != self.body.team)
+    fn is_enemy(&self, other: &Body) -> bool {
+        other.team != self.body.team
     }
 
     /// The nearest enemy, if it is so much nearer than the one it has that turning to it is worth it.
-    fn better<'s>(&'s self, kept: Option<&'s Body>, radius: Fx, leash: Option<Vec2>) -> Option<&'s Body> {
+    fn better(&self, kept: Option<&'a Body>, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
         let Some(kept) = kept else { return self.search(radius, leash) };
         let away = length(self.at - kept.at());
         self.search(mul(away, NEARER).min(radius), leash).or(Some(kept))
     }
 
     /// The nearest enemy within `radius` of the unit, and of `leash` too.
-    fn search(&self, radius: Fx, leash: Option<Vec2>) -> Option<&Body> {
+    fn search(&self, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
         let Body { base, team, .. } = *self.body;
         let within = square(radius);
         let on_leash = |foe: &Body| leash.is_none_or(|post| dist2(foe.at(), post) <= within);
@@ -407,7 +415,8 @@ impl<'a> Mind<'a> {
     }
 
     fn quarry(&self) -> Option<Foe> {
-        self.enemy(self.state.units.quarry[self.row]).map(|body| Foe::unit(self.state, body))
+        let quarry = unit(self.state, self.grid, self.state.units.quarry[self.row]);
+        quarry.filter(|quarry| self.is_enemy(quarry)).map(|body| Foe::unit(self.state, body))
     }
 
     // What it is and what it was told.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::arena::Arena;
-use super::math::{Fx, Vec2, dist2, square};
+use super::math::{Fx, Vec2, dist2, max_norm, square};
 use super::pace::kind_of;
 use super::state::GameState;
 use super::tick::{PLAYERS_MAX, PlayerId};
@@ -168,10 +168,7 @@ impl Grid {
     pub(super) fn near(&self, at: Vec2, radius: Fx) -> impl Iterator<Item = &Body> {
         let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
         let lines = self.line(at.y - radius)..=self.line(at.y + radius);
-        let is_near = move |body: &&Body| {
-            let away = body.at() - at;
-            away.x.abs().max(away.y.abs()) <= radius
-        };
+        let is_near = move |body: &&Body| max_norm(body.at() - at) <= radius;
         lines.flat_map(move |line| self.run(line, left, right)).filter(is_near)
     }
 
@@ -184,16 +181,14 @@ impl Grid {
     pub(super) fn pairs(&self, reach: impl Fn(&Body) -> Fx, mut visit: impl FnMut(&[Body], &[Pair])) {
         let mut pairs = [Pair::default(); BATCH];
         let mut count = 0;
-        for (place, body) in (0..).zip(&self.bodies) {
-            let reach = reach(body);
-            let (left, right) = (self.column(body.x - reach), self.column(body.x + reach));
-            let (line, top) = (self.line(body.y), self.line(body.y + reach));
-            // The line above is often out of reach: then its list is empty, not left out.
-            for above in line..top.max(line + 1) + 1 {
-                let (first, end) = self.places(above, left, right);
-                let mut next = if above == line { place + 1 } else { first };
-                let mut left = (end - next) * u32::from(above <= top);
-                loop {
+        for line in 0..self.lines {
+            let own = &self.starts[line * self.columns..][..=self.columns];
+            for place in own[0]..own[self.columns] {
+                let body = &self.bodies[place as usize];
+                let reach = reach(body);
+                let (left, right) = (self.column(body.x - reach), self.column(body.x + reach));
+                let top = self.line(body.y + reach);
+                let mut list = |mut next: u32, mut left: u32| loop {
                     let some =
                         core::array::from_fn(|ahead| Pair::new(place, next.wrapping_add(ahead as u32)));
                     *pairs[count..].first_chunk_mut::<TOGETHER>().expect("room for some") = some;
@@ -207,6 +202,17 @@ impl Grid {
                     }
                     next += TOGETHER as u32;
                     left -= TOGETHER as u32;
+                };
+                list(place + 1, own[right + 1] - (place + 1));
+                // The line above is often out of reach: then its list is empty, not left out.
+                let mut above = line + 1;
+                loop {
+                    let (first, end) = self.places(above, left, right);
+                    list(first, (end - first) * u32::from(above <= top));
+                    above += 1;
+                    if above > top {
+                        break;
+                    }
                 }
             }
         }
@@ -258,6 +264,7 @@ impl Grid {
     }
 
     /// Where the bodies of some cells of a line begin and end.
+    #[inline(always)]
     fn places(&self, line: usize, left: usize, right: usize) -> (u32, u32) {
         let first = line * self.columns;
         (self.starts[first + left], self.starts[first + right + 1])
@@ -285,6 +292,7 @@ impl Grid {
 
 /// Which of the cells of side 2^`SHIFT` from 0 to `last` along one axis.
 fn cell_along<const SHIFT: u32>(at: Fx, half: Fx, last: usize) -> usize {
-    let from_edge = at.to_bits().saturating_add(half.to_bits()).max(0) >> SHIFT;
+    // Neither is much larger than a map: far from an overflow.
+    let from_edge = (at.to_bits() + half.to_bits()).max(0) >> SHIFT;
     (from_edge as usize).min(last)
 }

@@ -65,6 +65,14 @@ pub fn square(length: Fx) -> i64 {
     bits * bits
 }
 
+/// The greater part of a vector, without its sign: how far it leads along one axis.
+#[must_use]
+pub fn max_norm(v: Vec2) -> Fx {
+    // Nothing is near the one number without an opposite. To test for it would take a branch on the sign,
+    // and no processor foresees signs.
+    v.x.wrapping_abs().max(v.y.wrapping_abs())
+}
+
 /// The length of a vector, right to 2^-16 tiles for all that fits on a map.
 #[must_use]
 pub fn length(v: Vec2) -> Fx {
@@ -233,14 +241,8 @@ impl Angle {
     /// Turned toward `other`, by at most `most`.
     #[must_use]
     pub fn toward(self, other: Self, most: u16) -> Self {
-        let by = self.to(other);
-        if by.unsigned_abs() <= most {
-            other
-        } else if by > 0 {
-            Self(self.0.wrapping_add(most))
-        } else {
-            Self(self.0.wrapping_sub(most))
-        }
+        let most = i32::from(most);
+        Self(self.0.wrapping_add(i32::from(self.to(other)).clamp(-most, most) as u16))
     }
 
     /// The vector of length `len` in this direction, each part rounded toward zero.

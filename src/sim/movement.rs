@@ -1,7 +1,7 @@
 //! Movement and collision: every unit's new place follows from the old places of all.
 
 use super::grid::{BATCH, Body, Pair};
-use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, square, with_length};
+use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, max_norm, square, with_length};
 use super::pace::{Terms, is_hero};
 use super::state::GameState;
 use super::world::Scratch;
@@ -15,14 +15,15 @@ pub(super) fn walk(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) 
     let steps = scratch.wishes.iter().zip(&scratch.pushes).zip(scratch.grid.units());
     for (((x, y), (vx, vy)), ((&wish, &push), body)) in places.zip(steps) {
         let radius = terms.pace.kind(body.kind).radius;
-        let (at, rests) = (body.at(), wish == Vec2::default() && push == Vec2::default());
+        let at = body.at();
+        let rests = || wish == Vec2::default() && push == Vec2::default();
         let mut to = at + wish + limited(push, radius / 2);
         // In the open, where most are, nobody asks who rests: it cannot be foreseen.
-        if !terms.arena.has_room(at, to, radius) && !rests {
+        if !terms.arena.has_room(at, to, radius) && !rests() {
             to = terms.arena.walk_close(at, to, radius);
         }
         let step = to - at;
-        longest = longest.max(step.x.abs()).max(step.y.abs());
+        longest = longest.max(max_norm(step));
         (*vx, *vy) = (step.x, step.y);
         (*x, *y) = (to.x, to.y);
     }

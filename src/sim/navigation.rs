@@ -11,7 +11,7 @@ use arrayvec::ArrayVec;
 use core::cmp::Reverse;
 
 use super::arena::Arena;
-use super::math::{Fx, Vec2, dist2, length, mul};
+use super::math::{Fx, Vec2, dist2, length, max_norm, mul};
 use super::raster::{Cells, gap};
 use super::solid::{Solid, cross};
 
@@ -315,8 +315,7 @@ fn span(a: Vec2, b: Vec2) -> u32 {
 
 /// What the straight distance is at least.
 fn least(a: Vec2, b: Vec2) -> u64 {
-    let way = b - a;
-    u64::from(way.x.abs().max(way.y.abs()).to_bits().unsigned_abs())
+    u64::from(max_norm(b - a).to_bits().unsigned_abs())
 }
 
 /// The way from `from` to `goal` over `corner`, that has `rest` to go from there.

@@ -63,6 +63,9 @@ pub(super) struct UnitPace {
     pub(super) speed: Fx,
     pub(super) radius: Fx,
     pub(super) reach: Fx,
+    /// How near the enemy must be to wind up. A sword is raised a little inside its reach, so that one step
+    /// back does not yet save the enemy.
+    pub(super) strikes_within: Fx,
     pub(super) damage: i16,
     /// Ticks.
     pub(super) cooldown: u32,
@@ -116,8 +119,13 @@ impl Pace {
         let ticks = |ms| rate.ticks_in_ms(ms);
         let progress = |ms| (CAPTURED / ticks(ms).max(1).cast_signed()).max(1);
         let dash = ticks(rules.dash_ms).max(1);
-        let kinds = [&rules.swordsman, &rules.archer, &rules.sword_hero, &rules.archer_hero]
-            .map(|unit| UnitPace::new(unit, rate));
+        let (sword, bow) = (AttackBehaviour::Swordsman, AttackBehaviour::Archer);
+        let kinds = [
+            UnitPace::new(&rules.swordsman, sword, rate),
+            UnitPace::new(&rules.archer, bow, rate),
+            UnitPace::new(&rules.sword_hero, sword, rate),
+            UnitPace::new(&rules.archer_hero, bow, rate),
+        ];
         let widest = kinds.iter().map(|kind| kind.radius).max().unwrap_or_default();
         Self {
             touching2: touching2(&kinds),
@@ -173,12 +181,17 @@ fn touching2(kinds: &[UnitPace; 4]) -> [[i64; 4]; 4] {
 }
 
 impl UnitPace {
-    fn new(rules: &UnitRules, rate: TickRate) -> Self {
+    fn new(rules: &UnitRules, attack: AttackBehaviour, rate: TickRate) -> Self {
+        let reach = tiles(rules.reach);
         Self {
             hp: rules.hp,
             speed: tiles_over(rules.speed, rate.hz()),
             radius: tiles(rules.radius),
-            reach: tiles(rules.reach),
+            reach,
+            strikes_within: match attack {
+                AttackBehaviour::Swordsman => reach - reach / 8,
+                AttackBehaviour::Archer => reach,
+            },
             damage: rules.damage,
             cooldown: rate.ticks_in_ms(rules.cooldown_ms).max(1),
             windup: rate.ticks_in_ms(rules.windup_ms).max(1),

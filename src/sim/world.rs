@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command::{TickInputs, When};
 use super::event::{Event, Events};
-use super::grid::Grid;
+use super::grid::{Body, Grid};
 use super::hash::StateHash;
 use super::math::{Fx, Vec2};
 use super::objectives::CAPTURED;
@@ -58,6 +58,8 @@ pub struct World {
 pub(super) struct Scratch {
     /// Who stands where.
     pub(super) grid: Grid,
+    /// Whom each unit fought in the last tick, if it still lives; else itself.
+    pub(super) targets: Vec<Body>,
     /// How far each unit wants to walk.
     pub(super) wishes: Vec<Vec2>,
     /// How far the others push each unit.
@@ -138,6 +140,7 @@ impl World {
         state.orders.reserve(QUEUED_MAX * units);
         let scratch = Scratch {
             grid: Grid::new(terms.arena.half, units),
+            targets: Vec::with_capacity(units),
             wishes: Vec::with_capacity(units),
             pushes: Vec::with_capacity(units),
             longest_step: Fx::ZERO,

@@ -19,6 +19,7 @@ use crate::gui::launch::Game;
 use crate::gui::page::Page;
 use crate::gui::theme;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, MatchEvent, View};
+use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN};
 use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, Map, PlayerId};
 use mini_rts_arena::transport::clock as machine;
 
@@ -267,6 +268,8 @@ impl PlayScreen {
                     self.look.turn_to(places.iter().sum::<Vec2>() / places.len() as f32);
                 }
             }
+            Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
+            Request::Pause => self.game.say(Control::Command(Command::Pause)),
             Request::LastAlert => {
                 if let Some(at) = self.alerts.recall(desk.now) {
                     self.look.turn_to(at);
@@ -303,6 +306,7 @@ impl PlayScreen {
         }
         if self.finished.is_none() {
             count_down(page, &view);
+            pause_card(page, &view);
             if self.overlay == Overlay::None {
                 let base_selected = self.hand.base_selected;
                 hint(page, hint_text(&view, base_selected), desk.arena().bottom());
@@ -321,13 +325,12 @@ impl PlayScreen {
                 }
             }
         }
-        let stopped = self.game.news.iter().find_map(|event| match event {
-            MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match goes on: {why}")),
-            _ => None,
-        });
-        if let Some(stopped) = stopped {
-            self.game.news.retain(|event| !matches!(event, MatchEvent::RecordingStopped(_)));
-            desk.note(stopped);
+        // One line at a time; the next comes with the next picture.
+        let news =
+            self.game.news.iter().enumerate().find_map(|(at, event)| Some((at, news_line(&view, event)?)));
+        if let Some((at, line)) = news {
+            self.game.news.remove(at);
+            desk.note(line);
         }
         None
     }
@@ -402,6 +405,7 @@ impl PlayScreen {
             "commands": view.current.players.commands.get(me.index()),
             "stalled": self.net_status(view).stalled,
             "overlay": format!("{:?}", self.overlay),
+            "is_paused": view.pause.is_some(),
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
             "is_practice": self.game.is_practice(),
         })
@@ -430,6 +434,35 @@ fn count_down(page: &mut Page<'_>, view: &View) {
     let names = opponents(view);
     let below = pos2(middle.x, middle.y);
     page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
+}
+
+/// What happened in a match, if the picture does not show it by itself.
+fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
+    match event {
+        MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match goes on: {why}")),
+        MatchEvent::Left(player) => Some(format!("{} has left; the match goes on", name_of(view, *player))),
+        MatchEvent::Lost(player) => Some(format!("{} is lost; the match goes on", name_of(view, *player))),
+        _ => None,
+    }
+}
+
+/// While the match stands still: at whose wish, and how long yet.
+fn pause_card(page: &mut Page<'_>, view: &View) {
+    let Some(Pause { by, until }) = view.pause else { return };
+    let left_s = until.since(machine::now()).as_secs_f64().ceil();
+    page.shade(90);
+    let (middle, width) = (page.window().center(), page.window().width());
+    let (title, below) = if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
+        (format!("{left_s}"), "The match goes on".to_owned())
+    } else {
+        (
+            "Paused".to_owned(),
+            format!("by {}; it goes on in {left_s} s, or when anybody presses P", name_of(view, by)),
+        )
+    };
+    let at = pos2(middle.x, middle.y - 10.0);
+    page.text("pause", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &title, width);
+    page.text("pause-by", middle, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &below, width);
 }
 
 /// Who plays whom: the names of each team.

@@ -70,7 +70,7 @@ impl ClientSession {
             let tick = self.sealer.next();
             let is_last = tick.plus(1) >= limit || self.now < self.seal_at(tick.plus(1));
             let held_only = !is_last && matches!(self.settings.input_delay, InputDelay::Auto);
-            self.sealer.seal(self.delay.delay_us(), held_only);
+            self.sealer.seal(self.clock.at(tick).minus(self.now), held_only);
             sealed = true;
         }
         sealed
@@ -84,8 +84,8 @@ impl ClientSession {
 
     /// When the own input that became part of `tick` was sealed, as far as that is known.
     pub(super) fn sealed_at(&self, tick: Tick) -> Time {
-        let delay_us = self.sealer.sealed(tick).map_or(self.delay.delay_us(), |sealed| sealed.delay_us);
-        self.clock.at(tick).shifted(-delay_us).min(self.now)
+        let lead_us = self.sealer.sealed(tick).map_or(self.delay.delay_us(), |sealed| sealed.lead_us);
+        self.clock.at(tick).shifted(-lead_us).min(self.now)
     }
 
     /// Sends all inputs that the server lacks, and which update arrived last.
@@ -140,7 +140,7 @@ impl ClientSession {
             if let Some(sealed) =
                 slack_tick.filter(|_| head.slack_of > 0).and_then(|tick| self.sealer.sealed(tick))
             {
-                let need_us = sealed.delay_us - i64::from(head.slack) * 100;
+                let need_us = sealed.lead_us - i64::from(head.slack) * 100;
                 self.delay.observe(0, need_us);
             }
         }

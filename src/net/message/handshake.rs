@@ -27,6 +27,7 @@ pub struct Token(pub [u8; 16]);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRequest {
     /// Drawn by the guest, comes back in every answer.
+    #[serde(with = "postcard::fixint::le")]
     pub nonce: u64,
     /// Proof that the guest receives at its address; zeros at first.
     pub cookie: [u8; 16],
@@ -60,6 +61,7 @@ pub struct JoinRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinChallenge {
     /// The request's.
+    #[serde(with = "postcard::fixint::le")]
     pub nonce: u64,
     /// To be echoed.
     pub cookie: [u8; 16],
@@ -90,6 +92,7 @@ pub struct MatchConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinConfirm {
     /// The request's.
+    #[serde(with = "postcard::fixint::le")]
     pub nonce: u64,
     /// The guest's player.
     pub player: u8,
@@ -105,6 +108,7 @@ pub struct JoinConfirm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRefused {
     /// The request's.
+    #[serde(with = "postcard::fixint::le")]
     pub nonce: u64,
     /// Why.
     pub reason: Refusal,
@@ -221,6 +225,12 @@ pub fn handshake<T: Serialize>(id: PacketId, message: &T) -> Sealed {
         bytes.extend(core::iter::repeat_n(0, JOIN_REQUEST_BYTES - bytes.len()));
     }
     Sealed::unconnected(&bytes)
+}
+
+/// The nonce of a datagram of the handshake, without its packet id: it has the same place in every version.
+#[must_use]
+pub fn handshake_nonce(bytes: &[u8]) -> Option<u64> {
+    bytes.get(2..10)?.try_into().ok().map(u64::from_le_bytes)
 }
 
 /// Reads a datagram of the handshake, without its packet id.

@@ -49,6 +49,10 @@ impl ServerSession {
 
     /// The seat that a token takes back: also from a client that has not been missed yet.
     fn kept_seat(&self, token: Token) -> Result<PlayerId, Refusal> {
+        let is_host = Some(token) == self.settings.host && self.clients[0].is_none();
+        if is_host && matches!(self.phase, Phase::Gathering) {
+            return Ok(PlayerId(0));
+        }
         let is_kept = |client: &&ClientConnection| client.token == token && client.is_in();
         let kept = self.clients.iter().flatten().find(is_kept).map(|client| client.player);
         let is_open = matches!(self.phase, Phase::Running | Phase::Seating { .. });
@@ -57,7 +61,9 @@ impl ServerSession {
 
     fn free_seat(&self, request: &JoinRequest) -> Result<PlayerId, Refusal> {
         let seats = self.settings.config.seats;
-        let is_free = |seat: u8| self.clients.get(usize::from(seat)).is_some_and(Option::is_none);
+        let is_for_host = |seat: u8| seat == 0 && self.settings.host.is_some();
+        let is_free =
+            |seat: u8| self.clients.get(usize::from(seat)).is_some_and(Option::is_none) && !is_for_host(seat);
         if !matches!(self.phase, Phase::Gathering) {
             return Err(Refusal::Running);
         }
@@ -73,7 +79,8 @@ impl ServerSession {
         let mut drawn = [0; 16];
         self.rng.fill_bytes(&mut drawn);
         let before = self.clients[player.index()].take();
-        let token = before.as_ref().map_or(Token(drawn), |before| before.token);
+        let given = request.token.unwrap_or(Token(drawn));
+        let token = before.as_ref().map_or(given, |before| before.token);
         let confirm = JoinConfirm { nonce, player: player.0, connection_id, config, token: Some(token) };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
         let team = self.settings.teams[player.index()];

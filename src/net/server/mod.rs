@@ -24,7 +24,7 @@ use self::updates::Updates;
 use super::clock::TickClock;
 use super::discovery::{self, Beacon};
 use super::door::Door;
-use super::message::{MatchConfig, PacketId, Roster, Seats};
+use super::message::{MatchConfig, PacketId, Roster, Seats, Token};
 use super::name::PlayerName;
 use super::seal::{OpenError, Sealed, connection_id};
 use super::session::{End, Event, LinkStatus, SILENT_AFTER, Traffic, Transmit};
@@ -43,6 +43,8 @@ pub struct ServerConfig {
     pub room_code: u64,
     /// Each seat's team.
     pub teams: ArrayVec<u8, PLAYERS_MAX>,
+    /// Seat 0 is for whoever brings this token: the player whose computer runs the server.
+    pub host: Option<Token>,
     /// From the moment all are there to tick 0.
     pub countdown: Duration,
     /// What the room says to who looks for one; players and names are kept up to date here.

@@ -111,6 +111,18 @@ pub enum Event {
         /// The other peers' states after it, in the bytes of their snapshots; empty for one that had none.
         states: Vec<(PlayerId, Vec<u8>)>,
     },
+    /// The match stands still, at this player's wish.
+    Paused {
+        /// Whose.
+        player: PlayerId,
+    },
+    /// The pause will be over sooner than it could be.
+    Resuming {
+        /// When the next tick is due here.
+        until: Time,
+    },
+    /// The pause is over.
+    Resumed,
     /// A seat is empty from now on, and the match goes on.
     Departed {
         /// Whose.

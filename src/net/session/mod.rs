@@ -10,6 +10,7 @@
 mod departure;
 mod ending;
 mod event;
+mod pause;
 mod play;
 mod search;
 mod seating;
@@ -19,12 +20,14 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
+use core::cell::Cell;
 use core::net::SocketAddr;
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
+pub use self::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
 
 use self::play::Play;
 use self::seating::Seated;
@@ -48,6 +51,10 @@ use crate::sim::{
 pub const LEAD_TICKS_MAX: u32 = 32;
 /// Silence after which a peer is named on screen.
 pub const SILENT_AFTER: Duration = Duration::from_millis(500);
+/// A call that comes so much later than [`LockstepSession::poll_timeout`] asked for: the computer stood still.
+const OVERSLEPT: Duration = Duration::from_millis(20);
+/// For so long after that, what comes in may have waited here.
+const DEAF_FOR: Duration = Duration::from_millis(100);
 /// Most datagrams and most events that wait to be polled.
 const OUT_MAX: usize = 256;
 
@@ -172,6 +179,10 @@ enum Phase {
 /// One peer's view of a lockstep match.
 pub struct LockstepSession {
     now: Time,
+    /// When the next call was asked for.
+    wake_at: Cell<Option<Time>>,
+    /// Until when arrivals say nothing of the way that they came.
+    deaf_until: Time,
     settings: Settings,
     role: Role,
     phase: Phase,
@@ -226,6 +237,8 @@ impl LockstepSession {
     fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
         Self {
             now,
+            wake_at: Cell::new(None),
+            deaf_until: now,
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             role,
@@ -248,7 +261,7 @@ impl LockstepSession {
 
     /// Takes a datagram in.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        self.now = self.now.max(now);
+        self.wake(now);
         self.traffic.packets_received += 1;
         self.traffic.bytes_received += bytes.len() as u64;
         if self.dispatch(from, bytes).is_none() {
@@ -308,6 +321,7 @@ impl LockstepSession {
             PacketId::DesyncState => self.on_desync_state(link, decode(body).ok()?),
             PacketId::Suspicion => self.on_suspicion(link, decode(body).ok()?),
             PacketId::Relayed => self.on_relayed(link, &decode(body).ok()?),
+            PacketId::Resume => self.on_resume(link, decode(body).ok()?),
             _ => None,
         }
     }
@@ -315,7 +329,7 @@ impl LockstepSession {
     /// Does what time brings: seals, sends, sends again, gives up. Call it whenever
     /// [`Self::poll_timeout`] has come; earlier or later does no harm.
     pub fn handle_timeout(&mut self, now: Time) {
-        self.now = self.now.max(now);
+        self.wake(now);
         self.ping_links();
         match self.phase {
             Phase::Gathering => self.gather(),
@@ -327,6 +341,13 @@ impl LockstepSession {
         }
         self.watch_silence();
         self.pursue_suspicion();
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        if self.wake_at.take().is_some_and(|at| self.now.since(at) > OVERSLEPT) {
+            self.deaf_until = self.now.plus(DEAF_FOR);
+        }
     }
 
     /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
@@ -346,7 +367,9 @@ impl LockstepSession {
         };
         let patience = self.give_up_at.filter(|_| matches!(self.phase, Phase::Gathering));
         let suspicion = self.play.as_ref().and_then(|play| play.departures.due_at());
-        [pings, phase, patience, suspicion].into_iter().flatten().min()
+        let at = [pings, phase, patience, suspicion].into_iter().flatten().min();
+        self.wake_at.set(at);
+        at
     }
 
     /// The next datagram to send.
@@ -399,6 +422,7 @@ impl LockstepSession {
         if !self.compare_chains(ran) && last {
             self.begin_ending(End::Finished);
         } else {
+            self.begin_pause();
             self.settle_leavers();
         }
     }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::departure::Departures;
+use super::pause::Pauses;
 use super::{DueTick, End, Event, LEAD_TICKS_MAX, LockstepSession, Phase, Stall, StallCause};
 use crate::net::clock::TickClock;
 use crate::net::delay::{DelayControl, InputDelay};
@@ -33,6 +34,7 @@ pub(super) struct Play {
     pub(super) delay: DelayControl,
     pub(super) history: History,
     pub(super) departures: Departures,
+    pub(super) pauses: Pauses,
     /// Ticks of the match, once that is known.
     pub(super) end: Option<Tick>,
     /// Every peer has our inputs before this tick.
@@ -62,6 +64,7 @@ impl Play {
             delay: DelayControl::new(now, links, start_us, clock.tick_us(), fixed),
             history: History::new(),
             departures: Departures::default(),
+            pauses: Pauses::default(),
             end: config.ticks.map(Tick),
             known_to_all: Tick(0),
             input_delay,
@@ -82,7 +85,7 @@ impl Play {
         let is_over = self.end.is_some_and(|end| tick >= end);
         // A tick that was polled must be reported before the next.
         let is_reported = tick == self.history.ran();
-        if is_over || !is_reported || now < self.clock.at(tick) {
+        if is_over || !is_reported || self.pauses.is_on() || now < self.clock.at(tick) {
             return None;
         }
         let (peer, completed_at) = self.gate.completed_by()?;
@@ -97,8 +100,12 @@ impl Play {
         let is_here = |link: &&Link| !link.is_gone;
         let sealed = |link: &Link| Some((link.player, tick_at.shifted(link.seals_at?)));
         let others_sealed_at = links.iter().filter(is_here).filter_map(sealed).collect();
-        self.clock.forgive(now, tick);
+        // All peers let the clock stand still from the same instant: when the one that was late sealed.
+        let one_way_us = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2;
+        let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
+        self.clock.forgive(now.shifted(-way.cast_signed()), tick);
         let inputs = self.gate.pass()?;
+        self.pauses.see(&inputs);
         Some(DueTick { inputs, sealed_at, others_sealed_at, stall })
     }
 
@@ -106,9 +113,14 @@ impl Play {
     pub(super) fn waits_for(&self, now: Time) -> Option<(PlayerId, Time)> {
         let tick = self.gate.next();
         let due = self.clock.at(tick).max(self.ran_at);
-        let is_due = now > due && self.end.is_none_or(|end| tick < end);
+        let is_due = now > due && self.end.is_none_or(|end| tick < end) && !self.pauses.is_on();
         let player = self.gate.waits_for()?;
         is_due.then_some((player, due))
+    }
+
+    /// What was due before `at` does not count as late.
+    pub(super) fn restart_at(&mut self, at: Time) {
+        self.ran_at = at;
     }
 
     /// A tick has run.
@@ -136,13 +148,16 @@ impl Play {
 
     /// Seals every tick whose time has come. True if there was one.
     fn seal_due(&mut self, now: Time, me: PlayerId) -> bool {
+        if self.pauses.is_on() {
+            return false;
+        }
         let limit = self.seal_limit();
         let mut sealed = false;
         while self.sealer.next() < limit && now >= self.seal_at(self.sealer.next()) {
             let tick = self.sealer.next();
             let is_last = tick.plus(1) >= limit || now < self.seal_at(tick.plus(1));
             let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
-            self.sealer.seal(self.delay.delay_us(), held_only);
+            self.sealer.seal(self.clock.at(tick).minus(now), held_only);
             // The own input goes the way of all others: encoded, pushed, decoded.
             let input = &self.sealer.sealed(tick).expect("just sealed").bytes;
             self.gate.push(now, me, tick, input).expect("within the lead");
@@ -155,9 +170,12 @@ impl Play {
 impl LockstepSession {
     /// What time brings while ticks run.
     pub(super) fn run(&mut self) {
+        self.pursue_pause();
         let (now, me) = (self.now, self.me);
         let play = self.play.as_mut().expect("running");
-        play.clock.slew(now);
+        if !play.pauses.is_on() {
+            play.clock.slew(now);
+        }
         play.delay.advance(now);
         let delay_us = play.delay.delay_us();
         if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
@@ -183,13 +201,14 @@ impl LockstepSession {
     pub(super) fn next_deadline(&self) -> Option<Time> {
         let play = self.play.as_ref()?;
         let next = play.sealer.next();
-        let seal = (next < play.seal_limit()).then(|| play.seal_at(next));
+        let is_on = play.pauses.is_on();
+        let seal = (next < play.seal_limit() && !is_on).then(|| play.seal_at(next));
         let tick = play.gate.next();
         let is_over = play.end.is_some_and(|end| tick >= end);
-        let run = (!is_over && play.gate.is_complete()).then(|| play.clock.at(tick));
+        let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.clock.at(tick));
         let here = self.links.iter().filter(|link| !link.is_gone);
         let links = here.flat_map(|link| [link.second_at, link.start_at, Some(link.resend_at)]);
-        [seal, run].into_iter().chain(links).flatten().min()
+        [seal, run, play.pauses.due_at()].into_iter().chain(links).flatten().min()
     }
 
     /// Sends all inputs that the peer lacks, and what we know of its.
@@ -197,18 +216,14 @@ impl LockstepSession {
         let now = self.now;
         let play = self.play.as_ref().expect("prepared");
         let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
-        let mut bodies = arrayvec::ArrayVec::<Body, BURST_MAX>::new();
-        let mut from = self.links[link].acked;
-        while !bodies.is_full() {
+        let (mut from, until) = (self.links[link].acked, play.sealer.next());
+        for _ in 0..BURST_MAX {
             let (body, next) = self.inputs_from(link, from);
-            bodies.push(body);
+            self.send_body(link, PacketId::PlayerInput, &body);
             from = next;
-            if next >= play.sealer.next() {
+            if from >= until {
                 break;
             }
-        }
-        for body in &bodies {
-            self.send_body(link, PacketId::PlayerInput, body);
         }
         if !is_new {
             self.traffic.retransmissions += 1;
@@ -269,7 +284,10 @@ impl LockstepSession {
         if !play.departures.suspects().has(peer.player) {
             push_inputs(&mut play.gate, now, peer.player, first, inputs)?;
         }
-        if matches!(self.phase, Phase::Running) && play.gate.wanted(peer.player) > lacked {
+        // What waited here while this computer stood still says nothing of the way.
+        let is_awake = now >= self.deaf_until;
+        let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
+        if is_running && is_awake && play.gate.wanted(peer.player) > lacked {
             peer.note_slack(lacked, play.clock.at(lacked).minus(now));
         }
         peer.acked = peer.acked.max(wanted);
@@ -280,7 +298,7 @@ impl LockstepSession {
             let is_news = peer.slack_heard.is_none_or(|heard| tick > heard);
             if let (true, Some(sealed)) = (is_news, play.sealer.sealed(tick)) {
                 peer.slack_heard = Some(tick);
-                let need_us = sealed.delay_us - i64::from(header.slack) * 100;
+                let need_us = sealed.lead_us - i64::from(header.slack) * 100;
                 play.delay.observe(link, need_us);
             }
         }
@@ -331,6 +349,7 @@ impl LockstepSession {
                 self.hasten_bye();
                 Some(())
             }
+            Acknowledge::Resume { pause } => self.on_resume_acknowledged(link, pause),
             Acknowledge::DesyncHashes { differ } => self.on_hashes_acknowledged(link, differ),
             Acknowledge::DesyncState { chunk } => {
                 self.advance_search(|search| search.acknowledge(link, chunk))
@@ -347,8 +366,12 @@ fn push_inputs(
     first: Tick,
     inputs: Inputs<'_>,
 ) -> Option<()> {
-    let mut held = gate.held_before(player, first);
-    for (tick, input) in (first.0..).map(Tick).zip(inputs) {
+    // What is here already need not be read again; but what is read says what the next one holds.
+    let lacked = gate.wanted(player);
+    let known = lacked.0.saturating_sub(first.0).min(u32::from(u8::MAX));
+    let from = Tick(first.0 + known);
+    let mut held = gate.held_before(player, from);
+    for (tick, input) in (from.0..).map(Tick).zip(inputs.skip(known as usize)) {
         match (input, held) {
             (Some(bytes), _) => {
                 let input: PlayerInput = postcard::from_bytes(bytes).ok()?;

@@ -60,13 +60,13 @@ impl LockstepSession {
         self.event(Event::Prepare { roster: self.roster.clone() });
     }
 
-    /// The world before tick 0 is built, and this is its hash.
-    ///
-    /// # Panics
-    /// If no [`Event::Prepare`] asked for it.
+    /// The world before tick 0 is built, and this is its hash. Nothing comes of it if a peer has left since
+    /// [`Event::Prepare`] asked for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash) {
         self.now = self.now.max(now);
-        assert!(matches!(self.phase, Phase::Preparing), "nothing to prepare");
+        if !matches!(self.phase, Phase::Preparing) {
+            return;
+        }
         let seated = self.seated.as_mut().expect("preparing");
         seated.hash = Some(hash.whole);
         let config = self.config.expect("confirmed");

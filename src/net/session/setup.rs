@@ -2,6 +2,7 @@
 
 use core::net::SocketAddr;
 
+use super::play::Play;
 use super::{End, Event, Guest, GuestConfig, LockstepSession, Phase, Role, Served, Settings};
 use crate::net::architecture::Architecture;
 use crate::net::door::{Answer, Knock, REQUEST_EVERY, refuse};
@@ -194,7 +195,8 @@ impl LockstepSession {
 
     pub(super) fn on_ping(&mut self, link: usize, ping: Ping) -> Option<()> {
         let is_running = matches!(self.phase, Phase::Running);
-        let clock_us = self.play.as_ref().filter(|_| is_running).map(|play| play.clock.position_us(self.now));
+        let runs = |play: &&Play| is_running && !play.pauses.is_on();
+        let clock_us = self.play.as_ref().filter(runs).map(|play| play.clock.position_us(self.now));
         let delay_us = u32::try_from(self.delay_us().unwrap_or(0)).unwrap_or(0);
         let lost_per_mille = self.links[link].lost_here;
         let pong = Pong { echo_us: ping.time_us, clock_us, delay_us, lost_per_mille };
@@ -220,7 +222,7 @@ impl LockstepSession {
         if !has_sealed {
             play.delay.restart(guess_us);
         }
-        let is_running = matches!(self.phase, Phase::Running);
+        let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
         let Some(theirs) = pong.clock_us.filter(|_| is_running && sample.as_micros() as u64 <= usual_us)
         else {
             return Some(());

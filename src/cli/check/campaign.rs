@@ -1,0 +1,252 @@
+//! `arena check --virtual`.
+
+use anyhow::{Context as _, bail};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use super::{desync_json, desync_text, first_seed, jobs};
+use crate::cli::args::{BotChoice, CheckArguments};
+use crate::cli::headless::progress_bar;
+use crate::cli::{FOUND, paths};
+use mini_rts_arena::game::{Inject, Percentiles, data};
+use mini_rts_arena::lab::{
+    CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, Violation, baseline, campaign,
+};
+use mini_rts_arena::sim::Tick;
+use mini_rts_arena::transport::LinkSpec;
+
+/// Most violations that are printed.
+const SHOWN_MAX: usize = 10;
+
+/// Plays the matches in virtual time and says whether everything held.
+pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let options = options(arguments)?;
+    if arguments.baseline {
+        return Ok(compare(arguments, &options));
+    }
+    let bar = progress_bar(Some(options.matches));
+    bar.set_message(format!("matches of {} ticks", options.ticks));
+    let report = campaign(&options, |over| bar.set_position(u64::from(over)));
+    bar.finish_and_clear();
+    let desync = first_desync(&report)?;
+    let seconds = began.elapsed().as_secs_f64();
+    if arguments.json {
+        println!("{}", as_json(arguments, &report, desync.as_ref(), seconds));
+    } else {
+        println!("{}", as_text(arguments, &report, desync.as_ref(), seconds));
+    }
+    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}
+
+/// Prints latency and stalls of both kinds of lockstep.
+fn compare(arguments: &CheckArguments, options: &CampaignOptions) -> ExitCode {
+    let setup = options.setup(options.seed);
+    let cells = baseline(&setup).flatten().collect::<Vec<_>>();
+    if arguments.json {
+        let json = |of: &LockstepFigures| {
+            let Percentiles { p50, p95, p99 } = of.opponent_ms;
+            let opponent_ms = json!({ "p50": p50, "p95": p95, "p99": p99 });
+            json!({ "opponent_ms": opponent_ms, "stalled": of.stalled, "delay_ticks": of.delay_ticks })
+        };
+        let cells = cells.iter().map(|cell| {
+            json!({
+                "rtt_ms": cell.rtt.as_secs_f64() * 1e3,
+                "jitter_ms": cell.jitter.as_secs_f64() * 1e3,
+                "loss": f64::from(cell.loss) / 1e6,
+                "ours": json(&cell.ours),
+                "classic": json(&cell.classic),
+            })
+        });
+        println!("{}", Value::from(cells.collect::<Vec<Value>>()));
+        return ExitCode::SUCCESS;
+    }
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
+    table.set_header([
+        "RTT ms",
+        "jitter ms",
+        "loss",
+        "p50 ms",
+        "p99",
+        "stalled",
+        "classic p50",
+        "p99",
+        "stalled",
+    ]);
+    for cell in &cells {
+        let ms = |duration: std::time::Duration| format!("{:.1}", duration.as_secs_f64() * 1e3);
+        let link = [ms(cell.rtt), ms(cell.jitter), format!("{} %", cell.loss / 10_000)];
+        let figures = [cell.ours, cell.classic].into_iter().flat_map(|of| {
+            let Percentiles { p50, p99, .. } = of.opponent_ms;
+            [format!("{p50:.1}"), format!("{p99:.1}"), format!("{:.2} %", of.stalled * 100.0)]
+        });
+        table.add_row(link.into_iter().chain(figures));
+    }
+    println!("{table}");
+    ExitCode::SUCCESS
+}
+
+fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
+    let peers = match arguments.peers {
+        None if arguments.faults => None,
+        peers => Some(usize::from(peers.unwrap_or(2))),
+    };
+    let inject = arguments.inject_desync.as_ref();
+    if let (Some(inject), least) = (inject, peers.unwrap_or(2))
+        && usize::from(inject.seat) >= least
+    {
+        bail!("--inject-desync: there is no seat {} among {least} peers", inject.seat);
+    }
+    let usual = if arguments.bot == BotChoice::Probe { "endless" } else { "standard" };
+    let map = |usual: &str| data::map(arguments.map.as_deref().unwrap_or(usual));
+    let link = arguments.link.as_deref().map(str::parse::<LinkSpec>).transpose()?;
+    Ok(CampaignOptions {
+        matches: arguments.matches,
+        seed: first_seed(arguments)?,
+        ticks: arguments.ticks,
+        tick_rate: arguments.tick_rate,
+        peers,
+        rules: data::rules(arguments.rules.as_deref().unwrap_or(usual))?,
+        maps: [map("standard")?, map("quad")?],
+        pilot: (!arguments.faults).then(|| arguments.bot.pilot()),
+        input_delay: arguments.input_delay,
+        link: link.unwrap_or_default(),
+        has_faults: arguments.faults,
+        inject: inject.map(|inject| {
+            (usize::from(inject.seat), Inject { tick: Tick(inject.tick), field: inject.field.clone() })
+        }),
+        jobs: jobs(arguments),
+    })
+}
+
+/// Writes the report that all peers have alike.
+fn first_desync(report: &CampaignReport) -> anyhow::Result<Option<FirstDesync>> {
+    let Some((seed, found)) = &report.first_desync else { return Ok(None) };
+    let file = paths::data_folder("reports")?.join(format!("desync-seed{seed}-virtual.json"));
+    let report = serde_json::to_value(found).context("a report is plain data")?;
+    let text = serde_json::to_string_pretty(found).context("a report is plain data")?;
+    std::fs::write(&file, text + "\n").with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(Some(FirstDesync { seed: *seed, report, file }))
+}
+
+/// The command that plays one match again.
+fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
+    let mut command = format!("arena check --virtual --seed {seed} --ticks {}", arguments.ticks);
+    if arguments.faults {
+        command += " --faults";
+    } else {
+        use clap::ValueEnum as _;
+        let bot = arguments.bot.to_possible_value();
+        command += &format!(" --bot {}", bot.as_ref().map_or("normal", |bot| bot.get_name()));
+    }
+    if arguments.peers.is_some() || !arguments.faults {
+        command += &format!(" --peers {peers}");
+    }
+    let hz = arguments.tick_rate.hz();
+    if hz != 60 {
+        command += &format!(" --tick-rate {hz}");
+    }
+    if let mini_rts_arena::net::InputDelay::Ticks(ticks) = arguments.input_delay {
+        command += &format!(" --input-delay {ticks}");
+    }
+    for (flag, value) in [("link", &arguments.link), ("map", &arguments.map), ("rules", &arguments.rules)] {
+        command.extend(value.iter().map(|value| format!(" --{flag} {value}")));
+    }
+    let inject = arguments.inject_desync.iter();
+    command.extend(
+        inject.map(|inject| format!(" --inject-desync {}:{}:{}", inject.tick, inject.field, inject.seat)),
+    );
+    command
+}
+
+fn as_json(
+    arguments: &CheckArguments,
+    report: &CampaignReport,
+    desync: Option<&FirstDesync>,
+    seconds: f64,
+) -> Value {
+    let violations = report.violations.iter().map(|(seed, peers, violation)| {
+        json!({
+            "seed": seed,
+            "peers": peers,
+            "oracle": violation.oracle,
+            "peer": violation.peer,
+            "tick": violation.tick,
+            "at_us": violation.at_us,
+            "what": violation.what,
+            "again": again(arguments, *seed, *peers),
+        })
+    });
+    let faults = report.counts.iter().map(|(fault, count)| (fault.as_str().to_owned(), count.into()));
+    json!({
+        "verdict": verdict(report),
+        "matches": report.matches,
+        "ticks_compared": report.ticks_compared,
+        "outcomes": report.outcomes,
+        "first_desync": desync.map(desync_json),
+        "peers": report.peers.iter().map(|(peers, count)| (peers.to_string(), (*count).into()))
+            .collect::<serde_json::Map<String, Value>>(),
+        "faults": faults.collect::<serde_json::Map<String, Value>>(),
+        "violated_matches": report.violated,
+        "violations": violations.collect::<Vec<Value>>(),
+        "match_seconds": report.match_time.as_secs_f64(),
+        "log": format!("{:016x}", report.log),
+        "seconds": seconds,
+    })
+}
+
+fn as_text(
+    arguments: &CheckArguments,
+    report: &CampaignReport,
+    desync: Option<&FirstDesync>,
+    seconds: f64,
+) -> String {
+    let outcomes: Vec<String> =
+        report.outcomes.iter().map(|(outcome, count)| format!("{count} x {outcome}")).collect();
+    let mut text = format!(
+        "{}: {} matches, {} ticks compared in {seconds:.1} s ({:.0} x real time); {}; events {:016x}",
+        verdict(report),
+        report.matches,
+        report.ticks_compared,
+        report.match_time.as_secs_f64() / seconds,
+        outcomes.join(", "),
+        report.log,
+    );
+    if arguments.faults {
+        text += &format!("\n{}", fault_table(report));
+    }
+    if let Some(desync) = desync {
+        text += &desync_text(desync);
+    }
+    if report.violated > 0 {
+        text += &format!("\n{} matches in which something did not hold:", report.violated);
+        text.extend(
+            report
+                .violations
+                .iter()
+                .take(SHOWN_MAX)
+                .map(|(seed, peers, violation)| violation_text(violation, &again(arguments, *seed, *peers))),
+        );
+    }
+    text
+}
+
+fn violation_text(violation: &Violation, again: &str) -> String {
+    format!("\n{violation}\n  {again}")
+}
+
+fn fault_table(report: &CampaignReport) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    let all: Vec<_> = report.counts.iter().collect();
+    for row in all.chunks(4) {
+        table.add_row(row.iter().flat_map(|(fault, count)| [fault.as_str().to_owned(), count.to_string()]));
+    }
+    table
+}
+
+const fn verdict(report: &CampaignReport) -> &'static str {
+    if report.first_desync.is_some() { "desync" } else { "equal" }
+}

@@ -1,0 +1,190 @@
+//! Many virtual matches, side by side on all cores: the same seed gives the same report on any number of them.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::audit::Violation;
+use super::fault::FaultCounts;
+use super::network::LinkFaults;
+use super::scenario::Scenario;
+use super::virtual_match::{VirtualMatch, VirtualResult, VirtualSetup};
+use crate::bot::BotLevel;
+use crate::game::{DesyncReport, Inject, PilotChoice};
+use crate::net::InputDelay;
+use crate::sim::{Map, PLAYERS_MAX, Rules, Tick, TickRate};
+use crate::transport::LinkSpec;
+
+/// Between two numbered commands of a peer in a match with faults.
+const NUMBERED_EVERY: Duration = Duration::from_millis(130);
+/// Most violations that a report keeps.
+const VIOLATIONS_MAX: usize = 200;
+
+/// What is played.
+#[derive(Clone, Debug)]
+pub struct CampaignOptions {
+    /// How many matches; their seeds count up from `seed`.
+    pub matches: u32,
+    /// Seed of the first match.
+    pub seed: u64,
+    /// Ticks of each match.
+    pub ticks: u32,
+    /// Steps per second.
+    pub tick_rate: TickRate,
+    /// Peers of each match; without a number, each seed draws one.
+    pub peers: Option<usize>,
+    /// The rules.
+    pub rules: Arc<Rules>,
+    /// The arena for two, and the one for more.
+    pub maps: [Arc<Map>; 2],
+    /// Who plays; without a choice, each seed draws who.
+    pub pilot: Option<PilotChoice>,
+    /// How long before its tick an input is sealed.
+    pub input_delay: InputDelay,
+    /// What all links do to datagrams.
+    pub link: LinkSpec,
+    /// Whether each seed draws faults, too.
+    pub has_faults: bool,
+    /// A difference to plant, and in which seat.
+    pub inject: Option<(usize, Inject)>,
+    /// Matches at a time.
+    pub jobs: usize,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct CampaignReport {
+    /// Matches played.
+    pub matches: u32,
+    /// Ticks after which hashes were compared, over all matches.
+    pub ticks_compared: u64,
+    /// How the matches ended for the first peer that saw the end.
+    pub outcomes: BTreeMap<&'static str, u32>,
+    /// Matches by their number of peers.
+    pub peers: BTreeMap<usize, u32>,
+    /// The desync in the match with the lowest seed, as all its peers describe it.
+    pub first_desync: Option<(u64, DesyncReport)>,
+    /// What did not hold, with seed and number of peers: at most 200.
+    pub violations: Vec<(u64, usize, Violation)>,
+    /// Matches in which something did not hold.
+    pub violated: u32,
+    /// How often each kind of fault took effect.
+    pub counts: FaultCounts,
+    /// A hash over everything that happened in all matches.
+    pub log: u64,
+    /// How long the matches took in their own time.
+    pub match_time: Duration,
+}
+
+impl CampaignOptions {
+    /// The match with this seed.
+    #[must_use]
+    pub fn setup(&self, seed: u64) -> VirtualSetup {
+        let draw = |what: u64| xxh3_64_with_seed(&what.to_le_bytes(), seed);
+        let peers = self.peers.unwrap_or(2 + (draw(0) % (PLAYERS_MAX as u64 - 1)) as usize);
+        let pilot = |seat: usize| {
+            self.pilot.unwrap_or(match draw(1 + seat as u64) % 4 {
+                0 => PilotChoice::Bot(BotLevel::Easy),
+                1 => PilotChoice::Bot(BotLevel::Normal),
+                2 => PilotChoice::Bot(BotLevel::Hard),
+                _ => PilotChoice::Probe,
+            })
+        };
+        VirtualSetup {
+            seed,
+            peers,
+            ticks: self.ticks,
+            tick_rate: self.tick_rate,
+            rules: self.rules.clone(),
+            map: self.maps[usize::from(peers > 2)].clone(),
+            pilots: (0..peers).map(pilot).collect(),
+            input_delay: self.input_delay,
+            numbered_every: self.has_faults.then_some(NUMBERED_EVERY),
+            inject: self.inject.clone(),
+            sabotage: None,
+        }
+    }
+
+    /// What goes wrong in the match with this seed.
+    #[must_use]
+    pub fn scenario(&self, setup: &VirtualSetup) -> Scenario {
+        let link = LinkFaults::from(self.link);
+        if !self.has_faults {
+            return Scenario::steady(setup.peers, link);
+        }
+        let length = Duration::from_micros(setup.tick_rate.micros_to(Tick(setup.ticks)));
+        Scenario::from_seed(setup.seed, setup.peers, length, link)
+    }
+
+    /// Plays the match with this seed.
+    #[must_use]
+    pub fn play(&self, seed: u64) -> VirtualResult {
+        let setup = self.setup(seed);
+        let scenario = self.scenario(&setup);
+        VirtualMatch::new(setup, scenario).play()
+    }
+}
+
+/// Plays the matches; `progress` hears how many are over.
+///
+/// # Panics
+/// If this program does so outside a peer.
+pub fn campaign(options: &CampaignOptions, progress: impl Fn(u32) + Sync) -> CampaignReport {
+    let (next, over) = (AtomicU32::new(0), AtomicU32::new(0));
+    let results = Mutex::new(Vec::with_capacity(options.matches as usize));
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs.clamp(1, options.matches.max(1) as usize) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= options.matches {
+                        return;
+                    }
+                    let result = options.play(options.seed + u64::from(index));
+                    results.lock().expect("no job panics with it").push((index, result));
+                    progress(over.fetch_add(1, Ordering::Relaxed) + 1);
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("no job panicked with it");
+    results.sort_by_key(|&(index, _)| index);
+    let mut report = CampaignReport::default();
+    for (index, result) in results {
+        report.add(options.seed + u64::from(index), result);
+    }
+    report
+}
+
+impl CampaignReport {
+    /// Whether everything held, and no two states differed.
+    #[must_use]
+    pub const fn is_clean(&self) -> bool {
+        self.first_desync.is_none() && self.violated == 0
+    }
+
+    fn add(&mut self, seed: u64, result: VirtualResult) {
+        let peers = result.ends.len();
+        let outcomes = result.ends.iter().filter(|end| end.outcome().is_some());
+        let end = outcomes.clone().find(|end| end.as_str() != "interrupted").or(result.ends.first());
+        let desync = outcomes.clone().find_map(|end| end.desync());
+        self.matches += 1;
+        *self.peers.entry(peers).or_default() += 1;
+        *self.outcomes.entry(end.map_or("unfinished", |end| end.as_str())).or_default() += 1;
+        // The tick that differs was compared, too.
+        self.ticks_compared += u64::from(desync.map_or(result.ticks, |report| report.tick + 1));
+        if let (None, Some(report)) = (&self.first_desync, desync) {
+            self.first_desync = Some((seed, report.clone()));
+        }
+        self.violated += u32::from(!result.violations.is_empty());
+        let room = VIOLATIONS_MAX - self.violations.len();
+        self.violations
+            .extend(result.violations.into_iter().take(room).map(|violation| (seed, peers, violation)));
+        self.counts.add_all(&result.counts);
+        self.log = xxh3_64_with_seed(&result.log.to_le_bytes(), self.log);
+        self.match_time += result.took;
+    }
+}

@@ -1,0 +1,110 @@
+//! What strangers send: old datagrams again, bytes that mean nothing, false handshakes.
+
+use arrayvec::ArrayVec;
+use rand_chacha::rand_core::Rng as _;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::{Network, below};
+use crate::lab::fault::Fault;
+use crate::net::Time;
+use crate::net::message::{
+    Acknowledge, Bye, JOIN_REQUEST_BYTES, JoinChallenge, JoinRefused, PacketId, Ping, Refusal, encode,
+    handshake,
+};
+
+/// How many datagrams an attacker remembers: from the first of the handshake on, then every 61st.
+const TAPE_MAX: usize = 512;
+/// How many of the first it remembers without a gap.
+const TAPE_FIRST: usize = 64;
+/// Most datagrams of one attack.
+const ATTACK_MAX: usize = 2_000;
+
+/// Datagrams that an attacker on the way has seen.
+#[derive(Debug, Default)]
+pub(super) struct Tape {
+    seen: usize,
+    kept: Vec<(usize, SocketAddr, Vec<u8>)>,
+}
+
+impl Tape {
+    pub(super) fn keep(&mut self, to: usize, from: SocketAddr, bytes: &[u8]) {
+        self.seen += 1;
+        let is_kept = self.seen <= TAPE_FIRST || self.seen.is_multiple_of(61);
+        if is_kept && self.kept.len() < TAPE_MAX {
+            self.kept.push((to, from, bytes.to_vec()));
+        }
+    }
+}
+
+impl Network {
+    /// An attacker on the way sends everything to `to` again that it has seen, in any order.
+    pub fn replay(&mut self, now: Time, to: usize) {
+        let tape = core::mem::take(&mut self.tape);
+        for (_, from, bytes) in tape.kept.iter().filter(|(seen_to, ..)| *seen_to == to) {
+            let after = below(&mut self.rng, 50_000);
+            self.deliver(Time(now.0 + after), to, *from, bytes);
+            self.fired(Fault::Replay);
+        }
+        self.tape = tape;
+    }
+
+    /// Strangers send `count` datagrams of random bytes, spread over a tenth of a second.
+    pub fn garbage(&mut self, now: Time, to: usize, count: usize, fault: Fault) {
+        for nth in 0..count.min(ATTACK_MAX) {
+            let stranger = self.stranger();
+            let from = if nth % 2 == 0 { stranger } else { self.other(to) };
+            let length = 1 + below(&mut self.rng, 1_200) as usize;
+            let mut bytes = vec![0; length];
+            self.rng.fill_bytes(&mut bytes);
+            if nth % 3 > 0 {
+                // A packet id that exists, so that the bytes behind it are looked at.
+                bytes[0] = 1 + bytes[0] % 0x17;
+            }
+            let after = below(&mut self.rng, 100_000);
+            self.deliver(Time(now.0 + after), to, from, &bytes);
+            self.fired(fault);
+        }
+    }
+
+    /// Somebody who cannot listen claims to be one of the peers, or a guest: none of it knows a connection id
+    /// or a nonce.
+    pub fn spoof(&mut self, now: Time, to: usize) {
+        let (nonce, id) = (self.rng.next_u64(), self.rng.next_u32());
+        let peer = self.other(to);
+        let refused = JoinRefused { nonce, reason: Refusal::Running };
+        let challenge = JoinChallenge { nonce, cookie: [7; 16] };
+        let mut request = vec![0; JOIN_REQUEST_BYTES];
+        self.rng.fill_bytes(&mut request);
+        request[0] = PacketId::JoinRequest as u8;
+        let enveloped = |packet: PacketId, body: &[u8]| {
+            let mut bytes = vec![packet as u8];
+            bytes.extend(id.to_le_bytes());
+            bytes.extend(0_u32.to_le_bytes());
+            bytes.extend(body);
+            bytes
+        };
+        let datagrams: ArrayVec<Vec<u8>, 6> = [
+            handshake(PacketId::JoinRefused, &refused).bytes().to_vec(),
+            handshake(PacketId::JoinChallenge, &challenge).bytes().to_vec(),
+            request,
+            enveloped(PacketId::Bye, &encode(&Bye::Left { tick: 9 })),
+            enveloped(PacketId::Acknowledge, &encode(&Acknowledge::Start)),
+            enveloped(PacketId::Ping, &encode(&Ping { time_us: nonce >> 20 })),
+        ]
+        .into();
+        for bytes in datagrams {
+            self.deliver(now, to, peer, &bytes);
+            self.fired(Fault::Spoof);
+        }
+    }
+
+    fn stranger(&mut self) -> SocketAddr {
+        let (host, port) = (below(&mut self.rng, 250) as u8, 1 + below(&mut self.rng, 60_000) as u16);
+        SocketAddr::from((Ipv4Addr::new(10, 9, 9, host), port))
+    }
+
+    /// The address of some other peer than `to`.
+    fn other(&self, to: usize) -> SocketAddr {
+        self.addresses[(to + 1) % self.addresses.len()]
+    }
+}

@@ -1,0 +1,256 @@
+//! One direction of one link: what it does to the datagrams that it carries.
+
+use arrayvec::ArrayVec;
+use core::time::Duration;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng as _;
+
+use super::{below, up_to};
+use crate::lab::fault::{Fault, FaultCounts};
+use crate::net::{DATAGRAM_BYTES_MAX, Time};
+use crate::transport::LinkSpec;
+
+/// How long a reordered datagram is held back beyond its delay.
+const HELD_BACK: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(25)];
+/// Shares are in parts per million.
+const MILLION: u64 = 1_000_000;
+/// How long a full queue makes datagrams wait where nothing is said.
+const QUEUE: Duration = Duration::from_millis(200);
+
+/// What a link does to datagrams, in one direction. Shares are in millionths of the datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkFaults {
+    /// One way.
+    pub delay: Duration,
+    /// Uniformly more or less than the delay by up to this; may overtake.
+    pub jitter: Duration,
+    /// Lost, each on its own.
+    pub loss: u32,
+    /// Lost in bursts.
+    pub burst: Option<Burst>,
+    /// Come twice.
+    pub duplicate: u32,
+    /// Held back 5 to 25 ms.
+    pub reorder: u32,
+    /// Most bits per second with IP and UDP headers, 0 for no limit.
+    pub rate: u64,
+    /// How long datagrams wait for a slow link before the next is dropped.
+    pub queue: Duration,
+    /// Most bytes of a datagram with its headers; larger ones are lost.
+    pub mtu: usize,
+    /// Arrive with bits turned over, which the checks of link and UDP show: they are thrown away.
+    pub corrupt: u32,
+    /// Arrive cut off.
+    pub truncate: u32,
+    /// Arrive with bytes added.
+    pub pad: u32,
+    /// Nothing passes, and what that counts as.
+    pub cut: Option<Fault>,
+}
+
+/// Losses of several datagrams in a row, after Gilbert and Elliott: nothing passes in the bad state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// Share of datagrams at which the bad state begins, in millionths.
+    pub enter: u32,
+    /// How many it loses on average.
+    pub length: u32,
+}
+
+impl Default for LinkFaults {
+    fn default() -> Self {
+        Self {
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            loss: 0,
+            burst: None,
+            duplicate: 0,
+            reorder: 0,
+            rate: 0,
+            queue: QUEUE,
+            mtu: usize::MAX,
+            corrupt: 0,
+            truncate: 0,
+            pad: 0,
+            cut: None,
+        }
+    }
+}
+
+impl From<LinkSpec> for LinkFaults {
+    fn from(spec: LinkSpec) -> Self {
+        let (enter, length) = spec.burst;
+        Self {
+            delay: spec.delay,
+            jitter: spec.jitter,
+            loss: spec.loss,
+            burst: (enter > 0).then_some(Burst { enter, length }),
+            duplicate: spec.duplicate,
+            reorder: spec.reorder,
+            rate: spec.rate,
+            // As in a real process, where only the number of datagrams under way is bounded.
+            queue: if spec.rate > 0 { Duration::from_secs(10) } else { QUEUE },
+            ..Self::default()
+        }
+    }
+}
+
+/// What becomes of a datagram: when it arrives (not at all, once or twice), and how.
+pub(super) struct Passage {
+    pub(super) arrivals: ArrayVec<Time, 2>,
+    pub(super) damage: Damage,
+}
+
+/// What happens to the bytes of a datagram; every number is drawn already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Damage {
+    None,
+    Flipped(u64),
+    Truncated(u64),
+    Padded(u64),
+}
+
+/// One direction of one link.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) faults: LinkFaults,
+    rng: ChaCha8Rng,
+    is_bad: bool,
+    /// When the wire has room for the next datagram.
+    free_at: Time,
+}
+
+impl Link {
+    pub(super) fn new(rng: ChaCha8Rng) -> Self {
+        Self { faults: LinkFaults::default(), rng, is_bad: false, free_at: Time(0) }
+    }
+
+    /// Takes a datagram of `bytes` bytes with headers.
+    pub(super) fn pass(&mut self, now: Time, bytes: usize, counts: &mut FaultCounts) -> Passage {
+        // Every datagram takes the same draws, so that one setting does not change what another does.
+        let faults = self.faults;
+        let lost = self.draw(faults.loss);
+        let is_bad = self.draw_state();
+        let duplicate = self.draw(faults.duplicate);
+        let delays = [self.draw_delay(), self.draw_delay()];
+        let reorder = self.draw(faults.reorder);
+        let held = HELD_BACK[0] + up_to(&mut self.rng, HELD_BACK[1] - HELD_BACK[0]);
+        let damage = self.draw_damage();
+        let mut passage = Passage { arrivals: ArrayVec::new(), damage };
+        let fault = match () {
+            () if faults.cut.is_some() => faults.cut,
+            () if bytes > faults.mtu => Some(Fault::Mtu),
+            () if is_bad => Some(Fault::BurstLoss),
+            () if lost => Some(Fault::Loss),
+            () => None,
+        };
+        if let Some(fault) = fault {
+            counts.add(fault);
+            return passage;
+        }
+        let Some(sent) = self.transmit(now, bytes, counts) else { return passage };
+        if !faults.delay.is_zero() {
+            counts.add(Fault::Delay);
+        }
+        if !faults.jitter.is_zero() {
+            counts.add(Fault::Jitter);
+        }
+        let first = sent.plus(delays[0]);
+        passage.arrivals.push(if reorder { first.plus(held) } else { first });
+        if reorder {
+            counts.add(Fault::Reorder);
+        }
+        if duplicate {
+            counts.add(Fault::Duplicate);
+            passage.arrivals.push(sent.plus(delays[1]));
+        }
+        passage
+    }
+
+    /// When the last bit of a datagram is on the wire; `None` if it found the queue full.
+    fn transmit(&mut self, now: Time, bytes: usize, counts: &mut FaultCounts) -> Option<Time> {
+        if self.faults.rate == 0 {
+            return Some(now);
+        }
+        if self.free_at > now {
+            counts.add(Fault::RateLimit);
+        }
+        if self.free_at.since(now) > self.faults.queue {
+            counts.add(Fault::QueueOverflow);
+            return None;
+        }
+        let us = bytes as u64 * 8 * 1_000_000 / self.faults.rate;
+        self.free_at = self.free_at.max(now).plus(Duration::from_micros(us));
+        Some(self.free_at)
+    }
+
+    fn draw_state(&mut self) -> bool {
+        let turn = below(&mut self.rng, MILLION);
+        let Some(burst) = self.faults.burst else {
+            self.is_bad = false;
+            return false;
+        };
+        self.is_bad = if self.is_bad {
+            turn >= MILLION / u64::from(burst.length.max(1))
+        } else {
+            turn < u64::from(burst.enter)
+        };
+        self.is_bad
+    }
+
+    fn draw_delay(&mut self) -> Duration {
+        let jitter = up_to(&mut self.rng, 2 * self.faults.jitter);
+        (self.faults.delay + jitter).saturating_sub(self.faults.jitter)
+    }
+
+    fn draw_damage(&mut self) -> Damage {
+        let (corrupt, truncate, pad) = (self.faults.corrupt, self.faults.truncate, self.faults.pad);
+        let (kind, how) = (below(&mut self.rng, MILLION) as u32, self.rng.next_u64());
+        if kind < corrupt {
+            Damage::Flipped(how)
+        } else if kind < corrupt.saturating_add(truncate) {
+            Damage::Truncated(how)
+        } else if kind < corrupt.saturating_add(truncate).saturating_add(pad) {
+            Damage::Padded(how)
+        } else {
+            Damage::None
+        }
+    }
+
+    fn draw(&mut self, share: u32) -> bool {
+        below(&mut self.rng, MILLION) < u64::from(share)
+    }
+}
+
+impl Damage {
+    /// Harms a datagram. False if the receiver's computer throws it away. The link's own check counts, too:
+    /// a seal without a tag could not tell what the sum of UDP lets pass, one in 256 of these.
+    pub(super) fn harm(self, bytes: &mut Vec<u8>, counts: &mut FaultCounts) -> bool {
+        match self {
+            Self::None => true,
+            Self::Flipped(how) => {
+                counts.add(Fault::Corruption);
+                let whole = crc32fast::hash(bytes);
+                // One to eight bits, each anywhere.
+                let (flips, bits) = (1 + how % 8, bytes.len() as u64 * 8);
+                for nth in 0..flips {
+                    let bit = (how.rotate_left(8 * nth as u32 + 8) % bits) as usize;
+                    bytes[bit / 8] ^= 1 << (bit % 8);
+                }
+                crc32fast::hash(bytes) == whole
+            }
+            Self::Truncated(how) => {
+                counts.add(Fault::Truncation);
+                bytes.truncate((how % bytes.len().max(1) as u64) as usize);
+                !bytes.is_empty()
+            }
+            Self::Padded(how) => {
+                counts.add(Fault::Padding);
+                let more = how.to_le_bytes();
+                bytes.extend(&more[..1 + (how % 8) as usize]);
+                bytes.truncate(DATAGRAM_BYTES_MAX);
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Planted faults of the protocol: a peer that breaks one of its rules. They show that the oracles see.
+
+use arrayvec::ArrayVec;
+use core::time::Duration;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+
+use super::audit::Oracle;
+use super::network::below;
+use crate::game::Inject;
+use crate::net::message::{Body, Bye, PacketId, Pong, decode, encode};
+use crate::net::{InputsHeader, Time, decode_inputs, encode_inputs};
+use crate::sim::{Direction, PlayerInput, Tick};
+
+/// The peer that breaks the rules.
+const CULPRIT: usize = 1;
+/// Bytes of an envelope: packet id, connection id, counter.
+const ENVELOPE: usize = 9;
+/// Copies that a peer sends that does not know when to stop.
+const COPIES: usize = 16;
+
+/// One rule that is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// An input is another one on the wire than the one that its own peer runs.
+    ChangedInput,
+    /// A tick's commands do not go out.
+    WithheldCommands,
+    /// A command goes out twice in its tick.
+    RepeatedCommand,
+    /// Inputs are sent as those of the next tick.
+    ShiftedTick,
+    /// A command that was given never gets a tick.
+    LostCommand,
+    /// A command gets two.
+    DoubledCommand,
+    /// Two commands change places.
+    SwappedCommands,
+    /// Inputs that came are never acknowledged.
+    WithheldAcks,
+    /// Inputs are acknowledged that did not come.
+    FalseAcks,
+    /// The hash chain that is told is not the one of the world.
+    FalseChain,
+    /// The world is another one.
+    ChangedWorld,
+    /// After a difference, hashes are not told.
+    WithheldHashes,
+    /// A farewell goes out that nobody said.
+    FalseBye,
+    /// The start is never acknowledged.
+    WithheldStart,
+    /// The counter of datagrams stands still.
+    StaleCounter,
+    /// Datagrams go to a connection that is none of the receiver's.
+    WrongConnection,
+    /// Every datagram takes longer than the one before.
+    GrowingDelay,
+    /// The clock that is told runs ahead of the true one, more and more.
+    FalseClock,
+    /// Every datagram goes out many times.
+    Copies,
+    /// The program breaks down.
+    Panic,
+}
+
+impl Sabotage {
+    /// All of them, each with the oracle that must see it.
+    pub const ALL: [(Self, Oracle); 20] = [
+        (Self::ChangedInput, Oracle::Inputs),
+        (Self::WithheldCommands, Oracle::Inputs),
+        (Self::RepeatedCommand, Oracle::Inputs),
+        (Self::ShiftedTick, Oracle::Inputs),
+        (Self::LostCommand, Oracle::Commands),
+        (Self::DoubledCommand, Oracle::Commands),
+        (Self::SwappedCommands, Oracle::Commands),
+        (Self::WithheldAcks, Oracle::Outcome),
+        (Self::FalseAcks, Oracle::Outcome),
+        (Self::FalseChain, Oracle::Progress),
+        (Self::ChangedWorld, Oracle::Hashes),
+        (Self::WithheldHashes, Oracle::Desync),
+        (Self::FalseBye, Oracle::Outcome),
+        (Self::WithheldStart, Oracle::Outcome),
+        (Self::StaleCounter, Oracle::Outcome),
+        (Self::WrongConnection, Oracle::Outcome),
+        (Self::GrowingDelay, Oracle::Progress),
+        (Self::FalseClock, Oracle::Progress),
+        (Self::Copies, Oracle::Bounds),
+        (Self::Panic, Oracle::Panic),
+    ];
+
+    /// A change to the culprit's world that no oracle is told of.
+    pub(super) fn inject(self, peer: usize) -> Option<Inject> {
+        let field = || Inject { tick: Tick(300), field: "units[0].hp".into() };
+        (self == Self::ChangedWorld && peer == CULPRIT).then(field)
+    }
+}
+
+/// What leaves a peer in place of one datagram, each so much later.
+pub(super) type Tampered = Vec<(Duration, Vec<u8>)>;
+
+/// A peer that breaks a rule, from a moment on that the seed names.
+#[derive(Debug)]
+pub(super) struct Saboteur {
+    what: Sabotage,
+    /// From this tick on.
+    from: Tick,
+    /// The tick in which it broke the rule, where once is enough.
+    broken: Option<Tick>,
+    /// Numbered commands that wait for their turn.
+    held: Option<u32>,
+    /// Of the first datagram after which the counter stands still.
+    counter: Option<[u8; 4]>,
+    sent: u32,
+}
+
+impl Saboteur {
+    /// Draws when it begins.
+    #[must_use]
+    pub(super) fn new(what: Sabotage, seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(98);
+        let from = Tick(200 + below(&mut rng, 200) as u32);
+        Self { what, from, broken: None, held: None, counter: None, sent: 0 }
+    }
+
+    /// Breaks down, if that is what it does.
+    ///
+    /// # Panics
+    /// Then.
+    pub(super) fn ran(&self, peer: usize, tick: Tick) {
+        let is_sound = self.what != Sabotage::Panic || peer != CULPRIT || tick < self.from;
+        assert!(is_sound, "planted in tick {tick}");
+    }
+
+    /// The numbered commands that are really given when `number` is.
+    pub(super) fn numbers(&mut self, peer: usize, number: u32) -> ArrayVec<u32, 2> {
+        let is_once = peer == CULPRIT && number == self.from.0 / 8;
+        match self.what {
+            Sabotage::LostCommand if is_once => ArrayVec::new(),
+            Sabotage::DoubledCommand if is_once => [number, number].into(),
+            Sabotage::SwappedCommands if is_once => {
+                self.held = Some(number);
+                ArrayVec::new()
+            }
+            _ if peer == CULPRIT => [number].into_iter().chain(self.held.take()).collect(),
+            _ => [number].into_iter().collect(),
+        }
+    }
+
+    /// What `peer` sends in place of a datagram.
+    pub(super) fn tamper(&mut self, now: Time, peer: usize, bytes: &[u8]) -> Tampered {
+        let whole = |bytes: Vec<u8>| vec![(Duration::ZERO, bytes)];
+        if peer != CULPRIT || bytes.len() < ENVELOPE {
+            return whole(bytes.to_vec());
+        }
+        // Ticks begin about a second after the start.
+        let is_late = now >= Time(1_000_000 + u64::from(self.from.0) * 16_667);
+        let id = PacketId::of(bytes[0]);
+        match (self.what, id) {
+            (
+                Sabotage::ChangedInput
+                | Sabotage::WithheldCommands
+                | Sabotage::RepeatedCommand
+                | Sabotage::ShiftedTick
+                | Sabotage::WithheldAcks
+                | Sabotage::FalseAcks
+                | Sabotage::FalseChain,
+                Some(PacketId::PlayerInput),
+            ) => whole(self.edited(bytes).unwrap_or_else(|| bytes.to_vec())),
+            (Sabotage::WithheldHashes, Some(PacketId::DesyncHashes)) if is_late => Vec::new(),
+            (Sabotage::WithheldStart, Some(PacketId::Acknowledge)) => Vec::new(),
+            (Sabotage::FalseBye, Some(PacketId::PlayerInput)) if is_late && self.broken.is_none() => {
+                self.broken = Some(self.from);
+                whole(
+                    [&[PacketId::Bye as u8], &bytes[1..ENVELOPE], &encode(&Bye::Left { tick: self.from.0 })]
+                        .concat(),
+                )
+            }
+            (Sabotage::StaleCounter, Some(_)) if is_late => {
+                let counter = self.counter.get_or_insert([bytes[5], bytes[6], bytes[7], bytes[8]]);
+                whole([&bytes[..5], &counter[..], &bytes[ENVELOPE..]].concat())
+            }
+            (Sabotage::WrongConnection, Some(_)) if is_late => {
+                whole([&bytes[..1], &[0; 4], &bytes[5..]].concat())
+            }
+            (Sabotage::GrowingDelay, _) if is_late => {
+                self.sent += 1;
+                vec![(Duration::from_micros(700 * u64::from(self.sent)), bytes.to_vec())]
+            }
+            (Sabotage::FalseClock, Some(PacketId::Pong)) if is_late => whole(self.false_pong(bytes)),
+            (Sabotage::Copies, _) if is_late => vec![(Duration::ZERO, bytes.to_vec()); COPIES],
+            _ => whole(bytes.to_vec()),
+        }
+    }
+
+    /// A datagram of inputs that breaks the rule; `None` if this one keeps it.
+    fn edited(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (mut header, inputs) = decode_inputs(&bytes[ENVELOPE..]).ok()?;
+        let mut inputs: Vec<Option<PlayerInput>> =
+            inputs.map(|bytes| bytes.and_then(|bytes| decode(bytes).ok())).collect();
+        let first = header.first_near(self.from)?;
+        if first.plus(inputs.len() as u32) <= self.from {
+            return None;
+        }
+        self.edit(&mut header, first, &mut inputs)?;
+        let inputs: Vec<Option<Body>> = inputs.iter().map(|input| input.as_ref().map(encode)).collect();
+        let body = encode_inputs(&header, inputs.iter().map(|input| input.as_deref()));
+        Some([&bytes[..ENVELOPE], &body].concat())
+    }
+
+    fn edit(
+        &mut self,
+        header: &mut InputsHeader,
+        first: Tick,
+        inputs: &mut [Option<PlayerInput>],
+    ) -> Option<()> {
+        match self.what {
+            Sabotage::ChangedInput => {
+                let input = self.pick(first, inputs, 0)?.get_or_insert_default();
+                let walk = input.hero.walk.map_or(0, |walk| u8::from(walk) + 1);
+                input.hero.walk = Some(Direction::eighth(walk));
+            }
+            Sabotage::WithheldCommands => *self.pick(first, inputs, 1)? = None,
+            Sabotage::RepeatedCommand => {
+                let commands = &mut self.pick(first, inputs, 1)?.get_or_insert_default().commands;
+                let again = commands.first().cloned()?;
+                commands.try_push(again).ok()?;
+            }
+            Sabotage::ShiftedTick => {
+                header.first = header.first.wrapping_add(1);
+                header.wanted -= 1;
+            }
+            Sabotage::WithheldAcks => {
+                let most = i64::from(self.from.0) - i64::from(first.0);
+                header.wanted = header.wanted.min(i16::try_from(most).ok()?);
+                header.behind = 0;
+            }
+            Sabotage::FalseAcks => (header.wanted, header.behind) = (header.wanted + 3, header.behind + 3),
+            Sabotage::FalseChain => header.chain[0] ^= 1,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The first input of at least so many commands, once the time has come; from then on every copy of it.
+    fn pick<'a>(
+        &mut self,
+        first: Tick,
+        inputs: &'a mut [Option<PlayerInput>],
+        commands: usize,
+    ) -> Option<&'a mut Option<PlayerInput>> {
+        let (from, broken) = (self.from, self.broken);
+        let is_it = |tick: Tick, input: &Option<PlayerInput>| match broken {
+            Some(broken) => tick == broken,
+            None => tick >= from && input.as_ref().map_or(0, |input| input.commands.len()) >= commands,
+        };
+        let mut ticks = (first.0..).map(Tick).zip(inputs);
+        let (tick, input) = ticks.find(|(tick, input)| is_it(*tick, input))?;
+        self.broken = Some(tick);
+        Some(input)
+    }
+
+    fn false_pong(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let Ok(mut pong) = decode::<Pong>(&bytes[ENVELOPE..]) else { return bytes.to_vec() };
+        // Twice a second: the clock seems to fall behind by 6 %.
+        self.sent += 1;
+        pong.clock_us = pong.clock_us.map(|us| us - 30_000 * i64::from(self.sent));
+        [&bytes[..ENVELOPE], &encode(&pong)[..]].concat()
+    }
+}

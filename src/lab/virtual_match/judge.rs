@@ -1,0 +1,217 @@
+//! What is said of a match once it is over.
+
+use core::fmt;
+use core::time::Duration;
+
+use super::peer::Peer;
+use super::{PeerEnd, TIMEOUT, VirtualMatch, VirtualResult, WAIT};
+use crate::game::{MatchOutcome, Summary};
+use crate::lab::audit::Oracle;
+use crate::lab::fault::Fault;
+use crate::net::Time;
+use crate::sim::Tick;
+
+/// The pace is measured over at least so much time.
+const PACE_OVER: Duration = Duration::from_secs(3);
+/// Of 10,000 ticks that should run, so many must: 59.5 of 60.
+const PACE_LEAST: u64 = 9_916;
+/// A peer whose others are gone is over so long after its timeout, or after its wait.
+const OVER_AFTER: Duration = Duration::from_secs(1);
+
+/// What kinds of end must not meet in one match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EndClass {
+    /// To its end.
+    Finished,
+    /// A peer was missed, in the match or before.
+    Broken,
+    Desync,
+    /// This player's own will, or fate.
+    Own,
+    Unfinished,
+}
+
+fn class(end: &PeerEnd) -> EndClass {
+    match end {
+        PeerEnd::Played(summary) => match summary.outcome {
+            MatchOutcome::Rules(_) | MatchOutcome::TickLimit => EndClass::Finished,
+            MatchOutcome::Desync => EndClass::Desync,
+            MatchOutcome::Interrupted => EndClass::Own,
+            _ => EndClass::Broken,
+        },
+        PeerEnd::Failed(_) => EndClass::Broken,
+        PeerEnd::Crashed => EndClass::Own,
+        PeerEnd::Unfinished => EndClass::Unfinished,
+    }
+}
+
+impl VirtualMatch {
+    /// Says what came of it.
+    pub(super) fn judge(mut self) -> VirtualResult {
+        let now = self.now;
+        self.judge_pace();
+        let peers = core::mem::take(&mut self.peers);
+        let left: Vec<bool> = peers.iter().map(Peer::is_leaving).collect();
+        let ended_at: Vec<Time> = peers.iter().map(|peer| peer.ended_at).collect();
+        let ends: Vec<PeerEnd> = peers.into_iter().map(end).collect();
+        let is_dropped = |end: &PeerEnd| class(end) == EndClass::Broken && ends.len() > 2;
+        self.audit.compare(|peer| !matches!(ends[peer], PeerEnd::Crashed) && !is_dropped(&ends[peer]));
+        self.judge_ends(&ends, &left, &ended_at);
+        let is_away = |player: usize| class(&ends[player]) != EndClass::Finished;
+        for (peer, end) in ends.iter().enumerate() {
+            if let PeerEnd::Played(summary) = end {
+                self.audit.check_stalls(peer, now, summary.stalls);
+                if class(end) == EndClass::Finished {
+                    self.audit.check_commands(peer, now, is_away);
+                }
+            }
+        }
+        self.judge_desync(&ends);
+        for end in &ends {
+            let hash = end.played().map_or(0, |summary| summary.hash.whole);
+            self.network.log().note(b'e', hash, end.as_str().len() as u64);
+        }
+        let last = ended_at.iter().max().copied().unwrap_or_default();
+        let ran_at = (0..ends.len()).map(|peer| self.audit.peer(peer).ran_at).max().unwrap_or_default();
+        VirtualResult {
+            violations: self.audit.violations().to_vec(),
+            counts: *self.network.counts(),
+            log: self.network.log().hash(),
+            ticks: (0..ends.len()).map(|peer| self.audit.peer(peer).next.0).max().unwrap_or(0),
+            took: last.since(Time(0)),
+            stopped_after: self.planted_at.map(|at| ran_at.since(at)),
+            named_after: self.planted_at.map(|at| last.since(at)),
+            ends,
+        }
+    }
+
+    /// Whether ticks ran at their pace from five seconds after the last fault on.
+    fn judge_pace(&mut self) {
+        let Some((from, ticks)) = self.paced_from.take() else { return };
+        let drift = self.scenario.clocks.iter().map(|clock| clock.drift_ppm).min().unwrap_or(0).min(0);
+        for (peer, first) in ticks.into_iter().enumerate() {
+            let record = self.audit.peer(peer);
+            let (ran, until) = (record.next.since(first), record.ran_at);
+            let is_running = self.peers[peer].is_running();
+            let until = if is_running { self.now } else { until };
+            if until.since(from) < PACE_OVER
+                || first == Tick(0)
+                || matches!(self.gone_before(peer, from), Some(()))
+            {
+                continue;
+            }
+            let hz = u64::from(self.setup.tick_rate.hz());
+            // Ticks that clocks as slow as the slowest would have run.
+            let us = until.since(from).as_micros() as u64;
+            let expected = us * hz / 1_000_000 * 1_000_000_u64.saturating_add_signed(drift) / 1_000_000;
+            if u64::from(ran) + 2 < expected * PACE_LEAST / 10_000 {
+                let what = format!("{ran} ticks in {:.3} s, {expected} were due", us as f64 / 1e6);
+                self.audit.violated(Oracle::Progress, peer, until, what);
+            }
+        }
+    }
+
+    fn gone_before(&self, peer: usize, from: Time) -> Option<()> {
+        (self.audit.peer(peer).ran_at < from && !self.peers[peer].is_running()).then_some(())
+    }
+
+    /// Whether each ended as it should: all to the end, but for what the scenario does to them. Where two
+    /// play, both miss each other; of more, at most one is missed by the others, who play on.
+    fn judge_ends(&mut self, ends: &[PeerEnd], left: &[bool], ended_at: &[Time]) {
+        let expected = if self.setup.inject.is_some() { EndClass::Desync } else { EndClass::Finished };
+        let has_begun = (0..ends.len()).any(|peer| self.audit.peer(peer).next > Tick(0));
+        let broken_max = match self.scenario.fatal {
+            None => 0,
+            Some(_) if ends.len() == 2 || !has_begun => ends.len(),
+            Some(Fault::Crash | Fault::Leave) => 0,
+            Some(_) => 1,
+        };
+        let mut broken = 0;
+        let mut others = None;
+        for (peer, end) in ends.iter().enumerate() {
+            let class = class(end);
+            if left[peer] || matches!(end, PeerEnd::Crashed) {
+                continue;
+            }
+            broken += usize::from(class == EndClass::Broken);
+            let may_be_over = class == EndClass::Finished && self.scenario.fatal.is_some();
+            let is_expected =
+                class == expected || may_be_over || (class == EndClass::Broken && broken <= broken_max);
+            let is_alike = ends.len() > 2 || *others.get_or_insert(class) == class;
+            if !is_expected || !is_alike {
+                let said = ends.iter().map(PeerEnd::to_string).collect::<Vec<_>>().join(", ");
+                self.audit.violated(Oracle::Outcome, peer, ended_at[peer], format!("the ends are {said}"));
+            }
+        }
+        self.judge_patience(ends, ended_at);
+    }
+
+    /// After a crash or a farewell nobody goes on waiting.
+    fn judge_patience(&mut self, ends: &[PeerEnd], ended_at: &[Time]) {
+        if ends.len() > 2 || !ends.iter().any(|end| matches!(end, PeerEnd::Crashed)) {
+            return;
+        }
+        let Some(gone_at) = self.gone_at else { return };
+        for (peer, end) in ends.iter().enumerate() {
+            let patience = if matches!(end, PeerEnd::Failed(_)) { WAIT + TIMEOUT } else { TIMEOUT };
+            let waited = ended_at[peer].since(gone_at);
+            if !matches!(end, PeerEnd::Crashed) && waited > patience + patience / 50 + OVER_AFTER {
+                let what = format!("over {:.3} s after the other peer was gone", waited.as_secs_f64());
+                self.audit.violated(Oracle::Outcome, peer, ended_at[peer], what);
+            }
+        }
+    }
+
+    /// Whether all describe a planted difference alike, and rightly.
+    fn judge_desync(&mut self, ends: &[PeerEnd]) {
+        let Some((_, inject)) = self.setup.inject.clone() else { return };
+        let mut first = None;
+        for (peer, end) in ends.iter().enumerate().filter(|(_, end)| class(end) == EndClass::Desync) {
+            let now = self.now;
+            let Some(report) = end.desync() else {
+                self.audit.violated(Oracle::Desync, peer, now, "no report".into());
+                continue;
+            };
+            let (part, row, field) = (report.part, report.row, report.field);
+            let found = part.zip(row).zip(field).map(|((part, row), field)| format!("{part}[{row}].{field}"));
+            if (Tick(report.tick), found.as_deref()) != (inject.tick, Some(&*inject.field)) {
+                let what = format!("found {found:?} in tick {}", report.tick);
+                self.audit.violated(Oracle::Desync, peer, now, what);
+            }
+            match first {
+                None => first = Some(report),
+                Some(other) if other != report => {
+                    self.audit.violated(Oracle::Desync, peer, now, "another report".into());
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+impl fmt::Display for PeerEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(why) => f.write_str(why),
+            Self::Played(summary) => write!(f, "{} after {} ticks", self.as_str(), summary.ticks),
+            _ => f.write_str(self.as_str()),
+        }
+    }
+}
+
+impl PeerEnd {
+    /// What remains of the match, if it was played.
+    #[must_use]
+    pub fn played(&self) -> Option<&Summary> {
+        if let Self::Played(summary) = self { Some(summary) } else { None }
+    }
+}
+
+fn end(peer: Peer) -> PeerEnd {
+    match peer.into_end() {
+        Some(Ok(Ok(summary))) => PeerEnd::Played(Box::new(summary)),
+        Some(Ok(Err(error))) => PeerEnd::Failed(error.to_string()),
+        Some(Err(())) => PeerEnd::Unfinished,
+        None => PeerEnd::Crashed,
+    }
+}

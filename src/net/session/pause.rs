@@ -1,0 +1,171 @@
+//! Pauses: a command stops all clocks between two ticks, and whoever wants to go on says so.
+//!
+//! Every peer stops after the same tick, since the command is part of its inputs. When a peer goes on is not
+//! agreed to the microsecond: who is early waits a moment for the others' inputs, and the clocks close ranks.
+
+use core::time::Duration;
+
+use super::{Event, LockstepSession, Phase};
+use crate::net::message::{Acknowledge, PacketId, Resume, Seats};
+use crate::net::time::Time;
+use crate::sim::{Command, PLAYERS_MAX, PlayerId, Tick, TickInputs};
+
+/// Pauses of each player in a match; more are like any command that is not allowed.
+pub const PAUSES_MAX: u8 = 3;
+/// How long a pause may be, with the count-down at its end.
+pub const PAUSE_LONGEST: Duration = Duration::from_secs(30);
+/// From the word that it goes on to the next tick.
+pub const RESUME_COUNTDOWN: Duration = Duration::from_secs(3);
+/// Between two messages that it goes on, at least.
+const RESUME_EVERY: Duration = Duration::from_millis(50);
+
+/// The pauses of a match so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pauses {
+    taken: [u8; PLAYERS_MAX],
+    /// Pauses begun, whoever began them.
+    count: u8,
+    /// By whom the tick that passed last asks for one.
+    wish: Option<PlayerId>,
+    current: Option<Current>,
+}
+
+/// The match stands still.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    by: PlayerId,
+    /// When the next tick is due here.
+    until: Time,
+    /// Who need not be told that it goes on sooner; all, as long as it does not.
+    told: Seats,
+    send_at: Time,
+}
+
+/// A pause, as one sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Who asked for it.
+    pub by: PlayerId,
+    /// When the match goes on here at the latest.
+    pub until: Time,
+}
+
+impl Pauses {
+    /// Looks at the inputs of a tick that passes.
+    pub(super) fn see(&mut self, inputs: &TickInputs) {
+        let asks = |(player, input): (PlayerId, &crate::sim::PlayerInput)| {
+            let is_left = self.taken[player.index()] < PAUSES_MAX;
+            (is_left && input.commands.contains(&Command::Pause)).then_some(player)
+        };
+        self.wish = inputs.iter().find_map(asks);
+    }
+
+    /// Whether the match stands still.
+    pub(super) const fn is_on(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// When there is something to do.
+    pub(super) fn due_at(&self) -> Option<Time> {
+        let current = self.current.as_ref()?;
+        Some(if current.told == Seats::ALL { current.until } else { current.until.min(current.send_at) })
+    }
+}
+
+impl LockstepSession {
+    /// The pause that is on, if one is.
+    #[must_use]
+    pub fn pause(&self) -> Option<Pause> {
+        let current = self.play.as_ref()?.pauses.current.as_ref()?;
+        Some(Pause { by: current.by, until: current.until })
+    }
+
+    /// Ends the pause that is on, after a count-down. (A pause begins with [`Command::Pause`].)
+    pub fn resume(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.resume_at(self.now.plus(RESUME_COUNTDOWN), Seats::default());
+    }
+
+    /// The tick that asked for a pause has run.
+    pub(super) fn begin_pause(&mut self) {
+        let (now, play) = (self.now, self.play.as_mut().expect("running"));
+        let Some(by) = play.pauses.wish.take() else { return };
+        play.pauses.taken[by.index()] += 1;
+        play.pauses.count += 1;
+        let until = now.plus(PAUSE_LONGEST);
+        play.pauses.current = Some(Current { by, until, told: Seats::ALL, send_at: now });
+        self.event(Event::Paused { player: by });
+    }
+
+    /// Tells the others that it goes on, and goes on.
+    pub(super) fn pursue_pause(&mut self) {
+        let (now, Some(play)) = (self.now, &mut self.play) else { return };
+        let Some(current) = &mut play.pauses.current else { return };
+        if now >= current.until {
+            let until = current.until;
+            play.pauses.current = None;
+            play.resume(until);
+            self.event(Event::Resumed);
+            return;
+        }
+        if current.told == Seats::ALL || now < current.send_at {
+            return;
+        }
+        current.send_at = now.plus(RESUME_EVERY);
+        let (told, in_us) = (current.told, current.until.since(now).as_micros() as u32);
+        let resume = Resume { pause: play.pauses.count, in_us };
+        for link in 0..self.links.len() {
+            if !self.links[link].is_gone && !told.has(self.links[link].player) {
+                self.send(link, PacketId::Resume, &resume);
+            }
+        }
+    }
+
+    /// A peer says that the match goes on.
+    pub(super) fn on_resume(&mut self, link: usize, resume: Resume) -> Option<()> {
+        let play = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
+        // Who has not come to the pause yet cannot go on from it: the peer says it again.
+        if resume.pause > play.pauses.count {
+            return None;
+        }
+        let (player, is_current) = (self.links[link].player, resume.pause == play.pauses.count);
+        self.send(link, PacketId::Acknowledge, &Acknowledge::Resume { pause: resume.pause });
+        if is_current {
+            let one_way = Duration::from_micros(self.links[link].rtt.smoothed_us().unwrap_or(0) / 2);
+            let left = Duration::from_micros(u64::from(resume.in_us)).saturating_sub(one_way);
+            self.resume_at(self.now.plus(left), Seats::default().with(player));
+        }
+        Some(())
+    }
+
+    pub(super) fn on_resume_acknowledged(&mut self, link: usize, pause: u8) -> Option<()> {
+        let player = self.links[link].player;
+        let play = self.play.as_mut()?;
+        let current = play.pauses.current.as_mut().filter(|_| pause == play.pauses.count)?;
+        current.told = current.told.with(player);
+        Some(())
+    }
+
+    /// It goes on at `at`, if that is earlier than it was to be; all but `told` must hear of it.
+    fn resume_at(&mut self, at: Time, told: Seats) {
+        let now = self.now;
+        let Some(current) = self.play.as_mut().and_then(|play| play.pauses.current.as_mut()) else { return };
+        if at < current.until && current.told == Seats::ALL {
+            *current = Current { until: at, told: told.with(self.me), send_at: now, ..*current };
+            let until = at;
+            self.event(Event::Resuming { until });
+        } else if current.told != Seats::ALL {
+            current.told = current.told.and(told);
+        }
+        self.pursue_pause();
+    }
+}
+
+impl super::play::Play {
+    /// The next tick is due at `at`, and what was due before it no longer counts.
+    fn resume(&mut self, at: Time) {
+        let next: Tick = self.gate.next();
+        self.clock.set(at, next);
+        self.restart_at(at);
+    }
+}
