@@ -12,7 +12,7 @@ use mini_rts_arena::game::{Inject, Match, MatchOptions, Server, ServerOptions, T
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName, ServerConfig,
-    ServerSession, Settings,
+    ServerSession, Settings, Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
