@@ -1,14 +1,14 @@
 //! A server and its clients on virtual links in virtual time: whole matches with real worlds.
 
-mod common;
-
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{
     Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, PilotChoice, Server, ServerOptions,
-    ServerSummary, Summary, data,
+    ServerSummary, Summary, Trace, data,
 };
 use mini_rts_arena::net::message::{PacketId, encode};
 use mini_rts_arena::net::{
@@ -16,8 +16,8 @@ use mini_rts_arena::net::{
     Rejection, ServerConfig, ServerSession, Settings, Time, Token, encode_client_inputs,
 };
 use mini_rts_arena::sim::{
-    AttackBehaviour, Command, Direction, HeroControl, PlayerInput, Selection, StateHash, Target, TickRate,
-    UnitId, When, fingerprint, math::Vec2,
+    AttackBehaviour, Command, Direction, HeroControl, PlayerInput, Rules, Selection, StateHash, Target,
+    TickRate, UnitId, UnitRules, When, fingerprint, math::Vec2,
 };
 use mini_rts_arena::transport::{Impairment, LinkSpec};
 
@@ -29,7 +29,20 @@ const fn address(n: u8) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
 }
 
+/// Rules by which each side begins with 100 units that nobody can kill.
+fn legions() -> Arc<Rules> {
+    let rules = data::rules("endless").expect("built in");
+    let hard = |unit: &UnitRules| UnitRules { hp: 30_000, ..unit.clone() };
+    let (swordsman, archer) = (hard(&rules.swordsman), hard(&rules.archer));
+    Arc::new(Rules { swordsman, archer, start_swordsmen: 66, start_archers: 33, ..(*rules).clone() })
+}
+
 fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
+    let rules = fingerprint(&*data::rules(rules).expect("built in"));
+    session_of(rules, ticks, rejoin, seats)
+}
+
+fn session_of(rules: u64, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
     let map = data::map(if seats > 2 { "quad" } else { "standard" }).expect("built in");
     let config = MatchConfig {
         room_id: 1,
@@ -37,7 +50,7 @@ fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> Se
         seed: 7,
         tick_rate: TickRate::HZ_60,
         ticks,
-        rules: fingerprint(&*data::rules(rules).expect("built in")),
+        rules,
         map: fingerprint(&*map),
         seats,
     };
@@ -58,6 +71,10 @@ fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> Se
 }
 
 fn client(now: Time, n: u8, pilot: Option<PilotChoice>, token: Option<Token>) -> Match {
+    client_with(now, n, token, MatchOptions { pilot, ..MatchOptions::default() })
+}
+
+fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) -> Match {
     let settings = Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Swordsman,
@@ -79,7 +96,7 @@ fn client(now: Time, n: u8, pilot: Option<PilotChoice>, token: Option<Token>) ->
     };
     let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);
     let (prediction, interpolation, updates) = (true, 2, 20);
-    Match::new(session, MatchOptions { pilot, prediction, interpolation, updates, ..MatchOptions::default() })
+    Match::new(session, MatchOptions { prediction, interpolation, updates, ..options })
 }
 
 /// A client at its link.
@@ -126,6 +143,19 @@ impl Net {
         let server = Server::new(session, ServerOptions::default());
         let seats = pilots.iter().enumerate().map(seat).collect();
         Self { now: Time(0), server: Some(server), served: None, seats }
+    }
+
+    /// The same by rules that are not built in.
+    fn with_rules(link: &str, rules: &Arc<Rules>, ticks: u32) -> Self {
+        let session = session_of(fingerprint(&**rules), Some(ticks), 0, 2);
+        let options = ServerOptions { rules: Some(rules.clone()), ..ServerOptions::default() };
+        let mut net = Self::new(server_session("standard", None, 0, 2), link, &[BOT, BOT]);
+        net.server = Some(Server::new(session, options));
+        for (n, seat) in net.seats.iter_mut().enumerate() {
+            let options = MatchOptions { pilot: BOT, rules: Some(rules.clone()), ..MatchOptions::default() };
+            seat.game = Some(client_with(Time(0), n as u8, None, options));
+        }
+        net
     }
 
     fn is_over(&self) -> bool {
@@ -253,6 +283,76 @@ fn a_match_on_bad_links_ends_alike_for_all() {
         println!("down p50 {} p95 {} bit/s, up {up:.1} kbit/s, {updates:?}", at(50), at(95));
         assert!(at(50) <= 40_000 && at(95) <= 80_000, "p50 {}, p95 {} bit/s down", at(50), at(95));
         assert!(up <= 30.0, "{up} kbit/s up");
+    }
+}
+
+#[test]
+fn two_hundred_units_fit_into_250_kbit_a_second() {
+    let mut net = Net::with_rules("delay=50ms,jitter=5ms", &legions(), 3600);
+    net.run(Duration::from_secs(80), |_| {});
+    for seat in &net.seats {
+        if let Some(game) = &seat.game {
+            println!(
+                "DEBUG {:?} tick {:?}",
+                game.session().client().map(|c| *c.updates()),
+                game.world().map(|w| w.state().tick())
+            );
+        }
+    }
+    assert!(net.is_over(), "at tick {}", net.tick());
+    for seat in &net.seats {
+        let bits = &seat.down_bits[2..];
+        let mut bits = bits.to_vec();
+        bits.sort_unstable();
+        let (p50, p95) = (bits[bits.len() / 2], bits[bits.len() * 95 / 100]);
+        println!("200 units: down p50 {p50} p95 {p95} bit/s, {:?}", seat.summary().updates);
+        assert!(p95 <= 250_000, "{p95} bit/s");
+        assert_eq!(seat.summary().hash, hash(&net));
+    }
+}
+
+#[test]
+fn an_order_shows_at_once_here_and_in_time_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let link = "delay=50ms,jitter=10ms,loss=5%";
+    let mut net = Net::new(server_session("endless", Some(3600), 0, 2), link, &[BOT, BOT]);
+    for (n, seat) in net.seats.iter_mut().enumerate() {
+        let trace = Trace::create(&folder.path().join(format!("{n}"))).expect("a file");
+        let options =
+            MatchOptions { pilot: Some(PilotChoice::Probe), trace: Some(trace), ..MatchOptions::default() };
+        seat.game = Some(client_with(Time(0), n as u8, None, options));
+    }
+    net.run(Duration::from_secs(80), |_| {});
+    assert!(net.is_over());
+    let lines = |n: usize| {
+        let text = std::fs::read_to_string(folder.path().join(format!("{n}"))).expect("a trace");
+        text.lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect(line))
+            .collect::<Vec<_>>()
+    };
+    let traces = [lines(0), lines(1)];
+    // What a line says of a command, by its id.
+    let of = |trace: &[serde_json::Value], player: usize, key: &str| -> BTreeMap<u64, u64> {
+        let commands = trace.iter().filter(|line| line["cmd"].is_u64() && line["player"] == player);
+        commands.filter_map(|line| Some((line["cmd"].as_u64()?, line[key].as_u64()?))).collect()
+    };
+    for player in [0, 1] {
+        let given = of(&traces[player], player, "t_capture_us");
+        let after = |seen: &BTreeMap<u64, u64>| {
+            let waits = seen.iter().filter_map(|(id, at)| Some((at - given.get(id)?) as f64 / 1000.0));
+            let mut waits: Vec<f64> = waits.collect();
+            waits.sort_unstable_by(f64::total_cmp);
+            assert!(waits.len() > 200, "{}", waits.len());
+            [waits[waits.len() / 2], waits[waits.len() * 99 / 100]]
+        };
+        let there = after(&of(&traces[1 - player], player, "t_apply_us"));
+        let here = after(&of(&traces[player], player, "t_apply_us"));
+        let shown = after(&of(&traces[player], player, "t_shown_us"));
+        println!("player {player}: there {there:?}, here {here:?}, shown {shown:?} ms");
+        // Up, its jitter, half a tick, down, two updates, a tick.
+        let bound = 50.0 + 10.0 + 8.3 + 50.0 + 100.0 + 16.7;
+        assert!(there[0] <= bound, "{there:?}, bound {bound}");
+        assert!(shown[0] <= 17.7, "{shown:?}");
     }
 }
 

@@ -577,7 +577,7 @@ impl Match {
         let one_way_us = client.link().rtt_us.unwrap_or(0) / 2;
         let updates_us =
             u64::from(self.options.interpolation) * 1_000_000 / u64::from(self.options.updates.max(1));
-        now.max(client.server_time_of(tick.plus(1)).shifted((one_way_us + updates_us).cast_signed()))
+        now.max(client.server_time_of(tick).shifted((one_way_us + updates_us).cast_signed()))
     }
 
     fn watch_recorder(&mut self) {

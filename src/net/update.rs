@@ -2,7 +2,7 @@
 //! that led to it, and what the server knows of the client's. An update that does not fit into one datagram
 //! comes in parts.
 //!
-//! A part is `[part | (parts - 1) << 3][tick u16]` and its piece. The pieces together are
+//! A part is `[part | (parts - 1) << 3 | sending << 6][tick u16]` and its piece. The pieces together are
 //! `[flags][back]([connection])…`: see `docs/PROTOCOL.md`.
 
 use alloc::vec::Vec;
@@ -30,6 +30,9 @@ pub struct UpdatePart {
     pub part: u8,
     /// Of how many.
     pub parts: u8,
+    /// Which sending of this tick's update, modulo 4: the last update of a match is sent until it has arrived,
+    /// and parts of two sendings do not belong together.
+    pub sending: u8,
     /// The low half of the update's tick.
     pub tick: u16,
 }
@@ -39,7 +42,7 @@ impl UpdatePart {
     #[must_use]
     pub const fn encode(self) -> [u8; PART_HEADER_BYTES] {
         let [low, high] = self.tick.to_le_bytes();
-        [self.part | (self.parts - 1) << 3, low, high]
+        [self.part | (self.parts - 1) << 3 | self.sending << 6, low, high]
     }
 
     /// Reads a part's header, and gives back the piece.
@@ -52,10 +55,10 @@ impl UpdatePart {
         let (&[which, low, high], piece) = body.split_first_chunk().ok_or(malformed)?;
         let (part, parts) = (which & 7, (which >> 3 & 7) + 1);
         let is_whole = part + 1 == parts || piece.len() == PIECE_BYTES_MAX;
-        if which >> 6 != 0 || part >= parts || piece.is_empty() || !is_whole {
+        if part >= parts || piece.is_empty() || !is_whole {
             return Err(malformed);
         }
-        Ok((Self { part, parts, tick: u16::from_le_bytes([low, high]) }, piece))
+        Ok((Self { part, parts, sending: which >> 6, tick: u16::from_le_bytes([low, high]) }, piece))
     }
 }
 
@@ -267,6 +270,7 @@ impl Update<'_> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembly {
     tick: Tick,
+    sending: u8,
     parts: u8,
     /// Which parts are here.
     here: u8,
@@ -289,9 +293,11 @@ pub(super) enum Assembled {
 impl Assembly {
     /// Takes a part of the update of `tick`, which is not older than the one under way.
     pub(super) fn add(&mut self, tick: Tick, part: UpdatePart, piece: &[u8]) -> Assembled {
-        if tick > self.tick || self.parts == 0 {
+        let is_again = tick == self.tick && part.sending != self.sending;
+        if tick > self.tick || is_again || self.parts == 0 {
             self.given_up += u64::from(self.here.count_ones() < u32::from(self.parts));
-            (self.tick, self.parts, self.here, self.last_bytes) = (tick, part.parts, 0, 0);
+            (self.tick, self.sending, self.parts) = (tick, part.sending, part.parts);
+            (self.here, self.last_bytes) = (0, 0);
             self.bytes.resize(UPDATE_BYTES_MAX, 0);
         }
         let bit = 1 << part.part;
@@ -372,7 +378,7 @@ mod tests {
     fn parts_in_any_order_make_a_whole() {
         let pieces = [alloc::vec![1; PIECE_BYTES_MAX], alloc::vec![2; PIECE_BYTES_MAX], alloc::vec![3; 9]];
         let mut assembly = Assembly::default();
-        let part = |part, parts| UpdatePart { part, parts, tick: 600 };
+        let part = |part, parts| UpdatePart { part, parts, sending: 0, tick: 600 };
         assert_eq!(assembly.add(Tick(597), part(0, 2), &pieces[0]), Assembled::More);
         assert_eq!(assembly.add(Tick(600), part(2, 3), &pieces[2]), Assembled::More);
         assert_eq!(assembly.add(Tick(600), part(2, 3), &pieces[2]), Assembled::Nothing, "twice");
@@ -381,6 +387,10 @@ mod tests {
         assert_eq!(assembly.add(Tick(600), part(0, 3), &pieces[0]), Assembled::More);
         assert_eq!(assembly.add(Tick(600), part(1, 3), &pieces[1]), Assembled::Whole);
         assert_eq!(assembly.bytes(), pieces.concat());
+        let again = |part| UpdatePart { part, parts: 2, sending: 1, tick: 600 };
+        assert_eq!(assembly.add(Tick(600), again(0), &pieces[1]), Assembled::More, "sent again");
+        assert_eq!(assembly.add(Tick(600), again(1), &pieces[2]), Assembled::Whole);
+        assert_eq!(assembly.bytes(), pieces[1..].concat());
     }
 
     #[test]
@@ -388,10 +398,10 @@ mod tests {
         let whole = [&[2 | 2 << 3, 88, 2][..], &[5; 9]].concat();
         assert_eq!(
             UpdatePart::decode(&whole),
-            Ok((UpdatePart { part: 2, parts: 3, tick: 600 }, &[5; 9][..]))
+            Ok((UpdatePart { part: 2, parts: 3, sending: 0, tick: 600 }, &[5; 9][..]))
         );
         let short = [&[1 | 2 << 3, 88, 2][..], &[5; 9]].concat();
-        for bad in [&short[..], &[3 | 2 << 3, 0, 0, 1], &[64, 0, 0, 1], &[0, 0, 0], &[0]] {
+        for bad in [&short[..], &[3 | 2 << 3, 0, 0, 1], &[0, 0, 0], &[0]] {
             assert!(UpdatePart::decode(bad).is_err(), "{bad:?}");
         }
     }

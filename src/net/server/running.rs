@@ -187,7 +187,7 @@ impl ServerSession {
             return;
         }
         if !all_know {
-            self.send_updates();
+            self.send_last_again();
             self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(LAST_EVERY) };
             return;
         }

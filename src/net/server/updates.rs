@@ -31,6 +31,8 @@ pub(super) struct Updates {
     coder: DeltaCoder,
     bytes: Vec<u8>,
     players: usize,
+    /// How often the last update has been sent.
+    sending: u8,
     /// Updates that were too large to be sent at all.
     too_large: u32,
 }
@@ -53,6 +55,7 @@ impl Updates {
             coder: DeltaCoder::default(),
             bytes: Vec::with_capacity(UPDATE_BYTES_MAX),
             players: 0,
+            sending: 0,
             too_large: 0,
         }
     }
@@ -133,6 +136,12 @@ impl Updates {
 }
 
 impl ServerSession {
+    /// The last state once more.
+    pub(super) fn send_last_again(&mut self) {
+        self.updates.sending = self.updates.sending.wrapping_add(1);
+        self.send_updates();
+    }
+
     /// The newest state, to every client that plays.
     pub(super) fn send_updates(&mut self) {
         let away = self.seats_of(|client| matches!(client.standing, Standing::Away { .. }));
@@ -178,6 +187,7 @@ impl ServerSession {
         let is_last = matches!(self.phase, Phase::Ending { .. }) || self.end == Some(tick);
         let bytes = core::mem::take(&mut self.updates.bytes);
         let parts = bytes.len().div_ceil(PIECE_BYTES_MAX);
+        let sending = self.updates.sending % 4;
         let each = HEADERS_BYTES + ENVELOPE_BYTES + PART_HEADER_BYTES;
         let bits = 8 * (bytes.len() + parts * each) as u64;
         if let Some(client) = &mut self.clients[seat] {
@@ -189,7 +199,7 @@ impl ServerSession {
             client.link.slack = None;
         }
         for (part, piece) in bytes.chunks(PIECE_BYTES_MAX).enumerate() {
-            let head = UpdatePart { part: part as u8, parts: parts as u8, tick: tick.0 as u16 };
+            let head = UpdatePart { part: part as u8, parts: parts as u8, sending, tick: tick.0 as u16 };
             let body: Body = head.encode().into_iter().chain(piece.iter().copied()).collect();
             self.send_body(seat, PacketId::GameStateUpdate, &body);
         }
