@@ -76,6 +76,7 @@ fn pair(pilot: PilotChoice) -> [(Match, SocketAddr); 2] {
         ticks: None,
         tick_rate: None,
         addresses: Default::default(),
+        token: None,
         via: Default::default(),
     };
     let options = || MatchOptions { pilot: Some(pilot), ..MatchOptions::default() };

@@ -181,6 +181,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
         ticks: None,
         tick_rate: None,
         addresses: Default::default(),
+        token: None,
         via: Default::default(),
     };
     let host = LockstepSession::host(clock::now(), settings.clone(), host, [1; 32]);

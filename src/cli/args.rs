@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::PilotChoice;
 use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
-use mini_rts_arena::net::{DELAY_TICKS_MAX, InputDelay, PlayerName};
+use mini_rts_arena::net::{DELAY_TICKS_MAX, InputDelay, PlayerName, Token};
 use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, TickRate, UNITS_MAX};
 use mini_rts_arena::transport::LinkSpec;
 
@@ -28,6 +28,8 @@ pub(crate) enum Task {
     Host(Box<HostArguments>),
     /// Join a match: the one at an address, or the one that is open on the LAN.
     Join(Box<JoinArguments>),
+    /// Run the server of a match: it computes the world, everybody joins it.
+    Serve(Box<HostArguments>),
     /// List the matches on the LAN.
     Discover(DiscoverArguments),
     /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
@@ -101,6 +103,21 @@ pub(crate) struct MatchArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Client-server: updates per second.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub(crate) updates: u32,
+    /// Client-server: how many updates the view of what is confirmed lies in the past.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub(crate) interpolation: u32,
+    /// Show your own orders before they are confirmed.
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub(crate) prediction: Switch,
+    /// Client-server: for how long the seat of a client that is not heard is kept; 0 without a window.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
+    pub(crate) rejoin: Option<Seconds>,
+    /// Client-server: take back the seat whose token this is; `join` prints it.
+    #[arg(long, value_name = "HEX", value_parser = token)]
+    pub(crate) token: Option<Token>,
     /// Change the state after a tick, to test the desync check: TICK or TICK:FIELD, such as `600:units[0].hp`.
     #[arg(long, value_name = "TICK[:FIELD]")]
     pub(crate) inject_desync: Option<Injection>,
@@ -113,6 +130,12 @@ impl MatchArguments {
     /// Who plays this seat.
     pub(crate) fn bot(&self) -> BotChoice {
         self.bot.unwrap_or(if self.headless { BotChoice::Normal } else { BotChoice::None })
+    }
+
+    /// For how long the seat of a client that is not heard is kept.
+    pub(crate) fn rejoin(&self) -> Seconds {
+        const WINDOW: Seconds = Seconds::from_secs(45);
+        self.rejoin.unwrap_or(if self.headless { Seconds::ZERO } else { WINDOW })
     }
 
     /// How long to wait for the other side.
@@ -371,10 +394,19 @@ pub(crate) enum Level {
     Hard,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
 /// The architectures that this version plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArchitectureChoice {
+    /// Every peer computes the match; they exchange inputs.
     P2p,
+    /// This process computes it, too, and the others are its clients.
+    ClientServer,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -428,6 +460,17 @@ pub(crate) type Seconds = std::time::Duration;
 fn seconds(text: &str) -> Result<Seconds, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
     seconds.map(Seconds::from_secs_f64).ok_or_else(|| "expected seconds from 0.01 to 86400".into())
+}
+
+fn seconds_or_none(text: &str) -> Result<Seconds, String> {
+    if text == "0" { Ok(Seconds::ZERO) } else { seconds(text) }
+}
+
+fn token(text: &str) -> Result<Token, String> {
+    let byte = |at: usize| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..16).map(byte).collect();
+    let bytes = bytes.filter(|_| text.len() == 32).and_then(|bytes| bytes.try_into().ok());
+    bytes.map(Token).ok_or_else(|| "expected the 32 hex digits that `join` printed".into())
 }
 
 fn via(text: &str) -> Result<(PlayerId, SocketAddr), String> {

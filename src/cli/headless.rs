@@ -15,11 +15,15 @@ use mini_rts_arena::game::{
     Control, Finished, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary,
 };
 use mini_rts_arena::net::discovery::Room;
+use mini_rts_arena::sim::PlayerId;
 use mini_rts_arena::transport::discovery::{Announcer, Browser};
 use mini_rts_arena::transport::{PortChoice, Udp};
 
 /// How long `join` looks for a second match once it has found one.
 const SECOND_LOOK: Duration = Duration::from_millis(1500);
+
+/// How long to wait for the next report of a match.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Opens a match and plays it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
@@ -100,46 +104,84 @@ fn play(
     report(game, port, &finished)
 }
 
+/// Plays on the server that this process runs on `port`; `each` is called every now and then.
+pub(crate) fn play_client(
+    game: &MatchArguments,
+    prepared: Prepared,
+    udp: Udp,
+    port: u16,
+    each: impl Fn(),
+) -> anyhow::Result<ExitCode> {
+    let thread = MatchThread::start(prepared.game, udp, None).context("cannot start the match")?;
+    leave_on_interrupt(thread.control().clone())?;
+    eprintln!("waiting for another player; Ctrl-C leaves");
+    let bar = progress_bar(game.ticks);
+    while let Ok(progress) = thread.progress(LOOK_EVERY) {
+        each();
+        if let Some(progress) = progress {
+            show(&progress, &bar);
+        }
+    }
+    let finished = thread.join();
+    bar.finish_and_clear();
+    report(game, port, &finished)
+}
+
 /// Shows progress until the match is over.
 pub(crate) fn watch(thread: &MatchThread, bar: &ProgressBar, announcer: Option<&Announcer>) {
-    const LOOK_EVERY: Duration = Duration::from_millis(200);
     let mut announced = None;
     while let Ok(progress) = thread.progress(LOOK_EVERY) {
-        match progress {
-            Some(Progress::At { tick, link, delay_us, beacon }) => {
-                bar.set_position(u64::from(tick.0));
-                let rtt_ms = link.and_then(|link| link.rtt_us).unwrap_or(0) as f64 / 1000.0;
-                bar.set_message(format!("RTT {rtt_ms:.1} ms, delay {:.1} ms", delay_us as f64 / 1000.0));
-                if let (Some(announcer), Some(beacon)) = (announcer, beacon)
-                    && announced != Some(beacon.players)
-                {
-                    announced = Some(beacon.players);
-                    announcer.update(beacon);
-                }
-            }
-            Some(Progress::Event(event)) => tell(bar, &event),
-            None => {}
+        let Some(progress) = progress else { continue };
+        show(&progress, bar);
+        if let (Some(announcer), Progress::At { beacon: Some(beacon), .. }) = (announcer, progress)
+            && announced != Some(beacon.players)
+        {
+            announced = Some(beacon.players);
+            announcer.update(beacon);
         }
     }
 }
 
+fn show(progress: &Progress, bar: &ProgressBar) {
+    match progress {
+        Progress::At { tick, link, delay_us, .. } => {
+            bar.set_position(u64::from(tick.0));
+            let rtt_ms = link.and_then(|link| link.rtt_us).unwrap_or(0) as f64 / 1000.0;
+            bar.set_message(format!("RTT {rtt_ms:.1} ms, delay {:.1} ms", *delay_us as f64 / 1000.0));
+        }
+        Progress::Event(event) => tell(bar, event),
+    }
+}
+
 fn tell(bar: &ProgressBar, event: &MatchEvent) {
-    let line = match event {
+    let Some(line) = tell_line(event) else { return };
+    // A hidden bar prints nothing, but a log should have the line.
+    if bar.is_hidden() { eprintln!("{line}") } else { bar.println(line) }
+}
+
+/// What happened, in words.
+pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
+    let who = |player: PlayerId| {
+        if player == PlayerId::NONE { "the server".to_owned() } else { format!("player {player}") }
+    };
+    Some(match event {
         MatchEvent::Joined(player, name) => format!("{name} joined as player {player}"),
         MatchEvent::Vacated(player) => format!("player {player} left before the start"),
         MatchEvent::Confirmed(player) => format!("joined as player {player}"),
+        MatchEvent::Token(token) => {
+            let hex: String = token.0.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("token {hex} takes this seat back")
+        }
         MatchEvent::Counting(_) => "all players are here".into(),
-        MatchEvent::Silent(player) => format!("player {player} is silent"),
-        MatchEvent::Heard(player) => format!("player {player} is back"),
+        MatchEvent::Silent(player) => format!("{} is silent", who(*player)),
+        MatchEvent::Heard(player) => format!("{} is back", who(*player)),
         MatchEvent::Paused(player) => format!("player {player} pauses the match"),
         MatchEvent::Resumed => "the match goes on".into(),
         MatchEvent::Left(player) => format!("player {player} has left; the match goes on"),
         MatchEvent::Lost(player) => format!("player {player} is lost; the match goes on"),
         MatchEvent::RecordingStopped(why) => format!("recording stopped, the match goes on: {why}"),
-        MatchEvent::Ended(_) => return,
-    };
-    // A hidden bar prints nothing, but a log should have the line.
-    if bar.is_hidden() { eprintln!("{line}") } else { bar.println(line) }
+        MatchEvent::Ended(_) => return None,
+    })
 }
 
 /// A bar on stderr; hidden where that is no terminal.

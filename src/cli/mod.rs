@@ -10,6 +10,7 @@ mod headless;
 mod output;
 pub(crate) mod paths;
 mod replay;
+pub(crate) mod serve;
 pub(crate) mod setup;
 mod window;
 
@@ -17,7 +18,7 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
-use args::{Arguments, ReplayAction, Task};
+use args::{ArchitectureChoice, Arguments, ReplayAction, Task};
 
 /// Exit code of a check that found what it looks for.
 const FOUND: u8 = 1;
@@ -55,6 +56,12 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match arguments.task {
         None => window::menu_or(demo::run),
         Some(Task::Play(play)) => window::play(play),
+        Some(Task::Serve(serve)) => serve::serve(&serve),
+        Some(Task::Host(host))
+            if host.game.headless && host.architecture == ArchitectureChoice::ClientServer =>
+        {
+            serve::host(&host)
+        }
         Some(Task::Host(host)) if host.game.headless => headless::host(&host),
         Some(Task::Host(host)) => window::host(*host),
         Some(Task::Join(join)) if join.game.headless => headless::join(&join),

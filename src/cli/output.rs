@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use mini_rts_arena::game::{Finished, MatchOutcome, Percentiles, Summary};
+use mini_rts_arena::game::{Finished, MatchOutcome, Percentiles, ServerSummary, Summary};
 use mini_rts_arena::net::discovery::Room;
+use mini_rts_arena::net::{ClientStatus, Rejection};
 
 /// The result of a match as the one JSON value on stdout.
 pub(crate) fn match_json(
@@ -51,13 +52,83 @@ pub(crate) fn match_json(
         "latency_ms": {
             "own": percentiles(summary.latencies.own.percentiles()),
             "opponent": percentiles(summary.latencies.opponent.percentiles()),
+            "own_predicted": percentiles(summary.prediction.as_ref().and_then(|(_, shown)| shown.percentiles())),
         },
-        "corrections": 0,
+        "corrections": summary.prediction.as_ref().map_or(0, |(counts, _)| counts.corrections),
+        "prediction": summary.prediction.as_ref().map(|(counts, _)| json!({
+            "compared": counts.compared,
+            "mispredicted": counts.mispredicted,
+            "error_max_tiles": counts.error_max,
+        })),
+        "updates": summary.updates.map(|updates| json!({
+            "applied": updates.applied,
+            "agreed": updates.agreed,
+            "differed": updates.differed,
+            "stale": updates.stale,
+            "incomplete": updates.incomplete,
+            "refused": updates.refused,
+            "gap_max_ms": updates.gap_max.as_secs_f64() * 1000.0,
+        })),
+        "rejected_inputs": summary.rejected,
         "cpu_us_per_tick": finished.cpu_us as f64 / f64::from(summary.ticks.max(1)),
         "scores": summary.scores.as_slice(),
         "desync": desync,
         "desync_report": desync_file,
     })
+}
+
+/// The result of a match on its server as the one JSON value on stdout.
+pub(crate) fn server_json(port: u16, summary: &ServerSummary) -> Value {
+    let lateness = summary.lateness.percentiles();
+    json!({
+        "outcome": summary.outcome.as_str(),
+        "ticks": summary.ticks,
+        "state_hash": hex(summary.hash.whole),
+        "port": port,
+        "replay": summary.replay,
+        "clients": summary.clients.iter().map(client_json).collect::<Vec<_>>(),
+        "tick_lateness_ms": lateness.map(|late| json!({ "p50": late.p50, "p99": late.p99 })),
+        "memory_bytes": mini_rts_arena::transport::clock::memory_bytes(),
+    })
+}
+
+fn client_json(client: &ClientStatus) -> Value {
+    let rejected = |why: Rejection| client.rejected[why as usize];
+    json!({
+        "player": client.player.0,
+        "name": client.name.as_str(),
+        "bytes_sent": client.traffic.bytes_sent,
+        "bytes_received": client.traffic.bytes_received,
+        "packets_sent": client.traffic.packets_sent,
+        "packets_received": client.traffic.packets_received,
+        "rejected_inputs": client.rejected.iter().sum::<u32>(),
+        "rejected": {
+            "malformed": rejected(Rejection::Malformed),
+            "repeated": rejected(Rejection::Repeated),
+            "too_far": rejected(Rejection::TooFar),
+            "flood": rejected(Rejection::Flood),
+            "not_owner": rejected(Rejection::NotOwner),
+        },
+        "updates_skipped": client.skipped,
+    })
+}
+
+/// The same for people.
+pub(crate) fn server_text(summary: &ServerSummary) -> String {
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{}: {} ticks, state {}",
+        summary.outcome.as_str(),
+        summary.ticks,
+        hex(summary.hash.whole)
+    );
+    for client in &summary.clients {
+        let (traffic, refused) = (client.traffic, client.rejected.iter().sum::<u32>());
+        let (down, up) = (traffic.bytes_sent / 1000, traffic.bytes_received / 1000);
+        let _ = writeln!(text, "{}: {down} kB down, {up} kB up, {refused} refused", client.name);
+    }
+    text
 }
 
 /// The same of a match that this player left before it began.

@@ -6,12 +6,13 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::args::{BotChoice, HostArguments, JoinArguments, MatchArguments};
+use super::args::{BotChoice, HostArguments, JoinArguments, MatchArguments, Switch};
 use super::paths;
-use mini_rts_arena::game::{Inject, Match, MatchOptions, Trace, data};
+use mini_rts_arena::game::{Inject, Match, MatchOptions, Server, ServerOptions, Trace, data};
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName, Settings,
+    Architecture, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName, ServerConfig,
+    ServerSession, Settings, Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
@@ -40,8 +41,16 @@ pub(crate) fn bind(game: &MatchArguments, usual: PortChoice) -> anyhow::Result<U
     Ok(udp)
 }
 
-/// A host's match on `port`.
-pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepared> {
+/// What the flags of a host or a server decide.
+struct Decided {
+    config: MatchConfig,
+    beacon: Beacon,
+    rules: Arc<Rules>,
+    map: Arc<Map>,
+}
+
+/// A match as the flags have it, open on `port`.
+fn decide(arguments: &HostArguments, architecture: Architecture, port: u16) -> anyhow::Result<Decided> {
     let game = &arguments.game;
     let seed = match arguments.seed {
         Some(seed) => seed,
@@ -58,7 +67,7 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
     let room_id = getrandom::u64().context("the system has no random numbers")?;
     let config = MatchConfig {
         room_id,
-        architecture: Architecture::P2p,
+        architecture,
         seed,
         tick_rate: game.tick_rate.unwrap_or(TickRate::HZ_60),
         ticks: game.ticks,
@@ -66,19 +75,28 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
         map: fingerprint(&*map),
         seats: arguments.players,
     };
-    let settings = settings(game)?;
+    let players = u8::from(architecture == Architecture::P2p);
     let beacon = Beacon {
         id: RoomId(room_id),
         port,
-        name: settings.name,
-        architecture: Architecture::P2p,
-        players: 1,
+        name: game.name.map_or_else(default_name, Ok)?,
+        architecture,
+        players,
         seats: arguments.players,
         locked: game.room.is_some(),
         closed: false,
         version: VersionText::new(env!("CARGO_PKG_VERSION")).expect("a version is visible ASCII"),
         build: SIMULATION_BUILD,
     };
+    Ok(Decided { config, beacon, rules, map })
+}
+
+/// A host's match on `port`.
+pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepared> {
+    let game = &arguments.game;
+    let Decided { config, beacon, rules, map } = decide(arguments, Architecture::P2p, port)?;
+    let seed = config.seed;
+    let settings = settings(game)?;
     let host = HostConfig {
         config,
         room_code: room_code(game),
@@ -89,6 +107,48 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
     let options = options(game, Some(rules), Some(map), Some(seed))?;
     let session = LockstepSession::host(clock::now(), settings, host, entropy()?);
     Ok(Prepared { game: Match::new(session, options), beacon: Some(beacon), seed: Some(seed) })
+}
+
+/// A server, and what it is announced by.
+pub(crate) struct PreparedServer {
+    pub(crate) server: Server,
+    pub(crate) beacon: Beacon,
+    pub(crate) seed: u64,
+}
+
+/// A match with a server on `port`. If this process plays, too, its client brings the token of `host` and
+/// records, and the server does not.
+pub(crate) fn serve(
+    arguments: &HostArguments,
+    port: u16,
+    host: Option<Token>,
+) -> anyhow::Result<PreparedServer> {
+    /// Far beyond what a match needs, and within what every LAN carries.
+    const BITS_PER_S: u64 = 1_000_000;
+    let game = &arguments.game;
+    let Decided { config, beacon, rules, map } = decide(arguments, Architecture::ClientServer, port)?;
+    let settings = ServerConfig {
+        config,
+        room_code: room_code(game),
+        teams: teams(arguments)?,
+        host,
+        countdown: if game.headless { COUNTDOWN_HEADLESS } else { COUNTDOWN_WINDOW },
+        beacon: Some(beacon.clone()),
+        timeout: game.timeout,
+        rejoin: game.rejoin(),
+        wait: Some(game.wait()),
+        updates: game.updates,
+        bits_per_s: BITS_PER_S,
+    };
+    let session = ServerSession::new(clock::now(), settings, entropy()?);
+    let record = if host.is_none() {
+        paths::replay_path(game.record.as_deref(), "server", Some(config.seed))?
+    } else {
+        None
+    };
+    let started_unix_s = paths::unix_seconds();
+    let options = ServerOptions { rules: Some(rules), map: Some(map), record, started_unix_s };
+    Ok(PreparedServer { server: Server::new(session, options), beacon, seed: config.seed })
 }
 
 /// A guest's match with the host at `address`; `own` are the addresses where others may find this guest.
@@ -108,11 +168,19 @@ pub(crate) fn join(
         ticks: game.ticks,
         tick_rate: game.tick_rate,
         addresses: own.iter().copied().collect(),
+        token: game.token,
         via: arguments.via.iter().copied().take(PLAYERS_MAX - 1).collect(),
     };
     let options = options(game, rules, map, None)?;
     let session = LockstepSession::join(clock::now(), settings(game)?, guest, entropy()?);
     Ok(Prepared { game: Match::new(session, options), beacon: None, seed: None })
+}
+
+/// A token that nobody can guess.
+pub(crate) fn drawn_token() -> anyhow::Result<Token> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).context("the system has no random numbers")?;
+    Ok(Token(bytes))
 }
 
 /// `ADDR[:PORT]` as an address of the same family as `bind`.
@@ -168,6 +236,9 @@ fn options(
         pilot: Some(game.bot().pilot()),
         record: paths::replay_path(game.record.as_deref(), role, seed)?,
         trace: trace.transpose()?,
+        prediction: game.prediction == Switch::On,
+        interpolation: game.interpolation,
+        updates: game.updates,
         inject: inject.map(|inject| Inject { tick: Tick(inject.tick), field: inject.field.clone() }),
         started_unix_s: paths::unix_seconds(),
     })

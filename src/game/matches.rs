@@ -11,19 +11,25 @@ use super::bundle::DesyncBundle;
 use super::data::{embedded_maps, embedded_rules};
 use super::outcome::{MatchError, MatchOutcome};
 use super::pilot::{Pilot, PilotChoice};
+use super::predictor::{PredictionCounts, Predictor};
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Side};
-use super::stats::Latencies;
+use super::session::Session;
+use super::stats::{Histogram, Latencies};
 use super::trace::Trace;
-use crate::net::{DueTick, End, Event, LockstepSession, MatchConfig, PlayerName, Roster, Time, Transmit};
+use crate::net::{
+    ClientSession, DueTick, End, Event, MatchConfig, PlayerName, Roster, Time, Token, Transmit, UpdateCounts,
+};
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{
-    Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules, SeatSetup, Setup, StateHash,
-    Tick, World, fingerprint,
+    COMMANDS_PER_TICK_MAX, Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules,
+    SeatSetup, Setup, StateHash, Tick, World, fingerprint,
 };
 
 /// Most events that wait to be polled.
 const EVENTS_MAX: usize = 256;
+/// Most own commands of which is known when they were given; the oldest give way.
+const UNDER_WAY_MAX: usize = 1024;
 
 /// What a peer brings to a match beside its session.
 #[derive(Debug, Default)]
@@ -38,6 +44,12 @@ pub struct MatchOptions {
     pub record: Option<PathBuf>,
     /// Where to trace.
     pub trace: Option<Trace>,
+    /// Whether own orders show before they are confirmed.
+    pub prediction: bool,
+    /// How many updates the confirmed view of a match with a server lies in the past.
+    pub interpolation: u32,
+    /// Updates per second of a server.
+    pub updates: u32,
     /// A difference to plant.
     pub inject: Option<Inject>,
     /// Seconds since 1970, for the replay's header.
@@ -62,6 +74,8 @@ pub enum MatchEvent {
     Vacated(PlayerId),
     /// The host let us in.
     Confirmed(PlayerId),
+    /// By which the seat is taken back from a server.
+    Token(Token),
     /// Tick 0 is agreed.
     Counting(Time),
     /// A peer has fallen silent.
@@ -109,6 +123,12 @@ pub struct Summary {
     pub latencies: Latencies,
     /// Ticks that ran late, and by how many microseconds together.
     pub stalls: (u32, u64),
+    /// How well predictions came true, and how soon own orders showed; nothing without prediction.
+    pub prediction: Option<(PredictionCounts, Histogram)>,
+    /// What became of the server's updates, where there is one.
+    pub updates: Option<UpdateCounts>,
+    /// How much of what was sent from here the server refused.
+    pub rejected: u32,
     /// What was found if hashes differed.
     pub desync: Option<DesyncReport>,
     /// The tick that made the difference, to be run again.
@@ -121,7 +141,7 @@ pub struct Summary {
 
 /// A match between peers, as one of them plays it.
 pub struct Match {
-    session: LockstepSession,
+    session: Session,
     options: MatchOptions,
     roster: Roster,
     world: Option<World>,
@@ -136,6 +156,9 @@ pub struct Match {
     applied: [u32; PLAYERS_MAX],
     /// Commands given here.
     given: u32,
+    predictor: Option<Predictor>,
+    /// Own commands on their way: when each was given, and when it showed.
+    under_way: VecDeque<(Time, Option<Time>)>,
     desync: Option<DesyncReport>,
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
@@ -148,9 +171,9 @@ pub struct Match {
 impl Match {
     /// A match over this session.
     #[must_use]
-    pub fn new(session: LockstepSession, options: MatchOptions) -> Self {
+    pub fn new(session: impl Into<Session>, options: MatchOptions) -> Self {
         Self {
-            session,
+            session: session.into(),
             options,
             roster: Roster::new(),
             world: None,
@@ -163,6 +186,8 @@ impl Match {
             stalls: (0, 0),
             applied: [0; PLAYERS_MAX],
             given: 0,
+            predictor: None,
+            under_way: VecDeque::with_capacity(UNDER_WAY_MAX),
             desync: None,
             bundle: None,
             finished: None,
@@ -209,9 +234,36 @@ impl Match {
                 }
             }
             if is_idle {
-                return;
+                break;
             }
         }
+        self.predict(now);
+    }
+
+    /// Runs the predicted world up to the last input that is sealed.
+    fn predict(&mut self, now: Time) {
+        let (Some(world), true) = (&self.world, self.options.prediction && self.finished.is_none()) else {
+            return;
+        };
+        if self.begin == Time::default() {
+            return;
+        }
+        let me = self.session.player();
+        let mut predictor = self.predictor.take().unwrap_or_else(|| Predictor::new(world, me));
+        let mut shown = 0;
+        self.session.predict(now, &mut predictor, world, |input| shown += input.commands.len());
+        let hidden = self.under_way.iter_mut().filter(|(_, shown)| shown.is_none());
+        for (given, shown) in hidden.take(shown) {
+            predictor.note_shown(now.since(*given));
+            *shown = Some(now);
+        }
+        self.predictor = Some(predictor);
+    }
+
+    /// The predicted world, if there is one.
+    #[must_use]
+    pub const fn predictor(&self) -> Option<&Predictor> {
+        self.predictor.as_ref()
     }
 
     /// The next datagram to send.
@@ -278,7 +330,7 @@ impl Match {
 
     /// The session under it.
     #[must_use]
-    pub const fn session(&self) -> &LockstepSession {
+    pub const fn session(&self) -> &Session {
         &self.session
     }
 
@@ -311,6 +363,9 @@ impl Match {
             scores: players.score.iter().copied().collect(),
             roster: self.roster,
             latencies: self.latencies,
+            prediction: self.predictor.map(|found| (found.counts().clone(), found.shown().clone())),
+            updates: self.session.client().map(|client| *client.updates()),
+            rejected: self.session.client().map_or(0, ClientSession::rejected),
             stalls: self.stalls,
             desync: self.desync,
             bundle: self.bundle,
@@ -326,9 +381,17 @@ impl Match {
                 self.world = None;
                 self.tell(MatchEvent::Vacated(player));
             }
-            Event::Confirmed { player, .. } => self.tell(MatchEvent::Confirmed(player)),
+            Event::Confirmed { player, .. } => {
+                self.tell(MatchEvent::Confirmed(player));
+                if let Some(token) = self.session.client().and_then(ClientSession::token) {
+                    self.tell(MatchEvent::Token(token));
+                }
+            }
             Event::Prepare { roster } => match self.prepare(roster) {
-                Ok(hash) => self.session.prepared(now, &hash),
+                Ok(hash) => {
+                    let state = self.world.as_ref().expect("just built").state();
+                    self.session.prepared(now, &hash, state);
+                }
                 Err(error) => self.fail(error),
             },
             Event::Counting { begin } => {
@@ -354,7 +417,21 @@ impl Match {
             }
             Event::Desync { tick, states } => self.on_desync(tick, states),
             Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),
+            Event::Adopt { .. } => self.adopt(),
             Event::Closed(end) => self.on_closed(now, end),
+        }
+    }
+
+    /// Takes over the server's state. What led to it is not known here, so it cannot be recorded.
+    fn adopt(&mut self) {
+        let (Some(state), Some(world)) = (self.session.snapshot(), &mut self.world) else { return };
+        if world.adopt(state).is_err() {
+            return self.fail(MatchError::StartState);
+        }
+        if self.recorder.take().is_some() {
+            self.tell(MatchEvent::RecordingStopped(
+                "what led to the server's state is not known here".into(),
+            ));
         }
     }
 
@@ -367,17 +444,11 @@ impl Match {
     /// Builds the world before tick 0.
     fn prepare(&mut self, roster: Roster) -> Result<StateHash, MatchError> {
         let config = *self.session.config().expect("confirmed");
-        let rules = find(self.options.rules.clone(), embedded_rules(), config.rules)
-            .ok_or(MatchError::UnknownRules(config.rules))?;
-        let map = find(self.options.map.clone(), embedded_maps(), config.map)
-            .ok_or(MatchError::UnknownMap(config.map))?;
-        let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
-        let setup = Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map };
+        let world = world_of(&config, &roster, self.options.rules.clone(), self.options.map.clone())?;
         let player = self.session.player();
         let choice = self.options.pilot.unwrap_or(PilotChoice::None);
         self.pilot = Pilot::new(choice, player, config.tick_rate, config.seed);
         self.roster = roster;
-        let world = World::new(setup);
         let hash = world.hash();
         self.world = Some(world);
         Ok(hash)
@@ -386,6 +457,10 @@ impl Match {
     /// Only once tick 0 is agreed: a guest that goes before it leaves no file behind.
     fn begin_recording(&mut self) -> Result<(), MatchError> {
         let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
+        if self.session.has_come_back() {
+            self.tell(MatchEvent::RecordingStopped("what came before is not known here".into()));
+            return Ok(());
+        }
         let names: Vec<&str> = self.roster.iter().map(|seat| seat.name.as_str()).collect();
         let started = self.options.started_unix_s;
         let header = ReplayHeader::new(world.setup(), &names, Some(self.session.player()), started)?;
@@ -412,6 +487,10 @@ impl Match {
                 trace.given(self.given, self.session.player(), now);
             }
             self.given += 1;
+            if self.under_way.len() == UNDER_WAY_MAX {
+                self.under_way.pop_front();
+            }
+            self.under_way.push_back((now, None));
         }
         is_taken
     }
@@ -468,19 +547,37 @@ impl Match {
             self.stalls.0 += 1;
             self.stalls.1 += stall.ran.since(stall.due).as_micros() as u64;
         }
+        let me = self.session.player();
+        let own_commands = due.inputs.inputs.get(me.index()).map_or(0, |input| input.commands.len());
+        let taken = (0..own_commands).map(|_| self.under_way.pop_front().and_then(|(_, shown)| shown));
+        let own_shown: ArrayVec<Option<Time>, COMMANDS_PER_TICK_MAX> = taken.collect();
+        let (is_served, seen) = (self.session.client().is_some(), self.seen_at(now, tick));
         let Some(trace) = &mut self.options.trace else { return };
         if let Some(stall) = &due.stall {
             trace.stall(tick, stall);
         }
         for (player, input) in due.inputs.iter() {
             let own = player == self.session.player();
-            trace.tick(tick, player, own.then_some(due.sealed_at), now);
-            for _ in &input.commands {
-                trace.applied(self.applied[player.index()], player, tick, now);
+            if own || !is_served {
+                trace.tick(tick, player, own.then_some(due.sealed_at), now);
+            }
+            for place in 0..input.commands.len() {
+                let shown = own_shown.get(place).copied().flatten().filter(|_| own);
+                trace.applied(self.applied[player.index()], player, tick, seen, shown);
                 self.applied[player.index()] += 1;
             }
         }
         trace.hash(tick, hash.whole);
+    }
+
+    /// When the confirmed view shows what a tick did: at once in lockstep; with a server as many updates later as
+    /// it lies in the past, so that it moves evenly.
+    fn seen_at(&self, now: Time, tick: Tick) -> Time {
+        let Some(client) = self.session.client() else { return now };
+        let one_way_us = client.link().rtt_us.unwrap_or(0) / 2;
+        let updates_us =
+            u64::from(self.options.interpolation) * 1_000_000 / u64::from(self.options.updates.max(1));
+        now.max(client.server_time_of(tick).shifted((one_way_us + updates_us).cast_signed()))
     }
 
     fn watch_recorder(&mut self) {
@@ -531,20 +628,24 @@ impl Match {
         }
         let has_begun = self.begin != Time::default();
         let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
-        let outcome = match end {
-            End::Finished if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
-            End::Finished => Ok(MatchOutcome::TickLimit),
-            End::Left if has_begun => Ok(MatchOutcome::Interrupted),
-            End::Left => Err(MatchError::NotBegun),
-            End::PeerLeft(player) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
-            End::PeerLost(player) if has_begun => Ok(MatchOutcome::PeerLost(player)),
-            End::PeerLeft(player) => Err(MatchError::LeftEarly(player)),
-            End::PeerLost(player) => Err(MatchError::LostEarly(player)),
-            End::Desync => Ok(MatchOutcome::Desync),
-            End::StartState => Err(MatchError::StartState),
-            End::Unreachable(a, b) => Err(MatchError::Unreachable(a, b)),
-            End::Refused(refusal) => Err(MatchError::Refused(refusal)),
-            End::NoAnswer => Err(MatchError::NoAnswer),
+        let departed = self.session.departed().filter(|_| by_rules == Outcome::Surrender);
+        let outcome = match (end, departed) {
+            (End::Finished, Some((player, true))) => Ok(MatchOutcome::PeerLost(player)),
+            (End::Finished, Some((player, false))) => Ok(MatchOutcome::PeerLeft(player)),
+            (End::Finished, _) if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
+            (End::Finished, _) => Ok(MatchOutcome::TickLimit),
+            (End::Left, _) if has_begun => Ok(MatchOutcome::Interrupted),
+            (End::Left, _) => Err(MatchError::NotBegun),
+            (End::PeerLeft(player), _) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
+            (End::PeerLost(player), _) if has_begun => Ok(MatchOutcome::PeerLost(player)),
+            (End::PeerLeft(player), _) => Err(MatchError::LeftEarly(player)),
+            (End::PeerLost(player), _) => Err(MatchError::LostEarly(player)),
+            (End::Desync, _) => Ok(MatchOutcome::Desync),
+            (End::StartState, _) => Err(MatchError::StartState),
+            (End::Unreachable(a, b), _) => Err(MatchError::Unreachable(a, b)),
+            (End::Refused(refusal), _) => Err(MatchError::Refused(refusal)),
+            (End::NoAnswer, _) => Err(MatchError::NoAnswer),
+            (End::Expelled, _) => Err(MatchError::Expelled),
         };
         if let Ok(outcome) = outcome {
             self.close_files(now, outcome);
@@ -558,6 +659,8 @@ impl Match {
         let (ticks, winner) = state.map_or((0, None), |state| (state.tick().0, state.winner()));
         if let Some(mut recorder) = self.recorder.take() {
             match outcome {
+                // In a match with a server that has been noted, and the server itself is no player.
+                _ if matches!(self.session, Session::Client(_)) => {}
                 MatchOutcome::PeerLeft(player) => recorder.event(Tick(ticks), ReplayEvent::Left(player)),
                 MatchOutcome::PeerLost(player) => recorder.event(Tick(ticks), ReplayEvent::Lost(player)),
                 _ => {}
@@ -580,6 +683,19 @@ impl Match {
             self.events.push_back(event);
         }
     }
+}
+
+/// The world before tick 0.
+pub(super) fn world_of(
+    config: &MatchConfig,
+    roster: &Roster,
+    rules: Option<Arc<Rules>>,
+    map: Option<Arc<Map>>,
+) -> Result<World, MatchError> {
+    let rules = find(rules, embedded_rules(), config.rules).ok_or(MatchError::UnknownRules(config.rules))?;
+    let map = find(map, embedded_maps(), config.map).ok_or(MatchError::UnknownMap(config.map))?;
+    let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
+    Ok(World::new(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map }))
 }
 
 /// The given data if it has this fingerprint, else the embedded one that has.

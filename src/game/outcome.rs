@@ -87,6 +87,9 @@ pub enum MatchError {
     /// This player left before there was a match.
     #[error("left before the match began")]
     NotBegun,
+    /// The server would no longer have this client.
+    #[error("the server has refused too much of what was sent from here, and ended it")]
+    Expelled,
     /// The other peer gave up a match before it began.
     #[error("player {0} left before the match began")]
     LeftEarly(PlayerId),
@@ -124,5 +127,6 @@ fn describe(refusal: &Refusal) -> String {
         Refusal::Seat { seat, seats } => format!("seat {seat} of {seats} is not free; leave --seat out"),
         Refusal::Full { seats } => format!("all {seats} seats are taken; wait for the next match"),
         Refusal::Running => "the match has begun already; wait for the next one".into(),
+        Refusal::Token => "it keeps no seat for this token: its time is over, or the match is another".into(),
     }
 }

@@ -14,7 +14,8 @@ pub(super) struct RecentTicks {
 }
 
 struct Recent {
-    tick: Tick,
+    /// Set once there is a state.
+    tick: Option<Tick>,
     inputs: Vec<u8>,
     state: GameState,
 }
@@ -23,12 +24,17 @@ impl RecentTicks {
     /// Keeps a tick that has run, in the place of the oldest.
     pub(super) fn keep(&mut self, inputs: &TickInputs, state: &GameState) {
         let tick = inputs.tick;
-        if self.ring.len() < KEPT {
-            let inputs = Vec::with_capacity(INPUTS_BYTES);
-            self.ring.push(Recent { tick, inputs, state: state.clone() });
+        // A seat that is taken back begins with any tick.
+        if self.ring.is_empty() {
+            let inputs = || Vec::with_capacity(INPUTS_BYTES);
+            self.ring.resize_with(KEPT, || Recent {
+                tick: None,
+                inputs: inputs(),
+                state: GameState::default(),
+            });
         }
         let slot = &mut self.ring[tick.0 as usize % KEPT];
-        slot.tick = tick;
+        slot.tick = Some(tick);
         slot.state.copy_from(state);
         slot.inputs.clear();
         let bytes = core::mem::take(&mut slot.inputs);
@@ -46,6 +52,6 @@ impl RecentTicks {
     }
 
     fn slot(&self, tick: Tick) -> Option<&Recent> {
-        self.ring.get(tick.0 as usize % KEPT).filter(|slot| slot.tick == tick)
+        self.ring.get(tick.0 as usize % KEPT).filter(|slot| slot.tick == Some(tick))
     }
 }

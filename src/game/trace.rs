@@ -48,9 +48,20 @@ impl Trace {
         self.line(format_args!(r#"{{"cmd":{id},"player":{player},"t_capture_us":{}}}"#, at.0));
     }
 
-    /// A command was applied.
-    pub(super) fn applied(&mut self, id: u32, player: PlayerId, tick: Tick, at: Time) {
-        self.line(format_args!(r#"{{"cmd":{id},"player":{player},"tick":{tick},"t_apply_us":{}}}"#, at.0));
+    /// A command was applied, and prediction may have shown it before.
+    pub(super) fn applied(&mut self, id: u32, player: PlayerId, tick: Tick, at: Time, shown: Option<Time>) {
+        let at = at.0;
+        match shown {
+            Some(shown) => self.line(format_args!(
+                r#"{{"cmd":{id},"player":{player},"tick":{tick},"t_apply_us":{at},"t_shown_us":{}}}"#,
+                shown.0
+            )),
+            None => {
+                self.line(format_args!(
+                    r#"{{"cmd":{id},"player":{player},"tick":{tick},"t_apply_us":{at}}}"#
+                ));
+            }
+        }
     }
 
     /// A tick ran late.

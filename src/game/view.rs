@@ -25,7 +25,7 @@ pub struct View {
     pub me: Option<PlayerId>,
     /// The state that was shown before `current`.
     pub previous: Arc<GameState>,
-    /// The latest state.
+    /// The latest state: with prediction the predicted one.
     pub current: Arc<GameState>,
     /// When the last tick of `current` ran.
     pub ran_at: Time,
@@ -142,6 +142,8 @@ pub(super) struct ViewWriter {
     shown: ViewReader,
     latest: Option<View>,
     buffers: Buffers,
+    /// The predicted state, with what is corrected on its way.
+    picture: GameState,
     refresh_at: Time,
 }
 
@@ -158,9 +160,14 @@ impl ViewWriter {
             let names = game.roster().iter().map(|seat| seat.name.as_str().to_owned());
             View::new(world, names.collect(), Some(session.player()), now)
         });
-        let is_new = world.state().tick() != view.current.tick();
+        // What is predicted, where something is.
+        let state = game.predictor().map_or(world.state(), |predictor| {
+            predictor.show(now, &mut self.picture);
+            &self.picture
+        });
+        let is_new = state.tick() != view.current.tick();
         if is_new {
-            let state = self.buffers.copy(world.state());
+            let state = self.buffers.copy(state);
             view.previous = core::mem::replace(&mut view.current, state);
             view.ran_at = now;
         }

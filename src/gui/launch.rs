@@ -5,9 +5,12 @@ use clap::Parser as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use crate::cli::args::{Arguments, Hero, HostArguments, JoinArguments, Level, Task};
+use crate::cli::args::{ArchitectureChoice, Arguments, Hero, HostArguments, JoinArguments, Level, Task};
+use crate::cli::serve::Served;
 use crate::cli::setup;
-use mini_rts_arena::game::{Control, Finished, Match, MatchEvent, MatchThread, Progress, ViewReader};
+use mini_rts_arena::game::{
+    Control, Finished, Match, MatchEvent, MatchThread, Progress, ServerProgress, ServerThread, ViewReader,
+};
 use mini_rts_arena::net::PlayerName;
 use mini_rts_arena::net::discovery::Beacon;
 use mini_rts_arena::transport::discovery::Announcer;
@@ -35,6 +38,8 @@ pub(crate) struct Game {
     /// Why others may not find it.
     pub(crate) warning: Option<String>,
     thread: Option<MatchThread>,
+    /// The server that this process runs, too.
+    server: Option<ServerThread>,
     announcer: Option<Announcer>,
     announced: Option<Beacon>,
 }
@@ -45,6 +50,8 @@ struct Parts {
     udp: Udp,
     link: Option<mini_rts_arena::transport::LinkSpec>,
     beacon: Option<Beacon>,
+    /// The port that others join, if it is not that of `udp`.
+    server: Option<(ServerThread, u16)>,
 }
 
 impl Game {
@@ -55,7 +62,7 @@ impl Game {
             Wish::Host(arguments) => host(arguments)?,
             Wish::Join(arguments, address) => join(arguments, *address)?,
         };
-        let port = parts.udp.local_address().port();
+        let port = parts.server.as_ref().map_or(parts.udp.local_address().port(), |&(_, port)| port);
         let (thread, view) = MatchThread::start_with_view(parts.game, parts.udp, parts.link)
             .context("the system has no thread left")?;
         let (announcer, warning) = match parts.beacon.map(Announcer::start) {
@@ -70,6 +77,7 @@ impl Game {
             news: Vec::new(),
             warning,
             thread: Some(thread),
+            server: parts.server.map(|(server, _)| server),
             announcer,
             announced: None,
         })
@@ -77,6 +85,13 @@ impl Game {
 
     /// Takes in what the match thread has told; what remains of the match, once it is over.
     pub(crate) fn poll(&mut self) -> Option<Finished> {
+        while let Some(Ok(Some(progress))) =
+            self.server.as_ref().map(|server| server.progress(Duration::ZERO))
+        {
+            if let ServerProgress::Status { beacon, .. } = progress {
+                self.announce(beacon);
+            }
+        }
         loop {
             match self.thread.as_ref()?.progress(Duration::ZERO) {
                 Ok(Some(Progress::Event(event))) => self.news.push(event),
@@ -85,6 +100,10 @@ impl Game {
                 Err(_) => {
                     let finished = self.thread.take().map(MatchThread::join);
                     self.announcer = None;
+                    // It goes on saying good-bye by itself.
+                    if let Some(server) = self.server.take() {
+                        let _ = server.leave().try_send(());
+                    }
                     return finished;
                 }
             }
@@ -143,7 +162,7 @@ fn practice(level: Level, hero: Hero, name: Option<PlayerName>) -> anyhow::Resul
     let bot = setup::join(&join_arguments(&flags)?, address, &[])?.game;
     // It ends with the match; nobody waits for it.
     run_alone(MatchThread::start(bot, bot_udp, None).context("the system has no thread left")?)?;
-    Ok(Parts { game, udp, link: None, beacon: None })
+    Ok(Parts { game, udp, link: None, beacon: None, server: None })
 }
 
 /// Lets a match thread run until its match is over.
@@ -158,20 +177,30 @@ fn run_alone(thread: MatchThread) -> anyhow::Result<()> {
 
 fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
     let game = &arguments.game;
+    if arguments.architecture == ArchitectureChoice::ClientServer {
+        return serve(arguments);
+    }
     let udp = setup::bind(game, PortChoice::Default)?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
         eprintln!("seed {seed}");
     }
     let beacon = prepared.beacon.filter(|_| !game.no_discovery);
-    Ok(Parts { game: prepared.game, udp, link: game.link, beacon })
+    Ok(Parts { game: prepared.game, udp, link: game.link, beacon, server: None })
+}
+
+/// A server, and this player's client of it.
+fn serve(arguments: &HostArguments) -> anyhow::Result<Parts> {
+    let Served { server, port, game, udp, beacon } = Served::start(arguments)?;
+    let beacon = Some(beacon).filter(|_| !arguments.game.no_discovery);
+    Ok(Parts { game: game.game, udp, link: None, beacon, server: Some((server, port)) })
 }
 
 fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Parts> {
     let game = &arguments.game;
     let udp = setup::bind(game, PortChoice::Any)?;
     let prepared = setup::join(arguments, address, &udp.reachable_at())?;
-    Ok(Parts { game: prepared.game, udp, link: game.link, beacon: None })
+    Ok(Parts { game: prepared.game, udp, link: game.link, beacon: None, server: None })
 }
 
 /// What `arena host` with these flags would do.

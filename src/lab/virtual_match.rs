@@ -489,6 +489,7 @@ impl VirtualMatch {
                 ticks: None,
                 tick_rate: None,
                 addresses: ArrayVec::new(),
+                token: None,
                 via: ArrayVec::new(),
             };
             LockstepSession::join(now, settings, guest, entropy)

@@ -89,8 +89,17 @@ impl InputsHeader {
 pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Option<&'a [u8]>>) -> Body {
     let mut body = Body::new();
     header.write(&mut body);
+    append_inputs(&mut body, inputs.take(usize::from(header.count)));
+    body
+}
+
+/// Appends inputs as they follow a header.
+///
+/// # Panics
+/// If they do not fit.
+pub(super) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Option<&'a [u8]>>) {
     let mut run = 0;
-    for input in inputs.take(usize::from(header.count)) {
+    for input in inputs {
         match input {
             Some(input) => {
                 body.extend((run > 0).then_some(core::mem::take(&mut run)));
@@ -101,10 +110,9 @@ pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Opt
         }
     }
     body.extend((run > 0).then_some(run));
-    body
 }
 
-fn append<T: serde::Serialize>(body: &mut Body, value: &T) {
+pub(super) fn append<T: serde::Serialize>(body: &mut Body, value: &T) {
     let mut bytes = [0; 8];
     body.extend(postcard::to_slice(value, &mut bytes).expect("two short numbers").iter().copied());
 }
@@ -121,25 +129,27 @@ pub fn decode_inputs(body: &[u8]) -> Result<(InputsHeader, Inputs<'_>), Malforme
     if canonical[..] != body[..body.len() - rest.len()] {
         return Err(Malformed::NotCanonical(body.len()));
     }
-    if usize::from(header.count) > INPUTS_PER_DATAGRAM_MAX {
+    Ok((header, read_inputs(rest, header.count)?))
+}
+
+/// Reads exactly `count` inputs.
+pub(super) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>, Malformed> {
+    let malformed = Malformed::Body(bytes.len());
+    if usize::from(count) > INPUTS_PER_DATAGRAM_MAX {
         return Err(malformed);
     }
-    let (mut unread, mut left, mut was_run) = (rest, header.count, false);
+    let (mut unread, mut left, mut was_run) = (bytes, count, false);
     while left > 0 {
         let (run, after) = split_run(unread).ok_or(malformed)?;
         // Two runs in a row are one.
         if matches!(run, Run::Held(_)) && was_run {
-            return Err(Malformed::NotCanonical(body.len()));
+            return Err(Malformed::NotCanonical(bytes.len()));
         }
         was_run = matches!(run, Run::Held(_));
         left = left.checked_sub(run.ticks()).ok_or(malformed)?;
         unread = after;
     }
-    if unread.is_empty() {
-        Ok((header, Inputs { rest, left: header.count, held: 0 }))
-    } else {
-        Err(malformed)
-    }
+    if unread.is_empty() { Ok(Inputs { rest: bytes, left: count, held: 0 }) } else { Err(malformed) }
 }
 
 /// The inputs of a datagram that [`decode_inputs`] found well-formed: the canonical bytes of each, or `None`

@@ -35,9 +35,10 @@ const _: () = assert!(HEADER_BYTES_MAX + 1 + INPUT_BYTES_MAX <= BODY_BYTES_MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketId {
-    /// [`InputsHeader`](super::InputsHeader) and the inputs themselves.
+    /// [`InputsHeader`](super::InputsHeader), or to a server [`ClientInputsHeader`](super::ClientInputsHeader),
+    /// and the inputs themselves.
     PlayerInput = 0x01,
-    /// Reserved for the client-server architecture.
+    /// A part of an [`UpdateHead`](super::UpdateHead), inputs and a difference of states.
     GameStateUpdate = 0x02,
     /// [`JoinRequest`].
     JoinRequest = 0x03,
@@ -202,6 +203,11 @@ pub enum Bye {
     },
     /// The receiver was silent for too long, and the others have gone on without it.
     Dropped,
+    /// The server has refused too much of what the receiver sent.
+    Expelled {
+        /// How much.
+        rejected: u32,
+    },
 }
 
 /// The pause ends. Sent until acknowledged.

@@ -4,6 +4,8 @@
 #![deny(clippy::disallowed_methods, clippy::iter_over_hash_type)]
 
 mod architecture;
+mod client;
+mod client_inputs;
 mod clock;
 mod delay;
 mod desync;
@@ -16,16 +18,25 @@ pub mod message;
 mod name;
 mod seal;
 mod sealer;
+mod server;
 mod session;
 mod time;
+mod update;
 
 pub use architecture::{Architecture, UnknownArchitecture};
+pub use client::{ClientSession, UpdateCounts};
+pub use client_inputs::{ClientInputsHeader, decode_client_inputs, encode_client_inputs};
 pub use delay::{DELAY_TICKS_MAX, InputDelay};
 pub use inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs};
 pub use lockstep::{Lockstep, QUEUE_TICKS, TooFarAhead};
-pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo};
+pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo, Seats, Token};
 pub use name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};
 pub use seal::{DATAGRAM_BYTES_MAX, OpenError, Seal, Sealed};
 pub use sealer::TooManyCommands;
+pub use server::{ClientStatus, Rejection, ServerConfig, ServerSession, ServerTick};
 pub use session::*;
 pub use time::Time;
+pub use update::{
+    Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, UPDATE_BYTES_MAX, UPDATE_PARTS_MAX, UPDATE_TICKS_MAX, Update,
+    UpdateHead, UpdatePart, decode_update, encode_update,
+};

@@ -59,6 +59,12 @@ impl Sealer {
         }
     }
 
+    /// Begins with `tick`, before anything is sealed: who comes into a running match has no inputs before it.
+    pub(super) fn begin_at(&mut self, tick: Tick) {
+        assert!(self.sealed.is_empty(), "sealed from {} on", self.next);
+        self.next = tick;
+    }
+
     /// The next tick to seal.
     pub(super) fn next(&self) -> Tick {
         self.next

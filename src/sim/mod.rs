@@ -12,10 +12,12 @@
 mod arena;
 #[cfg(test)]
 mod arena_tests;
+mod bits;
 mod combat;
 mod command;
 mod commands;
 mod control;
+mod delta;
 mod event;
 mod formation;
 mod grid;
@@ -40,6 +42,7 @@ mod ways;
 mod world;
 
 pub use command::*;
+pub use delta::{DeltaCoder, MalformedDelta};
 pub use event::*;
 pub use hash::*;
 pub use rules::*;

@@ -57,6 +57,10 @@ impl Cell for UnitId {
     fn number(self) -> i64 {
         i64::from(self.generation) << 16 | i64::from(self.index)
     }
+    fn of_number(number: i64) -> Option<Self> {
+        let number = u32::try_from(number).ok()?;
+        Some(Self { index: number as u16, generation: (number >> 16) as u16 })
+    }
     fn disturbed(self) -> Self {
         Self { index: self.index ^ 1, ..self }
     }

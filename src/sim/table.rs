@@ -15,6 +15,8 @@ pub trait Cell: bytemuck::NoUninit {
     fn little_endian(self) -> Self;
     /// The value as a number: fixed-point values and angles by their bits.
     fn number(self) -> i64;
+    /// The value that has this number, if one has.
+    fn of_number(number: i64) -> Option<Self>;
     /// Another valid value, to plant a difference: what a single flipped low bit would make of it.
     #[must_use]
     fn disturbed(self) -> Self;
@@ -25,6 +27,7 @@ macro_rules! integer_cells {
         impl Cell for $type {
             fn little_endian(self) -> Self { self.to_le() }
             fn number(self) -> i64 { i64::from(self) }
+            fn of_number(number: i64) -> Option<Self> { Self::try_from(number).ok() }
             fn disturbed(self) -> Self { self ^ 1 }
         }
     )*};
@@ -36,6 +39,7 @@ macro_rules! newtype_cells {
         impl Cell for $type {
             fn little_endian(self) -> Self { Self(self.0.little_endian()) }
             fn number(self) -> i64 { self.0.number() }
+            fn of_number(number: i64) -> Option<Self> { Cell::of_number(number).map(Self) }
             fn disturbed(self) -> Self { Self(self.0.disturbed()) }
         }
     )*};
@@ -49,6 +53,9 @@ impl Cell for u64 {
     fn number(self) -> i64 {
         self.cast_signed()
     }
+    fn of_number(number: i64) -> Option<Self> {
+        Some(number.cast_unsigned())
+    }
     fn disturbed(self) -> Self {
         self ^ 1
     }
@@ -61,6 +68,9 @@ impl Cell for Fx {
     fn number(self) -> i64 {
         i64::from(self.to_bits())
     }
+    fn of_number(number: i64) -> Option<Self> {
+        i32::try_from(number).ok().map(Self::from_bits)
+    }
     fn disturbed(self) -> Self {
         Self::from_bits(self.to_bits() ^ 1)
     }
@@ -72,6 +82,9 @@ macro_rules! enum_cell {
         impl $crate::sim::table::Cell for $type {
             fn little_endian(self) -> Self { self }
             fn number(self) -> i64 { i64::from(self as u8) }
+            fn of_number(number: i64) -> Option<Self> {
+                [$(Self::$variant),*].get(usize::try_from(number).ok()?).copied()
+            }
             fn disturbed(self) -> Self {
                 let all = [$(Self::$variant),*];
                 all[(self as usize + 1) % all.len()]

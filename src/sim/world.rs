@@ -111,11 +111,24 @@ impl World {
     /// If it is not the state of a match of this setup.
     pub fn restore(setup: Setup, state: GameState) -> Result<Self, ForeignState> {
         let terms = Terms::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
-        let fits = state.is_consistent()
-            && state.players.len() == setup.seats.len()
-            && state.circles.len() == setup.map.circles.len()
-            && is_in_range(&terms, &state);
-        if fits { Ok(Self::restore_with(setup, terms, state)) } else { Err(ForeignState) }
+        if fits(&setup, &terms, &state) {
+            Ok(Self::restore_with(setup, terms, state))
+        } else {
+            Err(ForeignState)
+        }
+    }
+
+    /// Takes over `state`, such as one out of [`super::DeltaCoder::decode`], and keeps the allocations.
+    ///
+    /// # Errors
+    /// If it is not the state of a match of this setup; the world is as before then.
+    pub fn adopt(&mut self, state: &GameState) -> Result<(), ForeignState> {
+        if !fits(&self.setup, &self.terms, state) {
+            return Err(ForeignState);
+        }
+        self.state.copy_from(state);
+        self.scratch.events.clear();
+        Ok(())
     }
 
     fn restore_with(setup: Setup, terms: Terms, mut state: GameState) -> Self {
@@ -241,6 +254,14 @@ impl Scratch {
 /// Nothing lies farther from the centre than this, in tiles: maps are much smaller, and what flies off them
 /// drops soon.
 pub(super) const FAR: i32 = 4096;
+
+/// Whether a state is one of a match of this setup.
+fn fits(setup: &Setup, terms: &Terms, state: &GameState) -> bool {
+    state.is_consistent()
+        && state.players.len() == setup.seats.len()
+        && state.circles.len() == setup.map.circles.len()
+        && is_in_range(terms, state)
+}
 
 /// Whether every number that the simulation calculates with is one it can reach, so that no sum of them
 /// overflows.

@@ -36,3 +36,20 @@ pub fn cpu_time_us() -> (u64, u64) {
         (0, 0)
     }
 }
+
+/// Most memory that this process has held, in bytes; 0 where the system does not tell.
+#[must_use]
+pub fn memory_bytes() -> u64 {
+    #[cfg(unix)]
+    {
+        use nix::sys::resource::{UsageWho, getrusage};
+        let usage = getrusage(UsageWho::RUSAGE_SELF).expect("every process may ask about itself");
+        // In kilobytes, but for macOS.
+        let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+        u64::try_from(usage.max_rss()).unwrap_or(0) * unit
+    }
+    #[cfg(not(unix))]
+    {
+        0
+    }
+}

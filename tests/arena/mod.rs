@@ -66,12 +66,13 @@ impl Arena {
     }
 
     /// Reads stderr up to a line that contains `text`.
-    pub(crate) fn wait_for_line(&mut self, text: &str) {
+    pub(crate) fn wait_for_line(&mut self, text: &str) -> String {
         let mut line = String::new();
         while !line.contains(text) {
             line.clear();
             assert_ne!(self.stderr.read_line(&mut line).expect("stderr"), 0, "no line with {text:?}");
         }
+        line
     }
 
     /// Sends a signal by name.

@@ -69,6 +69,7 @@ pub(crate) fn guest_config() -> GuestConfig {
         map: None,
         ticks: None,
         tick_rate: None,
+        token: None,
         addresses: Default::default(),
         via: Default::default(),
     }

@@ -4,6 +4,7 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
 use super::start::{heading, named, part, you_are};
 use super::{Attract, Next};
+use crate::cli::args::ArchitectureChoice;
 use crate::gui::app::Desk;
 use crate::gui::launch::{Wish, host_arguments};
 use crate::gui::page::{Page, Weight};
@@ -13,22 +14,29 @@ const ROW: f32 = 42.0;
 
 pub(crate) struct HostScreen {
     pub(super) attract: Attract,
+    architecture: ArchitectureChoice,
 }
 
 impl HostScreen {
     pub(crate) const fn new(attract: Attract) -> Self {
-        Self { attract }
+        Self { attract, architecture: ArchitectureChoice::P2p }
     }
 
     pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
         let plate = page.centred(560.0, 342.0);
         page.plate("host", plate);
-        page.within("host", |page| rows(desk, page, plate.shrink(22.0)))
+        let architecture = &mut self.architecture;
+        page.within("host", |page| rows(desk, page, plate.shrink(22.0), architecture))
     }
 }
 
-fn rows(desk: &mut Desk, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
+fn rows(
+    desk: &mut Desk,
+    page: &mut Page<'_>,
+    inside: Rect,
+    architecture: &mut ArchitectureChoice,
+) -> Option<Next> {
     let mut next = None;
     let mut top = inside.top();
     let mut row = |height: f32, gap: f32| {
@@ -42,8 +50,16 @@ fn rows(desk: &mut Desk, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
     heading(page, "you", row(17.0, 5.0), "Your name and your hero");
     you_are(desk, page, row(38.0, 14.0));
     heading(page, "architecture", row(17.0, 5.0), "Who computes the match");
-    page.button("p2p", row(ROW, 8.0), "Both computers, in lockstep (P2P)", Weight::Chosen);
-    page.barred("client-server", row(ROW, 22.0), "A server", "not in this version");
+    let choices = [
+        (ArchitectureChoice::P2p, "p2p", 8.0, "Both computers, in lockstep (P2P)"),
+        (ArchitectureChoice::ClientServer, "client-server", 22.0, "This computer, as a server"),
+    ];
+    for (choice, name, gap, text) in choices {
+        let weight = if choice == *architecture { Weight::Chosen } else { Weight::Normal };
+        if page.button(name, row(ROW, gap), text, weight) {
+            *architecture = choice;
+        }
+    }
     let last = row(ROW, 0.0);
     if page.button("open", part(last, 0, 2), "Open the match", Weight::Primary) {
         let hero = desk.you.hero();
@@ -51,6 +67,7 @@ fn rows(desk: &mut Desk, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
             Ok(mut arguments) => {
                 arguments.game.name = Some(name);
                 arguments.game.hero = hero;
+                arguments.architecture = *architecture;
                 Next::Launch(Wish::Host(Box::new(arguments)))
             }
             Err(_) => Next::Start,

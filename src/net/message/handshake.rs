@@ -18,6 +18,10 @@ pub const OWN_ADDRESSES_MAX: usize = 4;
 /// Most addresses of one seat in a seating: its own, and the one that the host saw.
 pub const ADDRESSES_MAX: usize = OWN_ADDRESSES_MAX + 1;
 
+/// By which a client takes its seat back, after a restart or from another address. Whoever knows it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token(pub [u8; 16]);
+
 /// Guest to host: let me in. Sent until answered; first without a cookie, then with the one that the host
 /// sent to the address it saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +53,8 @@ pub struct JoinRequest {
     pub tick_rate: Option<TickRate>,
     /// Where the other guests may find this one, as far as it knows.
     pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
+    /// The seat that this token takes back.
+    pub token: Option<Token>,
 }
 
 /// Host to guest: say it again with this cookie.
@@ -94,6 +100,8 @@ pub struct JoinConfirm {
     pub connection_id: u32,
     /// What will be played.
     pub config: MatchConfig,
+    /// With it a server gives the seat back.
+    pub token: Option<Token>,
 }
 
 /// Host to guest: you are not.
@@ -167,6 +175,8 @@ pub enum Refusal {
     },
     /// The match has begun.
     Running,
+    /// No seat is kept for this token.
+    Token,
 }
 
 /// Who plays in a seat.

@@ -132,6 +132,12 @@ pub enum Event {
         /// Whether it was no longer heard; else it left.
         is_lost: bool,
     },
+    /// Client: the state is the server's [`ClientSession::snapshot`](super::super::ClientSession::snapshot), and
+    /// no tick leads to it from the one before: a seat was taken back, or the world here had gone wrong.
+    Adopt {
+        /// The next tick of that state.
+        tick: Tick,
+    },
     /// The session is over.
     Closed(End),
 }
@@ -155,6 +161,8 @@ pub enum End {
     Unreachable(PlayerId, PlayerId),
     /// The host refused.
     Refused(Refusal),
+    /// The server has refused too much of what this client sent.
+    Expelled,
     /// The wait was over before all seats were taken, or before the host answered.
     NoAnswer,
 }

@@ -36,12 +36,16 @@ use super::desync::Search;
 use super::discovery::{self, Beacon};
 use super::door::{Asking, Door};
 use super::link::Link;
-use super::message::{ADDRESSES_MAX, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo};
+use super::message::{
+    ADDRESSES_MAX, JoinConfirm, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo, Token,
+};
 use super::name::PlayerName;
 use super::seal::{Sealed, connection_id};
 use super::sealer::TooManyCommands;
 use super::time::Time;
-use crate::sim::{AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick};
+use crate::sim::{
+    AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
+};
 
 /// How far a peer seals beyond the last tick it ran, so that it does not stall others while it is stalled.
 pub const LEAD_TICKS_MAX: u32 = 32;
@@ -103,8 +107,21 @@ pub struct GuestConfig {
     pub tick_rate: Option<crate::sim::TickRate>,
     /// Where the other guests may find this one; the host adds the address that it sees.
     pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
+    /// The seat that this token takes back, in a match with a server.
+    pub token: Option<Token>,
     /// Instead of the addresses that the host tells: where certain guests are found, and only there.
     pub via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
+}
+
+/// A server that has let a guest in: its match is played by a [`super::ClientSession`].
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// Where the server is.
+    pub server: SocketAddr,
+    /// How it addresses this client.
+    pub connection_id: u32,
+    /// What it said.
+    pub confirm: JoinConfirm,
 }
 
 /// A datagram to send.
@@ -180,6 +197,8 @@ pub struct LockstepSession {
     /// Who was lost after the last tick had run here.
     lost_at_the_end: Option<PlayerId>,
     beacon: Option<Beacon>,
+    /// The host turned out to be a server.
+    served: Option<Served>,
     rng: ChaCha12Rng,
     traffic: Traffic,
     transmits: VecDeque<Transmit>,
@@ -232,6 +251,7 @@ impl LockstepSession {
             play: None,
             lost_at_the_end: None,
             beacon: None,
+            served: None,
             rng,
             traffic: Traffic::default(),
             transmits: VecDeque::with_capacity(OUT_MAX),
@@ -437,6 +457,31 @@ impl LockstepSession {
     #[must_use]
     pub const fn config(&self) -> Option<&MatchConfig> {
         self.config.as_ref()
+    }
+
+    /// The server that answered instead of a host, once it has; this session is closed then, without an event.
+    #[must_use]
+    pub const fn served(&self) -> Option<&Served> {
+        self.served.as_ref()
+    }
+
+    /// What this player brought.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The first tick for which no input of this player is sealed yet, and the sealed ones of ticks that have not
+    /// passed; nothing before tick 0 is agreed.
+    pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
+        let next = self.play.as_ref().map_or(Tick(0), |play| play.sealer.next());
+        let inputs = self.play.iter().flat_map(|play| {
+            let from = play.gate.next();
+            play.sealer.since(from).filter(move |sealed| sealed.tick >= from)
+        });
+        let inputs =
+            inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(&sealed.bytes).ok()?)));
+        (next, inputs)
     }
 
     /// What went over the links so far.

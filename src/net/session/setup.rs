@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use super::play::Play;
-use super::{End, Event, Guest, GuestConfig, LockstepSession, Phase, Role, Settings};
+use super::{End, Event, Guest, GuestConfig, LockstepSession, Phase, Role, Served, Settings};
 use crate::net::architecture::Architecture;
 use crate::net::door::{Answer, Knock, REQUEST_EVERY, refuse};
 use crate::net::link::{LOSSY_PER_MILLE, Link, PING_RUNNING, PING_SETUP};
@@ -36,6 +36,7 @@ pub(super) fn request(
         ticks: guest.ticks,
         tick_rate: guest.tick_rate,
         addresses: guest.addresses.clone(),
+        token: guest.token,
     }
 }
 
@@ -82,8 +83,8 @@ impl LockstepSession {
     fn seat_guest(&mut self, from: SocketAddr, player: PlayerId, request: &JoinRequest) {
         let connection_id = self.rng.next_u32();
         let Role::Host { door, teams, guests, .. } = &mut self.role else { return };
-        let confirm =
-            JoinConfirm { nonce: request.nonce, player: player.0, connection_id, config: door.config };
+        let (nonce, config) = (request.nonce, door.config);
+        let confirm = JoinConfirm { nonce, player: player.0, connection_id, config, token: None };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
         let seat = SeatInfo { name: request.name, hero: request.hero, team: teams[player.index()] };
         let own = request.addresses.iter().copied().filter(|&address| address != from);
@@ -142,6 +143,12 @@ impl LockstepSession {
     fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Option<()> {
         let Role::Guest { asking, .. } = &self.role else { return None };
         let MatchConfig { seats, architecture, .. } = confirm.config;
+        if architecture == Architecture::ClientServer {
+            let (host, request) = (asking.host, asking.request.connection_id);
+            self.served = Some(Served { server: host, connection_id: request, confirm: *confirm });
+            self.phase = Phase::Closed;
+            return Some(());
+        }
         let has_seat = (1..seats).contains(&confirm.player) && usize::from(seats) <= PLAYERS_MAX;
         if !has_seat || architecture != Architecture::P2p {
             return None;

@@ -1,0 +1,165 @@
+//! `arena serve`, and `arena host --architecture client-server`: a server, and a client of it in the same
+//! process.
+
+use anyhow::{Context as _, bail};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::args::{HostArguments, JoinArguments, MatchArguments};
+use super::headless::{play_client, tell_line};
+use super::setup::Prepared;
+use super::{output, setup};
+use mini_rts_arena::game::{MatchError, ServerFinished, ServerProgress, ServerThread};
+use mini_rts_arena::net::Token;
+use mini_rts_arena::net::discovery::Beacon;
+use mini_rts_arena::transport::discovery::Announcer;
+use mini_rts_arena::transport::{PortChoice, Udp};
+
+/// Runs a match's server until the match is over.
+pub(crate) fn serve(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
+    let game = HostArguments { game: headless(&arguments.game), ..arguments.clone() };
+    let (thread, beacon, port) = start(&game, None)?;
+    let announcer = announce(&arguments.game, beacon)?;
+    let leave = thread.leave().clone();
+    let handler = move || {
+        // A full queue means that the server is being told already.
+        let _ = leave.try_send(());
+    };
+    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
+    eprintln!("waiting for {} players; Ctrl-C leaves", arguments.players);
+    watch(&thread, announcer.as_ref());
+    let finished = thread.join();
+    drop(announcer);
+    report(&arguments.game, port, &finished)
+}
+
+/// Runs a server and plays on it.
+pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
+    let Served { server, port, game, udp, beacon } = Served::start(arguments)?;
+    let announcer = announce(&arguments.game, beacon)?;
+    let code = play_client(&arguments.game, game, udp, port, || {
+        while let Ok(Some(progress)) = server.progress(Duration::ZERO) {
+            show(&progress, announcer.as_ref(), false);
+        }
+    })?;
+    // Others may still be saying good-bye.
+    let _ = server.leave().try_send(());
+    let _ = server.join();
+    Ok(code)
+}
+
+/// A server, and the client of whoever hosts the match on it.
+pub(crate) struct Served {
+    pub(crate) server: ServerThread,
+    /// Which others join.
+    pub(crate) port: u16,
+    pub(crate) game: Prepared,
+    /// The client's socket.
+    pub(crate) udp: Udp,
+    pub(crate) beacon: Beacon,
+}
+
+impl Served {
+    /// Starts the server and prepares the client.
+    pub(crate) fn start(arguments: &HostArguments) -> anyhow::Result<Self> {
+        let token = setup::drawn_token()?;
+        let (server, beacon, port) = start(arguments, Some(token))?;
+        let address = loopback(arguments.game.bind, port);
+        // The way to the own server is not made worse.
+        let game = MatchArguments { port: Some(0), link: None, token: Some(token), ..arguments.game.clone() };
+        let join = JoinArguments { address: None, game, seat: None, via: Vec::new() };
+        let udp = Udp::bind(address.ip(), PortChoice::Any)?;
+        Ok(Self { server, port, game: setup::join(&join, address, &[])?, udp, beacon })
+    }
+}
+
+fn start(arguments: &HostArguments, host: Option<Token>) -> anyhow::Result<(ServerThread, Beacon, u16)> {
+    let game = &arguments.game;
+    let udp = setup::bind(game, PortChoice::Default)?;
+    let port = udp.local_address().port();
+    let prepared = setup::serve(arguments, port, host)?;
+    eprintln!("seed {}", prepared.seed);
+    let thread = ServerThread::start(prepared.server, udp, game.link).context("cannot start the server")?;
+    Ok((thread, prepared.beacon, port))
+}
+
+fn announce(game: &MatchArguments, beacon: Beacon) -> anyhow::Result<Option<Announcer>> {
+    if game.no_discovery {
+        return Ok(None);
+    }
+    Ok(Some(Announcer::start(beacon).context("cannot announce the match; try --no-discovery")?))
+}
+
+/// A server has no window.
+fn headless(game: &MatchArguments) -> MatchArguments {
+    MatchArguments { headless: true, ..game.clone() }
+}
+
+/// Where a socket bound to `bind` is reached from this machine.
+const fn loopback(bind: IpAddr, port: u16) -> SocketAddr {
+    let ip = match bind {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, port)
+}
+
+/// A line a second until the match is over.
+fn watch(thread: &ServerThread, announcer: Option<&Announcer>) {
+    const LOOK_EVERY: Duration = Duration::from_millis(200);
+    while let Ok(progress) = thread.progress(LOOK_EVERY) {
+        if let Some(progress) = progress {
+            show(&progress, announcer, true);
+        }
+    }
+}
+
+fn show(progress: &ServerProgress, announcer: Option<&Announcer>, in_full: bool) {
+    match progress {
+        ServerProgress::Event(event) if in_full => {
+            if let Some(line) = tell_line(event) {
+                eprintln!("{line}");
+            }
+        }
+        ServerProgress::Event(_) => {}
+        ServerProgress::Status { tick, late_p99_ms, clients, beacon } => {
+            if let (Some(announcer), Some(beacon)) = (announcer, beacon) {
+                announcer.update(beacon.clone());
+            }
+            if in_full && tick.0 > 0 {
+                let client = |(name, sent, received, rejected): &(String, u64, u64, u32)| {
+                    format!("{name} {} kB down {} kB up {rejected} refused", sent / 1000, received / 1000)
+                };
+                let clients: Vec<String> = clients.iter().map(client).collect();
+                eprintln!("tick {tick}, late p99 {late_p99_ms:.1} ms; {}", clients.join("; "));
+            }
+        }
+    }
+}
+
+fn report(game: &MatchArguments, port: u16, finished: &ServerFinished) -> anyhow::Result<ExitCode> {
+    let summary = match &finished.result {
+        Ok(summary) => summary,
+        Err(MatchError::NotBegun) => {
+            if game.json {
+                println!("{}", output::not_begun_json(port));
+            } else {
+                println!("interrupted before the match began");
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(error) => bail!("{error}"),
+    };
+    if game.json {
+        println!("{}", output::server_json(port, summary));
+    } else {
+        print!("{}", output::server_text(summary));
+    }
+    if let Some(replay) = &summary.replay {
+        let line = format!("replay {}", replay.display());
+        if game.json { eprintln!("{line}") } else { println!("{line}") }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,291 @@
+//! What a player sees before it is confirmed: a copy of the world, run on with the player's own inputs.
+//!
+//! The base is the newest state that is confirmed: with a server that of its newest update, in lockstep that
+//! after the last tick. The others hold what they held and give no orders. What turns out otherwise is a
+//! correction: the picture slides to the right place.
+
+use core::time::Duration;
+
+use super::stats::Histogram;
+use crate::net::Time;
+use crate::sim::math::{Fx, Vec2};
+use crate::sim::{Direction, GameState, HeroControl, PlayerId, PlayerInput, Tick, TickInputs, UnitId, World};
+
+/// Most ticks that are predicted; beyond them the picture waits.
+pub const HORIZON_TICKS_MAX: u32 = 64;
+/// How long a corrected unit slides to its right place.
+const BLEND: Duration = Duration::from_millis(100);
+/// Farther off than this, it is put there at once: a tile.
+const SNAP: Fx = Fx::ONE;
+/// From here on an error of the own hero counts as a correction: a quarter of a tile.
+const COUNTED: Fx = Fx::from_bits(1 << 14);
+
+/// How well predictions came true.
+#[derive(Clone, Debug, Default)]
+pub struct PredictionCounts {
+    /// States that were compared with what had been predicted of them.
+    pub compared: u64,
+    /// Of these, those in which any unit stood elsewhere.
+    pub mispredicted: u64,
+    /// Errors of the own hero of more than a quarter of a tile.
+    pub corrections: u64,
+    /// The largest error of the own hero, in tiles.
+    pub error_max: f64,
+}
+
+/// The predicted world.
+pub struct Predictor {
+    world: World,
+    me: PlayerId,
+    /// The tick of the state that the prediction is based on.
+    base: Tick,
+    /// The world as it was predicted before a new base.
+    before: GameState,
+    inputs: TickInputs,
+    /// Own inputs that count beyond the base, by number.
+    own: Vec<(Tick, PlayerInput)>,
+    slides: Vec<Slide>,
+    counts: PredictionCounts,
+    /// From the instant an order was given until it showed.
+    shown: Histogram,
+}
+
+/// A unit on its way to the right place.
+#[derive(Clone, Copy, Debug)]
+struct Slide {
+    unit: UnitId,
+    /// How far off it was at `since`.
+    off: Vec2,
+    since: Time,
+}
+
+impl Predictor {
+    /// Nothing is predicted yet.
+    #[must_use]
+    pub fn new(confirmed: &World, me: PlayerId) -> Self {
+        let units = confirmed.state().units.len();
+        Self {
+            world: confirmed.clone(),
+            me,
+            base: confirmed.state().tick(),
+            before: confirmed.state().clone(),
+            inputs: TickInputs::idle(Tick(0), confirmed.state().players.len()),
+            own: Vec::with_capacity(HORIZON_TICKS_MAX as usize),
+            slides: Vec::with_capacity(4 * units),
+            counts: PredictionCounts::default(),
+            shown: Histogram::default(),
+        }
+    }
+
+    /// Predicts on from `confirmed` up to the state before `horizon`. `own` are this player's inputs that are not
+    /// part of it yet, in order, by the tick for which they were sealed. `each` learns of every own input that is
+    /// shown for the first time.
+    pub fn advance(
+        &mut self,
+        now: Time,
+        confirmed: &World,
+        own: impl Iterator<Item = (Tick, PlayerInput)>,
+        horizon: Tick,
+        mut each: impl FnMut(&PlayerInput),
+    ) {
+        let horizon = horizon.min(confirmed.state().tick().plus(HORIZON_TICKS_MAX));
+        let shown = self.world.state().tick();
+        self.own.clear();
+        self.own.extend(own.take(HORIZON_TICKS_MAX as usize));
+        let is_new = confirmed.state().tick() != self.base;
+        if is_new {
+            self.before.copy_from(self.world.state());
+            self.world.copy_from(confirmed);
+            self.base = confirmed.state().tick();
+        }
+        if !is_new && horizon <= shown {
+            return;
+        }
+        // What the picture shows never goes back in time.
+        while self.world.state().tick() < horizon.max(shown.min(self.base.plus(HORIZON_TICKS_MAX))) {
+            if self.world.state().tick() == shown && is_new {
+                self.compare(now);
+            }
+            self.step();
+            if self.world.state().tick() > shown {
+                each(&self.inputs.inputs[self.me.index()]);
+            }
+        }
+        if self.world.state().tick() == shown && is_new {
+            self.compare(now);
+        }
+    }
+
+    fn step(&mut self) {
+        let tick = self.world.state().tick();
+        let is_first = tick == self.base;
+        self.inputs.tick = tick;
+        for (player, input) in self.inputs.inputs.iter_mut().enumerate() {
+            input.commands.clear();
+            input.hero = held(self.world.state(), PlayerId(player as u8));
+        }
+        let own = &mut self.inputs.inputs[self.me.index()];
+        // What came too late for its tick is part of the first one that is open.
+        for (_, input) in self.own.iter().filter(|&&(of, _)| of == tick || (is_first && of < tick)) {
+            own.hero = input.hero;
+            for command in &input.commands {
+                if own.commands.try_push(command.clone()).is_err() {
+                    break;
+                }
+            }
+        }
+        self.world.step(&self.inputs);
+    }
+
+    /// The world is where it was shown before: what is otherwise?
+    fn compare(&mut self, now: Time) {
+        self.counts.compared += 1;
+        let state = self.world.state();
+        let hero = state.players.hero[self.me.index()];
+        self.slides.retain(|slide| now.since(slide.since) < BLEND);
+        let mut is_off = false;
+        for (row, &unit) in state.units.id.iter().enumerate() {
+            let Some(was) = self.before.row(unit) else { continue };
+            let mut off = self.before.position(was) - state.position(row);
+            if off == Vec2::default() {
+                continue;
+            }
+            is_off = true;
+            let error = off.x.abs().max(off.y.abs());
+            if unit == hero {
+                self.counts.corrections += u64::from(error > COUNTED);
+                self.counts.error_max = self.counts.error_max.max(error.to_num());
+            }
+            // What it had not slid yet goes on.
+            if let Some(at) = self.slides.iter().position(|slide| slide.unit == unit) {
+                off = off + self.slides.swap_remove(at).left(now);
+            }
+            if off.x.abs().max(off.y.abs()) <= SNAP && self.slides.len() < self.slides.capacity() {
+                self.slides.push(Slide { unit, off, since: now });
+            }
+        }
+        self.counts.mispredicted += u64::from(is_off);
+    }
+
+    /// The predicted world.
+    #[must_use]
+    pub const fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// How well predictions came true so far.
+    #[must_use]
+    pub const fn counts(&self) -> &PredictionCounts {
+        &self.counts
+    }
+
+    /// From the instant an order was given until it showed.
+    #[must_use]
+    pub const fn shown(&self) -> &Histogram {
+        &self.shown
+    }
+
+    /// An order showed so long after it was given.
+    pub(super) fn note_shown(&mut self, after: Duration) {
+        self.shown.add(after);
+    }
+
+    /// Writes the predicted state into `picture`, with corrected units on their way.
+    pub fn show(&self, now: Time, picture: &mut GameState) {
+        picture.copy_from(self.world.state());
+        for slide in &self.slides {
+            if let Some(row) = picture.row(slide.unit) {
+                let left = slide.left(now);
+                picture.units.x[row] += left.x;
+                picture.units.y[row] += left.y;
+            }
+        }
+    }
+}
+
+impl Slide {
+    /// How far off the picture still is.
+    fn left(&self, now: Time) -> Vec2 {
+        let (passed, whole) = (now.since(self.since).min(BLEND).as_micros() as i32, BLEND.as_micros() as i32);
+        let part = |off: Fx| crate::sim::math::mul_div(off, whole - passed, whole);
+        Vec2 { x: part(self.off.x), y: part(self.off.y) }
+    }
+}
+
+/// What a player held in the last tick.
+fn held(state: &GameState, player: PlayerId) -> HeroControl {
+    let (players, at) = (&state.players, player.index());
+    HeroControl {
+        walk: Direction::try_from(players.walk[at]).ok(),
+        strike: (players.striking[at] != 0).then_some(players.aim[at]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{AttackBehaviour, SeatSetup, Setup, TickRate};
+
+    fn world() -> World {
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        World::new(Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: super::super::data::rules("standard").expect("built in"),
+            map: super::super::data::map("standard").expect("built in"),
+        })
+    }
+
+    fn walk(eighth: u8) -> PlayerInput {
+        let hero = HeroControl { walk: Some(Direction::eighth(eighth)), strike: None };
+        PlayerInput { hero, ..PlayerInput::default() }
+    }
+
+    /// A second of a hero that turns every tenth tick, confirmed `lag` ticks late, each input `late` ticks after
+    /// its own.
+    fn play(lag: u32, late: u32) -> (Predictor, u32) {
+        let mut confirmed = world();
+        let mut predictor = Predictor::new(&confirmed, PlayerId(0));
+        let input = |tick: u32| walk((tick / 10 % 8) as u8);
+        let mut shown = 0;
+        for tick in 0..60_u32 {
+            let now = Time::from_micros(u64::from(tick) * 16_667);
+            if let Some(ran) = tick.checked_sub(lag) {
+                let mut inputs = TickInputs::idle(Tick(ran), 2);
+                inputs.inputs[0] = ran.checked_sub(late).map_or_else(PlayerInput::default, input);
+                confirmed.step(&inputs);
+            }
+            let base = confirmed.state().tick();
+            let own = (base.0.saturating_sub(late)..=tick).map(|tick| (Tick(tick), input(tick)));
+            predictor.advance(now, &confirmed, own, Tick(tick + 1), |_| shown += 1);
+            assert_eq!(predictor.world().state().tick(), Tick(tick + 1));
+        }
+        (predictor, shown)
+    }
+
+    #[test]
+    fn what_arrives_in_time_is_predicted_exactly_and_shown_once() {
+        let (predictor, shown) = play(7, 0);
+        let counts = predictor.counts();
+        assert!(counts.compared > 40, "{counts:?}");
+        assert_eq!((counts.mispredicted, counts.corrections, shown), (0, 0, 60), "{counts:?}");
+        let mut picture = GameState::default();
+        predictor.show(Time(0), &mut picture);
+        assert_eq!(picture, *predictor.world().state(), "nothing slides");
+    }
+
+    #[test]
+    fn what_is_late_is_corrected_by_sliding() {
+        let (predictor, _) = play(7, 1);
+        let counts = predictor.counts();
+        assert!(counts.mispredicted > 0 && counts.corrections == 0, "{counts:?}");
+        assert!(counts.error_max > 0.0 && counts.error_max < 0.25, "{counts:?}");
+        let now = Time::from_micros(59 * 16_667);
+        let (mut picture, mut later) = (GameState::default(), GameState::default());
+        predictor.show(now, &mut picture);
+        predictor.show(now.plus(BLEND), &mut later);
+        assert_eq!(later, *predictor.world().state(), "they have arrived");
+        assert!(predictor.slides.is_empty() || picture != later);
+    }
+}

@@ -1,0 +1,322 @@
+//! One match on its server, in whatever time it is given.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::matches::{MatchEvent, world_of};
+use super::outcome::{MatchError, MatchOutcome};
+use super::stats::Histogram;
+use crate::net::{ClientStatus, End, Event, Rejection, Roster, ServerSession, ServerTick, Time, Transmit};
+use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
+use crate::sim::{
+    Command, GameState, Map, Outcome, PlayerId, Rules, Selection, StateHash, Tick, TickInputs, World,
+};
+
+/// Most events that wait to be polled.
+const EVENTS_MAX: usize = 256;
+
+/// What a server brings beside its session.
+#[derive(Debug, Default)]
+pub struct ServerOptions {
+    /// Rules that are not among the embedded ones.
+    pub rules: Option<Arc<Rules>>,
+    /// A map that is not among the embedded ones.
+    pub map: Option<Arc<Map>>,
+    /// Where to record, without the ending.
+    pub record: Option<PathBuf>,
+    /// Seconds since 1970, for the replay's header.
+    pub started_unix_s: u64,
+}
+
+/// What remains of a match on its server.
+#[derive(Clone, Debug)]
+pub struct ServerSummary {
+    /// How it ended.
+    pub outcome: MatchOutcome,
+    /// Ticks run.
+    pub ticks: u32,
+    /// Hash after the last of them.
+    pub hash: StateHash,
+    /// By seat.
+    pub clients: Vec<ClientStatus>,
+    /// How late ticks ran.
+    pub lateness: Histogram,
+    /// The finished replay.
+    pub replay: Option<PathBuf>,
+}
+
+/// A match as its server plays it: the only writer of its state.
+pub struct Server {
+    session: ServerSession,
+    options: ServerOptions,
+    roster: Roster,
+    world: Option<World>,
+    recorder: Option<ReplayRecorder>,
+    has_begun: bool,
+    lateness: Histogram,
+    departed: Option<MatchOutcome>,
+    finished: Option<Result<MatchOutcome, MatchError>>,
+    replay: Option<PathBuf>,
+    events: VecDeque<MatchEvent>,
+}
+
+impl Server {
+    /// A match over this session.
+    #[must_use]
+    pub fn new(session: ServerSession, options: ServerOptions) -> Self {
+        Self {
+            session,
+            options,
+            roster: Roster::new(),
+            world: None,
+            recorder: None,
+            has_begun: false,
+            lateness: Histogram::default(),
+            departed: None,
+            finished: None,
+            replay: None,
+            events: VecDeque::with_capacity(EVENTS_MAX),
+        }
+    }
+
+    /// Takes a datagram in; call [`Self::advance`] after the last that is there.
+    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        self.session.handle_datagram(now, from, bytes);
+    }
+
+    /// Does everything that is due: runs ticks, sends updates.
+    pub fn advance(&mut self, now: Time) {
+        loop {
+            self.session.handle_timeout(now);
+            let mut is_idle = true;
+            while let Some(event) = self.session.poll_event() {
+                is_idle = false;
+                self.on_event(now, event);
+            }
+            while let Some(due) = self.session.poll_tick(now) {
+                is_idle = false;
+                self.run(now, due);
+            }
+            if is_idle {
+                return;
+            }
+        }
+    }
+
+    /// The next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.session.poll_transmit()
+    }
+
+    /// The next thing to tell.
+    pub fn poll_event(&mut self) -> Option<MatchEvent> {
+        self.events.pop_front()
+    }
+
+    /// When [`Self::advance`] has something to do.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.session.poll_timeout()
+    }
+
+    /// Shuts down; everybody is told.
+    pub fn leave(&mut self) {
+        self.session.leave();
+    }
+
+    /// Whether it is over and everybody who must know does.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.finished.is_some()
+    }
+
+    /// The world as it is, once all are there.
+    #[must_use]
+    pub const fn world(&self) -> Option<&World> {
+        self.world.as_ref()
+    }
+
+    /// The session under it.
+    #[must_use]
+    pub const fn session(&self) -> &ServerSession {
+        &self.session
+    }
+
+    /// How late ticks have run so far.
+    #[must_use]
+    pub const fn lateness(&self) -> &Histogram {
+        &self.lateness
+    }
+
+    /// What remains, or why there was no match.
+    ///
+    /// # Errors
+    /// If the match could not be played.
+    ///
+    /// # Panics
+    /// If it is not over.
+    pub fn into_summary(mut self) -> Result<ServerSummary, MatchError> {
+        let outcome = self.finished.take().expect("the match is over")?;
+        let state = self.world.as_ref().map(World::state);
+        Ok(ServerSummary {
+            outcome,
+            ticks: state.map_or(0, |state| state.tick().0),
+            hash: state.map_or(StateHash::of_parts([0; crate::sim::PARTS]), GameState::hash),
+            clients: self.session.clients().collect(),
+            lateness: self.lateness,
+            replay: self.replay,
+        })
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Joined { player, name } => self.tell(MatchEvent::Joined(player, name)),
+            Event::Vacated { player } => {
+                self.world = None;
+                self.tell(MatchEvent::Vacated(player));
+            }
+            Event::Prepare { roster } => self.prepare(now, roster),
+            Event::Counting { begin } => {
+                self.has_begun = true;
+                if let Err(error) = self.begin_recording() {
+                    self.finished = Some(Err(error));
+                    return self.session.leave();
+                }
+                self.tell(MatchEvent::Counting(begin));
+            }
+            Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
+            Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
+            Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),
+            Event::Closed(end) => self.on_closed(end),
+            // The others are for those who play.
+            _ => {}
+        }
+    }
+
+    fn prepare(&mut self, now: Time, roster: Roster) {
+        let Self { options, session, .. } = self;
+        match world_of(session.config(), &roster, options.rules.clone(), options.map.clone()) {
+            Ok(world) => {
+                self.session.prepared(now, &world.hash(), world.state());
+                (self.world, self.roster) = (Some(world), roster);
+            }
+            Err(error) => {
+                self.finished = Some(Err(error));
+                self.session.leave();
+            }
+        }
+    }
+
+    fn begin_recording(&mut self) -> Result<(), MatchError> {
+        let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
+        let names: Vec<&str> = self.roster.iter().map(|seat| seat.name.as_str()).collect();
+        let header = ReplayHeader::new(world.setup(), &names, None, self.options.started_unix_s)?;
+        self.recorder = Some(ReplayRecorder::create(path, &header)?);
+        Ok(())
+    }
+
+    fn run(&mut self, now: Time, mut due: ServerTick) {
+        let Some(world) = &mut self.world else { return };
+        self.lateness.add(due.late);
+        take_out_foreign(world.state(), &mut due.inputs, |player| {
+            self.session.reject(player, Rejection::NotOwner);
+        });
+        world.step(&due.inputs);
+        let hash = world.hash();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(&due.inputs, &hash, world.state());
+        }
+        self.session.report(now, &due.inputs, &hash, world.state());
+        if world.state().outcome() != Outcome::Running {
+            self.session.finish(&hash, world.state());
+        }
+    }
+
+    fn on_departed(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
+        let (kept, told, outcome) = if is_lost {
+            (ReplayEvent::Lost(player), MatchEvent::Lost(player), MatchOutcome::PeerLost(player))
+        } else {
+            (ReplayEvent::Left(player), MatchEvent::Left(player), MatchOutcome::PeerLeft(player))
+        };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(tick, kept);
+        }
+        self.departed = Some(outcome);
+        self.tell(told);
+    }
+
+    fn on_closed(&mut self, end: End) {
+        if self.finished.is_some() {
+            return;
+        }
+        let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
+        let outcome = match (end, self.departed) {
+            (End::Finished, Some(departed)) if by_rules == Outcome::Surrender => Ok(departed),
+            (End::Finished, _) if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
+            (End::Finished, _) => Ok(MatchOutcome::TickLimit),
+            (End::PeerLeft(player), _) => Ok(MatchOutcome::PeerLeft(player)),
+            (End::PeerLost(player), _) => Ok(MatchOutcome::PeerLost(player)),
+            (End::NoAnswer, _) => Err(MatchError::NoAnswer),
+            (End::StartState, _) => Err(MatchError::StartState),
+            _ if self.has_begun => Ok(MatchOutcome::Interrupted),
+            _ => Err(MatchError::NotBegun),
+        };
+        if let Ok(outcome) = outcome {
+            self.close_file(outcome);
+            self.tell(MatchEvent::Ended(outcome));
+        }
+        self.finished = Some(outcome);
+    }
+
+    fn close_file(&mut self, outcome: MatchOutcome) {
+        let Some(recorder) = self.recorder.take() else { return };
+        let winner = self.world.as_ref().and_then(|world| world.state().winner());
+        match recorder.finish(ReplayResult { outcome: outcome.as_str().into(), winner }) {
+            Ok(path) => self.replay = Some(path),
+            Err(error) => self.tell(MatchEvent::RecordingStopped(error.to_string())),
+        }
+    }
+
+    fn tell(&mut self, event: MatchEvent) {
+        if self.events.len() < EVENTS_MAX {
+            self.events.push_back(event);
+        }
+    }
+}
+
+/// Takes the commands out that name living units of others. No client that plays by the rules sends one.
+fn take_out_foreign(state: &GameState, inputs: &mut TickInputs, mut reject: impl FnMut(PlayerId)) {
+    for (player, input) in inputs.inputs.iter_mut().enumerate() {
+        let player = PlayerId(player as u8);
+        let is_foreign = |unit| state.row(unit).is_some_and(|row| state.units.owner[row] != player);
+        input.commands.retain(|command| {
+            let is_own =
+                !selection_of(command).is_some_and(|units| units.iter().any(|&unit| is_foreign(unit)));
+            if !is_own {
+                reject(player);
+            }
+            is_own
+        });
+    }
+}
+
+const fn selection_of(command: &Command) -> Option<&Selection> {
+    match command {
+        Command::Move(units, ..)
+        | Command::Attack(units, ..)
+        | Command::AttackMove(units, ..)
+        | Command::Stop(units)
+        | Command::Hold(units, ..)
+        | Command::Follow(units, ..) => Some(units),
+        Command::HeroGo(_)
+        | Command::HeroAttack(_)
+        | Command::Dash(_)
+        | Command::Banner
+        | Command::Train(_)
+        | Command::Rally(_)
+        | Command::Surrender
+        | Command::Pause => None,
+    }
+}

@@ -1,0 +1,184 @@
+//! The simulation thread of a server: real time, a real socket, and channels to whoever runs it.
+//!
+//! Datagrams come from the receive thread of [`Udp`] through its bounded channel; this thread gives each to its
+//! client's connection, which puts the inputs into their queue, and is the only one that touches the world.
+
+use core::time::Duration;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select_biased};
+use std::thread::JoinHandle;
+
+use super::matches::MatchEvent;
+use super::outcome::MatchError;
+use super::runner::MatchEnded;
+use super::server::{Server, ServerSummary};
+use crate::net::Time;
+use crate::net::discovery::Beacon;
+use crate::sim::Tick;
+use crate::transport::{Impairment, LinkSpec, Udp, clock};
+
+/// Most reports that wait; more are left out.
+const QUEUE_MAX: usize = 256;
+/// Longest sleep when nothing is due.
+const IDLE: Duration = Duration::from_millis(100);
+/// How often its state is reported.
+const STATUS_EVERY: Duration = Duration::from_secs(1);
+/// Datagrams taken in before the match advances again.
+const BATCH_MAX: usize = 256;
+
+/// What a running server reports.
+#[derive(Clone, Debug)]
+pub enum ServerProgress {
+    /// Something happened.
+    Event(MatchEvent),
+    /// How it does, once a second.
+    Status {
+        /// The next tick to run.
+        tick: Tick,
+        /// How late ticks ran so far, 99 of 100, in milliseconds.
+        late_p99_ms: f64,
+        /// Clients, their bytes sent and received so far, and what was refused.
+        clients: Vec<(String, u64, u64, u32)>,
+        /// What the room says of itself.
+        beacon: Option<Beacon>,
+    },
+}
+
+/// What remains when the thread has ended.
+#[derive(Debug)]
+pub struct ServerFinished {
+    /// The match, or why there was none.
+    pub result: Result<ServerSummary, MatchError>,
+}
+
+/// A server on a thread of its own.
+pub struct ServerThread {
+    leave: Sender<()>,
+    progress: Receiver<ServerProgress>,
+    thread: JoinHandle<ServerFinished>,
+}
+
+impl ServerThread {
+    /// Starts it on `udp`; what it sends goes through `link` first, if one is given.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub fn start(server: Server, udp: Udp, link: Option<LinkSpec>) -> std::io::Result<Self> {
+        let (leave, leaves) = bounded(1);
+        let (reports, progress) = bounded(QUEUE_MAX);
+        let link = link.map(Impairment::new);
+        let runner = Runner { server, udp, link, leaves, reports, status_at: Time(0) };
+        let thread = std::thread::Builder::new().name("server".into()).spawn(move || runner.run())?;
+        Ok(Self { leave, progress, thread })
+    }
+
+    /// Where to say that it shall shut down.
+    #[must_use]
+    pub const fn leave(&self) -> &Sender<()> {
+        &self.leave
+    }
+
+    /// The next report; `None` when none came within `patience`.
+    ///
+    /// # Errors
+    /// If the match is over and everything it reported has been taken.
+    pub fn progress(&self, patience: Duration) -> Result<Option<ServerProgress>, MatchEnded> {
+        match self.progress.recv_timeout(patience) {
+            Ok(progress) => Ok(Some(progress)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(MatchEnded),
+        }
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Panics
+    /// If the server's thread did.
+    #[must_use]
+    pub fn join(self) -> ServerFinished {
+        self.thread.join().expect("the server's thread broke down")
+    }
+}
+
+struct Runner {
+    server: Server,
+    udp: Udp,
+    link: Option<Impairment>,
+    leaves: Receiver<()>,
+    reports: Sender<ServerProgress>,
+    status_at: Time,
+}
+
+impl Runner {
+    fn run(mut self) -> ServerFinished {
+        loop {
+            let now = clock::now();
+            self.server.advance(now);
+            self.send(now);
+            self.report(now);
+            if self.server.is_over() {
+                break;
+            }
+            self.wait();
+        }
+        while let Some(at) = self.link.as_ref().and_then(Impairment::next_at) {
+            std::thread::sleep(at.since(clock::now()));
+            self.send(clock::now());
+        }
+        ServerFinished { result: self.server.into_summary() }
+    }
+
+    fn send(&mut self, now: Time) {
+        while let Some(transmit) = self.server.poll_transmit() {
+            match &mut self.link {
+                Some(link) => link.push(now, transmit),
+                None => self.udp.send(&transmit),
+            }
+        }
+        while let Some(transmit) = self.link.as_mut().and_then(|link| link.pop(now)) {
+            self.udp.send(&transmit);
+        }
+    }
+
+    fn report(&mut self, now: Time) {
+        while let Some(event) = self.server.poll_event() {
+            // Nobody listens, or not fast enough: the match does not wait for spectators.
+            let _ = self.reports.try_send(ServerProgress::Event(event));
+        }
+        if now < self.status_at {
+            return;
+        }
+        self.status_at = now.plus(STATUS_EVERY);
+        let client = |client: crate::net::ClientStatus| {
+            let rejected = client.rejected.iter().sum();
+            (client.name.to_string(), client.traffic.bytes_sent, client.traffic.bytes_received, rejected)
+        };
+        let _ = self.reports.try_send(ServerProgress::Status {
+            tick: self.server.world().map_or(Tick(0), |world| world.state().tick()),
+            late_p99_ms: self.server.lateness().percentiles().map_or(0.0, |late| late.p99),
+            clients: self.server.session().clients().map(client).collect(),
+            beacon: self.server.session().beacon().cloned(),
+        });
+    }
+
+    /// Sleeps until something comes in or is due.
+    fn wait(&mut self) {
+        let link = self.link.as_ref().and_then(Impairment::next_at);
+        let due = [self.server.poll_timeout(), link].into_iter().flatten().min();
+        let sleep = due.map_or(IDLE, |due| due.since(clock::now())).min(IDLE);
+        select_biased! {
+            recv(self.udp.received()) -> received => {
+                let more = self.udp.received().try_iter();
+                for received in received.into_iter().chain(more).take(BATCH_MAX) {
+                    self.server.handle_datagram(received.at, received.from, &received.bytes);
+                }
+            }
+            recv(self.leaves) -> said => {
+                self.server.leave();
+                if said.is_err() {
+                    self.leaves = crossbeam_channel::never();
+                }
+            }
+            default(sleep) => {}
+        }
+    }
+}

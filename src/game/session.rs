@@ -1,0 +1,228 @@
+//! The session under a match, whichever plays: the rest of [`super::Match`] does not tell them apart.
+
+use arrayvec::ArrayVec;
+use core::net::SocketAddr;
+
+use super::predictor::Predictor;
+use crate::net::discovery::Beacon;
+use crate::net::{
+    ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause, Time, TooManyCommands,
+    Traffic, Transmit,
+};
+use crate::sim::{
+    Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick, World,
+};
+
+/// What plays a match. Every session knocks as a lockstep guest; where a server answers, it goes on as a client.
+#[expect(clippy::large_enum_variant, reason = "there is one for each match")]
+pub enum Session {
+    /// Every peer runs the world as soon as it has all inputs.
+    Lockstep(LockstepSession),
+    /// A server runs the world, and says what came of it.
+    Client(ClientSession),
+}
+
+impl From<LockstepSession> for Session {
+    fn from(session: LockstepSession) -> Self {
+        Self::Lockstep(session)
+    }
+}
+
+/// The same call on either.
+macro_rules! either {
+    ($session:expr, $inner:ident => $call:expr) => {
+        match $session {
+            Session::Lockstep($inner) => $call,
+            Session::Client($inner) => $call,
+        }
+    };
+}
+
+impl Session {
+    pub(super) fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        either!(self, session => session.handle_datagram(now, from, bytes));
+        let Self::Lockstep(guest) = self else { return };
+        let Some(served) = guest.served() else { return };
+        let client = ClientSession::new(now, guest.settings().clone(), served, *guest.traffic());
+        // A server whose confirmation makes no sense is as good as none.
+        if let Some(client) = client {
+            *self = Self::Client(client);
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        either!(self, session => session.handle_timeout(now));
+    }
+
+    pub(super) fn poll_transmit(&mut self) -> Option<Transmit> {
+        either!(self, session => session.poll_transmit())
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<Event> {
+        either!(self, session => session.poll_event())
+    }
+
+    pub(super) fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
+        either!(self, session => session.poll_tick(now))
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Time> {
+        either!(self, session => session.poll_timeout())
+    }
+
+    pub(super) fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
+        match self {
+            Self::Lockstep(session) => session.prepared(now, hash),
+            Self::Client(session) => session.prepared(now, hash, state),
+        }
+    }
+
+    pub(super) fn submit_command(&mut self, wish: Tick, command: Command) -> Result<(), TooManyCommands> {
+        either!(self, session => session.submit_command(wish, command))
+    }
+
+    pub(super) fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
+        either!(self, session => session.submit_hero(wish, hero));
+    }
+
+    pub(super) fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
+        either!(self, session => session.report(now, tick, hash));
+    }
+
+    pub(super) fn provide_state(&mut self, tick: Tick, state: Vec<u8>) {
+        if let Self::Lockstep(session) = self {
+            session.provide_state(tick, state);
+        }
+    }
+
+    pub(super) fn finish(&mut self) {
+        either!(self, session => session.finish());
+    }
+
+    /// Ends a pause. With a server there is none.
+    pub(super) fn resume(&mut self, now: Time) {
+        if let Self::Lockstep(session) = self {
+            session.resume(now);
+        }
+    }
+
+    pub(super) fn leave(&mut self) {
+        either!(self, session => session.leave());
+    }
+
+    /// The state that the server says, where it is one that must be taken over.
+    pub(super) fn snapshot(&self) -> Option<&GameState> {
+        match self {
+            Self::Lockstep(_) => None,
+            Self::Client(session) => session.snapshot(),
+        }
+    }
+
+    /// Whether the seat was taken back while the match ran.
+    pub(super) fn has_come_back(&self) -> bool {
+        matches!(self, Self::Client(session) if session.has_come_back())
+    }
+
+    /// Who has left a match with a server last, and whether that one was lost.
+    pub(super) fn departed(&self) -> Option<(PlayerId, bool)> {
+        match self {
+            Self::Lockstep(_) => None,
+            Self::Client(session) => session.departed(),
+        }
+    }
+
+    /// Predicts the world on, with the own inputs that are sealed and not confirmed.
+    pub(super) fn predict(
+        &self,
+        now: Time,
+        predictor: &mut Predictor,
+        confirmed: &World,
+        each: impl FnMut(&PlayerInput),
+    ) {
+        match self {
+            Self::Lockstep(session) => {
+                let (horizon, own) = session.unconfirmed();
+                predictor.advance(now, confirmed, own, horizon, each);
+            }
+            Self::Client(session) => {
+                let (horizon, own) = session.unconfirmed();
+                predictor.advance(now, confirmed, own, horizon, each);
+            }
+        }
+    }
+
+    /// Which player this is; known once confirmed.
+    #[must_use]
+    pub const fn player(&self) -> PlayerId {
+        either!(self, session => session.player())
+    }
+
+    /// What is played; known once confirmed.
+    #[must_use]
+    pub const fn config(&self) -> Option<&MatchConfig> {
+        match self {
+            Self::Lockstep(session) => session.config(),
+            Self::Client(session) => Some(session.config()),
+        }
+    }
+
+    /// What went over the links so far.
+    #[must_use]
+    pub const fn traffic(&self) -> &Traffic {
+        either!(self, session => session.traffic())
+    }
+
+    /// The links to those who are still there, in the order of their joining.
+    pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
+        let links: ArrayVec<LinkStatus, PLAYERS_MAX> = match self {
+            Self::Lockstep(session) => session.links().collect(),
+            Self::Client(session) => core::iter::once(session.link()).collect(),
+        };
+        links.into_iter()
+    }
+
+    /// How long before its tick an input is sealed, in microseconds; known once tick 0 is agreed.
+    #[must_use]
+    pub fn delay_us(&self) -> Option<i64> {
+        match self {
+            Self::Lockstep(session) => session.delay_us(),
+            Self::Client(session) => Some(session.delay_us()),
+        }
+    }
+
+    /// Whom the next tick waits for although it is due, and since when. With a server nothing waits.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
+        match self {
+            Self::Lockstep(session) => session.waits_for(),
+            Self::Client(_) => None,
+        }
+    }
+
+    /// The pause that is on, if one is.
+    #[must_use]
+    pub fn pause(&self) -> Option<Pause> {
+        match self {
+            Self::Lockstep(session) => session.pause(),
+            Self::Client(_) => None,
+        }
+    }
+
+    /// What the room says of itself, while it is one.
+    #[must_use]
+    pub const fn beacon(&self) -> Option<&Beacon> {
+        match self {
+            Self::Lockstep(session) => session.beacon(),
+            Self::Client(_) => None,
+        }
+    }
+
+    /// The client, where a server runs the match.
+    #[must_use]
+    pub const fn client(&self) -> Option<&ClientSession> {
+        match self {
+            Self::Lockstep(_) => None,
+            Self::Client(session) => Some(session),
+        }
+    }
+}

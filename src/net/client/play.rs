@@ -1,0 +1,210 @@
+//! While ticks run: seal and send, take updates in, follow the server's clock.
+
+use super::confirmed::Received;
+use super::{BYE_EVERY, ClientSession, End, Event, Phase, REPORT_EVERY};
+use crate::net::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
+use crate::net::delay::InputDelay;
+use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
+use crate::net::message::{Bye, PacketId, Pong, Seats};
+use crate::net::seal::BODY_BYTES_MAX;
+use crate::net::sealer::SEALED_MAX;
+use crate::net::time::Time;
+use crate::net::update::{UpdateHead, UpdatePart};
+use crate::sim::{PlayerId, Tick};
+
+/// How much the delay moves before an event says so, in microseconds.
+const DELAY_EVENT_US: i64 = 1_000;
+
+impl ClientSession {
+    pub(super) fn begin_running(&mut self, begin: Time) {
+        self.clock = crate::net::clock::TickClock::new(self.clock.rate(), self.now, begin);
+        self.delay.restart(self.delay_guess_us());
+        // Who comes back has no inputs for what has passed.
+        let position_us = self.clock.position_us(self.now) + self.delay.delay_us();
+        if position_us > 0 && begin <= self.now {
+            let first = Tick((position_us / self.clock.tick_us()) as u32 + 1);
+            self.sealer.begin_at(first);
+            (self.began_at, self.received, self.processed) = (first, first, first);
+        }
+        self.link.resend_at = self.now;
+        self.phase = Phase::Running;
+        self.event(Event::Counting { begin });
+    }
+
+    /// The longest way up, and what may come on top of it.
+    fn delay_guess_us(&self) -> i64 {
+        (self.link.rtt.smoothed_us().unwrap_or(0) / 2 + self.link.rtt.deviation_us() / 4).cast_signed()
+    }
+
+    pub(super) fn run(&mut self) {
+        let now = self.now;
+        self.clock.slew(now);
+        self.delay.advance(now);
+        let delay_us = self.delay.delay_us();
+        if (delay_us - self.delay_told_us).abs() >= DELAY_EVENT_US {
+            self.delay_told_us = delay_us;
+            let tick = self.sealer.next();
+            self.event(Event::DelayMoved { tick, delay_us });
+        }
+        if self.seal_due() || now >= self.link.resend_at {
+            self.send_inputs();
+        }
+    }
+
+    /// The first tick that may not be sealed yet: a server that never acknowledges cannot make us keep more than
+    /// there is room for.
+    fn seal_limit(&self) -> Tick {
+        let limit = self.received.plus(SEALED_MAX as u32 / 2);
+        self.config.ticks.map_or(limit, |end| limit.min(Tick(end)))
+    }
+
+    fn seal_at(&self, tick: Tick) -> Time {
+        self.clock.at(tick).shifted(-self.delay.delay_us())
+    }
+
+    /// Seals every tick whose time has come. True if there was one.
+    fn seal_due(&mut self) -> bool {
+        let limit = self.seal_limit();
+        let mut sealed = false;
+        while self.sealer.next() < limit && self.now >= self.seal_at(self.sealer.next()) {
+            let tick = self.sealer.next();
+            let is_last = tick.plus(1) >= limit || self.now < self.seal_at(tick.plus(1));
+            let held_only = !is_last && matches!(self.settings.input_delay, InputDelay::Auto);
+            self.sealer.seal(self.clock.at(tick).minus(self.now), held_only);
+            sealed = true;
+        }
+        sealed
+    }
+
+    pub(super) fn next_deadline(&self) -> Time {
+        let next = self.sealer.next();
+        let seal = (next < self.seal_limit()).then(|| self.seal_at(next));
+        seal.map_or(self.link.resend_at, |seal| seal.min(self.link.resend_at))
+    }
+
+    /// When the own input that became part of `tick` was sealed, as far as that is known.
+    pub(super) fn sealed_at(&self, tick: Tick) -> Time {
+        let lead_us = self.sealer.sealed(tick).map_or(self.delay.delay_us(), |sealed| sealed.lead_us);
+        self.clock.at(tick).shifted(-lead_us).min(self.now)
+    }
+
+    /// Sends all inputs that the server lacks, and which update arrived last.
+    pub(super) fn send_inputs(&mut self) {
+        let (mut count, mut bytes) = (0, CLIENT_HEADER_BYTES_MAX);
+        for sealed in self.sealer.since(self.received).take(INPUTS_PER_DATAGRAM_MAX) {
+            bytes += 1 + if sealed.is_held { 0 } else { sealed.bytes.len() };
+            if bytes > BODY_BYTES_MAX {
+                break;
+            }
+            count += 1;
+        }
+        let less = i64::from(self.confirmed.updated().0) - i64::from(self.received.0);
+        let header = ClientInputsHeader {
+            first: self.received.0 as u16,
+            count,
+            updated: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
+        };
+        let inputs = self.sealer.since(self.received);
+        let inputs = inputs.map(|sealed| (!sealed.is_held).then_some(&sealed.bytes[..]));
+        let body = encode_client_inputs(&header, inputs);
+        self.send_body(PacketId::PlayerInput, &body);
+        self.link.resend_at = self.now.plus(REPORT_EVERY);
+    }
+
+    /// A part of an update.
+    pub(super) fn on_update(&mut self, body: &[u8]) -> Option<()> {
+        let (part, piece) = UpdatePart::decode(body).ok()?;
+        if !matches!(self.phase, Phase::Running | Phase::Ending { .. }) {
+            return None;
+        }
+        match self.confirmed.receive(self.now, part, piece)? {
+            Received::Nothing => {}
+            Received::Whole { head, tick, adopt } => {
+                self.on_head(&head, tick);
+                if adopt {
+                    self.event(Event::Adopt { tick });
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn on_head(&mut self, head: &UpdateHead, tick: Tick) {
+        let received = tick.0.checked_add_signed(i32::from(head.received)).map(Tick);
+        // It cannot have what was not sealed.
+        if let Some(received) = received.filter(|&received| received <= self.sealer.next()) {
+            self.received = self.received.max(received);
+            self.processed = self.processed.max(Tick(received.0.saturating_sub(head.waiting.into())));
+            self.sealer.forget(self.received.min(self.processed));
+            let slack_tick = received.0.checked_sub(head.slack_of.into()).map(Tick);
+            if let Some(sealed) =
+                slack_tick.filter(|_| head.slack_of > 0).and_then(|tick| self.sealer.sealed(tick))
+            {
+                let need_us = sealed.lead_us - i64::from(head.slack) * 100;
+                self.delay.observe(0, need_us);
+            }
+        }
+        self.rejected = head.rejected;
+        let before = core::mem::replace(&mut self.seats, [head.away, head.left, head.lost]);
+        let (away, was) = (head.away, before[0]);
+        for player in away.without(was).iter() {
+            self.event(Event::Silent { player });
+        }
+        for player in was.without(away).iter() {
+            self.event(Event::Heard { player });
+        }
+        for (set, is_lost) in [(1, false), (2, true)] {
+            for player in self.seats[set].without(before[set]).iter() {
+                self.event(Event::Departed { player, tick, is_lost });
+            }
+        }
+    }
+
+    pub(super) fn on_pong(&mut self, pong: Pong) -> Option<()> {
+        // A hundred hours are far beyond every match that is still in step.
+        const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
+        if pong.echo_us > self.now.0 || pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
+            return None;
+        }
+        let sample = self.now.since(Time(pong.echo_us));
+        self.link.rtt.observe(sample);
+        self.link.lost_there = pong.lost_per_mille.min(1000);
+        if self.sealer.next() == Tick(0) {
+            self.delay.restart(self.delay_guess_us());
+        }
+        // A sample that took long says little about the other clock.
+        let usual_us = self.link.rtt.smoothed_us().unwrap_or(0) + self.link.rtt.deviation_us();
+        let is_good = matches!(self.phase, Phase::Running) && sample.as_micros() as u64 <= usual_us;
+        if let Some(theirs) = pong.clock_us.filter(|_| is_good) {
+            let ahead_us = self.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
+            self.clock.observe(ahead_us);
+        }
+        Some(())
+    }
+
+    /// Goes on saying what is here until the server says good-bye, or that this player leaves until it is heard.
+    pub(super) fn say_bye(&mut self) {
+        let Phase::Ending { end, byes_left, send_at } = self.phase else { return };
+        if self.now < send_at {
+            return;
+        }
+        if end == End::Finished {
+            self.send_inputs();
+            self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(REPORT_EVERY) };
+            return;
+        }
+        if byes_left == 0 {
+            self.close(end);
+            return;
+        }
+        self.send(PacketId::Bye, &Bye::Left { tick: self.sealer.next().0 });
+        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(BYE_EVERY) };
+    }
+
+    /// The player who has left or was lost last, if one has.
+    #[must_use]
+    pub fn departed(&self) -> Option<(PlayerId, bool)> {
+        let last = |seats: Seats| seats.iter().last();
+        last(self.seats[2]).map(|player| (player, true)).or(last(self.seats[1]).map(|player| (player, false)))
+    }
+}

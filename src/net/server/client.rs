@@ -1,0 +1,183 @@
+//! A client as the server sees it: its link, its inputs, and how it has behaved.
+
+use core::time::Duration;
+
+use super::queue::InputQueue;
+use crate::net::link::Link;
+use crate::net::message::{SeatInfo, Token};
+use crate::net::seal::Sealed;
+use crate::net::session::Traffic;
+use crate::net::time::Time;
+use crate::sim::{PlayerId, Tick, TickRate};
+
+/// How many refusals a client may collect before it is expelled.
+const REFUSALS_MAX: u32 = 128;
+/// So many are forgiven each second: a link that repeats datagrams is no cheat.
+const FORGIVEN_PER_S: u64 = 4;
+/// Datagrams that a client may send in a tick, over a second.
+const DATAGRAMS_PER_TICK: u64 = 3;
+
+/// Why something that a client sent was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It is no message, says something impossible, or does not fit the phase.
+    Malformed,
+    /// Its envelope was opened before, or is too old to tell.
+    Repeated,
+    /// An input for a tick that is too far ahead.
+    TooFar,
+    /// Too many datagrams.
+    Flood,
+    /// A command that names units of others.
+    NotOwner,
+}
+
+impl Rejection {
+    /// How many reasons there are.
+    pub const COUNT: usize = 5;
+}
+
+/// Whether somebody sits in a seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Here,
+    /// Not heard; the seat is kept until then.
+    Away {
+        until: Time,
+    },
+    Left,
+    Lost,
+}
+
+/// One client's end of the server.
+#[derive(Debug)]
+pub(super) struct ClientConnection {
+    pub(super) player: PlayerId,
+    pub(super) seat: SeatInfo,
+    pub(super) nonce: u64,
+    pub(super) token: Token,
+    pub(super) confirm: Sealed,
+    pub(super) link: Link,
+    pub(super) queue: InputQueue,
+    pub(super) standing: Standing,
+    /// The surrender that a departure makes is still to be played.
+    pub(super) departs: bool,
+    /// The tick of the newest update it has: everything before it is known there. `None` for one that has come
+    /// back and has nothing yet.
+    pub(super) updated: Option<Tick>,
+    pub(super) traffic: Traffic,
+    pub(super) rejected: [u32; Rejection::COUNT],
+    /// Updates left out to stay within the cap.
+    pub(super) skipped: u32,
+    refusals: Bucket,
+    datagrams: Bucket,
+    pub(super) bits: Bucket,
+}
+
+impl ClientConnection {
+    pub(super) fn new(
+        now: Time,
+        seat: SeatInfo,
+        (nonce, token, confirm): (u64, Token, Sealed),
+        link: Link,
+        rate: TickRate,
+        bits_per_s: u64,
+    ) -> Self {
+        let datagrams = DATAGRAMS_PER_TICK * u64::from(rate.hz());
+        Self {
+            player: link.player,
+            seat,
+            nonce,
+            token,
+            confirm,
+            link,
+            queue: InputQueue::new(),
+            standing: Standing::Here,
+            departs: false,
+            updated: Some(Tick(0)),
+            traffic: Traffic::default(),
+            rejected: [0; Rejection::COUNT],
+            skipped: 0,
+            refusals: Bucket::new(now, u64::from(REFUSALS_MAX), FORGIVEN_PER_S),
+            datagrams: Bucket::new(now, datagrams, datagrams),
+            bits: Bucket::new(now, bits_per_s / 2, bits_per_s),
+        }
+    }
+
+    /// The same player, who has nothing yet, on another link.
+    pub(super) fn returned(self, (nonce, token, confirm): (u64, Token, Sealed), link: Link) -> Self {
+        let (queue, standing, updated) = (InputQueue::new(), Standing::Here, None);
+        Self { nonce, token, confirm, link, queue, standing, updated, ..self }
+    }
+
+    /// Whether there is still somebody whose seat this is.
+    pub(super) const fn is_in(&self) -> bool {
+        matches!(self.standing, Standing::Here | Standing::Away { .. })
+    }
+
+    /// Whether updates go there.
+    pub(super) const fn is_playing(&self) -> bool {
+        matches!(self.standing, Standing::Here) && self.link.is_ready
+    }
+
+    /// Counts a datagram. False if there are too many.
+    pub(super) fn count_datagram(&mut self, now: Time, bytes: usize) -> bool {
+        self.traffic.packets_received += 1;
+        self.traffic.bytes_received += bytes as u64;
+        self.datagrams.take(now, 1)
+    }
+
+    /// Counts a refusal. False if there were too many.
+    pub(super) fn reject(&mut self, now: Time, why: Rejection) -> bool {
+        let count = &mut self.rejected[why as usize];
+        *count = count.saturating_add(1);
+        self.refusals.take(now, 1)
+    }
+
+    pub(super) fn rejections(&self) -> u32 {
+        self.rejected.iter().fold(0, |sum, &count| sum.saturating_add(count))
+    }
+}
+
+/// An allowance that fills up with time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket {
+    /// Millionths.
+    level: u64,
+    most: u64,
+    per_s: u64,
+    at: Time,
+}
+
+impl Bucket {
+    const UNIT: u64 = 1_000_000;
+
+    pub(super) const fn new(now: Time, most: u64, per_s: u64) -> Self {
+        Self { level: most * Self::UNIT, most, per_s, at: now }
+    }
+
+    /// Takes `amount` out; false if there is less.
+    pub(super) fn take(&mut self, now: Time, amount: u64) -> bool {
+        let passed = now.since(self.at).min(Duration::from_secs(3600));
+        self.at = self.at.max(now);
+        self.level = (self.level + passed.as_micros() as u64 * self.per_s).min(self.most * Self::UNIT);
+        let is_enough = self.level >= amount * Self::UNIT;
+        if is_enough {
+            self.level -= amount * Self::UNIT;
+        }
+        is_enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_fills_up_with_time_and_no_further() {
+        let mut bucket = Bucket::new(Time(0), 3, 2);
+        assert!((0..3).all(|_| bucket.take(Time(0), 1)) && !bucket.take(Time(0), 1));
+        assert!(!bucket.take(Time(499_999), 1) && bucket.take(Time(500_000), 1));
+        assert!(bucket.take(Time(100_000_000), 3) && !bucket.take(Time(100_000_000), 1));
+    }
+}

@@ -1,0 +1,258 @@
+//! Seats being taken, and taken back; the start.
+
+use arrayvec::ArrayVec;
+use core::net::SocketAddr;
+use core::time::Duration;
+use rand_chacha::rand_core::Rng as _;
+
+use super::client::{ClientConnection, Standing};
+use super::{Phase, ServerSession};
+use crate::net::door::{Knock, refuse};
+use crate::net::link::{Link, PING_RUNNING, PING_SETUP};
+use crate::net::message::{
+    Acknowledge, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Refusal, SeatInfo, Seating, Start, Token,
+    handshake,
+};
+use crate::net::seal::Seal;
+use crate::net::session::{End, Event};
+use crate::net::time::Time;
+use crate::sim::{GameState, PlayerId, StateHash};
+
+/// Between two seatings, or two starts, to a client that has not acknowledged one.
+const SEATING_EVERY: Duration = Duration::from_millis(50);
+
+impl ServerSession {
+    /// Somebody wants in.
+    pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Option<()> {
+        let request = match self.door.knock(self.now, from, body).ok()? {
+            Knock::Answer(answer) => {
+                self.transmit(from, answer);
+                return Some(());
+            }
+            Knock::Welcome(request) => request,
+        };
+        let known = self.clients.iter().flatten().find(|client| client.nonce == request.nonce);
+        if let Some(confirm) = known.map(|client| client.confirm.clone()) {
+            self.transmit(from, confirm);
+            return Some(());
+        }
+        let seat = match request.token {
+            Some(token) => self.kept_seat(token),
+            None => self.free_seat(&request),
+        };
+        match seat {
+            Ok(player) => self.take_seat(from, player, &request),
+            Err(reason) => self.transmit(from, refuse(request.nonce, reason)),
+        }
+        Some(())
+    }
+
+    /// The seat that a token takes back: also from a client that has not been missed yet.
+    fn kept_seat(&self, token: Token) -> Result<PlayerId, Refusal> {
+        let is_host = Some(token) == self.settings.host && self.clients[0].is_none();
+        if is_host && matches!(self.phase, Phase::Gathering) {
+            return Ok(PlayerId(0));
+        }
+        let is_kept = |client: &&ClientConnection| client.token == token && client.is_in();
+        let kept = self.clients.iter().flatten().find(is_kept).map(|client| client.player);
+        let is_open = matches!(self.phase, Phase::Running | Phase::Seating { .. });
+        kept.filter(|_| is_open).ok_or(Refusal::Token)
+    }
+
+    fn free_seat(&self, request: &JoinRequest) -> Result<PlayerId, Refusal> {
+        let seats = self.settings.config.seats;
+        let is_for_host = |seat: u8| seat == 0 && self.settings.host.is_some();
+        let is_free =
+            |seat: u8| self.clients.get(usize::from(seat)).is_some_and(Option::is_none) && !is_for_host(seat);
+        if !matches!(self.phase, Phase::Gathering) {
+            return Err(Refusal::Running);
+        }
+        match request.seat {
+            Some(seat) if is_free(seat) => Ok(PlayerId(seat)),
+            Some(seat) => Err(Refusal::Seat { seat, seats }),
+            None => (0..seats).find(|&seat| is_free(seat)).map(PlayerId).ok_or(Refusal::Full { seats }),
+        }
+    }
+
+    fn take_seat(&mut self, from: SocketAddr, player: PlayerId, request: &JoinRequest) {
+        let (connection_id, nonce, config) = (self.rng.next_u32(), request.nonce, self.settings.config);
+        let mut drawn = [0; 16];
+        self.rng.fill_bytes(&mut drawn);
+        let before = self.clients[player.index()].take();
+        let given = request.token.unwrap_or(Token(drawn));
+        let token = before.as_ref().map_or(given, |before| before.token);
+        let confirm = JoinConfirm { nonce, player: player.0, connection_id, config, token: Some(token) };
+        let confirm = handshake(PacketId::JoinConfirm, &confirm);
+        let team = self.settings.teams[player.index()];
+        let link =
+            Link::new(self.now, player, &[from], true, Seal::new(connection_id, request.connection_id));
+        self.transmit(from, confirm.clone());
+        let door = (nonce, token, confirm);
+        if let Some(before) = before {
+            self.clients[player.index()] = Some(before.returned(door, link));
+            self.event(Event::Heard { player });
+            return;
+        }
+        let seat = SeatInfo { name: request.name, hero: request.hero, team };
+        let (rate, bits) = (config.tick_rate, self.settings.bits_per_s);
+        let client = ClientConnection::new(self.now, seat, door, link, rate, bits);
+        self.clients[player.index()] = Some(client);
+        self.event(Event::Joined { player, name: request.name });
+        self.count_players();
+        self.seat_all_if_full();
+    }
+
+    fn seat_all_if_full(&mut self) {
+        if self.clients.iter().all(Option::is_some) {
+            self.round = self.round.wrapping_add(1);
+            self.roster = self.clients.iter().flatten().map(|client| client.seat).collect();
+            self.phase = Phase::Preparing;
+            self.event(Event::Prepare { roster: self.roster.clone() });
+        }
+    }
+
+    fn count_players(&mut self) {
+        let players = self.clients.iter().flatten().count() as u8;
+        if let Some(beacon) = &mut self.settings.beacon {
+            beacon.players = players;
+        }
+    }
+
+    /// A client that goes before tick 0 is agreed frees its seat.
+    pub(super) fn vacate(&mut self, seat: usize) {
+        let Some(client) = self.clients[seat].take() else { return };
+        self.phase = Phase::Gathering;
+        self.first_hash = None;
+        for client in self.clients.iter_mut().flatten() {
+            client.link.is_ready = false;
+        }
+        self.event(Event::Vacated { player: client.player });
+        self.count_players();
+    }
+
+    /// The world before tick 0 is built.
+    ///
+    /// # Panics
+    /// If no [`Event::Prepare`] asked for it.
+    pub fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
+        self.now = self.now.max(now);
+        assert!(matches!(self.phase, Phase::Preparing), "nothing to prepare");
+        self.first_hash = Some(hash.whole);
+        self.updates.begin(state, self.clients.len());
+        self.phase = Phase::Seating { send_at: self.now };
+    }
+
+    /// Tells the seating to those who have not built their world.
+    pub(super) fn seat(&mut self) {
+        let Phase::Seating { send_at } = self.phase else { return };
+        if self.now >= send_at {
+            self.send_seating();
+            self.phase = Phase::Seating { send_at: self.now.plus(SEATING_EVERY) };
+        }
+    }
+
+    fn send_seating(&mut self) {
+        let addresses = self.roster.iter().map(|_| ArrayVec::new()).collect();
+        let seating = Seating { round: self.round, roster: self.roster.clone(), mesh_key: 0, addresses };
+        for seat in 0..self.clients.len() {
+            let waits =
+                |client: &ClientConnection| client.standing == Standing::Here && !client.link.is_ready;
+            if self.clients[seat].as_ref().is_some_and(waits) {
+                self.send(seat, PacketId::Seating, &seating);
+            }
+        }
+    }
+
+    /// While ticks run: the same for one who has come back, and the start for those who have not acknowledged it.
+    pub(super) fn seat_returned(&mut self) {
+        for seat in 0..self.clients.len() {
+            let Some(client) = self.clients[seat].as_mut().filter(|client| client.standing == Standing::Here)
+            else {
+                continue;
+            };
+            let is_due = client.link.resend_at <= self.now;
+            if !client.link.is_ready && is_due {
+                client.link.resend_at = self.now.plus(SEATING_EVERY);
+                self.send_seating();
+            } else if client.link.start_at.is_some_and(|at| self.now >= at) {
+                client.link.start_at = Some(self.now.plus(SEATING_EVERY));
+                let us = self.begin.unwrap_or(self.now).minus(self.now);
+                let begin_in_us = us.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+                self.send(seat, PacketId::Start, &Start { begin_in_us });
+            }
+        }
+    }
+
+    pub(super) fn on_acknowledge(&mut self, seat: usize, what: Acknowledge) -> Option<()> {
+        let now = self.now;
+        let is_open = matches!(self.phase, Phase::Seating { .. } | Phase::Running);
+        match what {
+            Acknowledge::Seating { round, state_hash, .. } if is_open && round == self.round => {
+                if Some(state_hash) != self.first_hash {
+                    self.begin_ending(End::StartState);
+                    return Some(());
+                }
+                let client = self.clients[seat].as_mut()?;
+                if !core::mem::replace(&mut client.link.is_ready, true)
+                    && matches!(self.phase, Phase::Running)
+                {
+                    client.link.start_at = Some(now);
+                }
+                let all_ready = self.clients.iter().flatten().all(|client| client.link.is_ready);
+                if all_ready && matches!(self.phase, Phase::Seating { .. }) {
+                    self.begin_running();
+                }
+            }
+            // An acknowledgement that was late.
+            Acknowledge::Seating { .. } => {}
+            Acknowledge::Start => self.clients[seat].as_mut()?.link.start_at = None,
+            Acknowledge::Left => self.clients[seat].as_mut()?.link.said_bye = true,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn begin_running(&mut self) {
+        let begin = self.now.plus(self.settings.countdown);
+        self.clock = crate::net::clock::TickClock::new(self.clock.rate(), self.now, begin);
+        self.begin = Some(begin);
+        for client in self.clients.iter_mut().flatten() {
+            client.link.start_at = Some(self.now);
+        }
+        self.phase = Phase::Running;
+        self.event(Event::Counting { begin });
+    }
+
+    pub(super) fn ping_clients(&mut self) {
+        if matches!(self.phase, Phase::Closed) {
+            return;
+        }
+        let every = if self.ran.0 > 0 { PING_RUNNING } else { PING_SETUP };
+        for seat in 0..self.clients.len() {
+            let Some(client) = &mut self.clients[seat] else { continue };
+            if client.standing == Standing::Here && self.now >= client.link.ping_at {
+                client.link.ping_at = self.now.plus(every);
+                self.send(seat, PacketId::Ping, &Ping { time_us: self.now.0 });
+            }
+        }
+    }
+
+    pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Option<()> {
+        let is_running = matches!(self.phase, Phase::Running);
+        let clock_us = is_running.then(|| self.clock.position_us(self.now));
+        let lost_per_mille = self.clients[seat].as_ref()?.link.lost_here;
+        let pong = Pong { echo_us: ping.time_us, clock_us, delay_us: 0, lost_per_mille };
+        self.send(seat, PacketId::Pong, &pong);
+        Some(())
+    }
+
+    pub(super) fn on_pong(&mut self, seat: usize, pong: Pong) -> Option<()> {
+        if pong.echo_us > self.now.0 {
+            return None;
+        }
+        let link = &mut self.clients[seat].as_mut()?.link;
+        link.rtt.observe(self.now.since(Time(pong.echo_us)));
+        link.lost_there = pong.lost_per_mille.min(1000);
+        Some(())
+    }
+}

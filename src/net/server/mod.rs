@@ -1,0 +1,439 @@
+//! The session of an authoritative server: it seats clients, takes their inputs, says what each tick is made
+//! of, and tells everybody what came of it.
+//!
+//! Sans-IO, with the verbs of [`super::LockstepSession`]. Where a lockstep peer waits for inputs, a server does
+//! not: an input that comes too late for its tick is part of the next one.
+
+mod client;
+mod joining;
+mod queue;
+mod running;
+mod updates;
+
+use alloc::collections::VecDeque;
+use arrayvec::ArrayVec;
+use core::net::SocketAddr;
+use core::time::Duration;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+
+pub use self::client::Rejection;
+
+use self::client::{ClientConnection, Standing};
+use self::updates::Updates;
+use super::clock::TickClock;
+use super::discovery::{self, Beacon};
+use super::door::Door;
+use super::message::{MatchConfig, PacketId, Roster, Seats, Token};
+use super::name::PlayerName;
+use super::seal::{OpenError, Sealed, connection_id};
+use super::session::{End, Event, LinkStatus, SILENT_AFTER, Traffic, Transmit};
+use super::time::Time;
+use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
+
+/// Most datagrams and most events that wait to be polled.
+const OUT_MAX: usize = 512;
+
+/// What a server decides.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// What is played.
+    pub config: MatchConfig,
+    /// Fingerprint of the room code, 0 for an open room.
+    pub room_code: u64,
+    /// Each seat's team.
+    pub teams: ArrayVec<u8, PLAYERS_MAX>,
+    /// Seat 0 is for whoever brings this token: the player whose computer runs the server.
+    pub host: Option<Token>,
+    /// From the moment all are there to tick 0.
+    pub countdown: Duration,
+    /// What the room says to who looks for one; players and names are kept up to date here.
+    pub beacon: Option<Beacon>,
+    /// Silence after which a client is away.
+    pub timeout: Duration,
+    /// For how long the seat of one who is away is kept.
+    pub rejoin: Duration,
+    /// How long to wait until all seats are taken; `None` waits for ever.
+    pub wait: Option<Duration>,
+    /// Updates per second; at most one each tick.
+    pub updates: u32,
+    /// Most bits per second to one client, with IP and UDP headers; updates are left out rather than exceed it.
+    pub bits_per_s: u64,
+}
+
+enum Phase {
+    /// Seats are being taken.
+    Gathering,
+    /// All are there; the caller builds the world.
+    Preparing,
+    /// The clients build theirs.
+    Seating {
+        send_at: Time,
+    },
+    Running,
+    /// The last update, then farewells.
+    Ending {
+        end: End,
+        byes_left: u8,
+        send_at: Time,
+    },
+    Closed,
+}
+
+/// What is known of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientStatus {
+    /// Who.
+    pub player: PlayerId,
+    /// By which name.
+    pub name: PlayerName,
+    /// What went to and came from it.
+    pub traffic: Traffic,
+    /// How much of what it sent was refused, by [`Rejection`].
+    pub rejected: [u32; Rejection::COUNT],
+    /// Updates left out to stay within the cap.
+    pub skipped: u32,
+    /// The way to it.
+    pub link: LinkStatus,
+}
+
+/// A tick to run now.
+#[derive(Clone, Debug)]
+pub struct ServerTick {
+    /// All inputs. What the caller takes out of them, the others never see.
+    pub inputs: TickInputs,
+    /// How long ago it was due.
+    pub late: Duration,
+}
+
+/// An authoritative server's side of a match.
+pub struct ServerSession {
+    now: Time,
+    settings: ServerConfig,
+    door: Door,
+    phase: Phase,
+    /// By seat.
+    clients: ArrayVec<Option<ClientConnection>, PLAYERS_MAX>,
+    round: u8,
+    roster: Roster,
+    /// Hash of the state before tick 0.
+    first_hash: Option<u64>,
+    clock: TickClock,
+    begin: Option<Time>,
+    /// The next tick to hand out.
+    next: Tick,
+    /// Ticks that have been reported.
+    ran: Tick,
+    end: Option<Tick>,
+    chain: HashChain,
+    updates: Updates,
+    give_up_at: Option<Time>,
+    rng: ChaCha12Rng,
+    traffic: Traffic,
+    transmits: VecDeque<Transmit>,
+    events: VecDeque<Event>,
+}
+
+impl ServerSession {
+    /// Opens a room. `entropy` must be unpredictable: cookies, connection ids and tokens are drawn from it.
+    ///
+    /// # Panics
+    /// If there are fewer than two seats, or the teams are not one per seat.
+    #[must_use]
+    pub fn new(now: Time, settings: ServerConfig, entropy: [u8; 32]) -> Self {
+        let config = settings.config;
+        let seats = usize::from(config.seats);
+        assert!(seats >= 2 && settings.teams.len() == seats, "a team per seat");
+        let mut rng = ChaCha12Rng::from_seed(entropy);
+        let mut cookie_key = [0; 32];
+        rng.fill_bytes(&mut cookie_key);
+        Self {
+            now,
+            door: Door::new(config, settings.room_code, cookie_key),
+            phase: Phase::Gathering,
+            clients: core::iter::repeat_with(|| None).take(seats).collect(),
+            round: 0,
+            roster: Roster::new(),
+            first_hash: None,
+            clock: TickClock::new(config.tick_rate, now, now),
+            begin: None,
+            next: Tick(0),
+            ran: Tick(0),
+            end: config.ticks.map(Tick),
+            chain: HashChain::default(),
+            updates: Updates::new(config.tick_rate, settings.updates),
+            give_up_at: settings.wait.map(|wait| now.plus(wait)),
+            settings,
+            rng,
+            traffic: Traffic::default(),
+            transmits: VecDeque::with_capacity(OUT_MAX),
+            events: VecDeque::with_capacity(OUT_MAX),
+        }
+    }
+
+    /// Takes a datagram in.
+    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        self.now = self.now.max(now);
+        self.traffic.packets_received += 1;
+        self.traffic.bytes_received += bytes.len() as u64;
+        if self.dispatch(from, bytes).is_none() {
+            self.traffic.dropped += 1;
+        }
+    }
+
+    /// `None` for what is malformed or out of place.
+    fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Option<()> {
+        let (&first, body) = bytes.split_first()?;
+        match PacketId::of(first)? {
+            PacketId::JoinRequest => self.on_knock(from, body),
+            PacketId::RoomQuery => {
+                let reply = discovery::answer(bytes, self.settings.beacon.as_ref()?)?;
+                self.transmit(from, Sealed::unconnected(&reply));
+                Some(())
+            }
+            id => self.on_enveloped(from, id, bytes),
+        }
+    }
+
+    fn on_enveloped(&mut self, from: SocketAddr, id: PacketId, bytes: &[u8]) -> Option<()> {
+        let (now, to) = (self.now, connection_id(bytes)?);
+        let is_to = |client: &ClientConnection| client.link.seal.local_id() == to;
+        let seat = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to))?;
+        let client = self.clients[seat].as_mut()?;
+        if !client.count_datagram(now, bytes.len()) {
+            return self.refuse(seat, Rejection::Flood);
+        }
+        let (body, newest) = match client.link.seal.open(bytes) {
+            Ok((_, body, newest)) => (body, newest),
+            Err(OpenError::Repeated(_)) => return self.refuse(seat, Rejection::Repeated),
+            Err(_) => return self.refuse(seat, Rejection::Malformed),
+        };
+        client.link.hear(now, from, newest);
+        let player = client.player;
+        let was_silent = core::mem::take(&mut client.link.is_silent);
+        if matches!(client.standing, Standing::Away { .. }) {
+            client.standing = Standing::Here;
+        }
+        if was_silent {
+            self.event(Event::Heard { player });
+        }
+        let done = self.on_message(seat, id, body);
+        if done.is_none() { self.refuse(seat, Rejection::Malformed) } else { done }
+    }
+
+    /// Counts what a client should not have sent, and expels it past a bound. Always `None`.
+    fn refuse(&mut self, seat: usize, why: Rejection) -> Option<()> {
+        let client = self.clients[seat].as_mut()?;
+        if !client.reject(self.now, why) && client.is_in() {
+            self.expel(seat);
+        }
+        None
+    }
+
+    /// A command of this player was taken out of a tick's inputs by the caller.
+    pub fn reject(&mut self, player: PlayerId, why: Rejection) {
+        let _ = self.refuse(player.index(), why);
+    }
+
+    /// Does what time brings. Call it whenever [`Self::poll_timeout`] has come; earlier or later does no harm.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.ping_clients();
+        match self.phase {
+            Phase::Gathering => {
+                if self.give_up_at.is_some_and(|at| self.now >= at) {
+                    self.close(End::NoAnswer);
+                }
+            }
+            Phase::Preparing | Phase::Closed => {}
+            Phase::Seating { .. } => self.seat(),
+            Phase::Running => self.seat_returned(),
+            Phase::Ending { .. } => self.say_bye(),
+        }
+        self.watch_silence();
+    }
+
+    /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
+        let pings = here().map(|client| client.link.ping_at).min();
+        let starts = here().filter_map(|client| client.link.start_at).min();
+        let phase = match self.phase {
+            Phase::Gathering => self.give_up_at,
+            Phase::Preparing => None,
+            Phase::Seating { send_at } | Phase::Ending { send_at, .. } => Some(send_at),
+            Phase::Running => Some(self.clock.at(self.next)),
+            Phase::Closed => return None,
+        };
+        [pings, starts, phase].into_iter().flatten().min()
+    }
+
+    /// The next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.transmits.pop_front()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next tick, if it is due. Run it, then call [`Self::report`].
+    pub fn poll_tick(&mut self, now: Time) -> Option<ServerTick> {
+        self.now = self.now.max(now);
+        let (tick, due) = (self.next, self.clock.at(self.next));
+        let is_over = self.end.is_some_and(|end| tick >= end);
+        if !matches!(self.phase, Phase::Running) || is_over || self.ran != tick || self.now < due {
+            return None;
+        }
+        let late = self.now.since(due);
+        self.clock.forgive(self.now, tick);
+        self.next = tick.plus(1);
+        let inputs = self.clients.iter_mut().map(|client| running::input_of(client, tick)).collect();
+        Some(ServerTick { inputs: TickInputs { tick, inputs }, late })
+    }
+
+    /// Says what a tick came to: its inputs as they were played, and the state after it.
+    ///
+    /// # Panics
+    /// If it is not the tick that was polled last.
+    pub fn report(&mut self, now: Time, inputs: &TickInputs, hash: &StateHash, state: &GameState) {
+        self.now = self.now.max(now);
+        assert_eq!(inputs.tick.plus(1), self.next, "ticks are reported in order");
+        self.ran = self.next;
+        self.chain = self.chain.then(hash.whole);
+        self.updates.keep(inputs);
+        let is_last = self.end.is_some_and(|end| self.ran >= end);
+        if is_last || self.updates.is_due(self.ran) {
+            self.updates.keep_state(self.ran, hash, state);
+            self.send_updates();
+        }
+        if is_last {
+            self.begin_ending(End::Finished);
+        } else if self.clients.iter().flatten().all(|client| !client.is_in() && !client.departs) {
+            self.close_deserted();
+        }
+    }
+
+    /// The world says that the match is over with the tick reported last.
+    pub fn finish(&mut self, hash: &StateHash, state: &GameState) {
+        if matches!(self.phase, Phase::Running) {
+            self.end = Some(self.ran);
+            if !self.updates.is_due(self.ran) {
+                self.updates.keep_state(self.ran, hash, state);
+                self.send_updates();
+            }
+            self.begin_ending(End::Finished);
+        }
+    }
+
+    /// The server shuts down: everybody is told.
+    pub fn leave(&mut self) {
+        match self.phase {
+            Phase::Closed | Phase::Ending { .. } => {}
+            _ if self.clients.iter().flatten().all(|client| !client.is_in()) => self.close(End::Left),
+            _ => self.begin_ending(End::Left),
+        }
+    }
+
+    /// What is played.
+    #[must_use]
+    pub const fn config(&self) -> &MatchConfig {
+        &self.settings.config
+    }
+
+    /// What went over all links.
+    #[must_use]
+    pub const fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// Who plays, by seat.
+    pub fn clients(&self) -> impl Iterator<Item = ClientStatus> {
+        self.clients.iter().flatten().map(|client| ClientStatus {
+            player: client.player,
+            name: client.seat.name,
+            traffic: client.traffic,
+            rejected: client.rejected,
+            skipped: client.skipped,
+            link: LinkStatus {
+                player: client.player,
+                rtt_us: client.link.rtt.smoothed_us(),
+                jitter_us: client.link.rtt.deviation_us(),
+                lost_per_mille: client.link.lost_here,
+                silent_for: self.now.since(client.link.heard_at),
+            },
+        })
+    }
+
+    /// What the room says of itself.
+    #[must_use]
+    pub const fn beacon(&self) -> Option<&Beacon> {
+        self.settings.beacon.as_ref()
+    }
+
+    /// Names clients that are silent, and gives up those that stay so.
+    fn watch_silence(&mut self) {
+        let is_running = matches!(self.phase, Phase::Running);
+        for seat in 0..self.clients.len() {
+            let Some(client) = &mut self.clients[seat] else { continue };
+            let (player, silence) = (client.player, self.now.since(client.link.heard_at));
+            match client.standing {
+                Standing::Here if silence >= self.settings.timeout && !client.link.said_bye => {
+                    if is_running && !self.settings.rejoin.is_zero() {
+                        client.standing = Standing::Away { until: self.now.plus(self.settings.rejoin) };
+                        client.link.is_silent = true;
+                    } else {
+                        self.lose(seat);
+                    }
+                }
+                Standing::Here if silence >= SILENT_AFTER && !client.link.is_silent => {
+                    client.link.is_silent = true;
+                    self.event(Event::Silent { player });
+                }
+                Standing::Away { until } if self.now >= until || !is_running => self.lose(seat),
+                _ => {}
+            }
+        }
+    }
+
+    fn seats_of(&self, is_it: impl Fn(&ClientConnection) -> bool) -> Seats {
+        self.clients.iter().flatten().filter(|client| is_it(client)).map(|client| client.player).collect()
+    }
+
+    fn close(&mut self, end: End) {
+        if !matches!(self.phase, Phase::Closed) {
+            self.phase = Phase::Closed;
+            self.event(Event::Closed(end));
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        // The caller drains after every call, so this bound is met only by a caller that does not.
+        if self.events.len() < OUT_MAX {
+            self.events.push_back(event);
+        }
+    }
+
+    fn transmit(&mut self, to: SocketAddr, datagram: Sealed) {
+        if self.transmits.len() < OUT_MAX {
+            self.traffic.packets_sent += 1;
+            self.traffic.bytes_sent += datagram.bytes().len() as u64;
+            self.transmits.push_back(Transmit { to, datagram });
+        }
+    }
+
+    fn send<T: serde::Serialize>(&mut self, seat: usize, id: PacketId, message: &T) {
+        self.send_body(seat, id, &super::message::encode(message));
+    }
+
+    fn send_body(&mut self, seat: usize, id: PacketId, body: &[u8]) {
+        let Some(client) = &mut self.clients[seat] else { return };
+        let Some(&to) = client.link.addresses.first() else { return };
+        let datagram = client.link.seal.seal(id as u8, body);
+        client.traffic.packets_sent += 1;
+        client.traffic.bytes_sent += datagram.bytes().len() as u64;
+        self.transmit(to, datagram);
+    }
+}

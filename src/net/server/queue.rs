@@ -1,0 +1,153 @@
+//! One client's inputs on the server: what has come, what has been processed, and what a tick makes of it.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use arrayvec::ArrayVec;
+
+use crate::net::lockstep::QUEUE_TICKS;
+use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
+
+/// Most commands that wait for their tick: as many as all inputs in the queue can hold.
+const WAITING_MAX: usize = COMMANDS_PER_TICK_MAX * QUEUE_TICKS as usize;
+
+/// Inputs by number, at most [`QUEUE_TICKS`] of them.
+#[derive(Clone, Debug)]
+pub(super) struct InputQueue {
+    slots: Vec<ArrayVec<u8, INPUT_BYTES_MAX>>,
+    /// The first number that is lacking; nothing before the first datagram.
+    received: Option<Tick>,
+    /// The first number that has not been processed.
+    processed: Tick,
+    waiting: VecDeque<Command>,
+    /// In the newest processed input.
+    hero: HeroControl,
+    /// In the newest received input.
+    newest: HeroControl,
+}
+
+impl InputQueue {
+    pub(super) fn new() -> Self {
+        Self {
+            slots: core::iter::repeat_with(ArrayVec::new).take(QUEUE_TICKS as usize).collect(),
+            received: None,
+            processed: Tick(0),
+            waiting: VecDeque::with_capacity(WAITING_MAX),
+            hero: HeroControl::default(),
+            newest: HeroControl::default(),
+        }
+    }
+
+    /// The first number that is lacking; `None` before the first datagram.
+    pub(super) const fn received(&self) -> Option<Tick> {
+        self.received
+    }
+
+    /// The first number that has not been processed.
+    pub(super) const fn processed(&self) -> Tick {
+        self.processed
+    }
+
+    /// The control in the newest input that is here.
+    pub(super) const fn newest(&self) -> HeroControl {
+        self.newest
+    }
+
+    /// The first number that this client will ever send.
+    pub(super) const fn begin_at(&mut self, first: Tick) {
+        (self.received, self.processed) = (Some(first), first);
+    }
+
+    /// Whether there is room for this number.
+    pub(super) fn has_room(&self, number: Tick) -> bool {
+        number.since(self.processed) < QUEUE_TICKS
+    }
+
+    /// Takes the input that is lacking next, in its canonical bytes.
+    pub(super) fn push(&mut self, hero: HeroControl, bytes: &[u8]) {
+        let number = self.received.expect("begun");
+        let slot = &mut self.slots[(number.0 % QUEUE_TICKS) as usize];
+        slot.clear();
+        slot.try_extend_from_slice(bytes).expect("an input that was decoded fits");
+        self.newest = hero;
+        self.received = Some(number.plus(1));
+    }
+
+    /// Everything that is here for `tick` and before it, as one input: late commands are carried out now, once
+    /// and in order, and the newest control is held. A press that ended among the late ones acts once.
+    pub(super) fn take(&mut self, tick: Tick) -> PlayerInput {
+        let mut touched = HeroControl::default();
+        while self.received.is_some_and(|received| self.processed < received) && self.processed <= tick {
+            let bytes = &self.slots[(self.processed.0 % QUEUE_TICKS) as usize];
+            let input: PlayerInput = postcard::from_bytes(bytes).expect("only what can be read is pushed");
+            touched.walk = input.hero.walk.or(touched.walk);
+            touched.strike = input.hero.strike.or(touched.strike);
+            self.hero = input.hero;
+            self.waiting.extend(input.commands);
+            self.processed = self.processed.plus(1);
+        }
+        let HeroControl { walk, strike } = self.hero;
+        let hero = HeroControl { walk: walk.or(touched.walk), strike: strike.or(touched.strike) };
+        let mut input = PlayerInput { hero, ..PlayerInput::default() };
+        while let Some(command) = self.waiting.pop_front() {
+            if input.commands.is_full() {
+                self.waiting.push_front(command);
+                break;
+            }
+            input.commands.push(command);
+            if !fits(&input) {
+                let command = input.commands.pop().expect("just pushed");
+                self.waiting.push_front(command);
+                break;
+            }
+        }
+        input
+    }
+}
+
+fn fits(input: &PlayerInput) -> bool {
+    postcard::to_slice(input, &mut [0; INPUT_BYTES_MAX]).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::Direction;
+    use crate::sim::math::Angle;
+
+    fn input(walk: Option<u8>, commands: &[u16]) -> PlayerInput {
+        PlayerInput {
+            hero: HeroControl { walk: walk.map(Direction::eighth), strike: None },
+            commands: commands.iter().map(|&n| Command::Dash(Angle(n))).collect(),
+        }
+    }
+
+    fn push(queue: &mut InputQueue, input: &PlayerInput) {
+        queue.push(input.hero, &postcard::to_allocvec(input).expect("an input"));
+    }
+
+    #[test]
+    fn an_input_is_for_its_tick() {
+        let mut queue = InputQueue::new();
+        queue.begin_at(Tick(5));
+        push(&mut queue, &input(Some(1), &[1]));
+        push(&mut queue, &input(Some(2), &[2]));
+        assert_eq!(queue.take(Tick(4)), input(None, &[]));
+        assert_eq!(queue.take(Tick(5)), input(Some(1), &[1]));
+        assert_eq!((queue.processed(), queue.received()), (Tick(6), Some(Tick(7))));
+        assert_eq!(queue.take(Tick(6)), input(Some(2), &[2]));
+        assert_eq!(queue.take(Tick(7)), input(Some(2), &[]), "held");
+    }
+
+    #[test]
+    fn late_commands_run_in_the_next_tick_once_and_in_order() {
+        let mut queue = InputQueue::new();
+        queue.begin_at(Tick(0));
+        assert_eq!(queue.take(Tick(0)), input(None, &[]));
+        let whole: Vec<u16> = (0..8).collect();
+        push(&mut queue, &input(Some(3), &whole));
+        push(&mut queue, &input(None, &[8, 9]));
+        assert_eq!(queue.take(Tick(1)), input(Some(3), &whole), "a press that is over acts once");
+        assert_eq!(queue.take(Tick(2)), input(None, &[8, 9]));
+        assert_eq!(queue.take(Tick(3)), input(None, &[]));
+    }
+}

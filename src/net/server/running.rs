@@ -1,0 +1,216 @@
+//! While ticks run: inputs in, departures; and the end.
+
+use core::time::Duration;
+
+use super::client::{ClientConnection, Rejection, Standing};
+use super::{Phase, ServerSession};
+use crate::net::client_inputs::decode_client_inputs;
+use crate::net::message::{Acknowledge, Bye, PacketId, decode};
+use crate::net::session::{End, Event};
+use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerId, PlayerInput, Tick};
+
+/// How often a farewell is said before one goes without an answer.
+const BYES: u8 = 8;
+/// Between two last updates to a client that has not acknowledged one.
+const LAST_EVERY: Duration = Duration::from_millis(50);
+/// Between the first two farewells; each pause after it is twice as long, up to [`BYE_PAUSE_MAX`].
+const BYE_PAUSE: Duration = Duration::from_millis(20);
+const BYE_PAUSE_MAX: Duration = Duration::from_millis(320);
+
+/// What a seat does in `tick`.
+pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> PlayerInput {
+    let Some(client) = client else { return PlayerInput::default() };
+    if core::mem::take(&mut client.departs) {
+        let commands = core::iter::once(Command::Surrender).collect();
+        return PlayerInput { commands, ..PlayerInput::default() };
+    }
+    match client.standing {
+        Standing::Here => client.queue.take(tick),
+        // Whoever is not heard lets go of the keys.
+        _ => PlayerInput::default(),
+    }
+}
+
+impl ServerSession {
+    pub(super) fn on_message(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Option<()> {
+        if !self.clients[seat].as_ref()?.is_in() {
+            let rejected = self.clients[seat].as_ref()?.rejections();
+            let is_expelled = self.clients[seat].as_ref()?.link.is_gone;
+            let bye = if is_expelled { Bye::Expelled { rejected } } else { Bye::Dropped };
+            if id != PacketId::Bye {
+                self.send(seat, PacketId::Bye, &bye);
+            }
+            return Some(());
+        }
+        match id {
+            PacketId::PlayerInput => self.on_inputs(seat, body),
+            PacketId::Ping => self.on_ping(seat, decode(body).ok()?),
+            PacketId::Pong => self.on_pong(seat, decode(body).ok()?),
+            PacketId::Acknowledge => self.on_acknowledge(seat, decode(body).ok()?),
+            PacketId::Bye => self.on_bye(seat, decode(body).ok()?),
+            _ => None,
+        }
+    }
+
+    fn on_inputs(&mut self, seat: usize, body: &[u8]) -> Option<()> {
+        let (now, next, ran) = (self.now, self.next, self.ran);
+        let (header, inputs) = decode_client_inputs(body).ok()?;
+        let client = self.clients[seat].as_mut()?;
+        let first = header.first_near(client.queue.received().unwrap_or(next))?;
+        let updated = Tick(first.0.checked_add_signed(i32::from(header.updated))?);
+        // It cannot have what has not been sent.
+        if updated > ran || first > Tick::MAX {
+            return None;
+        }
+        if updated > Tick(0) {
+            client.updated = client.updated.max(Some(updated));
+        }
+        if client.queue.received().is_none() && header.count > 0 {
+            if first > next.plus(crate::net::QUEUE_TICKS)
+                || (client.updated == Some(Tick(0)) && first > Tick(0))
+            {
+                return self.refuse(seat, Rejection::TooFar).or(Some(()));
+            }
+            client.queue.begin_at(first);
+        }
+        let Some(lacked) = client.queue.received() else { return Some(()) };
+        // Only what has been acknowledged may be left out.
+        if first > lacked {
+            return None;
+        }
+        let mut held = (first == lacked).then(|| client.queue.newest());
+        for (number, input) in (first.0..).map(Tick).zip(inputs) {
+            let is_new = Some(number) == client.queue.received();
+            if !is_new {
+                // What came before may be of any form that says the same; it is not looked at again.
+                held = (number.plus(1) == lacked).then(|| client.queue.newest());
+                continue;
+            }
+            if !client.queue.has_room(number) || number.since(next) >= crate::net::QUEUE_TICKS {
+                return self.refuse(seat, Rejection::TooFar).or(Some(()));
+            }
+            match (input, held) {
+                (Some(bytes), _) => {
+                    let input: PlayerInput = postcard::from_bytes(bytes).ok()?;
+                    // There is a shorter form of this one, and only that is canonical.
+                    if input.commands.is_empty() && held == Some(input.hero) {
+                        return None;
+                    }
+                    client.queue.push(input.hero, bytes);
+                    held = Some(input.hero);
+                }
+                (None, Some(hero)) => push_held(client, hero),
+                (None, None) => return None,
+            }
+        }
+        if client.queue.received() > Some(lacked) {
+            client.link.note_slack(lacked, self.clock.at(lacked).minus(now));
+        }
+        Some(())
+    }
+
+    fn on_bye(&mut self, seat: usize, bye: Bye) -> Option<()> {
+        let client = self.clients[seat].as_mut()?;
+        match (bye, &self.phase) {
+            (Bye::Finished { .. }, Phase::Ending { .. }) => client.link.said_bye = true,
+            (Bye::Left { .. }, Phase::Ending { .. }) => {
+                client.link.said_bye = true;
+                self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
+            }
+            (Bye::Left { .. }, Phase::Gathering | Phase::Preparing | Phase::Seating { .. }) => {
+                self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
+                self.vacate(seat);
+            }
+            (Bye::Left { .. }, Phase::Running) => {
+                self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
+                self.depart(seat, Standing::Left);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// A client is not heard any more, and its seat is not kept.
+    pub(super) fn lose(&mut self, seat: usize) {
+        match self.phase {
+            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.vacate(seat),
+            _ => self.depart(seat, Standing::Lost),
+        }
+    }
+
+    /// A client that has been refused too often is told, and its seat departs.
+    pub(super) fn expel(&mut self, seat: usize) {
+        let Some(client) = &mut self.clients[seat] else { return };
+        client.link.is_gone = true;
+        let rejected = client.rejections();
+        self.send(seat, PacketId::Bye, &Bye::Expelled { rejected });
+        match self.phase {
+            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.vacate(seat),
+            _ => self.depart(seat, Standing::Left),
+        }
+    }
+
+    /// The seat surrenders in the next tick.
+    fn depart(&mut self, seat: usize, standing: Standing) {
+        let tick = self.next;
+        let Some(client) = self.clients[seat].as_mut().filter(|client| client.is_in()) else { return };
+        (client.standing, client.departs) = (standing, true);
+        let (player, is_lost) = (client.player, standing == Standing::Lost);
+        self.event(Event::Departed { player, tick, is_lost });
+        if matches!(self.phase, Phase::Ending { .. }) {
+            self.say_bye();
+        }
+    }
+
+    /// Nobody is left to play for.
+    pub(super) fn close_deserted(&mut self) {
+        let lost = self.clients.iter().flatten().find(|client| client.standing == Standing::Lost);
+        let end = lost.map_or(End::PeerLeft(PlayerId(0)), |client| End::PeerLost(client.player));
+        self.close(end);
+    }
+
+    pub(super) fn begin_ending(&mut self, end: End) {
+        self.phase = Phase::Ending { end, byes_left: BYES, send_at: self.now };
+    }
+
+    /// The last update until all have it, then farewells.
+    pub(super) fn say_bye(&mut self) {
+        let Phase::Ending { end, byes_left, send_at } = self.phase else { return };
+        let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
+        let all_know = end != End::Finished || here().all(|client| client.updated >= Some(self.ran));
+        let all_said_bye = here().all(|client| client.link.said_bye);
+        if all_know && (byes_left == 0 || all_said_bye) {
+            self.close(end);
+            return;
+        }
+        if self.now < send_at && !(all_know && byes_left == BYES) {
+            return;
+        }
+        if !all_know {
+            self.send_last_again();
+            self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(LAST_EVERY) };
+            return;
+        }
+        let bye = match end {
+            End::Finished => Bye::Finished { ticks: self.ran.0, chain: self.chain.0 },
+            End::StartState => Bye::StartState,
+            _ => Bye::Left { tick: self.ran.0 },
+        };
+        for seat in 0..self.clients.len() {
+            let is_here =
+                |client: &ClientConnection| client.standing == Standing::Here && !client.link.said_bye;
+            if self.clients[seat].as_ref().is_some_and(is_here) {
+                self.send(seat, PacketId::Bye, &bye);
+            }
+        }
+        let pause = (BYE_PAUSE * (1 << (BYES - byes_left))).min(BYE_PAUSE_MAX);
+        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(pause) };
+    }
+}
+
+fn push_held(client: &mut ClientConnection, hero: HeroControl) {
+    let input = PlayerInput { hero, ..PlayerInput::default() };
+    let mut bytes = [0; INPUT_BYTES_MAX];
+    let bytes = postcard::to_slice(&input, &mut bytes).expect("a control is short");
+    client.queue.push(hero, bytes);
+}

@@ -1,0 +1,408 @@
+//! GameStateUpdate: the whole state of one tick, as what has changed since one that the client has, the inputs
+//! that led to it, and what the server knows of the client's. An update that does not fit into one datagram
+//! comes in parts.
+//!
+//! A part is `[part | (parts - 1) << 3 | sending << 6][tick u16]` and its piece. The pieces together are
+//! `[flags][back]([connection])…`: see `docs/PROTOCOL.md`.
+
+use alloc::vec::Vec;
+use arrayvec::ArrayVec;
+
+use super::message::{Malformed, Seats, decode_first};
+use super::seal::BODY_BYTES_MAX;
+use crate::sim::{HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerInput, Tick, TickInputs};
+
+/// Most parts of an update.
+pub const UPDATE_PARTS_MAX: usize = 8;
+/// Bytes before the piece in each part.
+pub const PART_HEADER_BYTES: usize = 3;
+/// Most bytes of a piece.
+pub const PIECE_BYTES_MAX: usize = BODY_BYTES_MAX - PART_HEADER_BYTES;
+/// Most bytes of an update.
+pub const UPDATE_BYTES_MAX: usize = UPDATE_PARTS_MAX * PIECE_BYTES_MAX;
+/// Most ticks whose inputs one update carries: longer than the silence after which a client is lost.
+pub const UPDATE_TICKS_MAX: usize = 256;
+
+/// Which part of which update a datagram holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdatePart {
+    /// Which, from 0.
+    pub part: u8,
+    /// Of how many.
+    pub parts: u8,
+    /// Which sending of this tick's update, modulo 4: the last update of a match is sent until it has arrived,
+    /// and parts of two sendings do not belong together.
+    pub sending: u8,
+    /// The low half of the update's tick.
+    pub tick: u16,
+}
+
+impl UpdatePart {
+    /// Its bytes, which go before the piece.
+    #[must_use]
+    pub const fn encode(self) -> [u8; PART_HEADER_BYTES] {
+        let [low, high] = self.tick.to_le_bytes();
+        [self.part | (self.parts - 1) << 3 | self.sending << 6, low, high]
+    }
+
+    /// Reads a part's header, and gives back the piece.
+    ///
+    /// # Errors
+    /// If it names a part that is not there, or comes without a piece, or only the last of several may be short
+    /// and this is another.
+    pub fn decode(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
+        let malformed = Malformed::Body(body.len());
+        let (&[which, low, high], piece) = body.split_first_chunk().ok_or(malformed)?;
+        let (part, parts) = (which & 7, (which >> 3 & 7) + 1);
+        let is_whole = part + 1 == parts || piece.len() == PIECE_BYTES_MAX;
+        if part >= parts || piece.is_empty() || !is_whole {
+            return Err(malformed);
+        }
+        Ok((Self { part, parts, sending: which >> 6, tick: u16::from_le_bytes([low, high]) }, piece))
+    }
+}
+
+/// What an update says beside inputs and state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdateHead {
+    /// The next tick to run of the state from which the difference counts, as ticks before the update's; `None`
+    /// for the empty state.
+    pub base: Option<u32>,
+    /// Whether the inputs go on from those that the client has acknowledged with its last update; else the
+    /// first of them holds nothing of an earlier one.
+    pub goes_on: bool,
+    /// The number of the client's first input that the server lacks, less the update's tick.
+    pub received: i16,
+    /// How many of the client's inputs before that one have not been processed: lastProcessedInputSeq is the
+    /// number before them.
+    pub waiting: u16,
+    /// Of the client's inputs that came since the last update, the one with the least time to spare: how many
+    /// before the first that is lacking. 0 if none came, and then `slack` is 0, too.
+    pub slack_of: u16,
+    /// How long before it was due that input came, in 0.1 ms; negative if it was late.
+    pub slack: i16,
+    /// How much of what the client sent has been refused.
+    pub rejected: u32,
+    /// The seats whose clients are not heard at the moment.
+    pub away: Seats,
+    /// The seats whose players have left the match.
+    pub left: Seats,
+    /// The seats whose players were lost for good.
+    pub lost: Seats,
+    /// Hash of the state.
+    pub hash: u64,
+}
+
+/// An update's head and what follows it.
+#[derive(Clone, Debug)]
+pub struct Update<'a> {
+    /// What it says.
+    pub head: UpdateHead,
+    /// How many ticks' inputs it carries: the last of them is the one before the update's.
+    pub ticks: usize,
+    inputs: &'a [u8],
+    players: usize,
+    /// The state, as [`crate::sim::DeltaCoder`] encodes it.
+    pub delta: &'a [u8],
+}
+
+type Varied = (i16, u16, u16);
+type Notices = (u32, u16);
+
+impl UpdateHead {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(self.base.is_some()) | u8::from(self.goes_on) << 1);
+        append(bytes, &self.base.unwrap_or(0));
+        let varied: Varied = (self.received, self.waiting, self.slack_of);
+        append(bytes, &varied);
+        if self.slack_of > 0 {
+            append(bytes, &self.slack);
+        }
+        let seats = u16::from(self.away.0) | u16::from(self.left.0) << 4 | u16::from(self.lost.0) << 8;
+        let notices: Notices = (self.rejected, seats);
+        append(bytes, &notices);
+        bytes.extend_from_slice(&self.hash.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (&flags, rest) = bytes.split_first()?;
+        let (back, rest) = decode_first::<u32>(rest).ok()?;
+        let ((received, waiting, slack_of), rest) = decode_first::<Varied>(rest).ok()?;
+        let (slack, rest) = if slack_of > 0 { decode_first::<i16>(rest).ok()? } else { (0, rest) };
+        let ((rejected, seats), rest) = decode_first::<Notices>(rest).ok()?;
+        let (hash, rest) = rest.split_first_chunk()?;
+        let base = (flags & 1 == 1).then_some(back);
+        if flags > 3 || (base.is_none() && back != 0) || seats >> 12 != 0 {
+            return None;
+        }
+        let set = |shift: u32| Seats((seats >> shift & 0xf) as u8);
+        let head = Self {
+            base,
+            goes_on: flags & 2 != 0,
+            received,
+            waiting,
+            slack_of,
+            slack,
+            rejected,
+            away: set(0),
+            left: set(4),
+            lost: set(8),
+            hash: u64::from_le_bytes(*hash),
+        };
+        Some((head, rest))
+    }
+}
+
+fn append<T: serde::Serialize>(bytes: &mut Vec<u8>, value: &T) {
+    let mut room = [0; 16];
+    bytes.extend_from_slice(postcard::to_slice(value, &mut room).expect("a few short numbers"));
+}
+
+/// What every player held in the tick before some inputs.
+pub type Held = ArrayVec<HeroControl, PLAYERS_MAX>;
+
+/// Appends head and inputs of an update to `bytes`; the difference of states follows. `held` is what was held
+/// before the first of `inputs`: by default nothing.
+///
+/// # Panics
+/// If there are more than [`UPDATE_TICKS_MAX`].
+pub fn encode_update<'a>(
+    head: &UpdateHead,
+    held: &Held,
+    inputs: impl ExactSizeIterator<Item = &'a TickInputs> + Clone,
+    bytes: &mut Vec<u8>,
+) {
+    assert!(inputs.len() <= UPDATE_TICKS_MAX, "inputs of {} ticks", inputs.len());
+    head.write(bytes);
+    append(bytes, &(inputs.len() as u16));
+    // First which inputs are more than a held control, a bit each; then those.
+    let players = held.len();
+    let map = bytes.len();
+    bytes.resize(map + (inputs.len() * players).div_ceil(8), 0);
+    let mut held = held.clone();
+    for (place, tick) in inputs.enumerate() {
+        for (player, input) in tick.inputs.iter().enumerate() {
+            if input.commands.is_empty() && input.hero == held[player] {
+                continue;
+            }
+            held[player] = input.hero;
+            let bit = place * players + player;
+            bytes[map + bit / 8] |= 1 << (bit % 8);
+            let mut room = [0; INPUT_BYTES_MAX];
+            let encoded = postcard::to_slice(input, &mut room).expect("an input fits");
+            bytes.extend_from_slice(encoded);
+        }
+    }
+}
+
+/// Reads an update for a match of so many players.
+///
+/// # Errors
+/// If its head or its inputs are malformed; the inputs and the difference are read later.
+pub fn decode_update(bytes: &[u8], players: usize) -> Result<Update<'_>, Malformed> {
+    read(bytes, players).ok_or(Malformed::Body(bytes.len()))
+}
+
+fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
+    let (head, rest) = UpdateHead::read(bytes)?;
+    let (ticks, rest) = decode_first::<u16>(rest).ok()?;
+    let ticks = usize::from(ticks);
+    if ticks > UPDATE_TICKS_MAX || players > PLAYERS_MAX {
+        return None;
+    }
+    let (count, begin) = (ticks * players, rest);
+    let (map, mut rest) = rest.split_at_checked(count.div_ceil(8))?;
+    for bit in 0..8 * map.len() {
+        if map[bit / 8] >> (bit % 8) & 1 == 1 {
+            let (_, after) = decode_first::<PlayerInput>(rest).ok()?;
+            if bit >= count || rest.len() - after.len() > INPUT_BYTES_MAX {
+                return None;
+            }
+            rest = after;
+        }
+    }
+    let inputs = &begin[..begin.len() - rest.len()];
+    Some(Update { head, ticks, inputs, players, delta: rest })
+}
+
+impl Update<'_> {
+    /// Hands out the inputs, tick by tick. `held` is what was held before the first, and afterwards what was
+    /// held in the last.
+    ///
+    /// # Errors
+    /// If one is in the long form although it only holds the control; those before it have been handed out.
+    ///
+    /// # Panics
+    /// If `held` is not of as many players as the update was read for.
+    pub fn inputs(
+        &self,
+        tick: Tick,
+        held: &mut Held,
+        mut each: impl FnMut(TickInputs),
+    ) -> Result<(), Malformed> {
+        assert_eq!(held.len(), self.players, "players");
+        let (map, mut rest) = self.inputs.split_at((self.ticks * self.players).div_ceil(8));
+        let malformed = Malformed::NotCanonical(self.inputs.len());
+        for place in 0..self.ticks {
+            let back = (self.ticks - place) as u32;
+            let tick = Tick(tick.0.checked_sub(back).ok_or(malformed)?);
+            let mut inputs = TickInputs { tick, inputs: ArrayVec::new() };
+            for (player, hero) in held.iter_mut().enumerate() {
+                let bit = place * self.players + player;
+                if map[bit / 8] >> (bit % 8) & 1 == 0 {
+                    inputs.inputs.push(PlayerInput { hero: *hero, ..PlayerInput::default() });
+                    continue;
+                }
+                let (input, after) = postcard::take_from_bytes::<PlayerInput>(rest).map_err(|_| malformed)?;
+                if input.commands.is_empty() && input.hero == *hero {
+                    return Err(malformed);
+                }
+                (*hero, rest) = (input.hero, after);
+                inputs.inputs.push(input);
+            }
+            each(inputs);
+        }
+        Ok(())
+    }
+}
+
+/// Puts the parts of the newest update together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Assembly {
+    tick: Tick,
+    sending: u8,
+    parts: u8,
+    /// Which parts are here.
+    here: u8,
+    bytes: Vec<u8>,
+    last_bytes: usize,
+    given_up: u64,
+}
+
+/// What a part led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Assembled {
+    /// The update is whole.
+    Whole,
+    /// Others are still missing.
+    More,
+    /// It came before, or contradicts the others.
+    Nothing,
+}
+
+impl Assembly {
+    /// Takes a part of the update of `tick`, which is not older than the one under way.
+    pub(super) fn add(&mut self, tick: Tick, part: UpdatePart, piece: &[u8]) -> Assembled {
+        let is_again = tick == self.tick && part.sending != self.sending;
+        if tick > self.tick || is_again || self.parts == 0 {
+            self.given_up += u64::from(self.here.count_ones() < u32::from(self.parts));
+            (self.tick, self.sending, self.parts) = (tick, part.sending, part.parts);
+            (self.here, self.last_bytes) = (0, 0);
+            self.bytes.resize(UPDATE_BYTES_MAX, 0);
+        }
+        let bit = 1 << part.part;
+        if tick < self.tick || part.parts != self.parts || self.here & bit != 0 {
+            return Assembled::Nothing;
+        }
+        self.here |= bit;
+        self.bytes[usize::from(part.part) * PIECE_BYTES_MAX..][..piece.len()].copy_from_slice(piece);
+        if part.part + 1 == part.parts {
+            self.last_bytes = piece.len();
+        }
+        if self.here.count_ones() == u32::from(self.parts) { Assembled::Whole } else { Assembled::More }
+    }
+
+    /// Updates of which a newer one began before they were whole.
+    pub(super) const fn given_up(&self) -> u64 {
+        self.given_up
+    }
+
+    /// The bytes of the update, once it is whole.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..(usize::from(self.parts) - 1) * PIECE_BYTES_MAX + self.last_bytes]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{Command, Direction, PlayerId};
+
+    fn head() -> UpdateHead {
+        UpdateHead {
+            base: Some(9),
+            goes_on: true,
+            received: 4,
+            waiting: 3,
+            slack_of: 1,
+            slack: -25,
+            rejected: 300,
+            away: Seats(2),
+            left: Seats(4),
+            lost: Seats(8),
+            hash: 0x0123_4567_89ab_cdef,
+        }
+    }
+
+    fn ticks() -> Vec<TickInputs> {
+        let mut ticks: Vec<TickInputs> = (600..609).map(|tick| TickInputs::idle(Tick(tick), 3)).collect();
+        for tick in &mut ticks[3..] {
+            tick.inputs[1].hero.walk = Some(Direction::eighth(3));
+        }
+        ticks[5].inputs[2].commands.push(Command::Banner);
+        ticks
+    }
+
+    fn nothing() -> Held {
+        [HeroControl::default(); 3].into_iter().collect()
+    }
+
+    #[test]
+    fn head_and_inputs_come_back() {
+        for head in [head(), UpdateHead { base: None, goes_on: false, slack_of: 0, slack: 0, ..head() }] {
+            let (ticks, mut bytes) = (ticks(), Vec::new());
+            encode_update(&head, &nothing(), ticks.iter(), &mut bytes);
+            bytes.extend([7; 30]);
+            let update = decode_update(&bytes, 3).expect("well-formed");
+            let (mut again, mut held) = (Vec::new(), nothing());
+            update.inputs(Tick(609), &mut held, |inputs| again.push(inputs)).expect("canonical");
+            assert_eq!((update.head, again, update.delta), (head, ticks, &[7; 30][..]));
+            assert_eq!(held[PlayerId(1).index()].walk, Some(Direction::eighth(3)));
+            for length in 0..bytes.len() - 30 {
+                assert!(decode_update(&bytes[..length], 3).is_err(), "{length}");
+            }
+        }
+    }
+
+    #[test]
+    fn parts_in_any_order_make_a_whole() {
+        let pieces = [alloc::vec![1; PIECE_BYTES_MAX], alloc::vec![2; PIECE_BYTES_MAX], alloc::vec![3; 9]];
+        let mut assembly = Assembly::default();
+        let part = |part, parts| UpdatePart { part, parts, sending: 0, tick: 600 };
+        assert_eq!(assembly.add(Tick(597), part(0, 2), &pieces[0]), Assembled::More);
+        assert_eq!(assembly.add(Tick(600), part(2, 3), &pieces[2]), Assembled::More);
+        assert_eq!(assembly.add(Tick(600), part(2, 3), &pieces[2]), Assembled::Nothing, "twice");
+        assert_eq!(assembly.add(Tick(600), part(1, 4), &pieces[1]), Assembled::Nothing, "of another number");
+        assert_eq!(assembly.add(Tick(597), part(1, 2), &pieces[1]), Assembled::Nothing, "too late");
+        assert_eq!(assembly.add(Tick(600), part(0, 3), &pieces[0]), Assembled::More);
+        assert_eq!(assembly.add(Tick(600), part(1, 3), &pieces[1]), Assembled::Whole);
+        assert_eq!(assembly.bytes(), pieces.concat());
+        let again = |part| UpdatePart { part, parts: 2, sending: 1, tick: 600 };
+        assert_eq!(assembly.add(Tick(600), again(0), &pieces[1]), Assembled::More, "sent again");
+        assert_eq!(assembly.add(Tick(600), again(1), &pieces[2]), Assembled::Whole);
+        assert_eq!(assembly.bytes(), pieces[1..].concat());
+    }
+
+    #[test]
+    fn a_part_that_is_none_is_refused() {
+        let whole = [&[2 | 2 << 3, 88, 2][..], &[5; 9]].concat();
+        assert_eq!(
+            UpdatePart::decode(&whole),
+            Ok((UpdatePart { part: 2, parts: 3, sending: 0, tick: 600 }, &[5; 9][..]))
+        );
+        let short = [&[1 | 2 << 3, 88, 2][..], &[5; 9]].concat();
+        for bad in [&short[..], &[3 | 2 << 3, 0, 0, 1], &[0, 0, 0], &[0]] {
+            assert!(UpdatePart::decode(bad).is_err(), "{bad:?}");
+        }
+    }
+}

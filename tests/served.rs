@@ -1,0 +1,582 @@
+//! A server and its clients on virtual links in virtual time: whole matches with real worlds.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mini_rts_arena::bot::BotLevel;
+use mini_rts_arena::game::{
+    Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, PilotChoice, Server, ServerOptions,
+    ServerSummary, Summary, Trace, data,
+};
+use mini_rts_arena::net::message::{PacketId, encode};
+use mini_rts_arena::net::{
+    Architecture, ClientInputsHeader, GuestConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
+    Rejection, ServerConfig, ServerSession, Settings, Time, Token, encode_client_inputs,
+};
+use mini_rts_arena::sim::{
+    AttackBehaviour, Command, Direction, HeroControl, PlayerInput, Rules, Selection, StateHash, Target,
+    TickRate, UnitId, UnitRules, When, fingerprint, math::Vec2,
+};
+use mini_rts_arena::transport::{Impairment, LinkSpec};
+
+const SERVER: SocketAddr = address(0);
+/// IP and UDP headers.
+const HEADERS: usize = 28;
+
+const fn address(n: u8) -> SocketAddr {
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
+}
+
+/// Rules by which each side begins with 100 units that nobody can kill.
+fn legions() -> Arc<Rules> {
+    let rules = data::rules("endless").expect("built in");
+    let hard = |unit: &UnitRules| UnitRules { hp: 30_000, ..unit.clone() };
+    let (swordsman, archer) = (hard(&rules.swordsman), hard(&rules.archer));
+    Arc::new(Rules { swordsman, archer, start_swordsmen: 66, start_archers: 33, ..(*rules).clone() })
+}
+
+fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
+    let rules = fingerprint(&*data::rules(rules).expect("built in"));
+    session_of(rules, ticks, rejoin, seats)
+}
+
+fn session_of(rules: u64, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
+    let map = data::map(if seats > 2 { "quad" } else { "standard" }).expect("built in");
+    let config = MatchConfig {
+        room_id: 1,
+        architecture: Architecture::ClientServer,
+        seed: 7,
+        tick_rate: TickRate::HZ_60,
+        ticks,
+        rules,
+        map: fingerprint(&*map),
+        seats,
+    };
+    let settings = ServerConfig {
+        config,
+        room_code: 0,
+        teams: (0..seats).collect(),
+        host: None,
+        countdown: Duration::from_millis(300),
+        beacon: None,
+        timeout: Duration::from_secs(3),
+        rejoin: Duration::from_secs(rejoin),
+        wait: Some(Duration::from_secs(10)),
+        updates: 20,
+        bits_per_s: 1_000_000,
+    };
+    ServerSession::new(Time(0), settings, [1; 32])
+}
+
+fn client(now: Time, n: u8, pilot: Option<PilotChoice>, token: Option<Token>) -> Match {
+    client_with(now, n, token, MatchOptions { pilot, ..MatchOptions::default() })
+}
+
+fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) -> Match {
+    let settings = Settings {
+        name: PlayerName::new("test").expect("a name"),
+        hero: AttackBehaviour::Swordsman,
+        input_delay: InputDelay::Auto,
+        timeout: Duration::from_secs(3),
+        wait: Some(Duration::from_secs(10)),
+    };
+    let guest = GuestConfig {
+        host: SERVER,
+        room_code: 0,
+        seat: None,
+        rules: None,
+        map: None,
+        ticks: None,
+        tick_rate: None,
+        addresses: Default::default(),
+        token,
+        via: Default::default(),
+    };
+    let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);
+    let (prediction, interpolation, updates) = (true, 2, 20);
+    Match::new(session, MatchOptions { prediction, interpolation, updates, ..options })
+}
+
+/// A client at its link.
+struct Seat {
+    game: Option<Match>,
+    address: SocketAddr,
+    up: Impairment,
+    down: Impairment,
+    token: Option<Token>,
+    told: Vec<MatchEvent>,
+    ended: Option<Result<Summary, MatchError>>,
+    /// Bits that came down in each second, with headers.
+    down_bits: Vec<usize>,
+    up_bits: usize,
+    /// When updates came.
+    updates_at: Vec<Time>,
+    /// The connection id and the newest counter by which it addresses the server.
+    envelope: (u32, u32),
+}
+
+struct Net {
+    now: Time,
+    server: Option<Server>,
+    served: Option<Result<ServerSummary, MatchError>>,
+    seats: Vec<Seat>,
+}
+
+impl Net {
+    fn new(session: ServerSession, link: &str, pilots: &[Option<PilotChoice>]) -> Self {
+        let spec = |seed: usize| format!("{link},seed={seed}").parse::<LinkSpec>().expect("a link");
+        let seat = |(n, pilot): (usize, &Option<PilotChoice>)| Seat {
+            game: Some(client(Time(0), n as u8, *pilot, None)),
+            address: address(n as u8 + 1),
+            up: Impairment::new(spec(2 * n + 1)),
+            down: Impairment::new(spec(2 * n + 2)),
+            token: None,
+            told: Vec::new(),
+            ended: None,
+            down_bits: Vec::new(),
+            up_bits: 0,
+            updates_at: Vec::new(),
+            envelope: (0, 0),
+        };
+        let server = Server::new(session, ServerOptions::default());
+        let seats = pilots.iter().enumerate().map(seat).collect();
+        Self { now: Time(0), server: Some(server), served: None, seats }
+    }
+
+    /// The same by rules that are not built in.
+    fn with_rules(link: &str, rules: &Arc<Rules>, ticks: u32) -> Self {
+        let session = session_of(fingerprint(&**rules), Some(ticks), 0, 2);
+        let options = ServerOptions { rules: Some(rules.clone()), ..ServerOptions::default() };
+        let mut net = Self::new(server_session("standard", None, 0, 2), link, &[BOT, BOT]);
+        net.server = Some(Server::new(session, options));
+        for (n, seat) in net.seats.iter_mut().enumerate() {
+            let options = MatchOptions { pilot: BOT, rules: Some(rules.clone()), ..MatchOptions::default() };
+            seat.game = Some(client_with(Time(0), n as u8, None, options));
+        }
+        net
+    }
+
+    fn is_over(&self) -> bool {
+        self.server.is_none() && self.seats.iter().all(|seat| seat.game.is_none())
+    }
+
+    /// Everything that happens within a millisecond.
+    fn step(&mut self) {
+        self.now = self.now.plus(Duration::from_millis(1));
+        let now = self.now;
+        if let Some(server) = &mut self.server {
+            server.advance(now);
+            while let Some(transmit) = server.poll_transmit() {
+                if let Some(seat) = self.seats.iter_mut().find(|seat| seat.address == transmit.to) {
+                    seat.down.push(now, transmit);
+                }
+            }
+            if server.is_over() {
+                self.served = self.server.take().map(Server::into_summary);
+            }
+        }
+        for seat in &mut self.seats {
+            seat.step(now, self.server.as_mut());
+        }
+    }
+
+    fn run(&mut self, until: Duration, mut each: impl FnMut(&mut Self)) {
+        let end = self.now.plus(until);
+        while self.now < end && !self.is_over() {
+            self.step();
+            each(self);
+        }
+    }
+
+    /// A datagram as if this client had sent it.
+    fn forge(&mut self, seat: usize, id: PacketId, body: &[u8]) {
+        let (connection, counter) = self.seats[seat].envelope;
+        self.seats[seat].envelope.1 += 1;
+        let mut bytes = vec![id as u8];
+        bytes.extend(connection.to_le_bytes());
+        bytes.extend((counter + 1).to_le_bytes());
+        bytes.extend(body);
+        let (from, now) = (self.seats[seat].address, self.now);
+        if let Some(server) = &mut self.server {
+            server.handle_datagram(now, from, &bytes);
+        }
+    }
+
+    fn tick(&self) -> u32 {
+        self.server.as_ref().and_then(Server::world).map_or(0, |world| world.state().tick().0)
+    }
+}
+
+impl Seat {
+    fn step(&mut self, now: Time, mut server: Option<&mut Server>) {
+        while let Some(transmit) = self.down.pop(now) {
+            let bytes = transmit.datagram.bytes();
+            let second = (now.0 / 1_000_000) as usize;
+            self.down_bits.resize(self.down_bits.len().max(second + 1), 0);
+            self.down_bits[second] += 8 * (bytes.len() + HEADERS);
+            if bytes[0] == PacketId::GameStateUpdate as u8 {
+                self.updates_at.push(now);
+            }
+            if let Some(game) = &mut self.game {
+                game.handle_datagram(now, SERVER, bytes);
+            }
+        }
+        if let Some(game) = &mut self.game {
+            game.advance(now);
+            while let Some(transmit) = game.poll_transmit() {
+                let bytes = transmit.datagram.bytes();
+                if !matches!(bytes[0], 0x03 | 0x04 | 0x10 | 0x11) {
+                    let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+                    self.envelope = (word(1), self.envelope.1.max(word(5)));
+                }
+                self.up_bits += 8 * (bytes.len() + HEADERS);
+                self.up.push(now, transmit);
+            }
+            while let Some(event) = game.poll_event() {
+                if let MatchEvent::Token(token) = event {
+                    self.token = Some(token);
+                }
+                self.told.push(event);
+            }
+            if game.is_over() {
+                self.ended = self.game.take().map(Match::into_summary);
+            }
+        }
+        while let Some(transmit) = self.up.pop(now) {
+            if let Some(server) = server.as_deref_mut() {
+                server.handle_datagram(now, self.address, transmit.datagram.bytes());
+            }
+        }
+    }
+
+    fn summary(&self) -> &Summary {
+        self.ended.as_ref().expect("over").as_ref().expect("played")
+    }
+}
+
+const BOT: Option<PilotChoice> = Some(PilotChoice::Bot(BotLevel::Normal));
+
+fn hash(net: &Net) -> StateHash {
+    net.served.as_ref().expect("over").as_ref().expect("played").hash
+}
+
+#[test]
+fn a_match_on_bad_links_ends_alike_for_all() {
+    let link = "delay=50ms,jitter=10ms,loss=5%,dup=1%,reorder=2%";
+    let mut net = Net::new(server_session("standard", None, 0, 2), link, &[BOT, BOT]);
+    net.run(Duration::from_secs(500), |_| {});
+    assert!(net.is_over(), "at tick {}", net.tick());
+    let hash = hash(&net);
+    for seat in &net.seats {
+        let summary = seat.summary();
+        let updates = summary.updates.expect("of a server");
+        assert_eq!((summary.hash, updates.differed, updates.refused), (hash, 0, 0));
+        assert!(updates.agreed + 1 >= updates.applied && updates.stale > 0, "{updates:?}");
+        assert!(matches!(summary.outcome, MatchOutcome::Rules(_)), "{:?}", summary.outcome);
+        let mut bits = seat.down_bits[2..seat.down_bits.len() - 2].to_vec();
+        bits.sort_unstable();
+        let at = |percent: usize| bits[bits.len() * percent / 100];
+        let seconds = f64::from(summary.ticks) / 60.0;
+        let up = seat.up_bits as f64 / seconds / 1000.0;
+        println!("down p50 {} p95 {} bit/s, up {up:.1} kbit/s, {updates:?}", at(50), at(95));
+        assert!(at(50) <= 40_000 && at(95) <= 80_000, "p50 {}, p95 {} bit/s down", at(50), at(95));
+        assert!(up <= 30.0, "{up} kbit/s up");
+    }
+}
+
+#[test]
+fn two_hundred_units_fit_into_250_kbit_a_second() {
+    let mut net = Net::with_rules("delay=50ms,jitter=5ms", &legions(), 3600);
+    net.run(Duration::from_secs(80), |_| {});
+    for seat in &net.seats {
+        if let Some(game) = &seat.game {
+            println!(
+                "DEBUG {:?} tick {:?}",
+                game.session().client().map(|c| *c.updates()),
+                game.world().map(|w| w.state().tick())
+            );
+        }
+    }
+    assert!(net.is_over(), "at tick {}", net.tick());
+    for seat in &net.seats {
+        let bits = &seat.down_bits[2..];
+        let mut bits = bits.to_vec();
+        bits.sort_unstable();
+        let (p50, p95) = (bits[bits.len() / 2], bits[bits.len() * 95 / 100]);
+        println!("200 units: down p50 {p50} p95 {p95} bit/s, {:?}", seat.summary().updates);
+        assert!(p95 <= 250_000, "{p95} bit/s");
+        assert_eq!(seat.summary().hash, hash(&net));
+    }
+}
+
+#[test]
+fn an_order_shows_at_once_here_and_in_time_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let link = "delay=50ms,jitter=10ms,loss=5%";
+    let mut net = Net::new(server_session("endless", Some(3600), 0, 2), link, &[BOT, BOT]);
+    for (n, seat) in net.seats.iter_mut().enumerate() {
+        let trace = Trace::create(&folder.path().join(format!("{n}"))).expect("a file");
+        let options =
+            MatchOptions { pilot: Some(PilotChoice::Probe), trace: Some(trace), ..MatchOptions::default() };
+        seat.game = Some(client_with(Time(0), n as u8, None, options));
+    }
+    net.run(Duration::from_secs(80), |_| {});
+    assert!(net.is_over());
+    let lines = |n: usize| {
+        let text = std::fs::read_to_string(folder.path().join(format!("{n}"))).expect("a trace");
+        text.lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect(line))
+            .collect::<Vec<_>>()
+    };
+    let traces = [lines(0), lines(1)];
+    // What a line says of a command, by its id.
+    let of = |trace: &[serde_json::Value], player: usize, key: &str| -> BTreeMap<u64, u64> {
+        let commands = trace.iter().filter(|line| line["cmd"].is_u64() && line["player"] == player);
+        commands.filter_map(|line| Some((line["cmd"].as_u64()?, line[key].as_u64()?))).collect()
+    };
+    for player in [0, 1] {
+        let given = of(&traces[player], player, "t_capture_us");
+        let after = |seen: &BTreeMap<u64, u64>| {
+            let waits = seen.iter().filter_map(|(id, at)| Some((at - given.get(id)?) as f64 / 1000.0));
+            let mut waits: Vec<f64> = waits.collect();
+            waits.sort_unstable_by(f64::total_cmp);
+            assert!(waits.len() > 200, "{}", waits.len());
+            [waits[waits.len() / 2], waits[waits.len() * 99 / 100]]
+        };
+        let there = after(&of(&traces[1 - player], player, "t_apply_us"));
+        let here = after(&of(&traces[player], player, "t_apply_us"));
+        let shown = after(&of(&traces[player], player, "t_shown_us"));
+        println!("player {player}: there {there:?}, here {here:?}, shown {shown:?} ms");
+        // Up, its jitter, half a tick, down, two updates, a tick.
+        let bound = 50.0 + 10.0 + 8.3 + 50.0 + 100.0 + 16.7;
+        assert!(there[0] <= bound, "{there:?}, bound {bound}");
+        assert!(shown[0] <= 17.7, "{shown:?}");
+    }
+}
+
+/// Walks 60 % of the time, turning every second.
+fn stroll(now: Time) -> HeroControl {
+    let ms = now.as_micros() / 1000;
+    let walk = (ms % 1000 < 600).then(|| Direction::eighth((ms / 1000 % 8) as u8));
+    HeroControl { walk, strike: None }
+}
+
+#[test]
+fn a_walking_hero_is_predicted_and_updates_keep_coming() {
+    let link = "delay=50ms,jitter=10ms,loss=5%";
+    let mut net = Net::new(server_session("endless", Some(7200), 0, 2), link, &[BOT, None]);
+    let (mut held, mut moved_after) = (HeroControl::default(), Vec::new());
+    let mut waits: Option<(Time, mini_rts_arena::sim::math::Vec2)> = None;
+    net.run(Duration::from_secs(200), |net| {
+        let now = net.now;
+        let Some(game) = net.seats[1].game.as_mut().filter(|game| game.predictor().is_some()) else { return };
+        let next = stroll(now);
+        let place = |game: &Match| {
+            let state = game.predictor().expect("predicts").world().state();
+            state.hero(game.session().player()).map(|row| state.position(row))
+        };
+        let at = place(game);
+        if let (Some((since, from)), Some(at)) = (waits, at)
+            && from != at
+        {
+            moved_after.push(now.since(since));
+            waits = None;
+        }
+        if next != held {
+            if held.walk.is_none() {
+                waits = at.map(|at| (now, at));
+            }
+            held = next;
+            game.submit_hero(next);
+        }
+    });
+    assert!(net.is_over(), "at tick {}", net.tick());
+    moved_after.sort_unstable();
+    let slowest = moved_after[moved_after.len() * 95 / 100];
+    let seat = &net.seats[1];
+    let (counts, _) = seat.summary().prediction.clone().expect("predicted");
+    let gaps = seat.updates_at.windows(2).map(|pair| pair[1].since(pair[0]));
+    let mut gaps: Vec<Duration> = gaps.collect();
+    gaps.sort_unstable();
+    let gap = gaps[gaps.len() * 999 / 1000];
+    println!(
+        "moved after p50 {:?} p95 {slowest:?}; {counts:?}; gap p99.9 {gap:?}",
+        moved_after[moved_after.len() / 2]
+    );
+    assert!(moved_after.len() > 80 && slowest <= Duration::from_millis(18), "{slowest:?}");
+    assert!(counts.corrections <= 2, "{counts:?}");
+    assert!(gap <= Duration::from_millis(160), "{gap:?}");
+}
+
+#[test]
+fn a_client_that_comes_back_with_its_token_has_the_right_state() {
+    for (seconds, rejoin) in [(2, 45), (9, 45)] {
+        let link = "delay=25ms,jitter=5ms,loss=2%";
+        let mut net = Net::new(server_session("standard", Some(1800), rejoin, 2), link, &[BOT, BOT]);
+        net.run(Duration::from_secs(6), |_| {});
+        // It is killed, and says nothing.
+        net.seats[1].game = None;
+        net.run(Duration::from_secs(seconds), |_| {});
+        let token = net.seats[1].token.expect("told");
+        let began = net.now;
+        (net.seats[1].game, net.seats[1].envelope) = (Some(client(began, 9, BOT, Some(token))), (0, 0));
+        net.seats[1].address = address(7);
+        let mut back = None;
+        net.run(Duration::from_secs(60), |net| {
+            let server = net.server.as_ref().and_then(Server::world).map(|world| world.state().tick().0);
+            let client =
+                net.seats[1].game.as_ref().and_then(Match::world).map(|world| world.state().tick().0);
+            if let (None, Some(server), Some(client)) = (back, server, client)
+                && client > 0
+                && client + 12 >= server
+            {
+                back = Some(net.now.since(began));
+            }
+        });
+        assert!(net.is_over(), "at tick {}", net.tick());
+        let back = back.expect("back");
+        println!("back after {back:?}");
+        assert!(back <= Duration::from_secs(2), "{back:?}");
+        let hash = hash(&net);
+        for seat in &net.seats {
+            assert_eq!(
+                (seat.summary().hash, seat.summary().updates.expect("of a server").differed),
+                (hash, 0)
+            );
+        }
+        let told = &net.seats[0].told;
+        if seconds > 3 {
+            use mini_rts_arena::sim::PlayerId;
+            assert!(told.contains(&MatchEvent::Silent(PlayerId(1))), "{told:?}");
+            assert!(told.contains(&MatchEvent::Heard(PlayerId(1))), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_seat_that_is_not_taken_back_surrenders() {
+    let mut net = Net::new(server_session("standard", None, 2, 2), "delay=10ms", &[BOT, BOT]);
+    net.run(Duration::from_secs(4), |_| {});
+    net.seats[1].game = None;
+    net.run(Duration::from_secs(20), |_| {});
+    assert!(net.is_over());
+    use mini_rts_arena::sim::PlayerId;
+    assert_eq!(net.seats[0].summary().outcome, MatchOutcome::PeerLost(PlayerId(1)));
+    let served = net.served.as_ref().expect("over").as_ref().expect("played");
+    assert_eq!(served.outcome, MatchOutcome::PeerLost(PlayerId(1)));
+}
+
+#[test]
+fn clients_say_within_three_and_a_half_seconds_that_the_server_is_gone() {
+    let mut net = Net::new(server_session("standard", None, 0, 2), "delay=10ms", &[BOT, BOT]);
+    net.run(Duration::from_secs(4), |_| {});
+    net.server = None;
+    net.run(Duration::from_millis(3_500), |_| {});
+    for seat in &net.seats {
+        assert!(matches!(seat.summary().outcome, MatchOutcome::PeerLost(_)));
+    }
+}
+
+#[test]
+fn a_server_that_shuts_down_says_so() {
+    let mut net = Net::new(server_session("standard", None, 0, 2), "delay=10ms,loss=5%", &[BOT, BOT]);
+    net.run(Duration::from_secs(4), |_| {});
+    net.server.as_mut().expect("runs").leave();
+    net.run(Duration::from_secs(2), |_| {});
+    assert!(net.is_over());
+    for seat in &net.seats {
+        assert!(matches!(seat.summary().outcome, MatchOutcome::PeerLeft(_)), "{:?}", seat.summary().outcome);
+    }
+}
+
+/// What a cheat sends, once a step.
+type Cheat = fn(&mut Net, u32);
+
+fn other_units(net: &mut Net, _n: u32) {
+    let Some(world) = net.server.as_ref().and_then(Server::world) else { return };
+    let state = world.state();
+    let others = (0..state.units.len()).filter(|&row| state.units.owner[row].0 == 0);
+    let theirs: Vec<UnitId> = others.map(|row| state.units.id[row]).take(8).collect();
+    let target = Target::clamped(Vec2::default());
+    let order = Command::Move(theirs.into_iter().collect::<Selection>(), target, When::Now);
+    if let Some(game) = &mut net.seats[1].game {
+        game.submit_command(net.now, order);
+    }
+}
+
+fn far_ticks(net: &mut Net, n: u32) {
+    let first = (net.tick() + 2000 + n) as u16;
+    let header = ClientInputsHeader { first, count: 1, updated: -2000 };
+    let input = encode(&PlayerInput::default());
+    let body = encode_client_inputs(&header, [Some(&input[..])].into_iter());
+    net.forge(1, PacketId::PlayerInput, &body);
+}
+
+fn flood(net: &mut Net, _n: u32) {
+    for _ in 0..20 {
+        net.forge(1, PacketId::Ping, &[0]);
+    }
+}
+
+fn garbage(net: &mut Net, n: u32) {
+    net.forge(1, PacketId::PlayerInput, &n.to_le_bytes());
+}
+
+fn replayed(net: &mut Net, _n: u32) {
+    // Old counters again and again.
+    net.seats[1].envelope.1 = 3;
+    net.forge(1, PacketId::Ping, &[0]);
+}
+
+#[test]
+fn a_cheat_gains_nothing_is_told_and_expelled_and_the_honest_player_loses_no_tick() {
+    let cheats: [(Cheat, Rejection); 5] = [
+        (other_units, Rejection::NotOwner),
+        (far_ticks, Rejection::Malformed),
+        (flood, Rejection::Flood),
+        (garbage, Rejection::Malformed),
+        (replayed, Rejection::Repeated),
+    ];
+    for (cheat, why) in cheats {
+        let mut net = Net::new(server_session("standard", None, 0, 2), "delay=10ms", &[BOT, None]);
+        net.run(Duration::from_secs(3), |_| {});
+        let (mut n, mut most) = (0, 0);
+        let mut foreign_orders = 0;
+        net.run(Duration::from_secs(20), |net| {
+            n += 1;
+            cheat(net, n);
+            if let Some(game) = &net.seats[1].game
+                && let Some(client) = game.session().client()
+            {
+                most = most.max(client.rejected());
+            }
+            let state = net.server.as_ref().and_then(Server::world).map(|world| world.state().clone());
+            foreign_orders += state.map_or(0, |state| {
+                let rows = 0..state.units.len();
+                rows.filter(|&row| {
+                    state.units.owner[row].0 == 0
+                        && state.units.goal_x[row].to_bits() == 0
+                        && state.units.goal_y[row].to_bits() == 0
+                })
+                .count()
+            });
+        });
+        assert!(net.is_over(), "{why:?}");
+        let served = net.served.as_ref().expect("over").as_ref().expect("played");
+        assert!(served.clients[1].rejected[why as usize] > 100, "{why:?}: {:?}", served.clients[1].rejected);
+        assert_eq!(served.clients[0].rejected.iter().sum::<u32>(), 0);
+        // A flood is over before the next update; its farewell tells.
+        assert!(most > 0 || why == Rejection::Flood, "{why:?} is told with updates");
+        assert!(
+            matches!(net.seats[1].ended, Some(Err(MatchError::Expelled))),
+            "{why:?}: {:?}",
+            net.seats[1].ended
+        );
+        assert!(why != Rejection::NotOwner || foreign_orders == 0, "{foreign_orders}");
+        let honest = net.seats[0].summary();
+        assert!(matches!(honest.outcome, MatchOutcome::PeerLeft(_)), "{:?}", honest.outcome);
+        assert_eq!((honest.hash, honest.updates.expect("served").differed), (served.hash, 0));
+    }
+}
