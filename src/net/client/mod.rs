@@ -305,12 +305,12 @@ impl ClientSession {
 
     /// The way to the server.
     #[must_use]
-    pub const fn link(&self) -> LinkStatus {
+    pub fn link(&self) -> LinkStatus {
         LinkStatus {
             player: self.link.player,
             rtt_us: self.link.rtt.smoothed_us(),
             jitter_us: self.link.rtt.deviation_us(),
-            lost_per_mille: self.link.lost_here,
+            lost_per_mille: self.link.lost_here.unwrap_or(0),
             silent_for: self.now.since(self.link.heard_at),
         }
     }
@@ -402,7 +402,7 @@ impl ClientSession {
     fn on_ping(&mut self, ping: Ping) -> Option<()> {
         let clock_us = matches!(self.phase, Phase::Running).then(|| self.clock.position_us(self.now));
         let delay_us = u32::try_from(self.delay.delay_us()).unwrap_or(0);
-        let pong = Pong { echo_us: ping.time_us, clock_us, delay_us, lost_per_mille: self.link.lost_here };
+        let pong = Pong { echo_us: ping.time_us, clock_us, delay_us, lost_per_mille: self.link.lost_here.unwrap_or(0) };
         self.send(PacketId::Pong, &pong);
         Some(())
     }

@@ -240,7 +240,7 @@ impl ServerSession {
     pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Option<()> {
         let is_running = matches!(self.phase, Phase::Running);
         let clock_us = is_running.then(|| self.clock.position_us(self.now));
-        let lost_per_mille = self.clients[seat].as_ref()?.link.lost_here;
+        let lost_per_mille = self.clients[seat].as_ref()?.link.lost_here.unwrap_or(0);
         let pong = Pong { echo_us: ping.time_us, clock_us, delay_us: 0, lost_per_mille };
         self.send(seat, PacketId::Pong, &pong);
         Some(())

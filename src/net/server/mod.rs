@@ -361,7 +361,7 @@ impl ServerSession {
                 player: client.player,
                 rtt_us: client.link.rtt.smoothed_us(),
                 jitter_us: client.link.rtt.deviation_us(),
-                lost_per_mille: client.link.lost_here,
+                lost_per_mille: client.link.lost_here.unwrap_or(0),
                 silent_for: self.now.since(client.link.heard_at),
             },
         })
