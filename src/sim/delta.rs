@@ -644,7 +644,7 @@ macro_rules! coded {
 #[inline(always)]
 fn led(from: Fx, speeds: [Fx; 2], ticks: i64) -> i64 {
     let [then, now] = speeds.map(|speed| speed.number());
-    if ticks == 0 { from.number() } else { from.number() + now + ((then + now) * (ticks - 1) >> 1) }
+    if ticks == 0 { from.number() } else { from.number() + now + (((then + now) * (ticks - 1)) >> 1) }
 }
 
 /// Whoever walked where it looked does so still.
