@@ -65,7 +65,7 @@ fn session_of(rules: u64, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerS
         rejoin: Duration::from_secs(rejoin),
         wait: Some(Duration::from_secs(10)),
         updates: 20,
-        bits_per_s: 1_000_000,
+        bits_per_s: 240_000,
     };
     ServerSession::new(Time(0), settings, [1; 32])
 }
@@ -287,26 +287,19 @@ fn a_match_on_bad_links_ends_alike_for_all() {
 }
 
 #[test]
-fn two_hundred_units_fit_into_250_kbit_a_second() {
-    let mut net = Net::with_rules("delay=50ms,jitter=5ms", &legions(), 3600);
+fn two_hundred_units_stay_within_the_cap() {
+    let mut net = Net::with_rules("delay=5ms,jitter=1ms", &legions(), 3600);
     net.run(Duration::from_secs(80), |_| {});
-    for seat in &net.seats {
-        if let Some(game) = &seat.game {
-            println!(
-                "DEBUG {:?} tick {:?}",
-                game.session().client().map(|c| *c.updates()),
-                game.world().map(|w| w.state().tick())
-            );
-        }
-    }
     assert!(net.is_over(), "at tick {}", net.tick());
     for seat in &net.seats {
         let bits = &seat.down_bits[2..];
         let mut bits = bits.to_vec();
         bits.sort_unstable();
         let (p50, p95) = (bits[bits.len() / 2], bits[bits.len() * 95 / 100]);
-        println!("200 units: down p50 {p50} p95 {p95} bit/s, {:?}", seat.summary().updates);
+        let updates = seat.summary().updates.expect("of a server");
+        println!("200 units: down p50 {p50} p95 {p95} bit/s, {updates:?}");
         assert!(p95 <= 250_000, "{p95} bit/s");
+        assert!(updates.applied > 600, "they come less often, and still come: {updates:?}");
         assert_eq!(seat.summary().hash, hash(&net));
     }
 }

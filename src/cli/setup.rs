@@ -123,8 +123,8 @@ pub(crate) fn serve(
     port: u16,
     host: Option<Token>,
 ) -> anyhow::Result<PreparedServer> {
-    /// Far beyond what a match needs, and within what every LAN carries.
-    const BITS_PER_S: u64 = 1_000_000;
+    /// Six times what a standard match needs; beyond it the rate of updates goes down.
+    const BITS_PER_S: u64 = 240_000;
     let game = &arguments.game;
     let Decided { config, beacon, rules, map } = decide(arguments, Architecture::ClientServer, port)?;
     let settings = ServerConfig {

@@ -640,10 +640,11 @@ macro_rules! coded {
     (@expected $usual:expr, $other:expr) => { $other };
 }
 
-/// Where a mean of the speeds then and now leads.
+/// Where the last step, and before it a mean of the speeds then and now, lead.
 #[inline(always)]
 fn led(from: Fx, speeds: [Fx; 2], ticks: i64) -> i64 {
-    from.number() + ((speeds[0].number() + speeds[1].number()) * ticks >> 1)
+    let [then, now] = speeds.map(|speed| speed.number());
+    if ticks == 0 { from.number() } else { from.number() + now + (((then + now) * (ticks - 1)) >> 1) }
 }
 
 /// Whoever walked where it looked does so still.

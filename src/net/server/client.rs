@@ -100,7 +100,7 @@ impl ClientConnection {
             skipped: 0,
             refusals: Bucket::new(now, u64::from(REFUSALS_MAX), FORGIVEN_PER_S),
             datagrams: Bucket::new(now, datagrams, datagrams),
-            bits: Bucket::new(now, bits_per_s / 2, bits_per_s),
+            bits: Bucket::new(now, bits_per_s / 20, bits_per_s),
         }
     }
 
@@ -142,28 +142,39 @@ impl ClientConnection {
 /// An allowance that fills up with time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
-    /// Millionths.
-    level: u64,
-    most: u64,
-    per_s: u64,
+    /// Millionths; negative while overdrawn.
+    level: i64,
+    most: i64,
+    per_s: i64,
     at: Time,
 }
 
 impl Bucket {
-    const UNIT: u64 = 1_000_000;
+    const UNIT: i64 = 1_000_000;
 
     pub(super) const fn new(now: Time, most: u64, per_s: u64) -> Self {
+        let (most, per_s) = (most.cast_signed(), per_s.cast_signed());
         Self { level: most * Self::UNIT, most, per_s, at: now }
     }
 
     /// Takes `amount` out; false if there is less.
     pub(super) fn take(&mut self, now: Time, amount: u64) -> bool {
+        self.take_if_at_least(now, amount, amount.cast_signed())
+    }
+
+    /// Takes `amount` out if anything is left, and makes up for it later.
+    pub(super) fn overdraw(&mut self, now: Time, amount: u64) -> bool {
+        self.take_if_at_least(now, amount, 0)
+    }
+
+    fn take_if_at_least(&mut self, now: Time, amount: u64, least: i64) -> bool {
         let passed = now.since(self.at).min(Duration::from_secs(3600));
         self.at = self.at.max(now);
-        self.level = (self.level + passed.as_micros() as u64 * self.per_s).min(self.most * Self::UNIT);
-        let is_enough = self.level >= amount * Self::UNIT;
+        let filled = self.level + passed.as_micros() as i64 * self.per_s;
+        self.level = filled.min(self.most * Self::UNIT);
+        let is_enough = self.level >= least * Self::UNIT;
         if is_enough {
-            self.level -= amount * Self::UNIT;
+            self.level -= amount.cast_signed() * Self::UNIT;
         }
         is_enough
     }
@@ -179,5 +190,7 @@ mod tests {
         assert!((0..3).all(|_| bucket.take(Time(0), 1)) && !bucket.take(Time(0), 1));
         assert!(!bucket.take(Time(499_999), 1) && bucket.take(Time(500_000), 1));
         assert!(bucket.take(Time(100_000_000), 3) && !bucket.take(Time(100_000_000), 1));
+        assert!(bucket.overdraw(Time(100_000_000), 4) && !bucket.overdraw(Time(101_900_000), 1));
+        assert!(bucket.overdraw(Time(102_000_000), 1), "made up for");
     }
 }

@@ -191,7 +191,7 @@ impl ServerSession {
         let each = HEADERS_BYTES + ENVELOPE_BYTES + PART_HEADER_BYTES;
         let bits = 8 * (bytes.len() + parts * each) as u64;
         if let Some(client) = &mut self.clients[seat] {
-            if !client.bits.take(self.now, bits) && !is_last {
+            if !client.bits.overdraw(self.now, bits) && !is_last {
                 client.skipped += 1;
                 self.updates.bytes = bytes;
                 return;
