@@ -163,8 +163,9 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
         })
     };
     let own = latency("your clicks acted", summary.latencies.own.percentiles());
-    let opponent = latency("theirs", summary.latencies.opponent.percentiles());
-    let _ = writeln!(text, "{own}, {opponent}");
+    // A server does not tell when the others' clicks were.
+    let opponent = latency(", theirs", summary.latencies.opponent.percentiles());
+    let _ = writeln!(text, "{own}{opponent}");
     let rtt_us = finished.link.and_then(|link| link.rtt_us).unwrap_or(0);
     let _ = writeln!(
         text,

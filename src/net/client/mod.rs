@@ -402,7 +402,12 @@ impl ClientSession {
     fn on_ping(&mut self, ping: Ping) -> Option<()> {
         let clock_us = matches!(self.phase, Phase::Running).then(|| self.clock.position_us(self.now));
         let delay_us = u32::try_from(self.delay.delay_us()).unwrap_or(0);
-        let pong = Pong { echo_us: ping.time_us, clock_us, delay_us, lost_per_mille: self.link.lost_here.unwrap_or(0) };
+        let pong = Pong {
+            echo_us: ping.time_us,
+            clock_us,
+            delay_us,
+            lost_per_mille: self.link.lost_here.unwrap_or(0),
+        };
         self.send(PacketId::Pong, &pong);
         Some(())
     }
