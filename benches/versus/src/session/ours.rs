@@ -207,5 +207,6 @@ fn guest(host: SocketAddr) -> GuestConfig {
         tick_rate: None,
         addresses: Default::default(),
         via: Default::default(),
+        token: None,
     }
 }
