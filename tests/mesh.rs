@@ -202,6 +202,22 @@ fn who_was_away_too_long_learns_that_the_others_went_on() {
 }
 
 #[test]
+fn who_is_lost_after_the_last_tick_takes_nothing_from_those_who_stay() {
+    let mut peers = mesh(3, 300, InputDelay::Auto, "delay=20ms");
+    // Its last word reaches one of the others, which has to say it to the other.
+    peers[2].wire = Box::new(|now, to, bytes| {
+        let is_late = now > Time(5_200_000) && to == address(1);
+        (!is_late).then(|| bytes.to_vec())
+    });
+    run(&mut peers, MINUTE, |_, peers| peers[2].dead |= peers[2].inputs.len() == 300);
+    assert!(peers[2].dead, "it ran its last tick");
+    for peer in &peers[..2] {
+        assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 300), "{}", peer.address);
+    }
+    assert_eq!(peers[0].inputs, peers[1].inputs);
+}
+
+#[test]
 fn a_guest_that_is_gone_before_tick_0_makes_room_for_another() {
     let mut peers = mesh(3, 300, InputDelay::Auto, "delay=10ms,loss=5%");
     let mut is_replaced = false;

@@ -332,11 +332,11 @@ impl LockstepSession {
         }
     }
 
-    /// All ticks have run here, and a peer is lost before it said good-bye.
+    /// All ticks have run here, and a peer is lost before it said good-bye. For those who stay the match ends
+    /// as it would have without it.
     pub(super) fn lose_at_the_end(&mut self, link: usize) {
         let player = self.links[link].player;
         self.links[link].is_gone = true;
-        self.lost_at_the_end = Some(player);
         if self.links.iter().all(|link| link.is_gone) {
             self.close(End::PeerLost(player));
         }

@@ -26,7 +26,7 @@ impl LockstepSession {
         let is_over_for_all = end != End::Finished || self.others_have_finished();
         let all_said_bye = self.links.iter().all(|link| link.said_bye || link.is_gone);
         if is_over_for_all && (byes_left == 0 || (all_said_bye && byes_left < BYES)) {
-            self.close(self.lost_at_the_end.map_or(end, End::PeerLost));
+            self.close(end);
             return;
         }
         let is_first_bye = is_over_for_all && byes_left == BYES;

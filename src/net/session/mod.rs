@@ -113,6 +113,25 @@ pub struct GuestConfig {
     pub via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
 }
 
+impl GuestConfig {
+    /// Any seat in whatever the host there plays.
+    #[must_use]
+    pub fn new(host: SocketAddr) -> Self {
+        Self {
+            host,
+            room_code: 0,
+            seat: None,
+            rules: None,
+            map: None,
+            ticks: None,
+            tick_rate: None,
+            addresses: ArrayVec::new(),
+            via: ArrayVec::new(),
+            token: None,
+        }
+    }
+}
+
 /// A server that has let a guest in: its match is played by a [`super::ClientSession`].
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
@@ -194,8 +213,6 @@ pub struct LockstepSession {
     seated: Option<Seated>,
     play: Option<Play>,
     give_up_at: Option<Time>,
-    /// Who was lost after the last tick had run here.
-    lost_at_the_end: Option<PlayerId>,
     beacon: Option<Beacon>,
     /// The host turned out to be a server.
     served: Option<Served>,
@@ -249,7 +266,6 @@ impl LockstepSession {
             links: ArrayVec::new(),
             seated: None,
             play: None,
-            lost_at_the_end: None,
             beacon: None,
             served: None,
             rng,
