@@ -404,7 +404,6 @@ impl Match {
             Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
             Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
             Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
-            Event::Resuming { .. } => {}
             Event::Resumed => self.tell(MatchEvent::Resumed),
             Event::DelayMoved { tick, delay_us } => {
                 if let Some(trace) = &mut self.options.trace {

@@ -224,9 +224,6 @@ pub struct Resume {
 pub struct Seats(pub u8);
 
 impl Seats {
-    /// Every seat there can be.
-    pub const ALL: Self = Self((1 << PLAYERS_MAX) - 1);
-
     /// Whether it holds this player's seat.
     #[must_use]
     pub const fn has(self, player: PlayerId) -> bool {

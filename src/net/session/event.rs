@@ -116,11 +116,6 @@ pub enum Event {
         /// Whose.
         player: PlayerId,
     },
-    /// The pause will be over sooner than it could be.
-    Resuming {
-        /// When the next tick is due here.
-        until: Time,
-    },
     /// The pause is over.
     Resumed,
     /// A seat is empty from now on, and the match goes on.

@@ -36,8 +36,8 @@ struct Current {
     by: PlayerId,
     /// When the next tick is due here.
     until: Time,
-    /// Who need not be told that it goes on sooner; all, as long as it does not.
-    told: Seats,
+    /// Once it goes on sooner: who need not be told any more.
+    told: Option<Seats>,
     send_at: Time,
 }
 
@@ -68,7 +68,7 @@ impl Pauses {
     /// When there is something to do.
     pub(super) fn due_at(&self) -> Option<Time> {
         let current = self.current.as_ref()?;
-        Some(if current.told == Seats::ALL { current.until } else { current.until.min(current.send_at) })
+        Some(current.told.map_or(current.until, |_| current.until.min(current.send_at)))
     }
 }
 
@@ -93,7 +93,7 @@ impl LockstepSession {
         play.pauses.taken[by.index()] += 1;
         play.pauses.count += 1;
         let until = now.plus(PAUSE_LONGEST);
-        play.pauses.current = Some(Current { by, until, told: Seats::ALL, send_at: now });
+        play.pauses.current = Some(Current { by, until, told: None, send_at: now });
         self.event(Event::Paused { player: by });
     }
 
@@ -108,11 +108,9 @@ impl LockstepSession {
             self.event(Event::Resumed);
             return;
         }
-        if current.told == Seats::ALL || now < current.send_at {
-            return;
-        }
+        let Some(told) = current.told.filter(|_| now >= current.send_at) else { return };
         current.send_at = now.plus(RESUME_EVERY);
-        let (told, in_us) = (current.told, current.until.since(now).as_micros() as u32);
+        let in_us = current.until.since(now).as_micros() as u32;
         let resume = Resume { pause: play.pauses.count, in_us };
         for link in 0..self.links.len() {
             if !self.links[link].is_gone && !told.has(self.links[link].player) {
@@ -142,7 +140,7 @@ impl LockstepSession {
         let player = self.links[link].player;
         let play = self.play.as_mut()?;
         let current = play.pauses.current.as_mut().filter(|_| pause == play.pauses.count)?;
-        current.told = current.told.with(player);
+        current.told = Some(current.told?.with(player));
         Some(())
     }
 
@@ -150,12 +148,12 @@ impl LockstepSession {
     fn resume_at(&mut self, at: Time, told: Seats) {
         let now = self.now;
         let Some(current) = self.play.as_mut().and_then(|play| play.pauses.current.as_mut()) else { return };
-        if at < current.until && current.told == Seats::ALL {
-            *current = Current { until: at, told: told.with(self.me), send_at: now, ..*current };
-            let until = at;
-            self.event(Event::Resuming { until });
-        } else if current.told != Seats::ALL {
-            current.told = current.told.and(told);
+        match current.told {
+            None if at < current.until => {
+                *current = Current { until: at, told: Some(told.with(self.me)), send_at: now, ..*current };
+            }
+            None => {}
+            Some(known) => current.told = Some(known.and(told)),
         }
         self.pursue_pause();
     }
