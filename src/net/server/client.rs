@@ -67,7 +67,7 @@ pub(super) struct ClientConnection {
     pub(super) updated: Option<Tick>,
     pub(super) traffic: Traffic,
     pub(super) rejected: [u32; Rejection::COUNT],
-    /// Updates left out to stay within the cap.
+    /// Updates left out: they were too large, or beyond the cap.
     pub(super) skipped: u32,
     refusals: Bucket,
     datagrams: Bucket,

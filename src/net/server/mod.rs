@@ -91,7 +91,7 @@ pub struct ClientStatus {
     pub traffic: Traffic,
     /// How much of what it sent was refused, by [`Rejection`].
     pub rejected: [u32; Rejection::COUNT],
-    /// Updates left out to stay within the cap.
+    /// Updates left out: they were too large, or beyond the cap.
     pub skipped: u32,
     /// The way to it.
     pub link: LinkStatus,

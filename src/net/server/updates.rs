@@ -33,8 +33,6 @@ pub(super) struct Updates {
     players: usize,
     /// How often the last update has been sent.
     sending: u8,
-    /// Updates that were too large to be sent at all.
-    too_large: u32,
 }
 
 struct Kept {
@@ -56,7 +54,6 @@ impl Updates {
             bytes: Vec::with_capacity(UPDATE_BYTES_MAX),
             players: 0,
             sending: 0,
-            too_large: 0,
         }
     }
 
@@ -175,11 +172,11 @@ impl ServerSession {
                 hash: 0,
             };
             let updated = client.updated;
-            if !self.updates.encode(updated, head) {
-                self.updates.too_large += 1;
-                continue;
+            if self.updates.encode(updated, head) {
+                self.send_parts(seat, tick);
+            } else if let Some(client) = &mut self.clients[seat] {
+                client.skipped += 1;
             }
-            self.send_parts(seat, tick);
         }
     }
 
