@@ -67,18 +67,7 @@ fn pair(pilot: PilotChoice) -> [(Match, SocketAddr); 2] {
         beacon: None,
     };
     let addresses = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 4124)));
-    let guest = GuestConfig {
-        host: addresses[0],
-        room_code: 0,
-        seat: None,
-        rules: None,
-        map: None,
-        ticks: None,
-        tick_rate: None,
-        addresses: Default::default(),
-        token: None,
-        via: Default::default(),
-    };
+    let guest = GuestConfig::new(addresses[0]);
     let options = || MatchOptions { pilot: Some(pilot), ..MatchOptions::default() };
     let host = LockstepSession::host(Time(0), settings.clone(), host, [1; 32]);
     let guest = LockstepSession::join(Time(0), settings, guest, [2; 32]);

@@ -401,18 +401,7 @@ impl Pair {
             countdown: Duration::from_millis(100),
             beacon: None,
         };
-        let guest = GuestConfig {
-            host: HOST,
-            room_code: 0,
-            seat: None,
-            rules: None,
-            map: None,
-            ticks: None,
-            tick_rate: None,
-            token: None,
-            addresses: Default::default(),
-            via: Default::default(),
-        };
+        let guest = GuestConfig::new(HOST);
         // Time began long before: as it is for a process that joins late in the life of its machine.
         let now = Time::from_micros(1 << 40);
         let peers = [

@@ -82,18 +82,7 @@ fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) ->
         timeout: Duration::from_secs(3),
         wait: Some(Duration::from_secs(10)),
     };
-    let guest = GuestConfig {
-        host: SERVER,
-        room_code: 0,
-        seat: None,
-        rules: None,
-        map: None,
-        ticks: None,
-        tick_rate: None,
-        addresses: Default::default(),
-        token,
-        via: Default::default(),
-    };
+    let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
     let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);
     let (prediction, interpolation, updates) = (true, 2, 20);
     Match::new(session, MatchOptions { prediction, interpolation, updates, ..options })

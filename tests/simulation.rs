@@ -176,6 +176,7 @@ fn any_command() -> impl Strategy<Value = Command> {
         (units, when()).prop_map(|(units, when)| Command::Follow(units, when)),
         prop::option::of(target).prop_map(Command::Rally),
         Just(Command::Train(AttackBehaviour::Archer)),
+        Just(Command::Pause),
     ]
 }
 

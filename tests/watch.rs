@@ -172,18 +172,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
         beacon: None,
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, host_udp.local_address().port()));
-    let guest = GuestConfig {
-        host: address,
-        room_code: 0,
-        seat: None,
-        rules: None,
-        map: None,
-        ticks: None,
-        tick_rate: None,
-        addresses: Default::default(),
-        token: None,
-        via: Default::default(),
-    };
+    let guest = GuestConfig::new(address);
     let host = LockstepSession::host(clock::now(), settings.clone(), host, [1; 32]);
     let guest = LockstepSession::join(clock::now(), settings, guest, [2; 32]);
     let pilot = Some(PilotChoice::Bot(BotLevel::Hard));

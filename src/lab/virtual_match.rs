@@ -480,17 +480,9 @@ impl VirtualMatch {
             LockstepSession::host(now, settings, host, entropy)
         } else {
             let guest = GuestConfig {
-                host: self.network.address(0),
-                room_code: 0,
                 // Who comes late still gets the seat that goes by its number here.
                 seat: Some(peer as u8),
-                rules: None,
-                map: None,
-                ticks: None,
-                tick_rate: None,
-                addresses: ArrayVec::new(),
-                token: None,
-                via: ArrayVec::new(),
+                ..GuestConfig::new(self.network.address(0))
             };
             LockstepSession::join(now, settings, guest, entropy)
         };

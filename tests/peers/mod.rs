@@ -61,18 +61,7 @@ pub(crate) fn host_of(seats: u8, ticks: u32, delay: InputDelay) -> LockstepSessi
 }
 
 pub(crate) fn guest_config() -> GuestConfig {
-    GuestConfig {
-        host: HOST,
-        room_code: 0,
-        seat: None,
-        rules: None,
-        map: None,
-        ticks: None,
-        tick_rate: None,
-        token: None,
-        addresses: Default::default(),
-        via: Default::default(),
-    }
+    GuestConfig::new(HOST)
 }
 
 pub(crate) fn guest(delay: InputDelay) -> LockstepSession {

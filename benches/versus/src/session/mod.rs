@@ -1,6 +1,7 @@
 //! What a session costs the processor: calls of sessions alone, in virtual time, over a queue of 25 ms that
 //! loses nothing. Rounds of all programs take turns, figures are medians over the rounds.
 
+#[path = "../../../simulation/src/heap.rs"]
 mod heap;
 mod ours;
 mod theirs;

@@ -58,7 +58,7 @@ impl Ours {
         let peer = |(index, &address): (usize, &SocketAddr)| Peer {
             session: match index {
                 0 => LockstepSession::host(Time(0), settings(), host(players), [1; 32]),
-                _ => LockstepSession::join(Time(0), settings(), guest(addresses[0]), [1 + index as u8; 32]),
+                _ => LockstepSession::join(Time(0), settings(), GuestConfig::new(addresses[0]), [1 + index as u8; 32]),
             },
             address,
             due: Some(Time(0)),
@@ -195,18 +195,4 @@ fn host(players: usize) -> HostConfig {
         beacon: None,
     }
 }
-
-fn guest(host: SocketAddr) -> GuestConfig {
-    GuestConfig {
-        host,
-        room_code: 0,
-        seat: None,
-        rules: None,
-        map: None,
-        ticks: None,
-        tick_rate: None,
-        addresses: Default::default(),
-        via: Default::default(),
-        token: None,
-    }
 }
