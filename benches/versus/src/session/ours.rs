@@ -58,7 +58,12 @@ impl Ours {
         let peer = |(index, &address): (usize, &SocketAddr)| Peer {
             session: match index {
                 0 => LockstepSession::host(Time(0), settings(), host(players), [1; 32]),
-                _ => LockstepSession::join(Time(0), settings(), GuestConfig::new(addresses[0]), [1 + index as u8; 32]),
+                _ => LockstepSession::join(
+                    Time(0),
+                    settings(),
+                    GuestConfig::new(addresses[0]),
+                    [1 + index as u8; 32],
+                ),
             },
             address,
             due: Some(Time(0)),
@@ -194,5 +199,4 @@ fn host(players: usize) -> HostConfig {
         countdown: Duration::from_millis(300),
         beacon: None,
     }
-}
 }
