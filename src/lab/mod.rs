@@ -7,6 +7,7 @@ mod battlefield;
 mod bench;
 mod campaign;
 mod check;
+pub mod compare;
 mod fault;
 mod network;
 mod sabotage;
