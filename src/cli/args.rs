@@ -32,6 +32,8 @@ pub(crate) enum Task {
     Serve(Box<HostArguments>),
     /// List the matches on the LAN.
     Discover(DiscoverArguments),
+    /// Find out what of the network works here, and what to do next.
+    Doctor(DoctorArguments),
     /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
     /// Measure balance: bots play whole matches by the thousand, and every figure comes with its interval.
@@ -202,6 +204,19 @@ pub(crate) struct DiscoverArguments {
     #[arg(long = "for", value_name = "SECONDS", default_value = "3", value_parser = seconds)]
     pub(crate) duration: Seconds,
     /// Print the list as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArguments {
+    /// A host to ask directly.
+    #[arg(value_name = "ADDR[:PORT]")]
+    pub(crate) address: Option<String>,
+    /// How long to listen.
+    #[arg(long = "for", value_name = "SECONDS", default_value = "4", value_parser = seconds)]
+    pub(crate) duration: Seconds,
+    /// Print what was found as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
