@@ -5,6 +5,7 @@ mod backlog;
 mod bundle;
 pub mod data;
 mod matches;
+mod measures;
 mod outcome;
 mod pilot;
 mod predictor;
