@@ -10,12 +10,13 @@ use std::sync::Arc;
 use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
 use super::data::world_of;
+use super::deviation::deviation;
 use super::measures::Measures;
 use super::outcome::{MatchError, MatchOutcome};
 use super::pilot::{Pilot, PilotChoice};
 use super::predictor::{PredictionCounts, Predictor};
 use super::recent::RecentTicks;
-use super::report::{DesyncReport, Side};
+use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use super::stats::{Histogram, Latencies};
 use super::trace::Trace;
@@ -405,6 +406,11 @@ impl Match {
     /// Takes over the server's state. What led to it is not known here, so it cannot be recorded.
     fn adopt(&mut self) {
         let (Some(state), Some(world)) = (self.session.snapshot(), &mut self.world) else { return };
+        if let Some(agreed) = self.session.client().map(ClientSession::agreed) {
+            let me = self.session.player();
+            // The first is the one to look at; what follows from it is the server's word.
+            self.desync = self.desync.take().or_else(|| deviation(world, &self.recent, me, agreed, state));
+        }
         if world.adopt(state).is_err() {
             return self.fail(MatchError::StartState);
         }
@@ -541,8 +547,8 @@ impl Match {
             .iter()
             .map(|(player, state)| (*player, GameState::decode_to_compare(state).ok()))
             .collect();
-        let others = decoded.iter().map(|(player, state)| (*player, state.as_ref()));
-        let own: Side<'_> = (me, self.recent.state(tick));
+        let others = decoded.iter().map(|(player, state)| (Party::Seat(*player), state.as_ref()));
+        let own: Side<'_> = (Party::Seat(me), self.recent.state(tick));
         let sides = core::iter::once(own).chain(others).take(PLAYERS_MAX).collect();
         self.desync = Some(DesyncReport::new(tick, world.setup().seed, sides));
         let before = tick.0.checked_sub(1).map(|before| self.recent.state(Tick(before)));

@@ -4,6 +4,7 @@
 mod backlog;
 mod bundle;
 pub mod data;
+mod deviation;
 mod matches;
 mod measures;
 mod outcome;
@@ -27,7 +28,7 @@ pub use outcome::{MatchError, MatchOutcome};
 pub use pilot::{Pilot, PilotChoice};
 pub use predictor::{HORIZON_TICKS_MAX, PredictionCounts, Predictor};
 pub use replay_match::{REPLAY_SPEEDS, ReplayMatch, WatchError};
-pub use report::DesyncReport;
+pub use report::{DesyncReport, Party};
 pub use runner::{Control, Finished, MatchThread, Progress};
 pub use server::{Server, ServerOptions, ServerSummary};
 pub use server_thread::{ServerFinished, ServerProgress, ServerThread};
