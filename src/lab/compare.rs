@@ -1,5 +1,16 @@
 //! The study: the same commands on the same links under every architecture, and what each costs and gives.
 
+mod bounds;
+mod preset;
 mod row;
+mod script;
+mod trial;
+mod weather;
+mod wire;
 
+pub use bounds::{Bounds, bounds};
+pub use preset::{PRESETS, Preset, way_of};
 pub use row::{Cell, MatchRow, Quantiles, RowError, Source, Topology, View, read_rows, write_rows};
+pub use script::{COMMANDS_PER_S, Recorded, drawn_scripts};
+pub use trial::{Trial, TrialError, WARM_UP};
+pub use weather::{Outages, Way};

@@ -137,6 +137,8 @@ pub struct MatchRow {
     pub own_predicted_ms: Quantiles,
     /// Until the first frame of a 60 Hz display of who gave it showed it.
     pub own_frame_ms: Quantiles,
+    /// Until the confirmed state of each other player had it; a predicted picture slides there from then on.
+    pub opponent_confirmed_ms: Quantiles,
     /// Until the state that each other player is shown had it, interpolation included.
     pub opponent_ms: Quantiles,
     /// Until the first frame of each other player's display showed it.
@@ -398,6 +400,7 @@ mod tests {
             own_ms: latency(),
             own_predicted_ms: latency(),
             own_frame_ms: latency(),
+            opponent_confirmed_ms: latency(),
             opponent_ms: latency(),
             opponent_frame_ms: latency(),
             apart_mean: 0.125,
