@@ -4,7 +4,9 @@
 mod backlog;
 mod bundle;
 pub mod data;
+mod deviation;
 mod matches;
+mod measures;
 mod outcome;
 mod pilot;
 mod predictor;
@@ -27,7 +29,7 @@ pub use outcome::{MatchError, MatchOutcome};
 pub use pilot::{Pilot, PilotChoice};
 pub use predictor::{HORIZON_TICKS_MAX, PredictionCounts, Predictor};
 pub use replay_match::{REPLAY_SPEEDS, ReplayMatch, WatchError};
-pub use report::DesyncReport;
+pub use report::{DesyncReport, Party};
 pub use runner::{Control, Finished, MatchThread, Progress};
 pub use script::{SCRIPT_COMMANDS_MAX, Script, ScriptError, ScriptLine};
 pub use server::{Server, ServerOptions, ServerSummary};
