@@ -29,6 +29,22 @@ fn play(cell: &Cell, seed: u64, seconds: u64) -> MatchRow {
 }
 
 #[test]
+fn all() {
+    use mini_rts_arena::lab::compare::*;
+    let size = match std::env::var("SIZE").as_deref() {
+        Ok("quick") => Size::Quick,
+        Ok("full") => Size::Full,
+        _ => Size::Default,
+    };
+    let began = std::time::Instant::now();
+    let rows = study(&StudyOptions { size, seeds: None, jobs: 2, recorded: None }, |_, _| ())
+        .unwrap_or_else(|e| panic!("{e}"));
+    println!("{} rows in {:?}", rows.len(), began.elapsed());
+    let mut f = std::fs::File::create("/tmp/ht/rows.csv").unwrap();
+    write_rows(&mut f, &rows).unwrap();
+}
+
+#[test]
 fn look() {
     for architecture in [Architecture::P2p, Architecture::ClientServer] {
         for (prediction, units, players) in

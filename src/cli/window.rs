@@ -4,8 +4,10 @@ use anyhow::Context as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::args::{HostArguments, JoinArguments, PlayArguments};
+use super::args::{HostArguments, JoinArguments, PlayArguments, Switch, WatchBothArguments};
 use mini_rts_arena::game::ReplayMatch;
+use mini_rts_arena::lab::compare::{Cell, Screens, base_cell};
+use mini_rts_arena::net::Architecture;
 use mini_rts_arena::transport::clock;
 
 #[cfg(feature = "gui")]

@@ -1,7 +1,8 @@
 //! Several arenas side by side, each with what another screen shows at the same instant.
 
+use macroquad::camera::{Camera2D, set_camera, set_default_camera};
 use macroquad::math::{Rect, Vec2, vec2};
-use macroquad::window::{clear_background, get_internal_gl};
+use macroquad::window::{clear_background, screen_height};
 
 use super::bodies;
 use super::canvas::Canvas;
@@ -45,12 +46,19 @@ impl ArenaPainter {
         clip(None);
         self.canvas.clear();
         for panel in panels {
-            let at = vec2(panel.camera.viewport.x + 8.0, panel.camera.viewport.y + self.text.px(Size::Body) * 0.8);
-            let label =
-                Label { name: panel.title, parent: panel.title, text: panel.title, size: Size::Body, colour: WHITE };
+            let at =
+                vec2(panel.camera.viewport.x + 8.0, panel.camera.viewport.y + self.text.px(Size::Body) * 0.8);
+            let label = Label {
+                name: panel.title,
+                parent: panel.title,
+                text: panel.title,
+                size: Size::Body,
+                colour: WHITE,
+            };
             let width = self.text.width(panel.title, Size::Body);
             let high = self.text.px(Size::Body);
-            self.canvas.rect(Rect::new(at.x - 6.0, at.y - high * 0.75, width + 12.0, high * 1.5), colours::PLATE);
+            self.canvas
+                .rect(Rect::new(at.x - 6.0, at.y - high * 0.75, width + 12.0, high * 1.5), colours::PLATE);
             self.text.set(&mut self.layout, &label, at, Align::Left);
         }
         self.draw_calls += self.canvas.flush() + self.text.flush();
@@ -82,13 +90,14 @@ fn draw_ghost(canvas: &mut Canvas, view: &View<'_>, ghost: &Ghost) {
     canvas.ring(there, radius, view.line * 0.75, colour);
 }
 
-/// Keeps what is drawn from now on within a rectangle.
+/// Keeps what is drawn from now on within a rectangle of the window. Places stay pixels of the window.
 fn clip(rect: Option<Rect>) {
-    let whole = |value: f32| value.round() as i32;
-    let rect = rect.map(|Rect { x, y, w, h }| (whole(x), whole(y), whole(w), whole(h)));
-    // SAFETY is macroquad's: the reference lives for this call alone.
-    #[expect(unsafe_code, reason = "macroquad gives its clipping no other way")]
-    unsafe {
-        get_internal_gl().quad_gl.scissor(rect);
-    }
+    let Some(rect) = rect.map(|Rect { x, y, w, h }| Rect::new(x.round(), y.round(), w.round(), h.round()))
+    else {
+        return set_default_camera();
+    };
+    // A viewport is counted from the lower edge.
+    let below = screen_height() - rect.bottom();
+    let viewport = [rect.x, below, rect.w, rect.h].map(|side| side as i32);
+    set_camera(&Camera2D { viewport: Some(viewport.into()), ..Camera2D::from_display_rect(rect) });
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::Next;
 use super::play::match_clock;
 use crate::gui::app::{Desk, window};
-use crate::gui::draw::{Camera, Ghost, Panel, Scene};
 use crate::gui::bindings::Action;
+use crate::gui::draw::{Camera, Ghost, Panel, Scene};
 use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
@@ -55,10 +55,8 @@ struct Row {
 impl BothScreen {
     /// Bots play on the links of `cell`.
     pub(crate) fn open(cell: &Cell, seed: u64) -> Result<Self, TrialError> {
-        let rows = [
-            Row::open(Architecture::P2p, cell, seed)?,
-            Row::open(Architecture::ClientServer, cell, seed)?,
-        ];
+        let rows =
+            [Row::open(Architecture::P2p, cell, seed)?, Row::open(Architecture::ClientServer, cell, seed)?];
         Ok(Self {
             rows,
             names: vec!["player 1".into(), "player 2".into()],
@@ -127,7 +125,7 @@ impl BothScreen {
         let row = |row: &Row| {
             json!({
                 "architecture": row.architecture.as_str(),
-                "ticks": row.pictures.each_ref().map(|picture| picture.globals.len().min(1) as u32 * tick(picture)),
+                "ticks": row.pictures.each_ref().map(tick),
                 "apart_mean": row.apart.0,
                 "over": row.over,
             })
@@ -137,7 +135,7 @@ impl BothScreen {
 }
 
 fn tick(picture: &GameState) -> u32 {
-    if picture.globals.len() == 0 { 0 } else { picture.tick().0 }
+    if picture.globals.is_empty() { 0 } else { picture.tick().0 }
 }
 
 impl Row {
@@ -197,7 +195,13 @@ impl Row {
         }
     }
 
-    fn panel<'a>(&'a self, player: usize, place: macroquad::math::Rect, names: &'a [String], now: f32) -> Panel<'a> {
+    fn panel<'a>(
+        &'a self,
+        player: usize,
+        place: macroquad::math::Rect,
+        names: &'a [String],
+        now: f32,
+    ) -> Panel<'a> {
         let setup = self.screens.setup();
         let picture = &self.pictures[player];
         let scene = Scene {

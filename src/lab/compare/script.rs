@@ -15,7 +15,7 @@ use crate::sim::{Command, PlayerId, SELECTION_MAX, Selection, Setup, Target, Whe
 /// Commands per second of each player, on average.
 pub const COMMANDS_PER_S: f64 = 5.0;
 /// How far an order leads from the middle of the own half at most, on each axis, in tiles.
-const AROUND: i32 = 4;
+const AROUND: u32 = 4;
 /// How far an order keeps from circles beyond their radius, in thousandths of a tile.
 const MARGIN: i32 = 1_000;
 /// So many low bits of a target's x say which command it is: they move it by less than a 64th of a tile.
@@ -119,8 +119,11 @@ fn place(world: &World, player: PlayerId, rng: &mut ChaCha8Rng) -> Vec2 {
     let base = world.base(player);
     let middle = Vec2 { x: base.x / 2, y: base.y / 2 };
     let radius = Fx::from_num(world.setup().rules.circle_radius + MARGIN) / 1000;
-    let mut offset =
-        || Fx::from_bits((rng.next_u64() % (2 * AROUND as u64) << 16) as i32) - Fx::from_num(AROUND);
+    // In steps of a 65,536th of a tile.
+    let mut offset = || {
+        let range = u64::from(2 * AROUND) << 16;
+        Fx::from_bits((rng.next_u64() % range) as i32) - Fx::from_num(AROUND)
+    };
     let mut drawn = || middle + Vec2 { x: offset(), y: offset() };
     let is_apart = |place: Vec2| world.circles().iter().all(|&circle| dist2(place, circle) >= square(radius));
     (0..TRIES).map(|_| drawn()).find(|&place| is_apart(place)).unwrap_or(middle)

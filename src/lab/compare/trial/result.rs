@@ -1,8 +1,8 @@
 //! From what was seen to a row.
 
+use super::Run;
 use super::journey::Journey;
 use super::node::Node;
-use super::{Run, WARM_UP};
 use crate::lab::compare::row::{MatchRow, Quantiles, Series, Source, Topology, View};
 use crate::lab::compare::wire::Account;
 use crate::net::Time;
@@ -188,14 +188,15 @@ impl Run {
         seats.find(|(_, seat)| seat.team == team).map(|(seat, _)| PlayerId(seat as u8).0)
     }
 
-    /// The hash after the last tick that all who stayed ran; 0 if any two differ after any tick.
+    /// The hash after the last tick that all who stayed ran, or before the first if somebody ran none; 0 if any two differ after any tick.
     fn state_hash(&self) -> u64 {
         let here = || self.nodes.iter().filter(|node| !node.is_lost());
         let ticks = here().map(|node| node.hashes.len()).min().unwrap_or(0);
         let Some(first) = here().next() else { return 0 };
         let agree = here().all(|node| node.hashes[..ticks] == first.hashes[..ticks]);
         let differed = |node: &Node| node.game.session().client().is_some_and(|it| it.updates().differed > 0);
-        let last = ticks.checked_sub(1).map_or(0, |last| first.hashes[last]);
+        let start = || first.game.world().map_or(0, |world| world.hash().whole);
+        let last = ticks.checked_sub(1).map_or_else(start, |last| first.hashes[last]);
         if agree && !here().any(differed) { last } else { 0 }
     }
 }
@@ -209,5 +210,3 @@ impl Latencies {
         (most - least).max(0.0)
     }
 }
-
-const _: () = assert!(WARM_UP.as_secs() > 0, "what counts begins after tick 0");
