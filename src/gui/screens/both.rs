@@ -130,7 +130,9 @@ impl BothScreen {
                 "over": row.over,
             })
         };
-        json!({ "rows": self.rows.iter().map(row).collect::<Vec<_>>(), "is_paused": self.is_paused })
+        let least = self.rows.iter().flat_map(|row| &row.pictures).map(tick).min();
+        let rows: Vec<Value> = self.rows.iter().map(row).collect();
+        json!({ "tick": least, "rows": rows, "is_paused": self.is_paused })
     }
 }
 
@@ -224,6 +226,12 @@ impl Row {
             camera: Camera::whole(&setup.map, place),
             scene,
             ghosts: &self.ghosts[player],
+            name: match (self.architecture, player) {
+                (Architecture::P2p, 0) => "lockstep 1",
+                (Architecture::P2p, _) => "lockstep 2",
+                (_, 0) => "served 1",
+                (_, _) => "served 2",
+            },
             title: &self.titles[player],
         }
     }
