@@ -16,6 +16,7 @@ mod link;
 mod lockstep;
 pub mod message;
 mod name;
+mod outbox;
 mod seal;
 mod sealer;
 mod server;

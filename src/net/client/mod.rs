@@ -7,7 +7,6 @@
 mod confirmed;
 mod play;
 
-use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 use core::time::Duration;
 
@@ -20,6 +19,7 @@ use super::link::{Link, PING_RUNNING, PING_SETUP};
 use super::message::{
     Acknowledge, Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seating, Seats, Start, Token, decode,
 };
+use super::outbox::Outbox;
 use super::seal::{Seal, Sealed, connection_id};
 use super::sealer::{Sealer, TooManyCommands};
 use super::session::{DueTick, End, Event, LinkStatus, SILENT_AFTER, Served, Settings, Traffic, Transmit};
@@ -28,8 +28,6 @@ use crate::sim::{
     Command, GameState, HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
 };
 
-/// Most datagrams and most events that wait to be polled.
-const OUT_MAX: usize = 256;
 /// How often a farewell is said before one goes without an answer.
 const BYES: u8 = 8;
 /// Between two farewells.
@@ -81,9 +79,7 @@ pub struct ClientSession {
     seats: [Seats; 3],
     chain: HashChain,
     rejected: u32,
-    traffic: Traffic,
-    transmits: VecDeque<Transmit>,
-    events: VecDeque<Event>,
+    out: Outbox,
 }
 
 impl ClientSession {
@@ -127,21 +123,18 @@ impl ClientSession {
             seats: [Seats::default(); 3],
             chain: HashChain::default(),
             rejected: 0,
-            traffic,
-            transmits: VecDeque::with_capacity(OUT_MAX),
-            events: VecDeque::with_capacity(OUT_MAX),
+            out: Outbox::new(traffic),
         };
-        session.event(Event::Confirmed { player: me, config });
+        session.out.event(Event::Confirmed { player: me, config });
         Some(session)
     }
 
     /// Takes a datagram in.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.now = self.now.max(now);
-        self.traffic.packets_received += 1;
-        self.traffic.bytes_received += bytes.len() as u64;
+        self.out.count_received(bytes.len());
         if self.dispatch(from, bytes).is_none() {
-            self.traffic.dropped += 1;
+            self.out.traffic.dropped += 1;
         }
     }
 
@@ -153,7 +146,7 @@ impl ClientSession {
         let (_, body, newest) = self.link.seal.open(bytes).ok()?;
         self.link.hear(self.now, from, newest);
         if core::mem::take(&mut self.link.is_silent) {
-            self.event(Event::Heard { player: PlayerId::NONE });
+            self.out.event(Event::Heard { player: PlayerId::NONE });
         }
         match id {
             PacketId::GameStateUpdate => self.on_update(body),
@@ -200,12 +193,12 @@ impl ClientSession {
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.transmits.pop_front()
+        self.out.poll_transmit()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.out.poll_event()
     }
 
     /// The next tick that the server has run and the caller has not. Run it, then call [`Self::report`].
@@ -222,7 +215,7 @@ impl ClientSession {
         self.chain = self.chain.then(hash.whole);
         if !self.confirmed.ran_tick(tick, hash.whole) {
             // The server's word counts.
-            self.event(Event::Adopt { tick: tick.plus(1) });
+            self.out.event(Event::Adopt { tick: tick.plus(1) });
         }
         let is_last = self.config.ticks.is_some_and(|ticks| tick.0 + 1 >= ticks);
         if is_last {
@@ -300,7 +293,7 @@ impl ClientSession {
     /// What went over the link so far.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
-        &self.traffic
+        &self.out.traffic
     }
 
     /// The way to the server.
@@ -367,21 +360,14 @@ impl ClientSession {
             self.close(End::PeerLost(PlayerId::NONE));
         } else if silence >= SILENT_AFTER && !self.link.is_silent {
             self.link.is_silent = true;
-            self.event(Event::Silent { player: PlayerId::NONE });
+            self.out.event(Event::Silent { player: PlayerId::NONE });
         }
     }
 
     fn close(&mut self, end: End) {
         if !matches!(self.phase, Phase::Closed) {
             self.phase = Phase::Closed;
-            self.event(Event::Closed(end));
-        }
-    }
-
-    fn event(&mut self, event: Event) {
-        // The caller drains after every call, so this bound is met only by a caller that does not.
-        if self.events.len() < OUT_MAX {
-            self.events.push_back(event);
+            self.out.event(Event::Closed(end));
         }
     }
 
@@ -392,11 +378,7 @@ impl ClientSession {
     fn send_body(&mut self, id: PacketId, body: &[u8]) {
         let Some(&to) = self.link.addresses.first() else { return };
         let datagram: Sealed = self.link.seal.seal(id as u8, body);
-        if self.transmits.len() < OUT_MAX {
-            self.traffic.packets_sent += 1;
-            self.traffic.bytes_sent += datagram.bytes().len() as u64;
-            self.transmits.push_back(Transmit { to, datagram });
-        }
+        self.out.transmit(to, datagram);
     }
 
     fn on_ping(&mut self, ping: Ping) -> Option<()> {
@@ -458,7 +440,7 @@ impl ClientSession {
                 self.roster.clone_from(&seating.roster);
                 self.seating = Some(seating);
                 self.phase = Phase::Preparing;
-                self.event(Event::Prepare { roster: self.roster.clone() });
+                self.out.event(Event::Prepare { roster: self.roster.clone() });
             }
             Phase::Ready | Phase::Running if !is_new => self.acknowledge_seating(),
             _ => return None,

@@ -28,7 +28,7 @@ impl ClientSession {
         }
         self.link.resend_at = self.now;
         self.phase = Phase::Running;
-        self.event(Event::Counting { begin });
+        self.out.event(Event::Counting { begin });
     }
 
     /// The longest way up, and what may come on top of it.
@@ -44,7 +44,7 @@ impl ClientSession {
         if (delay_us - self.delay_told_us).abs() >= DELAY_EVENT_US {
             self.delay_told_us = delay_us;
             let tick = self.sealer.next();
-            self.event(Event::DelayMoved { tick, delay_us });
+            self.out.event(Event::DelayMoved { tick, delay_us });
         }
         if self.seal_due() || now >= self.link.resend_at {
             self.send_inputs();
@@ -122,7 +122,7 @@ impl ClientSession {
             Received::Whole { head, tick, adopt } => {
                 self.on_head(&head, tick);
                 if adopt {
-                    self.event(Event::Adopt { tick });
+                    self.out.event(Event::Adopt { tick });
                 }
             }
         }
@@ -148,14 +148,14 @@ impl ClientSession {
         let before = core::mem::replace(&mut self.seats, [head.away, head.left, head.lost]);
         let (away, was) = (head.away, before[0]);
         for player in away.without(was).iter() {
-            self.event(Event::Silent { player });
+            self.out.event(Event::Silent { player });
         }
         for player in was.without(away).iter() {
-            self.event(Event::Heard { player });
+            self.out.event(Event::Heard { player });
         }
         for (set, is_lost) in [(1, false), (2, true)] {
             for player in self.seats[set].without(before[set]).iter() {
-                self.event(Event::Departed { player, tick, is_lost });
+                self.out.event(Event::Departed { player, tick, is_lost });
             }
         }
     }

@@ -10,7 +10,6 @@ mod queue;
 mod running;
 mod updates;
 
-use alloc::collections::VecDeque;
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -26,13 +25,11 @@ use super::discovery::{self, Beacon};
 use super::door::Door;
 use super::message::{MatchConfig, PacketId, Roster, Seats, Token};
 use super::name::PlayerName;
+use super::outbox::Outbox;
 use super::seal::{OpenError, Sealed, connection_id};
 use super::session::{End, Event, LinkStatus, SILENT_AFTER, Traffic, Transmit};
 use super::time::Time;
 use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
-
-/// Most datagrams and most events that wait to be polled.
-const OUT_MAX: usize = 512;
 
 /// What a server decides.
 #[derive(Clone, Debug)]
@@ -129,9 +126,7 @@ pub struct ServerSession {
     updates: Updates,
     give_up_at: Option<Time>,
     rng: ChaCha12Rng,
-    traffic: Traffic,
-    transmits: VecDeque<Transmit>,
-    events: VecDeque<Event>,
+    out: Outbox,
 }
 
 impl ServerSession {
@@ -165,19 +160,16 @@ impl ServerSession {
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             rng,
-            traffic: Traffic::default(),
-            transmits: VecDeque::with_capacity(OUT_MAX),
-            events: VecDeque::with_capacity(OUT_MAX),
+            out: Outbox::new(Traffic::default()),
         }
     }
 
     /// Takes a datagram in.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.now = self.now.max(now);
-        self.traffic.packets_received += 1;
-        self.traffic.bytes_received += bytes.len() as u64;
+        self.out.count_received(bytes.len());
         if self.dispatch(from, bytes).is_none() {
-            self.traffic.dropped += 1;
+            self.out.traffic.dropped += 1;
         }
     }
 
@@ -188,7 +180,7 @@ impl ServerSession {
             PacketId::JoinRequest => self.on_knock(from, body),
             PacketId::RoomQuery => {
                 let reply = discovery::answer(bytes, self.settings.beacon.as_ref()?)?;
-                self.transmit(from, Sealed::unconnected(&reply));
+                self.out.transmit(from, Sealed::unconnected(&reply));
                 Some(())
             }
             id => self.on_enveloped(from, id, bytes),
@@ -215,7 +207,7 @@ impl ServerSession {
             client.standing = Standing::Here;
         }
         if was_silent {
-            self.event(Event::Heard { player });
+            self.out.event(Event::Heard { player });
         }
         let done = self.on_message(seat, id, body);
         if done.is_none() { self.refuse(seat, Rejection::Malformed) } else { done }
@@ -271,12 +263,12 @@ impl ServerSession {
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.transmits.pop_front()
+        self.out.poll_transmit()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.out.poll_event()
     }
 
     /// The next tick, if it is due. Run it, then call [`Self::report`].
@@ -346,7 +338,7 @@ impl ServerSession {
     /// What went over all links.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
-        &self.traffic
+        &self.out.traffic
     }
 
     /// Who plays, by seat.
@@ -390,7 +382,7 @@ impl ServerSession {
                 }
                 Standing::Here if silence >= SILENT_AFTER && !client.link.is_silent => {
                     client.link.is_silent = true;
-                    self.event(Event::Silent { player });
+                    self.out.event(Event::Silent { player });
                 }
                 Standing::Away { until } if self.now >= until || !is_running => self.lose(seat),
                 _ => {}
@@ -405,22 +397,7 @@ impl ServerSession {
     fn close(&mut self, end: End) {
         if !matches!(self.phase, Phase::Closed) {
             self.phase = Phase::Closed;
-            self.event(Event::Closed(end));
-        }
-    }
-
-    fn event(&mut self, event: Event) {
-        // The caller drains after every call, so this bound is met only by a caller that does not.
-        if self.events.len() < OUT_MAX {
-            self.events.push_back(event);
-        }
-    }
-
-    fn transmit(&mut self, to: SocketAddr, datagram: Sealed) {
-        if self.transmits.len() < OUT_MAX {
-            self.traffic.packets_sent += 1;
-            self.traffic.bytes_sent += datagram.bytes().len() as u64;
-            self.transmits.push_back(Transmit { to, datagram });
+            self.out.event(Event::Closed(end));
         }
     }
 
@@ -434,6 +411,6 @@ impl ServerSession {
         let datagram = client.link.seal.seal(id as u8, body);
         client.traffic.packets_sent += 1;
         client.traffic.bytes_sent += datagram.bytes().len() as u64;
-        self.transmit(to, datagram);
+        self.out.transmit(to, datagram);
     }
 }

@@ -156,7 +156,7 @@ impl ServerSession {
         let Some(client) = self.clients[seat].as_mut().filter(|client| client.is_in()) else { return };
         (client.standing, client.departs) = (standing, true);
         let (player, is_lost) = (client.player, standing == Standing::Lost);
-        self.event(Event::Departed { player, tick, is_lost });
+        self.out.event(Event::Departed { player, tick, is_lost });
         if matches!(self.phase, Phase::Ending { .. }) {
             self.say_bye();
         }

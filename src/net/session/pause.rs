@@ -94,7 +94,7 @@ impl LockstepSession {
         play.pauses.count += 1;
         let until = now.plus(PAUSE_LONGEST);
         play.pauses.current = Some(Current { by, until, told: None, send_at: now });
-        self.event(Event::Paused { player: by });
+        self.out.event(Event::Paused { player: by });
     }
 
     /// Tells the others that it goes on, and goes on.
@@ -105,7 +105,7 @@ impl LockstepSession {
             let until = current.until;
             play.pauses.current = None;
             play.resume(until);
-            self.event(Event::Resumed);
+            self.out.event(Event::Resumed);
             return;
         }
         let Some(told) = current.told.filter(|_| now >= current.send_at) else { return };
