@@ -229,23 +229,34 @@ impl Match {
         self.predict(now);
     }
 
-    /// Runs the predicted world up to the last input that is sealed.
+    /// Runs the predicted world up to the last input that is sealed; without prediction, a view that lies in the
+    /// past up to what it shows now.
     fn predict(&mut self, now: Time) {
-        let (Some(world), true) = (&self.world, self.options.prediction && self.finished.is_none()) else {
-            return;
-        };
-        if self.begin == Time::default() {
+        let Some(world) = self.world.as_ref().filter(|_| self.finished.is_none()) else { return };
+        let is_wanted = self.options.prediction || self.session.is_served();
+        if self.begin == Time::default() || !is_wanted {
             return;
         }
         let me = self.session.player();
         let mut predictor = self.predictor.take().unwrap_or_else(|| Predictor::new(world, me));
-        let mut shown = 0;
-        self.session.predict(now, &mut predictor, world, |input| shown += input.commands.len());
-        self.measures.shown(now, shown, &mut predictor);
+        if self.options.prediction {
+            let mut shown = 0;
+            self.session.predict(now, &mut predictor, world, |input| shown += input.commands.len());
+            self.measures.shown(now, shown, &mut predictor);
+        } else {
+            let hz = world.setup().tick_rate.hz();
+            self.session.extrapolate(now, &mut predictor, world, hz.div_ceil(self.options.updates.max(1)));
+        }
         self.predictor = Some(predictor);
     }
 
-    /// The predicted world, if there is one.
+    /// How far the confirmed view of a match with a server lies in the past, beside the way.
+    fn behind(&self) -> Duration {
+        Duration::from_secs(1) * self.options.interpolation / self.options.updates.max(1)
+    }
+
+    /// The predicted world, if there is one; that of a view in the past is the confirmed one, run on while an
+    /// update is late.
     #[must_use]
     pub const fn predictor(&self) -> Option<&Predictor> {
         self.predictor.as_ref()
@@ -348,7 +359,10 @@ impl Match {
             scores: players.score.iter().copied().collect(),
             roster: self.roster,
             latencies: self.measures.latencies,
-            prediction: self.predictor.map(|found| (found.counts().clone(), found.shown().clone())),
+            prediction: self
+                .predictor
+                .filter(|_| self.options.prediction)
+                .map(|found| (found.counts().clone(), found.shown().clone())),
             updates: self.session.client().map(|client| *client.updates()),
             rejected: self.session.client().map_or(0, ClientSession::rejected),
             stalls: self.measures.stalls,
@@ -397,14 +411,14 @@ impl Match {
             }
             Event::Desync { tick, states } => self.on_desync(tick, states),
             Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),
-            Event::Adopt { .. } => self.adopt(),
+            Event::Adopt { tick } => self.adopt(tick),
             Event::Closed(end) => self.on_closed(now, end),
         }
     }
 
     /// Takes over the server's state. What led to it is not known here, so it cannot be recorded.
-    fn adopt(&mut self) {
-        let (Some(state), Some(world)) = (self.session.snapshot(), &mut self.world) else { return };
+    fn adopt(&mut self, tick: Tick) {
+        let (Some(state), Some(world)) = (self.session.snapshot(tick), &mut self.world) else { return };
         if world.adopt(state).is_err() {
             return self.fail(MatchError::StartState);
         }
@@ -427,6 +441,9 @@ impl Match {
         let world = world_of(&config, &roster, self.options.rules.clone(), self.options.map.clone())?;
         let player = self.session.player();
         let choice = self.options.pilot.unwrap_or(PilotChoice::None);
+        if !self.options.prediction {
+            self.session.lie_behind(self.behind());
+        }
         self.pilot = Pilot::new(choice, player, config.tick_rate, config.seed);
         self.roster = roster;
         let hash = world.hash();
@@ -488,10 +505,9 @@ impl Match {
             recorder.record(&due.inputs, &hash, world.state());
         }
         let is_over = world.state().outcome() != Outcome::Running;
-        let (me, is_held) = (self.session.player(), self.session.client().is_some());
-        let behind = Duration::from_secs(1) * self.options.interpolation / self.options.updates.max(1);
-        let seen = self.session.seen_at(now, tick, behind);
-        self.measures.ran(now, due, &hash, me, seen, is_held);
+        let (me, is_served) = (self.session.player(), self.session.is_served());
+        let seen = self.session.seen_at(now, tick, self.behind());
+        self.measures.ran(now, due, &hash, me, seen, is_served);
         self.session.report(now, tick, &hash);
         if is_over {
             self.session.finish();

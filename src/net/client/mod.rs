@@ -5,7 +5,9 @@
 //! the caller runs the ticks that the server has run; where an update has a state, its hash must be theirs.
 
 mod confirmed;
+mod pause;
 mod play;
+mod playout;
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -13,8 +15,11 @@ use core::time::Duration;
 pub use self::confirmed::UpdateCounts;
 
 use self::confirmed::Confirmed;
+use self::pause::Pauses;
+use self::playout::Playout;
+use super::architecture::Architecture;
 use super::clock::TickClock;
-use super::delay::{DelayControl, InputDelay};
+use super::delay::{DelayControl, InputDelay, RANK_RELAY, RANK_UPDATES};
 use super::link::{Link, PING_RUNNING, PING_SETUP};
 use super::message::{
     Acknowledge, Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seating, Seats, Start, Token, decode,
@@ -75,6 +80,10 @@ pub struct ClientSession {
     /// The server has processed every input before this one.
     processed: Tick,
     confirmed: Confirmed,
+    playout: Playout,
+    pauses: Pauses,
+    /// When the last tick was handed out.
+    handed_at: Time,
     /// Whose clients are not heard, who has left, who was lost; as the newest update has them.
     seats: [Seats; 3],
     chain: HashChain,
@@ -101,6 +110,9 @@ impl ClientSession {
             InputDelay::Auto => (0, false),
             InputDelay::Ticks(ticks) => (config.tick_rate.micros_to(Tick(ticks)).cast_signed(), true),
         };
+        let is_relay = config.architecture == Architecture::Relay;
+        let rank = if is_relay { RANK_RELAY } else { RANK_UPDATES };
+        let playout = if is_relay { Playout::relayed(now, clock.tick_us()) } else { Playout::AtOnce };
         let mut session = Self {
             now,
             settings,
@@ -113,13 +125,16 @@ impl ClientSession {
             first_hash: None,
             link: Link::new(now, PlayerId::NONE, &[server], false, seal),
             clock,
-            delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(),
+            delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(rank),
             delay_told_us: 0,
             sealer: Sealer::new(),
             began_at: Tick(0),
             received: Tick(0),
             processed: Tick(0),
             confirmed: Confirmed::new(usize::from(config.seats)),
+            playout,
+            pauses: Pauses::default(),
+            handed_at: now,
             seats: [Seats::default(); 3],
             chain: HashChain::default(),
             rejected: 0,
@@ -153,6 +168,7 @@ impl ClientSession {
             PacketId::Ping => self.on_ping(decode(body).ok()?),
             PacketId::Pong => self.on_pong(decode(body).ok()?),
             PacketId::Seating => self.on_seating(decode(body).ok()?),
+            PacketId::Resume => self.on_resume(decode(body).ok()?),
             PacketId::Start => self.on_start(decode(body).ok()?),
             PacketId::Acknowledge => self.on_acknowledge(decode(body).ok()?),
             PacketId::Bye => self.on_bye(decode(body).ok()?),
@@ -201,19 +217,20 @@ impl ClientSession {
         self.out.poll_event()
     }
 
-    /// The next tick that the server has run and the caller has not. Run it, then call [`Self::report`].
+    /// The next tick that the server has run and the caller has not, once it is due here. Run it, then call [`Self::report`].
     pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
         self.now = self.now.max(now);
-        let inputs = self.confirmed.next_inputs()?;
+        let (inputs, stall) = self.next_due()?;
         let sealed_at = self.sealed_at(inputs.tick);
-        Some(DueTick { inputs, sealed_at, others_sealed_at: Default::default(), stall: None })
+        self.pause_with(&inputs);
+        Some(DueTick { inputs, sealed_at, others_sealed_at: Default::default(), stall })
     }
 
     /// Says what the world's hash is after `tick`, the last that [`Self::poll_tick`] gave.
     pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.now = self.now.max(now);
         self.chain = self.chain.then(hash.whole);
-        if !self.confirmed.ran_tick(tick, hash.whole) {
+        if !self.confirmed.ran_tick(tick, hash.whole) && !self.confirmed.wants_state() {
             // The server's word counts.
             self.out.event(Event::Adopt { tick: tick.plus(1) });
         }
@@ -225,15 +242,21 @@ impl ClientSession {
 
     /// The world says that the match is over with the tick reported last.
     pub fn finish(&mut self) {
-        if matches!(self.phase, Phase::Running) {
+        if !matches!(self.phase, Phase::Running) {
+            return;
+        }
+        if self.link.said_bye {
+            // The server was there first.
+            self.close(End::Finished);
+        } else {
             self.phase = Phase::Ending { end: End::Finished, byes_left: BYES, send_at: self.now };
         }
     }
 
-    /// The state of the newest update whose ticks have all been handed out, for [`Event::Adopt`].
+    /// The server's state whose next tick is `tick`, for [`Event::Adopt`].
     #[must_use]
-    pub fn snapshot(&self) -> Option<&GameState> {
-        self.confirmed.newest_state()
+    pub fn snapshot(&self, tick: Tick) -> Option<&GameState> {
+        self.confirmed.state(tick)
     }
 
     /// Orders something, in tick `wish` or as soon after it as can be.
@@ -260,6 +283,22 @@ impl ClientSession {
         self.confirmed.begin(state);
         self.phase = Phase::Ready;
         self.acknowledge_seating();
+    }
+
+    /// Runs every tick only so long after it can be here at the earliest, and so evenly: for a view that lies in
+    /// the past and shows no prediction. A relay's ticks are paced already.
+    pub fn lie_behind(&mut self, behind: Duration) {
+        if matches!(self.playout, Playout::AtOnce) {
+            self.playout = Playout::Behind(behind);
+        }
+    }
+
+    /// The tick that such a view shows now, whether it is here or not; `None` without one.
+    #[must_use]
+    pub fn shows(&self, now: Time) -> Option<Tick> {
+        let Playout::Behind(_) = self.playout else { return None };
+        let shown_us = now.minus(self.due_at(Tick(0))?);
+        u32::try_from(shown_us / self.clock.tick_us()).ok().map(|ticks| Tick(ticks).plus(1))
     }
 
     /// This player leaves: the server is told.
@@ -345,9 +384,9 @@ impl ClientSession {
     }
 
     /// The first tick for which no input of this player is sealed yet, and of those before it the sealed ones
-    /// that the server had not processed with the newest update.
+    /// that are not part of the ticks that have run here.
     pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
-        let from = self.processed;
+        let from = Tick(self.confirmed.ran().0.saturating_sub(self.confirmed.lag()));
         let inputs = self.sealer.since(from).filter(move |sealed| sealed.tick >= from);
         let inputs =
             inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(&sealed.bytes).ok()?)));
@@ -408,7 +447,7 @@ impl ClientSession {
                 // Also where the answer to an earlier one was lost.
                 self.link.said_bye = true;
                 self.send(PacketId::Bye, &Bye::Finished { ticks, chain });
-                if matches!(self.phase, Phase::Ending { .. }) {
+                if matches!(self.phase, Phase::Ending { .. }) || self.confirmed.ran() >= Tick(ticks) {
                     self.close(End::Finished);
                 }
             }

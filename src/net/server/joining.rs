@@ -206,6 +206,7 @@ impl ServerSession {
             // An acknowledgement that was late.
             Acknowledge::Seating { .. } => {}
             Acknowledge::Start => self.clients[seat].as_mut()?.link.start_at = None,
+            Acknowledge::Resume { pause } => return self.on_resume_acknowledged(seat, pause),
             Acknowledge::Left => self.clients[seat].as_mut()?.link.said_bye = true,
             _ => return None,
         }
@@ -227,7 +228,9 @@ impl ServerSession {
         if matches!(self.phase, Phase::Closed) {
             return;
         }
-        let every = if self.ran.0 > 0 { PING_RUNNING } else { PING_SETUP };
+        // While no updates are sent, these show that the server is there.
+        let is_running = self.ran.0 > 0 && !self.pauses.is_on();
+        let every = if is_running { PING_RUNNING } else { PING_SETUP };
         for seat in 0..self.clients.len() {
             let Some(client) = &mut self.clients[seat] else { continue };
             if client.standing == Standing::Here && self.now >= client.link.ping_at {
@@ -238,7 +241,7 @@ impl ServerSession {
     }
 
     pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Option<()> {
-        let is_running = matches!(self.phase, Phase::Running);
+        let is_running = matches!(self.phase, Phase::Running) && !self.pauses.is_on();
         let clock_us = is_running.then(|| self.clock.position_us(self.now));
         let lost_per_mille = self.clients[seat].as_ref()?.link.lost_here.unwrap_or(0);
         let pong = Pong { echo_us: ping.time_us, clock_us, delay_us: 0, lost_per_mille };

@@ -6,6 +6,7 @@
 
 mod client;
 mod joining;
+mod pause;
 mod queue;
 mod running;
 mod updates;
@@ -19,7 +20,9 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 pub use self::client::Rejection;
 
 use self::client::{ClientConnection, Standing};
+use self::pause::Pauses;
 use self::updates::Updates;
+use super::architecture::Architecture;
 use super::clock::TickClock;
 use super::discovery::{self, Beacon};
 use super::door::Door;
@@ -52,7 +55,8 @@ pub struct ServerConfig {
     pub rejoin: Duration,
     /// How long to wait until all seats are taken; `None` waits for ever.
     pub wait: Option<Duration>,
-    /// Updates per second; at most one each tick.
+    /// States per second; at most one each tick. A relay sends an update each tick, and states only to those who
+    /// have none.
     pub updates: u32,
     /// Most bits per second to one client, with IP and UDP headers; updates are left out rather than exceed it.
     pub bits_per_s: u64,
@@ -124,6 +128,7 @@ pub struct ServerSession {
     end: Option<Tick>,
     chain: HashChain,
     updates: Updates,
+    pauses: Pauses,
     give_up_at: Option<Time>,
     rng: ChaCha12Rng,
     out: Outbox,
@@ -156,7 +161,12 @@ impl ServerSession {
             ran: Tick(0),
             end: config.ticks.map(Tick),
             chain: HashChain::default(),
-            updates: Updates::new(config.tick_rate, settings.updates),
+            updates: Updates::new(
+                config.tick_rate,
+                settings.updates,
+                config.architecture == Architecture::Relay,
+            ),
+            pauses: Pauses::default(),
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             rng,
@@ -239,7 +249,10 @@ impl ServerSession {
             }
             Phase::Preparing | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
-            Phase::Running => self.seat_returned(),
+            Phase::Running => {
+                self.seat_returned();
+                self.pursue_pause();
+            }
             Phase::Ending { .. } => self.say_bye(),
         }
         self.watch_silence();
@@ -258,7 +271,7 @@ impl ServerSession {
             Phase::Running => Some(self.clock.at(self.next)),
             Phase::Closed => return None,
         };
-        [pings, starts, phase].into_iter().flatten().min()
+        [pings, starts, phase, self.pauses.due_at()].into_iter().flatten().min()
     }
 
     /// The next datagram to send.
@@ -282,6 +295,7 @@ impl ServerSession {
         let late = self.now.since(due);
         self.clock.forgive(self.now, tick);
         self.next = tick.plus(1);
+        self.unpause();
         let inputs = self.clients.iter_mut().map(|client| running::input_of(client, tick)).collect();
         Some(ServerTick { inputs: TickInputs { tick, inputs }, late })
     }
@@ -295,16 +309,20 @@ impl ServerSession {
         assert_eq!(inputs.tick.plus(1), self.next, "ticks are reported in order");
         self.ran = self.next;
         self.chain = self.chain.then(hash.whole);
-        self.updates.keep(inputs);
+        self.updates.keep(inputs, hash.whole);
         let is_last = self.end.is_some_and(|end| self.ran >= end);
-        if is_last || self.updates.is_due(self.ran) {
-            self.updates.keep_state(self.ran, hash, state);
+        if is_last || self.updates.is_state_due(self.wants_state()) {
+            self.updates.keep_state(hash, state);
+        }
+        if is_last || self.updates.is_due() {
             self.send_updates();
         }
         if is_last {
             self.begin_ending(End::Finished);
         } else if self.clients.iter().flatten().all(|client| !client.is_in() && !client.departs) {
             self.close_deserted();
+        } else {
+            self.pause_after(inputs, hash, state);
         }
     }
 
@@ -312,8 +330,8 @@ impl ServerSession {
     pub fn finish(&mut self, hash: &StateHash, state: &GameState) {
         if matches!(self.phase, Phase::Running) {
             self.end = Some(self.ran);
-            if !self.updates.is_due(self.ran) {
-                self.updates.keep_state(self.ran, hash, state);
+            self.updates.keep_state(hash, state);
+            if !self.updates.is_due() {
                 self.send_updates();
             }
             self.begin_ending(End::Finished);
@@ -363,6 +381,12 @@ impl ServerSession {
     #[must_use]
     pub const fn beacon(&self) -> Option<&Beacon> {
         self.settings.beacon.as_ref()
+    }
+
+    /// Whether a client that is here cannot go on from its own state.
+    fn wants_state(&self) -> bool {
+        let mut playing = self.clients.iter().flatten().filter(|client| client.is_playing());
+        playing.any(|client| !self.updates.goes_on(client.updated))
     }
 
     /// Names clients that are silent, and gives up those that stay so.

@@ -46,6 +46,7 @@ impl ServerSession {
             PacketId::PlayerInput => self.on_inputs(seat, body),
             PacketId::Ping => self.on_ping(seat, decode(body).ok()?),
             PacketId::Pong => self.on_pong(seat, decode(body).ok()?),
+            PacketId::Resume => self.on_resume(decode(body).ok()?),
             PacketId::Acknowledge => self.on_acknowledge(seat, decode(body).ok()?),
             PacketId::Bye => self.on_bye(seat, decode(body).ok()?),
             _ => None,
@@ -62,7 +63,9 @@ impl ServerSession {
         if updated > ran || first > Tick::MAX {
             return None;
         }
-        if updated > Tick(0) {
+        if header.wants_state {
+            client.updated = None;
+        } else if updated > Tick(0) {
             client.updated = client.updated.max(Some(updated));
         }
         if client.queue.received().is_none() && header.count > 0 {

@@ -27,6 +27,7 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
 pub use self::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
+pub(super) use self::pause::{PausesTaken, RESUME_EVERY};
 
 use self::play::Play;
 use self::seating::Seated;

@@ -143,14 +143,14 @@ impl LockstepSession {
     fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Option<()> {
         let Role::Guest { asking, .. } = &self.role else { return None };
         let MatchConfig { seats, architecture, .. } = confirm.config;
-        if architecture == Architecture::ClientServer {
+        if architecture != Architecture::P2p {
             let (host, request) = (asking.host, asking.request.connection_id);
             self.served = Some(Served { server: host, connection_id: request, confirm: *confirm });
             self.phase = Phase::Closed;
             return Some(());
         }
         let has_seat = (1..seats).contains(&confirm.player) && usize::from(seats) <= PLAYERS_MAX;
-        if !has_seat || architecture != Architecture::P2p {
+        if !has_seat {
             return None;
         }
         self.me = PlayerId(confirm.player);
