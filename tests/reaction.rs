@@ -79,7 +79,7 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
 
 /// Where the hero of this player stands on the own screen.
 fn shown(game: &Match) -> Option<Vec2> {
-    let world = game.predictor().map_or_else(|| game.world(), |predictor| Some(predictor.world()))?;
+    let world = game.seen().map_or_else(|| game.world(), |seen| Some(seen.world()))?;
     let state = world.state();
     state.hero(game.session().player()).map(|row| state.position(row))
 }

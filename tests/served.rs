@@ -587,9 +587,9 @@ fn without_prediction_the_others_move_evenly_two_updates_in_the_past() {
             game.submit_hero(HeroControl { walk, strike: None });
         }
         let ran = net.tick();
-        let Some(predictor) = net.seats[1].game.as_ref().and_then(Match::predictor) else { return };
-        let state = predictor.world().state();
-        if ran < 120 || ran >= 1790 {
+        let Some(seen) = net.seats[1].game.as_ref().and_then(Match::seen) else { return };
+        let state = seen.world().state();
+        if !(120..1790).contains(&ran) {
             return;
         }
         let hero = state.players.hero[0];

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::PilotChoice;
 use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
+use mini_rts_arena::lab::compare::Topology;
 use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, PlayerName, Token};
 use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, TickRate, UNITS_MAX};
 use mini_rts_arena::transport::LinkSpec;
@@ -32,8 +33,12 @@ pub(crate) enum Task {
     Serve(Box<HostArguments>),
     /// List the matches on the LAN.
     Discover(DiscoverArguments),
+    /// Find out what of the network works here, and what to do next.
+    Doctor(DoctorArguments),
     /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
+    /// Watch both seats of a match between bots side by side, in lockstep and with a server, in one window.
+    WatchBoth(WatchBothArguments),
     /// Measure balance: bots play whole matches by the thousand, and every figure comes with its interval.
     Balance(BalanceArguments),
     /// Look into recorded matches.
@@ -207,7 +212,23 @@ pub(crate) struct DiscoverArguments {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct DoctorArguments {
+    /// A host to ask directly.
+    #[arg(value_name = "ADDR[:PORT]")]
+    pub(crate) address: Option<String>,
+    /// How long to listen.
+    #[arg(long = "for", value_name = "SECONDS", default_value = "4", value_parser = seconds)]
+    pub(crate) duration: Seconds,
+    /// Print what was found as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
+    /// Who simulates; with a server, that is one more process, and all seats are clients.
+    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p, conflicts_with = "is_virtual")]
+    pub(crate) architecture: ArchitectureChoice,
     /// Peers in each match: 2 by default, with `--faults` a number that each seed draws.
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) peers: Option<u8>,
@@ -258,12 +279,66 @@ pub(crate) struct CheckArguments {
     /// whose state deviates.
     #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
+    /// Instead of playing: simulate the match of a replay, recorded here or on another machine, and compare every
+    /// state that it holds.
+    #[arg(long, value_name = "REPLAY", conflicts_with_all = ["bundle", "is_virtual"])]
+    pub(crate) against: Option<PathBuf>,
+    /// Between two machines: wait here, at this address (all, port 4124, by default), for `check --connect`
+    /// there. Seeds, ticks and rules are this side's.
+    #[arg(long, value_name = "ADDR[:PORT]", num_args = 0..=1, default_missing_value = "0.0.0.0", conflicts_with_all = ["bundle", "is_virtual", "against", "connect"])]
+    pub(crate) listen: Option<String>,
+    /// Between two machines: play the other side of `check --listen` at that address, with as many `--matches`.
+    #[arg(long, value_name = "ADDR[:PORT]", conflicts_with_all = ["bundle", "is_virtual", "against"])]
+    pub(crate) connect: Option<String>,
     /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
     #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
     pub(crate) inject_desync: Option<Injection>,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WatchBothArguments {
+    /// Round trip between the players, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 100.0, value_parser = milliseconds)]
+    pub(crate) rtt: f64,
+    /// How much sooner or later a datagram may come, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 5.0, value_parser = milliseconds)]
+    pub(crate) jitter: f64,
+    /// Datagrams lost, in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
+    pub(crate) loss: f64,
+    /// Where the server stands.
+    #[arg(long, value_enum, default_value_t = TopologyChoice::Midway)]
+    pub(crate) topology: TopologyChoice,
+    /// Show own orders before they are confirmed.
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub(crate) prediction: Switch,
+    /// The seed of every random draw; a random one by default.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Where the server of a match stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TopologyChoice {
+    /// Half-way between the players.
+    Midway,
+    /// As far from each player as they are from each other.
+    Remote,
+    /// In the first player's process.
+    Listen,
+}
+
+impl From<TopologyChoice> for Topology {
+    fn from(choice: TopologyChoice) -> Self {
+        match choice {
+            TopologyChoice::Midway => Self::Midway,
+            TopologyChoice::Remote => Self::Remote,
+            TopologyChoice::Listen => Self::Listen,
+        }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -479,6 +554,16 @@ pub(crate) type Seconds = std::time::Duration;
 fn seconds(text: &str) -> Result<Seconds, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
     seconds.map(Seconds::from_secs_f64).ok_or_else(|| "expected seconds from 0.01 to 86400".into())
+}
+
+fn milliseconds(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|value| (0.0..=1000.0).contains(value));
+    value.ok_or_else(|| "expected milliseconds from 0 to 1000".into())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value = text.trim_end_matches('%').parse::<f64>().ok().filter(|value| (0.0..=50.0).contains(value));
+    value.ok_or_else(|| "expected a percentage from 0 to 50".into())
 }
 
 fn seconds_or_none(text: &str) -> Result<Seconds, String> {

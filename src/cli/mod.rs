@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod demo;
 mod discover;
+mod doctor;
 mod headless;
 mod output;
 pub(crate) mod paths;
@@ -63,7 +64,9 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Join(join)) if join.game.headless => headless::join(&join),
         Some(Task::Join(join)) => window::join(*join),
         Some(Task::Discover(discover)) => discover::run(&discover),
+        Some(Task::Doctor(doctor)) => doctor::run(&doctor),
         Some(Task::Check(check)) => check::run(&check),
+        Some(Task::WatchBoth(arguments)) => window::watch_both(&arguments),
         Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),
         Some(Task::Replay(replay)) => match replay.action {

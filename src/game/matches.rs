@@ -10,12 +10,14 @@ use std::sync::Arc;
 use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
 use super::data::world_of;
+use super::deviation::deviation;
 use super::measures::Measures;
 use super::outcome::{MatchError, MatchOutcome};
+use super::past::Past;
 use super::pilot::{Pilot, PilotChoice};
 use super::predictor::{PredictionCounts, Predictor};
 use super::recent::RecentTicks;
-use super::report::{DesyncReport, Side};
+use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use super::stats::{Histogram, Latencies};
 use super::trace::Trace;
@@ -151,6 +153,7 @@ pub struct Match {
     recent: RecentTicks,
     measures: Measures,
     predictor: Option<Predictor>,
+    past: Option<Past>,
     desync: Option<DesyncReport>,
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
@@ -177,6 +180,7 @@ impl Match {
             recent: RecentTicks::default(),
             measures,
             predictor: None,
+            past: None,
             desync: None,
             bundle: None,
             finished: None,
@@ -227,27 +231,39 @@ impl Match {
             }
         }
         self.predict(now);
+        self.look_back(now);
     }
 
-    /// Runs the predicted world up to the last input that is sealed; without prediction, a view that lies in the
-    /// past up to what it shows now.
+    /// Runs the predicted world up to the last input that is sealed.
     fn predict(&mut self, now: Time) {
-        let Some(world) = self.world.as_ref().filter(|_| self.finished.is_none()) else { return };
-        let is_wanted = self.options.prediction || self.session.is_served();
-        if self.begin == Time::default() || !is_wanted {
+        let (Some(world), true) = (&self.world, self.options.prediction && self.finished.is_none()) else {
+            return;
+        };
+        if self.begin == Time::default() {
             return;
         }
         let me = self.session.player();
         let mut predictor = self.predictor.take().unwrap_or_else(|| Predictor::new(world, me));
-        if self.options.prediction {
-            let mut shown = 0;
-            self.session.predict(now, &mut predictor, world, |input| shown += input.commands.len());
-            self.measures.shown(now, shown, &mut predictor);
-        } else {
-            let hz = world.setup().tick_rate.hz();
-            self.session.extrapolate(now, &mut predictor, world, hz.div_ceil(self.options.updates.max(1)));
-        }
+        let mut shown = 0;
+        self.session.predict(now, &mut predictor, world, |input| shown += input.commands.len());
+        self.measures.shown(now, shown, &mut predictor);
         self.predictor = Some(predictor);
+    }
+
+    /// Moves a view that lies in the past on.
+    fn look_back(&mut self, now: Time) {
+        let behind = self.behind();
+        let (Some(past), Some(world)) = (&mut self.past, &self.world) else { return };
+        let hz = world.setup().tick_rate.hz();
+        let Some(first) = self.session.seen_at(Tick(0), behind) else { return };
+        let ticks = now.minus(first).max(0).cast_unsigned() * u64::from(hz) / 1_000_000;
+        let next = Tick(ticks as u32).plus(u32::from(now >= first));
+        let longest = hz.div_ceil(self.options.updates.max(1));
+        past.advance(now, next, longest, |tick, events| {
+            if let Some(backlog) = &mut self.backlog {
+                backlog.add(tick, events);
+            }
+        });
     }
 
     /// How far the confirmed view of a match with a server lies in the past, beside the way.
@@ -255,11 +271,17 @@ impl Match {
         Duration::from_secs(1) * self.options.interpolation / self.options.updates.max(1)
     }
 
-    /// The predicted world, if there is one; that of a view in the past is the confirmed one, run on while an
-    /// update is late.
+    /// The predicted world, if there is one.
     #[must_use]
     pub const fn predictor(&self) -> Option<&Predictor> {
         self.predictor.as_ref()
+    }
+
+    /// What a screen shows, where that is not the confirmed world: what is predicted, or with a server and without
+    /// prediction what was some updates ago.
+    #[must_use]
+    pub fn seen(&self) -> Option<&Predictor> {
+        self.predictor.as_ref().or_else(|| self.past.as_ref().map(Past::seen))
     }
 
     /// The next datagram to send.
@@ -277,7 +299,8 @@ impl Match {
     pub fn poll_timeout(&self) -> Option<Time> {
         // Before tick 0 is agreed a pilot has nothing to act on.
         let pilot = self.begin().and_then(|begin| self.pilot.acts_at(begin));
-        [self.session.poll_timeout(), pilot].into_iter().flatten().min()
+        let past = self.past.as_ref().and_then(|past| self.session.seen_at(past.next(), self.behind()));
+        [self.session.poll_timeout(), pilot, past].into_iter().flatten().min()
     }
 
     /// An order of this player, for the next open tick. False if too many wait already.
@@ -359,10 +382,7 @@ impl Match {
             scores: players.score.iter().copied().collect(),
             roster: self.roster,
             latencies: self.measures.latencies,
-            prediction: self
-                .predictor
-                .filter(|_| self.options.prediction)
-                .map(|found| (found.counts().clone(), found.shown().clone())),
+            prediction: self.predictor.map(|found| (found.counts().clone(), found.shown().clone())),
             updates: self.session.client().map(|client| *client.updates()),
             rejected: self.session.client().map_or(0, ClientSession::rejected),
             stalls: self.measures.stalls,
@@ -419,8 +439,21 @@ impl Match {
     /// Takes over the server's state. What led to it is not known here, so it cannot be recorded.
     fn adopt(&mut self, tick: Tick) {
         let (Some(state), Some(world)) = (self.session.snapshot(tick), &mut self.world) else { return };
+        if let Some((client, theirs)) =
+            self.session.client().and_then(|client| Some((client, client.differed()?)))
+        {
+            let (me, agreed) = (self.session.player(), client.agreed());
+            // A relay's state comes later than the hash.
+            let of_then = Some(state).filter(|state| state.tick() == theirs.0);
+            // The first is the one to look at; what follows from it is the server's word.
+            let found = || deviation(world, &self.recent, me, agreed, theirs, of_then);
+            self.desync = self.desync.take().or_else(found);
+        }
         if world.adopt(state).is_err() {
             return self.fail(MatchError::StartState);
+        }
+        if let Some(past) = &mut self.past {
+            past.adopt(state);
         }
         if self.recorder.take().is_some() {
             self.tell(MatchEvent::RecordingStopped(
@@ -441,9 +474,8 @@ impl Match {
         let world = world_of(&config, &roster, self.options.rules.clone(), self.options.map.clone())?;
         let player = self.session.player();
         let choice = self.options.pilot.unwrap_or(PilotChoice::None);
-        if !self.options.prediction {
-            self.session.lie_behind(self.behind());
-        }
+        let lies_behind = !self.options.prediction && self.session.is_served();
+        self.past = lies_behind.then(|| Past::new(&world, player));
         self.pilot = Pilot::new(choice, player, config.tick_rate, config.seed);
         self.roster = roster;
         let hash = world.hash();
@@ -490,8 +522,10 @@ impl Match {
         let world = self.world.as_mut().expect("prepared");
         let tick = due.inputs.tick;
         world.step(&due.inputs);
-        if let Some(backlog) = &mut self.backlog {
-            backlog.add(tick, world.events());
+        match (&mut self.past, &mut self.backlog) {
+            (Some(past), _) => past.keep(&due.inputs),
+            (None, Some(backlog)) => backlog.add(tick, world.events()),
+            (None, None) => {}
         }
         if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick)
             && let Err(error) = world.disturb(&inject.field)
@@ -506,7 +540,7 @@ impl Match {
         }
         let is_over = world.state().outcome() != Outcome::Running;
         let (me, is_served) = (self.session.player(), self.session.is_served());
-        let seen = self.session.seen_at(now, tick, self.behind());
+        let seen = self.session.seen_at(tick, self.behind()).map_or(now, |at| at.max(now));
         self.measures.ran(now, due, &hash, me, seen, is_served);
         self.session.report(now, tick, &hash);
         if is_over {
@@ -557,8 +591,8 @@ impl Match {
             .iter()
             .map(|(player, state)| (*player, GameState::decode_to_compare(state).ok()))
             .collect();
-        let others = decoded.iter().map(|(player, state)| (*player, state.as_ref()));
-        let own: Side<'_> = (me, self.recent.state(tick));
+        let others = decoded.iter().map(|(player, state)| (Party::Seat(*player), state.as_ref()));
+        let own: Side<'_> = (Party::Seat(me), self.recent.state(tick));
         let sides = core::iter::once(own).chain(others).take(PLAYERS_MAX).collect();
         self.desync = Some(DesyncReport::new(tick, world.setup().seed, sides));
         let before = tick.0.checked_sub(1).map(|before| self.recent.state(Tick(before)));

@@ -138,31 +138,12 @@ impl Session {
         matches!(self, Self::Client(client) if matches!(client.config().architecture, Architecture::ClientServer))
     }
 
-    /// When the confirmed view shows what a tick did: at once in lockstep; with a server so long after its time
-    /// as it lies in the past, so that it moves evenly.
-    pub(super) fn seen_at(&self, now: Time, tick: Tick, behind: Duration) -> Time {
-        let Self::Client(client) = self else { return now };
-        if !self.is_served() {
-            return now;
-        }
+    /// When the confirmed view shows what a tick did, if it lies so far in the past that it moves evenly: with a
+    /// server. `None` where it shows everything at once.
+    pub(super) fn seen_at(&self, tick: Tick, behind: Duration) -> Option<Time> {
+        let Self::Client(client) = self else { return None };
         let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
-        now.max(client.server_time_of(tick).plus(one_way + behind))
-    }
-
-    /// Lets the confirmed world lie so far in the past, where a server runs it.
-    pub(super) fn lie_behind(&mut self, behind: Duration) {
-        if let Self::Client(session) = self {
-            session.lie_behind(behind);
-        }
-    }
-
-    /// Runs a view that lies in the past on while the next update is late, by at most `longest`: everybody holds
-    /// what they held.
-    pub(super) fn extrapolate(&self, now: Time, predictor: &mut Predictor, confirmed: &World, longest: u32) {
-        let Self::Client(session) = self else { return };
-        let Some(shown) = session.shows(now) else { return };
-        let horizon = shown.min(confirmed.state().tick().plus(longest));
-        predictor.advance(now, confirmed, core::iter::empty(), horizon, |_| {});
+        self.is_served().then(|| client.server_time_of(tick).plus(one_way + behind))
     }
 
     /// Predicts the world on, with the own inputs that are sealed and not confirmed.

@@ -7,6 +7,7 @@ mod battlefield;
 mod bench;
 mod campaign;
 mod check;
+mod coding;
 pub mod compare;
 mod fault;
 mod network;
@@ -22,7 +23,8 @@ pub use bench::{
     median, replay_speed, snapshot_time, standard_match, thread_time, timed,
 };
 pub use campaign::{CampaignOptions, CampaignReport, campaign};
-pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, check};
+pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, Side, check};
+pub use coding::{CodingFigures, coding};
 pub use fault::{Fault, FaultCounts};
 pub use network::{Burst, LinkFaults, Network};
 pub use sabotage::Sabotage;

@@ -84,6 +84,10 @@ pub(super) struct Confirmed {
     /// All before this one have been handed out or wait in `ready`.
     known: Tick,
     ran: Tick,
+    /// The newest tick whose state was the same here and there.
+    agreed: Tick,
+    /// Before which tick the newest state that was not the same was to be run, and the server's hash of it.
+    differed: Option<(Tick, u64)>,
     held: Vec<(Tick, Held)>,
     checks: Vec<Check>,
     /// The world here has gone wrong, and runs no tick before a state has come.
@@ -106,6 +110,8 @@ impl Confirmed {
             read: Vec::with_capacity(UPDATE_TICKS_MAX),
             known: Tick(0),
             ran: Tick(0),
+            agreed: Tick(0),
+            differed: None,
             held: core::iter::repeat_with(|| (Tick::NEVER, Held::new())).take(HELD).collect(),
             checks: alloc::vec![Check { tick: Tick::NEVER, hash: None, lag: 0 }; CHECKED],
             wants_state: false,
@@ -126,6 +132,16 @@ impl Confirmed {
 
     pub(super) const fn ran(&self) -> Tick {
         self.ran
+    }
+
+    /// Where the world here was last another than the server's: the next tick of that state, and the server's hash.
+    pub(super) const fn differed(&self) -> Option<(Tick, u64)> {
+        self.differed
+    }
+
+    /// The newest tick before which the state was the same here and there.
+    pub(super) const fn agreed(&self) -> Tick {
+        self.agreed
     }
 
     pub(super) const fn counts(&self) -> &UpdateCounts {
@@ -167,6 +183,11 @@ impl Confirmed {
         self.ran = tick.plus(1);
         let Some(theirs) = self.check(self.ran).and_then(|check| check.hash) else { return true };
         let agrees = theirs == hash;
+        if agrees {
+            self.agreed = self.ran;
+        } else {
+            self.differed = Some((self.ran, theirs));
+        }
         *if agrees { &mut self.counts.agreed } else { &mut self.counts.differed } += 1;
         self.wants_state = !agrees && self.state(self.ran).is_none();
         agrees

@@ -80,7 +80,8 @@ pub struct ClientSession {
     /// The server has processed every input before this one.
     processed: Tick,
     confirmed: Confirmed,
-    playout: Playout,
+    /// Whether and when ticks that have come wait for their time.
+    playout: Option<Playout>,
     pauses: Pauses,
     /// When the last tick was handed out.
     handed_at: Time,
@@ -112,7 +113,7 @@ impl ClientSession {
         };
         let is_relay = config.architecture == Architecture::Relay;
         let rank = if is_relay { RANK_RELAY } else { RANK_UPDATES };
-        let playout = if is_relay { Playout::relayed(now, clock.tick_us()) } else { Playout::AtOnce };
+        let playout = is_relay.then(|| Playout::new(now, clock.tick_us()));
         let mut session = Self {
             now,
             settings,
@@ -259,6 +260,19 @@ impl ClientSession {
         self.confirmed.state(tick)
     }
 
+    /// The next tick to run of the newest state that was the same here and at the server.
+    #[must_use]
+    pub const fn agreed(&self) -> Tick {
+        self.confirmed.agreed()
+    }
+
+    /// Where the world here was last another than the server's: the next tick of that state, and the server's hash
+    /// of it.
+    #[must_use]
+    pub const fn differed(&self) -> Option<(Tick, u64)> {
+        self.confirmed.differed()
+    }
+
     /// Orders something, in tick `wish` or as soon after it as can be.
     ///
     /// # Errors
@@ -283,22 +297,6 @@ impl ClientSession {
         self.confirmed.begin(state);
         self.phase = Phase::Ready;
         self.acknowledge_seating();
-    }
-
-    /// Runs every tick only so long after it can be here at the earliest, and so evenly: for a view that lies in
-    /// the past and shows no prediction. A relay's ticks are paced already.
-    pub fn lie_behind(&mut self, behind: Duration) {
-        if matches!(self.playout, Playout::AtOnce) {
-            self.playout = Playout::Behind(behind);
-        }
-    }
-
-    /// The tick that such a view shows now, whether it is here or not; `None` without one.
-    #[must_use]
-    pub fn shows(&self, now: Time) -> Option<Tick> {
-        let Playout::Behind(_) = self.playout else { return None };
-        let shown_us = now.minus(self.due_at(Tick(0))?);
-        u32::try_from(shown_us / self.clock.tick_us()).ok().map(|ticks| Tick(ticks).plus(1))
     }
 
     /// This player leaves: the server is told.

@@ -22,7 +22,10 @@ impl ClientSession {
     pub(super) fn begin_running(&mut self, begin: Time) {
         self.clock = crate::net::clock::TickClock::new(self.clock.rate(), self.now, begin);
         self.delay.restart(self.delay_guess_us());
-        self.playout.restart(self.delay_guess_us());
+        let guess_us = self.delay_guess_us();
+        if let Some(playout) = &mut self.playout {
+            playout.restart(guess_us);
+        }
         // Who comes back has no inputs for what has passed.
         let position_us = self.clock.position_us(self.now) + self.delay.delay_us();
         if position_us > 0 && begin <= self.now {
@@ -44,7 +47,9 @@ impl ClientSession {
         let now = self.now;
         self.clock.slew(now);
         self.delay.advance(now);
-        self.playout.advance(now);
+        if let Some(playout) = &mut self.playout {
+            playout.advance(now);
+        }
         let delay_us = self.delay.delay_us();
         if (delay_us - self.delay_told_us).abs() >= DELAY_EVENT_US {
             self.delay_told_us = delay_us;
@@ -84,15 +89,13 @@ impl ClientSession {
     pub(super) fn next_deadline(&self) -> Time {
         let next = self.sealer.next();
         let seal = (next < self.seal_limit()).then(|| self.seal_at(next));
-        let next = self.confirmed.next().map(|(tick, _)| tick).or_else(|| self.shows(self.now));
-        let tick = next.and_then(|tick| self.due_at(tick));
+        let tick = self.confirmed.next().and_then(|(tick, _)| self.due_at(tick));
         [seal, tick].into_iter().flatten().fold(self.link.resend_at, Time::min)
     }
 
     /// When `tick` is due here; `None` as soon as it is there.
-    pub(super) fn due_at(&self, tick: Tick) -> Option<Time> {
-        let down_us = self.link.rtt.smoothed_us().unwrap_or(0) / 2;
-        self.playout.due_at(&self.clock, tick, down_us.cast_signed())
+    fn due_at(&self, tick: Tick) -> Option<Time> {
+        Some(self.playout.as_ref()?.due_at(&self.clock, tick))
     }
 
     /// The next tick that has come, if it is due: its inputs, and why it is late if it is.
@@ -103,7 +106,7 @@ impl ClientSession {
             return None;
         }
         let (inputs, came) = self.confirmed.take_next()?;
-        let was_due = due.filter(|_| self.playout.stalls()).map(|due| due.max(self.handed_at));
+        let was_due = due.map(|due| due.max(self.handed_at));
         self.handed_at = self.now;
         let stall = was_due.filter(|&due| self.now.since(due) >= Stall::LEAST).map(|due| {
             let cause = if came > due { StallCause::Network } else { StallCause::Computer };
@@ -154,7 +157,11 @@ impl ClientSession {
             Received::Whole { head, tick, led } => {
                 self.on_head(&head, tick);
                 match led {
-                    Led::Ticks(first) => self.playout.observe(self.now, &self.clock, first),
+                    Led::Ticks(first) => {
+                        if let Some(playout) = &mut self.playout {
+                            playout.observe(self.now, &self.clock, first);
+                        }
+                    }
                     Led::Adopted => {
                         self.handed_at = self.now;
                         self.out.event(Event::Adopt { tick });
