@@ -7,6 +7,7 @@ mod battlefield;
 mod bench;
 mod campaign;
 mod check;
+mod coding;
 pub mod compare;
 mod fault;
 mod network;
@@ -23,6 +24,7 @@ pub use bench::{
 };
 pub use campaign::{CampaignOptions, CampaignReport, campaign};
 pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, Side, check};
+pub use coding::{CodingFigures, coding};
 pub use fault::{Fault, FaultCounts};
 pub use network::{Burst, LinkFaults, Network};
 pub use sabotage::Sabotage;
