@@ -183,17 +183,17 @@ impl Row {
         *mean += (sum / units - *mean) * FOLLOWS;
         *late = most.max(*late * (1.0 - FOLLOWS));
         let how = match self.architecture {
-            Architecture::P2p => "P2P lockstep",
+            Architecture::P2p => "Lockstep",
             Architecture::ClientServer => "Client-server",
             Architecture::Relay => "Relayed lockstep",
         };
         for (player, title) in self.titles.iter_mut().enumerate() {
             let what = match (&self.over, player) {
                 (Some(why), _) => why.clone(),
-                (None, 0) => format!("screens apart: mean {mean:.2}, most {late:.1} tiles"),
+                (None, 0) => format!("screens apart: {mean:.2} tiles, most {late:.1}"),
                 (None, _) => String::new(),
             };
-            *title = format!("{how}, player {}'s screen   {what}", player + 1);
+            *title = format!("{how}, player {}   {what}", player + 1);
         }
     }
 
