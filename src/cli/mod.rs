@@ -70,6 +70,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Doctor(doctor)) => doctor::run(&doctor),
         Some(Task::Check(check)) => check::run(&check),
+        Some(Task::WatchBoth(arguments)) => window::watch_both(&arguments),
         Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),
         Some(Task::Replay(replay)) => match replay.action {

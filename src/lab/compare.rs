@@ -16,5 +16,5 @@ pub use preset::{PRESETS, Preset, way_of};
 pub use row::{Cell, MatchRow, Quantiles, RowError, Source, Topology, View, read_rows, write_rows};
 pub use script::{COMMANDS_PER_S, Recorded, drawn_scripts};
 pub use study::{StudyError, StudyErrorKind, StudyOptions, study, study_of};
-pub use trial::{Trial, TrialError, WARM_UP};
+pub use trial::{Screens, Trial, TrialError, WARM_UP};
 pub use weather::{Outages, Way};

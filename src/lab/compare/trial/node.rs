@@ -187,6 +187,22 @@ impl Node {
         }
     }
 
+    /// Writes the state that the screen shows. False before there is one.
+    pub(super) fn show(&mut self, now: Time, state: &mut GameState) -> bool {
+        let Some(world) = self.game.world() else { return false };
+        match self.game.predictor() {
+            Some(predictor) => predictor.show(now, state),
+            None => {
+                state.copy_from(world.state());
+                if self.game.session().client().is_some() {
+                    self.past.show(now, &mut self.picture);
+                    self.picture.put(state);
+                }
+            }
+        }
+        true
+    }
+
     /// When the confirmed view is to show what a tick did: as soon as that is known in lockstep; with a server as
     /// long after it left there as the view lies in the past.
     fn seen_at(&self, now: Time, tick: Tick) -> Time {
