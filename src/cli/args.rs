@@ -69,6 +69,10 @@ pub(crate) struct MatchArguments {
     /// Who plays this seat: you in the window, `normal` without one.
     #[arg(long, value_enum)]
     pub(crate) bot: Option<BotChoice>,
+    /// Give the commands of this file at their instants, whatever happens: a JSON object a line,
+    /// {"at_ms":F,"command":{...}}, at_ms from the first tick.
+    #[arg(long, value_name = "FILE", conflicts_with = "bot")]
+    pub(crate) script: Option<PathBuf>,
     /// Play without a window.
     #[arg(long)]
     pub(crate) headless: bool,

@@ -15,6 +15,6 @@ pub use plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell, plan};
 pub use preset::{PRESETS, Preset, way_of};
 pub use row::{Cell, MatchRow, Quantiles, RowError, Source, Topology, View, read_rows, write_rows};
 pub use script::{COMMANDS_PER_S, Recorded, drawn_scripts};
-pub use study::{StudyError, StudyErrorKind, StudyOptions, study};
+pub use study::{StudyError, StudyErrorKind, StudyOptions, study, study_of};
 pub use trial::{Screens, Trial, TrialError, WARM_UP};
 pub use weather::{Outages, Way};
