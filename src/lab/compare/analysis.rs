@@ -1,0 +1,67 @@
+//! What is reckoned from the rows of a study, once for all its outputs.
+
+use std::collections::BTreeSet;
+
+use super::comparison::{Comparison, comparisons};
+use super::findings::{BreakEven, answer, break_evens};
+use super::row::View;
+use super::summary::CellSummary;
+use super::validity::Validity;
+
+/// A study, analysed.
+#[derive(Clone, Debug)]
+pub struct Analysis<'a> {
+    /// Its cells.
+    pub cells: &'a [CellSummary<'a>],
+    /// All comparisons, those of one view together.
+    pub comparisons: Vec<Comparison<'a>>,
+    /// Where a server would have to stand.
+    pub break_evens: Vec<BreakEven<'a>>,
+    /// Whether it can be believed.
+    pub validity: Validity,
+}
+
+impl<'a> Analysis<'a> {
+    /// Of cells from [`super::summarize`].
+    #[must_use]
+    pub fn of(cells: &'a [CellSummary<'a>]) -> Self {
+        let comparisons = comparisons(cells);
+        let break_evens = break_evens(&comparisons);
+        Self { cells, comparisons, break_evens, validity: Validity::of(cells) }
+    }
+
+    /// The study in at most three sentences.
+    #[must_use]
+    pub fn answer(&self) -> Vec<String> {
+        answer(&self.comparisons)
+    }
+
+    /// The comparisons that show a difference.
+    pub fn findings(&self) -> impl Iterator<Item = &Comparison<'a>> {
+        self.comparisons.iter().filter(|comparison| comparison.is_shown())
+    }
+
+    /// The views that were played.
+    #[must_use]
+    pub fn views(&self) -> Vec<View> {
+        let views: BTreeSet<View> = self.cells.iter().map(|cell| cell.cell.view).collect();
+        views.into_iter().collect()
+    }
+
+    /// All seeds.
+    #[must_use]
+    pub fn seeds(&self) -> Vec<u64> {
+        let rows = self.cells.iter().flat_map(|cell| &cell.rows);
+        rows.map(|row| row.seed).collect::<BTreeSet<u64>>().into_iter().collect()
+    }
+
+    /// How many comparisons were made, and of how many differences they show nothing.
+    #[must_use]
+    pub fn count(&self) -> String {
+        let (all, shown) = (self.comparisons.len(), self.findings().count());
+        format!(
+            "{all} comparisons, p-values adjusted for all of them (Holm): {shown} show a difference, {} do not",
+            all - shown
+        )
+    }
+}

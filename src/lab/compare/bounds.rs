@@ -1,0 +1,87 @@
+//! What no architecture can be quicker than: the way that the news has to go.
+
+use super::row::{Cell, Topology};
+use crate::net::Architecture;
+
+/// The least that physics leaves of each latency, in milliseconds, without jitter: nobody's command is quicker.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Until the own confirmed state has a command: in lockstep nobody runs its tick before the others can; with
+    /// a server it goes there and back.
+    pub own_ms: f64,
+    /// Until the own predicted state has it.
+    pub own_predicted_ms: f64,
+    /// Until the others have it.
+    pub opponent_ms: f64,
+    /// How long a command waits on average in the tick that is open: half a tick. A mean, or a median, lies
+    /// above its bound by that.
+    pub wait_ms: f64,
+    /// By how much a single latency may lie below its bound, at most: the jitter, and what each peer's clock
+    /// may be off.
+    pub error_ms: f64,
+}
+
+/// Rounding of instants, and how far the clocks of peers that are in step differ.
+const CLOCK_MS: f64 = 2.0;
+/// The length of a tick at 60 per second.
+const TICK_MS: f64 = 1000.0 / 60.0;
+
+/// The bounds of a cell.
+#[must_use]
+pub fn bounds(cell: &Cell) -> Bounds {
+    let between = cell.rtt_ms / 2.0;
+    // The way to the server, and that between the two who are nearest by it.
+    let (nearest, pair) = match cell.topology {
+        Topology::Midway => (between / 2.0, between),
+        Topology::Lan | Topology::Remote => (between, 2.0 * between),
+        Topology::Listen => (0.0, between),
+    };
+    let (own_ms, opponent_ms) = match cell.architecture {
+        Architecture::P2p => (between, between),
+        Architecture::ClientServer | Architecture::Relay => (2.0 * nearest, pair),
+    };
+    let ways = if opponent_ms > between || own_ms > between { 2.0 } else { 1.0 };
+    Bounds {
+        own_ms,
+        own_predicted_ms: 0.0,
+        opponent_ms,
+        wait_ms: TICK_MS / 2.0,
+        error_ms: ways * cell.jitter_ms + CLOCK_MS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::row::View;
+    use super::*;
+
+    #[test]
+    fn bounds_are_the_ways_that_news_must_go() {
+        use Architecture::{ClientServer, P2p, Relay};
+        use Topology::{Lan, Listen, Midway, Remote};
+        let of = |architecture, topology| {
+            let cell = Cell {
+                view: View::Defaults,
+                architecture,
+                topology,
+                preset: String::new(),
+                prediction: true,
+                interpolation: 0,
+                players: 2,
+                rtt_ms: 100.0,
+                jitter_ms: 5.0,
+                loss: 0.0,
+                updates: 0,
+                units: 14,
+            };
+            let bounds = bounds(&cell);
+            (bounds.own_ms, bounds.opponent_ms, bounds.error_ms)
+        };
+        for topology in [Lan, Listen, Midway, Remote] {
+            assert_eq!(of(P2p, topology), (50.0, 50.0, 7.0), "{topology:?}");
+        }
+        assert_eq!(of(ClientServer, Midway), (50.0, 50.0, 7.0));
+        assert_eq!(of(Relay, Remote), (100.0, 100.0, 12.0));
+        assert_eq!(of(ClientServer, Listen), (0.0, 50.0, 7.0));
+    }
+}
