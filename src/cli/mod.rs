@@ -4,6 +4,7 @@ pub(crate) mod args;
 mod balance;
 mod bench;
 mod check;
+mod compare;
 mod demo;
 mod discover;
 mod headless;
@@ -68,6 +69,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Join(join)) => window::join(*join),
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Check(check)) => check::run(&check),
+        Some(Task::Compare(compare)) => compare::run(&compare),
         Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),
         Some(Task::Replay(replay)) => match replay.action {

@@ -22,10 +22,10 @@ pub(crate) fn cell(architecture: Architecture) -> Cell {
         interpolation: if is_server { 2 } else { 0 },
         players: 2,
         rtt_ms: 100.0,
-        jitter_ms: 4.0,
+        jitter_ms: 5.0,
         loss: 0.02,
         updates: if is_server { 20 } else { 0 },
-        units: 30,
+        units: 14,
     }
 }
 
@@ -137,7 +137,8 @@ pub(crate) fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for rtt_ms in [0.0, 50.0, 100.0, 200.0] {
         for loss in [0.0, 0.02, 0.05] {
-            cells.extend(both.map(|cell| Cell { rtt_ms, loss, ..cell.clone() }));
+            let jitter_ms = if rtt_ms > 0.0 { 5.0 } else { 0.0 };
+            cells.extend(both.map(|cell| Cell { rtt_ms, jitter_ms, loss, ..cell.clone() }));
         }
     }
     for (preset, rtt_ms, topology) in
@@ -149,9 +150,10 @@ pub(crate) fn cells() -> Vec<Cell> {
     for topology in [Topology::Remote, Topology::Listen] {
         cells.push(Cell { topology, ..server.clone() });
     }
-    for units in [14, 200] {
+    for units in [30, 200] {
         cells.extend(both.map(|cell| Cell { units, ..cell.clone() }));
     }
+    cells.extend(both.map(|cell| Cell { players: 4, units: 28, ..cell.clone() }));
     cells.extend(both.map(|cell| Cell { prediction: false, ..cell.clone() }));
     cells.push(Cell { view: View::EqualRate, ..p2p.clone() });
     cells.push(Cell { view: View::EqualRate, updates: 60, ..server.clone() });

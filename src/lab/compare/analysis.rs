@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::comparison::{Comparison, comparisons};
-use super::findings::{BreakEven, answer, break_evens};
+use super::comparison::{Comparison, comparisons, is_same_condition};
+use super::digest::{Digest, answer, digests};
+use super::findings::{BreakEven, break_evens};
 use super::row::View;
 use super::summary::CellSummary;
 use super::validity::Validity;
+use crate::net::Architecture;
 
 /// A study, analysed.
 #[derive(Clone, Debug)]
@@ -33,7 +35,13 @@ impl<'a> Analysis<'a> {
     /// The study in at most three sentences.
     #[must_use]
     pub fn answer(&self) -> Vec<String> {
-        answer(&self.comparisons)
+        answer(&self.digests())
+    }
+
+    /// What each pair of settings shows, over all links.
+    #[must_use]
+    pub fn digests(&self) -> Vec<Digest<'a, '_>> {
+        digests(&self.comparisons)
     }
 
     /// The comparisons that show a difference.
@@ -46,6 +54,22 @@ impl<'a> Analysis<'a> {
     pub fn views(&self) -> Vec<View> {
         let views: BTreeSet<View> = self.cells.iter().map(|cell| cell.cell.view).collect();
         views.into_iter().collect()
+    }
+
+    /// The cells of a view that a reader wants to see: those of peers, who play the same wherever a server would
+    /// stand, once.
+    pub fn listed(&self, view: View) -> impl Iterator<Item = &'a CellSummary<'a>> {
+        let cells: &'a [CellSummary<'a>] = self.cells;
+        let is_twin = move |at: usize, cell: &CellSummary<'_>| {
+            let is_same = |other: &CellSummary<'_>| {
+                other.cell.architecture == Architecture::P2p
+                    && other.source == cell.source
+                    && is_same_condition(&other.cell, &cell.cell)
+            };
+            cell.cell.architecture == Architecture::P2p && cells[..at].iter().any(is_same)
+        };
+        let of_view = cells.iter().enumerate().filter(move |(_, cell)| cell.cell.view == view);
+        of_view.filter(move |&(at, cell)| !is_twin(at, cell)).map(|(_, cell)| cell)
     }
 
     /// All seeds.

@@ -4,6 +4,7 @@ use super::row::{Cell, View};
 use super::statistics::{Mean, holm, paired, paired_p};
 use super::summary::{CellSummary, Measure, Share, Span, order, rank};
 use super::wording;
+use crate::net::Architecture;
 
 /// One tick at 60 a second: a latency that differs by less is no finding.
 const TICK_MS: f64 = 1000.0 / 60.0;
@@ -191,13 +192,16 @@ pub fn is_same_condition(a: &Cell, b: &Cell) -> bool {
 fn only_difference(a: &Cell, b: &Cell) -> Option<Factor> {
     let is_same_link =
         a.preset == b.preset && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss);
+    let has_place = a.architecture != Architecture::P2p;
+    // More players bring more units.
+    let is_same_army = u64::from(a.units) * u64::from(b.players) == u64::from(b.units) * u64::from(a.players);
     let factors = [
-        (a.topology != b.topology, Factor::Topology),
+        (has_place && a.topology != b.topology, Factor::Topology),
         (a.updates != b.updates, Factor::Updates),
         (a.interpolation != b.interpolation, Factor::Interpolation),
         (a.prediction != b.prediction, Factor::Prediction),
         (a.players != b.players, Factor::Players),
-        (a.units != b.units, Factor::Units),
+        (!is_same_army, Factor::Units),
     ];
     let mut differing = factors.into_iter().filter(|&(differs, _)| differs);
     let only = differing.next().map(|(_, factor)| factor);

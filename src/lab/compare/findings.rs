@@ -1,7 +1,7 @@
 //! What the study shows, in sentences.
 
 use super::comparison::{Comparison, Factor};
-use super::row::{Cell, Source, Topology, View};
+use super::row::{Source, View};
 use super::statistics::Mean;
 use super::summary::{CellSummary, Measure, Share, Span};
 use super::wording;
@@ -30,7 +30,8 @@ impl BreakEven<'_> {
     pub fn sentence(&self) -> String {
         let (cell, direct) = (&self.server.cell, self.direct_ms());
         let [low, high] = self.way_ms.interval.unwrap_or([self.way_ms.value; 2]);
-        let start = format!("At {} ({} updates/s)", wording::condition(cell), cell.updates);
+        let at = wording::at(cell);
+        let start = format!("{at}, with {} updates/s shown {} late,", cell.updates, cell.interpolation);
         if high < 0.0 {
             return format!("{start} no place of the server makes client-server as quick as p2p.");
         }
@@ -90,7 +91,7 @@ impl Comparison<'_> {
         let source = if self.base.source == Source::Real { " between real processes" } else { "" };
         if !self.is_shown() {
             return format!(
-                "{at}{source} {subject}: no difference shown {parties}; {matches}.",
+                "{at}{source}, {subject}: no difference shown {parties}; {matches}.",
                 parties = parties[1]
             );
         }
@@ -103,19 +104,14 @@ impl Comparison<'_> {
         );
         // The difference is that of the other: more there is less in the base.
         let direction = if is_more { less } else { more };
-        format!("{at}{source} {subject} {amount} {direction} {}; {matches}.", parties[0])
+        format!("{at}{source}, {subject} {amount} {direction} {}; {matches}.", parties[0])
     }
 
     /// Who is compared: `in p2p than in client-server (…)`, and the same after `no difference`.
-    fn parties(&self) -> [String; 2] {
+    pub(super) fn parties(&self) -> [String; 2] {
         let (base, other) = (&self.base.cell, &self.other.cell);
         if self.factor == Factor::Architecture {
-            let name = |cell: &Cell| {
-                let setting = wording::setting(cell);
-                let setting = if setting.is_empty() { setting } else { format!(" ({setting})") };
-                format!("{}{setting}", cell.architecture)
-            };
-            let (base, other) = (name(base), name(other));
+            let (base, other) = (wording::name(base), wording::name(other));
             return [format!("in {base} than in {other}"), format!("between {base} and {other}")];
         }
         let (base_level, other_level) = (self.factor.level(base), self.factor.level(other));
@@ -127,17 +123,13 @@ impl Comparison<'_> {
     }
 
     fn condition(&self) -> String {
-        let cell = &self.base.cell;
-        match self.factor {
-            // What differs is said once, where the two are named.
-            Factor::Players | Factor::Units | Factor::Prediction => format!("At {}", wording::link(cell)),
-            _ => format!("At {}", wording::condition(cell)),
-        }
+        // What differs is said once, where the two are named: the base has what needs no word.
+        wording::at(&self.base.cell)
     }
 }
 
 /// The subject with its verb, and what more and less of the measure are called.
-const fn words(measure: Measure) -> (&'static str, &'static str, &'static str) {
+pub(super) const fn words(measure: Measure) -> (&'static str, &'static str, &'static str) {
     const SPANS: [[&str; 3]; 3] = [
         [
             "one's own order is confirmed",
@@ -165,88 +157,10 @@ const fn words(measure: Measure) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-const fn unit(measure: Measure) -> &'static str {
+pub(super) const fn unit(measure: Measure) -> &'static str {
     match measure {
         Measure::StallMsPerS => "ms per second",
         Measure::CorrectionsPerMin => "times a minute",
         measure => measure.unit(),
-    }
-}
-
-/// The study in three sentences: what one sees of the other, of oneself, and what it costs. Each as the
-/// architectures come, two players, the server half-way if it ever stands there.
-#[must_use]
-pub fn answer(comparisons: &[Comparison<'_>]) -> Vec<String> {
-    let of = |measure| Overall::of(comparisons, measure);
-    let sentence = |measure, subject: &str, sooner: &str, later: &str| {
-        of(measure).map(|found| found.sentence(subject, sooner, later))
-    };
-    let p50 = |span| Measure::Latency(span, Share::P50);
-    let sentences = [
-        sentence(p50(Span::Opponent), "an opponent's order is seen", "sooner", "later"),
-        sentence(p50(Span::Own), "one's own order is confirmed", "sooner", "later"),
-        sentence(Measure::AllNodes, "all nodes together send", "less", "more"),
-    ];
-    sentences.into_iter().flatten().collect()
-}
-
-/// How p2p and client-server differ in a measure over all links of the first view.
-struct Overall {
-    measure: Measure,
-    /// Links on which p2p has less of it, more of it, and those without a finding.
-    less: Vec<f64>,
-    more: Vec<f64>,
-    open: usize,
-}
-
-impl Overall {
-    fn of(comparisons: &[Comparison<'_>], measure: Measure) -> Option<Self> {
-        let asked = |comparison: &&Comparison<'_>| {
-            let (base, other) = (&comparison.base.cell, &comparison.other.cell);
-            comparison.factor == Factor::Architecture
-                && comparison.measure == measure
-                && comparison.base.source == Source::Virtual
-                && base.architecture == Architecture::P2p
-                && other.architecture == Architecture::ClientServer
-                && (base.view, base.players) == (View::Defaults, 2)
-        };
-        let all: Vec<_> = comparisons.iter().filter(asked).collect();
-        let midway = all.iter().filter(|one| one.other.cell.topology == Topology::Midway);
-        let mut found = Self { measure, less: Vec::new(), more: Vec::new(), open: 0 };
-        for comparison in midway {
-            match comparison.difference.value {
-                _ if !comparison.is_shown() => found.open += 1,
-                more if more > 0.0 => found.less.push(more),
-                less => found.more.push(less),
-            }
-        }
-        (found.links() > 0).then_some(found)
-    }
-
-    fn links(&self) -> usize {
-        self.less.len() + self.more.len() + self.open
-    }
-
-    fn sentence(&self, subject: &str, less: &str, more: &str) -> String {
-        let mut parts = Vec::new();
-        for (found, direction) in [(&self.less, less), (&self.more, more)] {
-            if !found.is_empty() {
-                let sizes = found.iter().map(|size| size.abs());
-                let low = sizes.clone().fold(f64::INFINITY, f64::min);
-                let high = sizes.fold(0.0, f64::max);
-                parts.push(format!(
-                    "{} to {} {} {direction} in {} of {} settings",
-                    wording::measured(low),
-                    wording::measured(high),
-                    unit(self.measure),
-                    found.len(),
-                    self.links()
-                ));
-            }
-        }
-        if self.open > 0 {
-            parts.push(format!("with no difference shown in {}", self.open));
-        }
-        format!("With p2p instead of a server half-way, {subject} {}.", parts.join(", "))
     }
 }

@@ -42,6 +42,7 @@ pub fn page(study: &Study) -> String {
             page += "</section>\n";
         }
     }
+    page += &every_finding(&analysis);
     page += &tables::cells(&analysis);
     page += &tables::comparisons(&analysis);
     page += &method(&analysis);
@@ -86,6 +87,7 @@ fn head(study: &Study, analysis: &Analysis<'_>) -> String {
     let facts = [
         ("matches", format!("{} in {} cells", study.rows.len(), analysis.cells.len())),
         ("seeds", seed_range(&seeds)),
+        ("usual", wording::USUAL.to_owned()),
         ("each counts", format!("{} s, after 5 s at the start", wording::short(seconds))),
     ];
     let given = study.environment.iter().map(|(name, value)| (name.as_str(), value.clone()));
@@ -115,14 +117,30 @@ fn sentences(all: impl Iterator<Item = String>) -> String {
     format!("<ul class=\"sentences\">\n{}</ul>\n", items.collect::<String>())
 }
 
+/// What each pair of settings shows over all links.
 fn findings(analysis: &Analysis<'_>) -> String {
     let mut html = String::from("<section id=\"findings\">\n<h2>Findings</h2>\n");
     let _ = writeln!(
         html,
-        "<p>{}. A finding is printed only if its 95 % interval excludes zero, its adjusted p-value is below \
-         0.05, and it exceeds one tick (16.7 ms; of other measures, what the method below says).</p>",
+        "<p>{}. Here they are by pairs of settings, from the least difference to the most; <a \
+         href=\"#every-finding\">each by itself</a> is below.</p>",
         escaped(&analysis.count())
     );
+    let digests = analysis.digests();
+    for view in analysis.views() {
+        let _ = writeln!(html, "<h3>{}</h3>\n<div class=\"pairs\">", escaped(wording::question(view)));
+        for digest in digests.iter().filter(|digest| digest.view() == view) {
+            let all = sentences(digest.sentences().into_iter());
+            let _ = writeln!(html, "<div>\n<h4>{}</h4>\n{all}</div>", escaped(&digest.pair));
+        }
+        html += "</div>\n";
+    }
+    html += "</section>\n";
+    html
+}
+
+fn every_finding(analysis: &Analysis<'_>) -> String {
+    let mut html = String::from("<section id=\"every-finding\">\n<h2>Every finding</h2>\n");
     for view in analysis.views() {
         let mut found = analysis.findings().filter(|one| one.base.cell.view == view).peekable();
         let _ = writeln!(html, "<h3>{}</h3>", escaped(wording::question(view)));

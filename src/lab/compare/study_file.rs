@@ -30,7 +30,7 @@ pub struct Study {
 
 /// Why a study cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum StudyError {
+pub enum StudyFileError {
     /// The file.
     #[error("{0}")]
     File(#[from] io::Error),
@@ -72,7 +72,7 @@ impl Study {
     ///
     /// # Errors
     /// If it cannot be read, a line is no match, or a value is one that no match can have.
-    pub fn read(mut from: impl BufRead) -> Result<Self, StudyError> {
+    pub fn read(mut from: impl BufRead) -> Result<Self, StudyFileError> {
         let mut environment = Vec::new();
         while environment.len() < FACTS_MAX && from.fill_buf()?.first() == Some(&b'#') {
             let mut line = Vec::new();
@@ -83,15 +83,15 @@ impl Study {
         }
         let rows = read_rows(from)?;
         if rows.is_empty() {
-            return Err(StudyError::Empty);
+            return Err(StudyFileError::Empty);
         }
         for (at, row) in rows.iter().enumerate() {
             let wrong = out_of_range(row);
-            let wrong = wrong.map(|(name, value)| StudyError::OutOfRange { number: at + 1, name, value });
+            let wrong = wrong.map(|(name, value)| StudyFileError::OutOfRange { number: at + 1, name, value });
             wrong.map_or(Ok(()), Err)?;
         }
         if summarize(&rows).len() > CELLS_MAX {
-            return Err(StudyError::TooManyCells);
+            return Err(StudyFileError::TooManyCells);
         }
         Ok(Self { environment, rows })
     }
@@ -101,7 +101,7 @@ impl Study {
     ///
     /// # Errors
     /// As [`Self::write`] and [`Self::read`] do.
-    pub fn as_written(&self) -> Result<Self, StudyError> {
+    pub fn as_written(&self) -> Result<Self, StudyFileError> {
         let mut file = Vec::new();
         self.write(&mut file)?;
         Self::read(&*file)

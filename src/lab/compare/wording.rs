@@ -1,36 +1,62 @@
 //! Cells and numbers as a reader wants them.
 
 use super::row::{Cell, Topology, View};
+use super::statistics::Mean;
 use crate::net::Architecture;
 
-/// Players and units of the standard match, which need no word.
-const STANDARD: (u8, u32) = (2, 30);
+/// What needs no word: two players, a hero and six minions each, a little jitter.
+pub const USUAL: &str =
+    "2 players, 14 units, 5 ms jitter (0 at 0 ms RTT), prediction on, unless said otherwise";
+const PLAYERS: u8 = 2;
+const UNITS_PER_PLAYER: u32 = 7;
+const JITTER_MS: f64 = 5.0;
 
-/// What the players meet: `100 ms RTT and 2 % loss, 4 players`.
+/// What the players meet: `100 ms RTT and 2 % loss with 4 players`.
 #[must_use]
 pub fn condition(cell: &Cell) -> String {
-    let mut text = link(cell);
-    if cell.players != STANDARD.0 {
-        text += &format!(", {} players", cell.players);
+    let mut with = Vec::new();
+    if cell.players != PLAYERS {
+        with.push(format!("{} players", cell.players));
     }
-    if cell.units != STANDARD.1 {
-        text += &format!(", {} units", cell.units);
+    if cell.units != UNITS_PER_PLAYER * u32::from(cell.players) {
+        with.push(format!("{} units", cell.units));
     }
     if !cell.prediction {
-        text += ", without prediction";
+        with.push("no prediction".into());
     }
-    text
+    let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(" and ")) };
+    link(cell) + &with
 }
 
-/// The link between two players: `100 ms RTT, 5 ms jitter and 2 % loss`.
+/// The same as the beginning of a sentence.
+#[must_use]
+pub fn at(cell: &Cell) -> String {
+    let word = if cell.preset.is_empty() { "At" } else { "On" };
+    format!("{word} {}", condition(cell))
+}
+
+/// The link between two players: `100 ms RTT and 2 % loss`, `4g (90 ms RTT, 15 ms jitter and 0.5 % loss)`.
 #[must_use]
 pub fn link(cell: &Cell) -> String {
-    let mut text = if cell.preset.is_empty() { String::new() } else { format!("{}: ", cell.preset) };
-    text += &format!("{} ms RTT", short(cell.rtt_ms));
-    if cell.jitter_ms > 0.0 {
-        text += &format!(", {} ms jitter", short(cell.jitter_ms));
+    let usual = if cell.rtt_ms > 0.0 { JITTER_MS } else { 0.0 };
+    let jitter = if cell.jitter_ms == usual {
+        String::new()
+    } else {
+        format!(", {} ms jitter", short(cell.jitter_ms))
+    };
+    let link = format!("{} ms RTT{jitter} and {} loss", short(cell.rtt_ms), percent(cell.loss));
+    if cell.preset.is_empty() { link } else { format!("{} ({link})", cell.preset) }
+}
+
+/// An architecture with its settings: `client-server (20 updates/s, shown 2 late, server half-way)`.
+#[must_use]
+pub fn name(cell: &Cell) -> String {
+    let setting = setting(cell);
+    if setting.is_empty() {
+        cell.architecture.to_string()
+    } else {
+        format!("{} ({setting})", cell.architecture)
     }
-    text + &format!(" and {} loss", percent(cell.loss))
 }
 
 /// The settings of a server: `20 updates/s, shown 2 late, server half-way`; empty in p2p.
@@ -114,5 +140,21 @@ pub fn measured(number: f64) -> String {
         text.trim_start_matches('-').to_owned()
     } else {
         text
+    }
+}
+
+/// A mean, or a dash.
+#[must_use]
+pub fn value(mean: Option<Mean>) -> String {
+    mean.map_or_else(|| "–".into(), |mean| measured(mean.value))
+}
+
+/// A mean with its interval in brackets.
+#[must_use]
+pub fn with_interval(mean: Option<Mean>) -> String {
+    let value = value(mean);
+    match mean.and_then(|mean| mean.interval) {
+        Some([low, high]) => format!("{value} [{}, {}]", measured(low), measured(high)),
+        None => value,
     }
 }

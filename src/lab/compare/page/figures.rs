@@ -62,7 +62,20 @@ impl<'a> Grid<'a> {
         // One factor after the other, so that what is left really has all of them.
         let same = |cell: &CellSummary<'_>| (cell.cell.players, cell.cell.units, cell.cell.prediction);
         keep_most(&mut cells, same);
-        keep_most(&mut cells, |cell| cell.cell.jitter_ms.to_bits());
+        // Neighbours have no jitter to speak of.
+        let jitter = |cell: &CellSummary<'_>| cell.cell.jitter_ms.to_bits();
+        let (mut near, mut far): (Vec<_>, Vec<_>) =
+            cells.into_iter().partition(|cell| cell.cell.rtt_ms == 0.0);
+        keep_most(&mut near, jitter);
+        keep_most(&mut far, jitter);
+        near.append(&mut far);
+        let mut cells = near;
+        // Peers play the same wherever a server would stand: one place is enough.
+        let (mut peers, mut others): (Vec<_>, Vec<_>) =
+            cells.into_iter().partition(|cell| cell.cell.architecture == Architecture::P2p);
+        keep_most(&mut peers, |cell| cell.cell.topology);
+        peers.append(&mut others);
+        cells = peers;
         // A setting that was tried at one link alone is no line.
         let links = |cells: &[&CellSummary<'_>]| {
             let mut links: BTreeMap<_, usize> = BTreeMap::new();
@@ -140,16 +153,6 @@ fn pen(cell: &Cell) -> Pen {
     Pen { ink, marker, dash: Dash::Solid }
 }
 
-/// The name of a line.
-pub(super) fn name(cell: &Cell) -> String {
-    let setting = wording::setting(cell);
-    if setting.is_empty() {
-        cell.architecture.to_string()
-    } else {
-        format!("{} ({setting})", cell.architecture)
-    }
-}
-
 /// Whose orders a latency figure is about.
 struct Whose {
     id: &'static str,
@@ -216,7 +219,7 @@ fn latency(grid: &Grid<'_>, whose: &Whose) -> Option<Figure> {
                 });
                 let points: Vec<Point> = points.collect();
                 let says = if says.is_empty() { String::new() } else { format!(", {says}") };
-                legend.push((pen, format!("{}{says}", name(&first.cell)), true));
+                legend.push((pen, format!("{}{says}", wording::name(&first.cell)), true));
                 lines.push(Line { points, pen, is_joined: true });
             }
         }
@@ -283,7 +286,7 @@ fn distributions(grid: &Grid<'_>) -> Option<Figure> {
                 let mut points = mean_quantiles(cell, *of);
                 // A step of each line carries its marker, so that shape tells what colour does.
                 points.truncate(points.len().saturating_sub(1));
-                legend.push((self::pen(&cell.cell), name(&cell.cell), true));
+                legend.push((self::pen(&cell.cell), wording::name(&cell.cell), true));
                 Line { points, pen, is_joined: true }
             })
             .collect();
@@ -344,10 +347,17 @@ fn over_time(grid: &Grid<'_>) -> Option<Figure> {
                     mean(&values.collect::<Vec<_>>()).map(|value| (second as f64 + 0.5, value))
                 };
                 let points = (0..seconds).filter_map(at).map(|at| Point { at, ..Point::default() }).collect();
-                legend.push((pen(&cell.cell), name(&cell.cell), true));
-                Line { points, pen: pen(&cell.cell), is_joined: true }
+                legend.push((pen(&cell.cell), wording::name(&cell.cell), true));
+                Line { points, pen: Pen { marker: Marker::None, ..pen(&cell.cell) }, is_joined: true }
             })
             .collect();
+        // A marker every fifth second, each line's at others.
+        let marked = cells.iter().zip(&lines).enumerate().map(|(at, (cell, line))| {
+            let points = line.points.iter().skip(2 * at).step_by(5).cloned().collect();
+            Line { points, pen: pen(&cell.cell), is_joined: false }
+        });
+        let marked: Vec<Line> = marked.collect();
+        let lines: Vec<Line> = lines.into_iter().chain(marked).collect();
         let points = || lines.iter().flat_map(|line| &line.points);
         let x = Axis::from_zero("seconds since the 5 s at the start", points().map(|point| point.at.0));
         let y = Axis::from_zero(unit, points().map(|point| point.at.1));
@@ -378,7 +388,7 @@ fn bandwidth(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
     for (lane, cell) in cells.iter().enumerate() {
         let offset = (lane as f64 - (cells.len() as f64 - 1.0) / 2.0) * 0.24;
         let pen = pen(&cell.cell);
-        legend.push((pen, name(&cell.cell), true));
+        legend.push((pen, wording::name(&cell.cell), true));
         for (at, &(_, measure)) in NODES.iter().enumerate() {
             // Who has no server has no traffic there.
             let Some(mean) = cell.mean(measure).filter(|mean| mean.value > 0.0) else { continue };
@@ -480,7 +490,7 @@ fn break_even(analysis: &Analysis<'_>) -> Option<Figure> {
             lines.push(Line { points: points.collect(), pen, is_joined: true });
             legend.push((pen, format!("{} loss", wording::percent(loss)), true));
         }
-        panels.push((name(&first.cell), Plot { x: x.clone(), y: y.clone(), lines }));
+        panels.push((wording::name(&first.cell), Plot { x: x.clone(), y: y.clone(), lines }));
     }
     let text = "How long the way from player to server to player may be for client-server to show an opponent's \
                 order as early as p2p does: its own delay beyond that way is taken as it was measured. Above the \
@@ -538,7 +548,7 @@ fn name_of_curve(cell: &Cell) -> String {
             let place = wording::place(cell.topology, "server");
             format!("client-server (shown {} late, {place})", cell.interpolation)
         }
-        _ => name(cell),
+        _ => wording::name(cell),
     }
 }
 

@@ -6,11 +6,10 @@ use core::ops::Range;
 use super::super::analysis::Analysis;
 use super::super::comparison::{Comparison, Factor};
 use super::super::row::{Source, View};
-use super::super::statistics::Mean;
 use super::super::summary::{CellSummary, Measure, Share, Span};
 use super::super::wording;
 use super::escaped;
-use super::figures::{Grid, name, setting};
+use super::figures::{Grid, setting};
 use crate::net::Architecture;
 
 const OPPONENT: Measure = Measure::Latency(Span::Opponent, Share::P50);
@@ -55,8 +54,11 @@ pub(super) fn better(analysis: &Analysis<'_>) -> String {
     html += "<p>In each square who is ahead, and by how much: the difference of the medians, mean over the pairs \
              of matches. “=” where no difference is shown.</p>\n";
     for server in servers {
-        let _ =
-            writeln!(html, "<h3>p2p against {}</h3>\n<div class=\"better\">", escaped(&name(&server.cell)));
+        let _ = writeln!(
+            html,
+            "<h3>p2p against {}</h3>\n<div class=\"better\">",
+            escaped(&wording::name(&server.cell))
+        );
         for (title, measure) in [
             ("Opponent's order seen sooner, ms", OPPONENT),
             ("19 of 20 opponent's orders seen sooner, ms", OPPONENT_P95),
@@ -87,10 +89,12 @@ fn square(
             && grid.cells.iter().any(|cell| core::ptr::eq(*cell, comparison.other))
     };
     let found: Vec<_> = analysis.comparisons.iter().filter(asked).collect();
-    let mut html =
-        format!("<table class=\"grid\">\n<caption>{}</caption>\n<thead><tr><th>loss</th>", escaped(title));
+    let mut html = format!(
+        "<table class=\"grid\">\n<caption>{}</caption>\n<thead><tr><th>loss, RTT</th>",
+        escaped(title)
+    );
     for rtt in grid.rtts() {
-        let _ = write!(html, "<th>RTT {} ms</th>", wording::short(rtt));
+        let _ = write!(html, "<th>{} ms</th>", wording::short(rtt));
     }
     html += "</tr></thead>\n<tbody>\n";
     for loss in grid.losses() {
@@ -165,7 +169,7 @@ pub(super) fn cells(analysis: &Analysis<'_>) -> String {
              otherwise.</p>\n";
     for view in analysis.views() {
         let _ = writeln!(html, "<h3>{}</h3>", escaped(wording::question(view)));
-        let of_view = || analysis.cells.iter().filter(|cell| cell.cell.view == view);
+        let of_view = || analysis.listed(view);
         let measured = |&&(_, measure): &&(&str, Measure)| of_view().any(|cell| cell.mean(measure).is_some());
         let columns: Vec<_> = COLUMNS.iter().filter(measured).collect();
         let mut names = vec!["architecture", "at"];
@@ -173,8 +177,9 @@ pub(super) fn cells(analysis: &Analysis<'_>) -> String {
         names.push("matches");
         let rows = of_view().map(|cell| {
             let real = if cell.source == Source::Real { ", real" } else { "" };
-            let mut row = vec![name(&cell.cell), format!("{}{real}", wording::condition(&cell.cell))];
-            row.extend(columns.iter().map(|&&(_, measure)| with_interval(cell.mean(measure))));
+            let mut row =
+                vec![wording::name(&cell.cell), format!("{}{real}", wording::condition(&cell.cell))];
+            row.extend(columns.iter().map(|&&(_, measure)| wording::with_interval(cell.mean(measure))));
             row.push(cell.rows.len().to_string());
             row
         });
@@ -198,16 +203,6 @@ const COLUMNS: [(&str, Measure); 11] = [
     ("ticks after loss", Measure::TicksAfterLoss),
 ];
 
-/// A mean with its interval in brackets.
-pub(super) fn with_interval(mean: Option<Mean>) -> String {
-    let Some(mean) = mean else { return "–".into() };
-    let value = wording::measured(mean.value);
-    match mean.interval {
-        Some([low, high]) => format!("{value} [{}, {}]", wording::measured(low), wording::measured(high)),
-        None => value,
-    }
-}
-
 /// All comparisons, those that show nothing, too.
 pub(super) fn comparisons(analysis: &Analysis<'_>) -> String {
     let mut html = String::from("<section id=\"comparisons\">\n<h2>All comparisons</h2>\n");
@@ -217,7 +212,7 @@ pub(super) fn comparisons(analysis: &Analysis<'_>) -> String {
         let of_view = analysis.comparisons.iter().filter(|comparison| comparison.base.cell.view == view);
         let rows = of_view.map(|comparison| {
             let level = |cell: &CellSummary<'_>| match comparison.factor {
-                Factor::Architecture => name(&cell.cell),
+                Factor::Architecture => wording::name(&cell.cell),
                 factor => format!("{}: {}", cell.cell.architecture, factor.level(&cell.cell)),
             };
             vec![
@@ -225,7 +220,7 @@ pub(super) fn comparisons(analysis: &Analysis<'_>) -> String {
                 wording::condition(&comparison.base.cell),
                 level(comparison.base),
                 level(comparison.other),
-                with_interval(Some(comparison.difference)),
+                wording::with_interval(Some(comparison.difference)),
                 p_value(comparison.p),
                 p_value(comparison.adjusted_p),
                 if comparison.is_shown() { "shown".into() } else { "not shown".into() },
