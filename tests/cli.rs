@@ -239,6 +239,50 @@ fn check_is_silent_about_equals_and_names_what_differs() {
     }
 }
 
+#[test]
+fn check_finds_the_client_that_deviates_from_its_server() {
+    let home = home();
+    let words = ["check", "--architecture=client-server", "--ticks=300", "--seed=7", "--json"];
+    let equal = run(home.path(), &words);
+    assert_eq!((equal.code, &equal.json()["verdict"]), (Some(0), &Value::from("equal")), "{equal:?}");
+    assert!(equal.json()["ticks_compared"].as_u64() >= Some(90), "a state for each update");
+    // Updates come after every third tick: the tick between is found by running them again.
+    for tick in [100, 101, 102] {
+        let inject = format!("--inject-desync={tick}:units[3].hp:0");
+        let found = run(home.path(), &[&words[..], &[&inject]].concat());
+        let first = &found.json()["first_desync"];
+        assert_eq!((found.code, &first["tick"]), (Some(1), &Value::from(tick)), "{found:?}");
+        assert_eq!((&first["part"], &first["field"]), (&Value::from("units"), &Value::from("hp")));
+        assert!(first["values"]["0"] != first["values"]["server"]);
+        let report = std::fs::read_to_string(first["report"].as_str().expect("a file")).expect("a report");
+        let report: Value = serde_json::from_str(&report).expect("JSON");
+        assert_eq!(report["odd"], serde_json::json!([0]), "the client, not the server");
+    }
+}
+
+#[test]
+fn check_runs_between_two_machines() {
+    let home = home();
+    let free = UdpSocket::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("bound");
+    let address = free.to_string();
+    for inject in [None, Some("--inject-desync=60")] {
+        let shared = ["--json", "--matches=2"];
+        let connect = [&["check", "--connect", &address][..], &shared, inject.as_slice()].concat();
+        let listen = [&["check", "--listen", &address, "--ticks=120", "--seed=5"][..], &shared].concat();
+        // Start order does not matter.
+        let connected = Arena::run(home.path(), &connect);
+        let listening = run(home.path(), &listen);
+        let connected = connected.end();
+        let (here, there) = (listening.json(), connected.json());
+        let (code, verdict) = if inject.is_some() { (Some(1), "desync") } else { (Some(0), "equal") };
+        assert_eq!((listening.code, connected.code), (code, code), "{listening:?} {connected:?}");
+        assert_eq!((&here["verdict"], &there["verdict"]), (&verdict.into(), &verdict.into()));
+        for key in ["tick", "field", "values", "seed"] {
+            assert_eq!(here["first_desync"][key], there["first_desync"][key], "{key}");
+        }
+    }
+}
+
 /// What went wrong, in one line that says what to do.
 fn fails(ended: &Ended, expected: &str) {
     assert_eq!(ended.code, Some(2), "{ended:?}");
@@ -273,6 +317,8 @@ fn wrong_use_is_one_line_and_exit_2() {
         (&["frobnicate"], "frobnicate"),
         (&["check", "--link=speed=1"], "speed=1"),
         (&["check", "--inject-desync=x"], "TICK"),
+        (&["check", "--against=/nowhere.mra"], "/nowhere.mra"),
+        (&["check", "--listen", "--peers=3"], "two peers"),
         (&["check", "--ticks=5", "--inject-desync=3:units[99].hp"], "no such field"),
         (&["replay", "info", "/no/such.mra"], "/no/such.mra"),
         (&["replay", "verify", "/no/such.mra"], "/no/such.mra"),

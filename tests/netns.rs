@@ -115,3 +115,30 @@ fn with_several_matches_the_guest_is_asked() {
     assert!(ended.stderr.contains("One") && ended.stderr.contains("Two"), "{ended:?}");
     assert!(ended.stderr.trim_end().ends_with("2 matches are open; give the address of one of them"));
 }
+
+#[test]
+fn the_doctor_hears_the_host_and_says_what_is_wrong_without_one() {
+    let Some(cable) = Cable::lay("h") else { return };
+    let home = tempfile::tempdir().expect("a folder");
+    let doctor =
+        |more: &[&str]| cable.run(1, home.path(), &[&["doctor", "--json", "--for=4"], more].concat());
+
+    let alone = doctor(&["10.77.0.1"]);
+    assert_eq!(alone.code, Some(1), "{alone:?}");
+    let found = alone.json();
+    assert_eq!((&found["works"], &found["asked"]["rtt_ms"]), (&false.into(), &Value::Null));
+    assert!(found["advice"].to_string().contains("10.77.0.1:4124 answered none"), "{found}");
+    assert_eq!(found["found_self_by"], serde_json::json!(["mdns", "broadcast"]));
+
+    let host = cable.start(0, home.path(), &["host", "--headless", "--name=Host", "--wait=60"]);
+    let port = host.port();
+    let ended = doctor(&[&format!("10.77.0.1:{port}")]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let found = ended.json();
+    assert_eq!((&found["works"], &found["heard"][0]["address"]), (&true.into(), &"10.77.0.1".into()));
+    assert!(found["heard"][0]["beacons"].as_u64() > Some(0) && found["asked"]["rtt_ms"].is_f64(), "{found}");
+    assert_eq!(found["matches"][0]["name"], "Host");
+    assert_eq!(found["advice"], serde_json::json!([format!("join with `arena join 10.77.0.1:{port}`")]));
+    // The doctor's own room is nobody else's.
+    assert!(!found["matches"].to_string().contains("doctor"), "{found}");
+}

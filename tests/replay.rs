@@ -5,11 +5,11 @@ mod replay_support;
 use std::io::Cursor;
 
 use mini_rts_arena::replay::{
-    End, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, VerifyReport, info,
-    verify, verify_replay,
+    End, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, VerifyReport, compare,
+    info, verify, verify_replay,
 };
 use mini_rts_arena::sim::{PlayerId, Tick, TickInputs, World};
-use replay_support::{header, recorded, recorded_with, records, script, setup, tick_limit};
+use replay_support::{header, recorded, recorded_by, recorded_with, records, script, setup, tick_limit};
 
 /// Bytes before the header's body, and before and after a frame's payload.
 const FILE_PREFIX: usize = 18;
@@ -209,6 +209,31 @@ fn other_states_are_a_mismatch() {
     assert_eq!((report.verdict, report.first_bad_tick), (Verdict::Mismatch, Some(Tick(9))));
     let report = judge(&recorded(60, 64)[..bytes.len() - 3]).unwrap();
     assert_eq!((report.verdict, report.last_good_tick), (Verdict::Truncated, Some(Tick(63))));
+}
+
+#[test]
+fn a_world_that_went_astray_is_named_by_tick_and_field() {
+    let astray = |tick: Tick, world: &mut World| {
+        if tick == Tick(123) {
+            world.disturb("players[1].supply").expect("there is one");
+        }
+    };
+    let bytes = recorded_by(30, 400, astray, |_, hash| hash);
+    let found = compare(Replay::read(Cursor::new(&*bytes)).expect("a replay")).expect("this build's");
+    // Hashes are recorded after ticks 9, 19, and so on; the keyframe is that before tick 150.
+    assert_eq!(found.first_bad_tick, Some(Tick(129)));
+    let (keyframe, difference) = found.difference.expect("a keyframe follows");
+    assert_eq!(
+        (keyframe, difference.part, difference.row, difference.field),
+        (Tick(150), "players", 1, "supply")
+    );
+    let cut = &bytes[..bytes.len() / 4];
+    let found = compare(Replay::read(Cursor::new(cut)).expect("a replay")).expect("this build's");
+    assert!(!found.is_whole && found.first_bad_tick.is_none() && found.compared > 0);
+    let whole = recorded(30, 400);
+    let found = compare(Replay::read(Cursor::new(&*whole)).expect("a replay")).expect("this build's");
+    assert!(found.is_whole && found.first_bad_tick.is_none());
+    assert_eq!((found.ticks, found.compared), (400, 43), "hashes, keyframes and the last state");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::PilotChoice;
 use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
-use mini_rts_arena::net::{DELAY_TICKS_MAX, InputDelay, PlayerName, Token};
+use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, PlayerName, Token};
 use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, TickRate, UNITS_MAX};
 use mini_rts_arena::transport::LinkSpec;
 
@@ -32,6 +32,8 @@ pub(crate) enum Task {
     Serve(Box<HostArguments>),
     /// List the matches on the LAN.
     Discover(DiscoverArguments),
+    /// Find out what of the network works here, and what to do next.
+    Doctor(DoctorArguments),
     /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
     /// Compare client-server with P2P: the same orders on the same links, and what each shows how late.
@@ -209,7 +211,23 @@ pub(crate) struct DiscoverArguments {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct DoctorArguments {
+    /// A host to ask directly.
+    #[arg(value_name = "ADDR[:PORT]")]
+    pub(crate) address: Option<String>,
+    /// How long to listen.
+    #[arg(long = "for", value_name = "SECONDS", default_value = "4", value_parser = seconds)]
+    pub(crate) duration: Seconds,
+    /// Print what was found as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
+    /// Who simulates; with a server, that is one more process, and all seats are clients.
+    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p, conflicts_with = "is_virtual")]
+    pub(crate) architecture: ArchitectureChoice,
     /// Peers in each match: 2 by default, with `--faults` a number that each seed draws.
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) peers: Option<u8>,
@@ -260,6 +278,17 @@ pub(crate) struct CheckArguments {
     /// whose state deviates.
     #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
+    /// Instead of playing: simulate the match of a replay, recorded here or on another machine, and compare every
+    /// state that it holds.
+    #[arg(long, value_name = "REPLAY", conflicts_with_all = ["bundle", "is_virtual"])]
+    pub(crate) against: Option<PathBuf>,
+    /// Between two machines: wait here, at this address (all, port 4124, by default), for `check --connect`
+    /// there. Seeds, ticks and rules are this side's.
+    #[arg(long, value_name = "ADDR[:PORT]", num_args = 0..=1, default_missing_value = "0.0.0.0", conflicts_with_all = ["bundle", "is_virtual", "against", "connect"])]
+    pub(crate) listen: Option<String>,
+    /// Between two machines: play the other side of `check --listen` at that address, with as many `--matches`.
+    #[arg(long, value_name = "ADDR[:PORT]", conflicts_with_all = ["bundle", "is_virtual", "against"])]
+    pub(crate) connect: Option<String>,
     /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
     #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
     pub(crate) inject_desync: Option<Injection>,
@@ -443,6 +472,15 @@ pub(crate) enum ArchitectureChoice {
     P2p,
     /// This process computes it, too, and the others are its clients.
     ClientServer,
+}
+
+impl From<ArchitectureChoice> for Architecture {
+    fn from(choice: ArchitectureChoice) -> Self {
+        match choice {
+            ArchitectureChoice::P2p => Self::P2p,
+            ArchitectureChoice::ClientServer => Self::ClientServer,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

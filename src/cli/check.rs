@@ -1,31 +1,45 @@
 //! `arena check`.
 
+mod against;
 mod bundle;
 mod campaign;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::args::{BotChoice, CheckArguments};
 use super::headless::progress_bar;
-use super::{FOUND, paths};
+use super::{FOUND, paths, setup};
 use clap::ValueEnum as _;
-use mini_rts_arena::lab::{CheckOptions, CheckReport, FirstDesync, check};
+use mini_rts_arena::lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
 use mini_rts_arena::net::InputDelay;
 use mini_rts_arena::transport::LinkSpec;
+
+/// How long one side of a check between two machines waits for the other.
+const WAIT: Duration = Duration::from_secs(600);
 
 /// Plays the matches and says whether all hashes agreed.
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     if let Some(file) = &arguments.bundle {
         return bundle::run(file, arguments.json);
     }
+    if let Some(file) = &arguments.against {
+        return against::run(file, arguments.json);
+    }
     if arguments.is_virtual {
         return campaign::run(arguments);
     }
     let began = Instant::now();
     let options = options(arguments)?;
+    match options.side {
+        Side::All => {}
+        Side::Listening(address) => {
+            eprintln!("waiting at {address}; on the other machine: arena check --connect THIS_ADDRESS");
+        }
+        Side::Connecting(address) => eprintln!("joining the check at {address}"),
+    }
     let bar = progress_bar(Some(options.matches));
     bar.set_message(format!("matches of {} ticks", options.ticks));
     let report = check(&options, |over| bar.set_position(u64::from(over)))?;
@@ -44,6 +58,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
         link.parse::<LinkSpec>()?;
     }
     let seed = first_seed(arguments)?;
+    let side = side(arguments)?;
     let bot = arguments.bot.to_possible_value().expect("every bot has a name");
     let delay = match arguments.input_delay {
         InputDelay::Auto => "auto".into(),
@@ -51,16 +66,23 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     };
     let data = [("--map", &arguments.map), ("--rules", &arguments.rules)];
     let data = data.into_iter().filter_map(|(flag, value)| Some(format!("{flag}={}", value.as_ref()?)));
-    let shared = [format!("--bot={}", bot.get_name()), format!("--input-delay={delay}")];
+    let mut shared = vec![format!("--bot={}", bot.get_name()), format!("--input-delay={delay}")];
+    if side != Side::All {
+        // Whoever starts the other side walks over to it.
+        shared.push(format!("--wait={}", WAIT.as_secs()));
+    }
     let rules =
         (arguments.bot == BotChoice::Probe && arguments.rules.is_none()).then(|| "--rules=endless".into());
     Ok(CheckOptions {
         program: std::env::current_exe().context("cannot find this program's own file")?,
+        architecture: arguments.architecture.into(),
         peers: arguments.peers.unwrap_or(2),
         matches: arguments.matches,
         seed,
         ticks: arguments.ticks,
-        jobs: jobs(arguments),
+        // Between two machines there is one port.
+        jobs: if side == Side::All { jobs(arguments) } else { 1 },
+        side,
         host_arguments: vec![format!("--tick-rate={}", arguments.tick_rate.hz())],
         arguments: shared.into_iter().chain(data).chain(rules).collect(),
         link: arguments.link.clone(),
@@ -70,6 +92,22 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
             .map(|inject| (format!("{}:{}", inject.tick, inject.field), inject.seat)),
         reports: paths::data_folder("reports")?,
     })
+}
+
+/// Which side of a check between two machines this is, if it is one.
+fn side(arguments: &CheckArguments) -> anyhow::Result<Side> {
+    let side = match (&arguments.listen, &arguments.connect) {
+        (Some(address), _) => Side::Listening(setup::resolve(address, true)?),
+        (None, Some(address)) => Side::Connecting(setup::resolve(address, true)?),
+        (None, None) => return Ok(Side::All),
+    };
+    if arguments.peers.is_some_and(|peers| peers != 2) {
+        bail!(
+            "--listen and --connect check two peers; --peers {} runs on one machine",
+            arguments.peers.unwrap_or(2)
+        );
+    }
+    Ok(side)
 }
 
 fn first_seed(arguments: &CheckArguments) -> anyhow::Result<u64> {
@@ -102,7 +140,7 @@ fn desync_json(FirstDesync { seed, report, file }: &FirstDesync) -> Value {
         .flatten()
         .zip(report["values"].as_array().into_iter().flatten());
     let values: serde_json::Map<String, Value> =
-        values.map(|(seat, value)| (seat.to_string(), value.clone())).collect();
+        values.map(|(party, value)| (party_name(party), value.clone())).collect();
     json!({
         "tick": report["tick"],
         "part": report["part"],
@@ -130,6 +168,11 @@ fn as_text(report: &CheckReport, seconds: f64) -> String {
         text += &desync_text(desync);
     }
     text
+}
+
+/// A seat's number, or `server`.
+fn party_name(party: &Value) -> String {
+    party.as_str().map_or_else(|| party.to_string(), Into::into)
 }
 
 fn desync_text(FirstDesync { seed, report, file }: &FirstDesync) -> String {

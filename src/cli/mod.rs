@@ -7,6 +7,7 @@ mod check;
 mod compare;
 mod demo;
 mod discover;
+mod doctor;
 mod headless;
 mod output;
 pub(crate) mod paths;
@@ -68,6 +69,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Join(join)) if join.game.headless => headless::join(&join),
         Some(Task::Join(join)) => window::join(*join),
         Some(Task::Discover(discover)) => discover::run(&discover),
+        Some(Task::Doctor(doctor)) => doctor::run(&doctor),
         Some(Task::Check(check)) => check::run(&check),
         Some(Task::Compare(compare)) => compare::run(&compare),
         Some(Task::Balance(arguments)) => balance::run(&arguments),

@@ -179,7 +179,7 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
         let value = |value: Option<i64>| value.map_or_else(|| "none".into(), |value| value.to_string());
         let _ = writeln!(
             text,
-            "desync: first at tick {}, {}[{}].{} is {} for player {} and {} for player {}",
+            "desync: first at tick {}, {}[{}].{} is {} for {} and {} for {}",
             report.tick,
             report.part.unwrap_or("?"),
             report.row.map_or_else(|| "?".into(), |row| row.to_string()),

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 
-use crate::sim::{Map, Rules, UnitRules};
+use super::outcome::MatchError;
+use crate::net::{MatchConfig, Roster};
+use crate::sim::{Map, Rules, SeatSetup, Setup, UnitRules, World, fingerprint};
 use maps::parse_map;
 
 mod maps;
@@ -79,6 +81,32 @@ pub fn embedded_rules() -> impl Iterator<Item = Arc<Rules>> {
 /// Never: a test loads them all.
 pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
     MAPS.iter().map(|(name, _)| map(name).expect("built-in maps are valid"))
+}
+
+/// The world before tick 0 of a match: by the given rules and map where they are what it is played by, else by
+/// those built in.
+///
+/// # Errors
+/// If neither are.
+pub(super) fn world_of(
+    config: &MatchConfig,
+    roster: &Roster,
+    rules: Option<Arc<Rules>>,
+    map: Option<Arc<Map>>,
+) -> Result<World, MatchError> {
+    let rules = find(rules, embedded_rules(), config.rules).ok_or(MatchError::UnknownRules(config.rules))?;
+    let map = find(map, embedded_maps(), config.map).ok_or(MatchError::UnknownMap(config.map))?;
+    let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
+    Ok(World::new(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map }))
+}
+
+/// The given data if it has this fingerprint, else the embedded one that has.
+fn find<T: serde::Serialize>(
+    given: Option<Arc<T>>,
+    embedded: impl Iterator<Item = Arc<T>>,
+    print: u64,
+) -> Option<Arc<T>> {
+    given.into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
 }
 
 fn text(embedded: &[(&str, &str)], name_or_path: &str) -> Result<String, DataError> {

@@ -1,6 +1,7 @@
 //! One match of one peer, in whatever time it is given.
 
 use arrayvec::ArrayVec;
+use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,12 +9,14 @@ use std::sync::Arc;
 
 use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
-use super::data::{embedded_maps, embedded_rules};
+use super::data::world_of;
+use super::deviation::deviation;
+use super::measures::Measures;
 use super::outcome::{MatchError, MatchOutcome};
 use super::pilot::{Pilot, PilotChoice};
 use super::predictor::{PredictionCounts, Predictor};
 use super::recent::RecentTicks;
-use super::report::{DesyncReport, Side};
+use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use super::stats::{Histogram, Latencies};
 use super::trace::Trace;
@@ -22,14 +25,11 @@ use crate::net::{
 };
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{
-    COMMANDS_PER_TICK_MAX, Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules,
-    SeatSetup, Setup, StateHash, Tick, World, fingerprint,
+    Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules, StateHash, Tick, World,
 };
 
 /// Most events that wait to be polled.
 const EVENTS_MAX: usize = 256;
-/// Most own commands of which is known when they were given; the oldest give way.
-const UNDER_WAY_MAX: usize = 1024;
 
 /// What a peer brings to a match beside its session.
 #[derive(Debug, Default)]
@@ -150,15 +150,8 @@ pub struct Match {
     recorder: Option<ReplayRecorder>,
     recording_told: bool,
     recent: RecentTicks,
-    latencies: Latencies,
-    stalls: (u32, u64),
-    /// Commands applied of each player.
-    applied: [u32; PLAYERS_MAX],
-    /// Commands given here.
-    given: u32,
+    measures: Measures,
     predictor: Option<Predictor>,
-    /// Own commands on their way: when each was given, and when it showed.
-    under_way: VecDeque<(Time, Option<Time>)>,
     desync: Option<DesyncReport>,
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
@@ -171,7 +164,8 @@ pub struct Match {
 impl Match {
     /// A match over this session.
     #[must_use]
-    pub fn new(session: impl Into<Session>, options: MatchOptions) -> Self {
+    pub fn new(session: impl Into<Session>, mut options: MatchOptions) -> Self {
+        let measures = Measures::new(options.trace.take());
         Self {
             session: session.into(),
             options,
@@ -182,12 +176,8 @@ impl Match {
             recorder: None,
             recording_told: false,
             recent: RecentTicks::default(),
-            latencies: Latencies::default(),
-            stalls: (0, 0),
-            applied: [0; PLAYERS_MAX],
-            given: 0,
+            measures,
             predictor: None,
-            under_way: VecDeque::with_capacity(UNDER_WAY_MAX),
             desync: None,
             bundle: None,
             finished: None,
@@ -252,11 +242,7 @@ impl Match {
         let mut predictor = self.predictor.take().unwrap_or_else(|| Predictor::new(world, me));
         let mut shown = 0;
         self.session.predict(now, &mut predictor, world, |input| shown += input.commands.len());
-        let hidden = self.under_way.iter_mut().filter(|(_, shown)| shown.is_none());
-        for (given, shown) in hidden.take(shown) {
-            predictor.note_shown(now.since(*given));
-            *shown = Some(now);
-        }
+        self.measures.shown(now, shown, &mut predictor);
         self.predictor = Some(predictor);
     }
 
@@ -362,15 +348,15 @@ impl Match {
             counts: [players.commands[own], players.deaths[own].into(), players.captures[own].into()],
             scores: players.score.iter().copied().collect(),
             roster: self.roster,
-            latencies: self.latencies,
+            latencies: self.measures.latencies,
             prediction: self.predictor.map(|found| (found.counts().clone(), found.shown().clone())),
             updates: self.session.client().map(|client| *client.updates()),
             rejected: self.session.client().map_or(0, ClientSession::rejected),
-            stalls: self.stalls,
+            stalls: self.measures.stalls,
             desync: self.desync,
             bundle: self.bundle,
             replay: self.replay,
-            trace_error: self.options.trace.as_ref().and_then(|t| Some(t.error()?.to_string())),
+            trace_error: self.measures.trace.as_ref().and_then(|t| Some(t.error()?.to_string())),
         })
     }
 
@@ -405,11 +391,7 @@ impl Match {
             Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
             Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
             Event::Resumed => self.tell(MatchEvent::Resumed),
-            Event::DelayMoved { tick, delay_us } => {
-                if let Some(trace) = &mut self.options.trace {
-                    trace.delay(tick, delay_us);
-                }
-            }
+            Event::DelayMoved { tick, delay_us } => self.measures.delay_moved(tick, delay_us),
             Event::StateWanted { tick } => {
                 let state = self.recent.state(tick).map(GameState::encode).unwrap_or_default();
                 self.session.provide_state(tick, state);
@@ -424,6 +406,11 @@ impl Match {
     /// Takes over the server's state. What led to it is not known here, so it cannot be recorded.
     fn adopt(&mut self) {
         let (Some(state), Some(world)) = (self.session.snapshot(), &mut self.world) else { return };
+        if let Some(agreed) = self.session.client().map(ClientSession::agreed) {
+            let me = self.session.player();
+            // The first is the one to look at; what follows from it is the server's word.
+            self.desync = self.desync.take().or_else(|| deviation(world, &self.recent, me, agreed, state));
+        }
         if world.adopt(state).is_err() {
             return self.fail(MatchError::StartState);
         }
@@ -482,14 +469,7 @@ impl Match {
     fn give(&mut self, now: Time, wish: Tick, command: Command) -> bool {
         let is_taken = self.session.submit_command(wish, command).is_ok();
         if is_taken {
-            if let Some(trace) = &mut self.options.trace {
-                trace.given(self.given, self.session.player(), now);
-            }
-            self.given += 1;
-            if self.under_way.len() == UNDER_WAY_MAX {
-                self.under_way.pop_front();
-            }
-            self.under_way.push_back((now, None));
+            self.measures.given(now, self.session.player());
         }
         is_taken
     }
@@ -514,7 +494,10 @@ impl Match {
             recorder.record(&due.inputs, &hash, world.state());
         }
         let is_over = world.state().outcome() != Outcome::Running;
-        self.measure(now, due, &hash);
+        let (me, is_held) = (self.session.player(), self.session.client().is_some());
+        let behind = Duration::from_secs(1) * self.options.interpolation / self.options.updates.max(1);
+        let seen = self.session.seen_at(now, tick, behind);
+        self.measures.ran(now, due, &hash, me, seen, is_held);
         self.session.report(now, tick, &hash);
         if is_over {
             self.session.finish();
@@ -534,49 +517,6 @@ impl Match {
         for command in wants.commands {
             self.give(now, wish, command);
         }
-    }
-
-    fn measure(&mut self, now: Time, due: &DueTick, hash: &StateHash) {
-        let tick = due.inputs.tick;
-        self.latencies.own.add(now.since(due.sealed_at));
-        for &(_, sealed_at) in &due.others_sealed_at {
-            self.latencies.opponent.add(now.since(sealed_at));
-        }
-        if let Some(stall) = &due.stall {
-            self.stalls.0 += 1;
-            self.stalls.1 += stall.ran.since(stall.due).as_micros() as u64;
-        }
-        let me = self.session.player();
-        let own_commands = due.inputs.inputs.get(me.index()).map_or(0, |input| input.commands.len());
-        let taken = (0..own_commands).map(|_| self.under_way.pop_front().and_then(|(_, shown)| shown));
-        let own_shown: ArrayVec<Option<Time>, COMMANDS_PER_TICK_MAX> = taken.collect();
-        let (is_served, seen) = (self.session.client().is_some(), self.seen_at(now, tick));
-        let Some(trace) = &mut self.options.trace else { return };
-        if let Some(stall) = &due.stall {
-            trace.stall(tick, stall);
-        }
-        for (player, input) in due.inputs.iter() {
-            let own = player == self.session.player();
-            if own || !is_served {
-                trace.tick(tick, player, own.then_some(due.sealed_at), now);
-            }
-            for place in 0..input.commands.len() {
-                let shown = own_shown.get(place).copied().flatten().filter(|_| own);
-                trace.applied(self.applied[player.index()], player, tick, seen, shown);
-                self.applied[player.index()] += 1;
-            }
-        }
-        trace.hash(tick, hash.whole);
-    }
-
-    /// When the confirmed view shows what a tick did: at once in lockstep; with a server as many updates later as
-    /// it lies in the past, so that it moves evenly.
-    fn seen_at(&self, now: Time, tick: Tick) -> Time {
-        let Some(client) = self.session.client() else { return now };
-        let one_way_us = client.link().rtt_us.unwrap_or(0) / 2;
-        let updates_us =
-            u64::from(self.options.interpolation) * 1_000_000 / u64::from(self.options.updates.max(1));
-        now.max(client.server_time_of(tick).shifted((one_way_us + updates_us).cast_signed()))
     }
 
     fn watch_recorder(&mut self) {
@@ -607,8 +547,8 @@ impl Match {
             .iter()
             .map(|(player, state)| (*player, GameState::decode_to_compare(state).ok()))
             .collect();
-        let others = decoded.iter().map(|(player, state)| (*player, state.as_ref()));
-        let own: Side<'_> = (me, self.recent.state(tick));
+        let others = decoded.iter().map(|(player, state)| (Party::Seat(*player), state.as_ref()));
+        let own: Side<'_> = (Party::Seat(me), self.recent.state(tick));
         let sides = core::iter::once(own).chain(others).take(PLAYERS_MAX).collect();
         self.desync = Some(DesyncReport::new(tick, world.setup().seed, sides));
         let before = tick.0.checked_sub(1).map(|before| self.recent.state(Tick(before)));
@@ -670,7 +610,7 @@ impl Match {
                 Err(error) => self.tell(MatchEvent::RecordingStopped(error.to_string())),
             }
         }
-        if let Some(trace) = &mut self.options.trace {
+        if let Some(trace) = &mut self.measures.trace {
             let traffic = self.session.traffic();
             let cpu_us = crate::transport::clock::cpu_time_us();
             trace.summary([self.begin, now], ticks, cpu_us, (traffic.bytes_sent, traffic.packets_sent));
@@ -682,26 +622,4 @@ impl Match {
             self.events.push_back(event);
         }
     }
-}
-
-/// The world before tick 0.
-pub(super) fn world_of(
-    config: &MatchConfig,
-    roster: &Roster,
-    rules: Option<Arc<Rules>>,
-    map: Option<Arc<Map>>,
-) -> Result<World, MatchError> {
-    let rules = find(rules, embedded_rules(), config.rules).ok_or(MatchError::UnknownRules(config.rules))?;
-    let map = find(map, embedded_maps(), config.map).ok_or(MatchError::UnknownMap(config.map))?;
-    let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
-    Ok(World::new(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map }))
-}
-
-/// The given data if it has this fingerprint, else the embedded one that has.
-fn find<T: serde::Serialize>(
-    given: Option<Arc<T>>,
-    embedded: impl Iterator<Item = Arc<T>>,
-    print: u64,
-) -> Option<Arc<T>> {
-    given.into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
 }

@@ -1,7 +1,8 @@
 //! What all peers say alike about a desync.
 
 use arrayvec::ArrayVec;
-use serde::Serialize;
+use core::fmt;
+use serde::{Serialize, Serializer};
 
 use crate::sim::{GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
@@ -10,10 +11,11 @@ use crate::sim::{GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 pub struct DesyncReport {
     /// The first tick after which the states differ.
     pub tick: u32,
-    /// The seats of the peers.
-    pub seats: ArrayVec<u8, PLAYERS_MAX>,
-    /// The seats whose state is not that of more than half of them; none if there is no such half.
-    pub odd: ArrayVec<u8, PLAYERS_MAX>,
+    /// Whose states they are.
+    pub seats: ArrayVec<Party, PLAYERS_MAX>,
+    /// Those whose state is not that of more than half of them, or not what comes out when a client's ticks are
+    /// run again; none if that cannot be said.
+    pub odd: ArrayVec<Party, PLAYERS_MAX>,
     /// The table, if the states were there to compare.
     pub part: Option<&'static str>,
     /// The row in that table.
@@ -33,14 +35,23 @@ pub struct DesyncReport {
     pub seed: u64,
 }
 
-/// A peer and its state, if it is known.
-pub(super) type Side<'a> = (PlayerId, Option<&'a GameState>);
+/// Who has a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Party {
+    /// A peer or a client.
+    Seat(PlayerId),
+    /// The server, which has no seat.
+    Server,
+}
+
+/// A party and its state, if it is known.
+pub(super) type Side<'a> = (Party, Option<&'a GameState>);
 
 impl DesyncReport {
-    /// Compares the peers' states after `tick`. A state that is missing leaves only the tick known.
+    /// Compares the parties' states after `tick`. A state that is missing leaves only the tick known.
     #[must_use]
     pub(super) fn new(tick: Tick, seed: u64, mut sides: ArrayVec<Side<'_>, PLAYERS_MAX>) -> Self {
-        sides.sort_by_key(|&(player, _)| player);
+        sides.sort_by_key(|&(party, _)| party);
         let hashes: ArrayVec<Option<StateHash>, PLAYERS_MAX> =
             sides.iter().map(|(_, state)| state.map(GameState::hash)).collect();
         let most = majority(&hashes);
@@ -69,8 +80,8 @@ impl DesyncReport {
         };
         Self {
             tick: tick.0,
-            seats: sides.iter().map(|(player, _)| player.0).collect(),
-            odd: (0..sides.len()).filter(|i| most.is_some() && differs(i)).map(|i| sides[i].0.0).collect(),
+            seats: sides.iter().map(|&(party, _)| party).collect(),
+            odd: (0..sides.len()).filter(|i| most.is_some() && differs(i)).map(|i| sides[i].0).collect(),
             part: first.as_ref().map(|found| found.part),
             row: first.as_ref().map(|found| found.row),
             unit: first.as_ref().and_then(|found| Some(found.unit?.to_string())),
@@ -79,6 +90,25 @@ impl DesyncReport {
             parts: other.map_or_else(Vec::new, |other| parts_that_differ(hashes[model], hashes[other])),
             hashes: hashes.iter().map(|hash| hash.map(|hash| format!("{:016x}", hash.whole))).collect(),
             seed,
+        }
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seat(player) => write!(f, "{player}"),
+            Self::Server => f.write_str("server"),
+        }
+    }
+}
+
+/// A seat's number, or `"server"`.
+impl Serialize for Party {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Seat(player) => serializer.serialize_u8(player.0),
+            Self::Server => serializer.serialize_str("server"),
         }
     }
 }

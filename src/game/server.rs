@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::matches::{MatchEvent, world_of};
+use super::data::world_of;
+use super::matches::MatchEvent;
 use super::outcome::{MatchError, MatchOutcome};
 use super::stats::Histogram;
 use crate::net::{ClientStatus, End, Event, Rejection, Roster, ServerSession, ServerTick, Time, Transmit};

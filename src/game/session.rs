@@ -2,6 +2,7 @@
 
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
@@ -129,6 +130,14 @@ impl Session {
             Self::Lockstep(_) => None,
             Self::Client(session) => session.departed(),
         }
+    }
+
+    /// When the confirmed view shows what a tick did: at once in lockstep; with a server so long after its time
+    /// as it lies in the past, so that it moves evenly.
+    pub(super) fn seen_at(&self, now: Time, tick: Tick, behind: Duration) -> Time {
+        let Self::Client(client) = self else { return now };
+        let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
+        now.max(client.server_time_of(tick).plus(one_way + behind))
     }
 
     /// Predicts the world on, with the own inputs that are sealed and not confirmed.

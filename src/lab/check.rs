@@ -3,17 +3,24 @@
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::net::Architecture;
 
 /// What is checked.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
     /// The program that each peer runs.
     pub program: PathBuf,
-    /// Peers in each match, 2 to 4.
+    /// Who runs the world: with a server, it is one more process, and every seat is a client's.
+    pub architecture: Architecture,
+    /// Which of its processes run here.
+    pub side: Side,
+    /// Seats in each match, 2 to 4.
     pub peers: u8,
     /// How many matches; their seeds count up from `seed`.
     pub matches: u32,
@@ -23,7 +30,7 @@ pub struct CheckOptions {
     pub ticks: u32,
     /// Matches at a time.
     pub jobs: usize,
-    /// Further arguments of the host alone.
+    /// Further arguments of the host, or the server, alone.
     pub host_arguments: Vec<String>,
     /// Further arguments of all, after which the link's seed is appended.
     pub arguments: Vec<String>,
@@ -33,6 +40,17 @@ pub struct CheckOptions {
     pub inject: Option<(String, u8)>,
     /// Where reports of desyncs go.
     pub reports: PathBuf,
+}
+
+/// Which processes of a match run on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// All, on ports of the loopback interface.
+    All,
+    /// The host, or the server and its first client, which [`Self::Connecting`] joins from elsewhere.
+    Listening(SocketAddr),
+    /// The guest in seat 1.
+    Connecting(SocketAddr),
 }
 
 /// What was found.
@@ -51,7 +69,7 @@ pub struct CheckReport {
 /// A desync, as both peers describe it.
 #[derive(Clone, Debug)]
 pub struct FirstDesync {
-    /// Seed of the match.
+    /// Seed of the match: the listening side's, if it was played between two machines.
     pub seed: u64,
     /// What both say, the content of the report file.
     pub report: Value,
@@ -139,48 +157,169 @@ struct Played {
     desync: Option<FirstDesync>,
 }
 
+/// What all processes of a match must say alike.
+const SHARED_KEYS: [&str; 3] = ["outcome", "ticks", "state_hash"];
+
 /// One match of two or more processes.
 fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
-    let file = |seat: u8| options.reports.join(format!("desync-seed{seed}-seat{seat}.json"));
-    let mut host = Process::start(options, seed, 0, &file(0), &["--port=0".into()])?;
-    let port = host.port(options, seed)?;
-    let mut peers = vec![host];
-    for seat in 1..options.peers {
-        let arguments = [format!("127.0.0.1:{port}"), format!("--seat={seat}")];
-        peers.push(Process::start(options, seed, seat, &file(seat), &arguments)?);
-    }
-    let results = peers.into_iter().map(|peer| peer.result(options, seed));
+    let processes = start(options, seed)?;
+    let seats: Vec<u8> = processes.iter().filter_map(|process| process.role.seat()).collect();
+    let results = processes.into_iter().map(|process| process.result(options, seed));
     let results = results.collect::<Result<Vec<Value>, CheckError>>()?;
-    let (host, guests) = results.split_first().expect("there is a host");
-    let disagree = |what: String| CheckError::Disagree { seed, what };
-    for (key, guest) in ["outcome", "ticks", "state_hash", "desync"]
-        .iter()
-        .flat_map(|key| guests.iter().map(move |guest| (*key, guest)))
-    {
-        // After a desync each has stopped where it was.
-        let is_loose = host["outcome"] == "desync" && matches!(key, "ticks" | "state_hash");
-        if !is_loose && host[key] != guest[key] {
-            return Err(disagree(format!("{key} is {} and {}", host[key], guest[key])));
+    let (first, others) = results.split_first().expect("one process at least runs here");
+    for (key, other) in SHARED_KEYS.iter().flat_map(|key| others.iter().map(move |other| (*key, other))) {
+        // After a desync each peer has stopped where it was.
+        let is_loose = first["outcome"] == "desync" && matches!(key, "ticks" | "state_hash");
+        if !is_loose && first[key] != other[key] {
+            let what = format!("{key} is {} and {}", first[key], other[key]);
+            return Err(CheckError::Disagree { seed, what });
         }
     }
-    let outcome = host["outcome"].as_str().unwrap_or("unknown").to_owned();
-    let ticks = host["ticks"].as_u64().unwrap_or(0);
+    let outcome = first["outcome"].as_str().unwrap_or("unknown").to_owned();
+    match options.architecture {
+        Architecture::P2p => judge_peers(options, seed, outcome, &seats, &results),
+        Architecture::ClientServer | Architecture::Relay => {
+            // A server has no seat, and nothing of its own to compare.
+            let clients = &results[results.len() - seats.len()..];
+            judge_clients(options, seed, outcome, &seats, clients)
+        }
+    }
+}
+
+/// The processes of a match that run here.
+fn start(options: &CheckOptions, seed: u64) -> Result<Vec<Process>, CheckError> {
+    let first = |address: SocketAddr| {
+        let arguments = [format!("--bind={}", address.ip()), format!("--port={}", address.port())];
+        Process::start(options, seed, Role::first(options.architecture), &arguments)
+    };
+    let guest = |seat: u8, address: SocketAddr| {
+        Process::start(options, seed, Role::Guest(seat), &[address.to_string(), format!("--seat={seat}")])
+    };
+    let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let first_guest = u8::from(options.architecture == Architecture::P2p);
+    let (mut first, guests) = match options.side {
+        Side::All => (first(loopback(0))?, first_guest..options.peers),
+        Side::Listening(address) => (first(address)?, first_guest..1),
+        Side::Connecting(address) => return Ok(vec![guest(1, address)?]),
+    };
+    let port = first.port(options, seed)?;
+    let host = match options.side {
+        Side::Listening(address) if address.ip() != IpAddr::V4(Ipv4Addr::UNSPECIFIED) => {
+            SocketAddr::new(address.ip(), port)
+        }
+        _ => loopback(port),
+    };
+    let guests = guests.map(|seat| guest(seat, host));
+    core::iter::once(Ok(first)).chain(guests).collect()
+}
+
+/// Peers find the same difference, and write it down alike.
+fn judge_peers(
+    options: &CheckOptions,
+    seed: u64,
+    outcome: String,
+    seats: &[u8],
+    results: &[Value],
+) -> Result<Played, CheckError> {
+    let ticks = results[0]["ticks"].as_u64().unwrap_or(0);
     if outcome != "desync" {
         return Ok(Played { outcome, ticks, desync: None });
     }
-    let reports: Vec<_> = (0..options.peers).map(|seat| std::fs::read(file(seat)).ok()).collect();
+    let disagree = |what: String| CheckError::Disagree { seed, what };
+    let report = &results[0]["desync"];
+    if let Some(other) = results.iter().find(|result| result["desync"] != *report) {
+        return Err(disagree(format!("the desync is {report} and {}", other["desync"])));
+    }
+    let reports: Vec<_> =
+        seats.iter().map(|&seat| std::fs::read(options.report_file(seed, seat)).ok()).collect();
     if reports[0].is_none() || reports.iter().any(|report| *report != reports[0]) {
         return Err(disagree("their report files differ or are missing".into()));
     }
-    let report = host["desync"].clone();
     // The tick that differs was compared, too.
     let ticks = report["tick"].as_u64().map_or(0, |tick| tick + 1);
-    Ok(Played { outcome, ticks, desync: Some(FirstDesync { seed, report, file: file(0) }) })
+    let file = options.report_file(seed, seats[0]);
+    let seed = report["seed"].as_u64().unwrap_or(seed);
+    Ok(Played { outcome, ticks, desync: Some(FirstDesync { seed, report: report.clone(), file }) })
+}
+
+/// Each client compares its own world with what its server says, and takes the server's over where they differ:
+/// the match goes on.
+fn judge_clients(
+    options: &CheckOptions,
+    seed: u64,
+    outcome: String,
+    seats: &[u8],
+    clients: &[Value],
+) -> Result<Played, CheckError> {
+    let updates = |client: &Value, key: &str| client["updates"][key].as_u64().unwrap_or(0);
+    let compared = clients.iter().map(|client| updates(client, "agreed") + updates(client, "differed"));
+    let ticks = compared.min().unwrap_or(0);
+    if ticks == 0 {
+        let what = "no state of the server was compared with a client's".into();
+        return Err(CheckError::Disagree { seed, what });
+    }
+    let found = seats.iter().zip(clients).filter(|(_, client)| !client["desync"].is_null());
+    let first = found.min_by_key(|(_, client)| client["desync"]["tick"].as_u64());
+    let desync = first.map(|(&seat, client)| FirstDesync {
+        seed: client["desync"]["seed"].as_u64().unwrap_or(seed),
+        report: client["desync"].clone(),
+        file: options.report_file(seed, seat),
+    });
+    if desync.is_none() && clients.iter().any(|client| updates(client, "differed") > 0) {
+        let what = "a client's state differed from the server's, and the first tick is not known".into();
+        return Err(CheckError::Disagree { seed, what });
+    }
+    Ok(Played { outcome, ticks, desync })
+}
+
+impl CheckOptions {
+    /// Where a seat reports a desync.
+    fn report_file(&self, seed: u64, seat: u8) -> PathBuf {
+        self.reports.join(format!("desync-seed{seed}-seat{seat}.json"))
+    }
+}
+
+/// What a process is in its match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// The peer in seat 0, which others join.
+    Host,
+    /// Nobody's seat.
+    Server,
+    /// In this seat.
+    Guest(u8),
+}
+
+impl Role {
+    /// Of the process that others join.
+    const fn first(architecture: Architecture) -> Self {
+        match architecture {
+            Architecture::P2p => Self::Host,
+            Architecture::ClientServer | Architecture::Relay => Self::Server,
+        }
+    }
+
+    /// The command that it runs.
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Server => "serve",
+            Self::Guest(_) => "join",
+        }
+    }
+
+    const fn seat(self) -> Option<u8> {
+        match self {
+            Self::Host => Some(0),
+            Self::Server => None,
+            Self::Guest(seat) => Some(seat),
+        }
+    }
 }
 
 /// One peer as a process.
 struct Process {
-    role: &'static str,
+    role: Role,
     child: Child,
     stderr: Option<BufReader<std::process::ChildStderr>>,
 }
@@ -189,24 +328,27 @@ impl Process {
     fn start(
         options: &CheckOptions,
         seed: u64,
-        seat: u8,
-        report: &Path,
+        role: Role,
         arguments: &[String],
     ) -> Result<Self, CheckError> {
-        let role = if seat == 0 { "host" } else { "join" };
         let mut command = Command::new(&options.program);
-        command.arg(role).args(arguments).args(["--headless", "--json", "--no-discovery", "--record=off"]);
-        command.arg("--desync-report").arg(report).args(&options.arguments);
-        if seat == 0 {
+        command.arg(role.command()).args(arguments).args(["--headless", "--json", "--no-discovery"]);
+        command.arg("--record=off").args(&options.arguments);
+        if !matches!(role, Role::Guest(_)) {
             command.args(["--seed", &seed.to_string(), "--ticks", &options.ticks.to_string()]);
             command.args(["--players", &options.peers.to_string()]);
+            command.arg(format!("--architecture={}", options.architecture));
             command.args(&options.host_arguments);
         }
-        if let Some(link) = &options.link {
-            // Both directions fail on their own, and alike when the check is repeated.
-            command.arg(format!("--link={link},seed={}", 4 * seed + u64::from(seat)));
+        if let Some(seat) = role.seat() {
+            command.arg("--desync-report").arg(options.report_file(seed, seat));
         }
-        if let Some((what, _)) = options.inject.as_ref().filter(|(_, by)| *by == seat) {
+        if let Some(link) = &options.link {
+            // All directions fail on their own, and alike when the check is repeated.
+            let direction = role.seat().map_or(4, u64::from);
+            command.arg(format!("--link={link},seed={}", 5 * seed + direction));
+        }
+        if let Some((what, _)) = options.inject.as_ref().filter(|(_, by)| Some(*by) == role.seat()) {
             command.args(["--inject-desync", what]);
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -227,7 +369,11 @@ impl Process {
         })?;
         let port = line.trim().strip_prefix("listening ").and_then(|address| address.rsplit_once(':'));
         let port = port.and_then(|(_, port)| port.parse().ok());
-        port.ok_or_else(|| CheckError::Failed { seed, role: self.role, message: line.trim().to_owned() })
+        port.ok_or_else(|| CheckError::Failed {
+            seed,
+            role: self.role.command(),
+            message: line.trim().to_owned(),
+        })
     }
 
     /// What it printed at its end.
@@ -245,8 +391,11 @@ impl Process {
         stdout.read_to_string(&mut text).map_err(process)?;
         let status = self.child.wait().map_err(process)?;
         let errors = stderr.join().unwrap_or_default();
-        let failed =
-            |message: &str| CheckError::Failed { seed, role: self.role, message: message.to_owned() };
+        let failed = |message: &str| CheckError::Failed {
+            seed,
+            role: self.role.command(),
+            message: message.to_owned(),
+        };
         if !matches!(status.code(), Some(0 | 1)) {
             return Err(failed(errors.lines().last().unwrap_or("it said nothing")));
         }

@@ -22,7 +22,7 @@ pub use bench::{
     median, replay_speed, snapshot_time, standard_match, thread_time, timed,
 };
 pub use campaign::{CampaignOptions, CampaignReport, campaign};
-pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, check};
+pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, Side, check};
 pub use fault::{Fault, FaultCounts};
 pub use network::{Burst, LinkFaults, Network};
 pub use sabotage::Sabotage;

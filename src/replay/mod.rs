@@ -3,12 +3,14 @@
 //! [`ReplayRecorder`] writes beside a match, [`Replay`] reads record by record, [`verify()`] simulates and
 //! compares. `docs/REPLAY_FORMAT.md` has the bytes.
 
+mod against;
 mod format;
 mod frames;
 mod reader;
 mod verify;
 mod writer;
 
+pub use against::{Comparison, compare};
 pub use format::{
     EXTENSION, FILE_MAX, FORMAT_VERSION, FRAME_MAX, HASH_TICKS, HEADER_MAX, HeaderError, KEYFRAME_SECONDS,
     NAME_MAX, PART_EXTENSION, ReplayEvent, ReplayHeader, ReplayResult, ReplaySeat,

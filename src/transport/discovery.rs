@@ -5,6 +5,7 @@
 
 mod announcer;
 mod browser;
+mod diagnosis;
 mod lan;
 mod service;
 
@@ -13,6 +14,7 @@ use std::mem::discriminant;
 
 pub use announcer::{AnnounceError, Announcer};
 pub use browser::{BrowseError, Browser};
+pub use diagnosis::{Asked, DiagnoseError, Diagnosis, Heard, Interface, diagnose};
 
 /// The UDP port of beacons and broadcast queries.
 pub const DISCOVERY_PORT: u16 = 4123;

@@ -131,11 +131,22 @@ pub(crate) fn recorded(hz: u32, ticks: u32) -> Vec<u8> {
 
 /// The same, with the hash after a tick changed by `hash`.
 pub(crate) fn recorded_with(hz: u32, ticks: u32, hash: impl Fn(Tick, u64) -> u64) -> Vec<u8> {
+    recorded_by(hz, ticks, |_, _| {}, hash)
+}
+
+/// The same, of a world that `disturb` may change after each tick.
+pub(crate) fn recorded_by(
+    hz: u32,
+    ticks: u32,
+    disturb: impl Fn(Tick, &mut World),
+    hash: impl Fn(Tick, u64) -> u64,
+) -> Vec<u8> {
     let mut world = World::new(setup(hz));
     let mut encoder = ReplayEncoder::new(Vec::new(), &header(hz)).unwrap();
     for tick in (0..ticks).map(Tick) {
         let inputs = script(tick);
         world.step(&inputs);
+        disturb(tick, &mut world);
         encoder.tick(&inputs, hash(tick, world.hash().whole)).unwrap();
         if (tick.0 + 1).is_multiple_of(5 * hz) {
             encoder.keyframe(world.state());

@@ -88,6 +88,26 @@ pub struct Cell {
     pub units: u32,
 }
 
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { view, architecture, topology, preset, prediction, players, units, .. } = self;
+        write!(f, "{view:?}: {architecture} {topology:?}, ")?;
+        if !preset.is_empty() {
+            write!(f, "{preset}, ")?;
+        }
+        let Self { rtt_ms, jitter_ms, loss, updates, interpolation, .. } = self;
+        write!(
+            f,
+            "RTT {rtt_ms} ± {jitter_ms} ms, loss {} %, {players} players, {units} units",
+            loss * 100.0
+        )?;
+        if *updates > 0 {
+            write!(f, ", {updates} updates/s shown {interpolation} late")?;
+        }
+        f.write_str(if *prediction { ", predicted" } else { "" })
+    }
+}
+
 /// One match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchRow {
@@ -137,6 +157,8 @@ pub struct MatchRow {
     pub own_predicted_ms: Quantiles,
     /// Until the first frame of a 60 Hz display of who gave it showed it.
     pub own_frame_ms: Quantiles,
+    /// Until the confirmed state of each other player had it; a predicted picture slides there from then on.
+    pub opponent_confirmed_ms: Quantiles,
     /// Until the state that each other player is shown had it, interpolation included.
     pub opponent_ms: Quantiles,
     /// Until the first frame of each other player's display showed it.
@@ -196,7 +218,7 @@ pub struct MatchRow {
     pub memory_bytes: Option<u64>,
     /// How late timers fired, p99; only of real matches.
     pub lateness_ms: Option<f64>,
-    /// Hash of the last state of every node that has one, if all agree; else 0.
+    /// Hash of the last state that all players reached, if they agree after every tick up to it; else 0.
     pub state_hash: u64,
 }
 
@@ -404,6 +426,7 @@ mod tests {
             own_ms: latency(),
             own_predicted_ms: latency(),
             own_frame_ms: latency(),
+            opponent_confirmed_ms: latency(),
             opponent_ms: latency(),
             opponent_frame_ms: latency(),
             apart_mean: 0.125,

@@ -62,6 +62,8 @@ pub(super) struct Confirmed {
     /// All before this one have been handed out or wait in `ready`.
     known: Tick,
     ran: Tick,
+    /// The newest tick whose state was the same here and there.
+    agreed: Tick,
     held: Vec<(Tick, Held)>,
     assembly: Assembly,
     coder: DeltaCoder,
@@ -80,6 +82,7 @@ impl Confirmed {
             ready: VecDeque::with_capacity(UPDATE_TICKS_MAX),
             known: Tick(0),
             ran: Tick(0),
+            agreed: Tick(0),
             held: core::iter::repeat_with(|| (Tick::NEVER, Held::new())).take(HELD).collect(),
             assembly: Assembly::default(),
             coder: DeltaCoder::default(),
@@ -100,6 +103,10 @@ impl Confirmed {
         self.ran
     }
 
+    pub(super) const fn agreed(&self) -> Tick {
+        self.agreed
+    }
+
     pub(super) const fn counts(&self) -> &UpdateCounts {
         &self.counts
     }
@@ -117,6 +124,9 @@ impl Confirmed {
         self.ran = tick.plus(1);
         let Some(kept) = self.states.iter().find(|kept| kept.tick == self.ran) else { return true };
         let agrees = kept.hash == hash;
+        if agrees {
+            self.agreed = self.ran;
+        }
         *if agrees { &mut self.counts.agreed } else { &mut self.counts.differed } += 1;
         agrees
     }

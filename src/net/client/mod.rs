@@ -243,6 +243,12 @@ impl ClientSession {
         self.confirmed.newest_state()
     }
 
+    /// The next tick to run of the newest state that was the same here and at the server.
+    #[must_use]
+    pub const fn agreed(&self) -> Tick {
+        self.confirmed.agreed()
+    }
+
     /// Orders something, in tick `wish` or as soon after it as can be.
     ///
     /// # Errors

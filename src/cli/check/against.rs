@@ -1,0 +1,79 @@
+//! `arena check --against`: a recorded match, simulated here.
+
+use anyhow::{Context as _, bail};
+use serde_json::json;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::cli::FOUND;
+use mini_rts_arena::replay::{Comparison, Replay, compare};
+
+/// Compares every recorded state with the one computed here; exit code 1 if one differs.
+pub(super) fn run(file: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let cannot = || format!("cannot use {}", file.display());
+    let replay = Replay::open(file).with_context(cannot)?;
+    let found = compare(replay).with_context(cannot)?;
+    if found.compared == 0 {
+        bail!("{} holds no state to compare with: it ends before its tenth tick", file.display());
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    if as_json {
+        println!("{}", to_json(file, &found, seconds));
+    } else {
+        println!("{}", to_text(file, &found, seconds));
+    }
+    Ok(if found.first_bad_tick.is_some() { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+}
+
+const fn verdict(found: &Comparison) -> &'static str {
+    if found.first_bad_tick.is_some() { "desync" } else { "equal" }
+}
+
+fn to_json(file: &Path, found: &Comparison, seconds: f64) -> serde_json::Value {
+    let desync = found.first_bad_tick.map(|tick| {
+        let difference = found.difference.as_ref().map(|(_, difference)| difference);
+        json!({
+            "tick": tick.0,
+            "part": difference.map(|found| found.part),
+            "unit": difference.and_then(|found| found.unit).map(|unit| unit.to_string()),
+            "field": difference.map(|found| found.field),
+            "row": difference.map(|found| found.row),
+            "values": difference.map(|found| json!({ "here": found.values[0], "recorded": found.values[1] })),
+            "keyframe": found.difference.as_ref().map(|(tick, _)| tick.0),
+            "report": file,
+        })
+    });
+    json!({
+        "verdict": verdict(found),
+        "matches": 1,
+        "ticks_compared": found.ticks,
+        "states_compared": found.compared,
+        "whole": found.is_whole,
+        "outcomes": { found.outcome.as_deref().unwrap_or("unknown"): 1 },
+        "first_desync": desync,
+        "seconds": seconds,
+    })
+}
+
+fn to_text(file: &Path, found: &Comparison, seconds: f64) -> String {
+    let Comparison { ticks, compared, first_bad_tick, difference, is_whole, outcome: _ } = found;
+    let mut text = format!(
+        "{}: {}, {ticks} ticks simulated and {compared} recorded states compared in {seconds:.1} s",
+        verdict(found),
+        file.display()
+    );
+    if let Some(tick) = first_bad_tick {
+        text += &format!("\nfirst recorded hash that differs: after tick {tick}; the one before it agrees");
+    }
+    if let Some((tick, difference)) = difference {
+        text += &format!("\nin the keyframe before tick {tick}: {difference} (here, recorded)");
+    } else if first_bad_tick.is_some() {
+        text += "\nno keyframe follows that would show the field";
+    }
+    if first_bad_tick.is_none() && !is_whole {
+        text += "\nthe file ends early: what is missing was not compared";
+    }
+    text
+}

@@ -1,0 +1,123 @@
+//! `arena doctor`.
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::args::DoctorArguments;
+use super::{FOUND, output, setup};
+use mini_rts_arena::net::discovery::FoundBy;
+use mini_rts_arena::transport::discovery::{Asked, Diagnosis, Heard, diagnose};
+
+/// Tries what discovery does, and says what to do next. Exit code 1 if no match can be found or joined.
+pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
+    let address = arguments.address.as_deref().map(|text| setup::resolve(text, true)).transpose()?;
+    eprintln!("announcing a match, looking for it, and listening for {} s", arguments.duration.as_secs_f64());
+    let diagnosis = diagnose(arguments.duration, address).context("cannot examine the network")?;
+    if arguments.json {
+        println!("{}", as_json(&diagnosis));
+    } else {
+        print!("{}", as_text(&diagnosis));
+    }
+    Ok(if diagnosis.works() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}
+
+fn as_json(found: &Diagnosis) -> Value {
+    let interface = |interface: &mini_rts_arena::transport::discovery::Interface| {
+        json!({
+            "name": interface.name,
+            "address": interface.address.to_string(),
+            "prefix": interface.prefix,
+            "loopback": interface.is_loopback,
+        })
+    };
+    let sent = |(to, result): &(std::net::SocketAddr, Result<(), String>)| json!({ "to": to.to_string(), "error": result.as_ref().err() });
+    let other = |(ip, heard): (&std::net::IpAddr, &Heard)| {
+        json!({
+            "address": ip.to_string(),
+            "queries": heard.queries,
+            "beacons": heard.beacons,
+            "unreadable": heard.unreadable,
+        })
+    };
+    let asked = |asked: &Asked| {
+        json!({
+            "address": asked.address.to_string(),
+            "sent": asked.sent,
+            "rtt_ms": asked.rtt.map(milliseconds),
+            "error": asked.error,
+        })
+    };
+    json!({
+        "works": found.works(),
+        "interfaces": found.interfaces.iter().map(interface).collect::<Vec<_>>(),
+        "free_ports": found.free_ports,
+        "sent": found.broadcasts.iter().map(sent).collect::<Vec<_>>(),
+        "heard_self": found.heard_self,
+        "found_self_by": found.found_self.iter().map(FoundBy::as_str).collect::<Vec<_>>(),
+        "heard": found.others.iter().map(other).collect::<Vec<_>>(),
+        "matches": output::rooms_json(&found.rooms),
+        "asked": found.asked.as_ref().map(asked),
+        "warnings": found.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "advice": found.advice(),
+    })
+}
+
+fn as_text(found: &Diagnosis) -> String {
+    let mut text = String::new();
+    let mut line = |what: &str, says: String| {
+        // A String takes whatever is written.
+        let _ = writeln!(text, "{what:<12}{says}");
+    };
+    for interface in &found.interfaces {
+        let note = if interface.is_loopback { " (this machine only)" } else { "" };
+        line("interface", format!("{} {}/{}{note}", interface.name, interface.address, interface.prefix));
+    }
+    line("free ports", ranges(&found.free_ports));
+    for (to, result) in &found.broadcasts {
+        line("sent", result.as_ref().map_or_else(|error| format!("{to}: {error}"), |()| to.to_string()));
+    }
+    line("heard", format!("{} own broadcasts", found.heard_self));
+    for (ip, heard) in &found.others {
+        let Heard { queries, beacons, unreadable, .. } = heard;
+        line("heard", format!("{ip}: {queries} queries, {beacons} beacons, {unreadable} unreadable"));
+    }
+    let ways: Vec<_> = found.found_self.iter().map(FoundBy::as_str).collect();
+    line(
+        "own match",
+        if ways.is_empty() { "not found".into() } else { "found by ".to_owned() + &ways.join(" and ") },
+    );
+    if let Some(asked) = &found.asked {
+        let says = asked.rtt.map(|rtt| format!("answers in {:.1} ms", milliseconds(rtt)));
+        line("asked", format!("{} {}", asked.address, says.unwrap_or_else(|| "does not answer".into())));
+    }
+    for warning in &found.warnings {
+        line("warning", warning.to_string());
+    }
+    if !found.rooms.is_empty() {
+        text += &format!("{}\n", output::room_table(&found.rooms));
+    }
+    let advice = found.advice();
+    let next = if advice.is_empty() { vec!["nothing: all of it works".to_owned()] } else { advice };
+    for advice in next {
+        let _ = writeln!(text, "{:<12}{advice}", "next");
+    }
+    text
+}
+
+/// Ports as ranges: `4124 to 4133`.
+fn ranges(ports: &[u16]) -> String {
+    let runs = ports.chunk_by(|&port, &next| port + 1 == next).map(|run| match run {
+        [only] => only.to_string(),
+        [first, .., last] => format!("{first} to {last}"),
+        [] => unreachable!("chunks hold something"),
+    });
+    let runs: Vec<String> = runs.collect();
+    if runs.is_empty() { "none of the usual".into() } else { runs.join(", ") }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}

@@ -1,0 +1,58 @@
+//! Where a client's world left that of its server.
+
+use super::recent::RecentTicks;
+use super::report::{DesyncReport, Party};
+use crate::sim::{GameState, PlayerId, Tick, TickInputs, World};
+
+/// A client's state was the server's before `agreed`, and is not in `theirs`. The ticks between are run again
+/// from the state that both had, which tells the first tick that came out otherwise here, and whether it is the
+/// client that is odd. `None` if the client has not run those ticks itself: it has come back, or has missed some.
+pub(super) fn deviation(
+    world: &World,
+    recent: &RecentTicks,
+    me: PlayerId,
+    agreed: Tick,
+    theirs: &GameState,
+) -> Option<DesyncReport> {
+    let last = Tick(theirs.tick().0.checked_sub(1)?);
+    let seed = world.setup().seed;
+    let report = |tick: Tick, state: &GameState| {
+        let sides = [(Party::Seat(me), recent.state(tick)), (Party::Server, Some(state))];
+        DesyncReport::new(tick, seed, sides.into_iter().collect())
+    };
+    let own = recent.state(last)?;
+    if own.hash() == theirs.hash() {
+        return None;
+    }
+    let Some((tick, state, ends_as_theirs)) = first_difference(world, recent, agreed, theirs) else {
+        return Some(report(last, theirs));
+    };
+    let odd = ends_as_theirs.then_some(Party::Seat(me));
+    Some(DesyncReport { odd: odd.into_iter().collect(), ..report(tick, &state) })
+}
+
+/// The first tick that comes out otherwise than it did here, the state after it, and whether running on from it
+/// ends in `theirs`.
+fn first_difference(
+    world: &World,
+    recent: &RecentTicks,
+    agreed: Tick,
+    theirs: &GameState,
+) -> Option<(Tick, GameState, bool)> {
+    let mut clean = world.clone();
+    match agreed.0.checked_sub(1) {
+        Some(before) => clean.adopt(recent.state(Tick(before))?).ok()?,
+        None => clean = World::new(world.setup().clone()),
+    }
+    let mut found = None;
+    while clean.state().tick() < theirs.tick() {
+        let tick = clean.state().tick();
+        let inputs: TickInputs = postcard::from_bytes(recent.inputs(tick)?).ok()?;
+        clean.step(&inputs);
+        if found.is_none() && clean.hash() != recent.state(tick)?.hash() {
+            found = Some((tick, clean.state().clone()));
+        }
+    }
+    let (tick, state) = found?;
+    Some((tick, state, clean.hash() == theirs.hash()))
+}

@@ -1,0 +1,158 @@
+//! Commands at instants, given whatever happens: one JSON object a line.
+
+use std::io::{BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::sim::Command;
+
+/// Most commands of one script: an hour of five per second.
+pub const SCRIPT_COMMANDS_MAX: usize = 18_000;
+/// Longest line: a command names at most 32 units.
+const LINE_BYTES_MAX: u64 = 4_096;
+
+/// One command and its instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptLine {
+    /// Microseconds from the first tick.
+    pub at_us: u64,
+    /// What is ordered.
+    pub command: Command,
+}
+
+/// What one player orders, in the order of the instants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    lines: Vec<ScriptLine>,
+}
+
+/// Why a file is no script.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// It cannot be read, or is no text.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// A line is not `{"at_ms":F,"command":{…}}`.
+    #[error("line {line}: {message}")]
+    Line {
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// There are too many.
+    #[error("more than {SCRIPT_COMMANDS_MAX} commands")]
+    TooMany,
+}
+
+/// A line as the file has it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineFile {
+    at_ms: f64,
+    command: Command,
+}
+
+impl Script {
+    /// Reads one JSON object a line, `{"at_ms":F,"command":{…}}`; empty lines are skipped.
+    ///
+    /// # Errors
+    /// If it cannot be read, a line is something else, or there are more than [`SCRIPT_COMMANDS_MAX`].
+    pub fn read(mut from: impl BufRead) -> Result<Self, ScriptError> {
+        let (mut lines, mut text) = (Vec::new(), String::new());
+        for number in 1.. {
+            text.clear();
+            let error = |message: String| ScriptError::Line { line: number, message };
+            let read = std::io::Read::take(&mut from, LINE_BYTES_MAX).read_line(&mut text)?;
+            if read == 0 {
+                break;
+            }
+            if read as u64 == LINE_BYTES_MAX && !text.ends_with('\n') {
+                return Err(error(format!("longer than {LINE_BYTES_MAX} bytes")));
+            }
+            if text.trim().is_empty() {
+                continue;
+            }
+            let line: LineFile = serde_json::from_str(&text).map_err(|why| error(why.to_string()))?;
+            if !(0.0..=1e9).contains(&line.at_ms) {
+                return Err(error(format!("at_ms is {}, not 0 to a thousand million", line.at_ms)));
+            }
+            if lines.len() == SCRIPT_COMMANDS_MAX {
+                return Err(ScriptError::TooMany);
+            }
+            lines.push(ScriptLine { at_us: (line.at_ms * 1000.0).round() as u64, command: line.command });
+        }
+        Ok(lines.into_iter().collect())
+    }
+
+    /// Writes what [`Self::read`] reads.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, mut to: impl Write) -> std::io::Result<()> {
+        for ScriptLine { at_us, command } in &self.lines {
+            let line = LineFile { at_ms: *at_us as f64 / 1000.0, command: command.clone() };
+            serde_json::to_writer(&mut to, &line)?;
+            to.write_all(b"\n")?;
+        }
+        to.flush()
+    }
+
+    /// All commands, in the order of their instants.
+    #[must_use]
+    pub fn lines(&self) -> &[ScriptLine] {
+        &self.lines
+    }
+}
+
+impl FromIterator<ScriptLine> for Script {
+    /// Commands of one instant stay in their order.
+    fn from_iter<I: IntoIterator<Item = ScriptLine>>(lines: I) -> Self {
+        let mut lines: Vec<_> = lines.into_iter().collect();
+        lines.sort_by_key(|line| line.at_us);
+        Self { lines }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{Target, UnitId, When};
+
+    #[test]
+    fn a_script_reads_back_in_the_order_of_its_instants() {
+        let target = Target::try_from((-70_000, 5)).expect("on the map");
+        let units = [UnitId { index: 3, generation: 1 }].into_iter().collect();
+        let lines = [
+            ScriptLine { at_us: 1_000_001, command: Command::Move(units, target, When::Now) },
+            ScriptLine { at_us: 20, command: Command::HeroGo(target) },
+            ScriptLine { at_us: 1_000_001, command: Command::Banner },
+        ];
+        let script: Script = lines.into_iter().collect();
+        assert_eq!(
+            script.lines().iter().map(|line| line.at_us).collect::<Vec<_>>(),
+            [20, 1_000_001, 1_000_001]
+        );
+        let mut text = Vec::new();
+        script.write(&mut text).expect("memory");
+        assert_eq!(Script::read(&*text).expect("just written"), script);
+    }
+
+    #[test]
+    fn what_is_no_script_is_refused_by_its_line() {
+        let good = r#"{"at_ms":1.5,"command":"Banner"}"#;
+        assert_eq!(Script::read(good.as_bytes()).expect("good").lines()[0].at_us, 1_500);
+        let long = format!("{good}\n{{\"at_ms\":{}", "1".repeat(5_000));
+        for (text, why) in [
+            (r#"{"at_ms":-1,"command":"Banner"}"#, "line 1: at_ms"),
+            ("\n\n{}", "line 3: missing field"),
+            (r#"{"at_ms":1,"command":{"HeroGo":[99999999,0]}}"#, "line 1: target"),
+            (&long, "line 2: longer"),
+        ] {
+            let error = Script::read(text.as_bytes()).expect_err(text).to_string();
+            assert!(error.starts_with(why), "{error}");
+        }
+        let many = format!("{good}\n").repeat(SCRIPT_COMMANDS_MAX + 1);
+        assert!(matches!(Script::read(many.as_bytes()), Err(ScriptError::TooMany)));
+    }
+}

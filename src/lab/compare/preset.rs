@@ -1,0 +1,117 @@
+//! Links as people have them, by name. Each is rounded from a public measurement; two players are joined by two
+//! links of the kind, so that the figures are twice those of one access link.
+
+use core::time::Duration;
+
+use super::row::{Cell, Topology};
+use super::weather::{Outages, Way};
+
+/// A kind of link between two players.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Preset {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// From one player to the other and back.
+    pub rtt_ms: f64,
+    /// Of one way, more or less.
+    pub jitter_ms: f64,
+    /// Share of datagrams lost on one way, outages apart.
+    pub loss: f64,
+    /// Times in which nothing passes: on average, one in so many seconds of so many milliseconds.
+    pub outages: Option<(f64, f64)>,
+    /// Bits per second of the slower direction.
+    pub rate: u64,
+    /// Where the server stands in the study.
+    pub topology: Topology,
+    /// Where the figures come from.
+    pub source: &'static str,
+}
+
+/// All of them, from near to far.
+pub const PRESETS: [Preset; 6] = [
+    // A switch and two cables: a round trip within one network is half a millisecond.
+    Preset {
+        name: "lan",
+        rtt_ms: 0.5,
+        jitter_ms: 0.1,
+        loss: 0.0,
+        outages: None,
+        rate: 1_000_000_000,
+        topology: Topology::Lan,
+        source: "https://gist.github.com/jboner/2841832",
+    },
+    // The Wi-Fi hop took more than 20 ms for half of all packets, and more than 100 ms for one in ten, at 47
+    // access points of a campus (Pei et al., INFOCOM 2016): both directions of one hop. The tail is in outages.
+    Preset {
+        name: "wifi",
+        rtt_ms: 20.0,
+        jitter_ms: 8.0,
+        loss: 0.01,
+        outages: Some((5.0, 40.0)),
+        rate: 20_000_000,
+        topology: Topology::Lan,
+        source: "https://www.semanticscholar.org/paper/aadd9fa14b6597dd00f5d77157bad602709f7d33",
+    },
+    // About 20 ms to a server of the provider and back, and less than 0.4 % loss for most (FCC).
+    Preset {
+        name: "cable",
+        rtt_ms: 40.0,
+        jitter_ms: 3.0,
+        loss: 0.002,
+        outages: None,
+        rate: 10_000_000,
+        topology: Topology::Midway,
+        source: "https://www.fcc.gov/reports-research/reports/measuring-broadband-america/measuring-fixed-broadband-thirteenth-report",
+    },
+    // 40 to 50 ms to a near server and back in LTE, changing from packet to packet with the scheduling of the
+    // radio (two-way UDP measurements of Rohde & Schwarz).
+    Preset {
+        name: "4g",
+        rtt_ms: 90.0,
+        jitter_ms: 15.0,
+        loss: 0.005,
+        outages: Some((10.0, 60.0)),
+        rate: 5_000_000,
+        topology: Topology::Midway,
+        source: "https://www.rohde-schwarz.com/in/solutions/test-and-measurement/mobile-network-testing/stories-insights/article-interactivity-test-distance-to-server-impact-on-latency-and-jitter_255082.html",
+    },
+    // In a low orbit: another satellite every 15 s, at which latency jumps or nothing passes for about 140 ms
+    // (arXiv 2601.08439); from one round trip to the next it changes by 6.7 ms on average (G. Huston, APNIC).
+    Preset {
+        name: "satellite",
+        rtt_ms: 100.0,
+        jitter_ms: 10.0,
+        loss: 0.01,
+        outages: Some((15.0, 140.0)),
+        rate: 5_000_000,
+        topology: Topology::Midway,
+        source: "https://arxiv.org/html/2601.08439v1",
+    },
+    // New York to London in 90 ms or less, by what Verizon promises, and a cable at either end.
+    Preset {
+        name: "transatlantic",
+        rtt_ms: 120.0,
+        jitter_ms: 4.0,
+        loss: 0.004,
+        outages: None,
+        rate: 10_000_000,
+        topology: Topology::Remote,
+        source: "https://www.verizon.com/business/solutions/business-continuity/weekly-latency-statistics",
+    },
+];
+
+/// The way between two players of a cell.
+#[must_use]
+pub fn way_of(cell: &Cell) -> Way {
+    let preset = PRESETS.iter().find(|preset| preset.name == cell.preset);
+    let one_way = |ms: f64| Duration::from_secs_f64(ms / 1000.0);
+    let outages = preset.and_then(|preset| preset.outages);
+    Way {
+        delay: one_way(cell.rtt_ms / 2.0),
+        jitter: one_way(cell.jitter_ms),
+        loss: cell.loss,
+        outages: outages
+            .map(|(every_s, ms)| Outages { every: Duration::from_secs_f64(every_s), length: one_way(ms) }),
+        rate: preset.map_or(0, |preset| preset.rate),
+    }
+}

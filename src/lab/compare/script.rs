@@ -1,0 +1,137 @@
+//! Who wants what at which instant, whatever happens: the workload of the study.
+//!
+//! Open-loop: the commands of a script come at their instants also while a match stands still, and do not depend
+//! on its state. So a slow architecture is not asked less than a quick one.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use std::io::{Read, Seek};
+
+use crate::game::{SCRIPT_COMMANDS_MAX, Script, ScriptLine};
+use crate::replay::{HeaderError, Record, Replay};
+use crate::sim::math::{Fx, Vec2, dist2, square};
+use crate::sim::{Command, PlayerId, SELECTION_MAX, Selection, Setup, Target, When, World};
+
+/// Commands per second of each player, on average.
+pub const COMMANDS_PER_S: f64 = 5.0;
+/// How far an order leads from the middle of the own half at most, on each axis, in tiles.
+const AROUND: u32 = 4;
+/// How far an order keeps from circles beyond their radius, in thousandths of a tile.
+const MARGIN: i32 = 1_000;
+/// So many low bits of a target's x say which command it is: they move it by less than a 64th of a tile.
+const NUMBER_BITS: u32 = 10;
+
+/// The scripts of all players of `world` for `seconds`, drawn from `seed`: instants by a Poisson process, each
+/// command unlike the 1,000 before it. Heroes and minions walk about the middle of their own half, so that
+/// nobody meets an enemy, and every order shows.
+#[must_use]
+pub fn drawn_scripts(world: &World, seed: u64, seconds: f64) -> Vec<Script> {
+    let players = world.state().player_ids();
+    players.into_iter().map(|player| drawn_script(world, player, seed, seconds)).collect()
+}
+
+fn drawn_script(world: &World, player: PlayerId, seed: u64, seconds: f64) -> Script {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(1 + u64::from(player.0));
+    let minions: Vec<_> = minions_of(world, player);
+    let mut at_us = 0.0;
+    let gap_us = |rng: &mut ChaCha8Rng| {
+        let share = (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        -(1.0 - share).ln() * 1e6 / COMMANDS_PER_S
+    };
+    let mut lines = Vec::new();
+    loop {
+        at_us += gap_us(&mut rng);
+        if at_us >= seconds * 1e6 || lines.len() == SCRIPT_COMMANDS_MAX {
+            return lines.into_iter().collect();
+        }
+        let target = numbered(place(world, player, &mut rng), lines.len() as u32);
+        let first = rng.next_u64() as usize % minions.len().max(1);
+        let named = || minions.iter().skip(first).take(SELECTION_MAX).copied().collect::<Selection>();
+        let command = match rng.next_u64() % 4 {
+            0 if !minions.is_empty() => Command::Move(named(), target, When::Now),
+            1 if !minions.is_empty() => Command::AttackMove(named(), target, When::Now),
+            _ => Command::HeroGo(target),
+        };
+        lines.push(ScriptLine { at_us: at_us as u64, command });
+    }
+}
+
+/// A recorded match, for its commands.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What was played.
+    pub setup: Setup,
+    /// What each player ordered, at the instants at which its ticks began. Giving up and pausing are left out:
+    /// they would end the experiment.
+    pub scripts: Vec<Script>,
+    /// Ticks of the match.
+    pub ticks: u32,
+}
+
+impl Recorded {
+    /// Reads a replay up to where it is whole.
+    ///
+    /// # Errors
+    /// If its rules or its map are not valid.
+    pub fn read<R: Read + Seek>(replay: Replay<R>) -> Result<Self, HeaderError> {
+        let setup = replay.header().setup()?;
+        let rate = setup.tick_rate;
+        let mut lines: Vec<Vec<ScriptLine>> = vec![Vec::new(); setup.seats.len()];
+        let mut ticks = 0;
+        for record in replay {
+            let Record::Tick { inputs, .. } = record else { continue };
+            let at_us = rate.micros_to(inputs.tick);
+            ticks = inputs.tick.0 + 1;
+            for (lines, input) in lines.iter_mut().zip(inputs.inputs) {
+                let is_kept = |command: &Command| !matches!(command, Command::Surrender | Command::Pause);
+                let room = SCRIPT_COMMANDS_MAX - lines.len();
+                let kept = input.commands.into_iter().filter(is_kept).take(room);
+                lines.extend(kept.map(|command| ScriptLine { at_us, command }));
+            }
+        }
+        Ok(Self { setup, scripts: lines.into_iter().map(Script::from_iter).collect(), ticks })
+    }
+
+    /// The scripts with every instant moved within its tick, as `seed` draws it: in which part of a tick a
+    /// command was given is not recorded.
+    #[must_use]
+    pub fn scripts(&self, seed: u64) -> Vec<Script> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let tick_us = 1_000_000 / u64::from(self.setup.tick_rate.hz());
+        let mut moved = |line: &ScriptLine| {
+            let at_us = line.at_us + rng.next_u64() % tick_us;
+            ScriptLine { at_us, command: line.command.clone() }
+        };
+        self.scripts.iter().map(|script| script.lines().iter().map(&mut moved).collect()).collect()
+    }
+}
+
+fn minions_of(world: &World, player: PlayerId) -> Vec<crate::sim::UnitId> {
+    let (units, hero) = (&world.state().units, world.state().players.hero[player.index()]);
+    let own = (0..units.len()).filter(|&row| units.owner[row] == player && units.id[row] != hero);
+    own.map(|row| units.id[row]).collect()
+}
+
+/// A place about the middle of the own half that is in no circle.
+fn place(world: &World, player: PlayerId, rng: &mut ChaCha8Rng) -> Vec2 {
+    const TRIES: u32 = 32;
+    let base = world.base(player);
+    let middle = Vec2 { x: base.x / 2, y: base.y / 2 };
+    let radius = Fx::from_num(world.setup().rules.circle_radius + MARGIN) / 1000;
+    // In steps of a 65,536th of a tile.
+    let mut offset = || {
+        let range = u64::from(2 * AROUND) << 16;
+        Fx::from_bits((rng.next_u64() % range) as i32) - Fx::from_num(AROUND)
+    };
+    let mut drawn = || middle + Vec2 { x: offset(), y: offset() };
+    let is_apart = |place: Vec2| world.circles().iter().all(|&circle| dist2(place, circle) >= square(radius));
+    (0..TRIES).map(|_| drawn()).find(|&place| is_apart(place)).unwrap_or(middle)
+}
+
+/// `at`, but for bits that say which command it is.
+fn numbered(at: Vec2, number: u32) -> Target {
+    let mask = (1 << NUMBER_BITS) - 1;
+    let x = (at.x.to_bits() & !mask) | (number as i32 & mask);
+    Target::clamped(Vec2 { x: Fx::from_bits(x), y: at.y })
+}

@@ -1,0 +1,146 @@
+//! All matches of the study, side by side on all cores: the same options give the same rows on any number of
+//! them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::plan::{FIRST_SEED, Size, plan};
+use super::row::{Cell, MatchRow, Topology, View};
+use super::script::Recorded;
+use super::trial::{Trial, TrialError};
+use crate::net::Architecture;
+
+/// What is played.
+#[derive(Clone, Debug, Default)]
+pub struct StudyOptions {
+    /// How much.
+    pub size: Size,
+    /// Another number of matches of each cell than the size has.
+    pub seeds: Option<u32>,
+    /// Matches at a time.
+    pub jobs: usize,
+    /// A recorded match whose commands are given instead of drawn ones.
+    pub recorded: Option<Recorded>,
+}
+
+/// A match that has no row.
+#[derive(Debug, thiserror::Error)]
+#[error("{cell}, seed {seed}: {why}")]
+pub struct StudyError {
+    /// What was played.
+    pub cell: Box<Cell>,
+    /// Of the match.
+    pub seed: u64,
+    /// What went wrong.
+    pub why: StudyErrorKind,
+}
+
+/// What goes wrong in a match of the study.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyErrorKind {
+    /// It was not played to its end.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    /// The program broke down, and said this.
+    #[error("panicked: {0}")]
+    Panic(String),
+}
+
+/// One match that is played, and the rows that it makes.
+struct Task {
+    cell: Cell,
+    seed: u64,
+    /// Places among all rows, and what each is a row of.
+    rows: Vec<(usize, Cell)>,
+}
+
+/// Plays all matches; `progress` hears how many of how many are over. Rows come in the order of the plan.
+///
+/// # Errors
+/// If a match is not played to its end: then the others are not, either.
+///
+/// # Panics
+/// If `progress` does.
+pub fn study(
+    options: &StudyOptions,
+    progress: impl Fn(usize, usize) + Sync,
+) -> Result<Vec<MatchRow>, StudyError> {
+    let tasks = tasks(options);
+    let total = tasks.len();
+    let (next, over, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    let results = Mutex::new(Vec::with_capacity(total));
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs.clamp(1, total.max(1)) {
+            scope.spawn(|| {
+                while !failed.load(Ordering::Relaxed)
+                    && let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let result = play(task, options);
+                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                    results.lock().expect("no job panics with it").push(result);
+                    progress(over.fetch_add(1, Ordering::Relaxed) + 1, total);
+                }
+            });
+        }
+    });
+    let results = results.into_inner().expect("no job panicked with it");
+    let mut rows =
+        results.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect::<Vec<_>>();
+    rows.sort_by_key(|&(place, _)| place);
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+/// All matches, the longest first. What differs in name alone is played once.
+fn tasks(options: &StudyOptions) -> Vec<Task> {
+    let mut tasks: Vec<Task> = Vec::new();
+    let mut place = 0;
+    for (cell, seeds) in plan(options.size, options.seeds, options.recorded.as_ref()) {
+        for seed in (FIRST_SEED..).take(seeds as usize) {
+            let played = played(&cell);
+            let row = (place, cell.clone());
+            place += 1;
+            match tasks.iter_mut().find(|task| task.seed == seed && task.cell == played) {
+                Some(task) => task.rows.push(row),
+                None => tasks.push(Task { cell: played, seed, rows: vec![row] }),
+            }
+        }
+    }
+    // Few and long at the end would leave cores without work.
+    tasks.sort_by_key(|task| {
+        let is_long = task.cell.view == View::Bots;
+        core::cmp::Reverse(task.cell.units * if is_long { 100 } else { 1 })
+    });
+    tasks
+}
+
+/// The cell whose match is the match of `cell`: a question changes nothing of it, and where no server is, it
+/// stands nowhere.
+fn played(cell: &Cell) -> Cell {
+    let view = match cell.view {
+        View::Defaults | View::EqualRate | View::Bytes => View::Defaults,
+        View::HostLost | View::Bots => cell.view,
+    };
+    let topology = if cell.architecture == Architecture::P2p { Topology::Midway } else { cell.topology };
+    Cell { view, topology, ..cell.clone() }
+}
+
+fn play(task: &Task, options: &StudyOptions) -> Result<Vec<(usize, MatchRow)>, StudyError> {
+    let Task { cell, seed, rows } = task;
+    let recorded = options.recorded.as_ref();
+    let trial = Trial { cell, seed: *seed, counted: options.size.counted(), recorded };
+    let played = catch_unwind(AssertUnwindSafe(|| trial.play()));
+    let row = match played {
+        Ok(result) => result.map_err(StudyErrorKind::Trial),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(StudyErrorKind::Panic(text.unwrap_or("without a word").to_owned()))
+        }
+    };
+    let row = row.map_err(|why| StudyError { cell: Box::new(cell.clone()), seed: *seed, why })?;
+    let named = |(place, cell): &(usize, Cell)| {
+        (*place, MatchRow { view: cell.view, topology: cell.topology, ..row.clone() })
+    };
+    Ok(rows.iter().map(named).collect())
+}

@@ -1,0 +1,161 @@
+//! What becomes of each command: the instants that it passes on its way.
+
+use crate::game::Script;
+use crate::net::Time;
+use crate::sim::{Command, PLAYERS_MAX, Tick, TickInputs};
+
+/// Frames per second of every display.
+const FRAMES_PER_S: u64 = 60;
+
+/// A command on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Journey {
+    pub(super) intended: Time,
+    /// When the session had it; nothing if it could not take it.
+    pub(super) captured: Option<Time>,
+    /// In which tick it ran.
+    pub(super) tick: Option<Tick>,
+    /// By player: when the confirmed state there had it.
+    pub(super) confirmed: [Option<Time>; PLAYERS_MAX],
+    /// By player: when the state shown there had it.
+    pub(super) shown: [Option<Time>; PLAYERS_MAX],
+}
+
+/// All commands of a match.
+#[derive(Debug)]
+pub(super) struct Journeys {
+    scripts: Vec<Script>,
+    /// By player; those given so far.
+    journeys: Vec<Vec<Journey>>,
+    origin: Option<Time>,
+    /// When any node first ran each tick.
+    ran_at: Vec<Option<Time>>,
+}
+
+/// How far one node has come through the commands of all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Applied {
+    /// By player: the first command that has not been seen to run.
+    next: [usize; PLAYERS_MAX],
+}
+
+impl Applied {
+    /// The first command of a player that has not run here.
+    pub(super) const fn next(&self, player: usize) -> usize {
+        self.next[player]
+    }
+}
+
+impl Journeys {
+    pub(super) fn new(scripts: Vec<Script>) -> Self {
+        let journeys = scripts.iter().map(|script| Vec::with_capacity(script.lines().len())).collect();
+        Self { scripts, journeys, origin: None, ran_at: Vec::new() }
+    }
+
+    /// Tick 0 is at `origin`: from then on commands come.
+    pub(super) const fn begin(&mut self, origin: Time) {
+        self.origin = Some(origin);
+    }
+
+    /// When the next command is due.
+    pub(super) fn next_at(&self) -> Option<Time> {
+        let origin = self.origin?;
+        let next = self.scripts.iter().zip(&self.journeys);
+        next.filter_map(|(script, given)| Some(Time(origin.0 + script.lines().get(given.len())?.at_us))).min()
+    }
+
+    /// The next command that is due and who gives it; [`Self::gave`] must follow.
+    pub(super) fn next_due(&self, now: Time) -> Option<(usize, Command)> {
+        let origin = self.origin?;
+        let next = self.scripts.iter().zip(&self.journeys).enumerate();
+        let next =
+            next.filter_map(|(player, (script, given))| Some((player, script.lines().get(given.len())?)));
+        let due = next.filter(|(_, line)| origin.0 + line.at_us <= now.0);
+        due.min_by_key(|(_, line)| line.at_us).map(|(player, line)| (player, line.command.clone()))
+    }
+
+    /// A player's next command was given, and taken at `captured` if it was.
+    pub(super) fn gave(&mut self, player: usize, captured: Option<Time>) {
+        let given = &mut self.journeys[player];
+        let intended =
+            Time(self.origin.unwrap_or_default().0 + self.scripts[player].lines()[given.len()].at_us);
+        let nowhere = [None; PLAYERS_MAX];
+        given.push(Journey { intended, captured, tick: None, confirmed: nowhere, shown: nowhere });
+    }
+
+    /// Which commands these inputs hold, for a node that has come to `applied`. One that a server has taken out
+    /// is passed over, and stays on its way for ever.
+    pub(super) fn find(
+        &self,
+        applied: &mut Applied,
+        inputs: &TickInputs,
+        mut each: impl FnMut(usize, usize),
+    ) {
+        for (player, input) in inputs.inputs.iter().enumerate().take(self.scripts.len()) {
+            let lines = &self.scripts[player].lines()[..self.journeys[player].len()];
+            for command in &input.commands {
+                let next = applied.next[player];
+                let found = lines[next..].iter().position(|line| line.command == *command);
+                if let Some(ahead) = found {
+                    applied.next[player] = next + ahead + 1;
+                    each(player, next + ahead);
+                }
+            }
+        }
+    }
+
+    /// A node has run a tick.
+    pub(super) fn ran(&mut self, tick: Tick, now: Time) {
+        let at = tick.0 as usize;
+        if self.ran_at.len() <= at {
+            self.ran_at.resize(at + 1, None);
+        }
+        self.ran_at[at].get_or_insert(now);
+    }
+
+    /// A command on its way.
+    pub(super) fn of(&mut self, player: usize, number: usize) -> Option<&mut Journey> {
+        self.journeys.get_mut(player)?.get_mut(number)
+    }
+
+    /// All commands that were given.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Journey)> {
+        self.journeys.iter().enumerate().flat_map(|(player, given)| given.iter().map(move |it| (player, it)))
+    }
+
+    /// When the first node ran a tick.
+    pub(super) fn ran_at(&self, tick: Tick) -> Option<Time> {
+        self.ran_at.get(tick.0 as usize).copied().flatten()
+    }
+}
+
+/// A display: it shows a new picture so often, from an instant on that has nothing to do with ticks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Display {
+    /// Microseconds from tick 0 to a frame.
+    pub(super) phase_us: u64,
+}
+
+impl Display {
+    /// The first frame after `at`; both count from tick 0. A picture moves from state to state within a tick, so
+    /// a frame at the very instant of a new state shows nothing of it.
+    pub(super) fn frame_after(self, at_us: u64) -> u64 {
+        let since = (at_us + 1_000_000 - self.phase_us) * FRAMES_PER_S / 1_000_000;
+        self.phase_us + (since + 1) * 1_000_000 / FRAMES_PER_S - 1_000_000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_comes_within_a_sixtieth_of_a_second() {
+        let display = Display { phase_us: 5_000 };
+        assert_eq!([0, 4_999, 5_000].map(|at| display.frame_after(at)), [5_000, 5_000, 21_666]);
+        for at in (0..2_000_000).step_by(37) {
+            let frame = display.frame_after(at);
+            assert!(frame > at && frame - at <= 16_667, "{at}: {frame}");
+        }
+    }
+}

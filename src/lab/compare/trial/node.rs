@@ -1,0 +1,323 @@
+//! A player and a server as they are watched from outside.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::journey::{Applied, Display, Journeys};
+use super::picture::{Past, Picture};
+use super::stalls::Stalls;
+use super::{Cell, Wire};
+use crate::game::{Match, MatchEvent, MatchOutcome, Server};
+use crate::net::{Stall, StallCause, Time};
+use crate::sim::{Command, GameState, Tick};
+
+/// A player's process.
+pub(super) struct Node {
+    pub(super) player: usize,
+    pub(super) game: Match,
+    pub(super) display: Display,
+    pub(super) picture: Picture,
+    pub(super) stalls: Stalls,
+    /// Corrections so far, and second by second of what counts.
+    pub(super) corrections: (u64, Vec<u32>),
+    /// The state hash after each tick.
+    pub(super) hashes: Vec<u64>,
+    /// Ticks run when the host was lost.
+    pub(super) ticks_at_loss: Option<u32>,
+    /// Ticks run within what counts.
+    pub(super) ticks_counted: u32,
+    /// How far a confirmed view with a server lies in the past.
+    behind: Duration,
+    is_predicted: bool,
+    window: [Time; 2],
+    timer: Option<Time>,
+    is_due: bool,
+    is_lost: bool,
+    applied: Applied,
+    /// Own commands that the picture has shown.
+    shown: usize,
+    ran: Ran,
+    ran_at: Time,
+    /// The confirmed view, where it lies in the past and nothing is predicted.
+    past: Past,
+    /// The predicted state with what is corrected on its way.
+    predicted: GameState,
+    outcome: Option<MatchOutcome>,
+}
+
+/// What ran in one step.
+#[derive(Default)]
+struct Ran {
+    ticks: Vec<Tick>,
+    /// Player, number of the command, tick.
+    commands: Vec<(usize, usize, Tick)>,
+    stalls: Vec<Stall>,
+}
+
+impl Node {
+    pub(super) fn new(game: Match, player: usize, cell: &Cell, seed: u64) -> Self {
+        const FRAME_US: u64 = 16_667;
+        Self {
+            player,
+            game,
+            display: Display { phase_us: xxh3_64_with_seed(&[player as u8, b'd'], seed) % FRAME_US },
+            picture: Picture::default(),
+            stalls: Stalls::new([Time(u64::MAX); 2]),
+            corrections: (0, Vec::new()),
+            hashes: Vec::new(),
+            ticks_at_loss: None,
+            ticks_counted: 0,
+            behind: Duration::from_secs(1) * cell.interpolation / cell.updates.max(1),
+            is_predicted: cell.prediction,
+            window: [Time(u64::MAX); 2],
+            timer: Some(Time(0)),
+            is_due: true,
+            is_lost: false,
+            applied: Applied::default(),
+            shown: 0,
+            ran: Ran::default(),
+            ran_at: Time(0),
+            past: Past::default(),
+            predicted: GameState::default(),
+            outcome: None,
+        }
+    }
+
+    /// Tick 0 is agreed.
+    pub(super) fn begin(&mut self, origin: Time, window: [Time; 2]) {
+        (self.window, self.ran_at, self.stalls) = (window, origin, Stalls::new(window));
+    }
+
+    /// When it has something to do.
+    pub(super) fn next_at(&self) -> Option<Time> {
+        self.timer.filter(|_| !self.is_gone())
+    }
+
+    /// Whether its match is over, or it was lost.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_lost || self.game.is_over()
+    }
+
+    /// Whether it went with the host.
+    pub(super) const fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// How its match ended.
+    pub(super) const fn outcome(&self) -> Option<MatchOutcome> {
+        self.outcome
+    }
+
+    /// Its computer is switched off.
+    pub(super) const fn lose(&mut self, now: Time) {
+        (self.is_lost, self.ran_at) = (true, now);
+    }
+
+    /// Ticks run here.
+    pub(super) const fn ticks(&self) -> u32 {
+        self.hashes.len() as u32
+    }
+
+    pub(super) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        if !self.is_gone() {
+            self.game.handle_datagram(now, from, bytes);
+            self.is_due = true;
+        }
+    }
+
+    /// Orders something. False if it cannot be taken.
+    pub(super) fn submit(&mut self, now: Time, command: Command) -> bool {
+        self.is_due = true;
+        !self.is_gone() && self.game.submit_command(now, command)
+    }
+
+    /// Does what is due, sends what is to be sent, and notes what came of it.
+    pub(super) fn advance(&mut self, now: Time, wire: &mut Wire, journeys: &mut Journeys) {
+        if self.is_gone() || !(self.is_due || self.timer.is_some_and(|at| at <= now)) {
+            return;
+        }
+        let waits_since = self.waits_since(now);
+        let Self { game, ran, applied, hashes, .. } = self;
+        game.advance_with(now, |due, hash| {
+            let tick = due.inputs.tick;
+            ran.ticks.push(tick);
+            hashes.push(hash.whole);
+            journeys.find(applied, &due.inputs, |player, number| ran.commands.push((player, number, tick)));
+            ran.stalls.extend(due.stall);
+        });
+        while let Some(transmit) = game.poll_transmit() {
+            wire.send(now, self.player, transmit.to, transmit.datagram.bytes());
+        }
+        while let Some(event) = game.poll_event() {
+            if let MatchEvent::Ended(outcome) = event {
+                self.outcome = Some(outcome);
+            }
+        }
+        (self.timer, self.is_due) = (game.poll_timeout(), false);
+        self.note_ticks(now, journeys);
+        self.note_shown(now, journeys);
+        self.note_corrections(now);
+        if let Some(since) = waits_since.filter(|_| self.game.is_over()) {
+            self.stalls.add(since, now, StallCause::Network);
+        }
+    }
+
+    /// At the end: a stall that is on counts up to now.
+    pub(super) fn close(&mut self, now: Time) {
+        if let Some(since) = self.waits_since(now).filter(|_| !self.is_gone()) {
+            self.stalls.add(since, now, StallCause::Network);
+        }
+    }
+
+    /// Looks at the screen.
+    pub(super) fn look(&mut self, now: Time) {
+        if self.is_gone() {
+            return;
+        }
+        let Some(world) = self.game.world() else { return };
+        match self.game.predictor() {
+            Some(predictor) => {
+                predictor.show(now, &mut self.predicted);
+                self.picture.take(&self.predicted);
+            }
+            None if self.game.session().client().is_some() => self.past.show(now, &mut self.picture),
+            None => self.picture.take(world.state()),
+        }
+    }
+
+    /// When the confirmed view is to show what a tick did: as soon as that is known in lockstep; with a server as
+    /// long after it left there as the view lies in the past.
+    fn seen_at(&self, now: Time, tick: Tick) -> Time {
+        let Some(client) = self.game.session().client() else { return now };
+        let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
+        client.server_time_of(tick).plus(one_way + self.behind)
+    }
+
+    /// Since when nothing new could be shown, if that is so.
+    fn waits_since(&self, now: Time) -> Option<Time> {
+        if self.game.session().client().is_none() {
+            return self.game.session().waits_for().map(|(_, since)| since);
+        }
+        let next = self.game.begin().and(self.game.world())?.state().tick();
+        let due = self.seen_at(now, next).max(self.ran_at);
+        (due < now).then_some(due)
+    }
+
+    fn note_ticks(&mut self, now: Time, journeys: &mut Journeys) {
+        let Some(&first) = self.ran.ticks.first() else { return };
+        let is_served = self.game.session().client().is_some();
+        if is_served {
+            // The picture moves on with the first of them.
+            let due = self.seen_at(now, first).max(self.ran_at);
+            self.stalls.add(due, now, StallCause::Network);
+        }
+        for stall in self.ran.stalls.drain(..) {
+            self.stalls.add(stall.due, stall.ran, stall.cause);
+        }
+        if (self.window[0]..self.window[1]).contains(&now) {
+            self.ticks_counted += self.ran.ticks.len() as u32;
+        }
+        let mut last = first;
+        for tick in core::mem::take(&mut self.ran.ticks) {
+            journeys.ran(tick, now);
+            last = tick;
+        }
+        for (player, number, tick) in core::mem::take(&mut self.ran.commands) {
+            let seen = self.seen_at(now, tick).max(now);
+            let own_shown = player == self.player && self.is_predicted;
+            let Some(journey) = journeys.of(player, number) else { continue };
+            journey.tick = Some(tick);
+            journey.confirmed[self.player] = Some(now);
+            journey.shown[self.player].get_or_insert(if own_shown { now } else { seen });
+        }
+        if is_served
+            && !self.is_predicted
+            && let Some(world) = self.game.world()
+        {
+            self.past.keep(self.seen_at(now, last).max(now), world.state());
+        }
+        self.ran_at = now;
+    }
+
+    /// Own commands that the predicted state has and did not have before.
+    fn note_shown(&mut self, now: Time, journeys: &mut Journeys) {
+        let (Some(predictor), Some(world)) = (self.game.predictor(), self.game.world()) else { return };
+        let commands = |state: &GameState| state.players.commands[self.player] as usize;
+        // Of those before the confirmed state, some may never run.
+        let skipped = self.applied.next(self.player).saturating_sub(commands(world.state()));
+        let reached = commands(predictor.world().state()) + skipped;
+        for number in self.shown..reached {
+            if let Some(journey) = journeys.of(self.player, number) {
+                journey.shown[self.player].get_or_insert(now);
+            }
+        }
+        self.shown = self.shown.max(reached);
+    }
+
+    fn note_corrections(&mut self, now: Time) {
+        let Some(predictor) = self.game.predictor() else { return };
+        let (before, by_s) = &mut self.corrections;
+        let new = predictor.counts().corrections - core::mem::replace(before, predictor.counts().corrections);
+        if new > 0 && (self.window[0]..self.window[1]).contains(&now) {
+            let second = (now.since(self.window[0]).as_micros() / 1_000_000) as usize;
+            by_s.resize(by_s.len().max(second + 1), 0);
+            by_s[second] += new as u32;
+        }
+    }
+}
+
+/// The server.
+pub(super) struct ServerNode {
+    server: Server,
+    /// When tick 0 runs.
+    pub(super) begin: Option<Time>,
+    /// When it ran each tick.
+    pub(super) ran_at: Vec<Time>,
+    /// Switched off.
+    pub(super) is_lost: bool,
+    timer: Option<Time>,
+    is_due: bool,
+}
+
+impl ServerNode {
+    pub(super) const fn new(server: Server) -> Self {
+        Self { server, begin: None, ran_at: Vec::new(), is_lost: false, timer: Some(Time(0)), is_due: true }
+    }
+
+    pub(super) fn next_at(&self) -> Option<Time> {
+        self.timer.filter(|_| !self.is_gone())
+    }
+
+    fn is_gone(&self) -> bool {
+        self.is_lost || self.server.is_over()
+    }
+
+    pub(super) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        if !self.is_gone() {
+            self.server.handle_datagram(now, from, bytes);
+            self.is_due = true;
+        }
+    }
+
+    pub(super) fn advance(&mut self, now: Time, node: usize, wire: &mut Wire, journeys: &mut Journeys) {
+        if self.is_gone() || !(self.is_due || self.timer.is_some_and(|at| at <= now)) {
+            return;
+        }
+        self.server.advance(now);
+        while let Some(transmit) = self.server.poll_transmit() {
+            wire.send(now, node, transmit.to, transmit.datagram.bytes());
+        }
+        while let Some(event) = self.server.poll_event() {
+            if let MatchEvent::Counting(begin) = event {
+                self.begin = Some(begin);
+            }
+        }
+        let ran = self.server.world().map_or(0, |world| world.state().tick().0);
+        for tick in self.ran_at.len() as u32..ran {
+            journeys.ran(Tick(tick), now);
+            self.ran_at.push(now);
+        }
+        (self.timer, self.is_due) = (self.server.poll_timeout(), false);
+    }
+}

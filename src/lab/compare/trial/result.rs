@@ -1,0 +1,212 @@
+//! From what was seen to a row.
+
+use super::Run;
+use super::journey::Journey;
+use super::node::Node;
+use crate::lab::compare::row::{MatchRow, Quantiles, Series, Source, Topology, View};
+use crate::lab::compare::wire::Account;
+use crate::net::Time;
+use crate::sim::PlayerId;
+
+/// The latencies of a match, in milliseconds.
+#[derive(Default)]
+struct Latencies {
+    commands: u32,
+    censored: u32,
+    captured: Vec<f64>,
+    authority: Vec<f64>,
+    own: Vec<f64>,
+    own_predicted: Vec<f64>,
+    own_frame: Vec<f64>,
+    opponent_confirmed: Vec<f64>,
+    opponent: Vec<f64>,
+    opponent_frame: Vec<f64>,
+    /// By who gave the command.
+    by_seat: Vec<Vec<f64>>,
+}
+
+impl Run<'_> {
+    pub(super) fn into_row(mut self) -> MatchRow {
+        let cell = self.trial.cell;
+        let latencies = self.latencies();
+        let seconds = self.window[1].since(self.window[0]).as_secs_f64();
+        let players = self.nodes.len() as f64;
+        let mean = |of: &dyn Fn(&Node) -> f64| self.nodes.iter().map(of).sum::<f64>() / players;
+        let whole_seconds = seconds.ceil() as usize;
+        let by_s = |of: &dyn Fn(&Node, usize) -> f64| {
+            Series((0..whole_seconds).map(|s| self.nodes.iter().map(|node| of(node, s)).sum()).collect())
+        };
+        let stall_ms = |cause: usize| mean(&|node| node.stalls.ms[cause]);
+        let corrections_by_s =
+            by_s(&|node, s| f64::from(node.corrections.1.get(s).copied().unwrap_or_default()));
+        let (player, server) = self.traffic();
+        let kbit_s = |bytes: f64| bytes * 8.0 / 1000.0 / seconds;
+        let total = |of: fn(&Account) -> u64| self.wire.accounts().iter().map(of).sum::<u64>();
+        MatchRow {
+            source: Source::Virtual,
+            view: cell.view,
+            architecture: cell.architecture,
+            topology: cell.topology,
+            preset: cell.preset.clone(),
+            prediction: cell.prediction,
+            interpolation: cell.interpolation,
+            players: cell.players,
+            rtt_ms: cell.rtt_ms,
+            jitter_ms: cell.jitter_ms,
+            loss: cell.loss,
+            updates: cell.updates,
+            units: cell.units,
+            seed: self.trial.seed,
+            seconds,
+            commands: latencies.commands,
+            censored: latencies.censored,
+            unfair_ms: latencies.unfair_ms(),
+            captured_ms: Quantiles::of(latencies.captured),
+            authority_ms: Quantiles::of(latencies.authority),
+            own_ms: Quantiles::of(latencies.own),
+            own_predicted_ms: Quantiles::of(latencies.own_predicted),
+            own_frame_ms: Quantiles::of(latencies.own_frame),
+            opponent_confirmed_ms: Quantiles::of(latencies.opponent_confirmed),
+            opponent_ms: Quantiles::of(latencies.opponent),
+            opponent_frame_ms: Quantiles::of(latencies.opponent_frame),
+            apart_mean: self.apart.mean(),
+            apart_max: self.apart.max,
+            corrections: corrections_by_s.0.iter().sum::<f64>() as u32,
+            corrections_by_s,
+            stalls: self.nodes.iter().map(|node| node.stalls.count).sum(),
+            stall_ms: stall_ms(0) + stall_ms(1),
+            stall_network_ms: stall_ms(0),
+            stall_computer_ms: stall_ms(1),
+            stall_by_s: by_s(&|node, s| node.stalls.by_s.get(s).copied().unwrap_or_default() / players),
+            tick_rate: self.tick_rate(seconds),
+            kbit_s_up: kbit_s(player[0]),
+            kbit_s_down: kbit_s(player[1]),
+            packets_s_up: player[2] / seconds,
+            packets_s_down: player[3] / seconds,
+            server_kbit_s_up: kbit_s(server.bytes_sent as f64),
+            server_kbit_s_down: kbit_s(server.bytes_received as f64),
+            bytes_sent: total(|account| account.bytes_sent),
+            bytes_received: total(|account| account.bytes_received),
+            bytes_lost: total(|account| account.bytes_lost),
+            bytes_under_way: self.wire.bytes_under_way(),
+            ticks_after_loss: self.ticks_after_loss(),
+            winner: self.winner(),
+            cpu_us_per_tick: None,
+            memory_bytes: None,
+            lateness_ms: None,
+            state_hash: self.state_hash(),
+        }
+    }
+
+    fn latencies(&mut self) -> Latencies {
+        let mut latencies = Latencies { by_seat: vec![Vec::new(); self.nodes.len()], ..Latencies::default() };
+        for (player, journey) in self.journeys.iter() {
+            // Who is gone gives no orders.
+            let is_here = !self.nodes[player].is_lost() || journey.captured.is_some();
+            if (self.window[0]..self.window[1]).contains(&journey.intended) && is_here {
+                self.add(&mut latencies, player, journey);
+            }
+        }
+        latencies
+    }
+
+    fn add(&self, latencies: &mut Latencies, player: usize, journey: &Journey) {
+        latencies.commands += 1;
+        let nodes = || self.nodes.iter().filter(|node| !node.is_lost() || node.player == player);
+        let (Some(captured), Some(authority), true) = (
+            journey.captured,
+            journey.tick.and_then(|tick| self.journeys.ran_at(tick)),
+            nodes().all(|node| journey.confirmed[node.player].is_some()),
+        ) else {
+            latencies.censored += 1;
+            return;
+        };
+        let after = |at: Time| at.since(journey.intended).as_micros() as f64 / 1000.0;
+        let framed = |node: &Node, at: Time| {
+            let frame_us = node.display.frame_after(at.since(self.origin).as_micros() as u64);
+            after(Time(self.origin.0 + frame_us))
+        };
+        latencies.captured.push(after(captured));
+        latencies.authority.push(after(authority));
+        for node in nodes() {
+            let at = |instants: &[Option<Time>]| instants[node.player].expect("confirmed, so shown");
+            let (confirmed, shown) = (at(&journey.confirmed), at(&journey.shown));
+            if node.player == player {
+                latencies.own.push(after(confirmed));
+                latencies.own_predicted.push(after(shown));
+                latencies.own_frame.push(framed(node, shown));
+            } else {
+                latencies.opponent_confirmed.push(after(confirmed));
+                latencies.opponent.push(after(shown));
+                latencies.opponent_frame.push(framed(node, shown));
+                latencies.by_seat[player].push(after(shown));
+            }
+        }
+    }
+
+    /// A player's bytes up and down and packets up and down, mean over those who have a link of their own; and
+    /// the server's account. A player in whose process the server runs has its link.
+    fn traffic(&self) -> ([f64; 4], Account) {
+        let [before, after] = &self.accounts;
+        let counted: Vec<Account> =
+            after.iter().zip(before).map(|(after, before)| after.since(before)).collect();
+        let (players, server) = counted.split_at(self.nodes.len().min(counted.len()));
+        let first = usize::from(self.trial.cell.topology == Topology::Listen && !server.is_empty());
+        let linked = &players[first.min(players.len())..];
+        let mean = |of: fn(&Account) -> u64| {
+            linked.iter().map(|account| of(account) as f64).sum::<f64>() / linked.len().max(1) as f64
+        };
+        let player = [
+            mean(|account| account.bytes_sent),
+            mean(|account| account.bytes_received),
+            mean(|account| account.packets_sent),
+            mean(|account| account.packets_received),
+        ];
+        (player, server.first().copied().unwrap_or_default())
+    }
+
+    /// Of the slowest node that was not lost.
+    fn tick_rate(&self, seconds: f64) -> f64 {
+        let players = self.nodes.iter().filter(|node| !node.is_lost()).map(|node| node.ticks_counted);
+        let server = self.server.as_ref().filter(|server| !server.is_lost && !server.ran_at.is_empty());
+        let counted = |at: &&Time| (self.window[0]..self.window[1]).contains(*at);
+        let server = server.map(|server| server.ran_at.iter().filter(counted).count() as u32);
+        players.chain(server).min().map_or(0.0, |ticks| f64::from(ticks) / seconds)
+    }
+
+    /// Of the survivor who played on least.
+    fn ticks_after_loss(&self) -> Option<u32> {
+        let survivors = self.nodes.iter().filter(|node| !node.is_lost());
+        let after = survivors.map(|node| Some(node.ticks() - node.ticks_at_loss?));
+        after.min().filter(|_| self.trial.cell.view == View::HostLost).flatten()
+    }
+
+    fn winner(&self) -> Option<u8> {
+        let state = self.nodes[0].game.world().filter(|_| self.trial.cell.view == View::Bots)?.state();
+        let team = state.winner()?;
+        let mut seats = self.setup.seats.iter().enumerate();
+        seats.find(|(_, seat)| seat.team == team).map(|(seat, _)| PlayerId(seat as u8).0)
+    }
+
+    /// The hash after the last tick that all who stayed ran, or before the first if somebody ran none; 0 if any two differ after any tick.
+    fn state_hash(&self) -> u64 {
+        let here = || self.nodes.iter().filter(|node| !node.is_lost());
+        let ticks = here().map(|node| node.hashes.len()).min().unwrap_or(0);
+        let Some(first) = here().next() else { return 0 };
+        let agree = here().all(|node| node.hashes[..ticks] == first.hashes[..ticks]);
+        let differed = |node: &Node| node.game.session().client().is_some_and(|it| it.updates().differed > 0);
+        let start = || first.game.world().map_or(0, |world| world.hash().whole);
+        let last = ticks.checked_sub(1).map_or_else(start, |last| first.hashes[last]);
+        if agree && !here().any(differed) { last } else { 0 }
+    }
+}
+
+impl Latencies {
+    /// The largest difference between two seats' medians.
+    fn unfair_ms(&self) -> f64 {
+        let medians = self.by_seat.iter().filter_map(|of| Quantiles::of(of.clone()).p50());
+        let (least, most) =
+            medians.fold((f64::MAX, f64::MIN), |(least, most), it| (least.min(it), most.max(it)));
+        (most - least).max(0.0)
+    }
+}

@@ -1,0 +1,189 @@
+//! What ways do to datagrams in the study: a function of time, direction and seed alone, so that the same seed
+//! meets the same weather under every architecture.
+//!
+//! Every way is made of two halves: from a node to the middle of the net, and from there to the other node. A
+//! server that stands half-way is the middle. So a datagram between two players crosses the same two halves
+//! whether it goes straight or by such a server, and what either half loses, it loses in both cases. A half has
+//! half of the way's delay, jitter and loss: what happens on a way happens along it.
+
+use core::time::Duration;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::net::Time;
+
+/// What leaves within one slot has one fate: several datagrams that leave together are lost together.
+const SLOT_US: u64 = 1_000;
+/// How long a datagram waits for a slow link before it is dropped.
+const QUEUE: Duration = Duration::from_millis(200);
+
+/// A whole way between two players.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Way {
+    /// One way.
+    pub delay: Duration,
+    /// More or less than the delay by up to this; may overtake.
+    pub jitter: Duration,
+    /// Share of the time slots in which datagrams are lost, 0 to 1.
+    pub loss: f64,
+    /// Times in which nothing passes.
+    pub outages: Option<Outages>,
+    /// Most bits per second with IP and UDP headers, 0 for no limit.
+    pub rate: u64,
+}
+
+/// Times in which nothing passes: both lengths are exponentially distributed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outages {
+    /// From the end of one to the beginning of the next, on average.
+    pub every: Duration,
+    /// How long one is, on average.
+    pub length: Duration,
+}
+
+/// One half of a way in one direction.
+#[derive(Debug)]
+pub(super) struct Half {
+    delay_us: f64,
+    /// Either way, more or less.
+    jitter_us: f64,
+    loss: f64,
+    rate: u64,
+    seed: u64,
+    outages: Option<Outages>,
+    /// Outages so far: beginnings and ends, in microseconds since tick 0.
+    known: Vec<[f64; 2]>,
+    /// When the wire has room for the next datagram.
+    free_at: Time,
+}
+
+impl Half {
+    /// A half of `way`; halves of different seeds know nothing of each other.
+    pub(super) fn new(way: &Way, seed: u64) -> Self {
+        Self {
+            delay_us: way.delay.as_micros() as f64 / 2.0,
+            jitter_us: way.jitter.as_micros() as f64 / 2.0,
+            loss: 1.0 - (1.0 - way.loss).sqrt(),
+            rate: way.rate,
+            seed,
+            // Each half has every other one.
+            outages: way.outages.map(|outages| Outages { every: 2 * outages.every, ..outages }),
+            known: Vec::new(),
+            free_at: Time(0),
+        }
+    }
+
+    /// When a datagram of `bytes` bytes that enters at `at` comes out. `None` if it is lost. Before tick 0, at
+    /// `origin`, the weather is calm: how a match comes about is not what is measured.
+    pub(super) fn cross(&mut self, at: Time, origin: Option<Time>, bytes: usize) -> Option<Time> {
+        let Some(since) = origin.filter(|&origin| at >= origin).map(|origin| at.0 - origin.0) else {
+            return Some(Time(at.0 + self.delay_us as u64));
+        };
+        let slot = (since / SLOT_US).to_le_bytes();
+        let drawn = xxh3_64_with_seed(&slot, self.seed);
+        let [loss, jitter] = [drawn >> 32, drawn & 0xffff_ffff].map(|half| half as f64 / f64::from(u32::MAX));
+        if loss < self.loss || self.is_out(since as f64) {
+            return None;
+        }
+        let sent = self.transmit(at, bytes)?;
+        let jitter_us = self.jitter_us * (2.0 * jitter - 1.0);
+        Some(Time(sent.0 + (self.delay_us + jitter_us).max(0.0) as u64))
+    }
+
+    /// When the last bit is on the wire; `None` if the queue is full.
+    fn transmit(&mut self, at: Time, bytes: usize) -> Option<Time> {
+        if self.rate == 0 {
+            return Some(at);
+        }
+        if self.free_at.since(at) > QUEUE {
+            return None;
+        }
+        let us = bytes as u64 * 8 * 1_000_000 / self.rate;
+        self.free_at = self.free_at.max(at).plus(Duration::from_micros(us));
+        Some(self.free_at)
+    }
+
+    /// Whether an outage is on.
+    fn is_out(&mut self, since_us: f64) -> bool {
+        let Some(outages) = self.outages else { return false };
+        let mut last = self.known.last().map_or(0.0, |&[_, end]| end);
+        while last <= since_us {
+            let number = self.known.len() as u64;
+            let drawn = |what: u64| {
+                let bytes = (2 * number + what).to_le_bytes();
+                let share = (xxh3_64_with_seed(&bytes, !self.seed) >> 11) as f64 / (1_u64 << 53) as f64;
+                -(1.0 - share).ln()
+            };
+            let begin = last + drawn(0) * outages.every.as_micros() as f64;
+            last = begin + drawn(1) * outages.length.as_micros() as f64;
+            self.known.push([begin, last]);
+        }
+        let ended = self.known.partition_point(|&[_, end]| end <= since_us);
+        self.known[ended][0] <= since_us
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALM: Way =
+        Way { delay: Duration::from_millis(50), jitter: Duration::ZERO, loss: 0.0, outages: None, rate: 0 };
+
+    /// What becomes of a datagram each 5 ms of 100 s: how long it takes.
+    fn crossings(way: &Way, seed: u64) -> Vec<Option<u64>> {
+        let mut half = Half::new(way, seed);
+        let cross = |n: u64| half.cross(Time(n * 5_000), Some(Time(0)), 60).map(|out| out.0 - n * 5_000);
+        (0..20_000).map(cross).collect()
+    }
+
+    #[test]
+    fn two_halves_are_a_way() {
+        let way = Way { jitter: Duration::from_millis(10), loss: 0.1, ..CALM };
+        let (up, down) = (crossings(&way, 1), crossings(&way, 2));
+        let both: Vec<f64> =
+            up.iter().zip(&down).filter_map(|(up, down)| Some(((*up)? + (*down)?) as f64)).collect();
+        let lost = 1.0 - both.len() as f64 / 20_000.0;
+        assert!((0.09..0.11).contains(&lost), "{lost}");
+        let mean = both.iter().sum::<f64>() / both.len() as f64;
+        assert!((mean - 50_000.0).abs() < 200.0, "{mean}");
+        assert!(both.iter().all(|us| (40_000.0..=60_000.0).contains(us)));
+    }
+
+    #[test]
+    fn weather_depends_on_time_and_seed_and_on_nothing_that_was_sent() {
+        let outages = Some(Outages { every: Duration::from_secs(2), length: Duration::from_millis(60) });
+        let way = Way { jitter: Duration::from_millis(10), loss: 0.05, outages, ..CALM };
+        let all = crossings(&way, 3);
+        assert_ne!(all, crossings(&way, 4));
+        // Another half that carries only every seventh of them, last first, and begins later.
+        let (mut half, origin) = (Half::new(&way, 3), Time(777_777));
+        for n in (0..20_000_u64).rev().step_by(7) {
+            let at = Time(origin.0 + n * 5_000);
+            assert_eq!(half.cross(at, Some(origin), 60).map(|out| out.0 - at.0), all[n as usize], "{n}");
+        }
+        assert_eq!(half.cross(Time(5), None, 60), Some(Time(25_005)), "calm before tick 0");
+    }
+
+    #[test]
+    fn outages_have_the_lengths_they_are_said_to_have() {
+        let outages = Some(Outages { every: Duration::from_secs(1), length: Duration::from_millis(100) });
+        let lost = crossings(&Way { outages, ..CALM }, 5);
+        let out = lost.iter().filter(|crossing| crossing.is_none()).count() as f64 / 20_000.0;
+        // A tenth of a second after each two seconds.
+        assert!((0.03..0.07).contains(&out), "{out}");
+        let begun = lost.windows(2).filter(|pair| pair[0].is_some() && pair[1].is_none()).count();
+        assert!((30..70).contains(&begun), "{begun}");
+    }
+
+    #[test]
+    fn a_slow_half_delays_and_then_drops() {
+        // 128 bytes at 128 kbit/s take 8 ms; one comes each 5 ms.
+        let mut half = Half::new(&Way { rate: 128_000, ..CALM }, 1);
+        let cross = |n: u64| half.cross(Time(n * 5_000), Some(Time(0)), 128).map(|out| out.0 - n * 5_000);
+        let taken: Vec<Option<u64>> = (0..1_000).map(cross).collect();
+        let passed = taken.iter().flatten().count();
+        assert!((620..680).contains(&passed), "{passed}");
+        assert_eq!(taken[0], Some(33_000));
+        assert!(taken.iter().flatten().all(|&us| us <= 25_000 + 208_000));
+    }
+}

@@ -1,0 +1,74 @@
+//! A recording as the other side of a desync check: its match is simulated here, and every state hash that was
+//! recorded is compared.
+
+use std::io::{Read, Seek};
+
+use super::format::HeaderError;
+use super::reader::{End, Record, Replay};
+use crate::sim::{Difference, GameState, Tick, World};
+
+/// What the comparison found.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// Ticks simulated.
+    pub ticks: u32,
+    /// State hashes and keyframes compared.
+    pub compared: u32,
+    /// The first tick after which a recorded hash is not that of the state here: hashes are recorded after every
+    /// tenth tick, so the states part at most nine ticks before.
+    pub first_bad_tick: Option<Tick>,
+    /// Where the states differ in the first keyframe from then on, and before which tick that is: the value here,
+    /// and the recorded one.
+    pub difference: Option<(Tick, Difference)>,
+    /// How the match ended, in the word of the recording.
+    pub outcome: Option<String>,
+    /// Whether the file ends as a finished recording does; what is missing was not compared.
+    pub is_whole: bool,
+}
+
+/// Simulates a recorded match, as far as the file is good, or up to the keyframe that shows what differs.
+///
+/// # Errors
+/// If its header cannot be played here.
+pub fn compare<R: Read + Seek>(mut replay: Replay<R>) -> Result<Comparison, HeaderError> {
+    let mut world = World::new(replay.header().setup()?);
+    let mut found = Comparison::default();
+    for record in replay.by_ref() {
+        match record {
+            Record::Tick { inputs, hash } => {
+                world.step(&inputs);
+                found.ticks += 1;
+                if let Some(recorded) = hash {
+                    found.compare(world.hash().whole == recorded, inputs.tick);
+                }
+            }
+            Record::Keyframe { tick, snapshot } => {
+                let is_equal = world.state().encode() == snapshot;
+                found.compare(is_equal, Tick(tick.0.saturating_sub(1)));
+                if found.first_bad_tick.is_some() {
+                    let recorded = GameState::decode_to_compare(&snapshot).ok();
+                    let difference = recorded.and_then(|recorded| world.state().difference(&recorded));
+                    found.difference = difference.map(|difference| (tick, difference));
+                    return Ok(found);
+                }
+            }
+            Record::Event { .. } => {}
+        }
+    }
+    found.outcome = replay.trailer().map(|trailer| trailer.result.outcome.clone());
+    let last = replay.trailer().and_then(|trailer| trailer.final_hash);
+    if let (Some(recorded), Some(tick)) = (last, found.ticks.checked_sub(1)) {
+        found.compare(world.hash().whole == recorded, Tick(tick));
+    }
+    found.is_whole = replay.end() == Some(&End::Complete);
+    Ok(found)
+}
+
+impl Comparison {
+    fn compare(&mut self, is_equal: bool, tick: Tick) {
+        self.compared += 1;
+        if !is_equal {
+            self.first_bad_tick.get_or_insert(tick);
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! What of discovery works on this machine, found out by doing it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use if_addrs::IfAddr;
+
+use crate::net::discovery::{
+    Beacon, DISCOVERY_BYTES_MAX, Dropped, Found, FoundBy, Room, RoomId, RoomInfo, RoomQuery, VersionText,
+    answer,
+};
+use crate::net::{Architecture, PlayerName};
+use crate::sim::SIMULATION_BUILD;
+use crate::transport::{DEFAULT_PORT, LAST_DEFAULT_PORT};
+
+use super::lan::{self, Buffer, Lan};
+use super::{AnnounceError, Announcer, BrowseError, Browser, DISCOVERY_PORT, Warning};
+
+/// The query to a host that was named is repeated this often.
+const ASK_INTERVAL: Duration = Duration::from_millis(250);
+/// The longest wait on one socket.
+const ROUND: Duration = Duration::from_millis(10);
+/// Most other machines that are told apart.
+const OTHERS_MAX: usize = 256;
+/// Most interfaces that are listed.
+const INTERFACES_MAX: usize = 64;
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Diagnosis {
+    /// The IPv4 addresses of this machine that are up.
+    pub interfaces: Vec<Interface>,
+    /// The game's default ports that no other process has.
+    pub free_ports: Vec<u16>,
+    /// One query to each place where broadcasts go, and what the system said to it.
+    pub broadcasts: Vec<(SocketAddr, Result<(), String>)>,
+    /// Broadcasts of this machine that came back to it.
+    pub heard_self: u32,
+    /// The ways in which a browser here found a room announced here.
+    pub found_self: Found,
+    /// Other machines that broadcast.
+    pub others: BTreeMap<IpAddr, Heard>,
+    /// Rooms of others that answer.
+    pub rooms: Vec<Room>,
+    /// Discovery datagrams that came to nothing.
+    pub dropped: Dropped,
+    /// What announcing and looking said does not work.
+    pub warnings: Vec<Warning>,
+    /// What the host that was asked directly answered.
+    pub asked: Option<Asked>,
+}
+
+/// One address of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Of the interface.
+    pub name: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// How many leading bits its network has.
+    pub prefix: u8,
+    /// Whether it reaches nothing but this machine.
+    pub is_loopback: bool,
+}
+
+/// What another machine broadcast.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Queries: somebody looks for matches there.
+    pub queries: u32,
+    /// Beacons: a match is open there.
+    pub beacons: u32,
+    /// The port of the newest beacon's match.
+    pub port: Option<u16>,
+    /// Datagrams that this version does not read.
+    pub unreadable: u32,
+}
+
+/// A host that was asked directly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Where.
+    pub address: SocketAddr,
+    /// How many times.
+    pub sent: u32,
+    /// The fastest answer.
+    pub rtt: Option<Duration>,
+    /// What the system said when nothing could be sent.
+    pub error: Option<String>,
+}
+
+/// Why nothing could be found out.
+#[derive(Debug, thiserror::Error)]
+pub enum DiagnoseError {
+    /// Not even a socket.
+    #[error("no UDP socket can be opened ({0})")]
+    Socket(io::Error),
+    /// The interfaces.
+    #[error("the network interfaces cannot be listed ({0})")]
+    Interfaces(io::Error),
+    /// The system gave no randomness.
+    #[error("no random numbers ({0})")]
+    Random(getrandom::Error),
+    /// No way to announce.
+    #[error(transparent)]
+    Announce(#[from] AnnounceError),
+    /// No way to look.
+    #[error(transparent)]
+    Browse(#[from] BrowseError),
+}
+
+/// Announces a room, looks for it and for those of others, and listens to what is broadcast, for `length`.
+/// The room answers this machine alone, so nobody else lists it. `ask` is a host to be asked directly.
+///
+/// # Errors
+/// If there is no socket, no thread or no randomness to do it with.
+pub fn diagnose(length: Duration, ask: Option<SocketAddr>) -> Result<Diagnosis, DiagnoseError> {
+    let mut seed = [0; 8];
+    getrandom::fill(&mut seed).map_err(DiagnoseError::Random)?;
+    let nonce = u64::from_le_bytes(seed) | 1;
+    let game = lan::ephemeral().map_err(DiagnoseError::Socket)?;
+    let port = game.local_addr().map_err(DiagnoseError::Socket)?.port();
+    let interfaces = interfaces().map_err(DiagnoseError::Interfaces)?;
+    let free_ports = (DEFAULT_PORT..=LAST_DEFAULT_PORT).filter(|&port| is_free(port)).collect();
+    // The announcer and the browser say why they cannot listen; here it is nothing heard.
+    let listener = lan::listen().ok();
+    let beacon = beacon(RoomId(nonce), port);
+    let announcer = Announcer::start(beacon.clone())?;
+    let browser = Browser::start()?;
+    let mut examination = Examination {
+        own: interfaces.iter().map(|interface| IpAddr::V4(interface.address)).collect(),
+        game,
+        listener,
+        beacon,
+        nonce,
+        heard_self: 0,
+        others: BTreeMap::new(),
+        asked: ask.map(|address| Asked { address, sent: 0, rtt: None, error: None }),
+        asking: nonce,
+        asked_at: None,
+    };
+    let broadcasts = examination.broadcast();
+    let end = Instant::now() + length;
+    while Instant::now() < end {
+        examination.ask();
+        examination.listen();
+        examination.answer();
+    }
+    let (own, others): (Vec<Room>, Vec<Room>) =
+        browser.rooms().into_iter().partition(|room| room.id == RoomId(nonce));
+    let mut warnings = announcer.warnings();
+    warnings.extend(browser.warnings());
+    warnings.dedup();
+    Ok(Diagnosis {
+        interfaces,
+        free_ports,
+        broadcasts,
+        heard_self: examination.heard_self,
+        found_self: own.first().map(|room| room.found_by).unwrap_or_default(),
+        others: examination.others,
+        rooms: others,
+        dropped: browser.dropped(),
+        warnings,
+        asked: examination.asked,
+    })
+}
+
+impl Diagnosis {
+    /// Whether matches can be announced and found from here, in one way at least.
+    #[must_use]
+    pub fn works(&self) -> bool {
+        let is_on_network = self.interfaces.iter().any(|interface| !interface.is_loopback);
+        let is_silent = self.asked.as_ref().is_some_and(|asked| asked.rtt.is_none());
+        is_on_network && self.found_self.iter().next().is_some() && !is_silent && self.mute().next().is_none()
+    }
+
+    /// Machines that announce a match whose port does not answer.
+    pub fn mute(&self) -> impl Iterator<Item = SocketAddr> {
+        let announced = self.others.iter().filter_map(|(&ip, heard)| Some(SocketAddr::new(ip, heard.port?)));
+        announced.filter(|address| !self.rooms.iter().any(|room| room.address == *address))
+    }
+
+    /// What to do next: sentences for people, the most urgent first.
+    #[must_use]
+    pub fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        self.advise_on_this_machine(&mut advice);
+        for address in self.mute() {
+            advice.push(format!(
+                "{address} announces a match but does not answer: allow UDP {DEFAULT_PORT} to \
+                 {LAST_DEFAULT_PORT} in the firewall there"
+            ));
+        }
+        if self.dropped.other_version > 0 {
+            advice.push("another version of the game is on this network: install the same everywhere".into());
+        }
+        match &self.asked {
+            Some(Asked { address, rtt: None, error: Some(error), .. }) => {
+                advice.push(format!("{address} cannot be reached ({error}): check the address"));
+            }
+            Some(Asked { address, sent, rtt: None, .. }) => advice.push(format!(
+                "{address} answered none of {sent} queries: is a match open there (`arena host`), at this \
+                 port, and does its firewall let UDP in?"
+            )),
+            Some(Asked { rtt: Some(_), .. }) => {}
+            None if self.rooms.is_empty() && self.others.is_empty() => advice.push(self.nobody()),
+            None => {}
+        }
+        if let Some(room) = self.rooms.first() {
+            advice.push(format!("join with `arena join {}`", room.address));
+        }
+        advice
+    }
+
+    fn advise_on_this_machine(&self, advice: &mut Vec<String>) {
+        if self.interfaces.iter().all(|interface| interface.is_loopback) {
+            advice.push("this machine is on no IPv4 network: plug in a cable or join a Wi-Fi".into());
+            return;
+        }
+        if self.free_ports.is_empty() {
+            advice.push(format!(
+                "other programs have UDP {DEFAULT_PORT} to {LAST_DEFAULT_PORT}: host with `--port 0`"
+            ));
+        }
+        for (to, result) in &self.broadcasts {
+            if let (Err(error), false) = (result, is_optional(to)) {
+                advice.push(format!("nothing can be broadcast to {to} ({error}): check the firewall"));
+            }
+        }
+        if self.heard_self == 0 {
+            advice.push(format!(
+                "own broadcasts do not come back: allow UDP {DISCOVERY_PORT} in this machine's firewall"
+            ));
+        }
+        if !self.found_self.has(FoundBy::Mdns) {
+            advice.push("mDNS does not work here: allow UDP 5353; broadcast alone is enough".into());
+        }
+    }
+
+    fn nobody(&self) -> String {
+        let networks = self.interfaces.iter().filter(|interface| !interface.is_loopback);
+        let networks: Vec<_> =
+            networks.map(|interface| format!("{}/{}", interface.address, interface.prefix)).collect();
+        format!(
+            "nobody else was heard: open a match on the other machine (`arena host`); it must be on the same \
+             network as {}, and a guest Wi-Fi may keep its guests apart; then join by its address",
+            networks.join(" or ")
+        )
+    }
+}
+
+/// What is under way.
+struct Examination {
+    own: Vec<IpAddr>,
+    /// Where the announced room would be played.
+    game: UdpSocket,
+    listener: Option<UdpSocket>,
+    beacon: Beacon,
+    nonce: u64,
+    heard_self: u32,
+    others: BTreeMap<IpAddr, Heard>,
+    asked: Option<Asked>,
+    /// The nonce of the latest query to that host.
+    asking: u64,
+    asked_at: Option<Instant>,
+}
+
+impl Examination {
+    fn broadcast(&self) -> Vec<(SocketAddr, Result<(), String>)> {
+        let query = RoomQuery { nonce: self.nonce }.encode();
+        let send = |to: SocketAddr| match self.game.send_to(&query, to) {
+            Ok(_) => (to, Ok(())),
+            Err(error) => (to, Err(error.to_string())),
+        };
+        Lan::read().0.broadcasts.into_iter().map(send).collect()
+    }
+
+    /// Asks the host that was named, now and then.
+    fn ask(&mut self) {
+        let Some(asked) = &mut self.asked else { return };
+        if self.asked_at.is_some_and(|at| at.elapsed() < ASK_INTERVAL) {
+            return;
+        }
+        // Each query has a nonce of its own, so that an answer is measured from the right one.
+        self.asking = self.asking.wrapping_add(1).max(1);
+        let query = RoomQuery { nonce: self.asking }.encode();
+        match self.game.send_to(&query, asked.address) {
+            Ok(_) => (asked.sent, asked.error) = (asked.sent + 1, None),
+            Err(error) => asked.error = Some(error.to_string()),
+        }
+        self.asked_at = Some(Instant::now());
+    }
+
+    /// Takes in what somebody broadcast.
+    fn listen(&mut self) {
+        let mut buffer: Buffer = [0; _];
+        let Some(listener) = &self.listener else { return };
+        let Some((length, from)) = lan::receive(listener, &mut buffer, ROUND) else { return };
+        if self.own.contains(&from.ip()) {
+            self.heard_self += 1;
+            return;
+        }
+        if self.others.len() == OTHERS_MAX && !self.others.contains_key(&from.ip()) {
+            return;
+        }
+        let heard = self.others.entry(from.ip()).or_default();
+        if RoomQuery::decode(&buffer[..length]).is_ok() {
+            heard.queries += 1;
+        } else if let Ok(RoomInfo { beacon, .. }) = RoomInfo::decode(&buffer[..length]) {
+            heard.beacons += 1;
+            heard.port = (!beacon.closed).then_some(beacon.port);
+        } else {
+            heard.unreadable += 1;
+        }
+    }
+
+    /// Answers this machine's browser, and notes answers to [`Self::ask`].
+    fn answer(&mut self) {
+        let mut buffer: [u8; DISCOVERY_BYTES_MAX + 1] = [0; _];
+        let Some((length, from)) = lan::receive(&self.game, &mut buffer, ROUND) else { return };
+        let bytes = &buffer[..length];
+        if let Some(asked) = self.asked.as_mut().filter(|asked| asked.address == from)
+            && RoomInfo::decode(bytes).is_ok_and(|info| info.nonce == self.asking)
+        {
+            let rtt = self.asked_at.map_or(Duration::ZERO, |at| at.elapsed());
+            asked.rtt = Some(asked.rtt.map_or(rtt, |known| known.min(rtt)));
+            return;
+        }
+        let is_own = self.own.contains(&from.ip());
+        if let Some(reply) = is_own.then(|| answer(bytes, &self.beacon)).flatten() {
+            // The browser asks again.
+            let _ = self.game.send_to(&reply, from);
+        }
+    }
+}
+
+fn interfaces() -> io::Result<Vec<Interface>> {
+    let all = if_addrs::get_if_addrs()?.into_iter().filter_map(|interface| match interface.addr {
+        IfAddr::V4(v4) => Some(Interface {
+            address: v4.ip,
+            prefix: v4.prefixlen,
+            is_loopback: v4.is_loopback(),
+            name: interface.name,
+        }),
+        IfAddr::V6(_) => None,
+    });
+    Ok(all.take(INTERFACES_MAX).collect())
+}
+
+fn is_free(port: u16) -> bool {
+    UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
+}
+
+/// Broadcasts to all networks at once need a default route, which a LAN may well lack.
+fn is_optional(to: &SocketAddr) -> bool {
+    to.ip() == IpAddr::V4(Ipv4Addr::BROADCAST) || to.ip().is_loopback()
+}
+
+fn beacon(id: RoomId, port: u16) -> Beacon {
+    Beacon {
+        id,
+        port,
+        name: PlayerName::new("doctor").expect("a name"),
+        architecture: Architecture::P2p,
+        players: 1,
+        seats: 2,
+        locked: false,
+        closed: false,
+        version: VersionText::new(env!("CARGO_PKG_VERSION")).expect("a short version"),
+        build: SIMULATION_BUILD,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn healthy() -> Diagnosis {
+        let interface = |name: &str, address: [u8; 4], prefix| Interface {
+            name: name.into(),
+            address: address.into(),
+            prefix,
+            is_loopback: name == "lo",
+        };
+        Diagnosis {
+            interfaces: vec![interface("lo", [127, 0, 0, 1], 8), interface("eth0", [10, 0, 0, 2], 24)],
+            free_ports: vec![DEFAULT_PORT],
+            broadcasts: vec![(SocketAddr::from(([10, 0, 0, 255], DISCOVERY_PORT)), Ok(()))],
+            heard_self: 3,
+            found_self: Found { mdns: true, broadcast: true },
+            others: BTreeMap::from([([10, 0, 0, 3].into(), Heard { queries: 1, ..Heard::default() })]),
+            rooms: Vec::new(),
+            dropped: Dropped::default(),
+            warnings: Vec::new(),
+            asked: None,
+        }
+    }
+
+    type Trouble = fn(&mut Diagnosis);
+
+    #[test]
+    fn each_trouble_has_its_advice() {
+        assert!(healthy().works() && healthy().advice().is_empty());
+        let other = IpAddr::from([10, 0, 0, 3]);
+        let address = SocketAddr::new(other, 4124);
+        let asked = |error: Option<&str>| Asked { address, sent: 9, rtt: None, error: error.map(Into::into) };
+        let troubles: [(&str, Trouble); 5] = [
+            ("on no IPv4 network", |d| d.interfaces.truncate(1)),
+            ("--port 0", |d| d.free_ports.clear()),
+            ("10.0.0.255:4123 (refused)", |d| d.broadcasts[0].1 = Err("refused".into())),
+            ("UDP 4123", |d| d.heard_self = 0),
+            ("UDP 5353", |d| d.found_self.mdns = false),
+        ];
+        for (said, trouble) in troubles {
+            let mut diagnosis = healthy();
+            trouble(&mut diagnosis);
+            let advice = diagnosis.advice();
+            assert!(advice[0].contains(said), "{said}: {advice:?}");
+        }
+        let mut mute = healthy();
+        mute.others.insert(other, Heard { beacons: 1, port: Some(4124), ..Heard::default() });
+        assert!(!mute.works() && mute.advice()[0].contains("10.0.0.3:4124 announces"));
+        let silent = Diagnosis { asked: Some(asked(None)), ..healthy() };
+        assert!(!silent.works() && silent.advice()[0].contains("none of 9 queries"));
+        let nowhere = Diagnosis { asked: Some(asked(Some("no route"))), ..healthy() };
+        assert!(nowhere.advice()[0].contains("(no route)"));
+        let alone = Diagnosis { others: BTreeMap::new(), ..healthy() };
+        assert!(alone.works() && alone.advice()[0].contains("same network as 10.0.0.2/24"));
+    }
+}
