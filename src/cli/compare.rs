@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use super::FOUND;
 use super::args::CompareArguments;
 use mini_rts_arena::lab::compare::{Analysis, Recorded, Size, Study, StudyOptions, page, study, summarize};
+use mini_rts_arena::replay::Replay;
 
 /// Plays the study, or reads one, and says what it shows.
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
@@ -78,7 +79,7 @@ fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
 }
 
 fn recorded(file: &Path) -> anyhow::Result<Recorded> {
-    let read = || -> anyhow::Result<Recorded> { Ok(Recorded::read(File::open(file)?)?) };
+    let read = || -> anyhow::Result<Recorded> { Ok(Recorded::read(Replay::open(file)?)?) };
     read().with_context(|| format!("cannot take the commands of {}", file.display()))
 }
 

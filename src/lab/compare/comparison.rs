@@ -1,5 +1,6 @@
 //! Which cells are held against each other, in what, and what chance makes of the differences.
 
+use super::plan::base_cell;
 use super::row::{Cell, View};
 use super::statistics::{Mean, holm, paired, paired_p};
 use super::summary::{CellSummary, Measure, Share, Span, order, rank};
@@ -61,7 +62,7 @@ impl Comparison<'_> {
 
 /// A smaller difference is no finding, in the unit of the measure.
 #[must_use]
-pub const fn least(measure: Measure) -> f64 {
+pub(super) const fn least(measure: Measure) -> f64 {
     match measure {
         Measure::Latency(..) => TICK_MS,
         // A thousandth of the time.
@@ -80,7 +81,7 @@ pub const fn least(measure: Measure) -> f64 {
 
 /// What is compared in a view; the list is part of the number of comparisons.
 #[must_use]
-pub const fn measures(view: View) -> &'static [Measure] {
+pub(super) const fn measures(view: View) -> &'static [Measure] {
     const OPPONENT: Measure = Measure::Latency(Span::Opponent, Share::P50);
     const OPPONENT_P95: Measure = Measure::Latency(Span::Opponent, Share::P95);
     const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
@@ -106,7 +107,7 @@ pub const fn measures(view: View) -> &'static [Measure] {
 /// All comparisons of a study, with p-values adjusted for their number. Cells of different views, and virtual
 /// and real matches, are never compared.
 #[must_use]
-pub fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a>> {
+pub(super) fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a>> {
     let mut pairs = between_architectures(cells);
     pairs.extend(between_levels(cells));
     pairs.sort_by(|a, b| a.2.cmp(&b.2).then_with(|| order(&a.1.cell, &b.1.cell)));
@@ -161,8 +162,12 @@ fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     groups.dedup();
     for one in groups {
         let members = cells.iter().filter(|cell| group(cell) == one);
-        // The base is the cell with the most neighbours, and of several the first.
-        let base = members.rev().max_by_key(|base| neighbours(base).count());
+        // The base is the cell with the most neighbours; of several the usual one, then the first.
+        let is_usual = |cell: &Cell| {
+            let usual = base_cell(cell.architecture);
+            (cell.updates, cell.interpolation) == (usual.updates, usual.interpolation)
+        };
+        let base = members.rev().max_by_key(|base| (neighbours(base).count(), is_usual(&base.cell)));
         pairs.extend(base.into_iter().flat_map(neighbours));
     }
     pairs
@@ -182,7 +187,7 @@ fn compare<'a>(
 
 /// Whether players meet the same in both: all but the architecture and the settings that only it has.
 #[must_use]
-pub fn is_same_condition(a: &Cell, b: &Cell) -> bool {
+pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
     (a.view, &a.preset, a.prediction, a.players, a.units)
         == (b.view, &b.preset, b.prediction, b.players, b.units)
         && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss)

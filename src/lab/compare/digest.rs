@@ -18,7 +18,7 @@ pub struct Digest<'a, 'b> {
 
 /// The comparisons of each pair of settings together, in their order.
 #[must_use]
-pub fn digests<'a, 'b>(comparisons: &'b [Comparison<'a>]) -> Vec<Digest<'a, 'b>> {
+pub(super) fn digests<'a, 'b>(comparisons: &'b [Comparison<'a>]) -> Vec<Digest<'a, 'b>> {
     let mut digests: Vec<Digest<'a, 'b>> = Vec::new();
     let key = |comparison: &Comparison<'_>| (comparison.base.source, comparison.base.cell.view);
     for comparison in comparisons {
@@ -37,7 +37,7 @@ pub fn digests<'a, 'b>(comparisons: &'b [Comparison<'a>]) -> Vec<Digest<'a, 'b>>
 /// The study in three sentences: what one sees of the other, of oneself, and what it costs, between p2p and
 /// client-server as they come.
 #[must_use]
-pub fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
+pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
     let is_asked = |digest: &&Digest<'_, '_>| {
         let first = digest.members[0];
         first.factor == Factor::Architecture
@@ -63,7 +63,7 @@ impl Digest<'_, '_> {
         self.members[0].base.cell.view
     }
 
-    /// A sentence for each measure.
+    /// A sentence for each measure that shows a difference, and one for all that do not.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let mut measures: Vec<Measure> = self.members.iter().map(|comparison| comparison.measure).collect();
@@ -74,7 +74,17 @@ impl Digest<'_, '_> {
             Factor::Architecture => format!("in {}", first.base.cell.architecture),
             factor => format!("with {}", factor.level(&first.base.cell)),
         };
-        measures.into_iter().filter_map(|measure| self.sentence(measure, &first)).collect()
+        let is_shown = |measure: &Measure| {
+            self.members.iter().any(|comparison| comparison.measure == *measure && comparison.is_shown())
+        };
+        let (shown, open): (Vec<_>, Vec<_>) = measures.into_iter().partition(is_shown);
+        let mut sentences: Vec<String> =
+            shown.into_iter().filter_map(|measure| self.sentence(measure, &first)).collect();
+        if !open.is_empty() {
+            let open: Vec<String> = open.into_iter().map(wording::measure).collect();
+            sentences.push(format!("No difference shown: {}.", open.join("; ")));
+        }
+        sentences
     }
 
     /// How the first of the pair differs in a measure, over all links: from the least difference to the most.
@@ -90,7 +100,8 @@ impl Digest<'_, '_> {
         }
         let open = asked.len() - less.len() - more.len();
         if open == asked.len() {
-            return (open > 0).then(|| format!("{subject}: no difference shown."));
+            return (open > 0)
+                .then(|| format!("No difference shown {first}: {}.", wording::measure(measure)));
         }
         let mut place = first;
         let mut parts = Vec::new();

@@ -55,7 +55,7 @@ impl BreakEven<'_> {
 
 /// The break-even of every client-server cell of the first view that has a p2p cell beside it.
 #[must_use]
-pub fn break_evens<'a>(comparisons: &[Comparison<'a>]) -> Vec<BreakEven<'a>> {
+pub(super) fn break_evens<'a>(comparisons: &[Comparison<'a>]) -> Vec<BreakEven<'a>> {
     let is_asked = |comparison: &&Comparison<'a>| {
         comparison.factor == Factor::Architecture
             && comparison.measure == Measure::Latency(Span::Opponent, Share::P50)

@@ -177,7 +177,7 @@ pub fn summarize<'a>(rows: &'a [MatchRow]) -> Vec<CellSummary<'a>> {
 
 /// By view, then by what the players meet, then by architecture and its settings.
 #[must_use]
-pub fn order(a: &Cell, b: &Cell) -> Ordering {
+pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
     let setting = |cell: &Cell| {
         (cell.topology, rank(cell.architecture), cell.prediction, cell.updates, cell.interpolation)
     };

@@ -2,6 +2,7 @@
 
 use super::row::{Cell, Topology, View};
 use super::statistics::Mean;
+use super::summary::{Measure, Span};
 use crate::net::Architecture;
 
 /// What needs no word: two players, a hero and six minions each, a little jitter.
@@ -157,4 +158,29 @@ pub fn with_interval(mean: Option<Mean>) -> String {
         Some([low, high]) => format!("{value} [{}, {}]", measured(low), measured(high)),
         None => value,
     }
+}
+
+/// What is measured.
+#[must_use]
+pub fn measure(measure: Measure) -> String {
+    let name = match measure {
+        Measure::Latency(span, share) => {
+            let span = match span {
+                Span::Own => "own order confirmed",
+                Span::OwnPredicted => "own order shown",
+                Span::Opponent => "opponent's order seen",
+            };
+            return format!("{span} ({})", share.as_str());
+        }
+        Measure::StallMsPerS => "stalls",
+        Measure::CorrectionsPerMin => "corrections",
+        Measure::Apart => "distance between screens",
+        Measure::PlayerUp => "sent by a player",
+        Measure::PlayerDown => "received by a player",
+        Measure::ServerUp => "sent by the server",
+        Measure::ServerDown => "received by the server",
+        Measure::AllNodes => "sent by all nodes",
+        Measure::TicksAfterLoss => "ticks after the loss",
+    };
+    name.to_owned()
 }

@@ -216,7 +216,7 @@ pub(super) fn comparisons(analysis: &Analysis<'_>) -> String {
                 factor => format!("{}: {}", cell.cell.architecture, factor.level(&cell.cell)),
             };
             vec![
-                measure_name(comparison.measure),
+                format!("{}, {}", wording::measure(comparison.measure), comparison.measure.unit()),
                 wording::condition(&comparison.base.cell),
                 level(comparison.base),
                 level(comparison.other),
@@ -231,29 +231,6 @@ pub(super) fn comparisons(analysis: &Analysis<'_>) -> String {
     }
     html += "</section>\n";
     html
-}
-
-fn measure_name(measure: Measure) -> String {
-    let name = match measure {
-        Measure::Latency(span, share) => {
-            let span = match span {
-                Span::Own => "own order confirmed",
-                Span::OwnPredicted => "own order shown",
-                Span::Opponent => "opponent's order seen",
-            };
-            return format!("{span}, {}, ms", share.as_str());
-        }
-        Measure::StallMsPerS => "stalled",
-        Measure::CorrectionsPerMin => "corrections",
-        Measure::Apart => "screens apart",
-        Measure::PlayerUp => "a player sends",
-        Measure::PlayerDown => "a player receives",
-        Measure::ServerUp => "the server sends",
-        Measure::ServerDown => "the server receives",
-        Measure::AllNodes => "all nodes send",
-        Measure::TicksAfterLoss => "played on",
-    };
-    format!("{name}, {}", measure.unit())
 }
 
 fn p_value(p: f64) -> String {
