@@ -76,6 +76,7 @@ fn what_is_wrong_in_the_rows_fails_the_check_for_it() {
         (
             "the others' clock 20 ms behind: orders are seen before they can be",
             |row| {
+                row.opponent_confirmed_ms = shifted(&row.opponent_confirmed_ms, -20.0);
                 row.opponent_ms = shifted(&row.opponent_ms, -20.0);
                 row.opponent_frame_ms = shifted(&row.opponent_frame_ms, -20.0);
             },

@@ -52,19 +52,22 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
     let is_server = cell.architecture == Architecture::ClientServer;
     let interval_ms = if is_server { 1000.0 / f64::from(cell.updates) } else { 0.0 };
     let late = if is_server { interval_ms * f64::from(cell.interpolation) } else { 3.0 };
-    let mut spans: [Vec<f64>; 7] = Default::default();
+    let mut spans: [Vec<f64>; 8] = Default::default();
     for _ in 0..ORDERS {
         let wait = draws.next() * TICK_MS;
         let resent = if draws.next() < cell.loss { TICK_MS * draws.next() } else { 0.0 };
         let authority = least.own_ms / 2.0 + wait + resent;
         let own = least.own_ms + 0.5 + wait + resent + interval_ms * draws.next();
         let shown = if cell.prediction { wait.min(own) } else { own };
-        let opponent = least.opponent_ms + wait + resent + late + interval_ms * draws.next();
+        let update = interval_ms * draws.next();
+        let confirmed = least.opponent_ms + wait + resent + update;
+        let opponent = confirmed + late;
         let frame = TICK_MS * draws.next();
-        let values = [0.0, authority, own, shown, shown + frame, opponent, opponent + frame];
+        let values = [0.0, authority, own, shown, shown + frame, confirmed, opponent, opponent + frame];
         spans.iter_mut().zip(values).for_each(|(span, value)| span.push(value));
     }
-    let [captured, authority, own, shown, own_frame, opponent, opponent_frame] = spans.map(Quantiles::of);
+    let [captured, authority, own, shown, own_frame, confirmed, opponent, opponent_frame] =
+        spans.map(Quantiles::of);
     let stalls: Vec<f64> = (0..SECONDS)
         .map(|_| if draws.next() < 4.0 * cell.loss { (20.0 * draws.next()).round() } else { 0.0 })
         .collect();
@@ -98,6 +101,7 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
         own_ms: own,
         own_predicted_ms: shown,
         own_frame_ms: own_frame,
+        opponent_confirmed_ms: confirmed,
         opponent_ms: opponent,
         opponent_frame_ms: opponent_frame,
         apart_mean: 0.1 + draws.next() / 10.0,

@@ -8,8 +8,12 @@ use mini_rts_arena::lab::compare::{
     Analysis, CellSummary, Comparison, Mean, Measure, Share, Source, Span, Study, View, wording,
 };
 
-const SPANS: [(&str, Span); 3] =
-    [("own_ms", Span::Own), ("own_predicted_ms", Span::OwnPredicted), ("opponent_ms", Span::Opponent)];
+const SPANS: [(&str, Span); 4] = [
+    ("own_ms", Span::Own),
+    ("own_predicted_ms", Span::OwnPredicted),
+    ("opponent_ms", Span::Opponent),
+    ("opponent_confirmed_ms", Span::OpponentConfirmed),
+];
 const COUNTS: [(&str, Measure); 9] = [
     ("stall_ms_per_s", Measure::StallMsPerS),
     ("corrections_per_min", Measure::CorrectionsPerMin),
@@ -63,6 +67,7 @@ pub(super) fn as_json(study: &Study, analysis: &Analysis<'_>) -> Value {
         "findings": analysis.findings().map(finding).collect::<Vec<_>>(),
         "seeds": analysis.seeds(),
         "answer": analysis.answer(),
+        "unplayable": analysis.unplayable(),
         "comparisons": analysis.comparisons.len(),
         "break_even": analysis.break_evens.iter().map(break_even).collect::<Vec<_>>(),
         "checks": checks.collect::<Vec<_>>(),
@@ -138,6 +143,9 @@ pub(super) fn as_text(analysis: &Analysis<'_>) -> String {
         }
         text.push('\n');
     }
+    for sentence in analysis.unplayable() {
+        let _ = writeln!(text, "{sentence}");
+    }
     let _ = writeln!(text, "{}\n", analysis.count());
     for sentence in analysis.answer() {
         let _ = writeln!(text, "{sentence}");
@@ -182,7 +190,7 @@ fn table(analysis: &Analysis<'_>, view: View) -> Table {
     let names = columns.iter().map(|(name, _)| *name);
     table.set_header(["at", "architecture"].into_iter().chain(names).chain(["matches"]));
     for cell in analysis.listed(view) {
-        let mut row = vec![wording::condition(&cell.cell), wording::name(&cell.cell)];
+        let mut row = vec![wording::condition(&cell.cell), wording::brief(&cell.cell)];
         row.extend(columns.iter().enumerate().map(|(column, &&(_, measure))| {
             let mean = cell.mean(measure);
             // The first figure with its interval; all of them are in the JSON and on the page.

@@ -8,6 +8,7 @@ use super::findings::{BreakEven, break_evens};
 use super::row::View;
 use super::summary::CellSummary;
 use super::validity::Validity;
+use super::wording;
 use crate::net::Architecture;
 
 /// A study, analysed.
@@ -47,6 +48,18 @@ impl<'a> Analysis<'a> {
     /// The comparisons that show a difference.
     pub fn findings(&self) -> impl Iterator<Item = &Comparison<'a>> {
         self.comparisons.iter().filter(|comparison| comparison.is_shown())
+    }
+
+    /// A sentence for each cell in which not one order was applied.
+    #[must_use]
+    pub fn unplayable(&self) -> Vec<String> {
+        let cells = self.cells.iter().filter(|cell| cell.is_unplayable());
+        let sentence = |cell: &CellSummary<'_>| {
+            let (at, name) = (wording::at(&cell.cell), wording::name(&cell.cell));
+            let orders: u64 = cell.rows.iter().map(|row| u64::from(row.commands)).sum();
+            format!("{at}, {name} is not playable: not one of {orders} orders was applied.")
+        };
+        cells.map(sentence).collect()
     }
 
     /// The views that were played.

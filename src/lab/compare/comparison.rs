@@ -84,12 +84,14 @@ pub(super) const fn least(measure: Measure) -> f64 {
 pub(super) const fn measures(view: View) -> &'static [Measure] {
     const OPPONENT: Measure = Measure::Latency(Span::Opponent, Share::P50);
     const OPPONENT_P95: Measure = Measure::Latency(Span::Opponent, Share::P95);
+    const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
     const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
     const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
     match view {
         View::Defaults => &[
             OPPONENT,
             OPPONENT_P95,
+            CONFIRMED,
             OWN,
             SHOWN,
             Measure::StallMsPerS,
@@ -97,7 +99,7 @@ pub(super) const fn measures(view: View) -> &'static [Measure] {
             Measure::Apart,
             Measure::AllNodes,
         ],
-        View::EqualRate => &[OPPONENT, OWN, SHOWN, Measure::AllNodes],
+        View::EqualRate => &[OPPONENT, CONFIRMED, OWN, SHOWN, Measure::AllNodes],
         View::Bytes => &[OPPONENT, Measure::AllNodes],
         View::HostLost => &[Measure::TicksAfterLoss],
         View::Bots => &[Measure::CorrectionsPerMin, Measure::Apart],
@@ -179,6 +181,10 @@ fn compare<'a>(
     factor: Factor,
     measure: Measure,
 ) -> Option<Comparison<'a>> {
+    // Bytes that bring nothing are no less.
+    if base.is_unplayable() || other.is_unplayable() {
+        return None;
+    }
     let differences = paired(&base.by_seed(measure), &other.by_seed(measure));
     let difference = Mean::of(&differences)?;
     let p = paired_p(&differences);

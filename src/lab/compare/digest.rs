@@ -52,8 +52,15 @@ pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
         Measure::Latency(Span::Own, Share::P50),
         Measure::AllNodes,
     ];
-    let than = format!("in p2p than in {}", wording::name(&digest.members[0].other.cell));
-    asked.into_iter().filter_map(|measure| digest.sentence(measure, &than)).collect()
+    let server = wording::name(&digest.members[0].other.cell);
+    let sentence = |measure: Measure| {
+        let between = || {
+            let subject = wording::measure(measure);
+            format!("No difference shown between p2p and {server}: {subject}.")
+        };
+        digest.sentence(measure, &format!("in p2p than in {server}")).unwrap_or_else(between)
+    };
+    asked.into_iter().map(sentence).collect()
 }
 
 impl Digest<'_, '_> {
@@ -63,31 +70,35 @@ impl Digest<'_, '_> {
         self.members[0].base.cell.view
     }
 
-    /// A sentence for each measure that shows a difference, and one for all that do not.
+    /// A sentence for each measure that shows a difference.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
-        let mut measures: Vec<Measure> = self.members.iter().map(|comparison| comparison.measure).collect();
-        measures.sort_unstable();
-        measures.dedup();
         let first = self.members[0];
         let first = match first.factor {
             Factor::Architecture => format!("in {}", first.base.cell.architecture),
             factor => format!("with {}", factor.level(&first.base.cell)),
         };
-        let is_shown = |measure: &Measure| {
-            self.members.iter().any(|comparison| comparison.measure == *measure && comparison.is_shown())
+        self.measures().into_iter().filter_map(|measure| self.sentence(measure, &first)).collect()
+    }
+
+    /// What was compared and shows no difference.
+    #[must_use]
+    pub fn open(&self) -> Vec<String> {
+        let is_shown = |measure: Measure| {
+            self.members.iter().any(|comparison| comparison.measure == measure && comparison.is_shown())
         };
-        let (shown, open): (Vec<_>, Vec<_>) = measures.into_iter().partition(is_shown);
-        let mut sentences: Vec<String> =
-            shown.into_iter().filter_map(|measure| self.sentence(measure, &first)).collect();
-        if !open.is_empty() {
-            let open: Vec<String> = open.into_iter().map(wording::measure).collect();
-            sentences.push(format!("No difference shown: {}.", open.join("; ")));
-        }
-        sentences
+        self.measures().into_iter().filter(|&measure| !is_shown(measure)).map(wording::measure).collect()
+    }
+
+    fn measures(&self) -> Vec<Measure> {
+        let mut measures: Vec<Measure> = self.members.iter().map(|comparison| comparison.measure).collect();
+        measures.sort_unstable();
+        measures.dedup();
+        measures
     }
 
     /// How the first of the pair differs in a measure, over all links: from the least difference to the most.
+    /// Nothing if no difference is shown.
     fn sentence(&self, measure: Measure, first: &str) -> Option<String> {
         let asked: Vec<_> = self.members.iter().filter(|comparison| comparison.measure == measure).collect();
         let shown = asked.iter().filter(|comparison| comparison.is_shown());
@@ -100,8 +111,7 @@ impl Digest<'_, '_> {
         }
         let open = asked.len() - less.len() - more.len();
         if open == asked.len() {
-            return (open > 0)
-                .then(|| format!("No difference shown {first}: {}.", wording::measure(measure)));
+            return None;
         }
         let mut place = first;
         let mut parts = Vec::new();

@@ -130,13 +130,18 @@ impl Comparison<'_> {
 
 /// The subject with its verb, and what more and less of the measure are called.
 pub(super) const fn words(measure: Measure) -> (&'static str, &'static str, &'static str) {
-    const SPANS: [[&str; 3]; 3] = [
+    const SPANS: [[&str; 3]; 4] = [
         [
             "one's own order is confirmed",
             "19 of 20 of one's own orders are confirmed",
             "99 of 100 of one's own orders are confirmed",
         ],
         ["one's own order shows", "19 of 20 of one's own orders show", "99 of 100 of one's own orders show"],
+        [
+            "the opponent's order is confirmed",
+            "19 of 20 of the opponent's orders are confirmed",
+            "99 of 100 of the opponent's orders are confirmed",
+        ],
         [
             "the opponent's order is seen",
             "19 of 20 of the opponent's orders are seen",

@@ -83,7 +83,9 @@ fn head(study: &Study, analysis: &Analysis<'_>) -> String {
     html += &sentences(analysis.answer().into_iter());
     html += "</section>\n<section id=\"run\">\n<h2>What was run</h2>\n<dl>\n";
     let seeds = analysis.seeds();
-    let seconds = study.rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
+    // Bots play to the end, however long that is.
+    let scripted = study.rows.iter().filter(|row| row.view != View::Bots);
+    let seconds = scripted.map(|row| row.seconds).fold(0.0, f64::max);
     let facts = [
         ("matches", format!("{} in {} cells", study.rows.len(), analysis.cells.len())),
         ("seeds", seed_range(&seeds)),
@@ -126,14 +128,37 @@ fn findings(analysis: &Analysis<'_>) -> String {
          href=\"#every-finding\">each by itself</a> is below.</p>",
         escaped(&analysis.count())
     );
+    let unplayable = analysis.unplayable();
+    if !unplayable.is_empty() {
+        html += &sentences(unplayable.into_iter());
+    }
     let digests = analysis.digests();
     for view in analysis.views() {
         let _ = writeln!(html, "<h3>{}</h3>\n<div class=\"pairs\">", escaped(wording::question(view)));
-        for digest in digests.iter().filter(|digest| digest.view() == view) {
+        let (shown, open): (Vec<_>, Vec<_>) = digests
+            .iter()
+            .filter(|digest| digest.view() == view)
+            .partition(|digest| !digest.sentences().is_empty());
+        for digest in shown {
             let all = sentences(digest.sentences().into_iter());
-            let _ = writeln!(html, "<div>\n<h4>{}</h4>\n{all}</div>", escaped(&digest.pair));
+            let none = digest.open();
+            let none = if none.is_empty() {
+                String::new()
+            } else {
+                format!("no difference shown: {}", none.join(", "))
+            };
+            let (pair, none) = (escaped(&digest.pair), escaped(&none));
+            let _ = writeln!(html, "<div>\n<h4>{pair}</h4>\n{all}<p class=\"open\">{none}</p>\n</div>");
         }
         html += "</div>\n";
+        if !open.is_empty() {
+            let pairs: Vec<&str> = open.iter().map(|digest| digest.pair.as_str()).collect();
+            let _ = writeln!(
+                html,
+                "<p class=\"open\">No difference shown in anything: {}.</p>",
+                escaped(&pairs.join("; "))
+            );
+        }
     }
     html += "</section>\n";
     html

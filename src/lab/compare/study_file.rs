@@ -138,6 +138,7 @@ fn out_of_range(row: &MatchRow) -> Option<(&'static str, String)> {
         ("own_ms", &row.own_ms),
         ("own_predicted_ms", &row.own_predicted_ms),
         ("own_frame_ms", &row.own_frame_ms),
+        ("opponent_confirmed_ms", &row.opponent_confirmed_ms),
         ("opponent_ms", &row.opponent_ms),
         ("opponent_frame_ms", &row.opponent_frame_ms),
     ];

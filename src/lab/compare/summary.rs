@@ -26,7 +26,9 @@ pub enum Span {
     Own,
     /// Until who gave it is shown a state that has it.
     OwnPredicted,
-    /// Until the others are shown a state that has it.
+    /// Until the others have it in the confirmed state.
+    OpponentConfirmed,
+    /// Until the others are shown a state that has it, interpolation included.
     Opponent,
 }
 
@@ -109,6 +111,7 @@ impl Span {
         match self {
             Self::Own => &row.own_ms,
             Self::OwnPredicted => &row.own_predicted_ms,
+            Self::OpponentConfirmed => &row.opponent_confirmed_ms,
             Self::Opponent => &row.opponent_ms,
         }
     }
@@ -151,6 +154,12 @@ impl CellSummary<'_> {
         self.rows.iter().filter_map(|row| Some((row.seed, measure.of(row)?))).collect()
     }
 
+    /// Whether orders were given and not one was applied, in any match.
+    #[must_use]
+    pub fn is_unplayable(&self) -> bool {
+        self.rows.iter().all(|row| row.commands > 0 && row.censored == row.commands)
+    }
+
     /// What no protocol can beat here.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
@@ -178,14 +187,14 @@ pub fn summarize<'a>(rows: &'a [MatchRow]) -> Vec<CellSummary<'a>> {
 /// By view, then by what the players meet, then by architecture and its settings.
 #[must_use]
 pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
-    let setting = |cell: &Cell| {
-        (cell.topology, rank(cell.architecture), cell.prediction, cell.updates, cell.interpolation)
-    };
+    let setting = |cell: &Cell| (cell.topology, rank(cell.architecture), cell.updates, cell.interpolation);
     (a.view, &a.preset, a.players, a.units)
         .cmp(&(b.view, &b.preset, b.players, b.units))
         .then(a.rtt_ms.total_cmp(&b.rtt_ms))
         .then(a.loss.total_cmp(&b.loss))
         .then(a.jitter_ms.total_cmp(&b.jitter_ms))
+        // What is usual comes first.
+        .then(b.prediction.cmp(&a.prediction))
         .then_with(|| setting(a).cmp(&setting(b)))
 }
 

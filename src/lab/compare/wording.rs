@@ -60,6 +60,19 @@ pub fn name(cell: &Cell) -> String {
     }
 }
 
+/// The same in few words: `client-server 20/s, 2 late, midway`.
+#[must_use]
+pub fn brief(cell: &Cell) -> String {
+    let place = topology(cell.topology);
+    match cell.architecture {
+        Architecture::P2p => "p2p".into(),
+        Architecture::Relay => format!("relay, {place}"),
+        Architecture::ClientServer => {
+            format!("client-server {}/s, {} late, {place}", cell.updates, cell.interpolation)
+        }
+    }
+}
+
 /// The settings of a server: `20 updates/s, shown 2 late, server half-way`; empty in p2p.
 #[must_use]
 pub fn setting(cell: &Cell) -> String {
@@ -168,6 +181,7 @@ pub fn measure(measure: Measure) -> String {
             let span = match span {
                 Span::Own => "own order confirmed",
                 Span::OwnPredicted => "own order shown",
+                Span::OpponentConfirmed => "opponent's order confirmed",
                 Span::Opponent => "opponent's order seen",
             };
             return format!("{span} ({})", share.as_str());

@@ -272,7 +272,8 @@ fn unique(legend: Vec<(Pen, String, bool)>) -> Vec<(Pen, String, bool)> {
 fn distributions(grid: &Grid<'_>) -> Option<Figure> {
     let cells = grid.close_up(CLOSE_UP.1);
     let first = cells.first()?;
-    let quantiles: [(&str, fn(&MatchRow) -> &Quantiles); 3] = [
+    let quantiles: [(&str, fn(&MatchRow) -> &Quantiles); 4] = [
+        ("Opponent's order confirmed", |row| &row.opponent_confirmed_ms),
         ("Opponent's order seen", |row| &row.opponent_ms),
         ("Own order confirmed", |row| &row.own_ms),
         ("Own order shown", |row| &row.own_predicted_ms),

@@ -14,6 +14,7 @@ use crate::net::Architecture;
 
 const OPPONENT: Measure = Measure::Latency(Span::Opponent, Share::P50);
 const OPPONENT_P95: Measure = Measure::Latency(Span::Opponent, Share::P95);
+const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
 const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
 const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
 
@@ -52,7 +53,7 @@ pub(super) fn better(analysis: &Analysis<'_>) -> String {
     let servers = settings.iter().filter(|cell| cell.cell.architecture == Architecture::ClientServer);
     let mut html = String::from("<section id=\"better\">\n<h2>Which is better where</h2>\n");
     html += "<p>In each square who is ahead, and by how much: the difference of the medians, mean over the pairs \
-             of matches. “=” where no difference is shown.</p>\n";
+             of matches. A dash where no difference is shown.</p>\n";
     for server in servers {
         let _ = writeln!(
             html,
@@ -62,6 +63,7 @@ pub(super) fn better(analysis: &Analysis<'_>) -> String {
         for (title, measure) in [
             ("Opponent's order seen sooner, ms", OPPONENT),
             ("19 of 20 opponent's orders seen sooner, ms", OPPONENT_P95),
+            ("Opponent's order confirmed sooner, ms", CONFIRMED),
             ("Own order confirmed sooner, ms", OWN),
             ("Own order shown sooner, ms", SHOWN),
         ] {
@@ -112,7 +114,7 @@ fn square(
 /// Who is ahead, as a square of a grid.
 fn ahead(comparison: &Comparison<'_>) -> String {
     if !comparison.is_shown() {
-        return "<td class=\"open\">=</td>".into();
+        return "<td class=\"open\">–</td>".into();
     }
     let first = if comparison.difference.value > 0.0 { comparison.base } else { comparison.other };
     let (class, name) = match first.cell.architecture {
@@ -189,10 +191,11 @@ pub(super) fn cells(analysis: &Analysis<'_>) -> String {
     html
 }
 
-const COLUMNS: [(&str, Measure); 11] = [
+const COLUMNS: [(&str, Measure); 12] = [
     ("opponent", OPPONENT),
     ("opponent p95", OPPONENT_P95),
     ("opponent p99", Measure::Latency(Span::Opponent, Share::P99)),
+    ("opponent confirmed", Measure::Latency(Span::OpponentConfirmed, Share::P50)),
     ("own confirmed", OWN),
     ("own shown", SHOWN),
     ("stalls, ms/s", Measure::StallMsPerS),
