@@ -192,6 +192,7 @@ fn the_page_has_every_part_and_needs_nothing_else() {
         "stalls",
         "bandwidth",
         "break-even",
+        "equal-rate",
         "bytes",
         "cells",
         "comparisons",

@@ -25,6 +25,12 @@ impl BreakEven<'_> {
         self.server.cell.rtt_ms / 2.0
     }
 
+    /// Whether no place at all would do.
+    #[must_use]
+    pub fn is_hopeless(&self) -> bool {
+        self.way_ms.interval.map_or(self.way_ms.value, |[_, high]| high) < 0.0
+    }
+
     /// In one sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
@@ -32,7 +38,7 @@ impl BreakEven<'_> {
         let [low, high] = self.way_ms.interval.unwrap_or([self.way_ms.value; 2]);
         let at = wording::at(cell);
         let start = format!("{at}, with {} updates/s shown {} late,", cell.updates, cell.interpolation);
-        if high < 0.0 {
+        if self.is_hopeless() {
             return format!("{start} no place of the server makes client-server as quick as p2p.");
         }
         let way = format!(

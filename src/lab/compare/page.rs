@@ -38,7 +38,7 @@ pub fn page(study: &Study) -> String {
     for one in &figures {
         page += &figure(one);
         if one.id == "break-even" {
-            page += &sentences(analysis.break_evens.iter().map(BreakEven::sentence));
+            page += &break_evens(&analysis);
             page += "</section>\n";
         }
     }
@@ -200,6 +200,22 @@ fn figure(figure: &Figure) -> String {
         html += "</section>\n";
     }
     html
+}
+
+/// Sentences of the settings in which some place would do, and how many others there are.
+fn break_evens(analysis: &Analysis<'_>) -> String {
+    let (hopeless, some): (Vec<_>, Vec<_>) =
+        analysis.break_evens.iter().partition(|found| found.is_hopeless());
+    let mut html = String::new();
+    if !hopeless.is_empty() {
+        let (count, all) = (hopeless.len(), analysis.break_evens.len());
+        let _ = writeln!(
+            html,
+            "<p>In {count} of {all} settings no place of the server makes client-server as quick as p2p. In the \
+             others:</p>"
+        );
+    }
+    html + &sentences(some.into_iter().map(BreakEven::sentence))
 }
 
 fn method(analysis: &Analysis<'_>) -> String {

@@ -34,14 +34,15 @@ const REFERENCE: Pen = Pen { ink: 6, marker: Marker::None, dash: Dash::Dashed };
 
 /// All figures that the study has rows for.
 pub(super) fn figures(analysis: &Analysis<'_>) -> Vec<Figure> {
-    let grid = Grid::of(analysis.cells);
+    let grid = Grid::of(analysis.cells, View::Defaults);
     let all = [
         latency(&grid, &OPPONENT),
         latency(&grid, &OWN),
         distributions(&grid),
-        over_time(&grid),
+        over_time(analysis, &grid),
         bandwidth(analysis, &grid),
         break_even(analysis),
+        equal_rate(&Grid::of(analysis.cells, View::EqualRate)),
         bytes(analysis),
     ];
     all.into_iter().flatten().filter(|figure| !figure.panels.is_empty()).collect()
@@ -53,10 +54,10 @@ pub(super) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    pub(super) fn of(cells: &'a [CellSummary<'a>]) -> Self {
+    pub(super) fn of(cells: &'a [CellSummary<'a>], view: View) -> Self {
         let first = cells.first().map(|cell| cell.source);
         let is_asked = |cell: &&CellSummary<'_>| {
-            cell.cell.view == View::Defaults && cell.cell.preset.is_empty() && Some(cell.source) == first
+            cell.cell.view == view && cell.cell.preset.is_empty() && Some(cell.source) == first
         };
         let mut cells: Vec<&CellSummary<'_>> = cells.iter().filter(is_asked).collect();
         // One factor after the other, so that what is left really has all of them.
@@ -167,10 +168,11 @@ const OPPONENT: Whose = Whose {
     id: "latency-opponent",
     title: "Until an opponent's order is seen",
     text: "Median from the instant at which an order was meant until the state that the other player is shown \
-           has it, mean over the matches with its 95 % interval. No protocol can be quicker than the bound: the \
+           has it, mean over the matches with its 95 % interval; and until that player's confirmed state has \
+           it, which interpolation shows later. No protocol can be quicker than the bound: the \
            way the order must go, and on average half a tick until the open one ends.",
     panel: "Opponent's order",
-    spans: &[(Span::Opponent, "")],
+    spans: &[(Span::Opponent, "seen"), (Span::OpponentConfirmed, "confirmed there")],
     bound: |cell| cell.bounds().opponent_ms + cell.bounds().wait_ms,
 };
 
@@ -298,7 +300,7 @@ fn distributions(grid: &Grid<'_>) -> Option<Figure> {
         });
         let lines: Vec<Line> = lines.into_iter().chain(markers.collect::<Vec<_>>()).collect();
         let values = lines.iter().flat_map(|line| line.points.iter().map(|point| point.at.0));
-        let x = Axis::around("ms", values.collect::<Vec<_>>());
+        let x = Axis::around("latency, ms", values.collect::<Vec<_>>());
         let y = Axis { title: "orders that are quicker, %".into(), range: [0.0, 102.0], names: Vec::new() };
         ((*title).to_owned(), Plot { x, y, lines })
     });
@@ -329,49 +331,79 @@ fn mean_quantiles(cell: &CellSummary<'_>, of: fn(&MatchRow) -> &Quantiles) -> Ve
     sums.into_iter().map(point).collect()
 }
 
-fn over_time(grid: &Grid<'_>) -> Option<Figure> {
+fn over_time(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
     let worst = grid.losses().last().copied()?;
     let cells = grid.close_up(worst);
     let first = cells.first()?;
-    let series: [(&str, &str, fn(&MatchRow) -> &[f64]); 2] = [
-        ("Stalls", "stalled in the second, ms", |row| &row.stall_by_s.0),
-        ("Corrections", "jumps in the second, all players", |row| &row.corrections_by_s.0),
-    ];
     let mut legend = Vec::new();
-    let panels = series.map(|(title, unit, of)| {
-        let lines: Vec<Line> = cells
-            .iter()
-            .map(|cell| {
-                let seconds = cell.rows.iter().map(|row| of(row).len()).max().unwrap_or(0);
-                let at = |second: usize| {
-                    let values = cell.rows.iter().filter_map(|row| of(row).get(second).copied());
-                    mean(&values.collect::<Vec<_>>()).map(|value| (second as f64 + 0.5, value))
-                };
-                let points = (0..seconds).filter_map(at).map(|at| Point { at, ..Point::default() }).collect();
-                legend.push((pen(&cell.cell), wording::name(&cell.cell), true));
-                Line { points, pen: Pen { marker: Marker::None, ..pen(&cell.cell) }, is_joined: true }
-            })
-            .collect();
-        // A marker every fifth second, each line's at others.
-        let marked = cells.iter().zip(&lines).enumerate().map(|(at, (cell, line))| {
-            let points = line.points.iter().skip(2 * at).step_by(5).cloned().collect();
-            Line { points, pen: pen(&cell.cell), is_joined: false }
-        });
-        let marked: Vec<Line> = marked.collect();
-        let lines: Vec<Line> = lines.into_iter().chain(marked).collect();
-        let points = || lines.iter().flat_map(|line| &line.points);
-        let x = Axis::from_zero("seconds since the 5 s at the start", points().map(|point| point.at.0));
-        let y = Axis::from_zero(unit, points().map(|point| point.at.1));
-        (title.to_owned(), Plot { x, y, lines })
-    });
+    let mut panels = Vec::new();
+    panels.extend(by_second(
+        &cells,
+        "Stalls",
+        "stalled in the second, ms",
+        |row| &row.stall_by_s.0,
+        &mut legend,
+    ));
+    let corrections: fn(&MatchRow) -> &[f64] = |row| &row.corrections_by_s.0;
+    let unit = "jumps in the second, all players";
+    panels.extend(by_second(&cells, "Corrections", unit, corrections, &mut legend));
+    let bots: Vec<_> = analysis.listed(View::Bots).collect();
+    let title = "Corrections between bots";
+    panels.extend(by_second(&bots, title, unit, corrections, &mut legend));
     let text = format!(
         "Second by second, mean over the matches, at {}. A stall is a tick that ran late, or in client-server a \
          picture that had nothing new to show; a correction is a jump of a predicted own hero by more than a \
-         quarter of a tile.",
+         quarter of a tile. Bots fight, and a script does not; their matches end at different times, and are \
+         drawn until the first one ends.",
         wording::condition(&first.cell)
     );
     let title = "Stalls and corrections over time";
-    Some(Figure { id: "stalls", title, text, legend: unique(legend), panels: panels.into() })
+    Some(Figure { id: "stalls", title, text, legend: unique(legend), panels })
+}
+
+/// A line for each cell: the mean of its matches in each second in which all of them were played.
+fn by_second(
+    cells: &[&CellSummary<'_>],
+    title: &str,
+    unit: &str,
+    of: fn(&MatchRow) -> &[f64],
+    legend: &mut Vec<(Pen, String, bool)>,
+) -> Option<(String, Plot)> {
+    let mut lines = Vec::new();
+    let mut marked = Vec::new();
+    for (lane, cell) in cells.iter().enumerate() {
+        let seconds = cell.rows.iter().map(|row| of(row).len()).min().unwrap_or(0);
+        let at = |second: usize| {
+            let values: Vec<f64> = cell.rows.iter().map(|row| of(row)[second]).collect();
+            let at = (second as f64 + 0.5, mean(&values)?);
+            Some(Point { at, ..Point::default() })
+        };
+        let points: Vec<Point> = (0..seconds).filter_map(at).collect();
+        let pen = pen(&cell.cell);
+        legend.push((pen, wording::name(&cell.cell), true));
+        // Six markers a line, each line's at other seconds.
+        let step = (seconds / 6).max(1);
+        let markers = points.iter().skip(lane * step / cells.len()).step_by(step).cloned().collect();
+        marked.push(Line { points: markers, pen, is_joined: false });
+        lines.push(Line { points, pen: Pen { marker: Marker::None, ..pen }, is_joined: true });
+    }
+    lines.append(&mut marked);
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let x = Axis::from_zero("seconds since the 5 s at the start", points().map(|point| point.at.0));
+    let y = Axis::from_zero(unit, points().map(|point| point.at.1));
+    (points().count() > 0).then(|| (title.to_owned(), Plot { x, y, lines }))
+}
+
+fn equal_rate(grid: &Grid<'_>) -> Option<Figure> {
+    let (mut figure, own) = (latency(grid, &OPPONENT)?, latency(grid, &OWN)?);
+    figure.panels.extend(own.panels);
+    figure.legend.extend(own.legend);
+    figure.legend = unique(figure.legend);
+    let text =
+        "The same two figures where a server sends an update for each tick, as often as peers send their \
+                inputs: what is left of the difference is not that one sends less."
+            .to_owned();
+    Some(Figure { id: "equal-rate", title: "Equal send rate", text, ..figure })
 }
 
 fn bandwidth(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
@@ -454,7 +486,7 @@ fn by_factor(
 }
 
 fn break_even(analysis: &Analysis<'_>) -> Option<Figure> {
-    let grid = Grid::of(analysis.cells);
+    let grid = Grid::of(analysis.cells, View::Defaults);
     let is_drawn = |cell: &&CellSummary<'_>| grid.cells.iter().any(|other| core::ptr::eq(*other, *cell));
     let drawn: Vec<_> = analysis.break_evens.iter().filter(|found| is_drawn(&found.server)).collect();
     let settings =

@@ -162,15 +162,19 @@ impl ValueFormatter<f64> for Scale<'_> {
     fn format_ext(&self, value: &f64) -> String {
         match self.0.names.get(value.max(0.0) as usize) {
             Some(name) => (*name).to_owned(),
-            None => super::super::wording::short(*value),
+            None => {
+                let [low, high] = self.0.range;
+                let decimals = -step(high - low).log10().floor();
+                format!("{value:.0$}", decimals.max(0.0) as usize)
+            }
         }
     }
 }
 
-/// A round number of which 3 to 6 fit into `length`.
+/// A round number of which 3 to 7 fit into `length`.
 fn step(length: f64) -> f64 {
     let power = 10f64.powf((length / 3.0).log10().floor());
-    let fits = [5.0, 2.5, 2.0, 1.0].into_iter().find(|factor| length / (factor * power) >= 3.0);
+    let fits = [5.0, 2.0, 1.0].into_iter().find(|factor| length / (factor * power) >= 3.0);
     fits.unwrap_or(1.0) * power
 }
 

@@ -48,7 +48,7 @@ pub(super) fn table(
 
 /// Which architecture is better where: round trip against loss, and the links by name.
 pub(super) fn better(analysis: &Analysis<'_>) -> String {
-    let grid = Grid::of(analysis.cells);
+    let grid = Grid::of(analysis.cells, View::Defaults);
     let settings = grid.settings();
     let servers = settings.iter().filter(|cell| cell.cell.architecture == Architecture::ClientServer);
     let mut html = String::from("<section id=\"better\">\n<h2>Which is better where</h2>\n");
