@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::PilotChoice;
 use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
+use mini_rts_arena::lab::compare::Topology;
 use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, PlayerName, Token};
 use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, TickRate, UNITS_MAX};
 use mini_rts_arena::transport::LinkSpec;
@@ -36,8 +37,13 @@ pub(crate) enum Task {
     Doctor(DoctorArguments),
     /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
+<<<<<<< HEAD
     /// Compare client-server with P2P: the same orders on the same links, and what each shows how late.
     Compare(CompareArguments),
+=======
+    /// Watch both seats of a match between bots side by side, in lockstep and with a server, in one window.
+    WatchBoth(WatchBothArguments),
+>>>>>>> 5390bc01f7ab061c18a7df09074211c1f1d597ab
     /// Measure balance: bots play whole matches by the thousand, and every figure comes with its interval.
     Balance(BalanceArguments),
     /// Look into recorded matches.
@@ -68,6 +74,10 @@ pub(crate) struct MatchArguments {
     /// Who plays this seat: you in the window, `normal` without one.
     #[arg(long, value_enum)]
     pub(crate) bot: Option<BotChoice>,
+    /// Give the commands of this file at their instants, whatever happens: a JSON object a line,
+    /// {"at_ms":F,"command":{...}}, at_ms from the first tick.
+    #[arg(long, value_name = "FILE", conflicts_with = "bot")]
+    pub(crate) script: Option<PathBuf>,
     /// Play without a window.
     #[arg(long)]
     pub(crate) headless: bool,
@@ -298,6 +308,7 @@ pub(crate) struct CheckArguments {
 }
 
 #[derive(Args, Debug)]
+<<<<<<< HEAD
 pub(crate) struct CompareArguments {
     /// Fewer and shorter matches: to see that it works, not to cite.
     #[arg(long)]
@@ -329,6 +340,48 @@ pub(crate) struct CompareArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+=======
+pub(crate) struct WatchBothArguments {
+    /// Round trip between the players, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 100.0, value_parser = milliseconds)]
+    pub(crate) rtt: f64,
+    /// How much sooner or later a datagram may come, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 5.0, value_parser = milliseconds)]
+    pub(crate) jitter: f64,
+    /// Datagrams lost, in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
+    pub(crate) loss: f64,
+    /// Where the server stands.
+    #[arg(long, value_enum, default_value_t = TopologyChoice::Midway)]
+    pub(crate) topology: TopologyChoice,
+    /// Show own orders before they are confirmed.
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub(crate) prediction: Switch,
+    /// The seed of every random draw; a random one by default.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Where the server of a match stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TopologyChoice {
+    /// Half-way between the players.
+    Midway,
+    /// As far from each player as they are from each other.
+    Remote,
+    /// In the first player's process.
+    Listen,
+}
+
+impl From<TopologyChoice> for Topology {
+    fn from(choice: TopologyChoice) -> Self {
+        match choice {
+            TopologyChoice::Midway => Self::Midway,
+            TopologyChoice::Remote => Self::Remote,
+            TopologyChoice::Listen => Self::Listen,
+        }
+    }
+>>>>>>> 5390bc01f7ab061c18a7df09074211c1f1d597ab
 }
 
 #[derive(Args, Debug)]
@@ -534,6 +587,16 @@ pub(crate) type Seconds = std::time::Duration;
 fn seconds(text: &str) -> Result<Seconds, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
     seconds.map(Seconds::from_secs_f64).ok_or_else(|| "expected seconds from 0.01 to 86400".into())
+}
+
+fn milliseconds(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok().filter(|value| (0.0..=1000.0).contains(value));
+    value.ok_or_else(|| "expected milliseconds from 0 to 1000".into())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value = text.trim_end_matches('%').parse::<f64>().ok().filter(|value| (0.0..=50.0).contains(value));
+    value.ok_or_else(|| "expected a percentage from 0 to 50".into())
 }
 
 fn seconds_or_none(text: &str) -> Result<Seconds, String> {

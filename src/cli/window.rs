@@ -4,8 +4,10 @@ use anyhow::Context as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::args::{HostArguments, JoinArguments, PlayArguments};
+use super::args::{HostArguments, JoinArguments, PlayArguments, Switch, WatchBothArguments};
 use mini_rts_arena::game::ReplayMatch;
+use mini_rts_arena::lab::compare::{Cell, Screens, base_cell};
+use mini_rts_arena::net::Architecture;
 use mini_rts_arena::transport::clock;
 
 #[cfg(feature = "gui")]
@@ -20,6 +22,7 @@ pub(crate) enum Opening {
     Host(Box<HostArguments>),
     Join(Box<JoinArguments>),
     Watch(PathBuf),
+    Both(Box<Cell>, u64),
 }
 
 /// The window, or `otherwise` where there is none.
@@ -52,6 +55,27 @@ pub(crate) fn join(arguments: JoinArguments) -> anyhow::Result<ExitCode> {
 pub(crate) fn watch(file: PathBuf) -> anyhow::Result<ExitCode> {
     ReplayMatch::open(&file, clock::now()).with_context(|| file.display().to_string())?;
     needed(open(Opening::Watch(file)))
+}
+
+/// Shows both seats of a match between bots, under both architectures.
+pub(crate) fn watch_both(arguments: &WatchBothArguments) -> anyhow::Result<ExitCode> {
+    let seed = match arguments.seed {
+        Some(seed) => seed,
+        None => u64::from(getrandom::u32().context("the system has no random numbers")?),
+    };
+    let cell = Cell {
+        topology: arguments.topology.into(),
+        prediction: arguments.prediction == Switch::On,
+        rtt_ms: arguments.rtt,
+        jitter_ms: arguments.jitter,
+        loss: arguments.loss / 100.0,
+        ..base_cell(Architecture::P2p)
+    };
+    for architecture in [Architecture::P2p, Architecture::ClientServer] {
+        Screens::open(&Cell { architecture, ..cell.clone() }, seed)
+            .with_context(|| format!("{architecture} cannot be played on such a link"))?;
+    }
+    needed(open(Opening::Both(Box::new(cell), seed)))
 }
 
 fn needed(opened: Result<ExitCode, NoWindow>) -> anyhow::Result<ExitCode> {

@@ -168,6 +168,7 @@ fn first_screen(opening: Opening, desk: &mut Desk) -> Screen {
         Opening::Host(arguments) => Next::Launch(Wish::Host(arguments)),
         Opening::Join(arguments) => Next::Join(Some(arguments)),
         Opening::Watch(file) => Next::Watch(file),
+        Opening::Both(cell, seed) => Next::Both(cell, seed),
     };
     Screen::Gone.follow(next, desk)
 }

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cli::args::{HostArguments, JoinArguments, PlayArguments};
 pub(crate) use display::NoWindow;
+use mini_rts_arena::lab::compare::Cell;
 
 /// What the window begins with.
 pub(crate) enum Opening {
@@ -31,6 +32,8 @@ pub(crate) enum Opening {
     Host(Box<HostArguments>),
     Join(Box<JoinArguments>),
     Watch(PathBuf),
+    /// On the links of the cell, with this seed.
+    Both(Box<Cell>, u64),
 }
 
 /// Whether a frame has been shown: from then on a panic is not about the window.

@@ -15,6 +15,7 @@ pub(crate) mod layout;
 mod objectives;
 mod overlay;
 mod own;
+mod panels;
 mod plans;
 mod sprites;
 mod status;
@@ -31,6 +32,7 @@ use canvas::Canvas;
 pub(crate) use canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
 use effects::Effects;
 use hud::Hud;
+pub(crate) use panels::{Ghost, Panel};
 use text::Type;
 use view::View;
 

@@ -1,6 +1,7 @@
 //! The screens, and how one follows another.
 
 mod attract;
+mod both;
 mod host;
 mod join;
 mod menu;
@@ -21,9 +22,11 @@ use super::page::Page;
 use crate::cli::args::{Hero, JoinArguments};
 use crate::cli::{paths, setup};
 use attract::Attract;
+use both::BothScreen;
 use host::HostScreen;
 use join::JoinScreen;
 use mini_rts_arena::game::Finished;
+use mini_rts_arena::lab::compare::Cell;
 use mini_rts_arena::net::PlayerName;
 use play::PlayScreen;
 use result::ResultScreen;
@@ -72,6 +75,8 @@ pub(crate) enum Next {
     /// The match is over.
     Over(Box<result::Over>),
     Watch(PathBuf),
+    /// Both seats under both architectures.
+    Both(Box<Cell>, u64),
     Quit,
 }
 
@@ -86,6 +91,7 @@ pub(crate) enum Screen {
     Play(Box<PlayScreen>),
     Result(Box<ResultScreen>),
     Watch(Box<WatchScreen>),
+    Both(Box<BothScreen>),
 }
 
 impl Screen {
@@ -111,6 +117,13 @@ impl Screen {
             Next::Play(game) => Self::Play(Box::new(PlayScreen::new(*game))),
             Next::Failed(wish, why) => Self::Waiting(Box::new(WaitingScreen::failed(attract, wish, why))),
             Next::Over(over) => Self::Result(Box::new(ResultScreen::new(*over))),
+            Next::Both(cell, seed) => match BothScreen::open(&cell, seed) {
+                Ok(screen) => Self::Both(Box::new(screen)),
+                Err(error) => {
+                    desk.note(error.to_string());
+                    Self::Start(Box::new(StartScreen::new(attract)))
+                }
+            },
             Next::Watch(file) => match WatchScreen::open(&file) {
                 Ok(screen) => Self::Watch(Box::new(screen)),
                 Err(error) => {
@@ -146,6 +159,7 @@ impl Screen {
             Self::Play(screen) => return screen.arena(desk, inputs),
             Self::Result(screen) => screen.arena(desk),
             Self::Watch(screen) => screen.arena(desk, inputs),
+            Self::Both(screen) => screen.arena(desk, &inputs),
             Self::Gone => {}
         }
         None
@@ -161,6 +175,7 @@ impl Screen {
             Self::Play(screen) => screen.page(desk, page),
             Self::Result(screen) => screen.page(page),
             Self::Watch(screen) => screen.page(page),
+            Self::Both(screen) => screen.page(page),
             Self::Gone => None,
         }
     }
@@ -181,7 +196,7 @@ impl Screen {
 
     /// Whether the arena's own interface is to be read.
     pub(crate) const fn shows_arena(&self) -> bool {
-        matches!(self, Self::Play(_) | Self::Watch(_))
+        matches!(self, Self::Play(_) | Self::Watch(_) | Self::Both(_))
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -194,6 +209,7 @@ impl Screen {
             Self::Play(_) => "match",
             Self::Result(_) => "result",
             Self::Watch(_) => "replay",
+            Self::Both(_) => "both",
         }
     }
 
@@ -203,6 +219,7 @@ impl Screen {
             Self::Play(screen) => screen.facts(),
             Self::Result(screen) => screen.facts(),
             Self::Watch(screen) => screen.facts(),
+            Self::Both(screen) => screen.facts(),
             Self::Waiting(screen) => json!({ "port": screen.port() }),
             _ => Value::Null,
         }

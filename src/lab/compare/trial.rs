@@ -6,6 +6,7 @@ mod node;
 mod open;
 mod picture;
 mod result;
+mod screens;
 mod stalls;
 
 use core::time::Duration;
@@ -13,6 +14,7 @@ use core::time::Duration;
 use self::journey::Journeys;
 use self::node::{Node, ServerNode};
 use self::picture::Apart;
+pub use self::screens::Screens;
 use super::preset::way_of;
 use super::row::{Cell, MatchRow, View};
 use super::script::{Recorded, drawn_scripts};
@@ -82,8 +84,10 @@ impl Trial<'_> {
 }
 
 /// A match being played.
-struct Run<'a> {
-    trial: &'a Trial<'a>,
+struct Run {
+    cell: Cell,
+    seed: u64,
+    counted: Duration,
     setup: Setup,
     wire: Wire,
     nodes: Vec<Node>,
@@ -106,8 +110,8 @@ struct Run<'a> {
     accounts: [Vec<Account>; 2],
 }
 
-impl<'a> Run<'a> {
-    fn new(trial: &'a Trial<'a>) -> Self {
+impl Run {
+    fn new(trial: &Trial<'_>) -> Self {
         let Trial { cell, seed, counted, recorded } = *trial;
         let players = usize::from(cell.players);
         let is_served = cell.architecture != Architecture::P2p;
@@ -124,7 +128,9 @@ impl<'a> Run<'a> {
         let nodes =
             (0..players).map(|node| Node::new(open::player(cell, &setup, node, host), node, cell, seed));
         Self {
-            trial,
+            cell: cell.clone(),
+            seed,
+            counted,
             wire: Wire::new(players, is_served, cell.topology, &way_of(cell), seed),
             nodes: nodes.collect(),
             server: is_served.then(|| ServerNode::new(open::server(cell, &setup))),
@@ -157,7 +163,7 @@ impl<'a> Run<'a> {
             }
             self.step()?;
         };
-        let counted = if self.trial.cell.view == View::Bots { BOTS_MAX } else { self.trial.counted };
+        let counted = if self.cell.view == View::Bots { BOTS_MAX } else { self.counted };
         let from = origin.plus(WARM_UP);
         (self.origin, self.window, self.look_at) = (origin, [from, from.plus(counted)], from);
         self.end = from.plus(counted).plus(TAIL);
@@ -166,7 +172,7 @@ impl<'a> Run<'a> {
         for node in &mut self.nodes {
             node.begin(origin, self.window);
         }
-        if self.trial.cell.view == View::HostLost {
+        if self.cell.view == View::HostLost {
             self.loss_at = Some(from.plus(counted / 2));
         }
         Ok(())
@@ -176,7 +182,7 @@ impl<'a> Run<'a> {
         while self.now < self.end {
             self.step()?;
             let mut ended = self.nodes.iter().filter(|node| node.is_gone());
-            match self.trial.cell.view {
+            match self.cell.view {
                 View::Bots if ended.clone().count() == self.nodes.len() => {
                     (self.window[1], self.end) = (self.now, self.now);
                     break;
@@ -250,7 +256,7 @@ impl<'a> Run<'a> {
                 None => self.nodes[0].lose(now),
             }
             // The computer of player 0 had the server in it.
-            if self.server.is_some() && self.trial.cell.topology == super::row::Topology::Listen {
+            if self.server.is_some() && self.cell.topology == super::row::Topology::Listen {
                 self.nodes[0].lose(now);
             }
         }

@@ -9,7 +9,7 @@ use super::picture::{Past, Picture};
 use super::stalls::Stalls;
 use super::{Cell, Wire};
 use crate::game::{Match, MatchEvent, MatchOutcome, Server};
-use crate::net::{Stall, StallCause, Time};
+use crate::net::{Architecture, Stall, StallCause, Time};
 use crate::sim::{Command, GameState, Tick};
 
 /// A player's process.
@@ -27,8 +27,8 @@ pub(super) struct Node {
     pub(super) ticks_at_loss: Option<u32>,
     /// Ticks run within what counts.
     pub(super) ticks_counted: u32,
-    /// How far a confirmed view with a server lies in the past.
-    behind: Duration,
+    /// How far the confirmed view of a server's states lies in the past; nothing in lockstep.
+    behind: Option<Duration>,
     is_predicted: bool,
     window: [Time; 2],
     timer: Option<Time>,
@@ -68,7 +68,8 @@ impl Node {
             hashes: Vec::new(),
             ticks_at_loss: None,
             ticks_counted: 0,
-            behind: Duration::from_secs(1) * cell.interpolation / cell.updates.max(1),
+            behind: (cell.architecture == Architecture::ClientServer)
+                .then(|| Duration::from_secs(1) * cell.interpolation / cell.updates.max(1)),
             is_predicted: cell.prediction,
             window: [Time(u64::MAX); 2],
             timer: Some(Time(0)),
@@ -181,33 +182,52 @@ impl Node {
                 predictor.show(now, &mut self.predicted);
                 self.picture.take(&self.predicted);
             }
-            None if self.game.session().client().is_some() => self.past.show(now, &mut self.picture),
+            None if self.behind.is_some() => self.past.show(now, &mut self.picture),
             None => self.picture.take(world.state()),
         }
+    }
+
+    /// Writes the state that the screen shows. False before there is one.
+    pub(super) fn show(&mut self, now: Time, state: &mut GameState) -> bool {
+        let Some(world) = self.game.world() else { return false };
+        match self.game.predictor() {
+            Some(predictor) => predictor.show(now, state),
+            None => {
+                state.copy_from(world.state());
+                if self.game.session().client().is_some() {
+                    self.past.show(now, &mut self.picture);
+                    self.picture.put(state);
+                }
+            }
+        }
+        true
     }
 
     /// When the confirmed view is to show what a tick did: as soon as that is known in lockstep; with a server as
     /// long after it left there as the view lies in the past.
     fn seen_at(&self, now: Time, tick: Tick) -> Time {
-        let Some(client) = self.game.session().client() else { return now };
+        let (Some(client), Some(behind)) = (self.game.session().client(), self.behind) else { return now };
         let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
-        client.server_time_of(tick).plus(one_way + self.behind)
+        client.server_time_of(tick).plus(one_way + behind)
     }
 
     /// Since when nothing new could be shown, if that is so.
     fn waits_since(&self, now: Time) -> Option<Time> {
-        if self.game.session().client().is_none() {
-            return self.game.session().waits_for().map(|(_, since)| since);
-        }
-        let next = self.game.begin().and(self.game.world())?.state().tick();
-        let due = self.seen_at(now, next).max(self.ran_at);
+        let session = self.game.session();
+        let world = self.game.begin().and(self.game.world())?;
+        let due = match session.client() {
+            None => session.waits_for()?.1,
+            Some(_) if self.behind.is_some() => self.seen_at(now, world.state().tick()).max(self.ran_at),
+            // Relayed ticks come at the pace of ticks.
+            Some(_) => self.ran_at.plus(Duration::from_secs(1) / world.setup().tick_rate.hz()),
+        };
         (due < now).then_some(due)
     }
 
     fn note_ticks(&mut self, now: Time, journeys: &mut Journeys) {
         let Some(&first) = self.ran.ticks.first() else { return };
-        let is_served = self.game.session().client().is_some();
-        if is_served {
+        let is_held = self.behind.is_some();
+        if is_held {
             // The picture moves on with the first of them.
             let due = self.seen_at(now, first).max(self.ran_at);
             self.stalls.add(due, now, StallCause::Network);
@@ -231,7 +251,7 @@ impl Node {
             journey.confirmed[self.player] = Some(now);
             journey.shown[self.player].get_or_insert(if own_shown { now } else { seen });
         }
-        if is_served
+        if is_held
             && !self.is_predicted
             && let Some(world) = self.game.world()
         {
@@ -242,7 +262,8 @@ impl Node {
 
     /// Own commands that the predicted state has and did not have before.
     fn note_shown(&mut self, now: Time, journeys: &mut Journeys) {
-        let (Some(predictor), Some(world)) = (self.game.predictor(), self.game.world()) else { return };
+        let predictor = self.game.predictor().filter(|_| self.is_predicted);
+        let (Some(predictor), Some(world)) = (predictor, self.game.world()) else { return };
         let commands = |state: &GameState| state.players.commands[self.player] as usize;
         // Of those before the confirmed state, some may never run.
         let skipped = self.applied.next(self.player).saturating_sub(commands(world.state()));
@@ -256,7 +277,7 @@ impl Node {
     }
 
     fn note_corrections(&mut self, now: Time) {
-        let Some(predictor) = self.game.predictor() else { return };
+        let Some(predictor) = self.game.predictor().filter(|_| self.is_predicted) else { return };
         let (before, by_s) = &mut self.corrections;
         let new = predictor.counts().corrections - core::mem::replace(before, predictor.counts().corrections);
         if new > 0 && (self.window[0]..self.window[1]).contains(&now) {

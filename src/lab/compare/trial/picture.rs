@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::net::Time;
+use crate::sim::math::Fx;
 use crate::sim::{GameState, UnitId};
 
 /// States kept of a view that lies in the past.
@@ -19,6 +20,16 @@ impl Picture {
         let units = &state.units;
         let at = |row: usize| [units.x[row].to_num(), units.y[row].to_num()];
         self.0.extend((0..units.len()).map(|row| (units.id[row], at(row))));
+    }
+
+    /// Puts the units of `state` where they are shown.
+    pub(super) fn put(&self, state: &mut GameState) {
+        for row in 0..state.units.len() {
+            if let Some([x, y]) = self.find(row, state.units.id[row]) {
+                // What was taken from a state fits into one.
+                (state.units.x[row], state.units.y[row]) = (Fx::from_num(x), Fx::from_num(y));
+            }
+        }
     }
 
     /// Where a unit is; it is mostly the `row`-th here, too.

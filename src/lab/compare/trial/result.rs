@@ -25,9 +25,9 @@ struct Latencies {
     by_seat: Vec<Vec<f64>>,
 }
 
-impl Run<'_> {
+impl Run {
     pub(super) fn into_row(mut self) -> MatchRow {
-        let cell = self.trial.cell;
+        let cell = self.cell.clone();
         let latencies = self.latencies();
         let seconds = self.window[1].since(self.window[0]).as_secs_f64();
         let players = self.nodes.len() as f64;
@@ -56,7 +56,7 @@ impl Run<'_> {
             loss: cell.loss,
             updates: cell.updates,
             units: cell.units,
-            seed: self.trial.seed,
+            seed: self.seed,
             seconds,
             commands: latencies.commands,
             censored: latencies.censored,
@@ -151,7 +151,7 @@ impl Run<'_> {
         let counted: Vec<Account> =
             after.iter().zip(before).map(|(after, before)| after.since(before)).collect();
         let (players, server) = counted.split_at(self.nodes.len().min(counted.len()));
-        let first = usize::from(self.trial.cell.topology == Topology::Listen && !server.is_empty());
+        let first = usize::from(self.cell.topology == Topology::Listen && !server.is_empty());
         let linked = &players[first.min(players.len())..];
         let mean = |of: fn(&Account) -> u64| {
             linked.iter().map(|account| of(account) as f64).sum::<f64>() / linked.len().max(1) as f64
@@ -178,11 +178,11 @@ impl Run<'_> {
     fn ticks_after_loss(&self) -> Option<u32> {
         let survivors = self.nodes.iter().filter(|node| !node.is_lost());
         let after = survivors.map(|node| Some(node.ticks() - node.ticks_at_loss?));
-        after.min().filter(|_| self.trial.cell.view == View::HostLost).flatten()
+        after.min().filter(|_| self.cell.view == View::HostLost).flatten()
     }
 
     fn winner(&self) -> Option<u8> {
-        let state = self.nodes[0].game.world().filter(|_| self.trial.cell.view == View::Bots)?.state();
+        let state = self.nodes[0].game.world().filter(|_| self.cell.view == View::Bots)?.state();
         let team = state.winner()?;
         let mut seats = self.setup.seats.iter().enumerate();
         seats.find(|(_, seat)| seat.team == team).map(|(seat, _)| PlayerId(seat as u8).0)
