@@ -37,8 +37,13 @@ pub(crate) enum Task {
     Doctor(DoctorArguments),
     /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
+<<<<<<< HEAD
+    /// Compare client-server with P2P: the same orders on the same links, and what each shows how late.
+    Compare(CompareArguments),
+=======
     /// Watch both seats of a match between bots side by side, in lockstep and with a server, in one window.
     WatchBoth(WatchBothArguments),
+>>>>>>> 5390bc01f7ab061c18a7df09074211c1f1d597ab
     /// Measure balance: bots play whole matches by the thousand, and every figure comes with its interval.
     Balance(BalanceArguments),
     /// Look into recorded matches.
@@ -303,6 +308,39 @@ pub(crate) struct CheckArguments {
 }
 
 #[derive(Args, Debug)]
+<<<<<<< HEAD
+pub(crate) struct CompareArguments {
+    /// Fewer and shorter matches: to see that it works, not to cite.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// 30 seeds of 60 s instead of 8 of 30 s.
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) full: bool,
+    /// Measure between real processes, too.
+    #[arg(long)]
+    pub(crate) real: bool,
+    /// Matches of each cell.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Give the commands of this recorded match instead of drawn ones.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+    /// Write a line for each match, and on what it was measured.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write the study as one page with plots.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Play nothing: make tables and page again from what `--csv` wrote.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "full", "real", "seeds", "from", "csv"])]
+    pub(crate) rebuild: Option<PathBuf>,
+    /// Matches at a time; by default one per core.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+=======
 pub(crate) struct WatchBothArguments {
     /// Round trip between the players, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 100.0, value_parser = milliseconds)]
@@ -343,6 +381,7 @@ impl From<TopologyChoice> for Topology {
             TopologyChoice::Listen => Self::Listen,
         }
     }
+>>>>>>> 5390bc01f7ab061c18a7df09074211c1f1d597ab
 }
 
 #[derive(Args, Debug)]
