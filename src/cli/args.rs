@@ -37,6 +37,8 @@ pub(crate) enum Task {
     Doctor(DoctorArguments),
     /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
+    /// Compare client-server with P2P: the same orders on the same links, and what each shows how late.
+    Compare(CompareArguments),
     /// Watch both seats of a match between bots side by side, in lockstep and with a server, in one window.
     WatchBoth(WatchBothArguments),
     /// Measure balance: bots play whole matches by the thousand, and every figure comes with its interval.
@@ -172,9 +174,9 @@ pub(crate) struct PlayArguments {
 pub(crate) struct HostArguments {
     #[command(flatten)]
     pub(crate) game: MatchArguments,
-    /// Who simulates.
-    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
-    pub(crate) architecture: ArchitectureChoice,
+    /// Who simulates. By default a host plays p2p, and a server client-server.
+    #[arg(long, value_enum)]
+    pub(crate) architecture: Option<ArchitectureChoice>,
     /// Seats: 2, 3 or 4. More than two play on a map for four, `quad` unless another is given.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) players: u8,
@@ -297,6 +299,40 @@ pub(crate) struct CheckArguments {
     /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
     #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
     pub(crate) inject_desync: Option<Injection>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompareArguments {
+    /// Fewer and shorter matches: to see that it works, not to cite.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// 30 seeds of 60 s instead of 8 of 30 s.
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) full: bool,
+    /// Measure between real processes, too.
+    #[arg(long)]
+    pub(crate) real: bool,
+    /// Matches of each cell.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Give the commands of this recorded match instead of drawn ones.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+    /// Write a line for each match, and on what it was measured.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write the study as one page with plots.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Play nothing: make tables and page again from what `--csv` wrote.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "full", "real", "seeds", "from", "csv"])]
+    pub(crate) rebuild: Option<PathBuf>,
+    /// Matches at a time; by default one per core.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -479,13 +515,15 @@ pub(crate) enum Switch {
     Off,
 }
 
-/// The architectures that this version plays.
+/// The architectures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArchitectureChoice {
     /// Every peer computes the match; they exchange inputs.
     P2p,
-    /// This process computes it, too, and the others are its clients.
+    /// A server in this process computes it, and the players are its clients.
     ClientServer,
+    /// Every peer computes the match; a server in this process hands on their inputs, and waits for nobody.
+    Relay,
 }
 
 impl From<ArchitectureChoice> for Architecture {
@@ -493,7 +531,15 @@ impl From<ArchitectureChoice> for Architecture {
         match choice {
             ArchitectureChoice::P2p => Self::P2p,
             ArchitectureChoice::ClientServer => Self::ClientServer,
+            ArchitectureChoice::Relay => Self::Relay,
         }
+    }
+}
+
+impl HostArguments {
+    /// Whether a host's match has a server.
+    pub(crate) fn has_server(&self) -> bool {
+        self.architecture.is_some_and(|choice| choice != ArchitectureChoice::P2p)
     }
 }
 

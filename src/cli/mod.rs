@@ -4,6 +4,7 @@ pub(crate) mod args;
 mod balance;
 mod bench;
 mod check;
+mod compare;
 mod demo;
 mod discover;
 mod doctor;
@@ -19,7 +20,7 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
-use args::{ArchitectureChoice, Arguments, ReplayAction, Task};
+use args::{Arguments, ReplayAction, Task};
 
 /// Exit code of a check that found what it looks for.
 const FOUND: u8 = 1;
@@ -58,11 +59,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         None => window::menu_or(demo::run),
         Some(Task::Play(play)) => window::play(play),
         Some(Task::Serve(serve)) => serve::serve(&serve),
-        Some(Task::Host(host))
-            if host.game.headless && host.architecture == ArchitectureChoice::ClientServer =>
-        {
-            serve::host(&host)
-        }
+        Some(Task::Host(host)) if host.game.headless && host.has_server() => serve::host(&host),
         Some(Task::Host(host)) if host.game.headless => headless::host(&host),
         Some(Task::Host(host)) => window::host(*host),
         Some(Task::Join(join)) if join.game.headless => headless::join(&join),
@@ -70,6 +67,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Doctor(doctor)) => doctor::run(&doctor),
         Some(Task::Check(check)) => check::run(&check),
+        Some(Task::Compare(compare)) => compare::run(&compare),
         Some(Task::WatchBoth(arguments)) => window::watch_both(&arguments),
         Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),

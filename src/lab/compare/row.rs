@@ -281,7 +281,7 @@ pub fn write_rows<'a>(
 /// If the file cannot be read, or a line is not a match: the message names the line and the column.
 pub fn read_rows(from: impl io::Read) -> Result<Vec<MatchRow>, RowError> {
     let mut rows = Vec::new();
-    for row in csv::Reader::from_reader(from).into_deserialize() {
+    for row in csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(from).into_deserialize() {
         if rows.len() == ROWS_MAX {
             return Err(RowError::TooMany);
         }
@@ -299,6 +299,12 @@ impl Quantiles {
         // The nearest rank: a value that was measured.
         let at = |q: f64| measured[((q * measured.len() as f64).ceil() as usize).saturating_sub(1).min(last)];
         Self(QUANTILES.iter().map(|&q| at(q)).collect())
+    }
+
+    /// Of the values of all quantiles in order; nothing if their number is another.
+    #[must_use]
+    pub fn of_sorted(values: Vec<f64>) -> Option<Self> {
+        (values.len() == QUANTILES.len()).then_some(Self(values))
     }
 
     /// Half are shorter.
