@@ -37,13 +37,10 @@ pub(crate) enum Task {
     Doctor(DoctorArguments),
     /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
-<<<<<<< HEAD
     /// Compare client-server with P2P: the same orders on the same links, and what each shows how late.
     Compare(CompareArguments),
-=======
     /// Watch both seats of a match between bots side by side, in lockstep and with a server, in one window.
     WatchBoth(WatchBothArguments),
->>>>>>> 5390bc01f7ab061c18a7df09074211c1f1d597ab
     /// Measure balance: bots play whole matches by the thousand, and every figure comes with its interval.
     Balance(BalanceArguments),
     /// Look into recorded matches.
@@ -308,7 +305,6 @@ pub(crate) struct CheckArguments {
 }
 
 #[derive(Args, Debug)]
-<<<<<<< HEAD
 pub(crate) struct CompareArguments {
     /// Fewer and shorter matches: to see that it works, not to cite.
     #[arg(long)]
@@ -340,7 +336,9 @@ pub(crate) struct CompareArguments {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-=======
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct WatchBothArguments {
     /// Round trip between the players, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 100.0, value_parser = milliseconds)]
@@ -381,7 +379,6 @@ impl From<TopologyChoice> for Topology {
             TopologyChoice::Listen => Self::Listen,
         }
     }
->>>>>>> 5390bc01f7ab061c18a7df09074211c1f1d597ab
 }
 
 #[derive(Args, Debug)]

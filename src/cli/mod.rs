@@ -71,11 +71,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Doctor(doctor)) => doctor::run(&doctor),
         Some(Task::Check(check)) => check::run(&check),
-<<<<<<< HEAD
         Some(Task::Compare(compare)) => compare::run(&compare),
-=======
         Some(Task::WatchBoth(arguments)) => window::watch_both(&arguments),
->>>>>>> 5390bc01f7ab061c18a7df09074211c1f1d597ab
         Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),
         Some(Task::Replay(replay)) => match replay.action {
