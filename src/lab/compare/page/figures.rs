@@ -269,7 +269,7 @@ fn break_even(analysis: &Analysis<'_>) -> Option<Figure> {
         for (at, loss) in grid.losses().into_iter().enumerate() {
             const MARKERS: [Marker; 5] =
                 [Marker::Disc, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Ring];
-            let pen = Pen { ink: (at % 6) as u8, marker: MARKERS[at % MARKERS.len()], dash: Dash::Solid };
+            let pen = Pen { ink: 3 + (at % 3) as u8, marker: MARKERS[at % MARKERS.len()], dash: Dash::Solid };
             let of_line = drawn.iter().filter(|found| {
                 found.server.cell.loss == loss && setting(&found.server.cell) == setting(&first.cell)
             });
