@@ -24,7 +24,10 @@ pub(super) const OPPONENT: Whose = Whose {
            it, which interpolation shows later. No protocol can be quicker than the bound: the \
            way the order must go, and on average half a tick until the open one ends.",
     panel: "Opponent's order",
-    spans: &[(Span::Opponent, "seen"), (Span::OpponentConfirmed, "confirmed there")],
+    spans: &[
+        (Span::Opponent, "opponent's order seen"),
+        (Span::OpponentConfirmed, "opponent's order confirmed"),
+    ],
     bound: |cell| cell.bounds().opponent_ms + cell.bounds().wait_ms,
 };
 
@@ -34,7 +37,7 @@ pub(super) const OWN: Whose = Whose {
     text: "The same of one's own orders: until the confirmed state has them, and until the predicted state does, \
            which is what the player is shown.",
     panel: "Own order",
-    spans: &[(Span::Own, "confirmed"), (Span::OwnPredicted, "shown by prediction")],
+    spans: &[(Span::Own, "own order confirmed"), (Span::OwnPredicted, "own order shown")],
     bound: |cell| cell.bounds().own_ms + cell.bounds().wait_ms,
 };
 
