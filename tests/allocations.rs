@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{Match, MatchOptions, PilotChoice, data};
+use mini_rts_arena::game::{Match, MatchOptions, PilotChoice, Server, ServerOptions, data};
 use mini_rts_arena::lab::Battlefield;
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName, Settings,
-    Time,
+    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
+    ServerConfig, ServerSession, Settings, Time,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, PlayerId, SeatSetup, Setup, Tick, TickInputs, TickRate, World, fingerprint,
@@ -40,68 +40,134 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-fn pair(pilot: PilotChoice) -> [(Match, SocketAddr); 2] {
-    let (rules, map) = (data::rules("endless").expect("embedded"), data::map("standard").expect("embedded"));
-    let settings = Settings {
+const ADDRESSES: [SocketAddr; 3] = [address(1), address(2), address(3)];
+
+const fn address(host: u8) -> SocketAddr {
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, host)), 4124)
+}
+
+fn settings() -> Settings {
+    Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Swordsman,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: None,
-    };
-    let config = MatchConfig {
+    }
+}
+
+fn config(architecture: Architecture) -> MatchConfig {
+    let (rules, map) = (data::rules("endless").expect("embedded"), data::map("standard").expect("embedded"));
+    MatchConfig {
         room_id: 1,
-        architecture: Architecture::P2p,
+        architecture,
         seed: 7,
         tick_rate: TickRate::HZ_60,
         ticks: None,
         rules: fingerprint(&*rules),
         map: fingerprint(&*map),
         seats: 2,
-    };
-    let host = HostConfig {
-        config,
-        room_code: 0,
-        teams: [0, 1].into_iter().collect(),
-        countdown: Duration::from_millis(300),
-        beacon: None,
-    };
-    let addresses = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 4124)));
-    let guest = GuestConfig::new(addresses[0]);
-    let options = || MatchOptions { pilot: Some(pilot), ..MatchOptions::default() };
-    let host = LockstepSession::host(Time(0), settings.clone(), host, [1; 32]);
-    let guest = LockstepSession::join(Time(0), settings, guest, [2; 32]);
-    [(Match::new(host, options()), addresses[0]), (Match::new(guest, options()), addresses[1])]
-}
-
-/// Advances both by a millisecond at a time until they have run `ticks`.
-fn run(peers: &mut [(Match, SocketAddr); 2], now: &mut Time, ticks: u32) {
-    let ran = |game: &Match| game.world().map_or(0, |world| world.state().tick().0);
-    while ran(&peers[0].0) < ticks || ran(&peers[1].0) < ticks {
-        *now = now.plus(Duration::from_millis(1));
-        let [a, b] = &mut *peers;
-        advance(*now, a, b);
-        advance(*now, b, a);
     }
 }
 
-fn advance(now: Time, from: &mut (Match, SocketAddr), to: &mut (Match, SocketAddr)) {
+/// A peer that gives orders.
+fn peer(session: LockstepSession, prediction: bool) -> Match {
+    let (pilot, interpolation, updates) = (Some(PilotChoice::Probe), 2, 20);
+    Match::new(session, MatchOptions { pilot, prediction, interpolation, updates, ..MatchOptions::default() })
+}
+
+fn guest(entropy: u8, prediction: bool) -> Match {
+    let guest = GuestConfig::new(ADDRESSES[0]);
+    peer(LockstepSession::join(Time(0), settings(), guest, [entropy; 32]), prediction)
+}
+
+/// A match on a perfect wire: a server and its clients, or two peers.
+struct Wire {
+    now: Time,
+    server: Option<Server>,
+    peers: [(Match, SocketAddr); 2],
+}
+
+impl Wire {
+    fn new(architecture: Architecture, prediction: bool) -> Self {
+        let (config, teams) = (config(architecture), [0, 1].into_iter().collect());
+        let countdown = Duration::from_millis(300);
+        if architecture == Architecture::P2p {
+            let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
+            let host = peer(LockstepSession::host(Time(0), settings(), host, [1; 32]), prediction);
+            let peers = [(host, ADDRESSES[0]), (guest(2, prediction), ADDRESSES[1])];
+            return Self { now: Time(0), server: None, peers };
+        }
+        let server = ServerConfig {
+            config,
+            room_code: 0,
+            teams,
+            host: None,
+            countdown,
+            beacon: None,
+            timeout: Duration::from_secs(3),
+            rejoin: Duration::ZERO,
+            wait: None,
+            updates: 20,
+            bits_per_s: 236_000,
+        };
+        let server = Server::new(ServerSession::new(Time(0), server, [1; 32]), ServerOptions::default());
+        let peers = [(guest(2, prediction), ADDRESSES[1]), (guest(3, prediction), ADDRESSES[2])];
+        Self { now: Time(0), server: Some(server), peers }
+    }
+
+    /// Advances by a millisecond at a time until all have run `ticks`.
+    fn run(&mut self, ticks: u32) {
+        let ran = |game: &Match| game.world().map_or(0, |world| world.state().tick().0);
+        while self.peers.iter().any(|(game, _)| ran(game) < ticks) {
+            self.now = self.now.plus(Duration::from_millis(1));
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        let Self { now, server, peers: [one, other] } = self;
+        if let Some(server) = server {
+            server.advance(*now);
+            while let Some(transmit) = server.poll_transmit() {
+                let to = if transmit.to == one.1 { &mut one.0 } else { &mut other.0 };
+                to.handle_datagram(*now, ADDRESSES[0], transmit.datagram.bytes());
+            }
+            while server.poll_event().is_some() {}
+        }
+        advance(*now, one, other, server.as_mut());
+        advance(*now, other, one, server.as_mut());
+    }
+}
+
+fn advance(
+    now: Time,
+    from: &mut (Match, SocketAddr),
+    to: &mut (Match, SocketAddr),
+    mut server: Option<&mut Server>,
+) {
     from.0.advance(now);
     while let Some(transmit) = from.0.poll_transmit() {
-        to.0.handle_datagram(now, from.1, transmit.datagram.bytes());
+        match &mut server {
+            Some(server) => server.handle_datagram(now, from.1, transmit.datagram.bytes()),
+            None => to.0.handle_datagram(now, from.1, transmit.datagram.bytes()),
+        }
     }
     while from.0.poll_event().is_some() {}
 }
 
 #[test]
 fn a_match_in_its_stride_allocates_nothing() {
-    let mut peers = pair(PilotChoice::Probe);
-    let mut now = Time(0);
-    run(&mut peers, &mut now, 3600);
-    let before = ALLOCATIONS.with(Cell::get);
-    run(&mut peers, &mut now, 4200);
-    let allocations = ALLOCATIONS.with(Cell::get) - before;
-    assert_eq!(allocations, 0, "in 600 ticks of two peers");
+    for architecture in Architecture::ALL {
+        for prediction in [false, true] {
+            let mut wire = Wire::new(architecture, prediction);
+            wire.run(3600);
+            let before = ALLOCATIONS.with(Cell::get);
+            wire.run(4200);
+            let allocations = ALLOCATIONS.with(Cell::get) - before;
+            assert_eq!(allocations, 0, "in 600 ticks of {architecture}, prediction {prediction}");
+        }
+    }
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn every_place_of_the_server_keeps_the_bounds() {
                 assert!((59.0..=61.0).contains(&row.tick_rate), "{cell}: {}", row.tick_rate);
                 // Who has the server in its own computer is better off, and nobody else.
                 let is_host = topology == Topology::Listen && architecture != Architecture::P2p;
-                assert!(row.unfair_ms < 10.0, "{cell}: {} ms", row.unfair_ms);
+                assert!(row.unfair_ms < 20.0, "{cell}: {} ms", row.unfair_ms);
                 assert_eq!(least(&row.own_ms) < 20.0, is_host, "{cell}: {}", least(&row.own_ms));
             }
         }
@@ -141,6 +141,9 @@ fn who_stays_plays_on_without_a_server_and_commands_count_through_stalls() {
     assert!(peers.ticks_after_loss.is_some_and(|ticks| ticks > 200), "{:?}", peers.ticks_after_loss);
     let longest = peers.opponent_ms.iter().last().expect("measured").1;
     assert!((2_500.0..3_500.0).contains(&longest), "{longest}: from the instant at which it was wanted");
+    // A fifth of all commands comes in the 3 s in which nothing runs: whoever waited with them would not see it.
+    let p95 = peers.opponent_ms.p95().expect("measured");
+    assert!(p95 > 1_000.0, "{p95}");
     assert!(peers.stall_ms > 1_500.0 && peers.censored < 10, "{} {}", peers.stall_ms, peers.censored);
     let served = lost(Architecture::ClientServer, 4);
     assert!(served.ticks_after_loss.is_some_and(|ticks| ticks < 30), "{:?}", served.ticks_after_loss);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{
-    Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, PilotChoice, Server, ServerOptions,
+    Inject, Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, PilotChoice, Server, ServerOptions,
     ServerSummary, Summary, Trace, data,
 };
 use mini_rts_arena::net::message::{PacketId, encode};
@@ -16,7 +16,7 @@ use mini_rts_arena::net::{
     Rejection, ServerConfig, ServerSession, Settings, Time, Token, encode_client_inputs,
 };
 use mini_rts_arena::sim::{
-    AttackBehaviour, Command, Direction, HeroControl, PlayerInput, Rules, Selection, StateHash, Target,
+    AttackBehaviour, Command, Direction, HeroControl, PlayerInput, Rules, Selection, StateHash, Target, Tick,
     TickRate, UnitId, UnitRules, When, fingerprint, math::Vec2,
 };
 use mini_rts_arena::transport::{Impairment, LinkSpec};
@@ -39,14 +39,26 @@ fn legions() -> Arc<Rules> {
 
 fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
     let rules = fingerprint(&*data::rules(rules).expect("built in"));
-    session_of(rules, ticks, rejoin, seats)
+    session_of(Architecture::ClientServer, rules, ticks, rejoin, seats)
 }
 
-fn session_of(rules: u64, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
+/// As [`server_session`], and the clients run the world themselves.
+fn relay_session(rules: &str, ticks: Option<u32>, rejoin: u64) -> ServerSession {
+    let rules = fingerprint(&*data::rules(rules).expect("built in"));
+    session_of(Architecture::Relay, rules, ticks, rejoin, 2)
+}
+
+fn session_of(
+    architecture: Architecture,
+    rules: u64,
+    ticks: Option<u32>,
+    rejoin: u64,
+    seats: u8,
+) -> ServerSession {
     let map = data::map(if seats > 2 { "quad" } else { "standard" }).expect("built in");
     let config = MatchConfig {
         room_id: 1,
-        architecture: Architecture::ClientServer,
+        architecture,
         seed: 7,
         tick_rate: TickRate::HZ_60,
         ticks,
@@ -65,13 +77,17 @@ fn session_of(rules: u64, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerS
         rejoin: Duration::from_secs(rejoin),
         wait: Some(Duration::from_secs(10)),
         updates: 20,
-        bits_per_s: 240_000,
+        bits_per_s: 236_000,
     };
     ServerSession::new(Time(0), settings, [1; 32])
 }
 
 fn client(now: Time, n: u8, pilot: Option<PilotChoice>, token: Option<Token>) -> Match {
-    client_with(now, n, token, MatchOptions { pilot, ..MatchOptions::default() })
+    client_with(now, n, token, MatchOptions { pilot, ..predicting() })
+}
+
+fn predicting() -> MatchOptions {
+    MatchOptions { prediction: true, ..MatchOptions::default() }
 }
 
 fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) -> Match {
@@ -84,8 +100,8 @@ fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) ->
     };
     let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
     let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);
-    let (prediction, interpolation, updates) = (true, 2, 20);
-    Match::new(session, MatchOptions { prediction, interpolation, updates, ..options })
+    let (interpolation, updates) = (2, 20);
+    Match::new(session, MatchOptions { interpolation, updates, ..options })
 }
 
 /// A client at its link.
@@ -136,12 +152,12 @@ impl Net {
 
     /// The same by rules that are not built in.
     fn with_rules(link: &str, rules: &Arc<Rules>, ticks: u32) -> Self {
-        let session = session_of(fingerprint(&**rules), Some(ticks), 0, 2);
+        let session = session_of(Architecture::ClientServer, fingerprint(&**rules), Some(ticks), 0, 2);
         let options = ServerOptions { rules: Some(rules.clone()), ..ServerOptions::default() };
         let mut net = Self::new(server_session("standard", None, 0, 2), link, &[BOT, BOT]);
         net.server = Some(Server::new(session, options));
         for (n, seat) in net.seats.iter_mut().enumerate() {
-            let options = MatchOptions { pilot: BOT, rules: Some(rules.clone()), ..MatchOptions::default() };
+            let options = MatchOptions { pilot: BOT, rules: Some(rules.clone()), ..predicting() };
             seat.game = Some(client_with(Time(0), n as u8, None, options));
         }
         net
@@ -293,49 +309,150 @@ fn two_hundred_units_stay_within_the_cap() {
     }
 }
 
-#[test]
-fn an_order_shows_at_once_here_and_in_time_there() {
+/// Half a minute of orders at random instants on this link; each player's trace.
+fn probed(session: ServerSession, link: &str) -> [Vec<serde_json::Value>; 2] {
     let folder = tempfile::tempdir().expect("a folder");
-    let link = "delay=50ms,jitter=10ms,loss=5%";
-    let mut net = Net::new(server_session("endless", Some(3600), 0, 2), link, &[BOT, BOT]);
+    let mut net = Net::new(session, link, &[BOT, BOT]);
     for (n, seat) in net.seats.iter_mut().enumerate() {
         let trace = Trace::create(&folder.path().join(format!("{n}"))).expect("a file");
-        let options =
-            MatchOptions { pilot: Some(PilotChoice::Probe), trace: Some(trace), ..MatchOptions::default() };
+        let options = MatchOptions { pilot: Some(PilotChoice::Probe), trace: Some(trace), ..predicting() };
         seat.game = Some(client_with(Time(0), n as u8, None, options));
     }
     net.run(Duration::from_secs(80), |_| {});
     assert!(net.is_over());
-    let lines = |n: usize| {
+    [0, 1].map(|n| {
         let text = std::fs::read_to_string(folder.path().join(format!("{n}"))).expect("a trace");
-        text.lines()
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect(line))
-            .collect::<Vec<_>>()
-    };
-    let traces = [lines(0), lines(1)];
-    // What a line says of a command, by its id.
-    let of = |trace: &[serde_json::Value], player: usize, key: &str| -> BTreeMap<u64, u64> {
-        let commands = trace.iter().filter(|line| line["cmd"].is_u64() && line["player"] == player);
-        commands.filter_map(|line| Some((line["cmd"].as_u64()?, line[key].as_u64()?))).collect()
-    };
+        text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    })
+}
+
+/// What lines say of this player's commands, by their ids.
+fn said(trace: &[serde_json::Value], player: usize, key: &str) -> BTreeMap<u64, u64> {
+    let commands = trace.iter().filter(|line| line["cmd"].is_u64() && line["player"] == player);
+    commands.filter_map(|line| Some((line["cmd"].as_u64()?, line[key].as_u64()?))).collect()
+}
+
+/// From the instant at which a command was given, in milliseconds: the 50th and the 99th percentile.
+fn after(given: &BTreeMap<u64, u64>, seen: &BTreeMap<u64, u64>) -> [f64; 2] {
+    let waits = seen.iter().filter_map(|(id, at)| Some((at - given.get(id)?) as f64 / 1000.0));
+    let mut waits: Vec<f64> = waits.collect();
+    waits.sort_unstable_by(f64::total_cmp);
+    assert!(waits.len() > 200, "{}", waits.len());
+    [waits[waits.len() / 2], waits[waits.len() * 99 / 100]]
+}
+
+#[test]
+fn an_order_shows_at_once_here_and_in_time_there() {
+    let traces = probed(server_session("endless", Some(3600), 0, 2), "delay=50ms,jitter=10ms,loss=5%");
     for player in [0, 1] {
-        let given = of(&traces[player], player, "t_capture_us");
-        let after = |seen: &BTreeMap<u64, u64>| {
-            let waits = seen.iter().filter_map(|(id, at)| Some((at - given.get(id)?) as f64 / 1000.0));
-            let mut waits: Vec<f64> = waits.collect();
-            waits.sort_unstable_by(f64::total_cmp);
-            assert!(waits.len() > 200, "{}", waits.len());
-            [waits[waits.len() / 2], waits[waits.len() * 99 / 100]]
-        };
-        let there = after(&of(&traces[1 - player], player, "t_apply_us"));
-        let here = after(&of(&traces[player], player, "t_apply_us"));
-        let shown = after(&of(&traces[player], player, "t_shown_us"));
+        let given = said(&traces[player], player, "t_capture_us");
+        let there = after(&given, &said(&traces[1 - player], player, "t_apply_us"));
+        let here = after(&given, &said(&traces[player], player, "t_apply_us"));
+        let shown = after(&given, &said(&traces[player], player, "t_shown_us"));
         println!("player {player}: there {there:?}, here {here:?}, shown {shown:?} ms");
         // Up, its jitter, half a tick, down, two updates, a tick.
         let bound = 50.0 + 10.0 + 8.3 + 50.0 + 100.0 + 16.7;
         assert!(there[0] <= bound, "{there:?}, bound {bound}");
         assert!(shown[0] <= 17.7, "{shown:?}");
     }
+}
+
+#[test]
+fn a_relayed_order_runs_everywhere_after_up_and_down_and_their_reserves() {
+    // On each way a reserve for jitter and 2 ms; with losses a tick on the way down, for the next datagram; and
+    // the virtual clock's milliseconds.
+    for (link, jitter, lost) in [
+        ("delay=50ms", 0.0, 0.0),
+        ("delay=50ms,jitter=10ms", 10.0, 0.0),
+        ("delay=50ms,jitter=10ms,loss=5%", 10.0, 16.7),
+    ] {
+        let traces = probed(relay_session("endless", Some(3600), 0), link);
+        let bound = 50.0 + jitter + 2.0 + 8.3 + 50.0 + jitter + 2.0 + lost + 2.0;
+        for player in [0, 1] {
+            let given = said(&traces[player], player, "t_capture_us");
+            let there = after(&given, &said(&traces[1 - player], player, "t_apply_us"));
+            let here = after(&given, &said(&traces[player], player, "t_apply_us"));
+            let shown = after(&given, &said(&traces[player], player, "t_shown_us"));
+            println!(
+                "{link}, player {player}: there {there:?}, here {here:?}, shown {shown:?} ms, bound {bound}"
+            );
+            assert!(there[0] <= bound && here[0] <= bound, "{there:?}, {here:?}, bound {bound}");
+            assert!(shown[0] <= 17.7, "{shown:?}");
+        }
+        // Ticks run evenly: of a hundred steps from one to the next, hardly one is off by more than half a tick.
+        let runs = ran_at(&traces[0], 1);
+        let steps: Vec<f64> = runs.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1000.0).collect();
+        let uneven = steps.iter().filter(|&&step| (step - 16.67).abs() > 8.3).count();
+        let stalls = traces[0].iter().filter(|line| line["stall"].is_u64() && line["peer"].is_null());
+        // The virtual clock is a millisecond late at most.
+        let long = stalls.filter(|line| line["t1_us"].as_u64() > line["t0_us"].as_u64().map(|t0| t0 + 1500));
+        let long = long.count();
+        println!("{link}: {uneven} of {} steps are uneven, {long} stalls", steps.len());
+        assert!(steps.len() > 3500 && uneven * 50 < steps.len() && long * 50 < steps.len());
+    }
+}
+
+/// When each tick ran with this player's input.
+fn ran_at(trace: &[serde_json::Value], player: usize) -> Vec<u64> {
+    let ticks = trace.iter().filter(|line| line["cmd"].is_null() && line["player"] == player);
+    ticks.filter_map(|line| line["t_apply_us"].as_u64()).collect()
+}
+
+#[test]
+fn a_relayed_match_on_bad_links_ends_alike_for_all() {
+    let link = "delay=50ms,jitter=10ms,loss=5%,dup=1%,reorder=2%";
+    let mut net = Net::new(relay_session("standard", None, 0), link, &[BOT, BOT]);
+    net.run(Duration::from_secs(500), |_| {});
+    assert!(net.is_over(), "at tick {}", net.tick());
+    let hash = hash(&net);
+    for seat in &net.seats {
+        let summary = seat.summary();
+        let updates = summary.updates.expect("of a relay");
+        assert_eq!((summary.hash, updates.differed, updates.refused), (hash, 0, 0));
+        assert_eq!(summary.config.architecture, Architecture::Relay);
+        // Each that was not overtaken was checked.
+        assert!(updates.agreed == updates.applied && updates.agreed * 10 > u64::from(summary.ticks) * 8);
+        assert!(matches!(summary.outcome, MatchOutcome::Rules(_)), "{:?}", summary.outcome);
+        let seconds = f64::from(summary.ticks) / 60.0;
+        let down = seat.down_bits.iter().sum::<usize>() as f64 / seconds / 1000.0;
+        let up = seat.up_bits as f64 / seconds / 1000.0;
+        println!("down {down:.1} up {up:.1} kbit/s, {updates:?}");
+        assert!(down <= 45.0 && up <= 40.0, "{down} kbit/s down, {up} up");
+    }
+}
+
+#[test]
+fn a_relay_gives_a_state_to_who_comes_back_and_to_who_has_gone_wrong() {
+    let link = "delay=25ms,jitter=5ms,loss=2%";
+    let mut net = Net::new(relay_session("standard", Some(1800), 45), link, &[BOT, BOT]);
+    let inject = Inject { tick: Tick(700), field: "units[0].hp".into() };
+    let options = MatchOptions { pilot: BOT, inject: Some(inject), ..predicting() };
+    net.seats[0].game = Some(client_with(Time(0), 0, None, options));
+    net.run(Duration::from_secs(6), |_| {});
+    net.seats[1].game = None;
+    net.run(Duration::from_secs(2), |_| {});
+    let token = net.seats[1].token.expect("told");
+    (net.seats[1].game, net.seats[1].envelope) = (Some(client(net.now, 9, BOT, Some(token))), (0, 0));
+    net.seats[1].address = address(7);
+    let began = net.now;
+    let mut back = None;
+    net.run(Duration::from_secs(60), |net| {
+        let tick = |game: &Match| game.world().map_or(0, |world| world.state().tick().0);
+        let at = net.seats[1].game.as_ref().map_or(0, tick);
+        if back.is_none() && at > 0 && at + 12 >= net.tick() {
+            back = Some(net.now.since(began));
+        }
+    });
+    assert!(net.is_over(), "at tick {}", net.tick());
+    println!("back after {back:?}");
+    assert!(back.expect("back") <= Duration::from_secs(2), "{back:?}");
+    let hash = hash(&net);
+    let [wrong, returned] = [0, 1].map(|n: usize| net.seats[n].summary());
+    assert_eq!((wrong.hash, returned.hash), (hash, hash));
+    assert_eq!(
+        (wrong.updates.expect("relayed").differed, returned.updates.expect("relayed").differed),
+        (1, 0)
+    );
 }
 
 /// Walks 60 % of the time, turning every second.
@@ -390,6 +507,121 @@ fn a_walking_hero_is_predicted_and_updates_keep_coming() {
     assert!(moved_after.len() > 80 && slowest <= Duration::from_millis(18), "{slowest:?}");
     assert!(counts.corrections <= 2, "{counts:?}");
     assert!(gap <= Duration::from_millis(160), "{gap:?}");
+}
+
+#[test]
+fn a_pause_stops_everybody_after_the_same_tick_until_one_goes_on() {
+    for relayed in [false, true] {
+        let session = if relayed {
+            relay_session("endless", Some(1800), 0)
+        } else {
+            server_session("endless", Some(1800), 0, 2)
+        };
+        let mut net = Net::new(session, "delay=40ms,jitter=5ms,loss=5%", &[BOT, BOT]);
+        let ask = |net: &mut Net| {
+            let now = net.now;
+            net.seats[0].game.as_mut().expect("plays").submit_command(now, Command::Pause);
+            net.run(Duration::from_secs(1), |_| {});
+        };
+        let pause =
+            |net: &Net, seat: usize| net.seats[seat].game.as_ref().and_then(|game| game.session().pause());
+        net.run(Duration::from_secs(4), |_| {});
+        // The first two end by a word, the third by itself, and a fourth is none.
+        for round in 0..4 {
+            ask(&mut net);
+            let stood = net.tick();
+            let until = [0, 1].map(|seat| pause(&net, seat).map(|pause| (pause.by, pause.until)));
+            net.run(Duration::from_secs(2), |_| {});
+            if round == 3 {
+                assert!(until == [None, None] && net.tick() > stood + 100, "{until:?}");
+                break;
+            }
+            assert_eq!(net.tick(), stood, "round {round}");
+            for until in until {
+                let (by, until) = until.expect("paused");
+                let left = until.since(net.now).as_millis();
+                assert!(by.0 == 0 && (26_900..27_150).contains(&left), "{left} ms");
+            }
+            let from = net.now;
+            if round < 2 {
+                let now = net.now;
+                net.seats[1 - round].game.as_mut().expect("plays").resume(now);
+            }
+            let mut went_on = None;
+            while went_on.is_none() && net.now < from.plus(Duration::from_secs(29)) {
+                net.step();
+                went_on = (net.tick() > stood).then(|| net.now.since(from).as_millis());
+            }
+            net.run(Duration::from_secs(1), |_| {});
+            let went_on = went_on.expect("it goes on");
+            let expected = if round < 2 { 3_034..3_300 } else { 26_900..27_150 };
+            assert!(expected.contains(&went_on), "relayed {relayed}, round {round}: {went_on} ms");
+        }
+        net.run(Duration::from_secs(30), |_| {});
+        assert!(net.is_over());
+        for seat in &net.seats {
+            let (summary, told) = (seat.summary(), &seat.told);
+            assert_eq!((summary.hash, summary.updates.expect("served").differed), (hash(&net), 0));
+            let paused = told.iter().filter(|told| matches!(told, MatchEvent::Paused(_))).count();
+            let resumed = told.iter().filter(|told| **told == MatchEvent::Resumed).count();
+            assert_eq!((paused, resumed), (3, 3), "{told:?}");
+            assert!(!told.iter().any(|told| matches!(told, MatchEvent::Silent(_))), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn without_prediction_the_others_move_evenly_two_updates_in_the_past() {
+    let link = "delay=50ms,jitter=10ms,loss=5%";
+    let mut net = Net::new(server_session("endless", Some(1800), 0, 2), link, &[None, None]);
+    for (n, seat) in net.seats.iter_mut().enumerate() {
+        seat.game = Some(client_with(Time(0), n as u8, None, MatchOptions::default()));
+    }
+    // Player 0 walks to and fro; player 1 looks on.
+    let (mut last, mut ages) = (None, Vec::new());
+    let (mut steps, mut still) = (Vec::new(), 0);
+    net.run(Duration::from_secs(60), |net| {
+        let now = net.now;
+        if let Some(game) = &mut net.seats[0].game {
+            let walk = Some(Direction::eighth(if (now.0 / 1_000_000).is_multiple_of(2) { 0 } else { 4 }));
+            game.submit_hero(HeroControl { walk, strike: None });
+        }
+        let ran = net.tick();
+        let Some(seen) = net.seats[1].game.as_ref().and_then(Match::seen) else { return };
+        let state = seen.world().state();
+        if !(120..1790).contains(&ran) {
+            return;
+        }
+        let hero = state.players.hero[0];
+        let at = state.row(hero).map(|row| state.position(row)).expect("alive");
+        ages.push(ran - state.tick().0);
+        still += 1;
+        if last.is_some_and(|(tick, _)| tick != state.tick()) {
+            let (tick, before): (Tick, Vec2) = last.expect("seen");
+            steps.push((state.tick().since(tick), still, (at.x - before.x).abs().to_num::<f64>()));
+            still = 0;
+        }
+        last = Some((state.tick(), at));
+    });
+    assert!(net.is_over());
+    ages.sort_unstable();
+    let whole: f64 = steps.iter().map(|&(_, _, way)| way).fold(0.0, f64::max);
+    let longest = steps.iter().map(|&(_, ms, _)| ms).max().expect("steps");
+    let single = steps.iter().filter(|&&(ticks, ..)| ticks == 1).count();
+    println!(
+        "{} steps, {single} of one tick; the longest stood {longest} ms; {whole} tiles at most; {} ticks old",
+        steps.len(),
+        ages[ages.len() / 2]
+    );
+    // The way, two updates, and the tick that runs.
+    assert!((8..=10).contains(&ages[ages.len() / 2]), "{}", ages[ages.len() / 2]);
+    assert!(steps.len() > 1600 && single * 100 >= steps.len() * 99, "{single} of {}", steps.len());
+    assert!(longest <= 34, "{longest} ms");
+    for seat in &net.seats {
+        let summary = seat.summary();
+        assert_eq!((summary.hash, summary.updates.expect("served").differed), (hash(&net), 0));
+        assert!(summary.prediction.is_none());
+    }
 }
 
 #[test]
@@ -490,7 +722,7 @@ fn other_units(net: &mut Net, _n: u32) {
 
 fn far_ticks(net: &mut Net, n: u32) {
     let first = (net.tick() + 2000 + n) as u16;
-    let header = ClientInputsHeader { first, count: 1, updated: -2000 };
+    let header = ClientInputsHeader { first, count: 1, updated: -2000, wants_state: false };
     let input = encode(&PlayerInput::default());
     let body = encode_client_inputs(&header, [Some(&input[..])].into_iter());
     net.forge(1, PacketId::PlayerInput, &body);

@@ -43,7 +43,7 @@ fn play(home: &Path, server: &[&str], client: [&str; 2]) -> [Value; 3] {
     [server.end(), one, other].map(value)
 }
 
-fn all_agree(home: &Path, results: &[Value; 3], every: u64) {
+fn all_agree(home: &Path, results: &[Value; 3], architecture: &str, every: u64) {
     let [server, clients @ ..] = results;
     let ticks = server["ticks"].as_u64().expect("a number");
     assert_eq!(verified(home, server)["verdict"], "equal");
@@ -51,7 +51,7 @@ fn all_agree(home: &Path, results: &[Value; 3], every: u64) {
         for key in ["outcome", "ticks", "state_hash"] {
             assert_eq!(client[key], server[key], "{key}");
         }
-        assert_eq!(client["architecture"], "client-server");
+        assert_eq!(client["architecture"], architecture);
         let updates = &client["updates"];
         let count = |key: &str| updates[key].as_u64().expect("a number");
         assert_eq!((count("differed"), count("refused")), (0, 0), "{updates}");
@@ -72,8 +72,19 @@ fn all_agree(home: &Path, results: &[Value; 3], every: u64) {
 fn server_and_clients_agree_on_every_update_to_the_last() {
     let home = home();
     let results = play(home.path(), &["--ticks=900", "--seed=5"], ["", ""].map(|_| "--name=Ann"));
-    all_agree(home.path(), &results, 3);
+    all_agree(home.path(), &results, "client-server", 3);
     assert!(results[1]["commands"].as_u64() > Some(10), "{}", results[1]);
+}
+
+#[test]
+fn a_relay_and_its_clients_agree_on_every_tick() {
+    let home = home();
+    let server = ["--architecture=relay", "--ticks=900", "--seed=5"];
+    let results = play(home.path(), &server, ["", ""].map(|_| "--name=Ann"));
+    all_agree(home.path(), &results, "relay", 1);
+    assert!(results[1]["commands"].as_u64() > Some(10), "{}", results[1]);
+    let refused = run(home.path(), &["serve", "--architecture=p2p", "--port=0"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
 }
 
 #[test]
@@ -96,8 +107,14 @@ fn a_bad_link_loses_updates_and_nothing_else() {
 
 #[test]
 fn a_host_serves_and_plays() {
-    let home = home();
-    let words = ["host", "--architecture=client-server", "--port=0", "--bind=127.0.0.1", "--no-discovery"];
+    for architecture in ["client-server", "relay"] {
+        host_and_guest(architecture);
+    }
+}
+
+fn host_and_guest(architecture: &str) {
+    let (home, architecture) = (home(), format!("--architecture={architecture}"));
+    let words = ["host", &architecture, "--port=0", "--bind=127.0.0.1", "--no-discovery"];
     let host = Arena::run(home.path(), &[&words[..], &QUIET, &["--ticks=300"]].concat());
     let guest = join(home.path(), host.port(), &[]);
     let results = [host.end(), guest.end()].map(value);

@@ -174,9 +174,9 @@ pub(crate) struct PlayArguments {
 pub(crate) struct HostArguments {
     #[command(flatten)]
     pub(crate) game: MatchArguments,
-    /// Who simulates.
-    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
-    pub(crate) architecture: ArchitectureChoice,
+    /// Who simulates. By default a host plays p2p, and a server client-server.
+    #[arg(long, value_enum)]
+    pub(crate) architecture: Option<ArchitectureChoice>,
     /// Seats: 2, 3 or 4. More than two play on a map for four, `quad` unless another is given.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) players: u8,
@@ -515,13 +515,15 @@ pub(crate) enum Switch {
     Off,
 }
 
-/// The architectures that this version plays.
+/// The architectures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArchitectureChoice {
     /// Every peer computes the match; they exchange inputs.
     P2p,
-    /// This process computes it, too, and the others are its clients.
+    /// A server in this process computes it, and the players are its clients.
     ClientServer,
+    /// Every peer computes the match; a server in this process hands on their inputs, and waits for nobody.
+    Relay,
 }
 
 impl From<ArchitectureChoice> for Architecture {
@@ -529,7 +531,15 @@ impl From<ArchitectureChoice> for Architecture {
         match choice {
             ArchitectureChoice::P2p => Self::P2p,
             ArchitectureChoice::ClientServer => Self::ClientServer,
+            ArchitectureChoice::Relay => Self::Relay,
         }
+    }
+}
+
+impl HostArguments {
+    /// Whether a host's match has a server.
+    pub(crate) fn has_server(&self) -> bool {
+        self.architecture.is_some_and(|choice| choice != ArchitectureChoice::P2p)
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
     let mut options = BenchOptions { units, ..BenchOptions::default() };
     if arguments.brief {
         (options.round, options.replay_ticks) = (Duration::from_millis(5), 600);
+        options.coded_units = 400;
     }
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {msg}").expect("a valid template");
     let bar = ProgressBar::new(0).with_style(style).with_message("measuring");
@@ -44,8 +45,18 @@ fn as_json(report: &BenchReport) -> Value {
             "snapshot_us": row.snapshot_us,
         })
     });
+    let coding = report.coding.iter().map(|row| {
+        json!({
+            "units": row.units,
+            "changed_percent": row.changed_percent,
+            "bytes_per_unit": row.bytes_per_unit,
+            "encode_ns_per_unit": row.encode_ns_per_unit,
+            "decode_ns_per_unit": row.decode_ns_per_unit,
+        })
+    });
     json!({
         "simulation": rows.collect::<Vec<_>>(),
+        "coding": coding.collect::<Vec<_>>(),
         "replay_x_real_time": report.replay_x_real_time,
         "replay_200_units_x_real_time": report.replay_200_units_x_real_time,
     })
@@ -75,9 +86,22 @@ fn as_text(report: &BenchReport) -> String {
     for column in table.column_iter_mut() {
         column.set_cell_alignment(CellAlignment::Right);
     }
+    let coding = report.coding.map(|row| {
+        format!(
+            "{:.0} % of {} units changed: {:.1} bytes a unit, {:.0} ns to encode, {:.0} ns to decode\n",
+            row.changed_percent,
+            row.units,
+            row.bytes_per_unit,
+            row.encode_ns_per_unit,
+            row.decode_ns_per_unit
+        )
+    });
     format!(
         "{table}\none thread, full rules, medians of processor time\n\
+         a server's states, three ticks apart:\n{}\
          replay of a standard match: {:.0} x real time; with 200 units: {:.0} x; every recorded hash compared",
-        report.replay_x_real_time, report.replay_200_units_x_real_time
+        coding.concat(),
+        report.replay_x_real_time,
+        report.replay_200_units_x_real_time
     )
 }

@@ -20,7 +20,7 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
-use args::{ArchitectureChoice, Arguments, ReplayAction, Task};
+use args::{Arguments, ReplayAction, Task};
 
 /// Exit code of a check that found what it looks for.
 const FOUND: u8 = 1;
@@ -59,11 +59,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         None => window::menu_or(demo::run),
         Some(Task::Play(play)) => window::play(play),
         Some(Task::Serve(serve)) => serve::serve(&serve),
-        Some(Task::Host(host))
-            if host.game.headless && host.architecture == ArchitectureChoice::ClientServer =>
-        {
-            serve::host(&host)
-        }
+        Some(Task::Host(host)) if host.game.headless && host.has_server() => serve::host(&host),
         Some(Task::Host(host)) if host.game.headless => headless::host(&host),
         Some(Task::Host(host)) => window::host(*host),
         Some(Task::Join(join)) if join.game.headless => headless::join(&join),

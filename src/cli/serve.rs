@@ -1,4 +1,4 @@
-//! `arena serve`, and `arena host --architecture client-server`: a server, and a client of it in the same
+//! `arena serve`, and `arena host --architecture client-server|relay`: a server, and a client of it in the same
 //! process.
 
 use anyhow::{Context as _, bail};

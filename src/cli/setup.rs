@@ -127,9 +127,13 @@ pub(crate) fn serve(
     host: Option<Token>,
 ) -> anyhow::Result<PreparedServer> {
     /// Six times what a standard match needs; beyond it the rate of updates goes down.
-    const BITS_PER_S: u64 = 240_000;
+    const BITS_PER_S: u64 = 236_000;
     let game = &arguments.game;
-    let Decided { config, beacon, rules, map } = decide(arguments, Architecture::ClientServer, port)?;
+    let architecture = arguments.architecture.map_or(Architecture::ClientServer, Architecture::from);
+    if architecture == Architecture::P2p {
+        bail!("p2p has no server; try --architecture client-server or relay");
+    }
+    let Decided { config, beacon, rules, map } = decide(arguments, architecture, port)?;
     let settings = ServerConfig {
         config,
         room_code: room_code(game),

@@ -4,40 +4,41 @@ use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party};
 use crate::sim::{GameState, PlayerId, Tick, TickInputs, World};
 
-/// A client's state was the server's before `agreed`, and is not in `theirs`. The ticks between are run again
-/// from the state that both had, which tells the first tick that came out otherwise here, and whether it is the
-/// client that is odd. `None` if the client has not run those ticks itself: it has come back, or has missed some.
+/// A client's state was the server's before `agreed`, and before the tick of `theirs` it has another hash than the
+/// server's, whose state that is if it is known. The ticks between are run again from the state that both had,
+/// which tells the first tick that came out otherwise here, and whether it is the client that is odd. `None` if the client has not run those ticks itself: it has come back, or has missed some.
 pub(super) fn deviation(
     world: &World,
     recent: &RecentTicks,
     me: PlayerId,
     agreed: Tick,
-    theirs: &GameState,
+    theirs: (Tick, u64),
+    state: Option<&GameState>,
 ) -> Option<DesyncReport> {
-    let last = Tick(theirs.tick().0.checked_sub(1)?);
+    let last = Tick(theirs.0.0.checked_sub(1)?);
     let seed = world.setup().seed;
     let report = |tick: Tick, state: &GameState| {
         let sides = [(Party::Seat(me), recent.state(tick)), (Party::Server, Some(state))];
         DesyncReport::new(tick, seed, sides.into_iter().collect())
     };
     let own = recent.state(last)?;
-    if own.hash() == theirs.hash() {
+    if own.hash().whole == theirs.1 {
         return None;
     }
     let Some((tick, state, ends_as_theirs)) = first_difference(world, recent, agreed, theirs) else {
-        return Some(report(last, theirs));
+        return state.map(|theirs| report(last, theirs));
     };
     let odd = ends_as_theirs.then_some(Party::Seat(me));
     Some(DesyncReport { odd: odd.into_iter().collect(), ..report(tick, &state) })
 }
 
 /// The first tick that comes out otherwise than it did here, the state after it, and whether running on from it
-/// ends in `theirs`.
+/// ends in this hash.
 fn first_difference(
     world: &World,
     recent: &RecentTicks,
     agreed: Tick,
-    theirs: &GameState,
+    (after, hash): (Tick, u64),
 ) -> Option<(Tick, GameState, bool)> {
     let mut clean = world.clone();
     match agreed.0.checked_sub(1) {
@@ -45,7 +46,7 @@ fn first_difference(
         None => clean = World::new(world.setup().clone()),
     }
     let mut found = None;
-    while clean.state().tick() < theirs.tick() {
+    while clean.state().tick() < after {
         let tick = clean.state().tick();
         let inputs: TickInputs = postcard::from_bytes(recent.inputs(tick)?).ok()?;
         clean.step(&inputs);
@@ -54,5 +55,5 @@ fn first_difference(
         }
     }
     let (tick, state) = found?;
-    Some((tick, state, clean.hash() == theirs.hash()))
+    Some((tick, state, clean.hash().whole == hash))
 }

@@ -13,6 +13,7 @@ use super::data::world_of;
 use super::deviation::deviation;
 use super::measures::Measures;
 use super::outcome::{MatchError, MatchOutcome};
+use super::past::Past;
 use super::pilot::{Pilot, PilotChoice};
 use super::predictor::{PredictionCounts, Predictor};
 use super::recent::RecentTicks;
@@ -155,6 +156,7 @@ pub struct Match {
     recent: RecentTicks,
     measures: Measures,
     predictor: Option<Predictor>,
+    past: Option<Past>,
     desync: Option<DesyncReport>,
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
@@ -181,6 +183,7 @@ impl Match {
             recent: RecentTicks::default(),
             measures,
             predictor: None,
+            past: None,
             desync: None,
             bundle: None,
             finished: None,
@@ -231,6 +234,7 @@ impl Match {
             }
         }
         self.predict(now);
+        self.look_back(now);
     }
 
     /// Runs the predicted world up to the last input that is sealed.
@@ -249,10 +253,38 @@ impl Match {
         self.predictor = Some(predictor);
     }
 
+    /// Moves a view that lies in the past on.
+    fn look_back(&mut self, now: Time) {
+        let behind = self.behind();
+        let (Some(past), Some(world)) = (&mut self.past, &self.world) else { return };
+        let hz = world.setup().tick_rate.hz();
+        let Some(first) = self.session.seen_at(Tick(0), behind) else { return };
+        let ticks = now.minus(first).max(0).cast_unsigned() * u64::from(hz) / 1_000_000;
+        let next = Tick(ticks as u32).plus(u32::from(now >= first));
+        let longest = hz.div_ceil(self.options.updates.max(1));
+        past.advance(now, next, longest, |tick, events| {
+            if let Some(backlog) = &mut self.backlog {
+                backlog.add(tick, events);
+            }
+        });
+    }
+
+    /// How far the confirmed view of a match with a server lies in the past, beside the way.
+    fn behind(&self) -> Duration {
+        Duration::from_secs(1) * self.options.interpolation / self.options.updates.max(1)
+    }
+
     /// The predicted world, if there is one.
     #[must_use]
     pub const fn predictor(&self) -> Option<&Predictor> {
         self.predictor.as_ref()
+    }
+
+    /// What a screen shows, where that is not the confirmed world: what is predicted, or with a server and without
+    /// prediction what was some updates ago.
+    #[must_use]
+    pub fn seen(&self) -> Option<&Predictor> {
+        self.predictor.as_ref().or_else(|| self.past.as_ref().map(Past::seen))
     }
 
     /// The next datagram to send.
@@ -270,7 +302,8 @@ impl Match {
     pub fn poll_timeout(&self) -> Option<Time> {
         // Before tick 0 is agreed a pilot has nothing to act on.
         let pilot = self.begin().and_then(|begin| self.pilot.acts_at(begin));
-        [self.session.poll_timeout(), pilot].into_iter().flatten().min()
+        let past = self.past.as_ref().and_then(|past| self.session.seen_at(past.next(), self.behind()));
+        [self.session.poll_timeout(), pilot, past].into_iter().flatten().min()
     }
 
     /// An order of this player, for the next open tick. False if too many wait already.
@@ -401,21 +434,29 @@ impl Match {
             }
             Event::Desync { tick, states } => self.on_desync(tick, states),
             Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),
-            Event::Adopt { .. } => self.adopt(),
+            Event::Adopt { tick } => self.adopt(tick),
             Event::Closed(end) => self.on_closed(now, end),
         }
     }
 
     /// Takes over the server's state. What led to it is not known here, so it cannot be recorded.
-    fn adopt(&mut self) {
-        let (Some(state), Some(world)) = (self.session.snapshot(), &mut self.world) else { return };
-        if let Some(agreed) = self.session.client().map(ClientSession::agreed) {
-            let me = self.session.player();
+    fn adopt(&mut self, tick: Tick) {
+        let (Some(state), Some(world)) = (self.session.snapshot(tick), &mut self.world) else { return };
+        if let Some((client, theirs)) =
+            self.session.client().and_then(|client| Some((client, client.differed()?)))
+        {
+            let (me, agreed) = (self.session.player(), client.agreed());
+            // A relay's state comes later than the hash.
+            let of_then = Some(state).filter(|state| state.tick() == theirs.0);
             // The first is the one to look at; what follows from it is the server's word.
-            self.desync = self.desync.take().or_else(|| deviation(world, &self.recent, me, agreed, state));
+            let found = || deviation(world, &self.recent, me, agreed, theirs, of_then);
+            self.desync = self.desync.take().or_else(found);
         }
         if world.adopt(state).is_err() {
             return self.fail(MatchError::StartState);
+        }
+        if let Some(past) = &mut self.past {
+            past.adopt(state);
         }
         if self.recorder.take().is_some() {
             self.tell(MatchEvent::RecordingStopped(
@@ -436,6 +477,8 @@ impl Match {
         let world = world_of(&config, &roster, self.options.rules.clone(), self.options.map.clone())?;
         let player = self.session.player();
         let choice = self.options.pilot.unwrap_or(PilotChoice::None);
+        let lies_behind = !self.options.prediction && self.session.is_served();
+        self.past = lies_behind.then(|| Past::new(&world, player));
         self.pilot = match &self.options.script {
             Some(script) => Pilot::Script(script.clone(), 0),
             None => Pilot::new(choice, player, config.tick_rate, config.seed),
@@ -486,8 +529,10 @@ impl Match {
         let world = self.world.as_mut().expect("prepared");
         let tick = due.inputs.tick;
         world.step(&due.inputs);
-        if let Some(backlog) = &mut self.backlog {
-            backlog.add(tick, world.events());
+        match (&mut self.past, &mut self.backlog) {
+            (Some(past), _) => past.keep(&due.inputs),
+            (None, Some(backlog)) => backlog.add(tick, world.events()),
+            (None, None) => {}
         }
         if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick)
             && let Err(error) = world.disturb(&inject.field)
@@ -501,10 +546,9 @@ impl Match {
             recorder.record(&due.inputs, &hash, world.state());
         }
         let is_over = world.state().outcome() != Outcome::Running;
-        let (me, is_held) = (self.session.player(), self.session.client().is_some());
-        let behind = Duration::from_secs(1) * self.options.interpolation / self.options.updates.max(1);
-        let seen = self.session.seen_at(now, tick, behind);
-        self.measures.ran(now, due, &hash, me, seen, is_held);
+        let (me, is_served) = (self.session.player(), self.session.is_served());
+        let seen = self.session.seen_at(tick, self.behind()).map_or(now, |at| at.max(now));
+        self.measures.ran(now, due, &hash, me, seen, is_served);
         self.session.report(now, tick, &hash);
         if is_over {
             self.session.finish();

@@ -60,8 +60,8 @@ impl Measures {
         }
     }
 
-    /// A tick has run, and the confirmed view shows it at `seen`. With `is_held` the others' inputs may be what
-    /// was held in place of what was late, so that nothing is said of them.
+    /// A tick has run, and the confirmed view shows it at `seen`. With `is_served` a tick is the
+    /// server's, and nothing is said of the others' inputs for it.
     pub(super) fn ran(
         &mut self,
         now: Time,
@@ -69,7 +69,7 @@ impl Measures {
         hash: &StateHash,
         me: PlayerId,
         seen: Time,
-        is_held: bool,
+        is_served: bool,
     ) {
         let tick = due.inputs.tick;
         self.latencies.own.add(now.since(due.sealed_at));
@@ -89,7 +89,7 @@ impl Measures {
         }
         for (player, input) in due.inputs.iter() {
             let own = player == me;
-            if own || !is_held {
+            if own || !is_served {
                 trace.tick(tick, player, own.then_some(due.sealed_at), now);
             }
             for place in 0..input.commands.len() {

@@ -8,6 +8,7 @@ mod deviation;
 mod matches;
 mod measures;
 mod outcome;
+mod past;
 mod pilot;
 mod predictor;
 mod recent;

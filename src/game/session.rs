@@ -7,8 +7,8 @@ use core::time::Duration;
 use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
 use crate::net::{
-    ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause, Time, TooManyCommands,
-    Traffic, Transmit,
+    Architecture, ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause, Time,
+    TooManyCommands, Traffic, Transmit,
 };
 use crate::sim::{
     Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick, World,
@@ -100,10 +100,11 @@ impl Session {
         either!(self, session => session.finish());
     }
 
-    /// Ends a pause. With a server there is none.
+    /// Ends a pause.
     pub(super) fn resume(&mut self, now: Time) {
-        if let Self::Lockstep(session) = self {
-            session.resume(now);
+        match self {
+            Self::Lockstep(session) => session.resume(now),
+            Self::Client(session) => session.resume(),
         }
     }
 
@@ -111,11 +112,11 @@ impl Session {
         either!(self, session => session.leave());
     }
 
-    /// The state that the server says, where it is one that must be taken over.
-    pub(super) fn snapshot(&self) -> Option<&GameState> {
+    /// The server's state whose next tick is `tick`, where it must be taken over.
+    pub(super) fn snapshot(&self, tick: Tick) -> Option<&GameState> {
         match self {
             Self::Lockstep(_) => None,
-            Self::Client(session) => session.snapshot(),
+            Self::Client(session) => session.snapshot(tick),
         }
     }
 
@@ -132,12 +133,17 @@ impl Session {
         }
     }
 
-    /// When the confirmed view shows what a tick did: at once in lockstep; with a server so long after its time
-    /// as it lies in the past, so that it moves evenly.
-    pub(super) fn seen_at(&self, now: Time, tick: Tick, behind: Duration) -> Time {
-        let Self::Client(client) = self else { return now };
+    /// Whether a server runs the world, and says what came of it.
+    pub(super) const fn is_served(&self) -> bool {
+        matches!(self, Self::Client(client) if matches!(client.config().architecture, Architecture::ClientServer))
+    }
+
+    /// When the confirmed view shows what a tick did, if it lies so far in the past that it moves evenly: with a
+    /// server. `None` where it shows everything at once.
+    pub(super) fn seen_at(&self, tick: Tick, behind: Duration) -> Option<Time> {
+        let Self::Client(client) = self else { return None };
         let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
-        now.max(client.server_time_of(tick).plus(one_way + behind))
+        self.is_served().then(|| client.server_time_of(tick).plus(one_way + behind))
     }
 
     /// Predicts the world on, with the own inputs that are sealed and not confirmed.
@@ -213,7 +219,7 @@ impl Session {
     pub fn pause(&self) -> Option<Pause> {
         match self {
             Self::Lockstep(session) => session.pause(),
-            Self::Client(_) => None,
+            Self::Client(session) => session.pause(),
         }
     }
 

@@ -77,9 +77,11 @@ impl Trace {
             StallCause::Network => "network",
             StallCause::Computer => "computer",
         };
+        // The server of a relay is no player.
+        let peer = OrNull((stall.peer != PlayerId::NONE).then_some(stall.peer.0));
         self.line(format_args!(
-            r#"{{"stall":{tick},"t0_us":{},"t1_us":{},"peer":{},"cause":"{cause}"}}"#,
-            stall.due.0, stall.ran.0, stall.peer
+            r#"{{"stall":{tick},"t0_us":{},"t1_us":{},"peer":{peer},"cause":"{cause}"}}"#,
+            stall.due.0, stall.ran.0
         ));
     }
 
@@ -116,11 +118,11 @@ impl Trace {
     }
 }
 
-struct OrNull(Option<u64>);
+struct OrNull<T>(Option<T>);
 
-impl Display for OrNull {
+impl<T: Display> Display for OrNull<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self.0 {
+        match &self.0 {
             Some(value) => value.fmt(f),
             None => f.write_str("null"),
         }

@@ -160,8 +160,8 @@ impl ViewWriter {
             let names = game.roster().iter().map(|seat| seat.name.as_str().to_owned());
             View::new(world, names.collect(), Some(session.player()), now)
         });
-        // What is predicted, where something is.
-        let state = game.predictor().map_or(world.state(), |predictor| {
+        // What is predicted or was some time ago, where that is shown.
+        let state = game.seen().map_or(world.state(), |predictor| {
             predictor.show(now, &mut self.picture);
             &self.picture
         });

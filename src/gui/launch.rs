@@ -5,7 +5,7 @@ use clap::Parser as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use crate::cli::args::{ArchitectureChoice, Arguments, Hero, HostArguments, JoinArguments, Level, Task};
+use crate::cli::args::{Arguments, Hero, HostArguments, JoinArguments, Level, Task};
 use crate::cli::serve::Served;
 use crate::cli::setup;
 use mini_rts_arena::game::{
@@ -177,7 +177,7 @@ fn run_alone(thread: MatchThread) -> anyhow::Result<()> {
 
 fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
     let game = &arguments.game;
-    if arguments.architecture == ArchitectureChoice::ClientServer {
+    if arguments.has_server() {
         return serve(arguments);
     }
     let udp = setup::bind(game, PortChoice::Default)?;

@@ -1,7 +1,7 @@
 //! The body of a PlayerInput datagram to a server: which update arrived last, and the inputs that the server
 //! has not acknowledged.
 //!
-//! `[count][first u16][updated]`, then the inputs as in lockstep. An input's sequence number is the tick for
+//! `[count | wants_state << 7][first u16][updated]`, then the inputs as in lockstep. An input's sequence number is the tick for
 //! which it was sealed.
 
 use super::inputs::{Inputs, append, append_inputs, read_inputs};
@@ -21,7 +21,13 @@ pub struct ClientInputsHeader {
     /// The tick of the newest update that is here whole, less the number of the first input; the beginning if
     /// there is none yet.
     pub updated: i16,
+    /// Whether the world here has gone wrong and the server's state must be taken over: where updates carry
+    /// inputs alone.
+    pub wants_state: bool,
 }
+
+/// In the byte that counts the inputs.
+const WANTS_STATE: u8 = 0x80;
 
 impl ClientInputsHeader {
     /// The whole number of the first input: the one nearest to `near` with this low half.
@@ -53,7 +59,7 @@ pub fn encode_client_inputs<'a>(
 }
 
 fn write(header: &ClientInputsHeader, body: &mut Body) {
-    body.push(header.count);
+    body.push(header.count | if header.wants_state { WANTS_STATE } else { 0 });
     body.extend(header.first.to_le_bytes());
     append(body, &header.updated);
 }
@@ -64,10 +70,11 @@ fn write(header: &ClientInputsHeader, body: &mut Body) {
 /// If the header or one of the inputs is malformed, or if there are more or fewer than announced.
 pub fn decode_client_inputs(body: &[u8]) -> Result<(ClientInputsHeader, Inputs<'_>), Malformed> {
     let malformed = Malformed::Body(body.len());
-    let (&count, rest) = body.split_first().ok_or(malformed)?;
+    let (&first_byte, rest) = body.split_first().ok_or(malformed)?;
     let (first, rest) = rest.split_first_chunk().ok_or(malformed)?;
     let (updated, rest) = postcard::take_from_bytes(rest).map_err(|_| malformed)?;
-    let header = ClientInputsHeader { first: u16::from_le_bytes(*first), count, updated };
+    let (count, wants_state) = (first_byte & !WANTS_STATE, first_byte & WANTS_STATE != 0);
+    let header = ClientInputsHeader { first: u16::from_le_bytes(*first), count, updated, wants_state };
     let mut canonical = Body::new();
     write(&header, &mut canonical);
     if canonical[..] != body[..body.len() - rest.len()] {
@@ -83,14 +90,15 @@ mod tests {
     #[test]
     fn headers_of_any_numbers_come_back() {
         for (count, updated) in [(0, 0), (1, -9), (64, i16::MIN), (8, i16::MAX)] {
-            let header = ClientInputsHeader { first: 65_530, count, updated };
+            let header = ClientInputsHeader { first: 65_530, count, updated, wants_state: updated < 0 };
             let body = encode_client_inputs(&header, core::iter::repeat(None));
             assert!(body.len() <= CLIENT_HEADER_BYTES_MAX + 1);
             let (read, inputs) = decode_client_inputs(&body).expect("canonical");
             assert_eq!((read, inputs.count()), (header, usize::from(count)));
         }
         assert_eq!(
-            ClientInputsHeader { first: 5, count: 0, updated: 0 }.first_near(Tick(65_530)),
+            ClientInputsHeader { first: 5, count: 0, updated: 0, wants_state: false }
+                .first_near(Tick(65_530)),
             Some(Tick(65_541))
         );
         assert!(decode_client_inputs(&[65, 0, 0, 0]).is_err(), "too many");

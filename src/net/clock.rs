@@ -9,6 +9,8 @@ const SLEW_PER_MILLE: i64 = 20;
 const SLEW_FAR_PER_MILLE: i64 = 100;
 /// "Far behind", in ticks.
 const FAR_TICKS: i64 = 2;
+/// Of what a sample says of a server's clock, so much is followed: one part in four.
+const FOLLOWED_PART: i64 = 4;
 /// A stall longer than this moves the clock instead of being caught up.
 pub(super) const STALL_MOVES_US: i64 = 250_000;
 
@@ -77,6 +79,19 @@ impl TickClock {
         self.begin_us += at.minus(self.at(tick));
         self.ahead_us = 0;
         self.slewed_at = at;
+    }
+
+    /// Learns how far this clock is ahead of a server's, in microseconds. Within a tick that is mostly the jitter of
+    /// the sample, and only a part of it counts; what a stall or a pause there has moved is followed at once.
+    pub(super) fn follow(&mut self, ahead_us: i64) {
+        if ahead_us.abs() > STALL_MOVES_US {
+            self.begin_us += ahead_us;
+            self.ahead_us = 0;
+        } else if ahead_us.abs() > self.tick_us() {
+            self.observe(ahead_us);
+        } else {
+            self.observe(ahead_us / FOLLOWED_PART);
+        }
     }
 
     /// Lets `tick`, which could run only now, be due only now, if it is later than [`STALL_MOVES_US`].

@@ -13,7 +13,10 @@ const RESERVE_US: i64 = 2_000;
 /// A server runs a late input in its next tick, and to wait for those that were lost once would make all others
 /// later. It reports the worst input since the last update: at 20 updates a second the 24th highest, the 81st
 /// percentile, is met by 93 of 100 inputs.
-const RANK_SERVER: usize = 24;
+pub(super) const RANK_UPDATES: usize = 24;
+/// A relay reports every input: of them, too, 93 of 100 are to be in time, and with the reserve, since here nothing
+/// but the ticks themselves is seen.
+pub(super) const RANK_RELAY: usize = 9;
 /// How many of the latest measurements count where a server takes them.
 const WINDOW_SERVER: usize = 128;
 /// How many count in lockstep: at 60 ticks/s those of 8.5 s, so that each such window of a link that loses 2 %
@@ -51,8 +54,9 @@ pub(super) struct DelayControl {
     target_us: i64,
     /// Per peer link, the delays that would just have sufficed.
     needs: Vec<Needs>,
-    /// Whether a server runs late inputs in its next tick; in lockstep they stall all.
-    is_for_server: bool,
+    /// Where a server runs late inputs in its next tick: the delay is to be the need of this rank, the highest
+    /// counting 1. In lockstep late inputs stall all.
+    rank: Option<usize>,
     tick_us: i64,
     moved_at: Time,
 }
@@ -75,14 +79,15 @@ impl DelayControl {
     pub(super) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
         let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
         let needs = core::iter::repeat_with(|| Needs::new(WINDOW)).take(links).collect();
-        Self { fixed, delay_us, target_us: delay_us, needs, is_for_server: false, tick_us, moved_at: now }
+        Self { fixed, delay_us, target_us: delay_us, needs, rank: None, tick_us, moved_at: now }
     }
 
-    /// The same for inputs that a server waits for no longer than until their tick.
+    /// The same for inputs that a server waits for no longer than until their tick; `rank` is one of
+    /// [`RANK_UPDATES`] and [`RANK_RELAY`].
     #[must_use]
-    pub(super) fn for_server(self) -> Self {
+    pub(super) fn for_server(self, rank: usize) -> Self {
         let needs = self.needs.iter().map(|_| Needs::new(WINDOW_SERVER)).collect();
-        Self { is_for_server: true, needs, ..self }
+        Self { rank: Some(rank), needs, ..self }
     }
 
     /// The delay now, in microseconds.
@@ -114,10 +119,11 @@ impl DelayControl {
     }
 
     fn aim(&mut self) {
-        let need = if self.is_for_server { Needs::percentile_81 } else { Needs::percentile_99 };
+        let need =
+            |needs: &Needs| self.rank.map_or_else(|| needs.percentile_99(), |rank| needs.of_rank(rank));
         let all = self.needs.iter().filter_map(need).max();
         if let Some(need) = all {
-            let reserve_us = if self.is_for_server { 0 } else { RESERVE_US };
+            let reserve_us = if self.rank == Some(RANK_UPDATES) { 0 } else { RESERVE_US };
             self.target_us = (need + reserve_us).clamp(DELAY_MIN_US, DELAY_MAX_US);
         }
     }
@@ -193,13 +199,13 @@ impl Needs {
         (self.ring.len() >= WINDOW_LEAST).then(|| self.highest[self.ring.len() / 100])
     }
 
-    /// Searched for each time: a server reports with its updates, not with every tick.
-    fn percentile_81(&self) -> Option<i64> {
+    /// The highest counts 1, in a full window. Searched for each time: in a window of a server.
+    fn of_rank(&self, rank: usize) -> Option<i64> {
         if self.ring.len() < WINDOW_LEAST {
             return None;
         }
-        let rank = (RANK_SERVER * self.ring.len() / self.window).max(1);
-        let mut highest = [i64::MIN; RANK_SERVER];
+        let rank = (rank * self.ring.len() / self.window).max(1);
+        let mut highest = [i64::MIN; RANK_UPDATES];
         for &need in &self.ring {
             if need > highest[rank - 1] {
                 let place = highest[..rank].partition_point(|&other| other >= need);
@@ -273,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_server_may_be_late_for_some() {
-        let mut control = DelayControl::new(Time(0), 1, 10_000, 16_667, false).for_server();
+        let mut control = DelayControl::new(Time(0), 1, 10_000, 16_667, false).for_server(RANK_UPDATES);
         for i in 0..2_000 {
             control.observe(0, if i % 8 == 0 { 60_000 } else { 25_000 });
             control.advance(Time(i * 16_667));

@@ -16,6 +16,7 @@ mod link;
 mod lockstep;
 pub mod message;
 mod name;
+mod outbox;
 mod seal;
 mod sealer;
 mod server;
@@ -37,6 +38,6 @@ pub use server::{ClientStatus, Rejection, ServerConfig, ServerSession, ServerTic
 pub use session::*;
 pub use time::Time;
 pub use update::{
-    Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, UPDATE_BYTES_MAX, UPDATE_PARTS_MAX, UPDATE_TICKS_MAX, Update,
-    UpdateHead, UpdatePart, decode_update, encode_update,
+    Carried, Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, UPDATE_BYTES_MAX, UPDATE_PARTS_MAX, UPDATE_TICKS_MAX,
+    Update, UpdateHead, UpdatePart, decode_update, encode_update,
 };

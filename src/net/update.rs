@@ -1,6 +1,6 @@
 //! GameStateUpdate: the whole state of one tick, as what has changed since one that the client has, the inputs
 //! that led to it, and what the server knows of the client's. An update that does not fit into one datagram
-//! comes in parts.
+//! comes in parts. A relay's has the inputs alone: the client comes to the state by itself.
 //!
 //! A part is `[part | (parts - 1) << 3 | sending << 6][tick u16]` and its piece. The pieces together are
 //! `[flags][back]([connection])…`: see `docs/PROTOCOL.md`.
@@ -62,12 +62,22 @@ impl UpdatePart {
     }
 }
 
+/// What an update has of the state of its tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// All of it.
+    Whole,
+    /// The difference to the state so many ticks before.
+    Since(u32),
+    /// Nothing but its hash: the inputs lead to it.
+    Inputs,
+}
+
 /// What an update says beside inputs and state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdateHead {
-    /// The next tick to run of the state from which the difference counts, as ticks before the update's; `None`
-    /// for the empty state.
-    pub base: Option<u32>,
+    /// What it has of the state.
+    pub carried: Carried,
     /// Whether the inputs go on from those that the client has acknowledged with its last update; else the
     /// first of them holds nothing of an earlier one.
     pub goes_on: bool,
@@ -111,8 +121,13 @@ type Notices = (u32, u16);
 
 impl UpdateHead {
     fn write(&self, bytes: &mut Vec<u8>) {
-        bytes.push(u8::from(self.base.is_some()) | u8::from(self.goes_on) << 1);
-        append(bytes, &self.base.unwrap_or(0));
+        let (kind, back) = match self.carried {
+            Carried::Whole => (0, 0),
+            Carried::Since(back) => (1, back),
+            Carried::Inputs => (4, 0),
+        };
+        bytes.push(kind | u8::from(self.goes_on) << 1);
+        append(bytes, &back);
         let varied: Varied = (self.received, self.waiting, self.slack_of);
         append(bytes, &varied);
         if self.slack_of > 0 {
@@ -131,13 +146,18 @@ impl UpdateHead {
         let (slack, rest) = if slack_of > 0 { decode_first::<i16>(rest).ok()? } else { (0, rest) };
         let ((rejected, seats), rest) = decode_first::<Notices>(rest).ok()?;
         let (hash, rest) = rest.split_first_chunk()?;
-        let base = (flags & 1 == 1).then_some(back);
-        if flags > 3 || (base.is_none() && back != 0) || seats >> 12 != 0 {
+        let carried = match (flags & !2, back) {
+            (0, 0) => Carried::Whole,
+            (1, _) => Carried::Since(back),
+            (4, 0) => Carried::Inputs,
+            _ => return None,
+        };
+        if seats >> 12 != 0 {
             return None;
         }
         let set = |shift: u32| Seats((seats >> shift & 0xf) as u8);
         let head = Self {
-            base,
+            carried,
             goes_on: flags & 2 != 0,
             received,
             waiting,
@@ -220,6 +240,9 @@ fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
             }
             rest = after;
         }
+    }
+    if head.carried == Carried::Inputs && !(rest.is_empty() && head.goes_on) {
+        return None;
     }
     let inputs = &begin[..begin.len() - rest.len()];
     Some(Update { head, ticks, inputs, players, delta: rest })
@@ -330,7 +353,7 @@ mod tests {
 
     fn head() -> UpdateHead {
         UpdateHead {
-            base: Some(9),
+            carried: Carried::Since(9),
             goes_on: true,
             received: 4,
             waiting: 3,
@@ -359,16 +382,18 @@ mod tests {
 
     #[test]
     fn head_and_inputs_come_back() {
-        for head in [head(), UpdateHead { base: None, goes_on: false, slack_of: 0, slack: 0, ..head() }] {
+        let whole = UpdateHead { carried: Carried::Whole, goes_on: false, slack_of: 0, slack: 0, ..head() };
+        for head in [head(), whole, UpdateHead { carried: Carried::Inputs, ..head() }] {
             let (ticks, mut bytes) = (ticks(), Vec::new());
             encode_update(&head, &nothing(), ticks.iter(), &mut bytes);
-            bytes.extend([7; 30]);
+            let state: &[u8] = if head.carried == Carried::Inputs { &[] } else { &[7; 30] };
+            bytes.extend(state);
             let update = decode_update(&bytes, 3).expect("well-formed");
             let (mut again, mut held) = (Vec::new(), nothing());
             update.inputs(Tick(609), &mut held, |inputs| again.push(inputs)).expect("canonical");
-            assert_eq!((update.head, again, update.delta), (head, ticks, &[7; 30][..]));
+            assert_eq!((update.head, again, update.delta), (head, ticks, state));
             assert_eq!(held[PlayerId(1).index()].walk, Some(Direction::eighth(3)));
-            for length in 0..bytes.len() - 30 {
+            for length in 0..bytes.len() - state.len() {
                 assert!(decode_update(&bytes[..length], 3).is_err(), "{length}");
             }
         }

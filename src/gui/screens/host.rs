@@ -24,7 +24,7 @@ impl HostScreen {
 
     pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
-        let plate = page.centred(560.0, 342.0);
+        let plate = page.centred(560.0, 392.0);
         page.plate("host", plate);
         let architecture = &mut self.architecture;
         page.within("host", |page| rows(desk, page, plate.shrink(22.0), architecture))
@@ -52,7 +52,8 @@ fn rows(
     heading(page, "architecture", row(17.0, 5.0), "Who computes the match");
     let choices = [
         (ArchitectureChoice::P2p, "p2p", 8.0, "Both computers, in lockstep (P2P)"),
-        (ArchitectureChoice::ClientServer, "client-server", 22.0, "This computer, as a server"),
+        (ArchitectureChoice::ClientServer, "client-server", 8.0, "This computer, as a server"),
+        (ArchitectureChoice::Relay, "relay", 22.0, "Both computers; this one hands on the inputs"),
     ];
     for (choice, name, gap, text) in choices {
         let weight = if choice == *architecture { Weight::Chosen } else { Weight::Normal };
@@ -67,7 +68,7 @@ fn rows(
             Ok(mut arguments) => {
                 arguments.game.name = Some(name);
                 arguments.game.hero = hero;
-                arguments.architecture = *architecture;
+                arguments.architecture = Some(*architecture);
                 Next::Launch(Wish::Host(Box::new(arguments)))
             }
             Err(_) => Next::Start,

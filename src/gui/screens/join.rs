@@ -200,8 +200,6 @@ fn bar_of(room: &Room, has_code: bool) -> Option<&'static str> {
         Some("older game")
     } else if room.build > SIMULATION_BUILD {
         Some("newer game")
-    } else if room.architecture == Architecture::Relay {
-        Some("not playable here")
     } else if room.players >= room.seats {
         Some("full")
     } else if room.locked && !has_code {

@@ -5,21 +5,26 @@
 //! the caller runs the ticks that the server has run; where an update has a state, its hash must be theirs.
 
 mod confirmed;
+mod pause;
 mod play;
+mod playout;
 
-use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 use core::time::Duration;
 
 pub use self::confirmed::UpdateCounts;
 
 use self::confirmed::Confirmed;
+use self::pause::Pauses;
+use self::playout::Playout;
+use super::architecture::Architecture;
 use super::clock::TickClock;
-use super::delay::{DelayControl, InputDelay};
+use super::delay::{DelayControl, InputDelay, RANK_RELAY, RANK_UPDATES};
 use super::link::{Link, PING_RUNNING, PING_SETUP};
 use super::message::{
     Acknowledge, Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seating, Seats, Start, Token, decode,
 };
+use super::outbox::Outbox;
 use super::seal::{Seal, Sealed, connection_id};
 use super::sealer::{Sealer, TooManyCommands};
 use super::session::{DueTick, End, Event, LinkStatus, SILENT_AFTER, Served, Settings, Traffic, Transmit};
@@ -28,8 +33,6 @@ use crate::sim::{
     Command, GameState, HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
 };
 
-/// Most datagrams and most events that wait to be polled.
-const OUT_MAX: usize = 256;
 /// How often a farewell is said before one goes without an answer.
 const BYES: u8 = 8;
 /// Between two farewells.
@@ -77,13 +80,16 @@ pub struct ClientSession {
     /// The server has processed every input before this one.
     processed: Tick,
     confirmed: Confirmed,
+    /// Whether and when ticks that have come wait for their time.
+    playout: Option<Playout>,
+    pauses: Pauses,
+    /// When the last tick was handed out.
+    handed_at: Time,
     /// Whose clients are not heard, who has left, who was lost; as the newest update has them.
     seats: [Seats; 3],
     chain: HashChain,
     rejected: u32,
-    traffic: Traffic,
-    transmits: VecDeque<Transmit>,
-    events: VecDeque<Event>,
+    out: Outbox,
 }
 
 impl ClientSession {
@@ -105,6 +111,9 @@ impl ClientSession {
             InputDelay::Auto => (0, false),
             InputDelay::Ticks(ticks) => (config.tick_rate.micros_to(Tick(ticks)).cast_signed(), true),
         };
+        let is_relay = config.architecture == Architecture::Relay;
+        let rank = if is_relay { RANK_RELAY } else { RANK_UPDATES };
+        let playout = is_relay.then(|| Playout::new(now, clock.tick_us()));
         let mut session = Self {
             now,
             settings,
@@ -117,31 +126,31 @@ impl ClientSession {
             first_hash: None,
             link: Link::new(now, PlayerId::NONE, &[server], false, seal),
             clock,
-            delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(),
+            delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(rank),
             delay_told_us: 0,
             sealer: Sealer::new(),
             began_at: Tick(0),
             received: Tick(0),
             processed: Tick(0),
             confirmed: Confirmed::new(usize::from(config.seats)),
+            playout,
+            pauses: Pauses::default(),
+            handed_at: now,
             seats: [Seats::default(); 3],
             chain: HashChain::default(),
             rejected: 0,
-            traffic,
-            transmits: VecDeque::with_capacity(OUT_MAX),
-            events: VecDeque::with_capacity(OUT_MAX),
+            out: Outbox::new(traffic),
         };
-        session.event(Event::Confirmed { player: me, config });
+        session.out.event(Event::Confirmed { player: me, config });
         Some(session)
     }
 
     /// Takes a datagram in.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.now = self.now.max(now);
-        self.traffic.packets_received += 1;
-        self.traffic.bytes_received += bytes.len() as u64;
+        self.out.count_received(bytes.len());
         if self.dispatch(from, bytes).is_none() {
-            self.traffic.dropped += 1;
+            self.out.traffic.dropped += 1;
         }
     }
 
@@ -153,13 +162,14 @@ impl ClientSession {
         let (_, body, newest) = self.link.seal.open(bytes).ok()?;
         self.link.hear(self.now, from, newest);
         if core::mem::take(&mut self.link.is_silent) {
-            self.event(Event::Heard { player: PlayerId::NONE });
+            self.out.event(Event::Heard { player: PlayerId::NONE });
         }
         match id {
             PacketId::GameStateUpdate => self.on_update(body),
             PacketId::Ping => self.on_ping(decode(body).ok()?),
             PacketId::Pong => self.on_pong(decode(body).ok()?),
             PacketId::Seating => self.on_seating(decode(body).ok()?),
+            PacketId::Resume => self.on_resume(decode(body).ok()?),
             PacketId::Start => self.on_start(decode(body).ok()?),
             PacketId::Acknowledge => self.on_acknowledge(decode(body).ok()?),
             PacketId::Bye => self.on_bye(decode(body).ok()?),
@@ -200,29 +210,30 @@ impl ClientSession {
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.transmits.pop_front()
+        self.out.poll_transmit()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.out.poll_event()
     }
 
-    /// The next tick that the server has run and the caller has not. Run it, then call [`Self::report`].
+    /// The next tick that the server has run and the caller has not, once it is due here. Run it, then call [`Self::report`].
     pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
         self.now = self.now.max(now);
-        let inputs = self.confirmed.next_inputs()?;
+        let (inputs, stall) = self.next_due()?;
         let sealed_at = self.sealed_at(inputs.tick);
-        Some(DueTick { inputs, sealed_at, others_sealed_at: Default::default(), stall: None })
+        self.pause_with(&inputs);
+        Some(DueTick { inputs, sealed_at, others_sealed_at: Default::default(), stall })
     }
 
     /// Says what the world's hash is after `tick`, the last that [`Self::poll_tick`] gave.
     pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.now = self.now.max(now);
         self.chain = self.chain.then(hash.whole);
-        if !self.confirmed.ran_tick(tick, hash.whole) {
+        if !self.confirmed.ran_tick(tick, hash.whole) && !self.confirmed.wants_state() {
             // The server's word counts.
-            self.event(Event::Adopt { tick: tick.plus(1) });
+            self.out.event(Event::Adopt { tick: tick.plus(1) });
         }
         let is_last = self.config.ticks.is_some_and(|ticks| tick.0 + 1 >= ticks);
         if is_last {
@@ -232,21 +243,34 @@ impl ClientSession {
 
     /// The world says that the match is over with the tick reported last.
     pub fn finish(&mut self) {
-        if matches!(self.phase, Phase::Running) {
+        if !matches!(self.phase, Phase::Running) {
+            return;
+        }
+        if self.link.said_bye {
+            // The server was there first.
+            self.close(End::Finished);
+        } else {
             self.phase = Phase::Ending { end: End::Finished, byes_left: BYES, send_at: self.now };
         }
     }
 
-    /// The state of the newest update whose ticks have all been handed out, for [`Event::Adopt`].
+    /// The server's state whose next tick is `tick`, for [`Event::Adopt`].
     #[must_use]
-    pub fn snapshot(&self) -> Option<&GameState> {
-        self.confirmed.newest_state()
+    pub fn snapshot(&self, tick: Tick) -> Option<&GameState> {
+        self.confirmed.state(tick)
     }
 
     /// The next tick to run of the newest state that was the same here and at the server.
     #[must_use]
     pub const fn agreed(&self) -> Tick {
         self.confirmed.agreed()
+    }
+
+    /// Where the world here was last another than the server's: the next tick of that state, and the server's hash
+    /// of it.
+    #[must_use]
+    pub const fn differed(&self) -> Option<(Tick, u64)> {
+        self.confirmed.differed()
     }
 
     /// Orders something, in tick `wish` or as soon after it as can be.
@@ -306,7 +330,7 @@ impl ClientSession {
     /// What went over the link so far.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
-        &self.traffic
+        &self.out.traffic
     }
 
     /// The way to the server.
@@ -358,9 +382,9 @@ impl ClientSession {
     }
 
     /// The first tick for which no input of this player is sealed yet, and of those before it the sealed ones
-    /// that the server had not processed with the newest update.
+    /// that are not part of the ticks that have run here.
     pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
-        let from = self.processed;
+        let from = Tick(self.confirmed.ran().0.saturating_sub(self.confirmed.lag()));
         let inputs = self.sealer.since(from).filter(move |sealed| sealed.tick >= from);
         let inputs =
             inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(&sealed.bytes).ok()?)));
@@ -373,21 +397,14 @@ impl ClientSession {
             self.close(End::PeerLost(PlayerId::NONE));
         } else if silence >= SILENT_AFTER && !self.link.is_silent {
             self.link.is_silent = true;
-            self.event(Event::Silent { player: PlayerId::NONE });
+            self.out.event(Event::Silent { player: PlayerId::NONE });
         }
     }
 
     fn close(&mut self, end: End) {
         if !matches!(self.phase, Phase::Closed) {
             self.phase = Phase::Closed;
-            self.event(Event::Closed(end));
-        }
-    }
-
-    fn event(&mut self, event: Event) {
-        // The caller drains after every call, so this bound is met only by a caller that does not.
-        if self.events.len() < OUT_MAX {
-            self.events.push_back(event);
+            self.out.event(Event::Closed(end));
         }
     }
 
@@ -398,11 +415,7 @@ impl ClientSession {
     fn send_body(&mut self, id: PacketId, body: &[u8]) {
         let Some(&to) = self.link.addresses.first() else { return };
         let datagram: Sealed = self.link.seal.seal(id as u8, body);
-        if self.transmits.len() < OUT_MAX {
-            self.traffic.packets_sent += 1;
-            self.traffic.bytes_sent += datagram.bytes().len() as u64;
-            self.transmits.push_back(Transmit { to, datagram });
-        }
+        self.out.transmit(to, datagram);
     }
 
     fn on_ping(&mut self, ping: Ping) -> Option<()> {
@@ -432,7 +445,7 @@ impl ClientSession {
                 // Also where the answer to an earlier one was lost.
                 self.link.said_bye = true;
                 self.send(PacketId::Bye, &Bye::Finished { ticks, chain });
-                if matches!(self.phase, Phase::Ending { .. }) {
+                if matches!(self.phase, Phase::Ending { .. }) || self.confirmed.ran() >= Tick(ticks) {
                     self.close(End::Finished);
                 }
             }
@@ -464,7 +477,7 @@ impl ClientSession {
                 self.roster.clone_from(&seating.roster);
                 self.seating = Some(seating);
                 self.phase = Phase::Preparing;
-                self.event(Event::Prepare { roster: self.roster.clone() });
+                self.out.event(Event::Prepare { roster: self.roster.clone() });
             }
             Phase::Ready | Phase::Running if !is_new => self.acknowledge_seating(),
             _ => return None,

@@ -1,6 +1,6 @@
 //! While ticks run: seal and send, take updates in, follow the server's clock.
 
-use super::confirmed::Received;
+use super::confirmed::{Led, Received};
 use super::{BYE_EVERY, ClientSession, End, Event, Phase, REPORT_EVERY};
 use crate::net::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
 use crate::net::delay::InputDelay;
@@ -8,17 +8,24 @@ use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
 use crate::net::message::{Bye, PacketId, Pong, Seats};
 use crate::net::seal::BODY_BYTES_MAX;
 use crate::net::sealer::SEALED_MAX;
+use crate::net::session::{Stall, StallCause};
 use crate::net::time::Time;
 use crate::net::update::{UpdateHead, UpdatePart};
-use crate::sim::{PlayerId, Tick};
+use crate::sim::{PlayerId, Tick, TickInputs};
 
 /// How much the delay moves before an event says so, in microseconds.
 const DELAY_EVENT_US: i64 = 1_000;
+/// Most ticks that are held back for an even pace; beyond them they run at once.
+const HELD_BACK_MAX: usize = 64;
 
 impl ClientSession {
     pub(super) fn begin_running(&mut self, begin: Time) {
         self.clock = crate::net::clock::TickClock::new(self.clock.rate(), self.now, begin);
         self.delay.restart(self.delay_guess_us());
+        let guess_us = self.delay_guess_us();
+        if let Some(playout) = &mut self.playout {
+            playout.restart(guess_us);
+        }
         // Who comes back has no inputs for what has passed.
         let position_us = self.clock.position_us(self.now) + self.delay.delay_us();
         if position_us > 0 && begin <= self.now {
@@ -28,7 +35,7 @@ impl ClientSession {
         }
         self.link.resend_at = self.now;
         self.phase = Phase::Running;
-        self.event(Event::Counting { begin });
+        self.out.event(Event::Counting { begin });
     }
 
     /// The longest way up, and what may come on top of it.
@@ -40,11 +47,14 @@ impl ClientSession {
         let now = self.now;
         self.clock.slew(now);
         self.delay.advance(now);
+        if let Some(playout) = &mut self.playout {
+            playout.advance(now);
+        }
         let delay_us = self.delay.delay_us();
         if (delay_us - self.delay_told_us).abs() >= DELAY_EVENT_US {
             self.delay_told_us = delay_us;
             let tick = self.sealer.next();
-            self.event(Event::DelayMoved { tick, delay_us });
+            self.out.event(Event::DelayMoved { tick, delay_us });
         }
         if self.seal_due() || now >= self.link.resend_at {
             self.send_inputs();
@@ -79,7 +89,30 @@ impl ClientSession {
     pub(super) fn next_deadline(&self) -> Time {
         let next = self.sealer.next();
         let seal = (next < self.seal_limit()).then(|| self.seal_at(next));
-        seal.map_or(self.link.resend_at, |seal| seal.min(self.link.resend_at))
+        let tick = self.confirmed.next().and_then(|(tick, _)| self.due_at(tick));
+        [seal, tick].into_iter().flatten().fold(self.link.resend_at, Time::min)
+    }
+
+    /// When `tick` is due here; `None` as soon as it is there.
+    fn due_at(&self, tick: Tick) -> Option<Time> {
+        Some(self.playout.as_ref()?.due_at(&self.clock, tick))
+    }
+
+    /// The next tick that has come, if it is due: its inputs, and why it is late if it is.
+    pub(super) fn next_due(&mut self) -> Option<(TickInputs, Option<Stall>)> {
+        let (tick, waiting) = self.confirmed.next()?;
+        let due = self.due_at(tick).filter(|_| waiting <= HELD_BACK_MAX);
+        if due.is_some_and(|due| self.now < due) {
+            return None;
+        }
+        let (inputs, came) = self.confirmed.take_next()?;
+        let was_due = due.map(|due| due.max(self.handed_at));
+        self.handed_at = self.now;
+        let stall = was_due.filter(|&due| self.now.since(due) >= Stall::LEAST).map(|due| {
+            let cause = if came > due { StallCause::Network } else { StallCause::Computer };
+            Stall { due, ran: self.now, peer: PlayerId::NONE, cause }
+        });
+        Some((inputs, stall))
     }
 
     /// When the own input that became part of `tick` was sealed, as far as that is known.
@@ -103,12 +136,14 @@ impl ClientSession {
             first: self.received.0 as u16,
             count,
             updated: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
+            wants_state: self.confirmed.wants_state(),
         };
         let inputs = self.sealer.since(self.received);
         let inputs = inputs.map(|sealed| (!sealed.is_held).then_some(&sealed.bytes[..]));
         let body = encode_client_inputs(&header, inputs);
         self.send_body(PacketId::PlayerInput, &body);
         self.link.resend_at = self.now.plus(REPORT_EVERY);
+        self.ask_to_resume();
     }
 
     /// A part of an update.
@@ -119,10 +154,18 @@ impl ClientSession {
         }
         match self.confirmed.receive(self.now, part, piece)? {
             Received::Nothing => {}
-            Received::Whole { head, tick, adopt } => {
+            Received::Whole { head, tick, led } => {
                 self.on_head(&head, tick);
-                if adopt {
-                    self.event(Event::Adopt { tick });
+                match led {
+                    Led::Ticks(first) => {
+                        if let Some(playout) = &mut self.playout {
+                            playout.observe(self.now, &self.clock, first);
+                        }
+                    }
+                    Led::Adopted => {
+                        self.handed_at = self.now;
+                        self.out.event(Event::Adopt { tick });
+                    }
                 }
             }
         }
@@ -148,14 +191,14 @@ impl ClientSession {
         let before = core::mem::replace(&mut self.seats, [head.away, head.left, head.lost]);
         let (away, was) = (head.away, before[0]);
         for player in away.without(was).iter() {
-            self.event(Event::Silent { player });
+            self.out.event(Event::Silent { player });
         }
         for player in was.without(away).iter() {
-            self.event(Event::Heard { player });
+            self.out.event(Event::Heard { player });
         }
         for (set, is_lost) in [(1, false), (2, true)] {
             for player in self.seats[set].without(before[set]).iter() {
-                self.event(Event::Departed { player, tick, is_lost });
+                self.out.event(Event::Departed { player, tick, is_lost });
             }
         }
     }
@@ -177,7 +220,7 @@ impl ClientSession {
         let is_good = matches!(self.phase, Phase::Running) && sample.as_micros() as u64 <= usual_us;
         if let Some(theirs) = pong.clock_us.filter(|_| is_good) {
             let ahead_us = self.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
-            self.clock.observe(ahead_us);
+            self.clock.follow(ahead_us);
         }
         Some(())
     }

@@ -26,14 +26,14 @@ impl ServerSession {
     pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Option<()> {
         let request = match self.door.knock(self.now, from, body).ok()? {
             Knock::Answer(answer) => {
-                self.transmit(from, answer);
+                self.out.transmit(from, answer);
                 return Some(());
             }
             Knock::Welcome(request) => request,
         };
         let known = self.clients.iter().flatten().find(|client| client.nonce == request.nonce);
         if let Some(confirm) = known.map(|client| client.confirm.clone()) {
-            self.transmit(from, confirm);
+            self.out.transmit(from, confirm);
             return Some(());
         }
         let seat = match request.token {
@@ -42,7 +42,7 @@ impl ServerSession {
         };
         match seat {
             Ok(player) => self.take_seat(from, player, &request),
-            Err(reason) => self.transmit(from, refuse(request.nonce, reason)),
+            Err(reason) => self.out.transmit(from, refuse(request.nonce, reason)),
         }
         Some(())
     }
@@ -86,18 +86,18 @@ impl ServerSession {
         let team = self.settings.teams[player.index()];
         let link =
             Link::new(self.now, player, &[from], true, Seal::new(connection_id, request.connection_id));
-        self.transmit(from, confirm.clone());
+        self.out.transmit(from, confirm.clone());
         let door = (nonce, token, confirm);
         if let Some(before) = before {
             self.clients[player.index()] = Some(before.returned(door, link));
-            self.event(Event::Heard { player });
+            self.out.event(Event::Heard { player });
             return;
         }
         let seat = SeatInfo { name: request.name, hero: request.hero, team };
         let (rate, bits) = (config.tick_rate, self.settings.bits_per_s);
         let client = ClientConnection::new(self.now, seat, door, link, rate, bits);
         self.clients[player.index()] = Some(client);
-        self.event(Event::Joined { player, name: request.name });
+        self.out.event(Event::Joined { player, name: request.name });
         self.count_players();
         self.seat_all_if_full();
     }
@@ -107,7 +107,7 @@ impl ServerSession {
             self.round = self.round.wrapping_add(1);
             self.roster = self.clients.iter().flatten().map(|client| client.seat).collect();
             self.phase = Phase::Preparing;
-            self.event(Event::Prepare { roster: self.roster.clone() });
+            self.out.event(Event::Prepare { roster: self.roster.clone() });
         }
     }
 
@@ -126,7 +126,7 @@ impl ServerSession {
         for client in self.clients.iter_mut().flatten() {
             client.link.is_ready = false;
         }
-        self.event(Event::Vacated { player: client.player });
+        self.out.event(Event::Vacated { player: client.player });
         self.count_players();
     }
 
@@ -206,6 +206,7 @@ impl ServerSession {
             // An acknowledgement that was late.
             Acknowledge::Seating { .. } => {}
             Acknowledge::Start => self.clients[seat].as_mut()?.link.start_at = None,
+            Acknowledge::Resume { pause } => return self.on_resume_acknowledged(seat, pause),
             Acknowledge::Left => self.clients[seat].as_mut()?.link.said_bye = true,
             _ => return None,
         }
@@ -220,14 +221,16 @@ impl ServerSession {
             client.link.start_at = Some(self.now);
         }
         self.phase = Phase::Running;
-        self.event(Event::Counting { begin });
+        self.out.event(Event::Counting { begin });
     }
 
     pub(super) fn ping_clients(&mut self) {
         if matches!(self.phase, Phase::Closed) {
             return;
         }
-        let every = if self.ran.0 > 0 { PING_RUNNING } else { PING_SETUP };
+        // While no updates are sent, these show that the server is there.
+        let is_running = self.ran.0 > 0 && !self.pauses.is_on();
+        let every = if is_running { PING_RUNNING } else { PING_SETUP };
         for seat in 0..self.clients.len() {
             let Some(client) = &mut self.clients[seat] else { continue };
             if client.standing == Standing::Here && self.now >= client.link.ping_at {
@@ -238,7 +241,7 @@ impl ServerSession {
     }
 
     pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Option<()> {
-        let is_running = matches!(self.phase, Phase::Running);
+        let is_running = matches!(self.phase, Phase::Running) && !self.pauses.is_on();
         let clock_us = is_running.then(|| self.clock.position_us(self.now));
         let lost_per_mille = self.clients[seat].as_ref()?.link.lost_here.unwrap_or(0);
         let pong = Pong { echo_us: ping.time_us, clock_us, delay_us: 0, lost_per_mille };

@@ -6,11 +6,11 @@
 
 mod client;
 mod joining;
+mod pause;
 mod queue;
 mod running;
 mod updates;
 
-use alloc::collections::VecDeque;
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -20,19 +20,19 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 pub use self::client::Rejection;
 
 use self::client::{ClientConnection, Standing};
+use self::pause::Pauses;
 use self::updates::Updates;
+use super::architecture::Architecture;
 use super::clock::TickClock;
 use super::discovery::{self, Beacon};
 use super::door::Door;
 use super::message::{MatchConfig, PacketId, Roster, Seats, Token};
 use super::name::PlayerName;
+use super::outbox::Outbox;
 use super::seal::{OpenError, Sealed, connection_id};
 use super::session::{End, Event, LinkStatus, SILENT_AFTER, Traffic, Transmit};
 use super::time::Time;
 use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
-
-/// Most datagrams and most events that wait to be polled.
-const OUT_MAX: usize = 512;
 
 /// What a server decides.
 #[derive(Clone, Debug)]
@@ -55,7 +55,8 @@ pub struct ServerConfig {
     pub rejoin: Duration,
     /// How long to wait until all seats are taken; `None` waits for ever.
     pub wait: Option<Duration>,
-    /// Updates per second; at most one each tick.
+    /// States per second; at most one each tick. A relay sends an update each tick, and states only to those who
+    /// have none.
     pub updates: u32,
     /// Most bits per second to one client, with IP and UDP headers; updates are left out rather than exceed it.
     pub bits_per_s: u64,
@@ -127,11 +128,10 @@ pub struct ServerSession {
     end: Option<Tick>,
     chain: HashChain,
     updates: Updates,
+    pauses: Pauses,
     give_up_at: Option<Time>,
     rng: ChaCha12Rng,
-    traffic: Traffic,
-    transmits: VecDeque<Transmit>,
-    events: VecDeque<Event>,
+    out: Outbox,
 }
 
 impl ServerSession {
@@ -161,23 +161,25 @@ impl ServerSession {
             ran: Tick(0),
             end: config.ticks.map(Tick),
             chain: HashChain::default(),
-            updates: Updates::new(config.tick_rate, settings.updates),
+            updates: Updates::new(
+                config.tick_rate,
+                settings.updates,
+                config.architecture == Architecture::Relay,
+            ),
+            pauses: Pauses::default(),
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             rng,
-            traffic: Traffic::default(),
-            transmits: VecDeque::with_capacity(OUT_MAX),
-            events: VecDeque::with_capacity(OUT_MAX),
+            out: Outbox::new(Traffic::default()),
         }
     }
 
     /// Takes a datagram in.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.now = self.now.max(now);
-        self.traffic.packets_received += 1;
-        self.traffic.bytes_received += bytes.len() as u64;
+        self.out.count_received(bytes.len());
         if self.dispatch(from, bytes).is_none() {
-            self.traffic.dropped += 1;
+            self.out.traffic.dropped += 1;
         }
     }
 
@@ -188,7 +190,7 @@ impl ServerSession {
             PacketId::JoinRequest => self.on_knock(from, body),
             PacketId::RoomQuery => {
                 let reply = discovery::answer(bytes, self.settings.beacon.as_ref()?)?;
-                self.transmit(from, Sealed::unconnected(&reply));
+                self.out.transmit(from, Sealed::unconnected(&reply));
                 Some(())
             }
             id => self.on_enveloped(from, id, bytes),
@@ -215,7 +217,7 @@ impl ServerSession {
             client.standing = Standing::Here;
         }
         if was_silent {
-            self.event(Event::Heard { player });
+            self.out.event(Event::Heard { player });
         }
         let done = self.on_message(seat, id, body);
         if done.is_none() { self.refuse(seat, Rejection::Malformed) } else { done }
@@ -247,7 +249,10 @@ impl ServerSession {
             }
             Phase::Preparing | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
-            Phase::Running => self.seat_returned(),
+            Phase::Running => {
+                self.seat_returned();
+                self.pursue_pause();
+            }
             Phase::Ending { .. } => self.say_bye(),
         }
         self.watch_silence();
@@ -266,17 +271,17 @@ impl ServerSession {
             Phase::Running => Some(self.clock.at(self.next)),
             Phase::Closed => return None,
         };
-        [pings, starts, phase].into_iter().flatten().min()
+        [pings, starts, phase, self.pauses.due_at()].into_iter().flatten().min()
     }
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.transmits.pop_front()
+        self.out.poll_transmit()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.out.poll_event()
     }
 
     /// The next tick, if it is due. Run it, then call [`Self::report`].
@@ -290,6 +295,7 @@ impl ServerSession {
         let late = self.now.since(due);
         self.clock.forgive(self.now, tick);
         self.next = tick.plus(1);
+        self.unpause();
         let inputs = self.clients.iter_mut().map(|client| running::input_of(client, tick)).collect();
         Some(ServerTick { inputs: TickInputs { tick, inputs }, late })
     }
@@ -303,16 +309,20 @@ impl ServerSession {
         assert_eq!(inputs.tick.plus(1), self.next, "ticks are reported in order");
         self.ran = self.next;
         self.chain = self.chain.then(hash.whole);
-        self.updates.keep(inputs);
+        self.updates.keep(inputs, hash.whole);
         let is_last = self.end.is_some_and(|end| self.ran >= end);
-        if is_last || self.updates.is_due(self.ran) {
-            self.updates.keep_state(self.ran, hash, state);
+        if is_last || self.updates.is_state_due(self.wants_state()) {
+            self.updates.keep_state(hash, state);
+        }
+        if is_last || self.updates.is_due() {
             self.send_updates();
         }
         if is_last {
             self.begin_ending(End::Finished);
         } else if self.clients.iter().flatten().all(|client| !client.is_in() && !client.departs) {
             self.close_deserted();
+        } else {
+            self.pause_after(inputs, hash, state);
         }
     }
 
@@ -320,8 +330,8 @@ impl ServerSession {
     pub fn finish(&mut self, hash: &StateHash, state: &GameState) {
         if matches!(self.phase, Phase::Running) {
             self.end = Some(self.ran);
-            if !self.updates.is_due(self.ran) {
-                self.updates.keep_state(self.ran, hash, state);
+            self.updates.keep_state(hash, state);
+            if !self.updates.is_due() {
                 self.send_updates();
             }
             self.begin_ending(End::Finished);
@@ -346,7 +356,7 @@ impl ServerSession {
     /// What went over all links.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
-        &self.traffic
+        &self.out.traffic
     }
 
     /// Who plays, by seat.
@@ -373,6 +383,12 @@ impl ServerSession {
         self.settings.beacon.as_ref()
     }
 
+    /// Whether a client that is here cannot go on from its own state.
+    fn wants_state(&self) -> bool {
+        let mut playing = self.clients.iter().flatten().filter(|client| client.is_playing());
+        playing.any(|client| !self.updates.goes_on(client.updated))
+    }
+
     /// Names clients that are silent, and gives up those that stay so.
     fn watch_silence(&mut self) {
         let is_running = matches!(self.phase, Phase::Running);
@@ -390,7 +406,7 @@ impl ServerSession {
                 }
                 Standing::Here if silence >= SILENT_AFTER && !client.link.is_silent => {
                     client.link.is_silent = true;
-                    self.event(Event::Silent { player });
+                    self.out.event(Event::Silent { player });
                 }
                 Standing::Away { until } if self.now >= until || !is_running => self.lose(seat),
                 _ => {}
@@ -405,22 +421,7 @@ impl ServerSession {
     fn close(&mut self, end: End) {
         if !matches!(self.phase, Phase::Closed) {
             self.phase = Phase::Closed;
-            self.event(Event::Closed(end));
-        }
-    }
-
-    fn event(&mut self, event: Event) {
-        // The caller drains after every call, so this bound is met only by a caller that does not.
-        if self.events.len() < OUT_MAX {
-            self.events.push_back(event);
-        }
-    }
-
-    fn transmit(&mut self, to: SocketAddr, datagram: Sealed) {
-        if self.transmits.len() < OUT_MAX {
-            self.traffic.packets_sent += 1;
-            self.traffic.bytes_sent += datagram.bytes().len() as u64;
-            self.transmits.push_back(Transmit { to, datagram });
+            self.out.event(Event::Closed(end));
         }
     }
 
@@ -434,6 +435,6 @@ impl ServerSession {
         let datagram = client.link.seal.seal(id as u8, body);
         client.traffic.packets_sent += 1;
         client.traffic.bytes_sent += datagram.bytes().len() as u64;
-        self.transmit(to, datagram);
+        self.out.transmit(to, datagram);
     }
 }

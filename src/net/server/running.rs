@@ -46,6 +46,7 @@ impl ServerSession {
             PacketId::PlayerInput => self.on_inputs(seat, body),
             PacketId::Ping => self.on_ping(seat, decode(body).ok()?),
             PacketId::Pong => self.on_pong(seat, decode(body).ok()?),
+            PacketId::Resume => self.on_resume(decode(body).ok()?),
             PacketId::Acknowledge => self.on_acknowledge(seat, decode(body).ok()?),
             PacketId::Bye => self.on_bye(seat, decode(body).ok()?),
             _ => None,
@@ -62,7 +63,9 @@ impl ServerSession {
         if updated > ran || first > Tick::MAX {
             return None;
         }
-        if updated > Tick(0) {
+        if header.wants_state {
+            client.updated = None;
+        } else if updated > Tick(0) {
             client.updated = client.updated.max(Some(updated));
         }
         if client.queue.received().is_none() && header.count > 0 {
@@ -156,7 +159,7 @@ impl ServerSession {
         let Some(client) = self.clients[seat].as_mut().filter(|client| client.is_in()) else { return };
         (client.standing, client.departs) = (standing, true);
         let (player, is_lost) = (client.player, standing == Standing::Lost);
-        self.event(Event::Departed { player, tick, is_lost });
+        self.out.event(Event::Departed { player, tick, is_lost });
         if matches!(self.phase, Phase::Ending { .. }) {
             self.say_bye();
         }

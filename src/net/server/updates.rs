@@ -1,19 +1,24 @@
 //! What the server remembers for its updates, and the updates themselves.
+//!
+//! A relay's update is one datagram: the inputs that the client lacks, the oldest first, and the hash of the state
+//! that they lead to. Only who has no state to begin from gets one, as from any server.
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
-use super::client::Standing;
+use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
-use crate::net::message::{Body, PacketId};
+use crate::net::message::{Body, PacketId, Seats};
 use crate::net::update::{
-    Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, UPDATE_BYTES_MAX, UPDATE_TICKS_MAX, UpdateHead, UpdatePart,
-    encode_update,
+    Carried, Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, UPDATE_BYTES_MAX, UPDATE_TICKS_MAX, UpdateHead,
+    UpdatePart, encode_update,
 };
 use crate::sim::{DeltaCoder, GameState, HeroControl, StateHash, Tick, TickInputs, TickRate};
 
 /// States kept as bases: a client acknowledges each within a round trip.
 const BASES: usize = 32;
+/// Most ticks whose inputs a relay sends in one datagram: what is acknowledged within a second costs no waiting.
+const RELAYED_TICKS_MAX: u32 = 64;
 /// IP and UDP headers, with which a link is measured.
 const HEADERS_BYTES: usize = 28;
 /// Envelope of a datagram.
@@ -21,13 +26,17 @@ const ENVELOPE_BYTES: usize = 9;
 
 /// The last ticks and states.
 pub(super) struct Updates {
-    /// Ticks from one update to the next.
+    /// Ticks from one state to the next; from one update to the next, unless it is a relay.
     every: u32,
+    /// Whether inputs leave after every tick, and states only for those who have none.
+    is_relay: bool,
     /// The state before tick 0, which every client builds for itself.
     first: GameState,
     states: Vec<Kept>,
     newest: usize,
-    inputs: Vec<TickInputs>,
+    past: Vec<Past>,
+    /// Ticks that have run.
+    ran: Tick,
     coder: DeltaCoder,
     bytes: Vec<u8>,
     players: usize,
@@ -35,6 +44,14 @@ pub(super) struct Updates {
     sending: u8,
 }
 
+/// A tick that has run.
+struct Past {
+    inputs: TickInputs,
+    /// Of the state after it.
+    hash: u64,
+}
+
+/// A state, and the next tick to run of it.
 struct Kept {
     tick: Tick,
     hash: u64,
@@ -42,14 +59,16 @@ struct Kept {
 }
 
 impl Updates {
-    pub(super) fn new(rate: TickRate, per_s: u32) -> Self {
+    pub(super) fn new(rate: TickRate, per_s: u32, is_relay: bool) -> Self {
         let per_s = per_s.max(1);
         Self {
             every: ((rate.hz() + per_s / 2) / per_s).max(1),
+            is_relay,
             first: GameState::default(),
             states: Vec::with_capacity(BASES),
             newest: 0,
-            inputs: Vec::with_capacity(UPDATE_TICKS_MAX),
+            past: Vec::with_capacity(UPDATE_TICKS_MAX),
+            ran: Tick(0),
             coder: DeltaCoder::default(),
             bytes: Vec::with_capacity(UPDATE_BYTES_MAX),
             players: 0,
@@ -63,20 +82,40 @@ impl Updates {
         self.players = players;
     }
 
-    /// Whether an update leaves after so many ticks.
-    pub(super) const fn is_due(&self, ran: Tick) -> bool {
-        ran.0.is_multiple_of(self.every)
+    /// Whether an update leaves now.
+    pub(super) const fn is_due(&self) -> bool {
+        self.is_relay || self.ran.0.is_multiple_of(self.every)
     }
 
-    pub(super) fn keep(&mut self, inputs: &TickInputs) {
-        if self.inputs.len() < UPDATE_TICKS_MAX {
-            self.inputs.push(inputs.clone());
+    /// Whether the state of now is to be kept, if `is_wanted` by a client that cannot go on from its own.
+    pub(super) const fn is_state_due(&self, is_wanted: bool) -> bool {
+        self.ran.0.is_multiple_of(self.every) && (is_wanted || !self.is_relay)
+    }
+
+    /// Whether a client that has the update of `updated` goes on from its own state.
+    pub(super) fn goes_on(&self, updated: Option<Tick>) -> bool {
+        // What was held before the first of them must be known, too.
+        updated.is_some_and(|known| (self.ran.since(known) as usize) < UPDATE_TICKS_MAX)
+    }
+
+    /// A tick has run, and led to this hash.
+    pub(super) fn keep(&mut self, inputs: &TickInputs, hash: u64) {
+        self.ran = inputs.tick.plus(1);
+        if self.past.len() < UPDATE_TICKS_MAX {
+            self.past.push(Past { inputs: inputs.clone(), hash });
         } else {
-            self.inputs[inputs.tick.0 as usize % UPDATE_TICKS_MAX].clone_from(inputs);
+            let past = &mut self.past[inputs.tick.0 as usize % UPDATE_TICKS_MAX];
+            past.inputs.clone_from(inputs);
+            past.hash = hash;
         }
     }
 
-    pub(super) fn keep_state(&mut self, tick: Tick, hash: &StateHash, state: &GameState) {
+    /// Keeps the state of now, unless it is kept already.
+    pub(super) fn keep_state(&mut self, hash: &StateHash, state: &GameState) {
+        let tick = self.ran;
+        if self.states.get(self.newest).is_some_and(|kept| kept.tick == tick) {
+            return;
+        }
         if self.states.len() < BASES {
             self.newest = self.states.len();
             self.states.push(Kept { tick, hash: hash.whole, state: state.clone() });
@@ -88,47 +127,75 @@ impl Updates {
         kept.state.copy_from(state);
     }
 
-    fn inputs_of(&self, tick: Tick) -> Option<&TickInputs> {
-        self.inputs.get(tick.0 as usize % UPDATE_TICKS_MAX).filter(|inputs| inputs.tick == tick)
+    fn past(&self, tick: Tick) -> Option<&Past> {
+        self.past.get(tick.0 as usize % UPDATE_TICKS_MAX).filter(|past| past.inputs.tick == tick)
+    }
+
+    fn inputs_between(&self, from: Tick, to: Tick) -> ArrayVec<&TickInputs, UPDATE_TICKS_MAX> {
+        (from.0..to.0).filter_map(|tick| Some(&self.past(Tick(tick))?.inputs)).collect()
     }
 
     /// What was held in the tick before `tick`.
     fn held_before(&self, tick: Tick) -> Held {
-        let before = tick.0.checked_sub(1).and_then(|before| self.inputs_of(Tick(before)));
-        let held = |player: usize| before.map_or(HeroControl::default(), |inputs| inputs.inputs[player].hero);
+        let before = tick.0.checked_sub(1).and_then(|before| self.past(Tick(before)));
+        let held =
+            |player: usize| before.map_or(HeroControl::default(), |past| past.inputs.inputs[player].hero);
         (0..self.players).map(held).collect()
     }
 
-    /// Puts the newest state together for a client that has the update of `updated`. False if it is too large.
-    fn encode(&mut self, updated: Option<Tick>, head: UpdateHead) -> bool {
+    /// Puts an update together for a client that has the one of `updated`, and gives back its tick; `None` if it
+    /// is too large, or there is no state yet for one who needs it.
+    fn encode(&mut self, updated: Option<Tick>, head: impl Fn(Tick) -> UpdateHead) -> Option<Tick> {
+        match updated {
+            Some(known) if self.is_relay && self.goes_on(updated) => Some(self.encode_inputs(known, head)),
+            _ => self.encode_state(updated, head),
+        }
+    }
+
+    /// The inputs from `known` on, as many as fit into one datagram.
+    fn encode_inputs(&mut self, known: Tick, head: impl Fn(Tick) -> UpdateHead) -> Tick {
+        let held = self.held_before(known);
+        let mut count = self.ran.since(known).min(RELAYED_TICKS_MAX);
+        loop {
+            let tick = known.plus(count);
+            let hash = self.past(Tick(tick.0 - 1)).map_or(0, |past| past.hash);
+            let head = UpdateHead { carried: Carried::Inputs, goes_on: true, hash, ..head(tick) };
+            let mut bytes = core::mem::take(&mut self.bytes);
+            bytes.clear();
+            encode_update(&head, &held, self.inputs_between(known, tick).iter().copied(), &mut bytes);
+            self.bytes = bytes;
+            // Those of a single tick always fit.
+            if self.bytes.len() <= PIECE_BYTES_MAX || count == 1 {
+                return tick;
+            }
+            count /= 2;
+        }
+    }
+
+    /// The state of now, and the inputs that lead to it from the one of `updated`.
+    fn encode_state(&mut self, updated: Option<Tick>, head: impl Fn(Tick) -> UpdateHead) -> Option<Tick> {
+        let kept = self.states.get(self.newest).filter(|kept| kept.tick == self.ran)?;
         let (mut bytes, mut coder) = (core::mem::take(&mut self.bytes), core::mem::take(&mut self.coder));
-        let Some(kept) = self.states.get(self.newest) else { return false };
         let known = updated.unwrap_or(Tick(0));
         let base = self.states.iter().find(|state| state.tick == known && known < kept.tick);
         let (base_tick, base) = base.map_or((Tick(0), &self.first), |base| (base.tick, &base.state));
-        let (ticks, behind) = (kept.tick.since(known), kept.tick.since(base_tick));
+        let behind = kept.tick.since(base_tick);
         // A client that has come back cannot use what was before.
-        let goes_on = updated.is_some() && ticks as usize <= UPDATE_TICKS_MAX;
+        let goes_on = self.goes_on(updated);
         let from = if goes_on { known } else { Tick(kept.tick.0.saturating_sub(1)) };
         let held = if goes_on {
             self.held_before(from)
         } else {
             (0..self.players).map(|_| HeroControl::default()).collect()
         };
-        let ticks: ArrayVec<&TickInputs, UPDATE_TICKS_MAX> =
-            (from.0..kept.tick.0).filter_map(|tick| self.inputs_of(Tick(tick))).collect();
-        let head = UpdateHead { base: Some(behind), goes_on, hash: kept.hash, ..head };
+        let (carried, hash) = (Carried::Since(behind), kept.hash);
+        let head = UpdateHead { carried, goes_on, hash, ..head(kept.tick) };
         bytes.clear();
-        encode_update(&head, &held, ticks.iter().copied(), &mut bytes);
-        drop(ticks);
+        encode_update(&head, &held, self.inputs_between(from, kept.tick).iter().copied(), &mut bytes);
         coder.encode(base, &kept.state, &mut bytes);
         let fits = bytes.len() <= UPDATE_BYTES_MAX;
         (self.bytes, self.coder) = (bytes, coder);
-        fits
-    }
-
-    fn newest_tick(&self) -> Tick {
-        self.states.get(self.newest).map_or(Tick(0), |kept| kept.tick)
+        fits.then_some(self.ran)
     }
 }
 
@@ -139,43 +206,24 @@ impl ServerSession {
         self.send_updates();
     }
 
-    /// The newest state, to every client that plays.
+    /// What is new, to every client that plays.
     pub(super) fn send_updates(&mut self) {
         let away = self.seats_of(|client| matches!(client.standing, Standing::Away { .. }));
         let left = self.seats_of(|client| client.standing == Standing::Left);
         let lost = self.seats_of(|client| client.standing == Standing::Lost);
-        let tick = self.updates.newest_tick();
         for seat in 0..self.clients.len() {
-            let Some(client) = self.clients[seat].as_ref().filter(|client| client.is_playing()) else {
+            let Some(client) = self.clients[seat].as_mut().filter(|client| client.is_playing()) else {
                 continue;
             };
-            if client.updated >= Some(tick) {
+            if client.updated >= Some(self.updates.ran) {
                 continue;
             }
-            let received = client.queue.received().unwrap_or(tick);
-            let less = i64::from(received.0) - i64::from(tick.0);
-            let (slack_of, slack) = client.link.slack.map_or((0, 0), |(of, slack_us)| {
-                let tenths = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
-                (received.since(of) as u16, tenths as i16)
-            });
-            let head = UpdateHead {
-                base: None,
-                goes_on: false,
-                received: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
-                waiting: received.since(client.queue.processed()) as u16,
-                slack_of,
-                slack: if slack_of == 0 { 0 } else { slack },
-                rejected: client.rejections(),
-                away,
-                left,
-                lost,
-                hash: 0,
-            };
-            let updated = client.updated;
-            if self.updates.encode(updated, head) {
-                self.send_parts(seat, tick);
-            } else if let Some(client) = &mut self.clients[seat] {
-                client.skipped += 1;
+            let head = |tick| UpdateHead { away, left, lost, ..head_of(client, tick) };
+            match self.updates.encode(client.updated, head) {
+                Some(tick) => self.send_parts(seat, tick),
+                // A relay keeps states less often than it sends.
+                None if self.updates.is_relay => {}
+                None => client.skipped += 1,
             }
         }
     }
@@ -201,5 +249,28 @@ impl ServerSession {
             self.send_body(seat, PacketId::GameStateUpdate, &body);
         }
         self.updates.bytes = bytes;
+    }
+}
+
+/// What the update of `tick` says to this client; what it carries is added where it is put together.
+fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
+    let received = client.queue.received().unwrap_or(tick);
+    let less = i64::from(received.0) - i64::from(tick.0);
+    let (slack_of, slack) = client.link.slack.map_or((0, 0), |(of, slack_us)| {
+        let tenths = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
+        (received.since(of) as u16, tenths as i16)
+    });
+    UpdateHead {
+        carried: Carried::Inputs,
+        goes_on: false,
+        received: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
+        waiting: received.since(client.queue.processed()) as u16,
+        slack_of,
+        slack: if slack_of == 0 { 0 } else { slack },
+        rejected: client.rejections(),
+        away: Seats::default(),
+        left: Seats::default(),
+        lost: Seats::default(),
+        hash: 0,
     }
 }

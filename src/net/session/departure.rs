@@ -303,7 +303,7 @@ impl LockstepSession {
         if is_last {
             self.close(if is_lost { End::PeerLost(player) } else { End::PeerLeft(player) });
         } else {
-            self.event(Event::Departed { player, tick, is_lost });
+            self.out.event(Event::Departed { player, tick, is_lost });
         }
     }
 

@@ -17,7 +17,6 @@ mod seating;
 mod setup;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::cell::Cell;
@@ -28,6 +27,7 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
 pub use self::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
+pub(super) use self::pause::{PausesTaken, RESUME_EVERY};
 
 use self::play::Play;
 use self::seating::Seated;
@@ -40,6 +40,7 @@ use super::message::{
     ADDRESSES_MAX, JoinConfirm, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo, Token,
 };
 use super::name::PlayerName;
+use super::outbox::Outbox;
 use super::seal::{Sealed, connection_id};
 use super::sealer::TooManyCommands;
 use super::time::Time;
@@ -55,8 +56,6 @@ pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 const OVERSLEPT: Duration = Duration::from_millis(20);
 /// For so long after that, what comes in may have waited here.
 const DEAF_FOR: Duration = Duration::from_millis(100);
-/// Most datagrams and most events that wait to be polled.
-const OUT_MAX: usize = 256;
 
 /// What every player brings.
 #[derive(Clone, Debug)]
@@ -217,9 +216,7 @@ pub struct LockstepSession {
     /// The host turned out to be a server.
     served: Option<Served>,
     rng: ChaCha12Rng,
-    traffic: Traffic,
-    transmits: VecDeque<Transmit>,
-    events: VecDeque<Event>,
+    out: Outbox,
 }
 
 impl LockstepSession {
@@ -269,19 +266,16 @@ impl LockstepSession {
             beacon: None,
             served: None,
             rng,
-            traffic: Traffic::default(),
-            transmits: VecDeque::with_capacity(OUT_MAX),
-            events: VecDeque::with_capacity(OUT_MAX),
+            out: Outbox::new(Traffic::default()),
         }
     }
 
     /// Takes a datagram in.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.wake(now);
-        self.traffic.packets_received += 1;
-        self.traffic.bytes_received += bytes.len() as u64;
+        self.out.count_received(bytes.len());
         if self.dispatch(from, bytes).is_none() {
-            self.traffic.dropped += 1;
+            self.out.traffic.dropped += 1;
         }
     }
 
@@ -296,7 +290,7 @@ impl LockstepSession {
             }
             PacketId::RoomQuery => {
                 let reply = discovery::answer(bytes, self.beacon.as_ref()?)?;
-                self.transmit(from, Sealed::unconnected(&reply));
+                self.out.transmit(from, Sealed::unconnected(&reply));
                 Some(())
             }
             PacketId::RoomInfo | PacketId::GameStateUpdate => None,
@@ -316,7 +310,7 @@ impl LockstepSession {
         link.hear(now, from, newest);
         if core::mem::take(&mut link.is_silent) {
             let player = link.player;
-            self.event(Event::Heard { player });
+            self.out.event(Event::Heard { player });
         }
     }
 
@@ -390,12 +384,12 @@ impl LockstepSession {
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.transmits.pop_front()
+        self.out.poll_transmit()
     }
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.out.poll_event()
     }
 
     /// The next tick, if it is due and complete. Run it, then call [`Self::report`].
@@ -503,7 +497,7 @@ impl LockstepSession {
     /// What went over the links so far.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
-        &self.traffic
+        &self.out.traffic
     }
 
     /// The links to those who are still there, in the order of their joining.
@@ -545,7 +539,7 @@ impl LockstepSession {
                 self.on_lost(i);
             } else if silence >= SILENT_AFTER && !link.is_silent {
                 link.is_silent = true;
-                self.event(Event::Silent { player });
+                self.out.event(Event::Silent { player });
             }
         }
     }
@@ -576,22 +570,7 @@ impl LockstepSession {
     fn close(&mut self, end: End) {
         if !matches!(self.phase, Phase::Closed) {
             self.phase = Phase::Closed;
-            self.event(Event::Closed(end));
-        }
-    }
-
-    fn event(&mut self, event: Event) {
-        // The caller drains after every call, so this bound is met only by a caller that does not.
-        if self.events.len() < OUT_MAX {
-            self.events.push_back(event);
-        }
-    }
-
-    fn transmit(&mut self, to: SocketAddr, datagram: Sealed) {
-        if self.transmits.len() < OUT_MAX {
-            self.traffic.packets_sent += 1;
-            self.traffic.bytes_sent += datagram.bytes().len() as u64;
-            self.transmits.push_back(Transmit { to, datagram });
+            self.out.event(Event::Closed(end));
         }
     }
 
@@ -603,7 +582,7 @@ impl LockstepSession {
         let addresses = self.links[link].addresses.clone();
         for to in addresses {
             let datagram = self.links[link].seal.seal(id as u8, body);
-            self.transmit(to, datagram);
+            self.out.transmit(to, datagram);
         }
     }
 }

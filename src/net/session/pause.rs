@@ -17,14 +17,37 @@ pub const PAUSE_LONGEST: Duration = Duration::from_secs(30);
 /// From the word that it goes on to the next tick.
 pub const RESUME_COUNTDOWN: Duration = Duration::from_secs(3);
 /// Between two messages that it goes on, at least.
-const RESUME_EVERY: Duration = Duration::from_millis(50);
+pub(in crate::net) const RESUME_EVERY: Duration = Duration::from_millis(50);
+
+/// Which commands to pause count: the first [`PAUSES_MAX`] of each player.
+#[derive(Clone, Debug, Default)]
+pub(in crate::net) struct PausesTaken {
+    taken: [u8; PLAYERS_MAX],
+    /// Pauses begun, whoever began them.
+    pub(in crate::net) count: u8,
+}
+
+impl PausesTaken {
+    /// Who may pause and asks for it in this tick.
+    pub(in crate::net) fn wish(&self, inputs: &TickInputs) -> Option<PlayerId> {
+        let asks = |(player, input): (PlayerId, &crate::sim::PlayerInput)| {
+            let is_left = self.taken[player.index()] < PAUSES_MAX;
+            (is_left && input.commands.contains(&Command::Pause)).then_some(player)
+        };
+        inputs.iter().find_map(asks)
+    }
+
+    /// The wish is granted.
+    pub(in crate::net) const fn take(&mut self, by: PlayerId) {
+        self.taken[by.index()] += 1;
+        self.count += 1;
+    }
+}
 
 /// The pauses of a match so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pauses {
-    taken: [u8; PLAYERS_MAX],
-    /// Pauses begun, whoever began them.
-    count: u8,
+    taken: PausesTaken,
     /// By whom the tick that passed last asks for one.
     wish: Option<PlayerId>,
     current: Option<Current>,
@@ -53,11 +76,7 @@ pub struct Pause {
 impl Pauses {
     /// Looks at the inputs of a tick that passes.
     pub(super) fn see(&mut self, inputs: &TickInputs) {
-        let asks = |(player, input): (PlayerId, &crate::sim::PlayerInput)| {
-            let is_left = self.taken[player.index()] < PAUSES_MAX;
-            (is_left && input.commands.contains(&Command::Pause)).then_some(player)
-        };
-        self.wish = inputs.iter().find_map(asks);
+        self.wish = self.taken.wish(inputs);
     }
 
     /// Whether the match stands still.
@@ -90,11 +109,10 @@ impl LockstepSession {
     pub(super) fn begin_pause(&mut self) {
         let (now, play) = (self.now, self.play.as_mut().expect("running"));
         let Some(by) = play.pauses.wish.take() else { return };
-        play.pauses.taken[by.index()] += 1;
-        play.pauses.count += 1;
+        play.pauses.taken.take(by);
         let until = now.plus(PAUSE_LONGEST);
         play.pauses.current = Some(Current { by, until, told: None, send_at: now });
-        self.event(Event::Paused { player: by });
+        self.out.event(Event::Paused { player: by });
     }
 
     /// Tells the others that it goes on, and goes on.
@@ -105,13 +123,13 @@ impl LockstepSession {
             let until = current.until;
             play.pauses.current = None;
             play.resume(until);
-            self.event(Event::Resumed);
+            self.out.event(Event::Resumed);
             return;
         }
         let Some(told) = current.told.filter(|_| now >= current.send_at) else { return };
         current.send_at = now.plus(RESUME_EVERY);
         let in_us = current.until.since(now).as_micros() as u32;
-        let resume = Resume { pause: play.pauses.count, in_us };
+        let resume = Resume { pause: play.pauses.taken.count, in_us };
         for link in 0..self.links.len() {
             if !self.links[link].is_gone && !told.has(self.links[link].player) {
                 self.send(link, PacketId::Resume, &resume);
@@ -123,10 +141,10 @@ impl LockstepSession {
     pub(super) fn on_resume(&mut self, link: usize, resume: Resume) -> Option<()> {
         let play = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
         // Who has not come to the pause yet cannot go on from it: the peer says it again.
-        if resume.pause > play.pauses.count {
+        if resume.pause > play.pauses.taken.count {
             return None;
         }
-        let (player, is_current) = (self.links[link].player, resume.pause == play.pauses.count);
+        let (player, is_current) = (self.links[link].player, resume.pause == play.pauses.taken.count);
         self.send(link, PacketId::Acknowledge, &Acknowledge::Resume { pause: resume.pause });
         if is_current {
             let one_way = Duration::from_micros(self.links[link].rtt.smoothed_us().unwrap_or(0) / 2);
@@ -139,7 +157,7 @@ impl LockstepSession {
     pub(super) fn on_resume_acknowledged(&mut self, link: usize, pause: u8) -> Option<()> {
         let player = self.links[link].player;
         let play = self.play.as_mut()?;
-        let current = play.pauses.current.as_mut().filter(|_| pause == play.pauses.count)?;
+        let current = play.pauses.current.as_mut().filter(|_| pause == play.pauses.taken.count)?;
         current.told = Some(current.told?.with(player));
         Some(())
     }

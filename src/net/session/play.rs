@@ -179,7 +179,7 @@ impl LockstepSession {
         if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
             play.delay_told_us = delay_us;
             let tick = play.sealer.next();
-            self.event(Event::DelayMoved { tick, delay_us });
+            self.out.event(Event::DelayMoved { tick, delay_us });
         }
         let sealed = self.play.as_mut().expect("running").seal_due(now, me);
         for link in 0..self.links.len() {
@@ -224,7 +224,7 @@ impl LockstepSession {
             }
         }
         if !is_new {
-            self.traffic.retransmissions += 1;
+            self.out.traffic.retransmissions += 1;
         }
         let link = &mut self.links[link];
         link.slack = None;

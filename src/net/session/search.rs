@@ -47,7 +47,7 @@ impl LockstepSession {
             && let Some(tick) = search.first_difference(&lists)
         {
             search.tick = Some(tick);
-            self.event(Event::StateWanted { tick });
+            self.out.event(Event::StateWanted { tick });
         }
     }
 
@@ -166,7 +166,7 @@ impl LockstepSession {
         let Phase::Searching { search, .. } = &self.phase else { return };
         let tick = search.tick;
         let states = search.states().map(|(link, state)| (self.links[link].player, state)).collect();
-        self.event(Event::Desync { tick, states });
+        self.out.event(Event::Desync { tick, states });
     }
 
     /// A peer no longer answers: say what is known.

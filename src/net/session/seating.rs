@@ -57,7 +57,7 @@ impl LockstepSession {
         self.roster.clone_from(&seating.roster);
         self.seated = Some(Seated { seating, hash: None, begin: None });
         self.phase = Phase::Preparing;
-        self.event(Event::Prepare { roster: self.roster.clone() });
+        self.out.event(Event::Prepare { roster: self.roster.clone() });
     }
 
     /// The world before tick 0 is built, and this is its hash. Nothing comes of it if a peer has left since
@@ -116,7 +116,7 @@ impl LockstepSession {
                 self.roster.clone_from(&seating.roster);
                 self.seated = Some(Seated { seating, hash: None, begin: None });
                 self.phase = Phase::Preparing;
-                self.event(Event::Prepare { roster: self.roster.clone() });
+                self.out.event(Event::Prepare { roster: self.roster.clone() });
                 Some(())
             }
             Phase::Seating { .. } | Phase::Running if !is_new => {
@@ -211,7 +211,7 @@ impl LockstepSession {
             link.resend_at = begin;
         }
         self.phase = Phase::Running;
-        self.event(Event::Counting { begin });
+        self.out.event(Event::Counting { begin });
     }
 
     /// The input delay to begin with: the longest way, and what may come on top of it.

@@ -46,19 +46,19 @@ impl LockstepSession {
         let Role::Host { door, guests, .. } = &self.role else { return None };
         let request = match door.knock(self.now, from, body).ok()? {
             Knock::Answer(answer) => {
-                self.transmit(from, answer);
+                self.out.transmit(from, answer);
                 return Some(());
             }
             Knock::Welcome(request) => request,
         };
         if let Some(known) = guests.iter().position(|guest| guest.nonce == request.nonce) {
             let confirm = guests[known].confirm.clone();
-            self.transmit(from, confirm);
+            self.out.transmit(from, confirm);
             return Some(());
         }
         match self.free_seat(&request) {
             Ok(player) => self.seat_guest(from, player, &request),
-            Err(reason) => self.transmit(from, refuse(request.nonce, reason)),
+            Err(reason) => self.out.transmit(from, refuse(request.nonce, reason)),
         }
         Some(())
     }
@@ -97,8 +97,8 @@ impl LockstepSession {
         });
         let seal = Seal::new(connection_id, request.connection_id);
         self.links.push(Link::new(self.now, player, &[from], true, seal));
-        self.transmit(from, confirm);
-        self.event(Event::Joined { player, name: request.name });
+        self.out.transmit(from, confirm);
+        self.out.event(Event::Joined { player, name: request.name });
         self.count_players();
         self.seat_all_if_full();
     }
@@ -114,7 +114,7 @@ impl LockstepSession {
         for link in &mut self.links {
             (link.is_ready, link.unheard) = (false, Seats::default());
         }
-        self.event(Event::Vacated { player });
+        self.out.event(Event::Vacated { player });
         self.count_players();
     }
 
@@ -143,21 +143,21 @@ impl LockstepSession {
     fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Option<()> {
         let Role::Guest { asking, .. } = &self.role else { return None };
         let MatchConfig { seats, architecture, .. } = confirm.config;
-        if architecture == Architecture::ClientServer {
+        if architecture != Architecture::P2p {
             let (host, request) = (asking.host, asking.request.connection_id);
             self.served = Some(Served { server: host, connection_id: request, confirm: *confirm });
             self.phase = Phase::Closed;
             return Some(());
         }
         let has_seat = (1..seats).contains(&confirm.player) && usize::from(seats) <= PLAYERS_MAX;
-        if !has_seat || architecture != Architecture::P2p {
+        if !has_seat {
             return None;
         }
         self.me = PlayerId(confirm.player);
         self.config = Some(confirm.config);
         let seal = Seal::new(asking.request.connection_id, confirm.connection_id);
         self.links.push(Link::new(self.now, PlayerId(0), &[asking.host], false, seal));
-        self.event(Event::Confirmed { player: self.me, config: confirm.config });
+        self.out.event(Event::Confirmed { player: self.me, config: confirm.config });
         Some(())
     }
 
@@ -174,7 +174,7 @@ impl LockstepSession {
         {
             asking.ask_at = now.plus(REQUEST_EVERY);
             let (to, datagram) = (asking.host, asking.datagram());
-            self.transmit(to, datagram);
+            self.out.transmit(to, datagram);
         }
     }
 

@@ -141,7 +141,7 @@ impl Display {
     /// a frame at the very instant of a new state shows nothing of it.
     pub(super) fn frame_after(self, at_us: u64) -> u64 {
         let since = (at_us + 1_000_000 - self.phase_us) * FRAMES_PER_S / 1_000_000;
-        self.phase_us + (since + 1) * 1_000_000 / FRAMES_PER_S - 1_000_000
+        self.phase_us + ((since + 1) * 1_000_000).div_ceil(FRAMES_PER_S) - 1_000_000
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_frame_comes_within_a_sixtieth_of_a_second() {
         let display = Display { phase_us: 5_000 };
-        assert_eq!([0, 4_999, 5_000].map(|at| display.frame_after(at)), [5_000, 5_000, 21_666]);
+        assert_eq!([0, 4_999, 5_000].map(|at| display.frame_after(at)), [5_000, 5_000, 21_667]);
         for at in (0..2_000_000).step_by(37) {
             let frame = display.frame_after(at);
             assert!(frame > at && frame - at <= 16_667, "{at}: {frame}");

@@ -1,0 +1,77 @@
+//! The view of a match with a server that shows no prediction: it lies some updates in the past, so that there is
+//! mostly a later one to move toward.
+//!
+//! Updates bring every tick, so between two states nothing must be guessed: the ticks run once more, each at its
+//! time. What comes late is bridged by at most one update, in which everybody holds what they held.
+
+use std::collections::VecDeque;
+
+use super::predictor::Predictor;
+use crate::net::{Time, UPDATE_TICKS_MAX};
+use crate::sim::{Event, GameState, PlayerId, Tick, TickInputs, World};
+
+/// A world some updates behind the confirmed one.
+pub(super) struct Past {
+    world: World,
+    /// Ticks that have run in the confirmed world and are not to be seen yet.
+    waiting: VecDeque<TickInputs>,
+    /// The same world, run on while a tick is late.
+    bridge: Predictor,
+}
+
+impl Past {
+    /// Nothing is to be seen yet but `confirmed`.
+    pub(super) fn new(confirmed: &World, me: PlayerId) -> Self {
+        let waiting = VecDeque::with_capacity(UPDATE_TICKS_MAX);
+        Self { world: confirmed.clone(), waiting, bridge: Predictor::new(confirmed, me) }
+    }
+
+    /// A tick has run in the confirmed world.
+    pub(super) fn keep(&mut self, inputs: &TickInputs) {
+        if self.waiting.len() == UPDATE_TICKS_MAX {
+            self.step();
+        }
+        self.waiting.push_back(inputs.clone());
+    }
+
+    /// No ticks lead to this state, so it is to be seen at once.
+    pub(super) fn adopt(&mut self, state: &GameState) {
+        self.waiting.clear();
+        // The confirmed world, which has the same setup, has taken it, too.
+        let _ = self.world.adopt(state);
+    }
+
+    /// Shows the state before `next`, or, if its ticks are not here, one that is at most `longest` ticks beyond the
+    /// last that is. `ran` learns what happened in each tick.
+    pub(super) fn advance(
+        &mut self,
+        now: Time,
+        next: Tick,
+        longest: u32,
+        mut ran: impl FnMut(Tick, &[Event]),
+    ) {
+        while self.waiting.front().is_some_and(|inputs| inputs.tick < next) {
+            let tick = self.world.state().tick();
+            self.step();
+            ran(tick, self.world.events());
+        }
+        let horizon = next.min(self.world.state().tick().plus(longest));
+        self.bridge.advance(now, &self.world, core::iter::empty(), horizon, |_| {});
+    }
+
+    fn step(&mut self) {
+        if let Some(inputs) = self.waiting.pop_front() {
+            self.world.step(&inputs);
+        }
+    }
+
+    /// What is to be seen.
+    pub(super) const fn seen(&self) -> &Predictor {
+        &self.bridge
+    }
+
+    /// The next tick to be seen.
+    pub(super) fn next(&self) -> Tick {
+        self.world.state().tick()
+    }
+}

@@ -1,0 +1,90 @@
+//! What the difference of two states costs that a server sends: bytes and time, in a battle in which all fight.
+
+use super::battlefield::Battlefield;
+use super::bench::{median, timed};
+use crate::sim::{DeltaCoder, GameState};
+
+/// Ticks from one state to the next: 20 states a second.
+const TICKS: u32 = 3;
+/// Ticks until the first losses and blows no longer come in step.
+const WARM_UP: u32 = 256;
+/// Times that each is measured; medians are reported.
+const ROUNDS: usize = 15;
+/// The seed of the battle.
+const SEED: u64 = 7;
+
+/// What a difference costs.
+#[derive(Clone, Copy, Debug)]
+pub struct CodingFigures {
+    /// How many units.
+    pub units: usize,
+    /// How many of them have changed, percent.
+    pub changed_percent: f64,
+    /// Bytes for each unit of the battle.
+    pub bytes_per_unit: f64,
+    /// Nanoseconds for each unit of the battle.
+    pub encode_ns_per_unit: f64,
+    /// The same to decode, which encodes again to see whether the bytes are canonical.
+    pub decode_ns_per_unit: f64,
+}
+
+/// Two states of a battle of so many units, three ticks apart: once as they are, and once with at most
+/// `percent` of the units in the state of the later one.
+///
+/// # Panics
+/// If `units` is not 10 to [`crate::sim::UNITS_MAX`].
+#[must_use]
+pub fn coding(units: usize, percent: usize) -> [CodingFigures; 2] {
+    let mut battle = Battlefield::new(units, SEED);
+    battle.run(WARM_UP);
+    let base = battle.world().state().clone();
+    battle.run(TICKS);
+    let new = battle.world().state();
+    let mut some = new.clone();
+    for row in 0..some.units.len() {
+        let was = base.row(some.units.id[row]);
+        // Spread evenly over all rows.
+        let changes = row * percent / 100 != (row + 1) * percent / 100;
+        if let Some(at) = was.filter(|_| !changes) {
+            some.units.copy_row(row, &base.units, at);
+        }
+    }
+    [figures(&base, &some), figures(&base, new)]
+}
+
+fn figures(base: &GameState, new: &GameState) -> CodingFigures {
+    let (mut coder, mut bytes, mut decoded) = (DeltaCoder::default(), Vec::new(), GameState::default());
+    let (mut encode, mut decode) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        bytes.clear();
+        encode.push(timed(|| coder.encode(base, new, &mut bytes)).as_nanos() as f64);
+        let took = timed(|| coder.decode(base, &bytes, &mut decoded).expect("just encoded"));
+        decode.push(took.as_nanos() as f64);
+    }
+    assert_eq!(decoded, *new, "exact");
+    let same = (0..new.units.len()).filter(|&row| {
+        let was = base.row(new.units.id[row]);
+        was.is_some_and(|at| new.units.row(row) == base.units.row(at))
+    });
+    let units = new.units.len();
+    CodingFigures {
+        units,
+        changed_percent: 100.0 - 100.0 * same.count() as f64 / units as f64,
+        bytes_per_unit: bytes.len() as f64 / units as f64,
+        encode_ns_per_unit: median(encode) / units as f64,
+        decode_ns_per_unit: median(decode) / units as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_change_costs_little() {
+        let [some, all] = coding(400, 30);
+        assert!((25.0..=31.0).contains(&some.changed_percent), "{some:?}");
+        assert!(all.changed_percent > 90.0, "{all:?}");
+        assert!(some.bytes_per_unit < 0.5 * all.bytes_per_unit, "{some:?}, {all:?}");
+    }
+}

@@ -1,0 +1,56 @@
+//! What waits to leave a session: datagrams and events; and what went over its links.
+
+use alloc::collections::VecDeque;
+use core::net::SocketAddr;
+
+use super::seal::Sealed;
+use super::session::{Event, Traffic, Transmit};
+
+/// Most datagrams and most events that wait to be polled.
+const OUT_MAX: usize = 512;
+
+/// Datagrams and events in order, in bounded memory.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    pub(super) traffic: Traffic,
+    transmits: VecDeque<Transmit>,
+    events: VecDeque<Event>,
+}
+
+impl Outbox {
+    /// Nothing waits; the links' traffic so far is carried on.
+    pub(super) fn new(traffic: Traffic) -> Self {
+        let (transmits, events) = (VecDeque::with_capacity(OUT_MAX), VecDeque::with_capacity(OUT_MAX));
+        Self { traffic, transmits, events }
+    }
+
+    /// Counts a datagram that came in.
+    pub(super) const fn count_received(&mut self, bytes: usize) {
+        self.traffic.packets_received += 1;
+        self.traffic.bytes_received += bytes as u64;
+    }
+
+    /// A datagram to be sent. One that finds no room is as good as lost.
+    pub(super) fn transmit(&mut self, to: SocketAddr, datagram: Sealed) {
+        if self.transmits.len() < OUT_MAX {
+            self.traffic.packets_sent += 1;
+            self.traffic.bytes_sent += datagram.bytes().len() as u64;
+            self.transmits.push_back(Transmit { to, datagram });
+        }
+    }
+
+    /// An event. The caller drains after every call, so the bound is met only by a caller that does not.
+    pub(super) fn event(&mut self, event: Event) {
+        if self.events.len() < OUT_MAX {
+            self.events.push_back(event);
+        }
+    }
+
+    pub(super) fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.transmits.pop_front()
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}

@@ -1,0 +1,174 @@
+//! How soon the own hero reacts on the own screen, in virtual time.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mini_rts_arena::game::{Match, MatchOptions, Server, ServerOptions, data};
+use mini_rts_arena::net::{
+    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
+    ServerConfig, ServerSession, Settings, Time,
+};
+use mini_rts_arena::sim::math::Vec2;
+use mini_rts_arena::sim::{AttackBehaviour, Direction, HeroControl, TickRate, fingerprint};
+use mini_rts_arena::transport::{Impairment, LinkSpec};
+
+/// Whoever takes datagrams: the first is host or server.
+enum Node {
+    Peer(Box<Match>),
+    Server(Box<Server>),
+}
+
+impl Node {
+    fn game(&self) -> Option<&Match> {
+        match self {
+            Self::Peer(game) => Some(game),
+            Self::Server(_) => None,
+        }
+    }
+}
+
+fn address(node: usize) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, node as u8 + 1], 4124))
+}
+
+fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
+    let (rules, map) = (data::rules("endless").expect("built in"), data::map("standard").expect("built in"));
+    let settings = || Settings {
+        name: PlayerName::new("test").expect("a name"),
+        hero: AttackBehaviour::Swordsman,
+        input_delay: InputDelay::Auto,
+        timeout: Duration::from_secs(3),
+        wait: None,
+    };
+    let config = MatchConfig {
+        room_id: 1,
+        architecture,
+        seed: 7,
+        tick_rate: TickRate::HZ_60,
+        ticks: None,
+        rules: fingerprint(&*rules),
+        map: fingerprint(&*map),
+        seats: 2,
+    };
+    let (teams, countdown) = ([0, 1].into_iter().collect(), Duration::from_millis(300));
+    let play = |session| {
+        let options = MatchOptions { prediction, interpolation: 2, updates: 20, ..MatchOptions::default() };
+        Node::Peer(Box::new(Match::new(session, options)))
+    };
+    let join = |n| play(LockstepSession::join(Time(0), settings(), GuestConfig::new(address(0)), [n; 32]));
+    if architecture == Architecture::P2p {
+        let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
+        return vec![play(LockstepSession::host(Time(0), settings(), host, [1; 32])), join(2)];
+    }
+    let server = ServerConfig {
+        config,
+        room_code: 0,
+        teams,
+        host: None,
+        countdown,
+        beacon: None,
+        timeout: Duration::from_secs(3),
+        rejoin: Duration::ZERO,
+        wait: None,
+        updates: 20,
+        bits_per_s: 236_000,
+    };
+    let server = Server::new(ServerSession::new(Time(0), server, [1; 32]), ServerOptions::default());
+    vec![Node::Server(Box::new(server)), join(2), join(3)]
+}
+
+/// Where the hero of this player stands on the own screen.
+fn shown(game: &Match) -> Option<Vec2> {
+    let world = game.seen().map_or_else(|| game.world(), |seen| Some(seen.world()))?;
+    let state = world.state();
+    state.hero(game.session().player()).map(|row| state.position(row))
+}
+
+/// For a minute the last player's hero stands and walks by turns: how long after each press it moves, sorted, and
+/// how many corrections of more than a quarter of a tile there were.
+fn reactions(architecture: Architecture, prediction: bool) -> (Vec<Duration>, u64) {
+    let mut nodes = nodes(architecture, prediction);
+    let spec =
+        |n: usize| format!("delay=50ms,jitter=10ms,loss=5%,seed={n}").parse::<LinkSpec>().expect("a link");
+    let mut links: Vec<Impairment> = (0..nodes.len()).map(|n| Impairment::new(spec(n))).collect();
+    let (mut now, last) = (Time(0), nodes.len() - 1);
+    let (mut pressed, mut found) = (None, Vec::new());
+    let mut held = HeroControl::default();
+    while now < Time(62_000_000) {
+        now = now.plus(Duration::from_millis(1));
+        for from in 0..nodes.len() {
+            match &mut nodes[from] {
+                Node::Peer(game) => {
+                    game.advance(now);
+                    while let Some(transmit) = game.poll_transmit() {
+                        links[from].push(now, transmit);
+                    }
+                    while game.poll_event().is_some() {}
+                }
+                Node::Server(server) => {
+                    server.advance(now);
+                    while let Some(transmit) = server.poll_transmit() {
+                        links[from].push(now, transmit);
+                    }
+                    while server.poll_event().is_some() {}
+                }
+            }
+            while let Some(transmit) = links[from].pop(now) {
+                let to = (0..nodes.len()).find(|&to| address(to) == transmit.to).expect("a node");
+                let bytes = transmit.datagram.bytes();
+                match &mut nodes[to] {
+                    Node::Peer(game) => game.handle_datagram(now, address(from), bytes),
+                    Node::Server(server) => server.handle_datagram(now, address(from), bytes),
+                }
+            }
+        }
+        let Node::Peer(game) = &mut nodes[last] else { continue };
+        let Some(at) = shown(game) else { continue };
+        if let Some((since, from)) = pressed
+            && from != at
+        {
+            found.push(now.since(since));
+            pressed = None;
+        }
+        // A prime number of milliseconds, so that presses fall anywhere within a tick.
+        let (round, within) = (now.0 / 1000 / 997, now.0 / 1000 % 997);
+        let walk = (within < 400).then(|| Direction::eighth((round % 8) as u8));
+        let next = HeroControl { walk, strike: None };
+        if next != held && now > Time(2_000_000) {
+            if held.walk.is_none() {
+                pressed = Some((now, at));
+            }
+            held = next;
+            game.submit_hero(next);
+        }
+    }
+    found.sort_unstable();
+    let predictor = nodes[last].game().and_then(Match::predictor);
+    (found, predictor.map_or(0, |predictor| predictor.counts().corrections))
+}
+
+#[test]
+fn the_own_hero_moves_within_one_tick_of_the_press_in_every_architecture() {
+    for architecture in Architecture::ALL {
+        let (found, corrections) = reactions(architecture, true);
+        let [p50, p95] = [50, 95].map(|percent| found[found.len() * percent / 100]);
+        println!(
+            "{architecture}: {} presses, p50 {p50:?}, p95 {p95:?}, {corrections} corrections",
+            found.len()
+        );
+        assert!(found.len() > 50, "{}", found.len());
+        // A tick, and the virtual clock's millisecond.
+        assert!(p95 <= Duration::from_millis(18), "{architecture}: {p95:?}");
+        assert!(corrections <= 1, "{architecture}: {corrections}");
+    }
+}
+
+#[test]
+fn without_prediction_the_hero_waits_for_the_network() {
+    for architecture in Architecture::ALL {
+        let (found, _) = reactions(architecture, false);
+        let p50 = found[found.len() / 2];
+        println!("{architecture}: p50 {p50:?}");
+        assert!(p50 >= Duration::from_millis(50), "{architecture}: {p50:?}");
+    }
+}
