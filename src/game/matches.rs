@@ -23,7 +23,8 @@ use super::session::Session;
 use super::stats::{Histogram, Latencies};
 use super::trace::Trace;
 use crate::net::{
-    ClientSession, DueTick, End, Event, MatchConfig, PlayerName, Roster, Time, Token, Transmit, UpdateCounts,
+    ClientSession, DueTick, End, Event, MatchConfig, PlayerName, Roster, Time, Token, Transmit,
+    UPDATE_TICKS_MAX, UpdateCounts,
 };
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{
@@ -257,12 +258,12 @@ impl Match {
     fn look_back(&mut self, now: Time) {
         let behind = self.behind();
         let (Some(past), Some(world)) = (&mut self.past, &self.world) else { return };
-        let hz = world.setup().tick_rate.hz();
-        let Some(first) = self.session.seen_at(Tick(0), behind) else { return };
-        let ticks = now.minus(first).max(0).cast_unsigned() * u64::from(hz) / 1_000_000;
-        let next = Tick(ticks as u32).plus(u32::from(now >= first));
-        let longest = hz.div_ceil(self.options.updates.max(1));
-        past.advance(now, next, longest, |tick, events| {
+        let longest = longest_bridge(world, &self.options);
+        // By the very instants that the timer knows: it must not be due for a tick that is not yet to be seen.
+        let is_seen = |tick: &Tick| self.session.seen_at(*tick, behind).is_some_and(|at| at <= now);
+        let from = past.next_seen();
+        let count = (0..UPDATE_TICKS_MAX as u32).take_while(|&ahead| is_seen(&from.plus(ahead))).count();
+        past.advance(now, from.plus(count as u32), longest, |tick, events| {
             if let Some(backlog) = &mut self.backlog {
                 backlog.add(tick, events);
             }
@@ -302,7 +303,9 @@ impl Match {
     pub fn poll_timeout(&self) -> Option<Time> {
         // Before tick 0 is agreed a pilot has nothing to act on.
         let pilot = self.begin().and_then(|begin| self.pilot.acts_at(begin));
-        let past = self.past.as_ref().and_then(|past| self.session.seen_at(past.next(), self.behind()));
+        let past = self.past.as_ref().zip(self.world.as_ref());
+        let past = past.and_then(|(past, world)| past.next(longest_bridge(world, &self.options)));
+        let past = past.and_then(|tick| self.session.seen_at(tick, self.behind()));
         [self.session.poll_timeout(), pilot, past].into_iter().flatten().min()
     }
 
@@ -673,4 +676,9 @@ impl Match {
             self.events.push_back(event);
         }
     }
+}
+
+/// For how many ticks a view in the past bridges what is late: one update.
+fn longest_bridge(world: &World, options: &MatchOptions) -> u32 {
+    world.setup().tick_rate.hz().div_ceil(options.updates.max(1))
 }

@@ -70,8 +70,16 @@ impl Past {
         &self.bridge
     }
 
-    /// The next tick to be seen.
-    pub(super) fn next(&self) -> Tick {
+    /// The first tick that has not been seen.
+    pub(super) fn next_seen(&self) -> Tick {
         self.world.state().tick()
+    }
+
+    /// The next tick for which there is something to do once it is to be seen; nothing while one is waited for that
+    /// has been bridged for as long as may be.
+    pub(super) fn next(&self, longest: u32) -> Option<Tick> {
+        let here = self.waiting.front().map(|inputs| inputs.tick);
+        let bridged = self.bridge.world().state().tick();
+        here.or_else(|| (bridged < self.next_seen().plus(longest)).then_some(bridged))
     }
 }
