@@ -128,7 +128,8 @@ impl Digest<'_, '_> {
             parts.push(format!("{range} {} {direction}{place}{count}", unit(measure)));
         }
         if open > 0 {
-            parts.push(format!("with no difference shown in {open}"));
+            let size = if matches!(measure, Measure::Latency(..)) { " of a tick" } else { "" };
+            parts.push(format!("with no difference{size} shown in {open}"));
         }
         Some(format!("{subject} {}.", parts.join(", ")))
     }

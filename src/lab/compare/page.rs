@@ -187,8 +187,8 @@ fn figure(figure: &Figure) -> String {
         escaped(&figure.text)
     );
     html += "<ul class=\"legend\">\n";
-    for (pen, name, is_joined) in &figure.legend {
-        let _ = writeln!(html, "<li>{}{}</li>", plot::sample(*pen, *is_joined), escaped(name));
+    for (pen, name) in &figure.legend {
+        let _ = writeln!(html, "<li>{}{}</li>", plot::sample(*pen), escaped(name));
     }
     html += "</ul>\n<div class=\"panels\">\n";
     for (title, panel) in &figure.panels {

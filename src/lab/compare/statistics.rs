@@ -27,8 +27,8 @@ pub struct Mean {
 impl Mean {
     /// The mean of one value per match with its percentile-bootstrap interval; nothing without a value.
     ///
-    /// The interval of few matches is too narrow: of 5 it holds the true mean in about 84 of 100 studies, of
-    /// 8 in about 89, of 30 in about 94.
+    /// The interval of few matches is too narrow: of 5 it holds the true mean in about 83 of 100 studies, of
+    /// 8 in about 88, of 30 in about 93 (latencies are skewed).
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let value = mean(values)?;

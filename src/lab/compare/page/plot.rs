@@ -283,14 +283,14 @@ fn themed(svg: &str, title: &str) -> String {
 }
 
 /// A short line with its marker, for a legend.
-pub(super) fn sample(pen: Pen, is_joined: bool) -> String {
+pub(super) fn sample(pen: Pen) -> String {
     let (ink, fill) = (format!("var(--ink-{})", pen.ink), format!(" fill=\"var(--ink-{})\"", pen.ink));
     let dash = match pen.dash {
         Dash::Solid => "",
         Dash::Dashed => " stroke-dasharray=\"8 5\"",
         Dash::Dotted => " stroke-dasharray=\"1.5 5\" stroke-linecap=\"round\"",
     };
-    let line = if is_joined { format!("<path d=\"M0 10H44\"{dash}/>") } else { String::new() };
+    let line = format!("<path d=\"M0 10H44\"{dash}/>");
     let marker = match pen.marker {
         Marker::None => String::new(),
         Marker::Disc => format!("<circle cx=\"22\" cy=\"10\" r=\"5\"{fill}/>"),

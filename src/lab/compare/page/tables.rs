@@ -141,7 +141,8 @@ fn presets(analysis: &Analysis<'_>) -> String {
     if cells.is_empty() {
         return String::new();
     }
-    let mut html = String::from("<h3>Links by name</h3>\n<table class=\"grid\">\n<thead><tr><th>link</th>");
+    let mut html =
+        String::from("<h3>Links by name</h3>\n<table class=\"grid presets\">\n<thead><tr><th>link</th>");
     let columns = [
         ("opponent seen, ms", OPPONENT),
         ("own confirmed, ms", OWN),
@@ -180,7 +181,7 @@ pub(super) fn cells(analysis: &Analysis<'_>) -> String {
         let rows = of_view().map(|cell| {
             let real = if cell.source == Source::Real { ", real" } else { "" };
             let mut row =
-                vec![wording::name(&cell.cell), format!("{}{real}", wording::condition(&cell.cell))];
+                vec![wording::brief(&cell.cell), format!("{}{real}", wording::condition(&cell.cell))];
             row.extend(columns.iter().map(|&&(_, measure)| wording::with_interval(cell.mean(measure))));
             row.push(cell.rows.len().to_string());
             row
@@ -215,7 +216,7 @@ pub(super) fn comparisons(analysis: &Analysis<'_>) -> String {
         let of_view = analysis.comparisons.iter().filter(|comparison| comparison.base.cell.view == view);
         let rows = of_view.map(|comparison| {
             let level = |cell: &CellSummary<'_>| match comparison.factor {
-                Factor::Architecture => wording::name(&cell.cell),
+                Factor::Architecture => wording::brief(&cell.cell),
                 factor => format!("{}: {}", cell.cell.architecture, factor.level(&cell.cell)),
             };
             vec![

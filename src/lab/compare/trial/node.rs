@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 use std::net::SocketAddr;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::journey::{Applied, Display, Journeys};
 use super::picture::Picture;
@@ -55,11 +54,10 @@ struct Ran {
 
 impl Node {
     pub(super) fn new(game: Match, player: usize, cell: &Cell, seed: u64) -> Self {
-        const FRAME_US: u64 = 16_667;
         Self {
             player,
             game,
-            display: Display { phase_us: xxh3_64_with_seed(&[player as u8, b'd'], seed) % FRAME_US },
+            display: Display::of(player, seed),
             picture: Picture::default(),
             stalls: Stalls::new([Time(u64::MAX); 2]),
             corrections: (0, Vec::new()),
