@@ -23,8 +23,7 @@ use super::session::Session;
 use super::stats::{Histogram, Latencies};
 use super::trace::Trace;
 use crate::net::{
-    ClientSession, DueTick, End, Event, MatchConfig, PlayerName, Roster, Time, Token, Transmit,
-    UPDATE_TICKS_MAX, UpdateCounts,
+    ClientSession, DueTick, End, Event, MatchConfig, PlayerName, Roster, Time, Token, Transmit, UpdateCounts,
 };
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{
@@ -256,18 +255,24 @@ impl Match {
 
     /// Moves a view that lies in the past on.
     fn look_back(&mut self, now: Time) {
-        let behind = self.behind();
+        let (behind, longest) = (self.behind(), self.bridged());
         let (Some(past), Some(world)) = (&mut self.past, &self.world) else { return };
-        let longest = longest_bridge(world, &self.options);
-        // By the very instants that the timer knows: it must not be due for a tick that is not yet to be seen.
-        let is_seen = |tick: &Tick| self.session.seen_at(*tick, behind).is_some_and(|at| at <= now);
-        let from = past.next_seen();
-        let count = (0..UPDATE_TICKS_MAX as u32).take_while(|&ahead| is_seen(&from.plus(ahead))).count();
-        past.advance(now, from.plus(count as u32), longest, |tick, events| {
+        let Some(first) = self.session.seen_at(Tick(0), behind) else { return };
+        let hz = u64::from(world.setup().tick_rate.hz());
+        // Ticks whose time has come: the first instant of each is rounded down.
+        let begun = |us: u64| Tick(((us + 1) * hz).div_ceil(1_000_000) as u32);
+        let next = u64::try_from(now.minus(first)).map_or(Tick(0), begun);
+        past.advance(now, next, longest, |tick, events| {
             if let Some(backlog) = &mut self.backlog {
                 backlog.add(tick, events);
             }
         });
+    }
+
+    /// For how many ticks a view that lies in the past goes on without an update: until the next should be there.
+    fn bridged(&self) -> u32 {
+        let hz = self.world.as_ref().map_or(0, |world| world.setup().tick_rate.hz());
+        hz.div_ceil(self.options.updates.max(1))
     }
 
     /// How far the confirmed view of a match with a server lies in the past, beside the way.
@@ -303,8 +308,7 @@ impl Match {
     pub fn poll_timeout(&self) -> Option<Time> {
         // Before tick 0 is agreed a pilot has nothing to act on.
         let pilot = self.begin().and_then(|begin| self.pilot.acts_at(begin));
-        let past = self.past.as_ref().zip(self.world.as_ref());
-        let past = past.and_then(|(past, world)| past.next(longest_bridge(world, &self.options)));
+        let past = self.past.as_ref().and_then(|past| past.next(self.bridged()));
         let past = past.and_then(|tick| self.session.seen_at(tick, self.behind()));
         [self.session.poll_timeout(), pilot, past].into_iter().flatten().min()
     }
@@ -676,9 +680,4 @@ impl Match {
             self.events.push_back(event);
         }
     }
-}
-
-/// For how many ticks a view in the past bridges what is late: one update.
-fn longest_bridge(world: &World, options: &MatchOptions) -> u32 {
-    world.setup().tick_rate.hz().div_ceil(options.updates.max(1))
 }

@@ -70,16 +70,11 @@ impl Past {
         &self.bridge
     }
 
-    /// The first tick that has not been seen.
-    pub(super) fn next_seen(&self) -> Tick {
-        self.world.state().tick()
-    }
-
-    /// The next tick for which there is something to do once it is to be seen; nothing while one is waited for that
-    /// has been bridged for as long as may be.
+    /// The tick at whose time there is something new to be seen, with at most `longest` ticks beyond the last that is
+    /// here; `None` until an update comes.
     pub(super) fn next(&self, longest: u32) -> Option<Tick> {
-        let here = self.waiting.front().map(|inputs| inputs.tick);
-        let bridged = self.bridge.world().state().tick();
-        here.or_else(|| (bridged < self.next_seen().plus(longest)).then_some(bridged))
+        let (here, seen) = (self.world.state().tick(), self.bridge.world().state().tick());
+        let reach = here.plus(longest.max(self.waiting.len() as u32));
+        (seen < reach).then_some(seen)
     }
 }
