@@ -396,3 +396,32 @@ fn without_a_display_a_match_plays_itself() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stdout.contains("interrupted"), "{ended:?}");
 }
+
+#[test]
+fn a_script_is_given_at_its_instants_and_a_bad_one_is_named() {
+    let home = home();
+    let (script, trace) = (home.path().join("script"), home.path().join("trace"));
+    let at_ms = [3.5, 250.125, 250.125, 700.0];
+    let line =
+        |at_ms: &f64| format!("{{\"at_ms\":{at_ms},\"command\":{{\"HeroGo\":[-1200000,{at_ms:.0}]}}}}\n");
+    std::fs::write(&script, at_ms.iter().map(line).collect::<String>()).expect("written");
+    let (script, to) = (format!("--script={}", script.display()), format!("--trace={}", trace.display()));
+    let both = ["--record=off", "--input-delay=2"];
+    let results = play(home.path(), 3, 120, &[&both[..], &[&script]].concat(), [&to, ""], false);
+    same_end(&results);
+    assert_eq!([&results[0]["commands"], &results[1]["commands"]], [at_ms.len(), at_ms.len()]);
+    let text = std::fs::read_to_string(&trace).expect("a trace");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let of = |key: &str| lines.iter().filter_map(|line| line[key].as_u64()).collect::<Vec<_>>();
+    let (begin, intended) = (of("t_start_us")[0], of("t_intended_us"));
+    let expected = at_ms.map(|ms| begin + (ms * 1000.0) as u64);
+    assert_eq!(intended, expected);
+    let given = lines.iter().filter(|line| line["t_intended_us"].is_u64());
+    assert!(given.clone().all(|line| line["t_capture_us"].as_u64() >= line["t_intended_us"].as_u64()));
+
+    let bad = home.path().join("bad");
+    std::fs::write(&bad, "\n{\"at_ms\":1}\n").expect("written");
+    let ended = run(home.path(), &["host", "--headless", &format!("--script={}", bad.display())]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("bad is no script of commands: line 2: missing field"), "{ended:?}");
+}

@@ -1,103 +1,219 @@
-//! The engine of the study, trial by trial.
+//! The matches of the study: the same every time, fair to every architecture, and never quicker than light.
 
 use std::time::Duration;
 
-use mini_rts_arena::lab::compare::{Cell, MatchRow, Topology, Trial, View};
+use mini_rts_arena::lab::compare::{
+    Cell, MatchRow, Quantiles, Recorded, Size, StudyOptions, Topology, Trial, View, WARM_UP, base_cell,
+    bounds, drawn_scripts, study_of,
+};
 use mini_rts_arena::net::Architecture;
+use mini_rts_arena::replay::Replay;
 
-fn cell(architecture: Architecture) -> Cell {
-    let (updates, interpolation) = if architecture == Architecture::ClientServer { (20, 2) } else { (0, 0) };
-    Cell {
-        view: View::Defaults,
-        architecture,
-        topology: Topology::Midway,
-        preset: String::new(),
-        prediction: true,
-        interpolation,
-        players: 2,
-        rtt_ms: 100.0,
-        jitter_ms: 5.0,
-        loss: 0.02,
-        updates,
-        units: 14,
-    }
-}
+const ARCHITECTURES: [Architecture; 2] = mini_rts_arena::lab::compare::ARCHITECTURES;
 
 fn play(cell: &Cell, seed: u64, seconds: u64) -> MatchRow {
     let trial = Trial { cell, seed, counted: Duration::from_secs(seconds), recorded: None };
-    trial.play().unwrap_or_else(|error| panic!("{cell:?}: {error}"))
+    trial.play().unwrap_or_else(|error| panic!("{cell}: {error}"))
+}
+
+fn least(quantiles: &Quantiles) -> f64 {
+    quantiles.iter().next().expect("measured").1
+}
+
+/// What must hold of every row.
+fn check(row: &MatchRow) {
+    let cell = row.cell();
+    let sum = row.bytes_received + row.bytes_lost + row.bytes_under_way;
+    assert_eq!(row.bytes_sent, sum, "{cell}: every byte arrives, is lost or is under way");
+    let is_same = |a: f64, b: f64| (a - b).abs() < 1e-6 * a.max(1.0);
+    let by_cause = row.stall_network_ms + row.stall_computer_ms;
+    assert!(is_same(row.stall_ms, by_cause), "{cell}: {} of {by_cause} ms", row.stall_ms);
+    let by_second: f64 = row.stall_by_s.0.iter().sum();
+    assert!(is_same(row.stall_ms, by_second), "{cell}: {} of {by_second} ms", row.stall_ms);
+    assert!(row.stall_by_s.0.iter().all(|&ms| ms <= 1000.1), "{cell}: {:?}", row.stall_by_s);
+    assert!(is_same(f64::from(row.corrections), row.corrections_by_s.0.iter().sum()), "{cell}");
+    assert_ne!(row.state_hash, 0, "{cell}: all ran alike");
+    assert!(row.apart_mean <= row.apart_max, "{cell}");
+    if cell.view == View::Bots {
+        return;
+    }
+    assert!(row.censored <= row.commands && row.commands > 0, "{cell}");
+    let bounds = bounds(&cell);
+    for (what, quantiles, bound) in [
+        ("own", &row.own_ms, bounds.own_ms),
+        ("own predicted", &row.own_predicted_ms, bounds.own_predicted_ms),
+        ("opponent", &row.opponent_confirmed_ms, bounds.opponent_ms),
+        ("opponent shown", &row.opponent_ms, bounds.opponent_ms),
+        ("opponent's frame", &row.opponent_frame_ms, bounds.opponent_ms),
+    ] {
+        let least = least(quantiles);
+        assert!(least >= bound - bounds.error_ms, "{cell}: {what} {least} ms, bound {bound} ms");
+        let p50 = quantiles.p50().expect("measured");
+        let wait = bound + bounds.wait_ms;
+        assert!(p50 >= wait - bounds.error_ms, "{cell}: {what} p50 {p50} ms, bound and wait {wait} ms");
+    }
+    // From the instant to the state, to the frame.
+    let steps = [&row.captured_ms, &row.own_predicted_ms, &row.own_frame_ms];
+    for pair in steps.windows(2) {
+        assert!(pair[0].iter().zip(pair[1].iter()).all(|((_, a), (_, b))| a <= b), "{cell}");
+    }
+    for (state, frame) in
+        [(&row.own_predicted_ms, &row.own_frame_ms), (&row.opponent_ms, &row.opponent_frame_ms)]
+    {
+        assert!(state.iter().zip(frame.iter()).all(|((_, a), (_, b))| a < b && b - a <= 16.7), "{cell}");
+    }
 }
 
 #[test]
-fn all() {
-    use mini_rts_arena::lab::compare::*;
-    let size = match std::env::var("SIZE").as_deref() {
-        Ok("quick") => Size::Quick,
-        Ok("full") => Size::Full,
-        _ => Size::Default,
+fn the_same_study_gives_the_same_rows_on_any_number_of_cores() {
+    let cells: Vec<(Cell, u32)> = ARCHITECTURES
+        .into_iter()
+        .flat_map(|architecture| {
+            let base = base_cell(architecture);
+            let wifi = Cell { preset: "wifi".into(), ..base.clone() };
+            let equal = Cell { view: View::EqualRate, ..base.clone() };
+            let remote = Cell { topology: Topology::Remote, ..base.clone() };
+            [(base, 2), (wifi, 2), (equal, 1), (remote, 1)]
+        })
+        .collect();
+    let play = |jobs| {
+        let options = StudyOptions { size: Size::Quick, jobs, ..StudyOptions::default() };
+        study_of(&cells, &options, |_, _| {}).unwrap_or_else(|error| panic!("{error}"))
     };
-    let began = std::time::Instant::now();
-    let rows = study(&StudyOptions { size, seeds: None, jobs: 2, recorded: None }, |_, _| ())
-        .unwrap_or_else(|e| panic!("{e}"));
-    println!("{} rows in {:?}", rows.len(), began.elapsed());
-    let mut f = std::fs::File::create("/tmp/ht/rows.csv").unwrap();
-    write_rows(&mut f, &rows).unwrap();
+    let rows = play(1);
+    assert_eq!(rows, play(2));
+    let planned = cells.iter().flat_map(|(cell, seeds)| vec![cell; *seeds as usize]);
+    assert!(rows.iter().map(MatchRow::cell).eq(planned.cloned()), "in the order of the plan");
+    rows.iter().for_each(check);
+    assert_ne!(rows[0].own_ms, rows[1].own_ms, "another seed is another match");
+    // What an architecture cannot tell apart is the same match: where a server stands that is not there.
+    let (base, remote) = (&rows[0], &rows[5]);
+    let renamed = MatchRow { topology: Topology::Remote, ..base.clone() };
+    assert_eq!((&renamed, renamed.architecture), (remote, Architecture::P2p));
+    let served = rows.len() / ARCHITECTURES.len();
+    assert!(rows[served + 5].own_ms.p50() > rows[served].own_ms.p50(), "a server far off takes longer");
 }
 
 #[test]
-fn look() {
-    for architecture in [Architecture::P2p, Architecture::ClientServer] {
-        for (prediction, units, players) in
-            [(true, 14, 2), (false, 14, 2), (true, 200, 2), (true, 28, 4), (false, 2000, 4)]
-        {
-            let cell = Cell { prediction, units, players, ..cell(architecture) };
-            let began = std::time::Instant::now();
-            let row = play(&cell, 1000, 30);
-            println!("{architecture} {prediction} {units} {players}: {:?}", began.elapsed());
-            let p = |q: &mini_rts_arena::lab::compare::Quantiles| {
-                format!("{:?} {:?} {:?} {:?}", q.iter().next().map(|x| x.1), q.p50(), q.p95(), q.p99())
-            };
-            println!("  commands {} censored {}", row.commands, row.censored);
-            println!(
-                "  captured {}\n  authority {}\n  own {}\n  ownpred {}\n  ownframe {}\n  oppconf {}\n  opp {}\n  oppframe {}",
-                p(&row.captured_ms),
-                p(&row.authority_ms),
-                p(&row.own_ms),
-                p(&row.own_predicted_ms),
-                p(&row.own_frame_ms),
-                p(&row.opponent_confirmed_ms),
-                p(&row.opponent_ms),
-                p(&row.opponent_frame_ms)
-            );
-            println!(
-                "  apart {} {} corr {} stalls {} {} {} {}",
-                row.apart_mean,
-                row.apart_max,
-                row.corrections,
-                row.stalls,
-                row.stall_ms,
-                row.stall_network_ms,
-                row.stall_computer_ms
-            );
-            println!(
-                "  rate {} up {} down {} pk {} {} srv {} {}",
-                row.tick_rate,
-                row.kbit_s_up,
-                row.kbit_s_down,
-                row.packets_s_up,
-                row.packets_s_down,
-                row.server_kbit_s_up,
-                row.server_kbit_s_down
-            );
-            println!(
-                "  bytes {} {} {} {} unfair {} hash {:x}",
-                row.bytes_sent,
-                row.bytes_received,
-                row.bytes_lost,
-                row.bytes_under_way,
-                row.unfair_ms,
-                row.state_hash
-            );
+fn every_place_of_the_server_keeps_the_bounds() {
+    for architecture in ARCHITECTURES {
+        for topology in [Topology::Lan, Topology::Midway, Topology::Remote, Topology::Listen] {
+            for loss in [0.0, 0.05] {
+                let cell = Cell { topology, loss, ..base_cell(architecture) };
+                let row = play(&cell, 3, 8);
+                check(&row);
+                assert_eq!(row.censored, 0, "{cell}");
+                assert!((59.0..=61.0).contains(&row.tick_rate), "{cell}: {}", row.tick_rate);
+                // Who has the server in its own computer is better off, and nobody else.
+                let is_host = topology == Topology::Listen && architecture != Architecture::P2p;
+                assert!(row.unfair_ms < 20.0, "{cell}: {} ms", row.unfair_ms);
+                assert_eq!(least(&row.own_ms) < 20.0, is_host, "{cell}: {}", least(&row.own_ms));
+            }
         }
+    }
+}
+
+#[test]
+fn prediction_shows_own_orders_at_once_and_nothing_else_does() {
+    for architecture in ARCHITECTURES {
+        let on = play(&base_cell(architecture), 5, 8);
+        let off = play(&Cell { prediction: false, ..base_cell(architecture) }, 5, 8);
+        check(&off);
+        let shown = |row: &MatchRow| row.own_predicted_ms.p50().expect("measured");
+        assert!(shown(&on) < 17.0, "{architecture}: {}", shown(&on));
+        assert!(shown(&off) >= off.own_ms.p50().expect("measured"), "{architecture}: {}", shown(&off));
+        assert_eq!((off.corrections, on.commands), (0, off.commands));
+        // Two pictures of what is known to both are nearer to each other than two of what is guessed.
+        assert!(off.apart_mean < on.apart_mean, "{} {}", off.apart_mean, on.apart_mean);
+    }
+}
+
+#[test]
+fn who_stays_plays_on_without_a_server_and_commands_count_through_stalls() {
+    let lost = |architecture, players: u8| {
+        let units = 7 * u32::from(players);
+        let row = play(&Cell { view: View::HostLost, players, units, ..base_cell(architecture) }, 7, 12);
+        check(&row);
+        row
+    };
+    let peers = lost(Architecture::P2p, 4);
+    // Half of 12 s and the last, without the 3 s of waiting.
+    assert!(peers.ticks_after_loss.is_some_and(|ticks| ticks > 200), "{:?}", peers.ticks_after_loss);
+    let longest = peers.opponent_ms.iter().last().expect("measured").1;
+    assert!((2_500.0..3_500.0).contains(&longest), "{longest}: from the instant at which it was wanted");
+    // A fifth of all commands comes in the 3 s in which nothing runs: whoever waited with them would not see it.
+    let p95 = peers.opponent_ms.p95().expect("measured");
+    assert!(p95 > 1_000.0, "{p95}");
+    assert!(peers.stall_ms > 1_500.0 && peers.censored < 10, "{} {}", peers.stall_ms, peers.censored);
+    let served = lost(Architecture::ClientServer, 4);
+    assert!(served.ticks_after_loss.is_some_and(|ticks| ticks < 30), "{:?}", served.ticks_after_loss);
+    assert!(served.censored > served.commands / 3, "{} of {}", served.censored, served.commands);
+    assert_eq!(lost(Architecture::P2p, 2).ticks_after_loss.map(|ticks| ticks < 30), Some(true));
+}
+
+#[test]
+fn a_recorded_match_is_a_script() {
+    let replay = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/replays"))
+        .expect("golden replays")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.extension().is_some_and(|extension| extension == "mra"))
+        .expect("a replay");
+    let recorded = Recorded::read(Replay::open(&replay).expect("whole")).expect("valid");
+    let players = recorded.setup.seats.len() as u8;
+    for architecture in ARCHITECTURES {
+        let cell = Cell { players, ..base_cell(architecture) };
+        let trial =
+            Trial { cell: &cell, seed: 1, counted: Duration::from_secs(20), recorded: Some(&recorded) };
+        let row = trial.play().unwrap_or_else(|error| panic!("{cell}: {error}"));
+        check(&row);
+        let window = WARM_UP.as_micros() as u64..(WARM_UP + trial.counted).as_micros() as u64;
+        let scripts = recorded.scripts(1);
+        let given = scripts.iter().flat_map(|script| script.lines());
+        let given = given.filter(|line| window.contains(&line.at_us)).count() as u32;
+        assert_eq!((row.commands, row.censored), (given, 0), "{cell}");
+        assert!(given > 20, "{given}");
+    }
+}
+
+#[test]
+fn bots_play_to_the_end() {
+    let row = play(&Cell { view: View::Bots, ..base_cell(Architecture::P2p) }, 9, 1);
+    check(&row);
+    assert!(row.winner.is_some() && row.seconds > 60.0, "{:?} after {} s", row.winner, row.seconds);
+    assert_eq!(row.commands, 0);
+}
+
+#[test]
+fn a_drawn_script_is_the_same_for_all_and_comes_at_any_time() {
+    let world = mini_rts_arena::sim::World::new(setup());
+    let scripts = drawn_scripts(&world, 11, 200.0);
+    assert_eq!(scripts, drawn_scripts(&world, 11, 200.0));
+    assert_ne!(scripts, drawn_scripts(&world, 12, 200.0));
+    assert_ne!(scripts[0].lines()[0].at_us, scripts[1].lines()[0].at_us);
+    for script in &scripts {
+        let lines = script.lines();
+        assert!((900..1_100).contains(&lines.len()), "{}", lines.len());
+        // Each is unlike those before it, so that it is known again.
+        let is_new = |(n, line): (usize, &mini_rts_arena::game::ScriptLine)| {
+            lines[n.saturating_sub(100)..n].iter().all(|before| before.command != line.command)
+        };
+        assert!(lines.iter().enumerate().all(is_new));
+        // Uniform against ticks: each tenth of a tick has its share.
+        let mut tenths = [0; 10];
+        lines.iter().for_each(|line| tenths[(line.at_us * 60 % 1_000_000 / 100_000) as usize] += 1);
+        assert!(tenths.iter().all(|count| (60..150).contains(count)), "{tenths:?}");
+    }
+}
+
+fn setup() -> mini_rts_arena::sim::Setup {
+    use mini_rts_arena::game::data;
+    use mini_rts_arena::sim::{AttackBehaviour, SeatSetup, Setup, TickRate};
+    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    Setup {
+        seed: 1,
+        tick_rate: TickRate::HZ_60,
+        seats: [seat(0), seat(1)].into_iter().collect(),
+        rules: data::rules("endless").expect("built in"),
+        map: data::map("standard").expect("built in"),
     }
 }

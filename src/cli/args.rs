@@ -37,6 +37,8 @@ pub(crate) enum Task {
     Doctor(DoctorArguments),
     /// Look for desyncs: pairs of headless peers play whole matches, and their hashes must agree.
     Check(Box<CheckArguments>),
+    /// Compare client-server with P2P: the same orders on the same links, and what each shows how late.
+    Compare(CompareArguments),
     /// Watch both seats of a match between bots side by side, in lockstep and with a server, in one window.
     WatchBoth(WatchBothArguments),
     /// Measure balance: bots play whole matches by the thousand, and every figure comes with its interval.
@@ -69,6 +71,10 @@ pub(crate) struct MatchArguments {
     /// Who plays this seat: you in the window, `normal` without one.
     #[arg(long, value_enum)]
     pub(crate) bot: Option<BotChoice>,
+    /// Give the commands of this file at their instants, whatever happens: a JSON object a line,
+    /// {"at_ms":F,"command":{...}}, at_ms from the first tick.
+    #[arg(long, value_name = "FILE", conflicts_with = "bot")]
+    pub(crate) script: Option<PathBuf>,
     /// Play without a window.
     #[arg(long)]
     pub(crate) headless: bool,
@@ -293,6 +299,40 @@ pub(crate) struct CheckArguments {
     /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
     #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
     pub(crate) inject_desync: Option<Injection>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompareArguments {
+    /// Fewer and shorter matches: to see that it works, not to cite.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// 30 seeds of 60 s instead of 8 of 30 s.
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) full: bool,
+    /// Play some of the cells between real processes, too, and say whether they agree.
+    #[arg(long)]
+    pub(crate) real: bool,
+    /// Matches of each cell.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Give the commands of this recorded match instead of drawn ones.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+    /// Write a line for each match, and on what it was measured.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write the study as one page with plots.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Play nothing: make tables and page again from what `--csv` wrote.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "full", "real", "seeds", "from", "csv"])]
+    pub(crate) rebuild: Option<PathBuf>,
+    /// Matches at a time; by default one per core.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -4,6 +4,7 @@ pub(crate) mod args;
 mod balance;
 mod bench;
 mod check;
+mod compare;
 mod demo;
 mod discover;
 mod doctor;
@@ -66,6 +67,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Doctor(doctor)) => doctor::run(&doctor),
         Some(Task::Check(check)) => check::run(&check),
+        Some(Task::Compare(compare)) => compare::run(&compare),
         Some(Task::WatchBoth(arguments)) => window::watch_both(&arguments),
         Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),

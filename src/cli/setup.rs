@@ -2,13 +2,16 @@
 
 use anyhow::{Context as _, bail};
 use arrayvec::ArrayVec;
+use std::fs::File;
+use std::io::BufReader;
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::{BotChoice, HostArguments, JoinArguments, MatchArguments, Switch};
 use super::paths;
-use mini_rts_arena::game::{Inject, Match, MatchOptions, Server, ServerOptions, Trace, data};
+use mini_rts_arena::game::{Inject, Match, MatchOptions, Script, Server, ServerOptions, Trace, data};
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName, ServerConfig,
@@ -238,6 +241,7 @@ fn options(
         rules,
         map,
         pilot: Some(game.bot().pilot()),
+        script: game.script.as_deref().map(script).transpose()?,
         record: paths::replay_path(game.record.as_deref(), role, seed)?,
         trace: trace.transpose()?,
         prediction: game.prediction == Switch::On,
@@ -246,6 +250,11 @@ fn options(
         inject: inject.map(|inject| Inject { tick: Tick(inject.tick), field: inject.field.clone() }),
         started_unix_s: paths::unix_seconds(),
     })
+}
+
+fn script(file: &Path) -> anyhow::Result<Script> {
+    let read = || Script::read(BufReader::new(File::open(file)?));
+    read().with_context(|| format!("{} is no script of commands", file.display()))
 }
 
 fn rules(game: &MatchArguments) -> anyhow::Result<Option<Arc<Rules>>> {

@@ -18,6 +18,7 @@ use super::pilot::{Pilot, PilotChoice};
 use super::predictor::{PredictionCounts, Predictor};
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party, Side};
+use super::script::Script;
 use super::session::Session;
 use super::stats::{Histogram, Latencies};
 use super::trace::Trace;
@@ -41,6 +42,8 @@ pub struct MatchOptions {
     pub map: Option<Arc<Map>>,
     /// Who plays this seat.
     pub pilot: Option<PilotChoice>,
+    /// What this seat orders and when, in place of a pilot.
+    pub script: Option<Script>,
     /// Where to record, without the ending.
     pub record: Option<PathBuf>,
     /// Where to trace.
@@ -305,7 +308,7 @@ impl Match {
 
     /// An order of this player, for the next open tick. False if too many wait already.
     pub fn submit_command(&mut self, now: Time, command: Command) -> bool {
-        self.give(now, Tick(0), command)
+        self.give(now, None, Tick(0), command)
     }
 
     /// What this player's hero keys say now.
@@ -476,7 +479,10 @@ impl Match {
         let choice = self.options.pilot.unwrap_or(PilotChoice::None);
         let lies_behind = !self.options.prediction && self.session.is_served();
         self.past = lies_behind.then(|| Past::new(&world, player));
-        self.pilot = Pilot::new(choice, player, config.tick_rate, config.seed);
+        self.pilot = match &self.options.script {
+            Some(script) => Pilot::Script(script.clone(), 0),
+            None => Pilot::new(choice, player, config.tick_rate, config.seed),
+        };
         self.roster = roster;
         let hash = world.hash();
         self.world = Some(world);
@@ -497,22 +503,23 @@ impl Match {
         Ok(())
     }
 
-    /// Gives the orders of a probe that are due.
+    /// Gives the orders of a probe or a script that are due.
     fn act(&mut self, now: Time) {
         if self.begin == Time::default() {
             return;
         }
         while let Some(world) = &self.world
-            && let Some(command) = self.pilot.act(now, self.begin, world)
+            && let Some((due, command)) = self.pilot.act(now, self.begin, world)
         {
-            self.give(now, Tick(0), command);
+            self.give(now, Some(due), Tick(0), command);
         }
     }
 
-    fn give(&mut self, now: Time, wish: Tick, command: Command) -> bool {
+    /// Orders something that was meant for the instant `due`, if for one.
+    fn give(&mut self, now: Time, due: Option<Time>, wish: Tick, command: Command) -> bool {
         let is_taken = self.session.submit_command(wish, command).is_ok();
         if is_taken {
-            self.measures.given(now, self.session.player());
+            self.measures.given(now, due, self.session.player());
         }
         is_taken
     }
@@ -559,7 +566,7 @@ impl Match {
         // Each tick anew: what a bot no longer holds it lets go of.
         self.session.submit_hero(wish, wants.hero);
         for command in wants.commands {
-            self.give(now, wish, command);
+            self.give(now, None, wish, command);
         }
     }
 

@@ -39,10 +39,10 @@ impl Measures {
         }
     }
 
-    /// A command of this player was given.
-    pub(super) fn given(&mut self, now: Time, me: PlayerId) {
+    /// A command of this player was given, meant for the instant `due` if for one.
+    pub(super) fn given(&mut self, now: Time, due: Option<Time>, me: PlayerId) {
         if let Some(trace) = &mut self.trace {
-            trace.given(self.given, me, now);
+            trace.given(self.given, me, now, due);
         }
         self.given += 1;
         if self.under_way.len() == UNDER_WAY_MAX {

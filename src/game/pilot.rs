@@ -1,5 +1,6 @@
 //! Who gives the orders of a seat when no person does.
 
+use super::script::{Script, ScriptLine};
 use crate::bot::{Bot, BotLevel, Probe};
 use crate::net::Time;
 use crate::sim::{Command, PlayerId, PlayerInput, Tick, TickRate, World};
@@ -24,6 +25,8 @@ pub enum Pilot {
     Bot(Bot),
     /// Acts between ticks.
     Probe(Probe),
+    /// Gives commands at their instants; so many are given.
+    Script(Script, usize),
 }
 
 impl Pilot {
@@ -45,16 +48,31 @@ impl Pilot {
         Some((Tick(last).plus(bot.reaction()), bot.think(world)))
     }
 
-    /// The order that a probe gives now, if one is due; `begin` is the instant of tick 0.
-    pub fn act(&mut self, now: Time, begin: Time, world: &World) -> Option<Command> {
-        let Self::Probe(probe) = self else { return None };
-        (now.minus(begin) >= probe.next_at_us().cast_signed()).then(|| probe.order(world))
+    /// The order that a probe or a script gives now, if one is due, and the instant for which it was meant;
+    /// `begin` is the instant of tick 0.
+    pub fn act(&mut self, now: Time, begin: Time, world: &World) -> Option<(Time, Command)> {
+        let due = self.acts_at(begin).filter(|&due| due <= now)?;
+        match self {
+            Self::None | Self::Bot(_) => None,
+            Self::Probe(probe) => Some((due, probe.order(world))),
+            Self::Script(script, given) => {
+                let line = script.lines().get(*given)?;
+                *given += 1;
+                Some((due, line.command.clone()))
+            }
+        }
     }
 
     /// When [`Self::act`] has something to do.
     #[must_use]
     pub fn acts_at(&self, begin: Time) -> Option<Time> {
-        let Self::Probe(probe) = self else { return None };
-        Some(Time(begin.0 + probe.next_at_us()))
+        let at_us = match self {
+            Self::None | Self::Bot(_) => return None,
+            Self::Probe(probe) => probe.next_at_us(),
+            Self::Script(script, given) => {
+                script.lines().get(*given).map(|ScriptLine { at_us, .. }| *at_us)?
+            }
+        };
+        Some(Time(begin.0 + at_us))
     }
 }

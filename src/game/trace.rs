@@ -43,9 +43,16 @@ impl Trace {
         ));
     }
 
-    /// A command of this player was given.
-    pub(super) fn given(&mut self, id: u32, player: PlayerId, at: Time) {
-        self.line(format_args!(r#"{{"cmd":{id},"player":{player},"t_capture_us":{}}}"#, at.0));
+    /// A command of this player was given; a probe or a script meant it for the instant `due`.
+    pub(super) fn given(&mut self, id: u32, player: PlayerId, at: Time, due: Option<Time>) {
+        let at = at.0;
+        match due {
+            Some(due) => self.line(format_args!(
+                r#"{{"cmd":{id},"player":{player},"t_capture_us":{at},"t_intended_us":{}}}"#,
+                due.0
+            )),
+            None => self.line(format_args!(r#"{{"cmd":{id},"player":{player},"t_capture_us":{at}}}"#)),
+        }
     }
 
     /// A command was applied, and prediction may have shown it before.

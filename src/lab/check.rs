@@ -2,13 +2,12 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::process::{Process, ProcessError};
 use crate::net::Architecture;
 
 /// What is checked.
@@ -80,25 +79,13 @@ pub struct FirstDesync {
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// A process could not be started, or its output not read.
-    #[error("match with seed {seed}: cannot run {}: {error}", program.display())]
+    /// A process gave no result.
+    #[error("match with seed {seed}: {error}")]
     Process {
         /// Of the match.
         seed: u64,
-        /// What was run.
-        program: PathBuf,
-        /// What the system says.
-        error: std::io::Error,
-    },
-    /// A process ended with an error.
-    #[error("match with seed {seed}: the {role} failed: {message}")]
-    Failed {
-        /// Of the match.
-        seed: u64,
-        /// Which one.
-        role: &'static str,
-        /// Its last line.
-        message: String,
+        /// What went wrong.
+        error: ProcessError,
     },
     /// The two do not say the same.
     #[error("match with seed {seed}: the peers disagree: {what}; both results are above")]
@@ -163,9 +150,10 @@ const SHARED_KEYS: [&str; 3] = ["outcome", "ticks", "state_hash"];
 /// One match of two or more processes.
 fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
     let processes = start(options, seed)?;
-    let seats: Vec<u8> = processes.iter().filter_map(|process| process.role.seat()).collect();
-    let results = processes.into_iter().map(|process| process.result(options, seed));
-    let results = results.collect::<Result<Vec<Value>, CheckError>>()?;
+    let seats: Vec<u8> = processes.iter().filter_map(|(role, _)| role.seat()).collect();
+    let results = processes.into_iter().map(|(_, process)| process.result());
+    let results = results.collect::<Result<Vec<Value>, ProcessError>>();
+    let results = results.map_err(|error| CheckError::Process { seed, error })?;
     let (first, others) = results.split_first().expect("one process at least runs here");
     for (key, other) in SHARED_KEYS.iter().flat_map(|key| others.iter().map(move |other| (*key, other))) {
         // After a desync each peer has stopped where it was.
@@ -187,13 +175,15 @@ fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
 }
 
 /// The processes of a match that run here.
-fn start(options: &CheckOptions, seed: u64) -> Result<Vec<Process>, CheckError> {
+fn start(options: &CheckOptions, seed: u64) -> Result<Vec<(Role, Process)>, CheckError> {
+    let role = Role::first(options.architecture);
     let first = |address: SocketAddr| {
         let arguments = [format!("--bind={}", address.ip()), format!("--port={}", address.port())];
-        Process::start(options, seed, Role::first(options.architecture), &arguments)
+        process(options, seed, role, &arguments)
     };
     let guest = |seat: u8, address: SocketAddr| {
-        Process::start(options, seed, Role::Guest(seat), &[address.to_string(), format!("--seat={seat}")])
+        let arguments = [address.to_string(), format!("--seat={seat}")];
+        Ok((Role::Guest(seat), process(options, seed, Role::Guest(seat), &arguments)?))
     };
     let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let first_guest = u8::from(options.architecture == Architecture::P2p);
@@ -202,7 +192,7 @@ fn start(options: &CheckOptions, seed: u64) -> Result<Vec<Process>, CheckError> 
         Side::Listening(address) => (first(address)?, first_guest..1),
         Side::Connecting(address) => return Ok(vec![guest(1, address)?]),
     };
-    let port = first.port(options, seed)?;
+    let port = first.port().map_err(|error| CheckError::Process { seed, error })?;
     let host = match options.side {
         Side::Listening(address) if address.ip() != IpAddr::V4(Ipv4Addr::UNSPECIFIED) => {
             SocketAddr::new(address.ip(), port)
@@ -210,7 +200,7 @@ fn start(options: &CheckOptions, seed: u64) -> Result<Vec<Process>, CheckError> 
         _ => loopback(port),
     };
     let guests = guests.map(|seat| guest(seat, host));
-    core::iter::once(Ok(first)).chain(guests).collect()
+    core::iter::once(Ok((role, first))).chain(guests).collect()
 }
 
 /// Peers find the same difference, and write it down alike.
@@ -317,96 +307,35 @@ impl Role {
     }
 }
 
-/// One peer as a process.
-struct Process {
+/// Starts the process of a role.
+fn process(
+    options: &CheckOptions,
+    seed: u64,
     role: Role,
-    child: Child,
-    stderr: Option<BufReader<std::process::ChildStderr>>,
-}
-
-impl Process {
-    fn start(
-        options: &CheckOptions,
-        seed: u64,
-        role: Role,
-        arguments: &[String],
-    ) -> Result<Self, CheckError> {
-        let mut command = Command::new(&options.program);
-        command.arg(role.command()).args(arguments).args(["--headless", "--json", "--no-discovery"]);
-        command.arg("--record=off").args(&options.arguments);
-        if !matches!(role, Role::Guest(_)) {
-            command.args(["--seed", &seed.to_string(), "--ticks", &options.ticks.to_string()]);
-            command.args(["--players", &options.peers.to_string()]);
-            command.arg(format!("--architecture={}", options.architecture));
-            command.args(&options.host_arguments);
-        }
-        if let Some(seat) = role.seat() {
-            command.arg("--desync-report").arg(options.report_file(seed, seat));
-        }
-        if let Some(link) = &options.link {
-            // All directions fail on their own, and alike when the check is repeated.
-            let direction = role.seat().map_or(4, u64::from);
-            command.arg(format!("--link={link},seed={}", 5 * seed + direction));
-        }
-        if let Some((what, _)) = options.inject.as_ref().filter(|(_, by)| Some(*by) == role.seat()) {
-            command.args(["--inject-desync", what]);
-        }
-        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let process = |error| CheckError::Process { seed, program: options.program.clone(), error };
-        let mut child = child.map_err(process)?;
-        let stderr = child.stderr.take().map(BufReader::new);
-        Ok(Self { role, child, stderr })
+    arguments: &[String],
+) -> Result<Process, CheckError> {
+    let mut all = arguments.to_vec();
+    all.extend_from_slice(&options.arguments);
+    if !matches!(role, Role::Guest(_)) {
+        all.extend([
+            format!("--seed={seed}"),
+            format!("--ticks={}", options.ticks),
+            format!("--players={}", options.peers),
+            format!("--architecture={}", options.architecture),
+        ]);
+        all.extend_from_slice(&options.host_arguments);
     }
-
-    /// The port that the first line on stderr names.
-    fn port(&mut self, options: &CheckOptions, seed: u64) -> Result<u16, CheckError> {
-        let mut line = String::new();
-        let stderr = self.stderr.as_mut().expect("read to its end only once");
-        stderr.read_line(&mut line).map_err(|error| CheckError::Process {
-            seed,
-            program: options.program.clone(),
-            error,
-        })?;
-        let port = line.trim().strip_prefix("listening ").and_then(|address| address.rsplit_once(':'));
-        let port = port.and_then(|(_, port)| port.parse().ok());
-        port.ok_or_else(|| CheckError::Failed {
-            seed,
-            role: self.role.command(),
-            message: line.trim().to_owned(),
-        })
+    if let Some(seat) = role.seat() {
+        all.push(format!("--desync-report={}", options.report_file(seed, seat).display()));
     }
-
-    /// What it printed at its end.
-    fn result(mut self, options: &CheckOptions, seed: u64) -> Result<Value, CheckError> {
-        let process = |error| CheckError::Process { seed, program: options.program.clone(), error };
-        // Progress goes to stderr: drain it beside stdout, so that neither pipe fills up.
-        let mut stderr = self.stderr.take().expect("read to its end only once");
-        let stderr = std::thread::spawn(move || {
-            let mut text = String::new();
-            let _ = stderr.read_to_string(&mut text);
-            text
-        });
-        let mut text = String::new();
-        let mut stdout = self.child.stdout.take().expect("piped");
-        stdout.read_to_string(&mut text).map_err(process)?;
-        let status = self.child.wait().map_err(process)?;
-        let errors = stderr.join().unwrap_or_default();
-        let failed = |message: &str| CheckError::Failed {
-            seed,
-            role: self.role.command(),
-            message: message.to_owned(),
-        };
-        if !matches!(status.code(), Some(0 | 1)) {
-            return Err(failed(errors.lines().last().unwrap_or("it said nothing")));
-        }
-        serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))
+    if let Some(link) = &options.link {
+        // All directions fail on their own, and alike when the check is repeated.
+        let direction = role.seat().map_or(4, u64::from);
+        all.push(format!("--link={link},seed={}", 5 * seed + direction));
     }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // Only when the other one failed: this one would wait for it in vain. It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    if let Some((what, _)) = options.inject.as_ref().filter(|(_, by)| Some(*by) == role.seat()) {
+        all.push(format!("--inject-desync={what}"));
     }
+    Process::start(&options.program, role.command(), &all)
+        .map_err(|error| CheckError::Process { seed, error })
 }

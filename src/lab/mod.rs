@@ -11,6 +11,7 @@ mod coding;
 pub mod compare;
 mod fault;
 mod network;
+mod process;
 mod sabotage;
 mod scenario;
 mod virtual_match;
@@ -27,6 +28,7 @@ pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, Side, check}
 pub use coding::{CodingFigures, coding};
 pub use fault::{Fault, FaultCounts};
 pub use network::{Burst, LinkFaults, Network};
+pub use process::ProcessError;
 pub use sabotage::Sabotage;
 pub use scenario::{Act, Change, PeerClock, Scenario, Stop};
 pub use virtual_match::{PeerEnd, VirtualMatch, VirtualResult, VirtualSetup};

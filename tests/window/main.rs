@@ -378,6 +378,29 @@ fn a_match_of_four_can_be_watched() {
     }
 }
 
+#[test]
+fn both_seats_are_watched_under_both_architectures() {
+    let Some(_turn) = turn() else { return };
+    for (size, name) in SIZES.into_iter().zip(["small", "middle", "large"]) {
+        let mut window = Window::open(name, size, None, &["watch-both", "--seed=7", "--prediction=off"]);
+        window.wait_screen("both");
+        window.wait_tick(300);
+        window.assert_tidy("both");
+        window.picture("both");
+        let apart = |shown: &Value| {
+            let rows = shown["match"]["rows"].as_array().cloned().unwrap_or_default();
+            rows.iter().filter(|row| row["apart_mean"].as_f64() > Some(0.0)).count() == 2
+        };
+        window.wait_for("screens that differ in both rows", apart);
+        window.click("pause");
+        window.wait_for("a pause", |shown| shown["match"]["is_paused"] == true);
+        window.click("back");
+        window.wait_screen("start");
+        window.close();
+        window.wait_end();
+    }
+}
+
 /// Long enough for circles, arrows and deaths.
 const TICKS_OF_FOUR: u32 = 9_000;
 

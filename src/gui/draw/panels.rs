@@ -17,7 +17,9 @@ pub(crate) struct Panel<'a> {
     pub(crate) camera: Camera,
     pub(crate) scene: Scene<'a>,
     pub(crate) ghosts: &'a [Ghost],
-    /// What it shows, different from its siblings.
+    /// Different from its siblings.
+    pub(crate) name: &'static str,
+    /// What it shows.
     pub(crate) title: &'a str,
 }
 
@@ -46,20 +48,7 @@ impl ArenaPainter {
         clip(None);
         self.canvas.clear();
         for panel in panels {
-            let at =
-                vec2(panel.camera.viewport.x + 8.0, panel.camera.viewport.y + self.text.px(Size::Body) * 0.8);
-            let label = Label {
-                name: panel.title,
-                parent: panel.title,
-                text: panel.title,
-                size: Size::Body,
-                colour: WHITE,
-            };
-            let width = self.text.width(panel.title, Size::Body);
-            let high = self.text.px(Size::Body);
-            self.canvas
-                .rect(Rect::new(at.x - 6.0, at.y - high * 0.75, width + 12.0, high * 1.5), colours::PLATE);
-            self.text.set(&mut self.layout, &label, at, Align::Left);
+            self.draw_title(panel);
         }
         self.draw_calls += self.canvas.flush() + self.text.flush();
     }
@@ -70,12 +59,30 @@ impl ArenaPainter {
         self.canvas.clear();
         self.canvas.rect(seen, colours::GROUND);
         let view = View::new(&panel.camera, &panel.scene, window);
+        // A test reads the titles; labels in an arena move with what they name.
+        let is_recorded = core::mem::replace(&mut self.layout.enabled, false);
         self.draw_arena(&view);
+        self.layout.enabled = is_recorded;
         for ghost in panel.ghosts {
             draw_ghost(&mut self.canvas, &view, ghost);
         }
         self.canvas.frame(seen, 1.0, INK);
         self.draw_calls += self.canvas.flush();
+    }
+
+    /// The title on a plate in the upper left corner, cut to the width of the panel.
+    fn draw_title(&mut self, panel: &Panel<'_>) {
+        let seen = panel.camera.viewport;
+        self.layout.record(panel.name, "", seen, None);
+        let px = self.text.px(Size::Body);
+        let mut title = panel.title.to_owned();
+        self.text.fit(&mut title, Size::Body, seen.w - 2.0 * px);
+        let plate = Rect::new(seen.x, seen.y, self.text.width(&title, Size::Body) + px, px * 1.6);
+        self.canvas.rect(plate, colours::PLATE);
+        let label =
+            Label { name: "title", parent: panel.name, text: &title, size: Size::Body, colour: WHITE };
+        let at = vec2(plate.x + px / 2.0, plate.center().y);
+        self.text.set(&mut self.layout, &label, at, Align::Left);
     }
 }
 
@@ -99,5 +106,12 @@ fn clip(rect: Option<Rect>) {
     // A viewport is counted from the lower edge.
     let below = screen_height() - rect.bottom();
     let viewport = [rect.x, below, rect.w, rect.h].map(|side| side as i32);
-    set_camera(&Camera2D { viewport: Some(viewport.into()), ..Camera2D::from_display_rect(rect) });
+    // Downward, as in the window.
+    let zoom = vec2(2.0 / rect.w, 2.0 / rect.h);
+    set_camera(&Camera2D {
+        viewport: Some(viewport.into()),
+        target: rect.center(),
+        zoom,
+        ..Camera2D::default()
+    });
 }

@@ -130,7 +130,9 @@ impl BothScreen {
                 "over": row.over,
             })
         };
-        json!({ "rows": self.rows.iter().map(row).collect::<Vec<_>>(), "is_paused": self.is_paused })
+        let least = self.rows.iter().flat_map(|row| &row.pictures).map(tick).min();
+        let rows: Vec<Value> = self.rows.iter().map(row).collect();
+        json!({ "tick": least, "rows": rows, "is_paused": self.is_paused })
     }
 }
 
@@ -181,17 +183,17 @@ impl Row {
         *mean += (sum / units - *mean) * FOLLOWS;
         *late = most.max(*late * (1.0 - FOLLOWS));
         let how = match self.architecture {
-            Architecture::P2p => "P2P lockstep",
+            Architecture::P2p => "Lockstep",
             Architecture::ClientServer => "Client-server",
             Architecture::Relay => "Relayed lockstep",
         };
         for (player, title) in self.titles.iter_mut().enumerate() {
             let what = match (&self.over, player) {
                 (Some(why), _) => why.clone(),
-                (None, 0) => format!("screens apart: mean {mean:.2}, most {late:.1} tiles"),
+                (None, 0) => format!("screens apart: {mean:.2} tiles, most {late:.1}"),
                 (None, _) => String::new(),
             };
-            *title = format!("{how}, player {}'s screen   {what}", player + 1);
+            *title = format!("{how}, player {}   {what}", player + 1);
         }
     }
 
@@ -224,6 +226,12 @@ impl Row {
             camera: Camera::whole(&setup.map, place),
             scene,
             ghosts: &self.ghosts[player],
+            name: match (self.architecture, player) {
+                (Architecture::P2p, 0) => "lockstep 1",
+                (Architecture::P2p, _) => "lockstep 2",
+                (_, 0) => "served 1",
+                (_, _) => "served 2",
+            },
             title: &self.titles[player],
         }
     }

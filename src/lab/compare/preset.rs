@@ -115,3 +115,25 @@ pub fn way_of(cell: &Cell) -> Way {
         rate: preset.map_or(0, |preset| preset.rate),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::base_cell;
+    use super::*;
+    use crate::net::Architecture;
+
+    #[test]
+    fn a_preset_is_found_by_its_name_and_says_where_it_comes_from() {
+        for (at, preset) in PRESETS.iter().enumerate() {
+            assert!(preset.source.starts_with("https://"), "{}", preset.source);
+            assert!(PRESETS[..at].iter().all(|other| other.name != preset.name), "{}", preset.name);
+            let cell =
+                Cell { preset: preset.name.into(), rtt_ms: preset.rtt_ms, ..base_cell(Architecture::P2p) };
+            let way = way_of(&cell);
+            assert_eq!((way.rate, way.outages.is_some()), (preset.rate, preset.outages.is_some()));
+            assert_eq!(2.0 * way.delay.as_secs_f64() * 1000.0, preset.rtt_ms);
+        }
+        let plain = way_of(&base_cell(Architecture::P2p));
+        assert_eq!((plain.rate, plain.outages, plain.loss), (0, None, 0.02));
+    }
+}

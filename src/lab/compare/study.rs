@@ -1,6 +1,7 @@
 //! All matches of the study, side by side on all cores: the same options give the same rows on any number of
 //! them.
 
+use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,8 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::plan::{FIRST_SEED, Size, plan};
 use super::row::{Cell, MatchRow, Topology, View};
 use super::script::Recorded;
-use super::trial::{Trial, TrialError};
+use super::trial::{Trial, TrialError, WARM_UP};
 use crate::net::Architecture;
+use crate::sim::Tick;
 
 /// What is played.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +24,18 @@ pub struct StudyOptions {
     pub jobs: usize,
     /// A recorded match whose commands are given instead of drawn ones.
     pub recorded: Option<Recorded>,
+}
+
+impl StudyOptions {
+    /// How much of each match counts: no more than was recorded.
+    #[must_use]
+    pub fn counted(&self) -> Duration {
+        let recorded = self.recorded.as_ref().map(|recorded| {
+            let length = recorded.setup.tick_rate.micros_to(Tick(recorded.ticks));
+            Duration::from_micros(length).saturating_sub(WARM_UP).max(Duration::from_secs(1))
+        });
+        recorded.map_or(self.size.counted(), |recorded| recorded.min(self.size.counted()))
+    }
 }
 
 /// A match that has no row.
@@ -66,7 +80,23 @@ pub fn study(
     options: &StudyOptions,
     progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Vec<MatchRow>, StudyError> {
-    let tasks = tasks(options);
+    let plan = plan(options.size, options.seeds, options.recorded.as_ref());
+    study_of(&plan, options, progress)
+}
+
+/// As [`study`], of these cells, each with the number of its seeds.
+///
+/// # Errors
+/// As [`study`].
+///
+/// # Panics
+/// As [`study`].
+pub fn study_of(
+    plan: &[(Cell, u32)],
+    options: &StudyOptions,
+    progress: impl Fn(usize, usize) + Sync,
+) -> Result<Vec<MatchRow>, StudyError> {
+    let tasks = tasks(plan);
     let total = tasks.len();
     let (next, over, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let results = Mutex::new(Vec::with_capacity(total));
@@ -92,12 +122,12 @@ pub fn study(
 }
 
 /// All matches, the longest first. What differs in name alone is played once.
-fn tasks(options: &StudyOptions) -> Vec<Task> {
+fn tasks(plan: &[(Cell, u32)]) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     let mut place = 0;
-    for (cell, seeds) in plan(options.size, options.seeds, options.recorded.as_ref()) {
-        for seed in (FIRST_SEED..).take(seeds as usize) {
-            let played = played(&cell);
+    for (cell, seeds) in plan {
+        for seed in (FIRST_SEED..).take(*seeds as usize) {
+            let played = played(cell);
             let row = (place, cell.clone());
             place += 1;
             match tasks.iter_mut().find(|task| task.seed == seed && task.cell == played) {
@@ -128,7 +158,7 @@ fn played(cell: &Cell) -> Cell {
 fn play(task: &Task, options: &StudyOptions) -> Result<Vec<(usize, MatchRow)>, StudyError> {
     let Task { cell, seed, rows } = task;
     let recorded = options.recorded.as_ref();
-    let trial = Trial { cell, seed: *seed, counted: options.size.counted(), recorded };
+    let trial = Trial { cell, seed: *seed, counted: options.counted(), recorded };
     let played = catch_unwind(AssertUnwindSafe(|| trial.play()));
     let row = match played {
         Ok(result) => result.map_err(StudyErrorKind::Trial),

@@ -2,14 +2,13 @@
 
 use core::time::Duration;
 use std::net::SocketAddr;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::journey::{Applied, Display, Journeys};
 use super::picture::{Past, Picture};
 use super::stalls::Stalls;
 use super::{Cell, Wire};
 use crate::game::{Match, MatchEvent, MatchOutcome, Server};
-use crate::net::{Stall, StallCause, Time};
+use crate::net::{Architecture, Stall, StallCause, Time};
 use crate::sim::{Command, GameState, Tick};
 
 /// A player's process.
@@ -27,8 +26,8 @@ pub(super) struct Node {
     pub(super) ticks_at_loss: Option<u32>,
     /// Ticks run within what counts.
     pub(super) ticks_counted: u32,
-    /// How far a confirmed view with a server lies in the past.
-    behind: Duration,
+    /// How far the confirmed view of a server's states lies in the past; nothing in lockstep.
+    behind: Option<Duration>,
     is_predicted: bool,
     window: [Time; 2],
     timer: Option<Time>,
@@ -57,18 +56,18 @@ struct Ran {
 
 impl Node {
     pub(super) fn new(game: Match, player: usize, cell: &Cell, seed: u64) -> Self {
-        const FRAME_US: u64 = 16_667;
         Self {
             player,
             game,
-            display: Display { phase_us: xxh3_64_with_seed(&[player as u8, b'd'], seed) % FRAME_US },
+            display: Display::of(player, seed),
             picture: Picture::default(),
             stalls: Stalls::new([Time(u64::MAX); 2]),
             corrections: (0, Vec::new()),
             hashes: Vec::new(),
             ticks_at_loss: None,
             ticks_counted: 0,
-            behind: Duration::from_secs(1) * cell.interpolation / cell.updates.max(1),
+            behind: (cell.architecture == Architecture::ClientServer)
+                .then(|| Duration::from_secs(1) * cell.interpolation / cell.updates.max(1)),
             is_predicted: cell.prediction,
             window: [Time(u64::MAX); 2],
             timer: Some(Time(0)),
@@ -181,7 +180,7 @@ impl Node {
                 predictor.show(now, &mut self.predicted);
                 self.picture.take(&self.predicted);
             }
-            None if self.game.session().client().is_some() => self.past.show(now, &mut self.picture),
+            None if self.behind.is_some() => self.past.show(now, &mut self.picture),
             None => self.picture.take(world.state()),
         }
     }
@@ -205,25 +204,28 @@ impl Node {
     /// When the confirmed view is to show what a tick did: as soon as that is known in lockstep; with a server as
     /// long after it left there as the view lies in the past.
     fn seen_at(&self, now: Time, tick: Tick) -> Time {
-        let Some(client) = self.game.session().client() else { return now };
+        let (Some(client), Some(behind)) = (self.game.session().client(), self.behind) else { return now };
         let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
-        client.server_time_of(tick).plus(one_way + self.behind)
+        client.server_time_of(tick).plus(one_way + behind)
     }
 
     /// Since when nothing new could be shown, if that is so.
     fn waits_since(&self, now: Time) -> Option<Time> {
-        if self.game.session().client().is_none() {
-            return self.game.session().waits_for().map(|(_, since)| since);
-        }
-        let next = self.game.begin().and(self.game.world())?.state().tick();
-        let due = self.seen_at(now, next).max(self.ran_at);
+        let session = self.game.session();
+        let world = self.game.begin().and(self.game.world())?;
+        let due = match session.client() {
+            None => session.waits_for()?.1,
+            Some(_) if self.behind.is_some() => self.seen_at(now, world.state().tick()).max(self.ran_at),
+            // Relayed ticks come at the pace of ticks.
+            Some(_) => self.ran_at.plus(Duration::from_secs(1) / world.setup().tick_rate.hz()),
+        };
         (due < now).then_some(due)
     }
 
     fn note_ticks(&mut self, now: Time, journeys: &mut Journeys) {
         let Some(&first) = self.ran.ticks.first() else { return };
-        let is_served = self.game.session().client().is_some();
-        if is_served {
+        let is_held = self.behind.is_some();
+        if is_held {
             // The picture moves on with the first of them.
             let due = self.seen_at(now, first).max(self.ran_at);
             self.stalls.add(due, now, StallCause::Network);
@@ -247,7 +249,7 @@ impl Node {
             journey.confirmed[self.player] = Some(now);
             journey.shown[self.player].get_or_insert(if own_shown { now } else { seen });
         }
-        if is_served
+        if is_held
             && !self.is_predicted
             && let Some(world) = self.game.world()
         {
@@ -258,7 +260,8 @@ impl Node {
 
     /// Own commands that the predicted state has and did not have before.
     fn note_shown(&mut self, now: Time, journeys: &mut Journeys) {
-        let (Some(predictor), Some(world)) = (self.game.predictor(), self.game.world()) else { return };
+        let predictor = self.game.predictor().filter(|_| self.is_predicted);
+        let (Some(predictor), Some(world)) = (predictor, self.game.world()) else { return };
         let commands = |state: &GameState| state.players.commands[self.player] as usize;
         // Of those before the confirmed state, some may never run.
         let skipped = self.applied.next(self.player).saturating_sub(commands(world.state()));
@@ -272,7 +275,7 @@ impl Node {
     }
 
     fn note_corrections(&mut self, now: Time) {
-        let Some(predictor) = self.game.predictor() else { return };
+        let Some(predictor) = self.game.predictor().filter(|_| self.is_predicted) else { return };
         let (before, by_s) = &mut self.corrections;
         let new = predictor.counts().corrections - core::mem::replace(before, predictor.counts().corrections);
         if new > 0 && (self.window[0]..self.window[1]).contains(&now) {

@@ -113,7 +113,7 @@ pub(super) fn server(cell: &Cell, setup: &Setup) -> Server {
         timeout: TIMEOUT,
         rejoin: Duration::ZERO,
         wait: Some(WAIT),
-        updates: cell.updates,
+        updates: cell.updates.max(1),
         bits_per_s: BITS_PER_S,
     };
     let entropy = entropy(setup.seed, usize::from(cell.players));

@@ -1,0 +1,115 @@
+//! `arena compare`.
+
+mod environment;
+mod report;
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, BufWriter, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::FOUND;
+use super::args::CompareArguments;
+use mini_rts_arena::lab::compare::{
+    Analysis, RealOptions, RealStudy, Recorded, Size, Study, StudyOptions, page, real, study, summarize,
+};
+use mini_rts_arena::replay::Replay;
+
+/// Plays the study, or reads one, and says what it shows.
+pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
+    for file in [&arguments.csv, &arguments.html].into_iter().flatten() {
+        check_writable(file)?;
+    }
+    let study = match &arguments.rebuild {
+        Some(file) => read(file)?,
+        None => play(arguments)?,
+    };
+    if let Some(file) = &arguments.csv {
+        let write = || -> anyhow::Result<()> {
+            let mut to = BufWriter::new(File::create(file)?);
+            study.write(&mut to)?;
+            Ok(to.flush()?)
+        };
+        write().with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if let Some(file) = &arguments.html {
+        std::fs::write(file, page(&study)).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let cells = summarize(&study.rows);
+    let analysis = Analysis::of(&cells);
+    if arguments.json {
+        println!("{}", report::as_json(&study, &analysis));
+    } else {
+        print!("{}", report::as_text(&analysis));
+    }
+    Ok(if analysis.is_valid() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}
+
+fn read(file: &Path) -> anyhow::Result<Study> {
+    let read = || -> anyhow::Result<Study> { Ok(Study::read(BufReader::new(File::open(file)?))?) };
+    read().with_context(|| format!("cannot make a study of {}", file.display()))
+}
+
+fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
+    let size = match (arguments.quick, arguments.full) {
+        (true, _) => Size::Quick,
+        (_, true) => Size::Full,
+        _ => Size::Default,
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = StudyOptions {
+        size,
+        seeds: arguments.seeds,
+        jobs: arguments.jobs.map_or(cores, usize::from),
+        recorded: arguments.from.as_deref().map(recorded).transpose()?,
+    };
+    let load_before = environment::load();
+    let style = ProgressStyle::with_template("{bar:40} match {pos}/{len}, {eta} left");
+    let bar = ProgressBar::new(0).with_style(style.expect("a valid template"));
+    let mut rows = study(&options, |over, total| {
+        bar.set_length(total as u64);
+        bar.set_position(over as u64);
+    })?;
+    bar.finish_and_clear();
+    let mut repeated = None;
+    if arguments.real {
+        let real = play_real(arguments, &options)?;
+        rows.extend(real.rows);
+        repeated = Some(real.repeated);
+    }
+    let environment = environment::facts(arguments, size, &load_before, repeated);
+    Ok(Study { environment, rows }.as_written()?)
+}
+
+/// Plays matches between processes, beside the virtual ones.
+fn play_real(arguments: &CompareArguments, options: &StudyOptions) -> anyhow::Result<RealStudy> {
+    let folder = tempfile::tempdir().context("there is no folder for traces")?;
+    let real_options = RealOptions {
+        program: std::env::current_exe().context("cannot find this program's own file")?,
+        size: options.size,
+        seeds: arguments.seeds,
+        jobs: options.jobs,
+        folder: folder.path().to_owned(),
+    };
+    let style = ProgressStyle::with_template("{bar:40} real match {pos}/{len}, {eta} left");
+    let bar = ProgressBar::new(0).with_style(style.expect("a valid template"));
+    let study = real(&real_options, |over, total| {
+        bar.set_length(total as u64);
+        bar.set_position(over as u64);
+    })?;
+    bar.finish_and_clear();
+    Ok(study)
+}
+
+fn recorded(file: &Path) -> anyhow::Result<Recorded> {
+    let read = || -> anyhow::Result<Recorded> { Ok(Recorded::read(Replay::open(file)?)?) };
+    read().with_context(|| format!("cannot take the commands of {}", file.display()))
+}
+
+/// Finds out now, not after the study, that a file cannot be written. What is in it stays.
+fn check_writable(file: &Path) -> anyhow::Result<()> {
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(file);
+    opened.map(drop).with_context(|| format!("cannot write {}", file.display()))
+}

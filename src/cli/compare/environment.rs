@@ -1,0 +1,73 @@
+//! On what a study was measured: everything that one needs to measure it again.
+
+use std::fs;
+
+use super::super::args::CompareArguments;
+use mini_rts_arena::lab::compare::Size;
+
+/// The commit that was built, if who built it said so.
+const COMMIT: Option<&str> = option_env!("ARENA_COMMIT");
+const LOCK_FILE: &[u8] = include_bytes!("../../../Cargo.lock");
+/// What a machine does not tell.
+const UNKNOWN: &str = "unknown";
+
+/// Names and values.
+pub(super) fn facts(
+    arguments: &CompareArguments,
+    size: Size,
+    load_before: &str,
+    repeated: Option<u32>,
+) -> Vec<(String, String)> {
+    let lock = blake3::hash(LOCK_FILE).to_hex();
+    let cores =
+        std::thread::available_parallelism().map_or_else(|_| UNKNOWN.into(), |cores| cores.to_string());
+    let facts = [
+        ("command", command(arguments, size)),
+        ("version", env!("CARGO_PKG_VERSION").into()),
+        ("commit", COMMIT.unwrap_or(UNKNOWN).into()),
+        ("Cargo.lock, BLAKE3", lock[..16].into()),
+        ("processor", cpu()),
+        ("cores", cores),
+        ("system", format!("{} {}, {}", std::env::consts::OS, kernel(), std::env::consts::ARCH)),
+        ("load before and after", format!("{load_before}; {}", load())),
+    ];
+    let repeated =
+        repeated.map(|count| ("real matches repeated, since timers fired late", count.to_string()));
+    facts.into_iter().chain(repeated).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// How busy the machine is: the load of the last minute.
+pub(super) fn load() -> String {
+    let load = fs::read_to_string("/proc/loadavg").ok();
+    load.and_then(|load| Some(load.split(' ').next()?.to_owned())).unwrap_or_else(|| UNKNOWN.into())
+}
+
+fn command(arguments: &CompareArguments, size: Size) -> String {
+    let mut command = String::from("arena compare");
+    command += match size {
+        Size::Quick => " --quick",
+        Size::Default => "",
+        Size::Full => " --full",
+    };
+    if arguments.real {
+        command += " --real";
+    }
+    if let Some(seeds) = arguments.seeds {
+        command += &format!(" --seeds {seeds}");
+    }
+    if let Some(file) = &arguments.from {
+        command += &format!(" --from {}", file.display());
+    }
+    command
+}
+
+fn cpu() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    model.map_or_else(|| UNKNOWN.into(), |(_, model)| model.trim().to_owned())
+}
+
+fn kernel() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").ok();
+    release.map_or_else(|| UNKNOWN.into(), |release| release.trim().to_owned())
+}

@@ -1,0 +1,237 @@
+//! Which cells are held against each other, in what, and what chance makes of the differences.
+
+use super::plan::base_cell;
+use super::row::{Cell, View};
+use super::statistics::{Mean, holm, paired, paired_p};
+use super::summary::{CellSummary, Measure, Share, Span, order, rank};
+use super::wording;
+use crate::net::Architecture;
+
+/// One tick at 60 a second: a latency that differs by less is no finding.
+const TICK_MS: f64 = 1000.0 / 60.0;
+/// Chance of a false finding in the whole study.
+const ALPHA: f64 = 0.05;
+
+/// Two cells held against each other: the same seeds, the same script, the same links.
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    /// What is compared with.
+    pub base: &'a CellSummary<'a>,
+    /// What is compared.
+    pub other: &'a CellSummary<'a>,
+    /// What the two differ in.
+    pub factor: Factor,
+    /// In which number.
+    pub measure: Measure,
+    /// Mean of `other` - `base` over the seeds.
+    pub difference: Mean,
+    /// P-value of this comparison alone.
+    pub p: f64,
+    /// P-value after Holm's adjustment for all comparisons of the study.
+    pub adjusted_p: f64,
+}
+
+/// What two cells differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Factor {
+    /// The architecture, and the settings that only it has.
+    Architecture,
+    /// Where the server stands.
+    Topology,
+    /// Updates per second.
+    Updates,
+    /// How late others are shown.
+    Interpolation,
+    /// Whether own orders are predicted.
+    Prediction,
+    /// Seats.
+    Players,
+    /// Units on the map.
+    Units,
+}
+
+impl Comparison<'_> {
+    /// Whether it is a finding: not by chance, and large enough to matter.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        self.adjusted_p < ALPHA
+            && self.difference.excludes_zero()
+            && self.difference.value.abs() > least(self.measure)
+    }
+}
+
+/// A smaller difference is no finding, in the unit of the measure.
+#[must_use]
+pub(super) const fn least(measure: Measure) -> f64 {
+    match measure {
+        Measure::Latency(..) => TICK_MS,
+        // A thousandth of the time.
+        Measure::StallMsPerS => 1.0,
+        Measure::CorrectionsPerMin => 1.0,
+        // A fifth of the width of a hero.
+        Measure::Apart => 0.1,
+        Measure::PlayerUp
+        | Measure::PlayerDown
+        | Measure::ServerUp
+        | Measure::ServerDown
+        | Measure::AllNodes => 1.0,
+        Measure::TicksAfterLoss => 60.0,
+    }
+}
+
+/// What is compared in a view; the list is part of the number of comparisons.
+#[must_use]
+pub(super) const fn measures(view: View) -> &'static [Measure] {
+    const OPPONENT: Measure = Measure::Latency(Span::Opponent, Share::P50);
+    const OPPONENT_P95: Measure = Measure::Latency(Span::Opponent, Share::P95);
+    const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
+    const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
+    const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
+    match view {
+        View::Defaults => &[
+            OPPONENT,
+            OPPONENT_P95,
+            CONFIRMED,
+            OWN,
+            SHOWN,
+            Measure::StallMsPerS,
+            Measure::CorrectionsPerMin,
+            Measure::Apart,
+            Measure::AllNodes,
+        ],
+        View::EqualRate => &[OPPONENT, CONFIRMED, OWN, SHOWN, Measure::AllNodes],
+        View::Bytes => &[OPPONENT, Measure::AllNodes],
+        View::HostLost => &[Measure::TicksAfterLoss],
+        View::Bots => &[Measure::CorrectionsPerMin, Measure::Apart],
+    }
+}
+
+/// All comparisons of a study, with p-values adjusted for their number. Cells of different views, and virtual
+/// and real matches, are never compared.
+#[must_use]
+pub(super) fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a>> {
+    let mut pairs = between_architectures(cells);
+    pairs.extend(between_levels(cells));
+    pairs.sort_by(|a, b| a.2.cmp(&b.2).then_with(|| order(&a.1.cell, &b.1.cell)));
+    let mut all: Vec<Comparison<'a>> = pairs
+        .into_iter()
+        .flat_map(|(base, other, factor)| {
+            let measures = measures(base.cell.view).iter();
+            measures.filter_map(move |&measure| compare(base, other, factor, measure))
+        })
+        .collect();
+    let adjusted = holm(&all.iter().map(|comparison| comparison.p).collect::<Vec<_>>());
+    for (comparison, adjusted_p) in all.iter_mut().zip(adjusted) {
+        comparison.adjusted_p = adjusted_p;
+    }
+    // The views one after the other, in each the architectures first.
+    all.sort_by_key(|comparison| (comparison.base.source, comparison.base.cell.view, comparison.factor));
+    all
+}
+
+type Pair<'a> = (&'a CellSummary<'a>, &'a CellSummary<'a>, Factor);
+
+/// Every cell with those of the other architectures on the same links.
+fn between_architectures<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
+    let mut pairs = Vec::new();
+    for other in cells {
+        for earlier in 0..rank(other.cell.architecture) {
+            let same = cells.iter().filter(|base| {
+                rank(base.cell.architecture) == earlier
+                    && base.source == other.source
+                    && is_same_condition(&base.cell, &other.cell)
+            });
+            // Peers do not care where a server stands: any of their cells will do, one's own place first.
+            let base = same.min_by_key(|base| base.cell.topology != other.cell.topology);
+            let is_place_shared =
+                |base: &&CellSummary<'_>| earlier == 0 || base.cell.topology == other.cell.topology;
+            pairs.extend(base.filter(is_place_shared).map(|base| (base, other, Factor::Architecture)));
+        }
+    }
+    pairs
+}
+
+/// The base cell of each architecture with those that differ from it in one factor.
+fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
+    let mut pairs = Vec::new();
+    let group = |cell: &CellSummary<'_>| (cell.source, cell.cell.view, cell.cell.architecture);
+    let neighbours = |base: &'a CellSummary<'a>| {
+        let same = cells.iter().filter(move |other| group(other) == group(base));
+        same.filter_map(move |other| Some((base, other, only_difference(&base.cell, &other.cell)?)))
+    };
+    let mut groups: Vec<_> = cells.iter().map(group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    for one in groups {
+        let members = cells.iter().filter(|cell| group(cell) == one);
+        // The base is the cell with the most neighbours; of several the usual one, then the first.
+        let is_usual = |cell: &Cell| {
+            let usual = base_cell(cell.architecture);
+            (cell.updates, cell.interpolation) == (usual.updates, usual.interpolation)
+        };
+        let base = members.rev().max_by_key(|base| (neighbours(base).count(), is_usual(&base.cell)));
+        pairs.extend(base.into_iter().flat_map(neighbours));
+    }
+    pairs
+}
+
+fn compare<'a>(
+    base: &'a CellSummary<'a>,
+    other: &'a CellSummary<'a>,
+    factor: Factor,
+    measure: Measure,
+) -> Option<Comparison<'a>> {
+    // Bytes that bring nothing are no less.
+    if base.is_unplayable() || other.is_unplayable() {
+        return None;
+    }
+    let differences = paired(&base.by_seed(measure), &other.by_seed(measure));
+    let difference = Mean::of(&differences)?;
+    let p = paired_p(&differences);
+    Some(Comparison { base, other, factor, measure, difference, p, adjusted_p: 1.0 })
+}
+
+/// Whether players meet the same in both: all but the architecture and the settings that only it has.
+#[must_use]
+pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
+    (a.view, &a.preset, a.prediction, a.players, a.units)
+        == (b.view, &b.preset, b.prediction, b.players, b.units)
+        && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss)
+}
+
+/// The one factor in which two cells of an architecture differ; nothing if it is none, several, or the link.
+fn only_difference(a: &Cell, b: &Cell) -> Option<Factor> {
+    let is_same_link =
+        a.preset == b.preset && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss);
+    let has_place = a.architecture != Architecture::P2p;
+    // More players bring more units.
+    let is_same_army = u64::from(a.units) * u64::from(b.players) == u64::from(b.units) * u64::from(a.players);
+    let factors = [
+        (has_place && a.topology != b.topology, Factor::Topology),
+        (a.updates != b.updates, Factor::Updates),
+        (a.interpolation != b.interpolation, Factor::Interpolation),
+        (a.prediction != b.prediction, Factor::Prediction),
+        (a.players != b.players, Factor::Players),
+        (!is_same_army, Factor::Units),
+    ];
+    let mut differing = factors.into_iter().filter(|&(differs, _)| differs);
+    let only = differing.next().map(|(_, factor)| factor);
+    only.filter(|_| is_same_link && differing.next().is_none())
+}
+
+impl Factor {
+    /// What a cell has of it: `60 updates/s`.
+    #[must_use]
+    pub fn level(self, cell: &Cell) -> String {
+        match self {
+            Self::Architecture => cell.architecture.to_string(),
+            Self::Topology => wording::place(cell.topology, "the server"),
+            Self::Updates => format!("{} updates/s", cell.updates),
+            Self::Interpolation => format!("others shown {} updates late", cell.interpolation),
+            Self::Prediction if cell.prediction => "prediction".into(),
+            Self::Prediction => "no prediction".into(),
+            Self::Players => format!("{} players", cell.players),
+            Self::Units => format!("{} units", cell.units),
+        }
+    }
+}

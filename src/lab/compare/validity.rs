@@ -1,0 +1,427 @@
+//! Whether the study can be believed: checks that a wrong label, a broken prediction or a shifted clock fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::comparison::is_same_condition;
+use super::row::{MatchRow, Quantiles, Source, Topology, View};
+use super::statistics::mean;
+use super::summary::{CellSummary, Measure, Share, Span};
+use super::wording;
+use crate::net::Architecture;
+
+/// Written latencies are rounded to a thousandth of a millisecond.
+const ROUNDING_MS: f64 = 0.002;
+/// One tick, and one frame of the display, at 60 a second.
+const TICK_MS: f64 = 1000.0 / 60.0;
+/// Largest share of orders that may be missing from the quantiles of a cell.
+const CENSORED_MAX: f64 = 0.02;
+/// A timer of a real match fires this late at most, p99.
+const LATENESS_MAX_MS: f64 = 2.0;
+/// The fastest a node may run: 60 ticks a second, and what a clock may gain while it catches up.
+const TICK_RATE_MAX: f64 = 66.0;
+/// Most failures that are told of each check; the others are counted.
+const TOLD_MAX: usize = 20;
+
+/// What the checks found.
+#[derive(Clone, Debug)]
+pub struct Validity {
+    /// Every check, in order.
+    pub checks: Vec<CheckResult>,
+}
+
+/// One check over the whole study.
+#[derive(Clone, Debug)]
+pub struct CheckResult {
+    /// Its name.
+    pub name: &'static str,
+    /// What must hold.
+    pub demand: &'static str,
+    /// How often it was asked.
+    pub asked: usize,
+    /// How often it did not hold.
+    pub failed: usize,
+    /// The first failures, each with cell, seed and numbers.
+    pub failures: Vec<String>,
+}
+
+impl Validity {
+    /// Checks a study.
+    #[must_use]
+    pub fn of(cells: &[CellSummary<'_>]) -> Self {
+        let checks = CHECKS.iter().map(|check| {
+            let mut log = Log::default();
+            match check.run {
+                Run::Row(run) => cells.iter().for_each(|cell| {
+                    cell.rows.iter().for_each(|row| run(row, &mut log.at(cell, Some(row.seed))));
+                }),
+                Run::Cell(run) => cells.iter().for_each(|cell| run(cell, &mut log.at(cell, None))),
+                Run::Study(run) => run(cells, &mut log),
+            }
+            let Log { asked, failed, failures } = log;
+            CheckResult { name: check.name, demand: check.demand, asked, failed, failures }
+        });
+        Self { checks: checks.collect() }
+    }
+
+    /// Whether every check holds.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.checks.iter().all(|check| check.failed == 0)
+    }
+}
+
+struct Check {
+    name: &'static str,
+    demand: &'static str,
+    run: Run,
+}
+
+enum Run {
+    Row(fn(&MatchRow, &mut Place<'_>)),
+    Cell(fn(&CellSummary<'_>, &mut Place<'_>)),
+    Study(fn(&[CellSummary<'_>], &mut Log)),
+}
+
+const CHECKS: [Check; 14] = [
+    Check {
+        name: "bounds",
+        demand: "no order is quicker than its way, less jitter and 2 ms for clocks",
+        run: Run::Row(not_below_bounds),
+    },
+    Check {
+        name: "median bounds",
+        demand: "no median is below the way and half a tick, less jitter and 2 ms for clocks",
+        run: Run::Cell(medians_not_below_bounds),
+    },
+    Check {
+        name: "instants",
+        demand: "given, captured, decided, applied, shown and seen in a frame follow each other",
+        run: Run::Row(instants_in_order),
+    },
+    Check {
+        name: "clocks",
+        demand: "the seats' medians differ by less than a tick and the jitter where their ways are alike",
+        run: Run::Cell(clocks_agree),
+    },
+    Check {
+        name: "prediction shows",
+        demand: "from 50 ms RTT on, prediction shows own orders at least a tick before a server confirms them",
+        run: Run::Cell(prediction_shows),
+    },
+    Check {
+        name: "no prediction",
+        demand: "without prediction own orders show when they are confirmed, with a server later",
+        run: Run::Row(nothing_predicted),
+    },
+    Check {
+        name: "labels",
+        demand: "a server or a relay sends and receives, p2p has none, and only a server has updates",
+        run: Run::Row(labels_fit),
+    },
+    Check { name: "bytes", demand: "bytes sent = received + lost + under way", run: Run::Row(bytes_add_up) },
+    Check {
+        name: "stalls",
+        demand: "stalled time is the sum of its causes and of its seconds",
+        run: Run::Row(stalls_add_up),
+    },
+    Check { name: "states", demand: "all nodes end in the same state", run: Run::Row(states_agree) },
+    Check {
+        name: "seeds",
+        demand: "the same seeds are played under every architecture",
+        run: Run::Study(seeds_agree),
+    },
+    Check {
+        name: "orders",
+        demand: "the same orders are given under every architecture",
+        run: Run::Study(orders_agree),
+    },
+    Check {
+        name: "censored",
+        demand: "at most 2 % of a cell's orders are not applied by the end",
+        run: Run::Cell(censored_is_bounded),
+    },
+    Check {
+        name: "timers",
+        demand: "no node outruns its clock, and timers of real matches fire within 2 ms (p99)",
+        run: Run::Row(timers_hold),
+    },
+];
+
+/// How a check goes.
+#[derive(Default)]
+struct Log {
+    asked: usize,
+    failed: usize,
+    failures: Vec<String>,
+}
+
+impl Log {
+    const fn at<'a>(&'a mut self, cell: &'a CellSummary<'a>, seed: Option<u64>) -> Place<'a> {
+        Place { log: self, cell, seed }
+    }
+}
+
+/// The match, or the cell, that is asked.
+struct Place<'a> {
+    log: &'a mut Log,
+    cell: &'a CellSummary<'a>,
+    seed: Option<u64>,
+}
+
+impl Place<'_> {
+    fn demand(&mut self, holds: bool, numbers: impl FnOnce() -> String) {
+        self.log.asked += 1;
+        if holds {
+            return;
+        }
+        self.log.failed += 1;
+        if self.log.failures.len() < TOLD_MAX {
+            let cell = &self.cell.cell;
+            let (view, architecture) = (wording::view(cell.view), cell.architecture);
+            let setting = wording::setting(cell);
+            let setting = if setting.is_empty() { setting } else { format!(" ({setting})") };
+            let seed = self.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
+            let at = format!("{view}: {architecture}{setting} at {}{seed}", wording::condition(cell));
+            self.log.failures.push(format!("{at}: {}", numbers()));
+        }
+    }
+}
+
+fn not_below_bounds(row: &MatchRow, place: &mut Place<'_>) {
+    let bounds = place.cell.bounds();
+    // A peer that has fallen behind runs its own order as soon as it is sealed, and the others wait: in lockstep
+    // only the median of own orders is bound by their way.
+    let own_ms = if row.architecture == Architecture::ClientServer { bounds.own_ms } else { 0.0 };
+    let spans = [
+        ("own", &row.own_ms, own_ms),
+        ("own predicted", &row.own_predicted_ms, bounds.own_predicted_ms),
+        ("opponent's", &row.opponent_confirmed_ms, bounds.opponent_ms),
+    ];
+    for (name, quantiles, bound) in spans {
+        let Some((_, least)) = quantiles.iter().next() else { continue };
+        place.demand(least >= bound - bounds.error_ms, || {
+            format!("the quickest {name} order took {least:.1} ms, its way takes {bound:.1} ms")
+        });
+    }
+}
+
+fn medians_not_below_bounds(cell: &CellSummary<'_>, place: &mut Place<'_>) {
+    let bounds = cell.bounds();
+    // Of a server in a player's process half of the orders have another way than the other half.
+    let is_mixed = cell.cell.topology == Topology::Listen && cell.cell.architecture != Architecture::P2p;
+    for (name, span, bound) in
+        [("own", Span::Own, bounds.own_ms), ("opponent's", Span::OpponentConfirmed, bounds.opponent_ms)]
+    {
+        let Some(found) = cell.mean(Measure::Latency(span, Share::P50)).filter(|_| !is_mixed) else {
+            continue;
+        };
+        let (median, least) = (found.value, bound + bounds.wait_ms);
+        place.demand(median >= least - bounds.error_ms, || {
+            format!("the median {name} order took {median:.1} ms, its way and half a tick {least:.1} ms")
+        });
+    }
+}
+
+fn instants_in_order(row: &MatchRow, place: &mut Place<'_>) {
+    // Orders that reach some and not others are in some of the quantiles and not in others.
+    if row.view == View::HostLost {
+        return;
+    }
+    let zero = Quantiles::of(vec![0.0]);
+    let spans = [
+        ("given", &zero, "captured", &row.captured_ms),
+        ("captured", &row.captured_ms, "decided", &row.authority_ms),
+        ("decided", &row.authority_ms, "confirmed", &row.own_ms),
+        ("decided", &row.authority_ms, "confirmed to the others", &row.opponent_confirmed_ms),
+        ("confirmed to the others", &row.opponent_confirmed_ms, "seen by the others", &row.opponent_ms),
+        ("captured", &row.captured_ms, "shown", &row.own_predicted_ms),
+        ("shown", &row.own_predicted_ms, "confirmed", &row.own_ms),
+        ("shown", &row.own_predicted_ms, "in a frame", &row.own_frame_ms),
+        ("seen by the others", &row.opponent_ms, "in their frame", &row.opponent_frame_ms),
+    ];
+    for (first, earlier, second, later) in spans {
+        if second == "confirmed" && first == "shown" && !row.prediction {
+            continue;
+        }
+        let mut pairs = earlier.iter().zip(later.iter());
+        let wrong = pairs.find(|((_, earlier), (_, later))| *later < earlier - ROUNDING_MS);
+        place.demand(wrong.is_none(), || {
+            let ((share, earlier), (_, later)) = wrong.expect("just looked at");
+            let share = 100.0 * share;
+            format!(
+                "{second} before {first}: {later:.1} ms and {earlier:.1} ms of {share:.0} % of the orders"
+            )
+        });
+    }
+    // A script gives its orders to the session at once.
+    if let Some(captured) = row.captured_ms.p50() {
+        place.demand(captured <= TICK_MS, || {
+            format!("half of the orders were captured after {captured:.1} ms")
+        });
+    }
+    for (name, shown, frame) in [
+        ("own", &row.own_predicted_ms, &row.own_frame_ms),
+        ("opponent's", &row.opponent_ms, &row.opponent_frame_ms),
+    ] {
+        let Some((shown, frame)) = shown.p50().zip(frame.p50()) else { continue };
+        place.demand(frame <= shown + TICK_MS + ROUNDING_MS, || {
+            format!("the frame with an {name} order came {:.1} ms after it was there", frame - shown)
+        });
+    }
+}
+
+fn clocks_agree(cell: &CellSummary<'_>, place: &mut Place<'_>) {
+    let Some(unfair) = mean(&cell.rows.iter().map(|row| row.unfair_ms).collect::<Vec<_>>()) else { return };
+    let is_alike = cell.cell.topology != Topology::Listen || cell.cell.architecture == Architecture::P2p;
+    if is_alike && !matches!(cell.cell.view, View::HostLost | View::Bots) {
+        let most = TICK_MS + cell.cell.jitter_ms;
+        place.demand(unfair <= most, || {
+            format!("the seats' medians differ by {unfair:.1} ms, at most {most:.1}")
+        });
+    }
+}
+
+fn prediction_shows(cell: &CellSummary<'_>, place: &mut Place<'_>) {
+    let is_asked = cell.cell.prediction
+        && cell.cell.architecture == Architecture::ClientServer
+        && cell.cell.topology != Topology::Listen
+        && cell.cell.rtt_ms >= 50.0;
+    let median = |span| cell.mean(Measure::Latency(span, Share::P50)).map(|mean| mean.value);
+    let Some((own, shown)) = median(Span::Own).zip(median(Span::OwnPredicted)).filter(|_| is_asked) else {
+        return;
+    };
+    place
+        .demand(shown <= own - TICK_MS, || format!("shown after {shown:.1} ms, confirmed after {own:.1} ms"));
+}
+
+fn nothing_predicted(row: &MatchRow, place: &mut Place<'_>) {
+    if row.prediction || row.own_ms.p50().is_none() {
+        return;
+    }
+    let (shown, own) = (&row.own_predicted_ms, &row.own_ms);
+    let mut pairs = shown.iter().zip(own.iter());
+    // Without prediction a server's state is shown as that of the others is: late.
+    let holds = match row.architecture {
+        Architecture::ClientServer => pairs.all(|((_, shown), (_, own))| shown >= own - ROUNDING_MS),
+        Architecture::P2p | Architecture::Relay => shown == own,
+    };
+    place.demand(holds && shown.p50().is_some(), || {
+        let median = |quantiles: &Quantiles| quantiles.p50().unwrap_or(f64::NAN);
+        format!("shown after {:.1} ms, confirmed after {:.1} ms", median(shown), median(own))
+    });
+}
+
+fn labels_fit(row: &MatchRow, place: &mut Place<'_>) {
+    let (up, down) = (row.server_kbit_s_up, row.server_kbit_s_down);
+    let (fits, says) = match row.architecture {
+        Architecture::P2p => (up == 0.0 && down == 0.0, "p2p has no server"),
+        Architecture::ClientServer => (up > 0.0 && down > 0.0, "a server is never silent"),
+        Architecture::Relay => (up > 0.0 && down > 0.0, "a relay is never silent"),
+    };
+    place.demand(fits, || format!("{says}, but it sends {up:.1} and receives {down:.1} kbit/s"));
+    let has_states = row.architecture == Architecture::ClientServer;
+    let (updates, interpolation) = (row.updates, row.interpolation);
+    let fits = if has_states { updates > 0 } else { updates == 0 && interpolation == 0 };
+    place.demand(fits, || format!("{updates} updates/s, shown {interpolation} late"));
+}
+
+fn bytes_add_up(row: &MatchRow, place: &mut Place<'_>) {
+    let (sent, parts) = (row.bytes_sent, [row.bytes_received, row.bytes_lost, row.bytes_under_way]);
+    let sum = parts.iter().try_fold(0u64, |sum, &part| sum.checked_add(part));
+    place.demand(sum == Some(sent), || {
+        let [received, lost, under_way] = parts;
+        format!("{sent} sent, {received} received, {lost} lost, {under_way} under way")
+    });
+}
+
+fn stalls_add_up(row: &MatchRow, place: &mut Place<'_>) {
+    let (whole, causes) = (row.stall_ms, row.stall_network_ms + row.stall_computer_ms);
+    // Each second is rounded to a thousandth.
+    let is_near = |sum: f64, slots: usize| (sum - whole).abs() <= ROUNDING_MS * (1 + slots) as f64;
+    place.demand(is_near(causes, 0), || format!("{whole:.3} ms stalled, {causes:.3} ms by cause"));
+    let seconds = &row.stall_by_s.0;
+    let sum: f64 = seconds.iter().sum();
+    place.demand(is_near(sum, seconds.len()), || {
+        format!("{whole:.3} ms stalled, {sum:.3} ms second by second")
+    });
+}
+
+fn states_agree(row: &MatchRow, place: &mut Place<'_>) {
+    place.demand(row.state_hash != 0, || "the nodes ended in different states".into());
+}
+
+fn timers_hold(row: &MatchRow, place: &mut Place<'_>) {
+    let rate = row.tick_rate;
+    place.demand((0.0..=TICK_RATE_MAX).contains(&rate), || format!("{rate:.2} ticks a second"));
+    if row.source == Source::Real {
+        let late = row.lateness_ms;
+        place.demand(late.is_some_and(|late| late <= LATENESS_MAX_MS), || {
+            late.map_or_else(
+                || "no lateness measured".into(),
+                |late| format!("timers fired {late:.1} ms late"),
+            )
+        });
+    }
+}
+
+fn censored_is_bounded(cell: &CellSummary<'_>, place: &mut Place<'_>) {
+    let sum = |count: fn(&MatchRow) -> u32| cell.rows.iter().map(|row| f64::from(count(row))).sum::<f64>();
+    let (all, censored) = (sum(|row| row.commands), sum(|row| row.censored));
+    // Where not one is applied there is no latency that could be wrong: that is told as such.
+    if cell.cell.view == View::HostLost || cell.is_unplayable() {
+        return;
+    }
+    place.demand(censored <= CENSORED_MAX * all, || format!("{censored} of {all} orders were not applied"));
+}
+
+/// The cells in which players meet the same, each group under all its architectures.
+fn conditions<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Vec<&'a CellSummary<'a>>> {
+    let mut groups: Vec<Vec<&CellSummary<'_>>> = Vec::new();
+    for cell in cells {
+        let is_same = |group: &&mut Vec<&CellSummary<'_>>| {
+            group[0].source == cell.source && is_same_condition(&group[0].cell, &cell.cell)
+        };
+        match groups.iter_mut().rev().find(is_same) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    groups
+}
+
+fn seeds_agree(cells: &[CellSummary<'_>], log: &mut Log) {
+    let seeds = |cell: &CellSummary<'_>| cell.rows.iter().map(|row| row.seed).collect::<BTreeSet<_>>();
+    for group in conditions(cells) {
+        let first = seeds(group[0]);
+        for cell in group {
+            let (found, matches) = (seeds(cell), cell.rows.len());
+            log.at(cell, None).demand(found == first && found.len() == matches, || {
+                format!(
+                    "{matches} matches of {} seeds, {} under the first architecture",
+                    found.len(),
+                    first.len()
+                )
+            });
+        }
+    }
+}
+
+fn orders_agree(cells: &[CellSummary<'_>], log: &mut Log) {
+    for group in conditions(cells) {
+        // Bots give the orders that the world asks for, and a lost host gives none.
+        if matches!(group[0].cell.view, View::Bots | View::HostLost) {
+            continue;
+        }
+        let first: BTreeMap<u64, u32> = group[0].rows.iter().map(|row| (row.seed, row.commands)).collect();
+        for cell in group {
+            for row in &cell.rows {
+                let expected = first.get(&row.seed).copied();
+                let is_same = expected.is_none_or(|expected| expected == row.commands);
+                log.at(cell, Some(row.seed)).demand(is_same, || {
+                    let (found, expected) = (row.commands, expected.unwrap_or(0));
+                    format!("{found} orders, {expected} under the first architecture")
+                });
+            }
+        }
+    }
+}
