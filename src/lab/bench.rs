@@ -24,7 +24,7 @@ pub const UNITS: [usize; 4] = [200, 2_000, 10_000, 50_000];
 /// Times that everything is measured, in turns; medians are reported.
 const ROUNDS: usize = 7;
 /// Ticks between states that are coded.
-const CODED_TICKS: [u32; 2] = [3, 120];
+const CODED_TICKS: [u32; 2] = [3, 30];
 /// The seed of the battles and of the matches.
 const SEED: u64 = 7;
 /// States that are kept, as a match does for the search of a desync: each snapshot goes into the oldest.
@@ -59,7 +59,7 @@ impl Default for BenchOptions {
 pub struct BenchReport {
     /// One for each size.
     pub simulation: Vec<BattleFigures>,
-    /// What a server's states cost: three ticks apart, as at 20 updates a second, and two seconds.
+    /// What a server's states cost: three ticks apart, as at 20 updates a second, and half a second.
     pub coding: [CodingFigures; 2],
     /// How much faster than it was played a match of two bots by standard rules is verified, all recorded
     /// hashes compared.

@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn what_does_not_change_costs_little() {
-        let [some, more] = coding(400, [3, 120]);
-        assert!((some.ticks, more.ticks) == (3, 120) && some.changed_percent > 20.0, "{some:?}");
-        assert!(more.changed_percent > some.changed_percent + 20.0, "{more:?}");
-        assert!(some.bytes_per_unit < more.bytes_per_unit && some.bytes_per_unit < 4.0, "{some:?}, {more:?}");
+        let [some, more] = coding(400, [3, 30]);
+        assert!((some.ticks, more.ticks) == (3, 30) && some.changed_percent > 20.0, "{some:?}");
+        assert!(more.changed_percent > some.changed_percent, "{some:?}, {more:?}");
+        assert!(some.bytes_per_unit < 0.7 * more.bytes_per_unit, "{some:?}, {more:?}");
     }
 }
