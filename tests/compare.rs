@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use mini_rts_arena::lab::compare::{
-    Cell, MatchRow, Quantiles, Recorded, Size, StudyOptions, Topology, Trial, View, WARM_UP, base_cell,
-    bounds, drawn_scripts, study_of,
+    ARCHITECTURES, Cell, MatchRow, Quantiles, Recorded, Size, StudyOptions, Topology, Trial, View, WARM_UP,
+    base_cell, bounds, drawn_scripts, study_of,
 };
 use mini_rts_arena::net::Architecture;
 use mini_rts_arena::replay::Replay;
-
-const ARCHITECTURES: [Architecture; 2] = mini_rts_arena::lab::compare::ARCHITECTURES;
 
 fn play(cell: &Cell, seed: u64, seconds: u64) -> MatchRow {
     let trial = Trial { cell, seed, counted: Duration::from_secs(seconds), recorded: None };

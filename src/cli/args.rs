@@ -312,7 +312,7 @@ pub(crate) struct CompareArguments {
     /// 30 seeds of 60 s instead of 8 of 30 s.
     #[arg(long, conflicts_with = "quick")]
     pub(crate) full: bool,
-    /// Measure between real processes, too.
+    /// Play some of the cells between real processes, too, and say whether they agree.
     #[arg(long)]
     pub(crate) real: bool,
     /// Matches of each cell.

@@ -48,6 +48,7 @@ fn as_json(report: &BenchReport) -> Value {
     let coding = report.coding.iter().map(|row| {
         json!({
             "units": row.units,
+            "ticks": row.ticks,
             "changed_percent": row.changed_percent,
             "bytes_per_unit": row.bytes_per_unit,
             "encode_ns_per_unit": row.encode_ns_per_unit,
@@ -88,7 +89,9 @@ fn as_text(report: &BenchReport) -> String {
     }
     let coding = report.coding.map(|row| {
         format!(
-            "{:.0} % of {} units changed: {:.1} bytes a unit, {:.0} ns to encode, {:.0} ns to decode\n",
+            "a state {} ticks later: {:.0} % of {} units changed; {:.1} bytes a unit, {:.0} ns to encode, \
+             {:.0} ns to decode\n",
+            row.ticks,
             row.changed_percent,
             row.units,
             row.bytes_per_unit,
@@ -98,7 +101,7 @@ fn as_text(report: &BenchReport) -> String {
     });
     format!(
         "{table}\none thread, full rules, medians of processor time\n\
-         a server's states, three ticks apart:\n{}\
+         {}\
          replay of a standard match: {:.0} x real time; with 200 units: {:.0} x; every recorded hash compared",
         coding.concat(),
         report.replay_x_real_time,

@@ -3,7 +3,7 @@
 mod environment;
 mod report;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Write as _};
@@ -12,7 +12,9 @@ use std::process::ExitCode;
 
 use super::FOUND;
 use super::args::CompareArguments;
-use mini_rts_arena::lab::compare::{Analysis, Recorded, Size, Study, StudyOptions, page, study, summarize};
+use mini_rts_arena::lab::compare::{
+    Analysis, RealOptions, RealStudy, Recorded, Size, Study, StudyOptions, page, real, study, summarize,
+};
 use mini_rts_arena::replay::Replay;
 
 /// Plays the study, or reads one, and says what it shows.
@@ -42,7 +44,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     } else {
         print!("{}", report::as_text(&analysis));
     }
-    Ok(if analysis.validity.is_valid() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+    Ok(if analysis.is_valid() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
 
 fn read(file: &Path) -> anyhow::Result<Study> {
@@ -51,9 +53,6 @@ fn read(file: &Path) -> anyhow::Result<Study> {
 }
 
 fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
-    if arguments.real {
-        bail!("--real is not built: this version measures in virtual time alone; leave it out");
-    }
     let size = match (arguments.quick, arguments.full) {
         (true, _) => Size::Quick,
         (_, true) => Size::Full,
@@ -69,13 +68,39 @@ fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
     let load_before = environment::load();
     let style = ProgressStyle::with_template("{bar:40} match {pos}/{len}, {eta} left");
     let bar = ProgressBar::new(0).with_style(style.expect("a valid template"));
-    let rows = study(&options, |over, total| {
+    let mut rows = study(&options, |over, total| {
         bar.set_length(total as u64);
         bar.set_position(over as u64);
     })?;
     bar.finish_and_clear();
-    let environment = environment::facts(arguments, size, &load_before);
+    let mut repeated = None;
+    if arguments.real {
+        let real = play_real(arguments, &options)?;
+        rows.extend(real.rows);
+        repeated = Some(real.repeated);
+    }
+    let environment = environment::facts(arguments, size, &load_before, repeated);
     Ok(Study { environment, rows }.as_written()?)
+}
+
+/// Plays matches between processes, beside the virtual ones.
+fn play_real(arguments: &CompareArguments, options: &StudyOptions) -> anyhow::Result<RealStudy> {
+    let folder = tempfile::tempdir().context("there is no folder for traces")?;
+    let real_options = RealOptions {
+        program: std::env::current_exe().context("cannot find this program's own file")?,
+        size: options.size,
+        seeds: arguments.seeds,
+        jobs: options.jobs,
+        folder: folder.path().to_owned(),
+    };
+    let style = ProgressStyle::with_template("{bar:40} real match {pos}/{len}, {eta} left");
+    let bar = ProgressBar::new(0).with_style(style.expect("a valid template"));
+    let study = real(&real_options, |over, total| {
+        bar.set_length(total as u64);
+        bar.set_position(over as u64);
+    })?;
+    bar.finish_and_clear();
+    Ok(study)
 }
 
 fn recorded(file: &Path) -> anyhow::Result<Recorded> {

@@ -71,6 +71,7 @@ pub(crate) fn match_json(
         })),
         "rejected_inputs": summary.rejected,
         "cpu_us_per_tick": finished.cpu_us as f64 / f64::from(summary.ticks.max(1)),
+        "memory_bytes": mini_rts_arena::transport::clock::memory_bytes(),
         "scores": summary.scores.as_slice(),
         "desync": desync,
         "desync_report": desync_file,

@@ -255,18 +255,24 @@ impl Match {
 
     /// Moves a view that lies in the past on.
     fn look_back(&mut self, now: Time) {
-        let behind = self.behind();
+        let (behind, longest) = (self.behind(), self.bridged());
         let (Some(past), Some(world)) = (&mut self.past, &self.world) else { return };
-        let hz = world.setup().tick_rate.hz();
         let Some(first) = self.session.seen_at(Tick(0), behind) else { return };
-        let ticks = now.minus(first).max(0).cast_unsigned() * u64::from(hz) / 1_000_000;
-        let next = Tick(ticks as u32).plus(u32::from(now >= first));
-        let longest = hz.div_ceil(self.options.updates.max(1));
+        let hz = u64::from(world.setup().tick_rate.hz());
+        // Ticks whose time has come: the first instant of each is rounded down.
+        let begun = |us: u64| Tick(((us + 1) * hz).div_ceil(1_000_000) as u32);
+        let next = u64::try_from(now.minus(first)).map_or(Tick(0), begun);
         past.advance(now, next, longest, |tick, events| {
             if let Some(backlog) = &mut self.backlog {
                 backlog.add(tick, events);
             }
         });
+    }
+
+    /// For how many ticks a view that lies in the past goes on without an update: until the next should be there.
+    fn bridged(&self) -> u32 {
+        let hz = self.world.as_ref().map_or(0, |world| world.setup().tick_rate.hz());
+        hz.div_ceil(self.options.updates.max(1))
     }
 
     /// How far the confirmed view of a match with a server lies in the past, beside the way.
@@ -302,7 +308,8 @@ impl Match {
     pub fn poll_timeout(&self) -> Option<Time> {
         // Before tick 0 is agreed a pilot has nothing to act on.
         let pilot = self.begin().and_then(|begin| self.pilot.acts_at(begin));
-        let past = self.past.as_ref().and_then(|past| self.session.seen_at(past.next(), self.behind()));
+        let past = self.past.as_ref().and_then(|past| past.next(self.bridged()));
+        let past = past.and_then(|tick| self.session.seen_at(tick, self.behind()));
         [self.session.poll_timeout(), pilot, past].into_iter().flatten().min()
     }
 

@@ -70,8 +70,11 @@ impl Past {
         &self.bridge
     }
 
-    /// The next tick to be seen.
-    pub(super) fn next(&self) -> Tick {
-        self.world.state().tick()
+    /// The tick at whose time there is something new to be seen, with at most `longest` ticks beyond the last that is
+    /// here; `None` until an update comes.
+    pub(super) fn next(&self, longest: u32) -> Option<Tick> {
+        let (here, seen) = (self.world.state().tick(), self.bridge.world().state().tick());
+        let reach = here.plus(longest.max(self.waiting.len() as u32));
+        (seen < reach).then_some(seen)
     }
 }

@@ -23,6 +23,8 @@ use crate::sim::{
 pub const UNITS: [usize; 4] = [200, 2_000, 10_000, 50_000];
 /// Times that everything is measured, in turns; medians are reported.
 const ROUNDS: usize = 7;
+/// Ticks between states that are coded.
+const CODED_TICKS: [u32; 2] = [3, 30];
 /// The seed of the battles and of the matches.
 const SEED: u64 = 7;
 /// States that are kept, as a match does for the search of a desync: each snapshot goes into the oldest.
@@ -57,7 +59,7 @@ impl Default for BenchOptions {
 pub struct BenchReport {
     /// One for each size.
     pub simulation: Vec<BattleFigures>,
-    /// What a server's states cost, three ticks apart: with 30 % of the units changed, and as they are.
+    /// What a server's states cost: three ticks apart, as at 20 updates a second, and half a second.
     pub coding: [CodingFigures; 2],
     /// How much faster than it was played a match of two bots by standard rules is verified, all recorded
     /// hashes compared.
@@ -130,7 +132,7 @@ pub fn bench(options: &BenchOptions, mut progress: impl FnMut(u64, u64)) -> Resu
     }
     let [replay_x_real_time, replay_200_units_x_real_time] = speeds.map(median);
     Ok(BenchReport {
-        coding: coding(options.coded_units, 30),
+        coding: coding(options.coded_units, CODED_TICKS),
         simulation: battles.into_iter().map(BattleBench::figures).collect(),
         replay_x_real_time,
         replay_200_units_x_real_time,

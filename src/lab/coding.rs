@@ -4,8 +4,6 @@ use super::battlefield::Battlefield;
 use super::bench::{median, timed};
 use crate::sim::{DeltaCoder, GameState};
 
-/// Ticks from one state to the next: 20 states a second.
-const TICKS: u32 = 3;
 /// Ticks until the first losses and blows no longer come in step.
 const WARM_UP: u32 = 256;
 /// Times that each is measured; medians are reported.
@@ -18,6 +16,8 @@ const SEED: u64 = 7;
 pub struct CodingFigures {
     /// How many units.
     pub units: usize,
+    /// Ticks from one state to the other.
+    pub ticks: u32,
     /// How many of them have changed, percent.
     pub changed_percent: f64,
     /// Bytes for each unit of the battle.
@@ -28,28 +28,19 @@ pub struct CodingFigures {
     pub decode_ns_per_unit: f64,
 }
 
-/// Two states of a battle of so many units, three ticks apart: once as they are, and once with at most
-/// `percent` of the units in the state of the later one.
+/// Two states of a battle of so many units, for each of `ticks` once: so many ticks lie between them.
 ///
 /// # Panics
 /// If `units` is not 10 to [`crate::sim::UNITS_MAX`].
 #[must_use]
-pub fn coding(units: usize, percent: usize) -> [CodingFigures; 2] {
+pub fn coding<const N: usize>(units: usize, ticks: [u32; N]) -> [CodingFigures; N] {
     let mut battle = Battlefield::new(units, SEED);
     battle.run(WARM_UP);
-    let base = battle.world().state().clone();
-    battle.run(TICKS);
-    let new = battle.world().state();
-    let mut some = new.clone();
-    for row in 0..some.units.len() {
-        let was = base.row(some.units.id[row]);
-        // Spread evenly over all rows.
-        let changes = row * percent / 100 != (row + 1) * percent / 100;
-        if let Some(at) = was.filter(|_| !changes) {
-            some.units.copy_row(row, &base.units, at);
-        }
-    }
-    [figures(&base, &some), figures(&base, new)]
+    ticks.map(|ticks| {
+        let base = battle.world().state().clone();
+        battle.run(ticks);
+        figures(&base, battle.world().state())
+    })
 }
 
 fn figures(base: &GameState, new: &GameState) -> CodingFigures {
@@ -69,6 +60,7 @@ fn figures(base: &GameState, new: &GameState) -> CodingFigures {
     let units = new.units.len();
     CodingFigures {
         units,
+        ticks: new.tick().since(base.tick()),
         changed_percent: 100.0 - 100.0 * same.count() as f64 / units as f64,
         bytes_per_unit: bytes.len() as f64 / units as f64,
         encode_ns_per_unit: median(encode) / units as f64,
@@ -82,9 +74,9 @@ mod tests {
 
     #[test]
     fn what_does_not_change_costs_little() {
-        let [some, all] = coding(400, 30);
-        assert!((25.0..=31.0).contains(&some.changed_percent), "{some:?}");
-        assert!(all.changed_percent > 90.0, "{all:?}");
-        assert!(some.bytes_per_unit < 0.5 * all.bytes_per_unit, "{some:?}, {all:?}");
+        let [some, more] = coding(400, [3, 30]);
+        assert!((some.ticks, more.ticks) == (3, 30) && some.changed_percent > 20.0, "{some:?}");
+        assert!(more.changed_percent > some.changed_percent, "{some:?}, {more:?}");
+        assert!(some.bytes_per_unit < 0.7 * more.bytes_per_unit, "{some:?}, {more:?}");
     }
 }

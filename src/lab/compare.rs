@@ -1,5 +1,6 @@
 //! The study: the same commands on the same links under every architecture, and what each costs and gives.
 
+mod agreement;
 mod analysis;
 mod bounds;
 mod comparison;
@@ -8,6 +9,7 @@ mod findings;
 mod page;
 mod plan;
 mod preset;
+mod real;
 mod row;
 mod script;
 mod statistics;
@@ -20,6 +22,7 @@ mod weather;
 mod wire;
 pub mod wording;
 
+pub use agreement::{AGREES_CELLS, AGREES_MS, AGREES_SHARE, Agreement, CellAgreement};
 pub use analysis::Analysis;
 pub use bounds::{Bounds, bounds};
 pub use comparison::{Comparison, Factor};
@@ -28,6 +31,7 @@ pub use findings::BreakEven;
 pub use page::page;
 pub use plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell, plan};
 pub use preset::{PRESETS, Preset, way_of};
+pub use real::{LATENESS_MAX, RealError, RealOptions, RealStudy, real, real_cells};
 pub use row::{Cell, MatchRow, Quantiles, RowError, Series, Source, Topology, View, read_rows, write_rows};
 pub use script::{COMMANDS_PER_S, Recorded, drawn_scripts};
 pub use statistics::{Mean, holm, paired, paired_p};

@@ -2,8 +2,11 @@
 
 use alloc::vec::Vec;
 
-/// A quotient of so many ones is followed by the whole number instead of its rest.
-const ESCAPE: u32 = 24;
+/// A quotient of so many ones is followed by how long the number is and the number itself, instead of its rest:
+/// who stops or sets out is far from what those who turn a little need.
+const ESCAPE: u32 = 8;
+/// Bits that tell how long it is.
+const LENGTH_BITS: u32 = 6;
 /// Numbers above this count as this when a size is learnt.
 const LEARNT_MAX: u64 = 1 << 40;
 
@@ -68,8 +71,11 @@ impl<'a> BitWriter<'a> {
             self.put((1 << quotient) - 1, quotient as u32 + 1);
             self.wide(number & ((1 << rest) - 1), rest);
         } else {
+            // Its first bit is a one.
+            let length = 63 - number.leading_zeros();
             self.put((1 << ESCAPE) - 1, ESCAPE);
-            self.wide(number, 64);
+            self.put(u64::from(length), LENGTH_BITS);
+            self.wide(number & ((1 << length) - 1), length);
         }
         size.learn(number);
     }
@@ -147,7 +153,8 @@ impl<'a> BitReader<'a> {
             u64::from(ones) << rest | self.wide(rest)
         } else {
             self.get(ESCAPE);
-            self.wide(64)
+            let length = self.get(LENGTH_BITS) as u32;
+            1 << length | self.wide(length)
         };
         size.learn(number);
         number

@@ -392,7 +392,9 @@ fn write_misses(misses: &[u64], bits: u32, out: &mut BitWriter<'_>) {
         return;
     }
     let mut size = Size::of(bits);
-    let is_sparse = 2 * hits >= misses.len();
+    // A hit costs a run half a bit, a plain number one and those of the column; a miss costs a run a bit and a half
+    // more.
+    let is_sparse = 2 * hits * (bits as usize + 2) >= 3 * misses.len();
     out.put(1 | u64::from(is_sparse) << 1, 2);
     if !is_sparse {
         misses.iter().for_each(|&miss| out.number(&mut size, miss));

@@ -223,14 +223,6 @@ macro_rules! table {
                 $row { $($field: self.$field[row],)* }
             }
 
-            /// Makes a row what the one at `at` of another table is.
-            ///
-            /// # Panics
-            /// If either has no such row.
-            pub fn copy_row(&mut self, row: usize, from: &Self, at: usize) {
-                $(self.$field[row] = from.$field[at];)*
-            }
-
             /// Makes room for `rows` more rows, so that the first ones of a battle cost no allocation.
             pub fn reserve(&mut self, rows: usize) {
                 $(self.$field.reserve(rows);)*

@@ -12,7 +12,12 @@ const LOCK_FILE: &[u8] = include_bytes!("../../../Cargo.lock");
 const UNKNOWN: &str = "unknown";
 
 /// Names and values.
-pub(super) fn facts(arguments: &CompareArguments, size: Size, load_before: &str) -> Vec<(String, String)> {
+pub(super) fn facts(
+    arguments: &CompareArguments,
+    size: Size,
+    load_before: &str,
+    repeated: Option<u32>,
+) -> Vec<(String, String)> {
     let lock = blake3::hash(LOCK_FILE).to_hex();
     let cores =
         std::thread::available_parallelism().map_or_else(|_| UNKNOWN.into(), |cores| cores.to_string());
@@ -26,7 +31,9 @@ pub(super) fn facts(arguments: &CompareArguments, size: Size, load_before: &str)
         ("system", format!("{} {}, {}", std::env::consts::OS, kernel(), std::env::consts::ARCH)),
         ("load before and after", format!("{load_before}; {}", load())),
     ];
-    facts.map(|(name, value)| (name.to_owned(), value)).into()
+    let repeated =
+        repeated.map(|count| ("real matches repeated, since timers fired late", count.to_string()));
+    facts.into_iter().chain(repeated).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// How busy the machine is: the load of the last minute.
@@ -42,6 +49,9 @@ fn command(arguments: &CompareArguments, size: Size) -> String {
         Size::Default => "",
         Size::Full => " --full",
     };
+    if arguments.real {
+        command += " --real";
+    }
     if let Some(seeds) = arguments.seeds {
         command += &format!(" --seeds {seeds}");
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 use mini_rts_arena::lab::compare::{
-    Analysis, CellSummary, Comparison, Mean, Measure, Share, Source, Span, Study, View, wording,
+    Agreement, Analysis, CellSummary, Comparison, Mean, Measure, Share, Source, Span, Study, View, wording,
 };
 
 const SPANS: [(&str, Span); 4] = [
@@ -63,7 +63,8 @@ pub(super) fn as_json(study: &Study, analysis: &Analysis<'_>) -> Value {
         study.environment.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     json!({
         "cells": analysis.cells.iter().map(cell_json).collect::<Vec<_>>(),
-        "valid": analysis.validity.is_valid(),
+        "valid": analysis.is_valid(),
+        "agreement": analysis.agreement.as_ref().map(agreement_json),
         "findings": analysis.findings().map(finding).collect::<Vec<_>>(),
         "seeds": analysis.seeds(),
         "answer": analysis.answer(),
@@ -162,11 +163,36 @@ pub(super) fn as_text(analysis: &Analysis<'_>) -> String {
         }
     }
     let asked: usize = analysis.validity.checks.iter().map(|check| check.asked).sum();
-    let _ = match analysis.validity.is_valid() {
+    if let Some(agreement) = &analysis.agreement {
+        let _ = writeln!(text, "{}", agreement.sentence());
+    }
+    let _ = match analysis.is_valid() {
         true => writeln!(text, "valid: all {asked} checks hold"),
         false => writeln!(text, "not valid: no figure above may be cited"),
     };
     text
+}
+
+fn agreement_json(agreement: &Agreement) -> Value {
+    let cells = agreement.cells.iter().map(|found| {
+        let medians = found.medians.iter().map(|&(span, simulated, real)| {
+            let name = SPANS.iter().find(|(_, it)| *it == span).map(|(name, _)| *name);
+            json!({ "latency": name, "virtual": simulated, "real": real })
+        });
+        json!({
+            "architecture": found.cell.architecture.as_str(),
+            "rtt_ms": found.cell.rtt_ms,
+            "loss": found.cell.loss,
+            "agrees": found.agrees(),
+            "p50_ms": medians.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "holds": agreement.holds(),
+        "agreeing": agreement.agreeing(),
+        "sentence": agreement.sentence(),
+        "cells": cells.collect::<Vec<_>>(),
+    })
 }
 
 fn table(analysis: &Analysis<'_>, view: View) -> Table {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::agreement::Agreement;
 use super::comparison::{Comparison, comparisons, is_same_condition};
 use super::digest::{Digest, answer, digests};
 use super::findings::{BreakEven, break_evens};
@@ -22,6 +23,8 @@ pub struct Analysis<'a> {
     pub break_evens: Vec<BreakEven<'a>>,
     /// Whether it can be believed.
     pub validity: Validity,
+    /// Whether virtual and real matches agree, if both were played.
+    pub agreement: Option<Agreement>,
 }
 
 impl<'a> Analysis<'a> {
@@ -30,7 +33,19 @@ impl<'a> Analysis<'a> {
     pub fn of(cells: &'a [CellSummary<'a>]) -> Self {
         let comparisons = comparisons(cells);
         let break_evens = break_evens(&comparisons);
-        Self { cells, comparisons, break_evens, validity: Validity::of(cells) }
+        Self {
+            cells,
+            comparisons,
+            break_evens,
+            validity: Validity::of(cells),
+            agreement: Agreement::of(cells),
+        }
+    }
+
+    /// Whether all checks hold, and what was measured in both ways agrees.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.validity.is_valid() && self.agreement.as_ref().is_none_or(Agreement::holds)
     }
 
     /// The study in at most three sentences.

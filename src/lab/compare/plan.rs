@@ -11,7 +11,7 @@ use crate::net::Architecture;
 /// Seeds of reports; what was tuned was tuned on seeds below it.
 pub const FIRST_SEED: u64 = 1000;
 /// The architectures that are compared.
-pub const ARCHITECTURES: [Architecture; 2] = [Architecture::P2p, Architecture::ClientServer];
+pub const ARCHITECTURES: [Architecture; 3] = Architecture::ALL;
 /// Round trips that are crossed with losses, in milliseconds.
 const RTTS_MS: [f64; 4] = [0.0, 50.0, 100.0, 200.0];
 /// Losses that are crossed with round trips; the last in the full study alone.

@@ -228,6 +228,64 @@ pub struct MatchRow {
 pub struct Quantiles(Vec<f64>);
 
 impl MatchRow {
+    /// A match of `cell` of which nothing is known yet.
+    pub(super) fn empty(source: Source, cell: &Cell, seed: u64, seconds: f64) -> Self {
+        Self {
+            source,
+            view: cell.view,
+            architecture: cell.architecture,
+            topology: cell.topology,
+            preset: cell.preset.clone(),
+            prediction: cell.prediction,
+            interpolation: cell.interpolation,
+            players: cell.players,
+            rtt_ms: cell.rtt_ms,
+            jitter_ms: cell.jitter_ms,
+            loss: cell.loss,
+            updates: cell.updates,
+            units: cell.units,
+            seed,
+            seconds,
+            commands: 0,
+            censored: 0,
+            captured_ms: Quantiles::default(),
+            authority_ms: Quantiles::default(),
+            own_ms: Quantiles::default(),
+            own_predicted_ms: Quantiles::default(),
+            own_frame_ms: Quantiles::default(),
+            opponent_confirmed_ms: Quantiles::default(),
+            opponent_ms: Quantiles::default(),
+            opponent_frame_ms: Quantiles::default(),
+            apart_mean: 0.0,
+            apart_max: 0.0,
+            corrections: 0,
+            corrections_by_s: Series::default(),
+            stalls: 0,
+            stall_ms: 0.0,
+            stall_network_ms: 0.0,
+            stall_computer_ms: 0.0,
+            stall_by_s: Series::default(),
+            tick_rate: 0.0,
+            kbit_s_up: 0.0,
+            kbit_s_down: 0.0,
+            packets_s_up: 0.0,
+            packets_s_down: 0.0,
+            server_kbit_s_up: 0.0,
+            server_kbit_s_down: 0.0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            bytes_lost: 0,
+            bytes_under_way: 0,
+            unfair_ms: 0.0,
+            ticks_after_loss: None,
+            winner: None,
+            cpu_us_per_tick: None,
+            memory_bytes: None,
+            lateness_ms: None,
+            state_hash: 0,
+        }
+    }
+
     /// What was played, without how it went.
     #[must_use]
     pub fn cell(&self) -> Cell {

@@ -11,6 +11,7 @@ mod stalls;
 
 use core::time::Duration;
 
+pub(super) use self::journey::Display;
 use self::journey::Journeys;
 use self::node::{Node, ServerNode};
 use self::picture::Apart;
@@ -81,6 +82,11 @@ impl Trial<'_> {
         run.play()?;
         Ok(run.into_row())
     }
+}
+
+/// What is played in a cell by the drawn scripts.
+pub(super) fn setup_of(cell: &Cell, seed: u64) -> Setup {
+    open::setup(cell, seed, None)
 }
 
 /// A match being played.

@@ -1,5 +1,7 @@
 //! What becomes of each command: the instants that it passes on its way.
 
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
 use crate::game::Script;
 use crate::net::Time;
 use crate::sim::{Command, PLAYERS_MAX, Tick, TickInputs};
@@ -131,15 +133,21 @@ impl Journeys {
 
 /// A display: it shows a new picture so often, from an instant on that has nothing to do with ticks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Display {
+pub(in crate::lab::compare) struct Display {
     /// Microseconds from tick 0 to a frame.
     pub(super) phase_us: u64,
 }
 
 impl Display {
+    /// Of a player in the match of a seed.
+    pub(in crate::lab::compare) fn of(player: usize, seed: u64) -> Self {
+        const FRAME_US: u64 = 16_667;
+        Self { phase_us: xxh3_64_with_seed(&[player as u8, b'd'], seed) % FRAME_US }
+    }
+
     /// The first frame after `at`; both count from tick 0. A picture moves from state to state within a tick, so
     /// a frame at the very instant of a new state shows nothing of it.
-    pub(super) fn frame_after(self, at_us: u64) -> u64 {
+    pub(in crate::lab::compare) fn frame_after(self, at_us: u64) -> u64 {
         let since = (at_us + 1_000_000 - self.phase_us) * FRAMES_PER_S / 1_000_000;
         self.phase_us + ((since + 1) * 1_000_000).div_ceil(FRAMES_PER_S) - 1_000_000
     }

@@ -2,10 +2,9 @@
 
 use core::time::Duration;
 use std::net::SocketAddr;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::journey::{Applied, Display, Journeys};
-use super::picture::{Past, Picture};
+use super::picture::Picture;
 use super::stalls::Stalls;
 use super::{Cell, Wire};
 use crate::game::{Match, MatchEvent, MatchOutcome, Server};
@@ -39,10 +38,8 @@ pub(super) struct Node {
     shown: usize,
     ran: Ran,
     ran_at: Time,
-    /// The confirmed view, where it lies in the past and nothing is predicted.
-    past: Past,
-    /// The predicted state with what is corrected on its way.
-    predicted: GameState,
+    /// What the screen shows.
+    screen: GameState,
     outcome: Option<MatchOutcome>,
 }
 
@@ -57,11 +54,10 @@ struct Ran {
 
 impl Node {
     pub(super) fn new(game: Match, player: usize, cell: &Cell, seed: u64) -> Self {
-        const FRAME_US: u64 = 16_667;
         Self {
             player,
             game,
-            display: Display { phase_us: xxh3_64_with_seed(&[player as u8, b'd'], seed) % FRAME_US },
+            display: Display::of(player, seed),
             picture: Picture::default(),
             stalls: Stalls::new([Time(u64::MAX); 2]),
             corrections: (0, Vec::new()),
@@ -79,8 +75,7 @@ impl Node {
             shown: 0,
             ran: Ran::default(),
             ran_at: Time(0),
-            past: Past::default(),
-            predicted: GameState::default(),
+            screen: GameState::default(),
             outcome: None,
         }
     }
@@ -173,32 +168,19 @@ impl Node {
 
     /// Looks at the screen.
     pub(super) fn look(&mut self, now: Time) {
-        if self.is_gone() {
-            return;
+        let mut screen = core::mem::take(&mut self.screen);
+        if !self.is_gone() && self.show(now, &mut screen) {
+            self.picture.take(&screen);
         }
-        let Some(world) = self.game.world() else { return };
-        match self.game.predictor() {
-            Some(predictor) => {
-                predictor.show(now, &mut self.predicted);
-                self.picture.take(&self.predicted);
-            }
-            None if self.behind.is_some() => self.past.show(now, &mut self.picture),
-            None => self.picture.take(world.state()),
-        }
+        self.screen = screen;
     }
 
     /// Writes the state that the screen shows. False before there is one.
-    pub(super) fn show(&mut self, now: Time, state: &mut GameState) -> bool {
+    pub(super) fn show(&self, now: Time, state: &mut GameState) -> bool {
         let Some(world) = self.game.world() else { return false };
-        match self.game.predictor() {
-            Some(predictor) => predictor.show(now, state),
-            None => {
-                state.copy_from(world.state());
-                if self.game.session().client().is_some() {
-                    self.past.show(now, &mut self.picture);
-                    self.picture.put(state);
-                }
-            }
+        match self.game.seen() {
+            Some(shown) => shown.show(now, state),
+            None => state.copy_from(world.state()),
         }
         true
     }
@@ -238,10 +220,8 @@ impl Node {
         if (self.window[0]..self.window[1]).contains(&now) {
             self.ticks_counted += self.ran.ticks.len() as u32;
         }
-        let mut last = first;
-        for tick in core::mem::take(&mut self.ran.ticks) {
+        for tick in self.ran.ticks.drain(..) {
             journeys.ran(tick, now);
-            last = tick;
         }
         for (player, number, tick) in core::mem::take(&mut self.ran.commands) {
             let seen = self.seen_at(now, tick).max(now);
@@ -250,12 +230,6 @@ impl Node {
             journey.tick = Some(tick);
             journey.confirmed[self.player] = Some(now);
             journey.shown[self.player].get_or_insert(if own_shown { now } else { seen });
-        }
-        if is_held
-            && !self.is_predicted
-            && let Some(world) = self.game.world()
-        {
-            self.past.keep(self.seen_at(now, last).max(now), world.state());
         }
         self.ran_at = now;
     }

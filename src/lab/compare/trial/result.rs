@@ -43,21 +43,6 @@ impl Run {
         let kbit_s = |bytes: f64| bytes * 8.0 / 1000.0 / seconds;
         let total = |of: fn(&Account) -> u64| self.wire.accounts().iter().map(of).sum::<u64>();
         MatchRow {
-            source: Source::Virtual,
-            view: cell.view,
-            architecture: cell.architecture,
-            topology: cell.topology,
-            preset: cell.preset.clone(),
-            prediction: cell.prediction,
-            interpolation: cell.interpolation,
-            players: cell.players,
-            rtt_ms: cell.rtt_ms,
-            jitter_ms: cell.jitter_ms,
-            loss: cell.loss,
-            updates: cell.updates,
-            units: cell.units,
-            seed: self.seed,
-            seconds,
             commands: latencies.commands,
             censored: latencies.censored,
             unfair_ms: latencies.unfair_ms(),
@@ -91,10 +76,8 @@ impl Run {
             bytes_under_way: self.wire.bytes_under_way(),
             ticks_after_loss: self.ticks_after_loss(),
             winner: self.winner(),
-            cpu_us_per_tick: None,
-            memory_bytes: None,
-            lateness_ms: None,
             state_hash: self.state_hash(),
+            ..MatchRow::empty(Source::Virtual, &cell, self.seed, seconds)
         }
     }
 

@@ -52,7 +52,7 @@ impl Screens {
     }
 
     /// Writes what the screen of `player` shows now into `picture`. False before there is anything.
-    pub fn show(&mut self, player: usize, picture: &mut GameState) -> bool {
+    pub fn show(&self, player: usize, picture: &mut GameState) -> bool {
         let now = self.run.now;
         self.run.nodes[player].show(now, picture)
     }

@@ -1,0 +1,365 @@
+//! The same matches between real processes, over sockets of the loopback interface with links made worse in the
+//! processes: does the virtual network tell the truth?
+//!
+//! Cells are played in random order, seed by seed, and a match during which this machine's own timers fired late
+//! is played again.
+
+mod trace;
+
+use core::time::Duration;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use serde_json::Value;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use self::trace::{NodeTrace, row};
+use super::plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell};
+use super::row::{Cell, MatchRow, Quantiles};
+use super::script::drawn_scripts;
+use super::trial::{WARM_UP, setup_of};
+use crate::game::Script;
+use crate::lab::process::{Process, ProcessError};
+use crate::net::Architecture;
+use crate::sim::World;
+
+/// A match during which timers fired later than this, p99, does not count.
+pub const LATENESS_MAX: Duration = Duration::from_millis(2);
+/// Times that a match is played until the machine was quiet enough; then its row says how late timers were.
+const TRIES_MAX: u32 = 4;
+/// After what counts, for the last commands to get through.
+const TAIL: Duration = Duration::from_secs(1);
+/// Round trips of the cells, each without and with loss.
+const RTTS_MS: [f64; 4] = [0.0, 50.0, 100.0, 200.0];
+const LOSSES: [f64; 2] = [0.0, 0.02];
+
+/// What is played.
+#[derive(Clone, Debug)]
+pub struct RealOptions {
+    /// The program that each node runs.
+    pub program: PathBuf,
+    /// How much.
+    pub size: Size,
+    /// Another number of matches of each cell than the size has.
+    pub seeds: Option<u32>,
+    /// Matches at a time.
+    pub jobs: usize,
+    /// An empty folder for scripts and traces.
+    pub folder: PathBuf,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct RealStudy {
+    /// A row for each match, cell by cell.
+    pub rows: Vec<MatchRow>,
+    /// Matches that were played again since timers fired late.
+    pub repeated: u32,
+}
+
+/// Why a match between processes has no row.
+#[derive(Debug, thiserror::Error)]
+pub enum RealError {
+    /// A process gave no result.
+    #[error("{cell}, seed {seed}: {error}")]
+    Process {
+        /// What was played.
+        cell: Box<Cell>,
+        /// Of the match.
+        seed: u64,
+        /// What went wrong.
+        error: ProcessError,
+    },
+    /// It was over before its time, or its nodes ended in different states.
+    #[error("{cell}, seed {seed}: it ended otherwise than it should: {what}")]
+    Ended {
+        /// What was played.
+        cell: Box<Cell>,
+        /// Of the match.
+        seed: u64,
+        /// What the processes say.
+        what: String,
+    },
+    /// A script or a trace.
+    #[error("{}: {error}", file.display())]
+    File {
+        /// Which.
+        file: PathBuf,
+        /// What the system, or the reader, says.
+        error: std::io::Error,
+    },
+}
+
+/// Cells that are measured in both ways: those of [`super::plan`] with these round trips and losses.
+#[must_use]
+pub fn real_cells() -> Vec<Cell> {
+    let links = RTTS_MS.into_iter().flat_map(|rtt_ms| LOSSES.map(|loss| (rtt_ms, loss)));
+    links
+        .flat_map(|(rtt_ms, loss)| {
+            ARCHITECTURES.map(|architecture| {
+                let base = base_cell(architecture);
+                let jitter_ms = if rtt_ms == 0.0 { 0.0 } else { base.jitter_ms };
+                Cell { rtt_ms, jitter_ms, loss, ..base }
+            })
+        })
+        .collect()
+}
+
+/// Matches of each cell, and how much of each counts.
+const fn amount(size: Size) -> (u32, Duration) {
+    match size {
+        Size::Quick => (1, Duration::from_secs(5)),
+        Size::Default => (2, Duration::from_secs(10)),
+        Size::Full => (5, Duration::from_secs(30)),
+    }
+}
+
+/// Plays all matches; `progress` hears how many of how many are over.
+///
+/// # Errors
+/// If a match cannot be played: then the others are not, either.
+///
+/// # Panics
+/// If `progress` does.
+pub fn real(options: &RealOptions, progress: impl Fn(usize, usize) + Sync) -> Result<RealStudy, RealError> {
+    let (seeds, counted) = amount(options.size);
+    let seeds = options.seeds.unwrap_or(seeds);
+    let cells = real_cells();
+    let order = order(cells.len(), seeds);
+    let (next, over, repeated) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU32::new(0));
+    let failed = AtomicBool::new(false);
+    let results = Mutex::new(Vec::with_capacity(order.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs.clamp(1, order.len().max(1)) {
+            scope.spawn(|| {
+                while !failed.load(Ordering::Relaxed)
+                    && let Some(&(cell, seed)) = order.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let game = RealMatch { options, cell: &cells[cell], seed, counted };
+                    let result = game.play_until_quiet(&repeated);
+                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                    results.lock().expect("no job panics with it").push((cell, seed, result));
+                    progress(over.fetch_add(1, Ordering::Relaxed) + 1, order.len());
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("no job panicked with it");
+    results.sort_by_key(|&(cell, seed, _)| (cell, seed));
+    let rows = results.into_iter().map(|(_, _, result)| result).collect::<Result<_, _>>()?;
+    Ok(RealStudy { rows, repeated: repeated.into_inner() })
+}
+
+/// Seed by seed, the cells of each in an order of its own: what changes on the machine meets no architecture more
+/// than another.
+fn order(cells: usize, seeds: u32) -> Vec<(usize, u64)> {
+    let mut order = Vec::new();
+    for seed in (FIRST_SEED..).take(seeds as usize) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut block: Vec<usize> = (0..cells).collect();
+        for at in (1..cells).rev() {
+            block.swap(at, rng.next_u64() as usize % (at + 1));
+        }
+        order.extend(block.into_iter().map(|cell| (cell, seed)));
+    }
+    order
+}
+
+/// One match between processes.
+struct RealMatch<'a> {
+    options: &'a RealOptions,
+    cell: &'a Cell,
+    seed: u64,
+    counted: Duration,
+}
+
+impl RealMatch<'_> {
+    fn play_until_quiet(&self, repeated: &AtomicU32) -> Result<MatchRow, RealError> {
+        for _ in 1..TRIES_MAX {
+            let row = self.play()?;
+            if row.lateness_ms.is_some_and(|late| late <= LATENESS_MAX.as_secs_f64() * 1e3) {
+                return Ok(row);
+            }
+            repeated.fetch_add(1, Ordering::Relaxed);
+        }
+        self.play()
+    }
+
+    fn play(&self) -> Result<MatchRow, RealError> {
+        let players = usize::from(self.cell.players);
+        let setup = setup_of(self.cell, self.seed);
+        let length = WARM_UP + self.counted + TAIL;
+        let scripts = drawn_scripts(&World::new(setup), self.seed, length.as_secs_f64());
+        for (player, script) in scripts.iter().enumerate() {
+            self.write_script(player, script)?;
+        }
+        let lateness = Lateness::watch();
+        let process_error =
+            |error| RealError::Process { cell: Box::new(self.cell.clone()), seed: self.seed, error };
+        let results = self.run(length).map_err(process_error)?;
+        let lateness_ms = lateness.p99_ms();
+        self.check(&results, players)?;
+        let traces = (0..players).map(|player| self.read_trace(player, &scripts[player]));
+        let traces = traces.collect::<Result<Vec<_>, _>>()?;
+        let row = row(self.cell, self.seed, self.counted, &traces, &results);
+        Ok(MatchRow { lateness_ms: Some(lateness_ms), ..row })
+    }
+
+    /// Runs all processes to their ends: the players' results in the order of their seats, then the server's.
+    fn run(&self, length: Duration) -> Result<Vec<Value>, ProcessError> {
+        let is_served = self.cell.architecture != Architecture::P2p;
+        let program = &self.options.program;
+        let mut host = self.shared();
+        let ticks = (length.as_secs_f64() * 60.0) as u64;
+        host.extend([
+            "--bind=127.0.0.1".into(),
+            "--port=0".into(),
+            format!("--seed={}", self.seed),
+            format!("--ticks={ticks}"),
+            format!("--players={}", self.cell.players),
+            format!("--architecture={}", self.cell.architecture),
+        ]);
+        if !is_served {
+            host.extend(self.playing(0));
+        }
+        host.extend(self.link(usize::from(self.cell.players)));
+        let mut first = Process::start(program, if is_served { "serve" } else { "host" }, &host)?;
+        let port = first.port()?;
+        let mut guests = Vec::new();
+        for seat in usize::from(!is_served)..usize::from(self.cell.players) {
+            let mut guest = vec![format!("127.0.0.1:{port}"), format!("--seat={seat}")];
+            guest.extend(self.shared());
+            guest.extend(self.playing(seat));
+            guest.extend(self.link(seat));
+            guests.push(Process::start(program, "join", &guest)?);
+        }
+        let first = [first.result()?];
+        let guests = guests.into_iter().map(Process::result).collect::<Result<Vec<_>, _>>()?;
+        Ok(if is_served { [guests, first.into()].concat() } else { [first.into(), guests].concat() })
+    }
+
+    fn shared(&self) -> Vec<String> {
+        let Cell { updates, interpolation, .. } = self.cell;
+        let mut shared = vec!["--rules=endless".to_owned(), "--bot=none".into()];
+        if *updates > 0 {
+            shared.extend([format!("--updates={updates}"), format!("--interpolation={interpolation}")]);
+        }
+        shared
+    }
+
+    fn playing(&self, seat: usize) -> Vec<String> {
+        vec![
+            format!("--script={}", self.file(seat, "script").display()),
+            format!("--trace={}", self.file(seat, "trace").display()),
+            format!("--prediction={}", if self.cell.prediction { "on" } else { "off" }),
+            format!("--hero={}", if (self.seed + seat as u64) % 2 == 1 { "archer" } else { "swordsman" }),
+        ]
+    }
+
+    /// What a node's link does to what it sends: between players the whole way, to or from a server that stands
+    /// half-way the half of it.
+    fn link(&self, node: usize) -> Option<String> {
+        let Cell { architecture, rtt_ms, jitter_ms, loss, .. } = self.cell;
+        let is_half = *architecture != Architecture::P2p;
+        let share = if is_half { 0.5 } else { 1.0 };
+        let loss = if is_half { 1.0 - (1.0 - loss).sqrt() } else { *loss };
+        let (delay_ms, jitter_ms) = (rtt_ms / 2.0 * share, jitter_ms * share);
+        (delay_ms > 0.0 || loss > 0.0).then(|| {
+            let seed = 8 * self.seed + node as u64;
+            format!("--link=delay={delay_ms}ms,jitter={jitter_ms}ms,loss={}%,seed={seed}", 100.0 * loss)
+        })
+    }
+
+    fn check(&self, results: &[Value], players: usize) -> Result<(), RealError> {
+        let said = |result: &Value| {
+            (result["outcome"].clone(), result["ticks"].clone(), result["state_hash"].clone())
+        };
+        let is_whole = results.iter().all(|result| said(result) == said(&results[0]));
+        if is_whole && results[0]["outcome"] == "tick_limit" && results.len() >= players {
+            return Ok(());
+        }
+        let what =
+            results.iter().map(|result| format!("{:?}", said(result))).collect::<Vec<_>>().join(" and ");
+        Err(RealError::Ended { cell: Box::new(self.cell.clone()), seed: self.seed, what })
+    }
+
+    fn write_script(&self, player: usize, script: &Script) -> Result<(), RealError> {
+        let file = self.file(player, "script");
+        let write = || script.write(File::create(&file)?);
+        write().map_err(|error| RealError::File { file: file.clone(), error })
+    }
+
+    fn read_trace(&self, player: usize, script: &Script) -> Result<NodeTrace, RealError> {
+        let file = self.file(player, "trace");
+        let read = || NodeTrace::read(BufReader::new(File::open(&file)?), player, script);
+        read().map_err(|error| RealError::File { file: file.clone(), error })
+    }
+
+    /// Matches side by side have files of their own; a match that is played again takes its own again.
+    fn file(&self, player: usize, what: &str) -> PathBuf {
+        let Cell { architecture, rtt_ms, loss, .. } = self.cell;
+        let name = format!("{architecture}-{rtt_ms}-{loss}-{}-{player}.{what}", self.seed);
+        Path::new(&self.options.folder).join(name)
+    }
+}
+
+/// How late this machine's timers fire while a match is played.
+struct Lateness {
+    is_over: std::sync::Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<Vec<f64>>,
+}
+
+impl Lateness {
+    fn watch() -> Self {
+        const EVERY: Duration = Duration::from_millis(2);
+        let is_over = std::sync::Arc::new(AtomicBool::new(false));
+        let stop = is_over.clone();
+        let thread = std::thread::spawn(move || {
+            let mut late = Vec::new();
+            while !stop.load(Ordering::Relaxed) {
+                let due = Instant::now() + EVERY;
+                std::thread::sleep(EVERY);
+                late.push(due.elapsed().as_secs_f64() * 1e3);
+            }
+            late
+        });
+        Self { is_over, thread }
+    }
+
+    fn p99_ms(self) -> f64 {
+        self.is_over.store(true, Ordering::Relaxed);
+        let late = self.thread.join().unwrap_or_default();
+        // Never looked at is as good as never on time.
+        Quantiles::of(late).p99().unwrap_or(f64::from(u16::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_has_every_cell_once_in_an_order_of_its_own() {
+        let order = order(16, 3);
+        let blocks: Vec<Vec<usize>> =
+            order.chunks(16).map(|block| block.iter().map(|it| it.0).collect()).collect();
+        for block in &blocks {
+            let mut sorted = block.clone();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..16));
+        }
+        assert!(blocks[0] != blocks[1] && blocks[1] != blocks[2]);
+    }
+
+    #[test]
+    fn every_real_cell_is_one_of_the_plan() {
+        let plan = super::super::plan(Size::Default, None, None);
+        for cell in real_cells() {
+            assert!(plan.iter().any(|(planned, _)| *planned == cell), "{cell}");
+        }
+    }
+}

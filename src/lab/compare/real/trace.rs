@@ -1,0 +1,339 @@
+//! From the traces of a match to its row. All processes of a machine share the clock of their traces.
+
+use core::time::Duration;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
+
+use super::super::row::{Cell, MatchRow, Quantiles, Series, Source};
+use super::super::trial::{Display, WARM_UP};
+use crate::game::Script;
+use crate::net::Architecture;
+use crate::sim::PLAYERS_MAX;
+
+/// Bytes of an IPv4 and a UDP header.
+const HEADER_BYTES: u64 = 28;
+/// Most lines of a trace: an hour of four players.
+const LINES_MAX: usize = 4_000_000;
+
+/// What one player's process wrote down. Times are microseconds of the clock that all share.
+pub(super) struct NodeTrace {
+    /// The instant of tick 0.
+    begin: u64,
+    /// Own commands: when each was meant, and when the session had it.
+    given: Vec<(u64, u64)>,
+    /// By player, each command in the order in which they ran.
+    applied: [Vec<Applied>; PLAYERS_MAX],
+    /// When this node ran each tick.
+    ran_at: BTreeMap<u64, u64>,
+    stalls: Vec<Stalled>,
+}
+
+/// A command that ran here.
+#[derive(Clone, Copy)]
+struct Applied {
+    tick: u64,
+    /// When the confirmed view showed it.
+    at: u64,
+    /// When prediction did.
+    shown: Option<u64>,
+}
+
+struct Stalled {
+    from: u64,
+    to: u64,
+    is_network: bool,
+}
+
+impl NodeTrace {
+    /// Reads the trace of `player`, who gave the commands of `script`.
+    pub(super) fn read(from: impl BufRead, player: usize, script: &Script) -> io::Result<Self> {
+        let mut trace = Self {
+            begin: 0,
+            given: Vec::new(),
+            applied: Default::default(),
+            ran_at: BTreeMap::new(),
+            stalls: Vec::new(),
+        };
+        for line in from.lines().take(LINES_MAX) {
+            trace.line(&serde_json::from_str(&line?)?, player);
+        }
+        let first = trace.given.first().zip(script.lines().first());
+        let first = first.ok_or_else(|| io::Error::other("no command of the script was given"))?;
+        trace.begin = first.0.0.saturating_sub(first.1.at_us);
+        Ok(trace)
+    }
+
+    fn line(&mut self, line: &Value, me: usize) {
+        let number = |key: &str| line[key].as_u64();
+        let player = number("player").unwrap_or(0) as usize;
+        if line.get("cmd").is_some() {
+            if let (Some(meant), Some(captured)) = (number("t_intended_us"), number("t_capture_us")) {
+                self.given.push((meant, captured));
+            } else if let (Some(at), Some(tick)) = (number("t_apply_us"), number("tick"))
+                && player < PLAYERS_MAX
+            {
+                self.applied[player].push(Applied { tick, at, shown: number("t_shown_us") });
+            }
+        } else if let (Some(tick), Some(at)) = (number("tick"), number("t_apply_us"))
+            && player == me
+        {
+            self.ran_at.insert(tick, at);
+        } else if let (Some(from), Some(to)) = (number("t0_us"), number("t1_us")) {
+            self.stalls.push(Stalled { from, to, is_network: line["cause"] == "network" });
+        }
+    }
+
+    /// What counts, in the clock of the traces.
+    fn window(&self, counted: Duration) -> [u64; 2] {
+        let from = self.begin + WARM_UP.as_micros() as u64;
+        [from, from + counted.as_micros() as u64]
+    }
+}
+
+/// The row of a match. The instants in a server, what became of bytes on the way, and what screens showed beside
+/// the commands are known in virtual time alone, and so are a client's stalls.
+pub(super) fn row(
+    cell: &Cell,
+    seed: u64,
+    counted: Duration,
+    traces: &[NodeTrace],
+    results: &[Value],
+) -> MatchRow {
+    let mut latencies = Latencies::default();
+    for (player, trace) in traces.iter().enumerate() {
+        let [from, to] = trace.window(counted);
+        for (number, &(meant, captured)) in trace.given.iter().enumerate() {
+            if (from..to).contains(&meant) {
+                latencies.add(player, number, [meant, captured], traces, seed);
+            }
+        }
+    }
+    let seconds = counted.as_secs_f64();
+    let players = traces.len() as f64;
+    let (stall_by_s, stalls, causes) = stalls(traces, counted);
+    let net = Traffic::of(&results[..traces.len()]);
+    let is_p2p = cell.architecture == Architecture::P2p;
+    MatchRow {
+        commands: latencies.commands,
+        censored: latencies.censored,
+        captured_ms: Quantiles::of(latencies.captured),
+        authority_ms: Quantiles::of(if is_p2p { latencies.authority } else { Vec::new() }),
+        own_ms: Quantiles::of(latencies.own),
+        own_predicted_ms: Quantiles::of(latencies.own_predicted),
+        own_frame_ms: Quantiles::of(latencies.own_frame),
+        opponent_confirmed_ms: Quantiles::of(latencies.opponent_confirmed),
+        opponent_ms: Quantiles::of(latencies.opponent),
+        opponent_frame_ms: Quantiles::of(latencies.opponent_frame),
+        stalls,
+        stall_ms: causes[0] + causes[1],
+        stall_network_ms: causes[0],
+        stall_computer_ms: causes[1],
+        stall_by_s,
+        tick_rate: traces.iter().map(|trace| ticks_in(trace, counted)).min().unwrap_or(0) as f64 / seconds,
+        kbit_s_up: net.kbit_s(net.sent) / players,
+        kbit_s_down: net.kbit_s(net.received) / players,
+        packets_s_up: net.packets_sent as f64 / net.seconds / players,
+        packets_s_down: net.packets_received as f64 / net.seconds / players,
+        // What came from the server, and what went to it.
+        server_kbit_s_up: if is_p2p { 0.0 } else { net.kbit_s(net.received) },
+        server_kbit_s_down: if is_p2p { 0.0 } else { net.kbit_s(net.sent) },
+        cpu_us_per_tick: mean(results, "cpu_us_per_tick"),
+        // The server's is the last result.
+        memory_bytes: results.last().and_then(|result| result["memory_bytes"].as_u64()),
+        state_hash: hash(&results[0]),
+        ..MatchRow::empty(Source::Real, cell, seed, seconds)
+    }
+}
+
+#[derive(Default)]
+struct Latencies {
+    commands: u32,
+    censored: u32,
+    captured: Vec<f64>,
+    authority: Vec<f64>,
+    own: Vec<f64>,
+    own_predicted: Vec<f64>,
+    own_frame: Vec<f64>,
+    opponent_confirmed: Vec<f64>,
+    opponent: Vec<f64>,
+    opponent_frame: Vec<f64>,
+}
+
+impl Latencies {
+    fn add(
+        &mut self,
+        player: usize,
+        number: usize,
+        [meant, captured]: [u64; 2],
+        traces: &[NodeTrace],
+        seed: u64,
+    ) {
+        self.commands += 1;
+        let seen = |trace: &NodeTrace| {
+            let applied = *trace.applied[player].get(number)?;
+            Some((applied, *trace.ran_at.get(&applied.tick)?))
+        };
+        let Some(seen) = traces.iter().map(seen).collect::<Option<Vec<_>>>() else {
+            self.censored += 1;
+            return;
+        };
+        // A clock that all share: what comes later is later.
+        let after = |at: u64| at.saturating_sub(meant) as f64 / 1000.0;
+        let framed = |node: usize, at: u64| {
+            let begin = traces[node].begin;
+            let display = Display::of(node, seed);
+            after(begin + display.frame_after(at.saturating_sub(begin)))
+        };
+        self.captured.push(after(captured));
+        self.authority.push(seen.iter().map(|&(_, ran)| after(ran)).fold(f64::MAX, f64::min));
+        for (node, &(applied, ran)) in seen.iter().enumerate() {
+            if node == player {
+                let shown = applied.shown.unwrap_or(applied.at);
+                self.own.push(after(ran));
+                self.own_predicted.push(after(shown));
+                self.own_frame.push(framed(node, shown));
+            } else {
+                self.opponent_confirmed.push(after(ran));
+                self.opponent.push(after(applied.at));
+                self.opponent_frame.push(framed(node, applied.at));
+            }
+        }
+    }
+}
+
+/// Stalled milliseconds second by second, how many stalls, and milliseconds by network and computer; all but the
+/// count are means over the players.
+fn stalls(traces: &[NodeTrace], counted: Duration) -> (Series, u32, [f64; 2]) {
+    let mut by_s = vec![0.0; counted.as_secs_f64().ceil() as usize];
+    let (mut count, mut causes) = (0, [0.0; 2]);
+    for trace in traces {
+        let [begin, end] = trace.window(counted);
+        for stall in &trace.stalls {
+            let (from, to) = (stall.from.max(begin), stall.to.min(end));
+            if from >= to {
+                continue;
+            }
+            count += 1;
+            for (second, sum) in by_s.iter_mut().enumerate() {
+                let [first, last] = [second, second + 1].map(|at| begin + at as u64 * 1_000_000);
+                let ms = to.min(last).saturating_sub(from.max(first)) as f64 / 1000.0 / traces.len() as f64;
+                *sum += ms;
+                causes[usize::from(!stall.is_network)] += ms;
+            }
+        }
+    }
+    (Series(by_s), count, causes)
+}
+
+fn ticks_in(trace: &NodeTrace, counted: Duration) -> usize {
+    let [from, to] = trace.window(counted);
+    trace.ran_at.values().filter(|&&at| (from..to).contains(&at)).count()
+}
+
+/// What all players together sent and received in the whole match, with headers.
+struct Traffic {
+    sent: u64,
+    received: u64,
+    packets_sent: u64,
+    packets_received: u64,
+    seconds: f64,
+}
+
+impl Traffic {
+    fn of(players: &[Value]) -> Self {
+        let sum = |key: &str| players.iter().filter_map(|result| result["net"][key].as_u64()).sum::<u64>();
+        let [packets_sent, packets_received] = ["packets_sent", "packets_received"].map(sum);
+        let ticks = players.first().and_then(|result| result["ticks"].as_f64()).unwrap_or(0.0);
+        Self {
+            sent: sum("bytes_sent") + HEADER_BYTES * packets_sent,
+            received: sum("bytes_received") + HEADER_BYTES * packets_received,
+            packets_sent,
+            packets_received,
+            seconds: (ticks / 60.0).max(1.0),
+        }
+    }
+
+    fn kbit_s(&self, bytes: u64) -> f64 {
+        bytes as f64 * 8.0 / 1000.0 / self.seconds
+    }
+}
+
+fn mean(results: &[Value], key: &str) -> Option<f64> {
+    let values: Vec<f64> = results.iter().filter_map(|result| result[key].as_f64()).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn hash(result: &Value) -> u64 {
+    result["state_hash"].as_str().and_then(|text| u64::from_str_radix(text, 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::ScriptLine;
+    use crate::lab::compare::base_cell;
+    use crate::sim::Command;
+
+    /// Two players; the first gives one command at 6 s, which both run 40 ms later in tick 362.
+    fn traces() -> Vec<NodeTrace> {
+        let line = |at_us| ScriptLine { at_us, command: Command::Banner };
+        let own = [
+            r#"{"cmd":0,"player":0,"t_capture_us":7000100,"t_intended_us":7000000}"#,
+            r#"{"stall":361,"t0_us":6990000,"t1_us":7010000,"peer":1,"cause":"network"}"#,
+            r#"{"tick":362,"player":0,"t_capture_us":7001000,"t_apply_us":7040000}"#,
+            r#"{"cmd":0,"player":0,"tick":362,"t_apply_us":7040000,"t_shown_us":7005000}"#,
+            r#"{"tick":362,"hash":"00000000000000aa"}"#,
+        ];
+        let other = [
+            r#"{"cmd":0,"player":1,"t_capture_us":1000000,"t_intended_us":1000000}"#,
+            r#"{"cmd":0,"player":0,"tick":362,"t_apply_us":7045000}"#,
+            r#"{"tick":362,"player":0,"t_capture_us":null,"t_apply_us":7045000}"#,
+            r#"{"tick":362,"player":1,"t_capture_us":7001000,"t_apply_us":7044000}"#,
+        ];
+        let read = |lines: &[&str], player: usize, at_us| {
+            let script: Script = [line(at_us)].into_iter().collect();
+            NodeTrace::read(lines.join("\n").as_bytes(), player, &script).expect("whole lines")
+        };
+        vec![read(&own, 0, 6_000_000), read(&other, 1, 0)]
+    }
+
+    #[test]
+    fn a_row_tells_each_instant_of_a_command() {
+        let result: Value = serde_json::json!({
+            "ticks": 960, "state_hash": "00000000000000aa", "cpu_us_per_tick": 100.0,
+            "net": { "bytes_sent": 1000, "packets_sent": 10, "bytes_received": 900, "packets_received": 9 },
+        });
+        let cell = base_cell(Architecture::P2p);
+        let row = row(&cell, 1000, Duration::from_secs(10), &traces(), &[result.clone(), result]);
+        assert_eq!((row.commands, row.censored), (1, 0));
+        let p50 = |quantiles: &Quantiles| quantiles.p50().expect("one command");
+        let of = [
+            &row.captured_ms,
+            &row.own_ms,
+            &row.own_predicted_ms,
+            &row.opponent_confirmed_ms,
+            &row.opponent_ms,
+        ];
+        assert_eq!(of.map(p50), [0.1, 40.0, 5.0, 44.0, 45.0]);
+        assert!(p50(&row.opponent_frame_ms) > 45.0 && p50(&row.opponent_frame_ms) < 62.0);
+        assert_eq!((row.stall_ms, row.stalls, row.state_hash), (10.0, 1, 0xaa));
+        assert_eq!(row.stall_by_s.0.iter().sum::<f64>(), 10.0);
+        assert_eq!(row.kbit_s_up, (1000.0 + 280.0) * 8.0 / 1000.0 / 16.0);
+    }
+
+    #[test]
+    fn a_command_that_did_not_run_everywhere_is_censored() {
+        let mut traces = traces();
+        traces[1].applied[0].clear();
+        let row = row(
+            &base_cell(Architecture::P2p),
+            1000,
+            Duration::from_secs(10),
+            &traces,
+            &[Value::Null, Value::Null],
+        );
+        assert_eq!((row.commands, row.censored), (1, 1));
+        assert_eq!(row.own_ms.p50(), None);
+    }
+}
