@@ -150,7 +150,7 @@ fn wrong_use_and_broken_files_are_one_line_and_2() {
         (vec!["--rebuild", &good, "--html", folder], "cannot write"),
         (vec!["--rebuild", &good, "--quick"], "--quick"),
         (vec!["--quick", "--full"], "--full"),
-        (vec!["--real"], "not built"),
+        (vec!["--rebuild", &good, "--real"], "--real"),
         (vec!["--from", &empty], "empty.csv"),
         (vec!["--seeds", "0"], "--seeds"),
     ] {
