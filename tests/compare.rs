@@ -158,8 +158,9 @@ fn a_recorded_match_is_a_script() {
         .expect("a replay");
     let recorded = Recorded::read(Replay::open(&replay).expect("whole")).expect("valid");
     let players = recorded.setup.seats.len() as u8;
-    for architecture in ARCHITECTURES {
-        let cell = Cell { players, ..base_cell(architecture) };
+    for (architecture, rtt_ms) in ARCHITECTURES.into_iter().flat_map(|it| [(it, 0.0), (it, 200.0)]) {
+        // A match that goes otherwise from way to way.
+        let cell = Cell { players, rtt_ms, ..base_cell(architecture) };
         let trial =
             Trial { cell: &cell, seed: 1, counted: Duration::from_secs(20), recorded: Some(&recorded) };
         let row = trial.play().unwrap_or_else(|error| panic!("{cell}: {error}"));

@@ -18,9 +18,7 @@ const RTTS_MS: [f64; 4] = [0.0, 50.0, 100.0, 200.0];
 const LOSSES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 /// Updates per second of the view of latency against bytes.
 const UPDATES: [u32; 5] = [10, 15, 20, 30, 60];
-/// Most seeds of a cell whose matches take as long as those of all others together, but in the full study.
-const SEEDS_OF_LARGE: u32 = 2;
-/// From so many units on a match is large.
+/// From so many units on a match is large: it takes as long as fifty others.
 const LARGE: u32 = 1_000;
 
 /// How much is played.
@@ -43,6 +41,15 @@ impl Size {
             Self::Quick => 3,
             Self::Default => 8,
             Self::Full => 30,
+        }
+    }
+
+    /// Most matches of a cell whose matches are large.
+    const fn seeds_of_large(self) -> u32 {
+        match self {
+            Self::Quick => 1,
+            Self::Default => 2,
+            Self::Full => u32::MAX,
         }
     }
 
@@ -102,7 +109,7 @@ pub fn plan(size: Size, seeds: Option<u32>, recorded: Option<&Recorded>) -> Vec<
     }
     let seeds = seeds.unwrap_or_else(|| size.seeds());
     let seeds_of = |cell: &Cell| {
-        if cell.units >= LARGE && size != Size::Full { seeds.min(SEEDS_OF_LARGE) } else { seeds }
+        if cell.units >= LARGE { seeds.min(size.seeds_of_large()) } else { seeds }
     };
     cells.into_iter().map(|cell| (seeds_of(&cell), cell)).map(|(seeds, cell)| (cell, seeds)).collect()
 }
@@ -205,6 +212,6 @@ mod tests {
         };
         assert!(RTTS_MS.iter().all(|&rtt_ms| LOSSES.iter().all(|&loss| crossed(rtt_ms, loss))));
         assert!(asked.iter().all(|&(_, seeds)| seeds == 30));
-        assert!(plan(Size::Quick, Some(5), None).iter().all(|&(_, seeds)| seeds == 5 || seeds == 2));
+        assert!(plan(Size::Quick, Some(5), None).iter().all(|&(_, seeds)| seeds == 5 || seeds == 1));
     }
 }

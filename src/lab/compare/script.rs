@@ -63,7 +63,8 @@ pub struct Recorded {
     /// What was played.
     pub setup: Setup,
     /// What each player ordered, at the instants at which its ticks began. Giving up and pausing are left out:
-    /// they would end the experiment.
+    /// they would end the experiment. Only units that were there at the beginning are named: where a match goes
+    /// otherwise, one that is born later may be another player's, and a server refuses such orders.
     pub scripts: Vec<Script>,
     /// Ticks of the match.
     pub ticks: u32,
@@ -78,16 +79,22 @@ impl Recorded {
         let setup = replay.header().setup()?;
         let rate = setup.tick_rate;
         let mut lines: Vec<Vec<ScriptLine>> = vec![Vec::new(); setup.seats.len()];
+        let world = World::new(setup.clone());
+        let first: Vec<_> = world.state().player_ids().map(|player| minions_of(&world, player)).collect();
         let mut ticks = 0;
         for record in replay {
             let Record::Tick { inputs, .. } = record else { continue };
             let at_us = rate.micros_to(inputs.tick);
             ticks = inputs.tick.0 + 1;
-            for (lines, input) in lines.iter_mut().zip(inputs.inputs) {
+            for ((lines, input), first) in lines.iter_mut().zip(inputs.inputs).zip(&first) {
                 let is_kept = |command: &Command| !matches!(command, Command::Surrender | Command::Pause);
                 let room = SCRIPT_COMMANDS_MAX - lines.len();
-                let kept = input.commands.into_iter().filter(is_kept).take(room);
-                lines.extend(kept.map(|command| ScriptLine { at_us, command }));
+                for mut command in input.commands.into_iter().filter(is_kept).take(room) {
+                    if let Some(units) = named(&mut command) {
+                        units.retain(|unit| first.contains(unit));
+                    }
+                    lines.push(ScriptLine { at_us, command });
+                }
             }
         }
         Ok(Self { setup, scripts: lines.into_iter().map(Script::from_iter).collect(), ticks })
@@ -104,6 +111,19 @@ impl Recorded {
             ScriptLine { at_us, command: line.command.clone() }
         };
         self.scripts.iter().map(|script| script.lines().iter().map(&mut moved).collect()).collect()
+    }
+}
+
+/// The units that a command speaks to, if to any.
+const fn named(command: &mut Command) -> Option<&mut Selection> {
+    match command {
+        Command::Move(units, ..)
+        | Command::Attack(units, ..)
+        | Command::AttackMove(units, ..)
+        | Command::Stop(units)
+        | Command::Hold(units, ..)
+        | Command::Follow(units, ..) => Some(units),
+        _ => None,
     }
 }
 
