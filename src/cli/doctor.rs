@@ -9,13 +9,15 @@ use std::time::Duration;
 use super::args::DoctorArguments;
 use super::{FOUND, output, setup};
 use mini_rts_arena::net::discovery::FoundBy;
+use mini_rts_arena::sim::SIMULATION_BUILD;
 use mini_rts_arena::transport::discovery::{Asked, Diagnosis, Heard, diagnose};
 
 /// Tries what discovery does, and says what to do next. Exit code 1 if no match can be found or joined.
 pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
     let address = arguments.address.as_deref().map(|text| setup::resolve(text, true)).transpose()?;
     eprintln!("announcing a match, looking for it, and listening for {} s", arguments.duration.as_secs_f64());
-    let diagnosis = diagnose(arguments.duration, address).context("cannot examine the network")?;
+    let diagnosis =
+        diagnose(arguments.duration, SIMULATION_BUILD, address).context("cannot examine the network")?;
     if arguments.json {
         println!("{}", as_json(&diagnosis));
     } else {

@@ -12,7 +12,6 @@ use crate::net::discovery::{
     answer,
 };
 use crate::net::{Architecture, PlayerName};
-use crate::sim::SIMULATION_BUILD;
 use crate::transport::{DEFAULT_PORT, LAST_DEFAULT_PORT};
 
 use super::lan::{self, Buffer, Lan};
@@ -112,11 +111,12 @@ pub enum DiagnoseError {
 }
 
 /// Announces a room, looks for it and for those of others, and listens to what is broadcast, for `length`.
-/// The room answers this machine alone, so nobody else lists it. `ask` is a host to be asked directly.
+/// The room answers this machine alone, so nobody else lists it. `build` is this program's simulation build; `ask`
+/// is a host to be asked directly.
 ///
 /// # Errors
 /// If there is no socket, no thread or no randomness to do it with.
-pub fn diagnose(length: Duration, ask: Option<SocketAddr>) -> Result<Diagnosis, DiagnoseError> {
+pub fn diagnose(length: Duration, build: u32, ask: Option<SocketAddr>) -> Result<Diagnosis, DiagnoseError> {
     let mut seed = [0; 8];
     getrandom::fill(&mut seed).map_err(DiagnoseError::Random)?;
     let nonce = u64::from_le_bytes(seed) | 1;
@@ -126,7 +126,7 @@ pub fn diagnose(length: Duration, ask: Option<SocketAddr>) -> Result<Diagnosis, 
     let free_ports = (DEFAULT_PORT..=LAST_DEFAULT_PORT).filter(|&port| is_free(port)).collect();
     // The announcer and the browser say why they cannot listen; here it is nothing heard.
     let listener = lan::listen().ok();
-    let beacon = beacon(RoomId(nonce), port);
+    let beacon = beacon(RoomId(nonce), port, build);
     let announcer = Announcer::start(beacon.clone())?;
     let browser = Browser::start()?;
     let mut examination = Examination {
@@ -358,7 +358,7 @@ fn is_optional(to: &SocketAddr) -> bool {
     to.ip() == IpAddr::V4(Ipv4Addr::BROADCAST) || to.ip().is_loopback()
 }
 
-fn beacon(id: RoomId, port: u16) -> Beacon {
+fn beacon(id: RoomId, port: u16, build: u32) -> Beacon {
     Beacon {
         id,
         port,
@@ -369,7 +369,7 @@ fn beacon(id: RoomId, port: u16) -> Beacon {
         locked: false,
         closed: false,
         version: VersionText::new(env!("CARGO_PKG_VERSION")).expect("a short version"),
-        build: SIMULATION_BUILD,
+        build,
     }
 }
 
