@@ -3,11 +3,34 @@
 mod arena;
 mod study;
 
-use arena::run;
+use arena::command;
 use mini_rts_arena::lab::compare::{Study, page};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// What a process left behind.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs it to its end. All of its output is read while it runs: a study is more than a pipe holds.
+fn run(home: &Path, words: &[&str]) -> Ended {
+    let output = command(home, words).output().expect("the program runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    let stderr = text(output.stderr);
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    Ended { code: output.status.code(), stdout: text(output.stdout), stderr }
+}
+
+impl Ended {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
 
 fn written(folder: &Path, study: &Study) -> String {
     let file = folder.join("rows.csv");
@@ -127,7 +150,7 @@ fn wrong_use_and_broken_files_are_one_line_and_2() {
         (vec!["--rebuild", &good, "--html", folder], "cannot write"),
         (vec!["--rebuild", &good, "--quick"], "--quick"),
         (vec!["--quick", "--full"], "--full"),
-        (vec!["--real"], "not built"),
+        (vec!["--rebuild", &good, "--real"], "--real"),
         (vec!["--from", &empty], "empty.csv"),
         (vec!["--seeds", "0"], "--seeds"),
     ] {

@@ -31,7 +31,7 @@ pub use findings::BreakEven;
 pub use page::page;
 pub use plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell, plan};
 pub use preset::{PRESETS, Preset, way_of};
-pub use real::{LATENESS_MAX, RealError, RealOptions, RealStudy, real, real_cells};
+pub use real::{LATENESS_MAX, RealError, RealOptions, RealStudy, real, real_cells, real_of};
 pub use row::{Cell, MatchRow, Quantiles, RowError, Series, Source, Topology, View, read_rows, write_rows};
 pub use script::{COMMANDS_PER_S, Recorded, drawn_scripts};
 pub use statistics::{Mean, holm, paired, paired_p};

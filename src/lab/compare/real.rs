@@ -126,9 +126,23 @@ const fn amount(size: Size) -> (u32, Duration) {
 /// # Panics
 /// If `progress` does.
 pub fn real(options: &RealOptions, progress: impl Fn(usize, usize) + Sync) -> Result<RealStudy, RealError> {
+    real_of(&real_cells(), options, progress)
+}
+
+/// As [`real`], of these cells.
+///
+/// # Errors
+/// As [`real`].
+///
+/// # Panics
+/// As [`real`].
+pub fn real_of(
+    cells: &[Cell],
+    options: &RealOptions,
+    progress: impl Fn(usize, usize) + Sync,
+) -> Result<RealStudy, RealError> {
     let (seeds, counted) = amount(options.size);
     let seeds = options.seeds.unwrap_or(seeds);
-    let cells = real_cells();
     let order = order(cells.len(), seeds);
     let (next, over, repeated) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU32::new(0));
     let failed = AtomicBool::new(false);
@@ -244,7 +258,7 @@ impl RealMatch<'_> {
 
     fn shared(&self) -> Vec<String> {
         let Cell { updates, interpolation, .. } = self.cell;
-        let mut shared = vec!["--rules=endless".to_owned(), "--bot=none".into()];
+        let mut shared = vec!["--rules=endless".to_owned()];
         if *updates > 0 {
             shared.extend([format!("--updates={updates}"), format!("--interpolation={interpolation}")]);
         }

@@ -12,6 +12,8 @@ const FACTS_MAX: usize = 64;
 const FACT_BYTES_MAX: u64 = 4_096;
 /// Most cells: every cell is compared with every other.
 const CELLS_MAX: usize = 4_096;
+/// Most matches of a cell: an interval draws 2,000 times as many.
+const MATCHES_MAX: usize = 10_000;
 /// The largest number of any kind.
 const NUMBER_MAX: f64 = 1e9;
 /// Longest match, in seconds.
@@ -53,6 +55,9 @@ pub enum StudyFileError {
     /// More cells than any study has.
     #[error("more than {CELLS_MAX} cells")]
     TooManyCells,
+    /// More matches of a cell than any study has.
+    #[error("more than {MATCHES_MAX} matches of one cell")]
+    TooManyMatches,
 }
 
 impl Study {
@@ -90,8 +95,12 @@ impl Study {
             let wrong = wrong.map(|(name, value)| StudyFileError::OutOfRange { number: at + 1, name, value });
             wrong.map_or(Ok(()), Err)?;
         }
-        if summarize(&rows).len() > CELLS_MAX {
+        let cells = summarize(&rows);
+        if cells.len() > CELLS_MAX {
             return Err(StudyFileError::TooManyCells);
+        }
+        if cells.iter().any(|cell| cell.rows.len() > MATCHES_MAX) {
+            return Err(StudyFileError::TooManyMatches);
         }
         Ok(Self { environment, rows })
     }

@@ -12,6 +12,8 @@ const FONT: &str = "sans-serif";
 const TICK_FONT: i32 = 30;
 const TITLE_FONT: i32 = 31;
 const STROKE: u32 = 4;
+/// An axis that ends below this has nothing to show.
+const LEAST: f64 = 1e-6;
 
 /// A panel.
 #[derive(Clone, Debug)]
@@ -112,7 +114,7 @@ impl Axis {
     /// From 0 to a little more than the largest value.
     pub(super) fn from_zero(title: impl Display, values: impl IntoIterator<Item = f64>) -> Self {
         let most = values.into_iter().filter(|value| value.is_finite()).fold(0.0, f64::max);
-        let range = [0.0, if most > 0.0 { most * 1.08 } else { 1.0 }];
+        let range = [0.0, if most > LEAST { most * 1.08 } else { 1.0 }];
         Self { title: title.to_string(), range, names: Vec::new() }
     }
 
@@ -122,6 +124,12 @@ impl Axis {
         let mut axis = Self::from_zero(title, values);
         axis.range[0] = least * 1.08;
         axis
+    }
+
+    /// With room for a whisker.
+    fn widened(mut self, [low, high]: [f64; 2]) -> Self {
+        self.range = [self.range[0].min(low), self.range[1].max(high)];
+        self
     }
 
     /// Names at equal distances.
@@ -188,12 +196,14 @@ pub(super) fn draw(plot: &Plot, title: &str) -> String {
 
 fn paint<'a>(plot: &Plot, svg: &'a mut String) -> Result<(), Box<dyn core::error::Error + 'a>> {
     let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    let whiskers = plot.lines.iter().flat_map(|line| &line.points).filter_map(|point| point.interval);
+    let y = whiskers.fold(plot.y.clone(), Axis::widened);
     let mut chart = ChartBuilder::on(&root)
         .margin_top(16)
         .margin_right(34)
         .x_label_area_size(88)
         .y_label_area_size(116)
-        .build_cartesian_2d(Scale(&plot.x), Scale(&plot.y))?;
+        .build_cartesian_2d(Scale(&plot.x), Scale(&y))?;
     let text = |size: i32| (FONT, size).into_font().color(&TEXT.placeholder());
     chart
         .configure_mesh()

@@ -46,7 +46,10 @@ pub(super) fn latency(grid: &Grid<'_>, whose: &Whose) -> Option<Figure> {
     let mut panels = Vec::new();
     let measured = grid.cells.iter().flat_map(|cell| {
         let spans = whose.spans.iter().map(|&(span, _)| Measure::Latency(span, Share::P50));
-        spans.filter_map(|measure| Some(cell.mean(measure)?.value))
+        spans.filter_map(|measure| {
+            let mean = cell.mean(measure)?;
+            Some(mean.interval.map_or(mean.value, |[_, high]| high))
+        })
     });
     let y = Axis::from_zero("median, ms", measured);
     let x = Axis::from_zero("round trip between the players, ms", grid.rtts());
