@@ -8,6 +8,7 @@ use mini_rts_arena::lab::compare::{
 };
 use mini_rts_arena::net::Architecture;
 use mini_rts_arena::replay::Replay;
+use mini_rts_arena::sim::Command;
 
 fn play(cell: &Cell, seed: u64, seconds: u64) -> MatchRow {
     let trial = Trial { cell, seed, counted: Duration::from_secs(seconds), recorded: None };
@@ -157,6 +158,16 @@ fn a_recorded_match_is_a_script() {
         .find(|path| path.extension().is_some_and(|extension| extension == "mra"))
         .expect("a replay");
     let recorded = Recorded::read(Replay::open(&replay).expect("whole")).expect("valid");
+    let world = mini_rts_arena::sim::World::new(recorded.setup.clone());
+    let named =
+        recorded.scripts.iter().flat_map(|script| script.lines()).filter_map(|line| match &line.command {
+            Command::Move(units, ..) | Command::AttackMove(units, ..) | Command::Attack(units, ..) => {
+                Some(units)
+            }
+            _ => None,
+        });
+    let named: Vec<_> = named.flatten().collect();
+    assert!(!named.is_empty() && named.iter().all(|unit| world.state().row(**unit).is_some()), "{named:?}");
     let players = recorded.setup.seats.len() as u8;
     for (architecture, rtt_ms) in ARCHITECTURES.into_iter().flat_map(|it| [(it, 0.0), (it, 200.0)]) {
         // A match that goes otherwise from way to way.
