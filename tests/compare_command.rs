@@ -160,3 +160,46 @@ fn wrong_use_and_broken_files_are_one_line_and_2() {
         assert!(ended.stderr.lines().count() == 1 && ended.stderr.contains(says), "{words:?}: {ended:?}");
     }
 }
+
+#[test]
+fn the_figures_of_a_document_are_written_anew() {
+    let home = tempfile::tempdir().expect("a folder");
+    let rows = written(home.path(), &study::study(8));
+    let document = home.path().join("doc.md");
+    let path = document.to_str().expect("text");
+    let blocks = ["answer", "run", "base", "grid", "presets", "factors", "equal-rate", "bytes", "real"];
+    let block = |name: &&str| format!("# {name}\n<!-- compare {name} -->\nold\n<!-- end -->\n");
+    let before = blocks.iter().map(block).collect::<String>() + "the end\n";
+    fs::write(&document, &before).expect("written");
+    let words = ["compare", "--rebuild", &rows, "--markdown", path];
+    assert_eq!(run(home.path(), &words).code, Some(0));
+    let after = fs::read_to_string(&document).expect("still there");
+    assert!(!after.contains("\nold\n") && after.ends_with("the end\n"), "{after}");
+    assert!(after.contains("| 100 ms RTT and 2 % loss | client-server 20/s, 2 late, midway |"), "{after}");
+    assert!(after.contains("valid"), "{after}");
+    // Once more gives the same.
+    assert_eq!(run(home.path(), &words).code, Some(0));
+    assert_eq!(fs::read_to_string(&document).expect("still there"), after);
+
+    for (text, why) in
+        [("<!-- compare base -->\n", "no `<!-- end -->`"), ("<!-- compare x --><!-- end -->", "called x")]
+    {
+        fs::write(&document, text).expect("written");
+        let ended = run(home.path(), &words);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(why), "{ended:?}");
+        assert_eq!(fs::read_to_string(&document).expect("still there"), text, "what is wrong stays as it is");
+    }
+}
+
+#[test]
+fn the_comparison_names_only_figures_that_there_are() {
+    let home = tempfile::tempdir().expect("a folder");
+    let rows = written(home.path(), &study::study(8));
+    let document = home.path().join("COMPARISON.md");
+    let original = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/COMPARISON.md");
+    fs::copy(original, &document).expect("the document");
+    let ended =
+        run(home.path(), &["compare", "--rebuild", &rows, "--markdown", document.to_str().expect("text")]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}

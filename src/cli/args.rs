@@ -327,6 +327,10 @@ pub(crate) struct CompareArguments {
     /// Write the study as one page with plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Write the figures of a Markdown document anew: what stands between `<!-- compare NAME -->` and
+    /// `<!-- end -->`, as in docs/COMPARISON.md.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
     /// Play nothing: make tables and page again from what `--csv` wrote.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "full", "real", "seeds", "from", "csv"])]
     pub(crate) rebuild: Option<PathBuf>,

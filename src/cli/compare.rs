@@ -1,6 +1,7 @@
 //! `arena compare`.
 
 mod environment;
+mod markdown;
 mod report;
 
 use anyhow::Context as _;
@@ -39,6 +40,13 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     }
     let cells = summarize(&study.rows);
     let analysis = Analysis::of(&cells);
+    if let Some(file) = &arguments.markdown {
+        let splice = || -> anyhow::Result<()> {
+            let document = std::fs::read_to_string(file)?;
+            Ok(std::fs::write(file, markdown::splice(&document, &study, &analysis)?)?)
+        };
+        splice().with_context(|| format!("cannot put the figures into {}", file.display()))?;
+    }
     if arguments.json {
         println!("{}", report::as_json(&study, &analysis));
     } else {

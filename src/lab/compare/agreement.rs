@@ -2,6 +2,7 @@
 
 use super::row::{Cell, Source};
 use super::summary::{CellSummary, Measure, Share, Span};
+use super::wording;
 
 /// A virtual latency may differ from the real one by so many milliseconds, a tick,
 pub const AGREES_MS: f64 = 16.7;
@@ -73,7 +74,8 @@ impl Agreement {
         let (agreeing, all) = (self.agreeing(), self.cells.len());
         let verdict = if self.holds() { "agree" } else { "do NOT agree" };
         let worst = self.worst().map_or_else(String::new, |(cell, _, simulated, real)| {
-            format!("; farthest apart: {simulated:.1} ms virtual, {real:.1} ms real ({cell})")
+            let place = format!("{}, {}", wording::brief(cell), wording::condition(cell));
+            format!("; farthest apart: {simulated:.1} ms virtual, {real:.1} ms real ({place})")
         });
         format!(
             "Virtual and real matches {verdict}: in {agreeing} of {all} cells measured both ways all medians are \

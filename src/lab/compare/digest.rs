@@ -34,8 +34,8 @@ pub(super) fn digests<'a, 'b>(comparisons: &'b [Comparison<'a>]) -> Vec<Digest<'
     digests
 }
 
-/// The study in three sentences: what one sees of the other, of oneself, and what it costs, between p2p and
-/// client-server as they come.
+/// The study in three sentences: when one sees what the other does, when one's machine has it, which interpolation
+/// does not put off, and what that costs, between p2p and client-server as they come.
 #[must_use]
 pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
     let is_asked = |digest: &&Digest<'_, '_>| {
@@ -49,7 +49,7 @@ pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
     let Some(digest) = most else { return Vec::new() };
     let asked = [
         Measure::Latency(Span::Opponent, Share::P50),
-        Measure::Latency(Span::Own, Share::P50),
+        Measure::Latency(Span::OpponentConfirmed, Share::P50),
         Measure::AllNodes,
     ];
     let server = wording::name(&digest.members[0].other.cell);

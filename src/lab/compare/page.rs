@@ -6,10 +6,12 @@ mod tables;
 
 use core::fmt::Write as _;
 
+use super::agreement::Agreement;
 use super::analysis::Analysis;
 use super::findings::BreakEven;
 use super::row::View;
 use super::study_file::Study;
+use super::summary::Span;
 use super::summary::summarize;
 use super::validity::{CheckResult, Validity};
 use super::wording;
@@ -47,6 +49,7 @@ pub fn page(study: &Study) -> String {
     page += &tables::comparisons(&analysis);
     page += &method(&analysis);
     page += &validity(&analysis.validity);
+    page += &agreement(analysis.agreement.as_ref());
     page += "</main>\n</body>\n</html>\n";
     page
 }
@@ -72,12 +75,15 @@ fn head(study: &Study, analysis: &Analysis<'_>) -> String {
     let mut html = String::from("<header>\n<h1>P2P lockstep against client-server</h1>\n");
     html += "<p class=\"lead\">The same orders, on the same links, under every architecture of one game: what \
              each shows how late, and what it sends for it.</p>\n";
-    if analysis.validity.is_valid() {
+    if analysis.is_valid() {
         let asked: usize = analysis.validity.checks.iter().map(|check| check.asked).sum();
         let _ = writeln!(html, "<p class=\"verdict\">Valid: all {asked} checks hold.</p>");
     } else {
         html += "<p class=\"verdict broken\"><strong>Not valid:</strong> a check fails, so that no figure here \
                  may be cited. <a href=\"#validity\">Which</a>.</p>\n";
+    }
+    if let Some(agreement) = &analysis.agreement {
+        let _ = writeln!(html, "<p class=\"verdict\">{}</p>", escaped(&agreement.sentence()));
     }
     html += "</header>\n<section id=\"answer\">\n<h2>In three sentences</h2>\n";
     html += &sentences(analysis.answer().into_iter());
@@ -257,6 +263,40 @@ fn validity(validity: &Validity) -> String {
         let _ = writeln!(html, "<h3>Failures of {}</h3>", escaped(check.name));
         html += &sentences(check.failures.iter().cloned());
     }
+    html += "</section>\n";
+    html
+}
+
+/// Virtual and real medians side by side, cell by cell.
+fn agreement(agreement: Option<&Agreement>) -> String {
+    let Some(agreement) = agreement else { return String::new() };
+    let mut html = String::from("<section id=\"real\">\n<h2>Between real processes</h2>\n");
+    let _ = writeln!(html, "<p>{}</p>", escaped(&agreement.sentence()));
+    html += "<p>Medians in milliseconds, virtual and real, means over the matches. Real matches run on one machine \
+             over the loopback interface, with the same links made in the processes.</p>\n";
+    let spans = [Span::OwnPredicted, Span::Own, Span::OpponentConfirmed, Span::Opponent];
+    let rows = agreement.cells.iter().map(|found| {
+        let median = |span: Span| {
+            let found = found.medians.iter().find(|(it, ..)| *it == span);
+            found.map_or_else(|| "–".into(), |(_, simulated, real)| format!("{simulated:.1}, {real:.1}"))
+        };
+        let link = format!("{:.0} ms, {:.0} %", found.cell.rtt_ms, 100.0 * found.cell.loss);
+        let verdict = if found.agrees() { "yes" } else { "no" };
+        let mut row = vec![found.cell.architecture.as_str().to_owned(), link];
+        row.extend(spans.map(median));
+        row.push(verdict.to_owned());
+        row
+    });
+    let names = [
+        "architecture",
+        "RTT, loss",
+        "own shown",
+        "own confirmed",
+        "opponent confirmed",
+        "opponent seen",
+        "agree",
+    ];
+    html += &tables::table(&names, 2..6, rows);
     html += "</section>\n";
     html
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::super::row::{Cell, View};
 use super::{Run, Trial, TrialError};
 use crate::net::Time;
-use crate::sim::{GameState, Setup, StateHash};
+use crate::sim::{GameState, Setup};
 
 /// Two to four screens of one match, at the same instants.
 pub struct Screens {
@@ -55,12 +55,5 @@ impl Screens {
     pub fn show(&self, player: usize, picture: &mut GameState) -> bool {
         let now = self.run.now;
         self.run.nodes[player].show(now, picture)
-    }
-
-    /// Ticks that a player has confirmed, and the hash after the last of them.
-    #[must_use]
-    pub fn confirmed(&self, player: usize) -> Option<(u32, StateHash)> {
-        let world = self.run.nodes[player].game.world()?;
-        Some((world.state().tick().0, world.hash()))
     }
 }

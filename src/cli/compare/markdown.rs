@@ -1,0 +1,141 @@
+//! The figures of a study in a document: what stands between `<!-- compare NAME -->` and `<!-- end -->` is written
+//! anew.
+
+use anyhow::{Context as _, bail};
+use std::fmt::Write as _;
+
+use mini_rts_arena::lab::compare::{
+    Analysis, CellSummary, Factor, Measure, Share, Source, Span, Study, View, wording,
+};
+
+const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
+const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
+const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
+const SEEN: Measure = Measure::Latency(Span::Opponent, Share::P50);
+const SEEN_P95: Measure = Measure::Latency(Span::Opponent, Share::P95);
+const END: &str = "<!-- end -->";
+
+/// A column of a table.
+type Column = (&'static str, Measure);
+
+/// `document` with its blocks written anew.
+///
+/// # Errors
+/// If a block has no end, or a name that no figures have.
+pub(super) fn splice(document: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
+    let mut out = String::new();
+    let mut rest = document;
+    while let Some(at) = rest.find("<!-- compare ") {
+        let (before, from) = rest.split_at(at);
+        let (name, body) = from["<!-- compare ".len()..].split_once(" -->").context("a block has no name")?;
+        let (_, after) = body.split_once(END).with_context(|| format!("block {name} has no `{END}`"))?;
+        let block = block(name, study, analysis)?;
+        let _ = write!(out, "{before}<!-- compare {name} -->\n{block}{END}");
+        rest = after;
+    }
+    Ok(out + rest)
+}
+
+fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
+    let latencies: &[Column] = &[
+        ("own order shown, ms", SHOWN),
+        ("own confirmed", OWN),
+        ("opponent's confirmed", CONFIRMED),
+        ("opponent's seen", SEEN),
+        ("seen, p95", SEEN_P95),
+        ("stalls, ms/s", Measure::StallMsPerS),
+    ];
+    let costs: &[Column] = &[
+        ("player up, kbit/s", Measure::PlayerUp),
+        ("player down", Measure::PlayerDown),
+        ("server up", Measure::ServerUp),
+        ("all nodes", Measure::AllNodes),
+        ("corrections/min", Measure::CorrectionsPerMin),
+        ("screens apart, tiles", Measure::Apart),
+    ];
+    let lost: &[Column] = &[("ticks played on", Measure::TicksAfterLoss)];
+    let of = |factor| selected(analysis, View::Defaults, factor);
+    Ok(match name {
+        "answer" => analysis.answer().iter().fold(String::new(), |text, line| text + "- " + line + "\n"),
+        "run" => run(study, analysis),
+        "base" => table(of(None), &[latencies, costs].concat()),
+        "grid" => table(of(Some(Factor::Architecture)), latencies),
+        "presets" => {
+            let cells = analysis.listed(View::Defaults).filter(|cell| !cell.cell.preset.is_empty());
+            table(cells.collect(), &[latencies, &costs[..1]].concat())
+        }
+        "factors" => table(one_at_a_time(analysis), &[latencies, costs].concat()),
+        "equal-rate" => table(analysis.listed(View::EqualRate).collect(), &[latencies, &costs[..4]].concat()),
+        "bytes" => table(analysis.listed(View::Bytes).collect(), &[&latencies[3..4], &costs[..4]].concat()),
+        "host-lost" => table(analysis.listed(View::HostLost).collect(), lost),
+        "bots" => table(analysis.listed(View::Bots).collect(), &costs[4..]),
+        "real" => analysis.agreement.as_ref().map_or_else(
+            || "Not played between processes this time: `--real`.\n".into(),
+            |agreement| agreement.sentence() + "\n",
+        ),
+        other => bail!("there are no figures called {other}"),
+    })
+}
+
+/// What was played, and on what.
+fn run(study: &Study, analysis: &Analysis<'_>) -> String {
+    let verdict = if analysis.is_valid() { "valid" } else { "NOT valid" };
+    let mut text = format!("- {} matches, {verdict}; {}\n", study.rows.len(), analysis.count());
+    for (name, value) in &study.environment {
+        let _ = writeln!(text, "- {name}: {value}");
+    }
+    text
+}
+
+/// The virtual cells of a view in which nothing but round trip and loss is unusual; with no factor those of the
+/// usual link alone.
+fn selected<'a>(analysis: &Analysis<'a>, view: View, factor: Option<Factor>) -> Vec<&'a CellSummary<'a>> {
+    let is_usual = |cell: &&CellSummary<'_>| {
+        let base = mini_rts_arena::lab::compare::base_cell(cell.cell.architecture);
+        let same_link = mini_rts_arena::lab::compare::Cell {
+            rtt_ms: cell.cell.rtt_ms,
+            loss: cell.cell.loss,
+            jitter_ms: if cell.cell.rtt_ms == 0.0 { 0.0 } else { base.jitter_ms },
+            ..base.clone()
+        };
+        cell.source == Source::Virtual
+            && cell.cell.view == view
+            && if factor.is_some() { cell.cell == same_link } else { cell.cell == base }
+    };
+    let mut cells: Vec<_> = analysis.cells.iter().filter(is_usual).collect();
+    cells.sort_by(|a, b| {
+        let key = |cell: &CellSummary<'_>| (cell.cell.loss, cell.cell.rtt_ms);
+        let (a, b) = ((key(a), a.cell.architecture), (key(b), b.cell.architecture));
+        a.0.0.total_cmp(&b.0.0).then(a.0.1.total_cmp(&b.0.1)).then(a.1.cmp(&b.1))
+    });
+    cells
+}
+
+/// The usual link with one thing changed.
+fn one_at_a_time<'a>(analysis: &Analysis<'a>) -> Vec<&'a CellSummary<'a>> {
+    let usual = selected(analysis, View::Defaults, Some(Factor::Architecture));
+    let is_other = |cell: &&CellSummary<'_>| {
+        cell.source == Source::Virtual
+            && cell.cell.preset.is_empty()
+            && !usual.iter().any(|usual| usual.cell == cell.cell)
+    };
+    analysis.listed(View::Defaults).filter(is_other).collect()
+}
+
+fn table(cells: Vec<&CellSummary<'_>>, columns: &[Column]) -> String {
+    let names: Vec<&str> = columns.iter().map(|&(name, _)| name).collect();
+    let mut text =
+        format!("| link | architecture | {} |\n|---|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    for cell in cells.into_iter().filter(|cell| cell.source == Source::Virtual) {
+        let values = columns.iter().map(|&(_, measure)| wording::with_interval(cell.mean(measure)));
+        let values: Vec<String> = values.collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            wording::condition(&cell.cell),
+            wording::brief(&cell.cell),
+            values.join(" | ")
+        );
+    }
+    text
+}
