@@ -94,7 +94,7 @@ pub enum RealError {
     },
 }
 
-/// Cells that are measured in both ways: those of [`super::plan`] with these round trips and losses.
+/// Cells that are measured in both ways: those of [`super::plan()`] with these round trips and losses.
 #[must_use]
 pub fn real_cells() -> Vec<Cell> {
     let links = RTTS_MS.into_iter().flat_map(|rtt_ms| LOSSES.map(|loss| (rtt_ms, loss)));

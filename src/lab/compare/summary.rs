@@ -167,7 +167,7 @@ impl CellSummary<'_> {
     }
 }
 
-/// The matches cell by cell, in the order of [`order`].
+/// The matches cell by cell, in the order of views, architectures and links.
 #[must_use]
 pub fn summarize<'a>(rows: &'a [MatchRow]) -> Vec<CellSummary<'a>> {
     let mut cells: Vec<(Cell, &MatchRow)> = rows.iter().map(|row| (row.cell(), row)).collect();
