@@ -14,7 +14,8 @@ use crate::gui::app::window;
 
 /// One of the arenas.
 pub(crate) struct Panel<'a> {
-    pub(crate) camera: Camera,
+    /// With its title; pixels.
+    pub(crate) place: Rect,
     pub(crate) scene: Scene<'a>,
     pub(crate) ghosts: &'a [Ghost],
     /// Different from its siblings.
@@ -54,11 +55,14 @@ impl ArenaPainter {
     }
 
     fn draw_panel(&mut self, panel: &Panel<'_>, window: Rect) {
-        let seen = panel.camera.viewport;
+        let strip = self.strip();
+        let place = panel.place;
+        let seen = Rect::new(place.x, place.y + strip, place.w, (place.h - strip).max(1.0));
+        let camera = Camera::whole(&panel.scene.setup.map, seen);
         clip(Some(seen));
         self.canvas.clear();
         self.canvas.rect(seen, colours::GROUND);
-        let view = View::new(&panel.camera, &panel.scene, window);
+        let view = View::new(&camera, &panel.scene, window);
         // A test reads the titles; labels in an arena move with what they name.
         let is_recorded = core::mem::replace(&mut self.layout.enabled, false);
         self.draw_arena(&view);
@@ -70,18 +74,21 @@ impl ArenaPainter {
         self.draw_calls += self.canvas.flush();
     }
 
-    /// The title on a plate in the upper left corner, cut to the width of the panel.
+    /// Height of a title, pixels.
+    fn strip(&self) -> f32 {
+        (self.text.px(Size::Body) * 1.4).round()
+    }
+
+    /// The title above the arena, cut to the width of the panel.
     fn draw_title(&mut self, panel: &Panel<'_>) {
-        let seen = panel.camera.viewport;
-        self.layout.record(panel.name, "", seen, None);
-        let px = self.text.px(Size::Body);
+        let place = panel.place;
+        self.layout.record(panel.name, "", place, None);
+        let (px, strip) = (self.text.px(Size::Body), self.strip());
         let mut title = panel.title.to_owned();
-        self.text.fit(&mut title, Size::Body, seen.w - 2.0 * px);
-        let plate = Rect::new(seen.x, seen.y, self.text.width(&title, Size::Body) + px, px * 1.6);
-        self.canvas.rect(plate, colours::PLATE);
+        self.text.fit(&mut title, Size::Body, place.w - px);
         let label =
             Label { name: "title", parent: panel.name, text: &title, size: Size::Body, colour: WHITE };
-        let at = vec2(plate.x + px / 2.0, plate.center().y);
+        let at = vec2(place.x + px / 2.0, place.y + strip / 2.0);
         self.text.set(&mut self.layout, &label, at, Align::Left);
     }
 }

@@ -9,7 +9,7 @@ use super::Next;
 use super::play::match_clock;
 use crate::gui::app::{Desk, window};
 use crate::gui::bindings::Action;
-use crate::gui::draw::{Camera, Ghost, Panel, Scene};
+use crate::gui::draw::{Ghost, Panel, Scene};
 use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
@@ -223,7 +223,7 @@ impl Row {
             net: None,
         };
         Panel {
-            camera: Camera::whole(&setup.map, place),
+            place,
             scene,
             ghosts: &self.ghosts[player],
             name: match (self.architecture, player) {
