@@ -3,17 +3,18 @@
 use std::time::Duration;
 
 use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::{Inject, MatchOutcome, PilotChoice, data};
+use mini_rts_arena::game::{Inject, MatchOutcome, Party, PilotChoice, data};
 use mini_rts_arena::lab::{
     Act, CampaignOptions, Change, Fault, LinkFaults, PeerEnd, Sabotage, Scenario, Stop, VirtualMatch,
     VirtualResult, VirtualSetup, campaign,
 };
-use mini_rts_arena::net::{InputDelay, Time};
+use mini_rts_arena::net::{Architecture, InputDelay, Time};
 use mini_rts_arena::sim::{Command, ControlBehaviour, PlayerId, Selection, Target, Tick, TickRate, When};
 use mini_rts_arena::transport::LinkSpec;
 
 fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
     CampaignOptions {
+        architecture: Architecture::P2p,
         matches,
         seed,
         ticks,
@@ -57,6 +58,36 @@ fn whatever_goes_wrong_everything_holds_and_a_seed_repeats_it() {
     let fired = report.counts.iter().filter(|&(_, count)| count > 0).count();
     assert!(fired >= 28, "{fired} kinds of faults fired");
     assert_eq!(report.peers.len(), 3, "with two to four peers");
+}
+
+#[test]
+fn with_a_server_all_end_alike_and_a_client_that_deviates_is_named() {
+    for (architecture, peers) in [(Architecture::ClientServer, 2), (Architecture::Relay, 4)] {
+        let pilot = Some(PilotChoice::Bot(BotLevel::Normal));
+        let link = "delay=40ms,jitter=5ms,loss=3%".parse().expect("a link");
+        let clean = CampaignOptions {
+            architecture,
+            peers: Some(peers),
+            pilot,
+            link,
+            has_faults: false,
+            ..options(4, 70, 1_200)
+        };
+        let report = campaign(&clean, |_| {});
+        assert_eq!(report.violations, [], "{architecture}");
+        assert!(report.first_desync.is_none() && report.matches == 4 && report.ticks_compared > 4_000);
+        let again = campaign(&CampaignOptions { jobs: 1, ..clean.clone() }, |_| {});
+        assert_eq!(report.log, again.log, "{architecture}");
+
+        // Between two updates of a server that sends states.
+        let inject = Inject { tick: Tick(601), field: "units[2].hp".into() };
+        let planted = CampaignOptions { inject: Some((1, inject)), ..clean };
+        let report = campaign(&planted, |_| {});
+        let (seed, found) = report.first_desync.expect("named");
+        assert_eq!((seed, found.tick, found.part, found.field), (70, 601, Some("units"), Some("hp")));
+        assert_eq!(found.odd[..], [Party::Seat(PlayerId(1))], "{architecture}");
+        assert_eq!(report.violations, [], "{architecture}: the match goes on");
+    }
 }
 
 #[test]

@@ -233,7 +233,7 @@ pub(crate) struct DoctorArguments {
 #[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
     /// Who simulates; with a server, that is one more process, and all seats are clients.
-    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p, conflicts_with = "is_virtual")]
+    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
     pub(crate) architecture: ArchitectureChoice,
     /// Peers in each match: 2 by default, with `--faults` a number that each seed draws.
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]

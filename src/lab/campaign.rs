@@ -11,10 +11,11 @@ use super::audit::Violation;
 use super::fault::FaultCounts;
 use super::network::LinkFaults;
 use super::scenario::Scenario;
+use super::served_match::ServedMatch;
 use super::virtual_match::{VirtualMatch, VirtualResult, VirtualSetup};
 use crate::bot::BotLevel;
 use crate::game::{DesyncReport, Inject, PilotChoice};
-use crate::net::InputDelay;
+use crate::net::{Architecture, InputDelay};
 use crate::sim::{Map, PLAYERS_MAX, Rules, Tick, TickRate};
 use crate::transport::LinkSpec;
 
@@ -26,6 +27,8 @@ const VIOLATIONS_MAX: usize = 200;
 /// What is played.
 #[derive(Clone, Debug)]
 pub struct CampaignOptions {
+    /// Who runs the world. With a server there are no faults but those of `link`.
+    pub architecture: Architecture,
     /// How many matches; their seeds count up from `seed`.
     pub matches: u32,
     /// Seed of the first match.
@@ -123,6 +126,9 @@ impl CampaignOptions {
     #[must_use]
     pub fn play(&self, seed: u64) -> VirtualResult {
         let setup = self.setup(seed);
+        if self.architecture != Architecture::P2p {
+            return ServedMatch::new(setup, LinkFaults::from(self.link), self.architecture).play();
+        }
         let scenario = self.scenario(&setup);
         VirtualMatch::new(setup, scenario).play()
     }

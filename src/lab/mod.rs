@@ -14,6 +14,7 @@ mod network;
 mod process;
 mod sabotage;
 mod scenario;
+mod served_match;
 mod virtual_match;
 
 pub use audit::{Audit, Oracle, PeerRecord, Violation, numbered};

@@ -13,6 +13,7 @@ use mini_rts_arena::game::{Inject, Percentiles, data};
 use mini_rts_arena::lab::{
     CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, Violation, baseline, campaign,
 };
+use mini_rts_arena::net::Architecture;
 use mini_rts_arena::sim::Tick;
 use mini_rts_arena::transport::LinkSpec;
 
@@ -93,6 +94,10 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
         None if arguments.faults => None,
         peers => Some(usize::from(peers.unwrap_or(2))),
     };
+    let is_served = Architecture::from(arguments.architecture) != Architecture::P2p;
+    if is_served && (arguments.faults || arguments.baseline) {
+        bail!("--faults and --baseline are of p2p; with a server, --link makes the ways worse");
+    }
     let inject = arguments.inject_desync.as_ref();
     if let (Some(inject), least) = (inject, peers.unwrap_or(2))
         && usize::from(inject.seat) >= least
@@ -103,6 +108,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
     let map = |usual: &str| data::map(arguments.map.as_deref().unwrap_or(usual));
     let link = arguments.link.as_deref().map(str::parse::<LinkSpec>).transpose()?;
     Ok(CampaignOptions {
+        architecture: arguments.architecture.into(),
         matches: arguments.matches,
         seed: first_seed(arguments)?,
         ticks: arguments.ticks,
@@ -143,6 +149,10 @@ fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
     }
     if arguments.peers.is_some() || !arguments.faults {
         command += &format!(" --peers {peers}");
+    }
+    let architecture = Architecture::from(arguments.architecture);
+    if architecture != Architecture::P2p {
+        command += &format!(" --architecture {architecture}");
     }
     let hz = arguments.tick_rate.hz();
     if hz != 60 {

@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail};
 use std::fmt::Write as _;
 
 use mini_rts_arena::lab::compare::{
-    Analysis, CellSummary, Factor, Measure, Share, Source, Span, Study, View, wording,
+    Agreement, Analysis, CellSummary, Factor, Measure, Share, Source, Span, Study, Topology, View, wording,
 };
 
 const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
@@ -69,12 +69,64 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         "bytes" => table(analysis.listed(View::Bytes).collect(), &[&latencies[3..4], &costs[..4]].concat()),
         "host-lost" => table(analysis.listed(View::HostLost).collect(), lost),
         "bots" => table(analysis.listed(View::Bots).collect(), &costs[4..]),
+        "seats" => seats(analysis),
         "real" => analysis.agreement.as_ref().map_or_else(
             || "Not played between processes this time: `--real`.\n".into(),
-            |agreement| agreement.sentence() + "\n",
+            |agreement| agreement.sentence() + "\n\n" + &real(agreement),
         ),
         other => bail!("there are no figures called {other}"),
     })
+}
+
+/// Virtual and real medians, and what only processes have.
+fn real(agreement: &Agreement) -> String {
+    let mut text = String::from(
+        "| link | architecture | own confirmed, ms: virtual, real | opponent's confirmed | opponent's seen | CPU of a \
+         process, us per tick | memory, MB |\n|---|---|---|---|---|---|---|\n",
+    );
+    for found in &agreement.cells {
+        let median = |span: Span| {
+            let found = found.medians.iter().find(|(it, ..)| *it == span);
+            found.map_or_else(|| "–".into(), |(_, simulated, real)| format!("{simulated:.1}, {real:.1}"))
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            wording::condition(&found.cell),
+            wording::brief(&found.cell),
+            median(Span::Own),
+            median(Span::OpponentConfirmed),
+            median(Span::Opponent),
+            found.cpu_us_per_tick.map_or_else(|| "–".into(), |us| format!("{us:.0}")),
+            found.memory_bytes.map_or_else(|| "–".into(), |bytes| format!("{:.1}", bytes as f64 / 1e6)),
+        );
+    }
+    text
+}
+
+/// What the seats differ in: latency of their orders, and wins of bots.
+fn seats(analysis: &Analysis<'_>) -> String {
+    let mut text = String::from(
+        "| link | architecture | largest difference of two seats' median, ms | matches won by seat 0, 1, … |\n|---|---|---|---|\n",
+    );
+    let usual = selected(analysis, View::Defaults, None);
+    let bots = analysis.listed(View::Bots);
+    let listen = one_at_a_time(analysis).into_iter().filter(|cell| cell.cell.topology == Topology::Listen);
+    for cell in usual.into_iter().chain(listen).chain(bots) {
+        let unfair = cell.rows.iter().map(|row| row.unfair_ms).sum::<f64>() / cell.rows.len().max(1) as f64;
+        let wins = |seat| cell.rows.iter().filter(|row| row.winner == Some(seat)).count().to_string();
+        let is_bots = cell.cell.view == View::Bots;
+        let wins: Vec<String> = (0..cell.cell.players).map(wins).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} |",
+            wording::condition(&cell.cell),
+            wording::brief(&cell.cell),
+            if is_bots { "–".into() } else { wording::measured(unfair) },
+            if is_bots { wins.join(", ") } else { "–".into() },
+        );
+    }
+    text
 }
 
 /// What was played, and on what.

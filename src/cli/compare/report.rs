@@ -117,6 +117,12 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
     let sum = |count: fn(&mini_rts_arena::lab::compare::MatchRow) -> u32| {
         summary.rows.iter().map(|row| u64::from(count(row))).sum::<u64>()
     };
+    let unfair: Vec<f64> = summary.rows.iter().map(|row| row.unfair_ms).collect();
+    put("unfair_ms", json!(unfair.iter().sum::<f64>() / unfair.len().max(1) as f64));
+    let wins = |seat: u8| summary.rows.iter().filter(|row| row.winner == Some(seat)).count();
+    if cell.view == View::Bots {
+        put("wins", json!((0..cell.players).map(wins).collect::<Vec<_>>()));
+    }
     put("commands", json!(sum(|row| row.commands)));
     put("censored", json!(sum(|row| row.censored)));
     Value::Object(object)
@@ -185,6 +191,8 @@ fn agreement_json(agreement: &Agreement) -> Value {
             "loss": found.cell.loss,
             "agrees": found.agrees(),
             "p50_ms": medians.collect::<Vec<_>>(),
+            "cpu_us_per_tick": found.cpu_us_per_tick,
+            "memory_bytes": found.memory_bytes,
         })
     });
     json!({

@@ -1,6 +1,7 @@
 //! Whether the virtual network tells the truth: the same cells in virtual time and between real processes.
 
 use super::row::{Cell, Source};
+use super::statistics::mean;
 use super::summary::{CellSummary, Measure, Share, Span};
 use super::wording;
 
@@ -27,6 +28,10 @@ pub struct CellAgreement {
     pub cell: Cell,
     /// What was compared, the virtual and the real mean of the matches' medians, in milliseconds.
     pub medians: Vec<(Span, f64, f64)>,
+    /// Processor time of a process per tick, mean over the real matches, in microseconds.
+    pub cpu_us_per_tick: Option<f64>,
+    /// Most memory that the server's process has held, or a player's without one, in bytes.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Agreement {
@@ -41,8 +46,13 @@ impl Agreement {
                 let measure = Measure::Latency(span, Share::P50);
                 Some((span, simulated.mean(measure)?.value, real.mean(measure)?.value))
             };
-            let medians = SPANS.into_iter().filter_map(median).collect();
-            Some(CellAgreement { cell: real.cell.clone(), medians })
+            let cpu: Vec<f64> = real.rows.iter().filter_map(|row| row.cpu_us_per_tick).collect();
+            Some(CellAgreement {
+                cell: real.cell.clone(),
+                medians: SPANS.into_iter().filter_map(median).collect(),
+                cpu_us_per_tick: mean(&cpu),
+                memory_bytes: real.rows.iter().filter_map(|row| row.memory_bytes).max(),
+            })
         };
         let pairs: Vec<_> = cells.iter().filter(is_real).filter_map(pair).collect();
         (!pairs.is_empty()).then_some(Self { cells: pairs })

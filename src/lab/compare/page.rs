@@ -273,7 +273,8 @@ fn agreement(agreement: Option<&Agreement>) -> String {
     let mut html = String::from("<section id=\"real\">\n<h2>Between real processes</h2>\n");
     let _ = writeln!(html, "<p>{}</p>", escaped(&agreement.sentence()));
     html += "<p>Medians in milliseconds, virtual and real, means over the matches. Real matches run on one machine \
-             over the loopback interface, with the same links made in the processes.</p>\n";
+             over the loopback interface, with the same links made in the processes. CPU is that of a \
+             process, memory the most that the server has held, or a player without one.</p>\n";
     let spans = [Span::OwnPredicted, Span::Own, Span::OpponentConfirmed, Span::Opponent];
     let rows = agreement.cells.iter().map(|found| {
         let median = |span: Span| {
@@ -284,6 +285,8 @@ fn agreement(agreement: Option<&Agreement>) -> String {
         let verdict = if found.agrees() { "yes" } else { "no" };
         let mut row = vec![found.cell.architecture.as_str().to_owned(), link];
         row.extend(spans.map(median));
+        row.push(found.cpu_us_per_tick.map_or_else(|| "–".into(), |us| format!("{us:.0}")));
+        row.push(found.memory_bytes.map_or_else(|| "–".into(), |bytes| format!("{:.1}", bytes as f64 / 1e6)));
         row.push(verdict.to_owned());
         row
     });
@@ -294,9 +297,11 @@ fn agreement(agreement: Option<&Agreement>) -> String {
         "own confirmed",
         "opponent confirmed",
         "opponent seen",
+        "CPU, µs per tick",
+        "memory, MB",
         "agree",
     ];
-    html += &tables::table(&names, 2..6, rows);
+    html += &tables::table(&names, 2..8, rows);
     html += "</section>\n";
     html
 }
