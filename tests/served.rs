@@ -753,8 +753,11 @@ fn a_cheat_gains_nothing_is_told_and_expelled_and_the_honest_player_loses_no_tic
         (garbage, Rejection::Malformed),
         (replayed, Rejection::Repeated),
     ];
-    for (cheat, why) in cheats {
-        let mut net = Net::new(server_session("standard", None, 0, 2), "delay=10ms", &[BOT, None]);
+    let sessions = [|| server_session("standard", None, 0, 2), || relay_session("standard", None, 0)];
+    for ((cheat, why), session) in
+        cheats.into_iter().flat_map(|cheat| sessions.map(|session| (cheat, session)))
+    {
+        let mut net = Net::new(session(), "delay=10ms", &[BOT, None]);
         net.run(Duration::from_secs(3), |_| {});
         let (mut n, mut most) = (0, 0);
         let mut foreign_orders = 0;

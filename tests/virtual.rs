@@ -9,6 +9,7 @@ use mini_rts_arena::lab::{
     VirtualResult, VirtualSetup, campaign,
 };
 use mini_rts_arena::net::{Architecture, InputDelay, Time};
+use mini_rts_arena::sim::math::{Fx, Vec2};
 use mini_rts_arena::sim::{Command, ControlBehaviour, PlayerId, Selection, Target, Tick, TickRate, When};
 use mini_rts_arena::transport::LinkSpec;
 
@@ -88,6 +89,26 @@ fn with_a_server_all_end_alike_and_a_client_that_deviates_is_named() {
         assert_eq!(found.odd[..], [Party::Seat(PlayerId(1))], "{architecture}");
         assert_eq!(report.violations, [], "{architecture}: the match goes on");
     }
+}
+
+#[test]
+fn orders_for_the_units_of_others_do_nothing_and_cost_nobody_a_tick() {
+    let mut game = VirtualMatch::new(setup(9, 2, 600), Scenario::steady(2, link(20)));
+    let place = Vec2 { x: Fx::from_num(1), y: Fx::from_num(2) };
+    let mut given = 0;
+    while game.play_until(game.now().plus(Duration::from_millis(50))) {
+        let Some(state) = game.world(1).map(|world| world.state().clone()) else { continue };
+        let theirs = |row: &usize| state.units.owner[*row] == PlayerId(0);
+        let units: Selection =
+            (0..state.units.len()).filter(theirs).take(8).map(|row| state.units.id[row]).collect();
+        given += u32::from(game.submit(1, Command::Move(units, Target::clamped(place), When::Now)));
+        let moved = (0..state.units.len())
+            .filter(theirs)
+            .filter(|&row| Vec2 { x: state.units.goal_x[row], y: state.units.goal_y[row] } == place);
+        assert_eq!(moved.count(), 0, "an order of player 1 moves units of player 0");
+    }
+    assert!(given > 100, "{given} orders were given");
+    assert_eq!([0, 1].map(|peer| game.record(peer).next), [Tick(600); 2]);
 }
 
 #[test]
