@@ -30,7 +30,7 @@ pub struct Script {
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     /// It cannot be read, or is no text.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(#[from] std::io::Error),
     /// A line is not `{"at_ms":F,"command":{…}}`.
     #[error("line {line}: {message}")]

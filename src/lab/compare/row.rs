@@ -310,7 +310,7 @@ impl MatchRow {
 #[derive(Debug, thiserror::Error)]
 pub enum RowError {
     /// The file.
-    #[error("{0}")]
+    #[error(transparent)]
     Csv(#[from] csv::Error),
     /// More lines than any study has.
     #[error("more than {ROWS_MAX} matches in one table")]

@@ -34,10 +34,10 @@ pub struct Study {
 #[derive(Debug, thiserror::Error)]
 pub enum StudyFileError {
     /// The file.
-    #[error("{0}")]
+    #[error(transparent)]
     File(#[from] io::Error),
     /// A line of it.
-    #[error("{0}")]
+    #[error(transparent)]
     Row(#[from] RowError),
     /// A value that no match has.
     #[error("match {number}: {name} is {value}")]
