@@ -98,9 +98,12 @@ fn orders_for_the_units_of_others_do_nothing_and_cost_nobody_a_tick() {
     let mut given = 0;
     while game.play_until(game.now().plus(Duration::from_millis(50))) {
         let Some(state) = game.world(1).map(|world| world.state().clone()) else { continue };
-        let theirs = |row: &usize| state.units.owner[*row] == PlayerId(0);
+        let theirs = |row: &usize| {
+            state.units.owner[*row] == PlayerId(0) && state.units.control[*row] == ControlBehaviour::Minion
+        };
+        // One alone goes to the very place; several stand around it.
         let units: Selection =
-            (0..state.units.len()).filter(theirs).take(8).map(|row| state.units.id[row]).collect();
+            (0..state.units.len()).filter(theirs).take(1).map(|row| state.units.id[row]).collect();
         given += u32::from(game.submit(1, Command::Move(units, Target::clamped(place), When::Now)));
         let moved = (0..state.units.len())
             .filter(theirs)
