@@ -14,8 +14,8 @@ use super::paths;
 use mini_rts_arena::game::{Inject, Match, MatchOptions, Script, Server, ServerOptions, Trace, data};
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName, ServerConfig,
-    ServerSession, Settings, Token,
+    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName,
+    ServerConfig, ServerSession, Settings, Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
@@ -126,8 +126,6 @@ pub(crate) fn serve(
     port: u16,
     host: Option<Token>,
 ) -> anyhow::Result<PreparedServer> {
-    /// Six times what a standard match needs; beyond it the rate of updates goes down.
-    const BITS_PER_S: u64 = 236_000;
     let game = &arguments.game;
     let architecture = arguments.architecture.map_or(Architecture::ClientServer, Architecture::from);
     if architecture == Architecture::P2p {
@@ -145,7 +143,7 @@ pub(crate) fn serve(
         rejoin: game.rejoin(),
         wait: Some(game.wait()),
         updates: game.updates,
-        bits_per_s: BITS_PER_S,
+        bits_per_s: BITS_PER_S_USUAL,
     };
     let session = ServerSession::new(clock::now(), settings, entropy()?);
     let record = if host.is_none() {

@@ -6,6 +6,7 @@ mod bounds;
 mod comparison;
 mod digest;
 mod findings;
+mod latencies;
 mod page;
 mod plan;
 mod preset;

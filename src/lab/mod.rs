@@ -15,6 +15,7 @@ mod process;
 mod sabotage;
 mod scenario;
 mod served_match;
+mod sessions;
 mod virtual_match;
 
 pub use audit::{Audit, Oracle, PeerRecord, Violation, numbered};

@@ -2,28 +2,20 @@
 //! a server runs the world, or relays inputs. No faults but those of the links.
 
 use core::time::Duration;
+use std::net::SocketAddr;
 
 use super::audit::{Oracle, Violation};
 use super::network::{LinkFaults, Network};
+use super::sessions::{Table, hero_of, settings};
 use super::virtual_match::{PeerEnd, VirtualResult, VirtualSetup};
 use crate::game::{Match, MatchOptions, MatchOutcome, Server, ServerOptions, ServerSummary};
-use crate::net::{
-    Architecture, GuestConfig, LockstepSession, MatchConfig, PlayerName, ServerConfig, ServerSession,
-    Settings, Time,
-};
-use crate::sim::{AttackBehaviour, Tick, fingerprint};
+use crate::net::{Architecture, Time};
+use crate::sim::Tick;
 
-/// Silence after which a client is lost.
-const TIMEOUT: Duration = Duration::from_secs(3);
-/// How long is waited for the others.
-const WAIT: Duration = Duration::from_secs(10);
-/// From the last client's arrival to tick 0.
-const COUNTDOWN: Duration = Duration::from_millis(400);
 /// A match that is not over so long after it should be never will.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Updates per second, and most bits per second to a client, as `arena serve` has them.
+/// Updates per second, as of `arena serve`.
 const UPDATES: u32 = 20;
-const BITS_PER_S: u64 = 240_000;
 /// Most steps at one instant: each brings a datagram, or fires a timer for good.
 const SPINS_MAX: u32 = 1_000;
 
@@ -50,12 +42,21 @@ impl ServedMatch {
             *network.faults(client, setup.peers) = link;
             *network.faults(setup.peers, client) = link;
         }
-        let config = config(&setup, architecture);
-        let clients = (0..setup.peers).map(|seat| Some(client(&setup, seat, network.address(setup.peers))));
+        let table = Table {
+            seed: setup.seed,
+            architecture,
+            tick_rate: setup.tick_rate,
+            ticks: Some(setup.ticks),
+            rules: &setup.rules,
+            map: &setup.map,
+            teams: (0..setup.peers as u8).collect(),
+        };
+        let host = network.address(setup.peers);
+        let clients = (0..setup.peers).map(|seat| Some(client(&setup, &table, seat, host)));
         Self {
             clients: clients.collect(),
             ends: (0..setup.peers).map(|_| PeerEnd::Unfinished).collect(),
-            server: Some(server(&setup, config)),
+            server: Some(Server::new(table.server(UPDATES), data_of(&setup))),
             verdict: None,
             network,
             now: Time(0),
@@ -178,51 +179,16 @@ impl ServedMatch {
     }
 }
 
-fn config(setup: &VirtualSetup, architecture: Architecture) -> MatchConfig {
-    MatchConfig {
-        room_id: setup.seed,
-        architecture,
-        seed: setup.seed,
-        tick_rate: setup.tick_rate,
-        ticks: Some(setup.ticks),
-        rules: fingerprint(&*setup.rules),
-        map: fingerprint(&*setup.map),
-        seats: setup.peers as u8,
-    }
-}
-
-fn server(setup: &VirtualSetup, config: MatchConfig) -> Server {
-    let settings = ServerConfig {
-        config,
-        room_code: 0,
-        teams: (0..setup.peers as u8).collect(),
-        host: None,
-        countdown: COUNTDOWN,
-        beacon: None,
-        timeout: TIMEOUT,
-        rejoin: Duration::ZERO,
-        wait: Some(WAIT),
-        updates: UPDATES,
-        bits_per_s: BITS_PER_S,
-    };
-    let session = ServerSession::new(Time(0), settings, entropy(setup.seed, setup.peers));
+fn data_of(setup: &VirtualSetup) -> ServerOptions {
     let (rules, map) = (Some(setup.rules.clone()), Some(setup.map.clone()));
-    Server::new(session, ServerOptions { rules, map, ..ServerOptions::default() })
+    ServerOptions { rules, map, ..ServerOptions::default() }
 }
 
-fn client(setup: &VirtualSetup, seat: usize, server: std::net::SocketAddr) -> Match {
-    let settings = Settings {
-        name: PlayerName::new(&format!("client {seat}")).expect("a name"),
-        hero: [AttackBehaviour::Swordsman, AttackBehaviour::Archer][(setup.seed as usize + seat) % 2],
-        input_delay: setup.input_delay,
-        timeout: TIMEOUT,
-        wait: Some(WAIT),
-    };
-    let guest = GuestConfig { seat: Some(seat as u8), ..GuestConfig::new(server) };
-    let session = LockstepSession::join(Time(0), settings, guest, entropy(setup.seed, seat));
+fn client(setup: &VirtualSetup, table: &Table<'_>, seat: usize, server: SocketAddr) -> Match {
+    let settings = settings(seat, hero_of(setup.seed, seat), setup.input_delay);
     let inject = setup.inject.as_ref().filter(|(planted, _)| *planted == seat);
     Match::new(
-        session,
+        table.guest(Time(0), settings, seat, server),
         MatchOptions {
             rules: Some(setup.rules.clone()),
             map: Some(setup.map.clone()),
@@ -232,10 +198,4 @@ fn client(setup: &VirtualSetup, seat: usize, server: std::net::SocketAddr) -> Ma
             ..MatchOptions::default()
         },
     )
-}
-
-fn entropy(seed: u64, node: usize) -> [u8; 32] {
-    let mut entropy = [node as u8 + 1; 32];
-    entropy[..8].copy_from_slice(&seed.to_le_bytes());
-    entropy
 }

@@ -13,19 +13,11 @@ use super::fault::{Fault, FaultCounts};
 use super::network::Network;
 use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::{Act, Change, Scenario};
+use super::sessions::{TIMEOUT, Table, WAIT, hero_of, settings};
 use crate::game::{DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, PilotChoice, Summary};
-use crate::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, LinkStatus, LockstepSession, MatchConfig, PlayerName,
-    Settings, Time,
-};
-use crate::sim::{AttackBehaviour, Command, Map, PLAYERS_MAX, Rules, Tick, TickRate, World, fingerprint};
+use crate::net::{Architecture, InputDelay, LinkStatus, Time};
+use crate::sim::{Command, Map, PLAYERS_MAX, Rules, Tick, TickRate, World};
 
-/// Silence after which a peer is lost.
-const TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a host waits for guests, and a guest for an answer.
-const WAIT: Duration = Duration::from_secs(10);
-/// From the last guest's arrival to tick 0.
-const COUNTDOWN: Duration = Duration::from_millis(400);
 /// Most steps at one instant: each brings a datagram, or fires a timer for good.
 const SPINS_MAX: u32 = 1_000;
 /// A match that is not over so long after it should be never will.
@@ -454,37 +446,19 @@ impl VirtualMatch {
     fn open(&self, peer: usize) -> Match {
         let VirtualSetup { seed, tick_rate, ticks, rules, map, .. } = &self.setup;
         let now = self.peers[peer].clock.shows(self.now);
-        let hero = [AttackBehaviour::Swordsman, AttackBehaviour::Archer][(*seed as usize + peer) % 2];
-        let settings = Settings {
-            name: PlayerName::new(&format!("peer {peer}")).expect("a name"),
-            hero,
-            input_delay: self.setup.input_delay,
-            timeout: TIMEOUT,
-            wait: Some(WAIT),
+        let table = Table {
+            seed: *seed,
+            architecture: Architecture::P2p,
+            tick_rate: *tick_rate,
+            ticks: Some(*ticks),
+            rules,
+            map,
+            teams: (0..self.setup.peers as u8).collect(),
         };
-        let mut entropy = [peer as u8 + 1; 32];
-        entropy[..8].copy_from_slice(&seed.to_le_bytes());
-        let session = if peer == 0 {
-            let config = MatchConfig {
-                room_id: *seed,
-                architecture: Architecture::P2p,
-                seed: *seed,
-                tick_rate: *tick_rate,
-                ticks: Some(*ticks),
-                rules: fingerprint(&**rules),
-                map: fingerprint(&**map),
-                seats: self.setup.peers as u8,
-            };
-            let teams = (0..self.setup.peers as u8).collect();
-            let host = HostConfig { config, room_code: 0, teams, countdown: COUNTDOWN, beacon: None };
-            LockstepSession::host(now, settings, host, entropy)
-        } else {
-            let guest = GuestConfig {
-                // Who comes late still gets the seat that goes by its number here.
-                seat: Some(peer as u8),
-                ..GuestConfig::new(self.network.address(0))
-            };
-            LockstepSession::join(now, settings, guest, entropy)
+        let settings = settings(peer, hero_of(*seed, peer), self.setup.input_delay);
+        let session = match peer {
+            0 => table.host(now, settings),
+            _ => table.guest(now, settings, peer, self.network.address(0)),
         };
         let inject = self.setup.inject.as_ref().filter(|(seat, _)| *seat == peer);
         let inject = inject.map(|(_, inject)| inject.clone());

@@ -34,7 +34,7 @@ pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo, Seat
 pub use name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};
 pub use seal::{DATAGRAM_BYTES_MAX, OpenError, Seal, Sealed};
 pub use sealer::TooManyCommands;
-pub use server::{ClientStatus, Rejection, ServerConfig, ServerSession, ServerTick};
+pub use server::{BITS_PER_S_USUAL, ClientStatus, Rejection, ServerConfig, ServerSession, ServerTick};
 pub use session::*;
 pub use time::Time;
 pub use update::{

@@ -24,8 +24,9 @@ use super::script::drawn_scripts;
 use super::trial::{WARM_UP, setup_of};
 use crate::game::Script;
 use crate::lab::process::{Process, ProcessError};
+use crate::lab::sessions::hero_of;
 use crate::net::Architecture;
-use crate::sim::World;
+use crate::sim::{AttackBehaviour, World};
 
 /// A match during which timers fired later than this, p99, does not count.
 pub const LATENESS_MAX: Duration = Duration::from_millis(2);
@@ -269,7 +270,7 @@ impl RealMatch<'_> {
             format!("--script={}", self.file(seat, "script").display()),
             format!("--trace={}", self.file(seat, "trace").display()),
             format!("--prediction={}", if self.cell.prediction { "on" } else { "off" }),
-            format!("--hero={}", if (self.seed + seat as u64) % 2 == 1 { "archer" } else { "swordsman" }),
+            format!("--hero={}", hero_word(hero_of(self.seed, seat))),
         ]
     }
 
@@ -317,6 +318,14 @@ impl RealMatch<'_> {
         let Cell { architecture, rtt_ms, loss, .. } = self.cell;
         let name = format!("{architecture}-{rtt_ms}-{loss}-{}-{player}.{what}", self.seed);
         Path::new(&self.options.folder).join(name)
+    }
+}
+
+/// A hero's name on the command line.
+const fn hero_word(hero: AttackBehaviour) -> &'static str {
+    match hero {
+        AttackBehaviour::Swordsman => "swordsman",
+        AttackBehaviour::Archer => "archer",
     }
 }
 

@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
-use super::super::row::{Cell, MatchRow, Quantiles, Series, Source};
+use super::super::latencies::{Latencies, Seen};
+use super::super::row::{Cell, MatchRow, Series, Source};
 use super::super::trial::{Display, WARM_UP};
 use crate::game::Script;
 use crate::net::Architecture;
@@ -100,12 +101,14 @@ pub(super) fn row(
     traces: &[NodeTrace],
     results: &[Value],
 ) -> MatchRow {
-    let mut latencies = Latencies::default();
+    let is_p2p = cell.architecture == Architecture::P2p;
+    let mut latencies = Latencies::new(traces.len());
     for (player, trace) in traces.iter().enumerate() {
         let [from, to] = trace.window(counted);
         for (number, &(meant, captured)) in trace.given.iter().enumerate() {
             if (from..to).contains(&meant) {
-                latencies.add(player, number, [meant, captured], traces, seed);
+                let instants = [meant, captured];
+                add(&mut latencies, (player, number), instants, traces, (seed, is_p2p));
             }
         }
     }
@@ -113,18 +116,7 @@ pub(super) fn row(
     let players = traces.len() as f64;
     let (stall_by_s, stalls, causes) = stalls(traces, counted);
     let net = Traffic::of(&results[..traces.len()]);
-    let is_p2p = cell.architecture == Architecture::P2p;
-    MatchRow {
-        commands: latencies.commands,
-        censored: latencies.censored,
-        captured_ms: Quantiles::of(latencies.captured),
-        authority_ms: Quantiles::of(if is_p2p { latencies.authority } else { Vec::new() }),
-        own_ms: Quantiles::of(latencies.own),
-        own_predicted_ms: Quantiles::of(latencies.own_predicted),
-        own_frame_ms: Quantiles::of(latencies.own_frame),
-        opponent_confirmed_ms: Quantiles::of(latencies.opponent_confirmed),
-        opponent_ms: Quantiles::of(latencies.opponent),
-        opponent_frame_ms: Quantiles::of(latencies.opponent_frame),
+    latencies.into_row(MatchRow {
         stalls,
         stall_ms: causes[0] + causes[1],
         stall_network_ms: causes[0],
@@ -143,63 +135,35 @@ pub(super) fn row(
         memory_bytes: results.last().and_then(|result| result["memory_bytes"].as_u64()),
         state_hash: hash(&results[0]),
         ..MatchRow::empty(Source::Real, cell, seed, seconds)
-    }
+    })
 }
 
-#[derive(Default)]
-struct Latencies {
-    commands: u32,
-    censored: u32,
-    captured: Vec<f64>,
-    authority: Vec<f64>,
-    own: Vec<f64>,
-    own_predicted: Vec<f64>,
-    own_frame: Vec<f64>,
-    opponent_confirmed: Vec<f64>,
-    opponent: Vec<f64>,
-    opponent_frame: Vec<f64>,
-}
-
-impl Latencies {
-    fn add(
-        &mut self,
-        player: usize,
-        number: usize,
-        [meant, captured]: [u64; 2],
-        traces: &[NodeTrace],
-        seed: u64,
-    ) {
-        self.commands += 1;
-        let seen = |trace: &NodeTrace| {
-            let applied = *trace.applied[player].get(number)?;
-            Some((applied, *trace.ran_at.get(&applied.tick)?))
-        };
-        let Some(seen) = traces.iter().map(seen).collect::<Option<Vec<_>>>() else {
-            self.censored += 1;
-            return;
-        };
-        // A clock that all share: what comes later is later.
-        let after = |at: u64| at.saturating_sub(meant) as f64 / 1000.0;
-        let framed = |node: usize, at: u64| {
-            let begin = traces[node].begin;
-            let display = Display::of(node, seed);
-            after(begin + display.frame_after(at.saturating_sub(begin)))
-        };
-        self.captured.push(after(captured));
-        self.authority.push(seen.iter().map(|&(_, ran)| after(ran)).fold(f64::MAX, f64::min));
-        for (node, &(applied, ran)) in seen.iter().enumerate() {
-            if node == player {
-                let shown = applied.shown.unwrap_or(applied.at);
-                self.own.push(after(ran));
-                self.own_predicted.push(after(shown));
-                self.own_frame.push(framed(node, shown));
-            } else {
-                self.opponent_confirmed.push(after(ran));
-                self.opponent.push(after(applied.at));
-                self.opponent_frame.push(framed(node, applied.at));
-            }
-        }
-    }
+/// Adds one order of `player`: its number, and when it was meant and captured. Without `is_decided_here` no node
+/// that wrote a trace decides when it runs.
+fn add(
+    latencies: &mut Latencies,
+    (player, number): (usize, usize),
+    [meant, captured]: [u64; 2],
+    traces: &[NodeTrace],
+    (seed, is_decided_here): (u64, bool),
+) {
+    let seen = |trace: &NodeTrace| {
+        let applied = *trace.applied[player].get(number)?;
+        Some((applied, *trace.ran_at.get(&applied.tick)?))
+    };
+    let Some(seen) = traces.iter().map(seen).collect::<Option<Vec<_>>>() else {
+        return latencies.censor();
+    };
+    // A clock that all share: what comes later is later.
+    let after = |at: u64| at.saturating_sub(meant) as f64 / 1000.0;
+    let decided = seen.iter().map(|&(_, ran)| ran).min().filter(|_| is_decided_here);
+    let seen = seen.iter().enumerate().map(|(node, &(applied, ran))| {
+        let shown = applied.shown.filter(|_| node == player).unwrap_or(applied.at);
+        let begin = traces[node].begin;
+        let frame = begin + Display::of(node, seed).frame_after(shown.saturating_sub(begin));
+        Seen { player: node, confirmed: after(ran), shown: after(shown), frame: after(frame) }
+    });
+    latencies.add(player, after(captured), decided.map(after), seen);
 }
 
 /// Stalled milliseconds second by second, how many stalls, and milliseconds by network and computer; all but the
@@ -272,7 +236,7 @@ fn hash(result: &Value) -> u64 {
 mod tests {
     use super::*;
     use crate::game::ScriptLine;
-    use crate::lab::compare::base_cell;
+    use crate::lab::compare::{Quantiles, base_cell};
     use crate::sim::Command;
 
     /// Two players; the first gives one command at 6 s, which both run 40 ms later in tick 362.

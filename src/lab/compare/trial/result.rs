@@ -3,27 +3,11 @@
 use super::Run;
 use super::journey::Journey;
 use super::node::Node;
-use crate::lab::compare::row::{MatchRow, Quantiles, Series, Source, Topology, View};
+use crate::lab::compare::latencies::{Latencies, Seen};
+use crate::lab::compare::row::{MatchRow, Series, Source, Topology, View};
 use crate::lab::compare::wire::Account;
 use crate::net::Time;
 use crate::sim::PlayerId;
-
-/// The latencies of a match, in milliseconds.
-#[derive(Default)]
-struct Latencies {
-    commands: u32,
-    censored: u32,
-    captured: Vec<f64>,
-    authority: Vec<f64>,
-    own: Vec<f64>,
-    own_predicted: Vec<f64>,
-    own_frame: Vec<f64>,
-    opponent_confirmed: Vec<f64>,
-    opponent: Vec<f64>,
-    opponent_frame: Vec<f64>,
-    /// By who gave the command.
-    by_seat: Vec<Vec<f64>>,
-}
 
 impl Run {
     pub(super) fn into_row(mut self) -> MatchRow {
@@ -42,18 +26,7 @@ impl Run {
         let (player, server) = self.traffic();
         let kbit_s = |bytes: f64| bytes * 8.0 / 1000.0 / seconds;
         let total = |of: fn(&Account) -> u64| self.wire.accounts().iter().map(of).sum::<u64>();
-        MatchRow {
-            commands: latencies.commands,
-            censored: latencies.censored,
-            unfair_ms: latencies.unfair_ms(),
-            captured_ms: Quantiles::of(latencies.captured),
-            authority_ms: Quantiles::of(latencies.authority),
-            own_ms: Quantiles::of(latencies.own),
-            own_predicted_ms: Quantiles::of(latencies.own_predicted),
-            own_frame_ms: Quantiles::of(latencies.own_frame),
-            opponent_confirmed_ms: Quantiles::of(latencies.opponent_confirmed),
-            opponent_ms: Quantiles::of(latencies.opponent),
-            opponent_frame_ms: Quantiles::of(latencies.opponent_frame),
+        latencies.into_row(MatchRow {
             apart_mean: self.apart.mean(),
             apart_max: self.apart.max,
             corrections: corrections_by_s.0.iter().sum::<f64>() as u32,
@@ -78,11 +51,11 @@ impl Run {
             winner: self.winner(),
             state_hash: self.state_hash(),
             ..MatchRow::empty(Source::Virtual, &cell, self.seed, seconds)
-        }
+        })
     }
 
     fn latencies(&mut self) -> Latencies {
-        let mut latencies = Latencies { by_seat: vec![Vec::new(); self.nodes.len()], ..Latencies::default() };
+        let mut latencies = Latencies::new(self.nodes.len());
         for (player, journey) in self.journeys.iter() {
             // Who is gone gives no orders.
             let is_here = !self.nodes[player].is_lost() || journey.captured.is_some();
@@ -94,37 +67,23 @@ impl Run {
     }
 
     fn add(&self, latencies: &mut Latencies, player: usize, journey: &Journey) {
-        latencies.commands += 1;
         let nodes = || self.nodes.iter().filter(|node| !node.is_lost() || node.player == player);
         let (Some(captured), Some(authority), true) = (
             journey.captured,
             journey.tick.and_then(|tick| self.journeys.ran_at(tick)),
             nodes().all(|node| journey.confirmed[node.player].is_some()),
         ) else {
-            latencies.censored += 1;
-            return;
+            return latencies.censor();
         };
         let after = |at: Time| at.since(journey.intended).as_micros() as f64 / 1000.0;
-        let framed = |node: &Node, at: Time| {
-            let frame_us = node.display.frame_after(at.since(self.origin).as_micros() as u64);
-            after(Time(self.origin.0 + frame_us))
-        };
-        latencies.captured.push(after(captured));
-        latencies.authority.push(after(authority));
-        for node in nodes() {
+        let seen = nodes().map(|node| {
             let at = |instants: &[Option<Time>]| instants[node.player].expect("confirmed, so shown");
             let (confirmed, shown) = (at(&journey.confirmed), at(&journey.shown));
-            if node.player == player {
-                latencies.own.push(after(confirmed));
-                latencies.own_predicted.push(after(shown));
-                latencies.own_frame.push(framed(node, shown));
-            } else {
-                latencies.opponent_confirmed.push(after(confirmed));
-                latencies.opponent.push(after(shown));
-                latencies.opponent_frame.push(framed(node, shown));
-                latencies.by_seat[player].push(after(shown));
-            }
-        }
+            let frame_us = node.display.frame_after(shown.since(self.origin).as_micros() as u64);
+            let frame = after(Time(self.origin.0 + frame_us));
+            Seen { player: node.player, confirmed: after(confirmed), shown: after(shown), frame }
+        });
+        latencies.add(player, after(captured), Some(after(authority)), seen);
     }
 
     /// A player's bytes up and down and packets up and down, mean over those who have a link of their own; and
@@ -181,15 +140,5 @@ impl Run {
         let start = || first.game.world().map_or(0, |world| world.hash().whole);
         let last = ticks.checked_sub(1).map_or_else(start, |last| first.hashes[last]);
         if agree && !here().any(differed) { last } else { 0 }
-    }
-}
-
-impl Latencies {
-    /// The largest difference between two seats' medians.
-    fn unfair_ms(&self) -> f64 {
-        let medians = self.by_seat.iter().filter_map(|of| Quantiles::of(of.clone()).p50());
-        let (least, most) =
-            medians.fold((f64::MAX, f64::MIN), |(least, most), it| (least.min(it), most.max(it)));
-        (most - least).max(0.0)
     }
 }

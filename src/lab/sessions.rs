@@ -1,0 +1,104 @@
+//! The sessions of a virtual match before their first datagram.
+
+use arrayvec::ArrayVec;
+use core::time::Duration;
+use std::net::SocketAddr;
+
+use crate::net::{
+    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
+    PlayerName, ServerConfig, ServerSession, Settings, Time,
+};
+use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
+
+/// Silence after which somebody is lost.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(3);
+/// How long the first waits for the others, and they for an answer.
+pub(super) const WAIT: Duration = Duration::from_secs(10);
+/// From the last one's arrival to tick 0.
+const COUNTDOWN: Duration = Duration::from_millis(400);
+
+/// What everybody who sits down to a match agrees on.
+pub(super) struct Table<'a> {
+    pub(super) seed: u64,
+    pub(super) architecture: Architecture,
+    pub(super) tick_rate: TickRate,
+    /// The match ends after so many, if not before.
+    pub(super) ticks: Option<u32>,
+    pub(super) rules: &'a Rules,
+    pub(super) map: &'a Map,
+    /// Of each seat.
+    pub(super) teams: ArrayVec<u8, PLAYERS_MAX>,
+}
+
+impl Table<'_> {
+    fn config(&self) -> MatchConfig {
+        MatchConfig {
+            room_id: self.seed,
+            architecture: self.architecture,
+            seed: self.seed,
+            tick_rate: self.tick_rate,
+            ticks: self.ticks,
+            rules: fingerprint(self.rules),
+            map: fingerprint(self.map),
+            seats: self.teams.len() as u8,
+        }
+    }
+
+    /// The peer in seat 0, whom others join.
+    pub(super) fn host(&self, now: Time, settings: Settings) -> LockstepSession {
+        let (config, teams) = (self.config(), self.teams.clone());
+        let host = HostConfig { config, room_code: 0, teams, countdown: COUNTDOWN, beacon: None };
+        LockstepSession::host(now, settings, host, entropy(self.seed, 0))
+    }
+
+    /// Who joins the host, or the server, at `host`, and sits in `seat` however late.
+    pub(super) fn guest(
+        &self,
+        now: Time,
+        settings: Settings,
+        seat: usize,
+        host: SocketAddr,
+    ) -> LockstepSession {
+        let guest = GuestConfig { seat: Some(seat as u8), ..GuestConfig::new(host) };
+        LockstepSession::join(now, settings, guest, entropy(self.seed, seat))
+    }
+
+    /// The server, which sends so many updates per second.
+    pub(super) fn server(&self, updates: u32) -> ServerSession {
+        let settings = ServerConfig {
+            config: self.config(),
+            room_code: 0,
+            teams: self.teams.clone(),
+            host: None,
+            countdown: COUNTDOWN,
+            beacon: None,
+            timeout: TIMEOUT,
+            rejoin: Duration::ZERO,
+            wait: Some(WAIT),
+            updates,
+            bits_per_s: BITS_PER_S_USUAL,
+        };
+        ServerSession::new(Time(0), settings, entropy(self.seed, self.teams.len()))
+    }
+}
+
+/// A player's own settings.
+pub(super) fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDelay) -> Settings {
+    let name = PlayerName::new(&format!("player {seat}")).expect("a name");
+    Settings { name, hero, input_delay, timeout: TIMEOUT, wait: Some(WAIT) }
+}
+
+/// Heroes take turns, and with the seed who begins.
+pub(super) const fn hero_of(seed: u64, seat: usize) -> AttackBehaviour {
+    if (seed as usize).wrapping_add(seat).is_multiple_of(2) {
+        AttackBehaviour::Swordsman
+    } else {
+        AttackBehaviour::Archer
+    }
+}
+
+fn entropy(seed: u64, node: usize) -> [u8; 32] {
+    let mut entropy = [node as u8 + 1; 32];
+    entropy[..8].copy_from_slice(&seed.to_le_bytes());
+    entropy
+}
