@@ -274,3 +274,23 @@ fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
         hash: 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_go_on_only_from_what_is_remembered() {
+        let mut updates = Updates::new(TickRate::HZ_60, 20, false);
+        for tick in 0..300 {
+            updates.keep(&TickInputs::idle(Tick(tick), 2), 0);
+        }
+        let known = |behind: u32| Tick(300 - behind);
+        let is_remembered = |from: Tick| updates.past(Tick(from.0 - 1)).is_some();
+        for behind in 1..=UPDATE_TICKS_MAX as u32 + 2 {
+            let from = known(behind);
+            assert_eq!(updates.goes_on(Some(from)), is_remembered(from), "{behind} ticks behind");
+        }
+        assert!(!updates.goes_on(None));
+    }
+}
