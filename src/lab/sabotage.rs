@@ -224,7 +224,11 @@ impl Saboteur {
             Sabotage::WithheldCommands => *self.pick(first, inputs, 1)? = None,
             Sabotage::RepeatedCommand => {
                 let commands = &mut self.pick(first, inputs, 1)?.get_or_insert_default().commands;
-                let again = commands.first().cloned()?;
+                let mut again = commands.first().cloned()?;
+                // Who was named last is not named again.
+                if let (1, Some(units)) = (commands.len(), again.selection_mut()) {
+                    units.clear();
+                }
                 commands.try_push(again).ok()?;
             }
             Sabotage::ShiftedTick => {

@@ -21,6 +21,7 @@ mod seal;
 mod sealer;
 mod server;
 mod session;
+mod short;
 mod time;
 mod update;
 

@@ -4,7 +4,8 @@
 use alloc::collections::VecDeque;
 use arrayvec::ArrayVec;
 
-use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
+use super::short::shorten;
+use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Selection, Tick};
 
 /// Most commands that wait for their tick; beyond it the newest are refused.
 pub(super) const WAITING_MAX: usize = 256;
@@ -18,6 +19,8 @@ pub(super) const SEALED_MAX: usize = 128;
 #[error("{WAITING_MAX} commands wait for their tick already")]
 pub struct TooManyCommands;
 
+type Encoded = ArrayVec<u8, INPUT_BYTES_MAX>;
+
 /// A sealed input.
 #[derive(Clone, Debug)]
 pub(super) struct SealedInput {
@@ -29,7 +32,9 @@ pub(super) struct SealedInput {
     /// Whether it holds the control of the tick before and has no command.
     pub(super) is_held: bool,
     /// Its encoding.
-    pub(super) bytes: ArrayVec<u8, INPUT_BYTES_MAX>,
+    pub(super) bytes: Encoded,
+    /// The encoding of its short form, for one who has all inputs before it.
+    pub(super) short: Encoded,
 }
 
 /// What this player has said and not yet sealed, and what is sealed and not yet known to all.
@@ -44,6 +49,8 @@ pub(super) struct Sealer {
     sealed: VecDeque<SealedInput>,
     /// The control in the input sealed last.
     last: HeroControl,
+    /// The units of the last order sealed.
+    named: Selection,
 }
 
 impl Sealer {
@@ -56,6 +63,7 @@ impl Sealer {
             waiting: VecDeque::with_capacity(WAITING_MAX),
             sealed: VecDeque::with_capacity(SEALED_MAX),
             last: HeroControl::default(),
+            named: Selection::default(),
         }
     }
 
@@ -70,12 +78,14 @@ impl Sealer {
         self.next
     }
 
-    /// Takes a command for tick `wish` or the next open one.
+    /// Takes a command for tick `wish` or the next open one. An order to nobody is none.
     pub(super) fn command(&mut self, wish: Tick, command: Command) -> Result<(), TooManyCommands> {
         if self.waiting.len() == WAITING_MAX {
             return Err(TooManyCommands);
         }
-        self.waiting.push_back((wish, command));
+        if command.selection().is_none_or(|units| !units.is_empty()) {
+            self.waiting.push_back((wish, command));
+        }
         Ok(())
     }
 
@@ -101,7 +111,8 @@ impl Sealer {
         let is_held = input.commands.is_empty() && input.hero == self.last;
         self.last = input.hero;
         let bytes = encode(&input).expect("filled to fit");
-        self.sealed.push_back(SealedInput { tick, lead_us, is_held, bytes });
+        let short = self.shortened(&input, &bytes);
+        self.sealed.push_back(SealedInput { tick, lead_us, is_held, bytes, short });
         (tick, input)
     }
 
@@ -138,6 +149,15 @@ impl Sealer {
         HeroControl { walk: self.hero.walk.or(touched.walk), strike: self.hero.strike.or(touched.strike) }
     }
 
+    fn shortened(&mut self, input: &PlayerInput, bytes: &Encoded) -> Encoded {
+        if input.commands.is_empty() {
+            return bytes.clone();
+        }
+        let mut short = input.clone();
+        shorten(&mut short, &mut self.named);
+        encode(&short).expect("shorter than the whole")
+    }
+
     /// Commands keep their order: the first that does not fit, or whose time has not come, ends the list.
     fn fill(&mut self, tick: Tick, input: &mut PlayerInput) {
         while let Some((wish, command)) = self.waiting.pop_front() {
@@ -154,7 +174,7 @@ impl Sealer {
     }
 }
 
-fn encode(input: &PlayerInput) -> Option<ArrayVec<u8, INPUT_BYTES_MAX>> {
+fn encode(input: &PlayerInput) -> Option<Encoded> {
     let mut bytes = [0; INPUT_BYTES_MAX];
     let used = postcard::to_slice(input, &mut bytes).ok()?.len();
     Some(bytes[..used].iter().copied().collect())
@@ -163,7 +183,7 @@ fn encode(input: &PlayerInput) -> Option<ArrayVec<u8, INPUT_BYTES_MAX>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, Selection, UnitId, When};
+    use crate::sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, UnitId, When};
 
     fn walk(eighth: u8) -> HeroControl {
         HeroControl { walk: Some(Direction::eighth(eighth)), strike: None }
@@ -176,7 +196,8 @@ mod tests {
             core::iter::repeat_n(UnitId { index: 40_000, generation: 9 }, SELECTION_MAX).collect();
         let target = |n: i32| crate::sim::Target::try_from((n, 0)).expect("near");
         for n in 0..100 {
-            let selection = if n % 3 == 0 { whole.clone() } else { Selection::default() };
+            let one = || core::iter::once(UnitId { index: 7, generation: 0 }).collect();
+            let selection = if n % 3 == 0 { whole.clone() } else { one() };
             sealer.command(Tick(0), Command::Move(selection, target(n), When::Now)).expect("room");
         }
         let mut seen = 0;
