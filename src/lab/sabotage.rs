@@ -198,7 +198,7 @@ impl Saboteur {
     fn edited(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (mut header, inputs) = decode_inputs(&bytes[ENVELOPE..]).ok()?;
         let mut inputs: Vec<Option<PlayerInput>> =
-            inputs.map(|bytes| bytes.and_then(|bytes| decode(bytes).ok())).collect();
+            inputs.map(|bytes| bytes.and_then(|bytes| decode(&bytes).ok())).collect();
         let first = header.first_near(self.from)?;
         if first.plus(inputs.len() as u32) <= self.from {
             return None;

@@ -2,8 +2,8 @@
 //! kept until every peer has it.
 
 use alloc::collections::VecDeque;
-use arrayvec::ArrayVec;
 
+use super::inputs::EncodedInput;
 use super::short::shorten;
 use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Selection, Tick};
 
@@ -19,8 +19,6 @@ pub(super) const SEALED_MAX: usize = 128;
 #[error("{WAITING_MAX} commands wait for their tick already")]
 pub struct TooManyCommands;
 
-type Encoded = ArrayVec<u8, INPUT_BYTES_MAX>;
-
 /// A sealed input.
 #[derive(Clone, Debug)]
 pub(super) struct SealedInput {
@@ -32,9 +30,9 @@ pub(super) struct SealedInput {
     /// Whether it holds the control of the tick before and has no command.
     pub(super) is_held: bool,
     /// Its encoding.
-    pub(super) bytes: Encoded,
+    pub(super) bytes: EncodedInput,
     /// The encoding of its short form, for one who has all inputs before it.
-    pub(super) short: Encoded,
+    pub(super) short: EncodedInput,
 }
 
 /// What this player has said and not yet sealed, and what is sealed and not yet known to all.
@@ -149,7 +147,7 @@ impl Sealer {
         HeroControl { walk: self.hero.walk.or(touched.walk), strike: self.hero.strike.or(touched.strike) }
     }
 
-    fn shortened(&mut self, input: &PlayerInput, bytes: &Encoded) -> Encoded {
+    fn shortened(&mut self, input: &PlayerInput, bytes: &EncodedInput) -> EncodedInput {
         if input.commands.is_empty() {
             return bytes.clone();
         }
@@ -174,7 +172,7 @@ impl Sealer {
     }
 }
 
-fn encode(input: &PlayerInput) -> Option<Encoded> {
+fn encode(input: &PlayerInput) -> Option<EncodedInput> {
     let mut bytes = [0; INPUT_BYTES_MAX];
     let used = postcard::to_slice(input, &mut bytes).ok()?.len();
     Some(bytes[..used].iter().copied().collect())

@@ -373,7 +373,7 @@ fn push_inputs(
     let Some(mut held) = gate.held_before(player, lacked) else { return Some(()) };
     for (tick, input) in (lacked.0..).map(Tick).zip(inputs.skip(known as usize)) {
         let input = match input {
-            Some(short) => read_short(short, held, gate.named(player))?,
+            Some(short) => read_short(&short, held, gate.named(player))?,
             None => PlayerInput { hero: held, ..PlayerInput::default() },
         };
         held = input.hero;
