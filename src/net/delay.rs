@@ -9,7 +9,7 @@ pub(super) const DELAY_MIN_US: i64 = 2_000;
 /// The longest, in microseconds.
 pub(super) const DELAY_MAX_US: i64 = 500_000;
 /// What is added to the measured need, in microseconds.
-const RESERVE_US: i64 = 2_000;
+pub(super) const RESERVE_US: i64 = 2_000;
 /// A server runs a late input in its next tick, and to wait for those that were lost once would make all others
 /// later. It reports the worst input since the last update: at 20 updates a second the 24th highest, the 81st
 /// percentile, is met by 93 of 100 inputs.
@@ -19,9 +19,9 @@ pub(super) const RANK_UPDATES: usize = 24;
 pub(super) const RANK_RELAY: usize = 9;
 /// How many of the latest measurements count where a server takes them.
 const WINDOW_SERVER: usize = 128;
-/// How many count in lockstep: at 60 ticks/s those of 8.5 s, so that each such window of a link that loses 2 %
-/// has seen what a loss costs.
-const WINDOW: usize = 512;
+/// How many count in lockstep: at 60 ticks/s those of 17 s. On a link that loses 2 %, twenty of them have seen what
+/// a loss costs, and only one window in a hundred has seen fewer than the eleven that decide.
+const WINDOW: usize = 1024;
 /// The highest so many of them contain the 99th percentile.
 const HIGHEST: usize = WINDOW / 100 + 1;
 /// Until so many measurements are there, the delay stays where it began.

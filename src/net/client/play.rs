@@ -3,7 +3,7 @@
 use super::confirmed::{Led, Received};
 use super::{BYE_EVERY, ClientSession, End, Event, Phase, REPORT_EVERY};
 use crate::net::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
-use crate::net::delay::InputDelay;
+use crate::net::delay::{InputDelay, RESERVE_US};
 use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
 use crate::net::message::{Bye, PacketId, Pong, Seats};
 use crate::net::seal::BODY_BYTES_MAX;
@@ -40,7 +40,7 @@ impl ClientSession {
 
     /// The longest way up, and what may come on top of it.
     fn delay_guess_us(&self) -> i64 {
-        (self.link.rtt.smoothed_us().unwrap_or(0) / 2 + self.link.rtt.deviation_us() / 4).cast_signed()
+        self.link.rtt.longest_way_us() + RESERVE_US
     }
 
     pub(super) fn run(&mut self) {
