@@ -64,7 +64,7 @@ pub struct ServerConfig {
 
 /// Most bits per second to one client where nobody has chosen: six times what a standard match needs, and with
 /// single datagrams beyond it still within 250 kbit/s in 95 of 100 seconds.
-pub const BITS_PER_S_USUAL: u64 = 236_000;
+pub const BITS_PER_S_USUAL: u64 = 245_000;
 
 enum Phase {
     /// Seats are being taken.
