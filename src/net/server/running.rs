@@ -165,6 +165,9 @@ impl ServerSession {
         }
     }
 
+        } else if self.pauses.is_on() && self.clients.iter().flatten().all(|client| !client.is_in()) {
+            // Nobody will say that it goes on.
+            self.clock.set(self.now, self.next);
     /// Nobody is left to play for.
     pub(super) fn close_deserted(&mut self) {
         let lost = self.clients.iter().flatten().find(|client| client.standing == Standing::Lost);
