@@ -243,13 +243,7 @@ impl ClientSession {
 
     /// The world says that the match is over with the tick reported last.
     pub fn finish(&mut self) {
-        if !matches!(self.phase, Phase::Running) {
-            return;
-        }
-        if self.link.said_bye {
-            // The server was there first.
-            self.close(End::Finished);
-        } else {
+        if matches!(self.phase, Phase::Running) {
             self.phase = Phase::Ending { end: End::Finished, byes_left: BYES, send_at: self.now };
         }
     }
@@ -442,10 +436,12 @@ impl ClientSession {
     fn on_bye(&mut self, bye: Bye) -> Option<()> {
         match bye {
             Bye::Finished { ticks, chain } => {
-                // Also where the answer to an earlier one was lost.
-                self.link.said_bye = true;
-                self.send(PacketId::Bye, &Bye::Finished { ticks, chain });
-                if matches!(self.phase, Phase::Ending { .. }) || self.confirmed.ran() >= Tick(ticks) {
+                // The last ticks may still have to run here, or the last state to come. It is said again where the
+                // answer to an earlier one was lost.
+                let is_ending = matches!(self.phase, Phase::Ending { .. });
+                if is_ending || self.confirmed.ran() >= Tick(ticks) {
+                    self.link.said_bye = true;
+                    self.send(PacketId::Bye, &Bye::Finished { ticks, chain });
                     self.close(End::Finished);
                 }
             }
