@@ -19,7 +19,7 @@ use self::pause::Pauses;
 use self::playout::Playout;
 use super::architecture::Architecture;
 use super::clock::TickClock;
-use super::delay::{DelayControl, InputDelay, RANK_RELAY, RANK_UPDATES};
+use super::delay::{DelayControl, InputDelay};
 use super::link::{Link, PING_RUNNING, PING_SETUP};
 use super::message::{
     Acknowledge, Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seating, Seats, Start, Token, decode,
@@ -112,7 +112,6 @@ impl ClientSession {
             InputDelay::Ticks(ticks) => (config.tick_rate.micros_to(Tick(ticks)).cast_signed(), true),
         };
         let is_relay = config.architecture == Architecture::Relay;
-        let rank = if is_relay { RANK_RELAY } else { RANK_UPDATES };
         let playout = is_relay.then(|| Playout::new(now, clock.tick_us()));
         let mut session = Self {
             now,
@@ -126,7 +125,7 @@ impl ClientSession {
             first_hash: None,
             link: Link::new(now, PlayerId::NONE, &[server], false, seal),
             clock,
-            delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(rank),
+            delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(),
             delay_told_us: 0,
             sealer: Sealer::new(),
             began_at: Tick(0),

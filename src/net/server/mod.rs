@@ -98,6 +98,10 @@ pub struct ClientStatus {
     pub rejected: [u32; Rejection::COUNT],
     /// Updates left out: they were too large, or beyond the cap.
     pub skipped: u32,
+    /// Inputs that came.
+    pub inputs: u32,
+    /// Those of them that came after their tick was due, and were part of a later one.
+    pub late: u32,
     /// The way to it.
     pub link: LinkStatus,
 }
@@ -371,6 +375,8 @@ impl ServerSession {
             traffic: client.traffic,
             rejected: client.rejected,
             skipped: client.skipped,
+            inputs: client.inputs,
+            late: client.late,
             link: LinkStatus {
                 player: client.player,
                 rtt_us: client.link.rtt.smoothed_us(),
