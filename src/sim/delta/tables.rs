@@ -14,7 +14,7 @@ use crate::sim::tick::{PLAYERS_MAX, Tick};
 
 /// How a table is coded: every column once, in an order in which each knows those it expects something from.
 /// A column has the bits that its misses usually take, and what is to be expected: nothing means the value
-/// before, and in a new row the value above.
+/// before, and in a new row the value above. `like` and `near` are those of [`Coding`].
 macro_rules! coded {
     (
         $table:ident, at most $most:expr $(, by $($key:ident),+)?;
