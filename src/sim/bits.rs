@@ -102,7 +102,7 @@ impl<'a> BitWriter<'a> {
     #[cold]
     fn long(&mut self, number: u64) {
         let length = 63 - number.leading_zeros();
-        self.put((1 << ESCAPE) - 1 | u64::from(length) << ESCAPE, ESCAPE + LENGTH_BITS);
+        self.put(((1 << ESCAPE) - 1) | (u64::from(length) << ESCAPE), ESCAPE + LENGTH_BITS);
         let low = number & ((1 << length) - 1);
         let first = length.min(32);
         self.put(low & ((1 << first) - 1), first);
