@@ -176,6 +176,7 @@ impl ClientSession {
         let received = tick.0.checked_add_signed(i32::from(head.received)).map(Tick);
         // It cannot have what was not sealed.
         if let Some(received) = received.filter(|&received| received <= self.sealer.next()) {
+            let inputs = received.since(self.received);
             self.received = self.received.max(received);
             self.processed = self.processed.max(Tick(received.0.saturating_sub(head.waiting.into())));
             self.sealer.forget(self.received.min(self.processed));
@@ -184,7 +185,7 @@ impl ClientSession {
                 slack_tick.filter(|_| head.slack_of > 0).and_then(|tick| self.sealer.sealed(tick))
             {
                 let need_us = sealed.lead_us - i64::from(head.slack) * 100;
-                self.delay.observe(0, need_us);
+                self.delay.observe_worst(need_us, inputs);
             }
         }
         self.rejected = head.rejected;
