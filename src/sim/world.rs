@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
+use super::calling::Callings;
 use super::command::{TickInputs, When};
 use super::event::{Event, Events};
 use super::grid::{Body, Grid};
@@ -60,6 +61,8 @@ pub(super) struct Scratch {
     pub(super) grid: Grid,
     /// Whom each unit fought in the last tick, if it still lives; else itself.
     pub(super) targets: Vec<Body>,
+    /// What each unit is busy with.
+    pub(super) callings: Callings,
     /// How far each unit wants to walk.
     pub(super) wishes: Vec<Vec2>,
     /// How far the others push each unit.
@@ -141,6 +144,7 @@ impl World {
         let scratch = Scratch {
             grid: Grid::new(terms.arena.half, units),
             targets: Vec::with_capacity(units),
+            callings: Callings::with_capacity(units),
             wishes: Vec::with_capacity(units),
             pushes: Vec::with_capacity(units),
             longest_step: Fx::ZERO,

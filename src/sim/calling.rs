@@ -1,0 +1,106 @@
+//! What a unit is busy with, sorted before anybody decides: most of a battle goes on with what it did.
+//!
+//! Who winds up, who only waits for the next blow, and who has to think stand in a list in no order that a
+//! processor foresees, and each wrong guess costs as much as the thought. So the rows are sorted first, without
+//! a branch; then those who do the same are done in one loop.
+
+use alloc::vec::Vec;
+
+use super::grid::Body;
+use super::math::{Angle, Vec2, dist2, square, with_length};
+use super::pace::{Terms, is_archer, is_hero};
+use super::state::{GameState, NO_CORNER, Order};
+use super::tick::Tick;
+
+/// A minion that has wound up.
+const WINDING: usize = 0;
+/// A swordsman in reach of its target that does not look around and may not strike yet.
+const CROSSING: usize = 1;
+/// An archer like it, if it sees its target.
+const AIMING: usize = 2;
+/// All others.
+const OTHER: usize = 3;
+
+/// Rows by what their units are busy with, ascending.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Callings([Vec<u16>; 4]);
+
+impl Callings {
+    /// With room for `units`.
+    pub(super) fn with_capacity(units: usize) -> Self {
+        Self(core::array::from_fn(|_| Vec::with_capacity(units)))
+    }
+
+    /// Sorts all units, each with its target or, without one, itself.
+    pub(super) fn sort(&mut self, terms: &Terms, state: &GameState, bodies: &[Body], targets: &[Body]) {
+        let (pace, now, rows) = (&terms.pace, state.tick(), bodies.len());
+        let turn = pace.turn_at(now);
+        // Of one length, so that a row within it is within all.
+        let units = &state.units;
+        let (order, phase, targets) = (&units.order[..rows], &units.phase[..rows], &targets[..rows]);
+        let (goal_x, goal_y) = (&units.goal_x[..rows], &units.goal_y[..rows]);
+        let (strike_at, ready_at) = (&units.strike_at[..rows], &units.ready_at[..rows]);
+        self.0.iter_mut().for_each(Vec::clear);
+        for (row, (body, target)) in bodies.iter().zip(targets).enumerate() {
+            let at = target.at();
+            let idle = order[row] == Order::Idle;
+            let goal = Vec2 { x: goal_x[row], y: goal_y[row] };
+            let strays = idle & (dist2(goal, at) > pace.keeps2(body.kind));
+            let fights = (idle | (order[row] == Order::AttackMove))
+                & (target.team != body.team)
+                & (dist2(body.at(), at) <= pace.strikes2(body.kind))
+                & !strays;
+            let thinks = (pace.turn_of(phase[row]) == turn) | (ready_at[row] <= now) | !fights;
+            let winds = strike_at[row] != Tick::NEVER;
+            // Of the two numbers, the one that counts.
+            let fighting = CROSSING + usize::from(is_archer(body.kind));
+            let waiting = fighting | OTHER * usize::from(thinks);
+            let calling = (waiting * usize::from(!winds)) | OTHER * usize::from(is_hero(body.kind));
+            self.0[calling & OTHER].push(row as u16);
+        }
+    }
+
+    /// Decides for all but the others: nobody begins anything.
+    pub(super) fn go_on(
+        &mut self,
+        terms: &Terms,
+        state: &mut GameState,
+        bodies: &[Body],
+        targets: &[Body],
+        wishes: &mut [Vec2],
+    ) {
+        let units = &mut state.units;
+        let [winding, crossing, aiming, other] = &mut self.0;
+        for &row in &*winding {
+            units.corner[usize::from(row)] = NO_CORNER;
+        }
+        let mut turn = |row: usize| {
+            let (at, foe) = (bodies[row].at(), targets[row].at());
+            let facing = units.facing[row];
+            let aim = if at == foe { facing } else { Angle::of(foe - at) };
+            units.facing[row] = facing.toward(aim, terms.pace.turn);
+            units.corner[row] = NO_CORNER;
+        };
+        for &row in &*crossing {
+            turn(usize::from(row));
+        }
+        for &row in &*aiming {
+            let place = usize::from(row);
+            let (at, foe) = (bodies[place].at(), targets[place].at());
+            if !terms.arena.sees(at, foe, terms.pace.arrow_radius) {
+                // Last of them: it goes nearer, which ends no order and asks for nobody else's.
+                other.push(row);
+                continue;
+            }
+            turn(place);
+            if dist2(at, foe) < square(terms.pace.archer_keeps) {
+                wishes[place] = with_length(at - foe, terms.pace.kind(bodies[place].kind).speed);
+            }
+        }
+    }
+
+    /// The rows of those who have to think.
+    pub(super) fn others(&self) -> &[u16] {
+        &self.0[OTHER]
+    }
+}
