@@ -8,18 +8,40 @@ use alloc::vec::Vec;
 
 use super::grid::Body;
 use super::math::{Angle, Vec2, dist2, square, with_length};
-use super::pace::{Terms, is_archer, is_hero};
-use super::state::{GameState, NO_CORNER, Order};
+use super::pace::Terms;
+use super::state::{AttackBehaviour, GameState, NO_CORNER, Order};
 use super::tick::Tick;
 
-/// A minion that has wound up.
-const WINDING: usize = 0;
-/// A swordsman in reach of its target that does not look around and may not strike yet.
-const CROSSING: usize = 1;
-/// An archer like it, if it sees its target.
-const AIMING: usize = 2;
-/// All others.
-const OTHER: usize = 3;
+/// What a unit is busy with.
+#[derive(Clone, Copy)]
+enum Calling {
+    /// A minion that has wound up.
+    Winding,
+    /// A swordsman on an attack-move in reach of its target that neither looks around nor may strike yet.
+    Crossing,
+    /// An archer like it, if it sees its target.
+    Aiming,
+    /// Anything else.
+    Other,
+}
+
+/// By [`marks`]: what a unit is busy with.
+const CALLINGS: [Calling; 16] = {
+    let mut callings = [Calling::Other; 16];
+    let (sword, bow) = (AttackBehaviour::Swordsman as usize, AttackBehaviour::Archer as usize);
+    callings[marks(sword as u8, true, false)] = Calling::Winding;
+    callings[marks(sword as u8, true, true)] = Calling::Winding;
+    callings[marks(bow as u8, true, false)] = Calling::Winding;
+    callings[marks(bow as u8, true, true)] = Calling::Winding;
+    callings[marks(sword as u8, false, true)] = Calling::Crossing;
+    callings[marks(bow as u8, false, true)] = Calling::Aiming;
+    callings
+};
+
+/// A number for a unit of a kind: whether it has wound up, and whether it waits in reach of its target.
+const fn marks(kind: u8, winds_up: bool, waits: bool) -> usize {
+    (kind & 3) as usize | (winds_up as usize) << 2 | (waits as usize) << 3
+}
 
 /// Rows by what their units are busy with, ascending.
 #[derive(Clone, Debug, Default)]
@@ -33,30 +55,20 @@ impl Callings {
 
     /// Sorts all units, each with its target or, without one, itself.
     pub(super) fn sort(&mut self, terms: &Terms, state: &GameState, bodies: &[Body], targets: &[Body]) {
-        let (pace, now, rows) = (&terms.pace, state.tick(), bodies.len());
+        let (pace, units, now, rows) = (&terms.pace, &state.units, state.tick(), bodies.len());
         let turn = pace.turn_at(now);
         // Of one length, so that a row within it is within all.
-        let units = &state.units;
         let (order, phase, targets) = (&units.order[..rows], &units.phase[..rows], &targets[..rows]);
-        let (goal_x, goal_y) = (&units.goal_x[..rows], &units.goal_y[..rows]);
         let (strike_at, ready_at) = (&units.strike_at[..rows], &units.ready_at[..rows]);
         self.0.iter_mut().for_each(Vec::clear);
         for (row, (body, target)) in bodies.iter().zip(targets).enumerate() {
-            let at = target.at();
-            let idle = order[row] == Order::Idle;
-            let goal = Vec2 { x: goal_x[row], y: goal_y[row] };
-            let strays = idle & (dist2(goal, at) > pace.keeps2(body.kind));
-            let fights = (idle | (order[row] == Order::AttackMove))
+            let waits = (order[row] == Order::AttackMove)
+                & (ready_at[row] > now)
+                & (pace.turn_of(phase[row]) != turn)
                 & (target.team != body.team)
-                & (dist2(body.at(), at) <= pace.strikes2(body.kind))
-                & !strays;
-            let thinks = (pace.turn_of(phase[row]) == turn) | (ready_at[row] <= now) | !fights;
-            let winds = strike_at[row] != Tick::NEVER;
-            // Of the two numbers, the one that counts.
-            let fighting = CROSSING + usize::from(is_archer(body.kind));
-            let waiting = fighting | OTHER * usize::from(thinks);
-            let calling = (waiting * usize::from(!winds)) | OTHER * usize::from(is_hero(body.kind));
-            self.0[calling & OTHER].push(row as u16);
+                & (dist2(body.at(), target.at()) <= pace.strikes2(body.kind));
+            let calling = CALLINGS[marks(body.kind, strike_at[row] != Tick::NEVER, waits)];
+            self.0[calling as usize].push(row as u16);
         }
     }
 
@@ -101,6 +113,6 @@ impl Callings {
 
     /// The rows of those who have to think.
     pub(super) fn others(&self) -> &[u16] {
-        &self.0[OTHER]
+        &self.0[Calling::Other as usize]
     }
 }

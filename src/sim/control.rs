@@ -6,8 +6,8 @@ use super::grid::{Body, Grid};
 use super::math::{Angle, Fx, Reciprocal, Vec2, dist2, length, mul, mul_div, square, with_length};
 use super::navigation::Corner;
 use super::orders;
-use super::pace::{Terms, UnitPace, is_archer, is_hero, kept_within};
-use super::state::{ControlBehaviour, GameState, NO_CORNER, Order, UnitId};
+use super::pace::{Terms, UnitPace, is_hero};
+use super::state::{AttackBehaviour, ControlBehaviour, GameState, NO_CORNER, Order, UnitId};
 use super::tick::Tick;
 use super::world::Scratch;
 
@@ -387,7 +387,8 @@ impl<'a> Mind<'a> {
 
     /// The target of the last tick, while it is one.
     fn kept(&self, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
-        let within = square(kept_within(radius));
+        // It may step back a little before it is given up.
+        let within = square(radius + radius / 8);
         let at = self.target.at();
         let is_near = dist2(self.at, at) <= within && leash.is_none_or(|post| dist2(at, post) <= within);
         (self.is_enemy(self.target) && is_near).then_some(self.target)
@@ -425,7 +426,7 @@ impl<'a> Mind<'a> {
     // What it is and what it was told.
 
     fn is_archer(&self) -> bool {
-        is_archer(self.body.kind)
+        self.state.units.attack[self.row] == AttackBehaviour::Archer
     }
 
     /// Whether it looks around in this tick: one unit after the other of each side.

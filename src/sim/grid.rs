@@ -32,7 +32,8 @@ pub(super) struct Grid {
     lines: usize,
     half: Vec2,
     /// Where each cell begins in `bodies`. A line of empty cells follows the last; see also [`Self::fill`].
-    starts: Vec<u32>,
+    /// 16 bits hold [`super::state::UNITS_MAX`]; a large map has more cells than the nearer caches have room for.
+    starts: Vec<u16>,
     /// The cell of each row.
     cells: Vec<u32>,
     /// By row.
@@ -192,7 +193,7 @@ impl Grid {
         self.bodies.resize(self.units.len(), Body::default());
         for (&cell, body) in self.cells.iter().zip(&self.units) {
             let place = &mut self.starts[cell as usize + 1];
-            self.bodies[*place as usize] = *body;
+            self.bodies[usize::from(*place)] = *body;
             *place += 1;
         }
     }
@@ -253,12 +254,16 @@ impl Grid {
         let mut visit = |pairs: &[u32]| visit(&self.bodies, bytemuck::cast_slice(pairs));
         for line in 0..self.lines {
             let own = &self.starts[line * self.columns..][..=self.columns];
-            for place in own[0]..own[self.columns] {
+            for place in u32::from(own[0])..u32::from(own[self.columns]) {
                 let body = &self.bodies[place as usize];
                 let reach = reach(body);
                 let (left, right) = (self.column(body.x - reach), self.column(body.x + reach));
                 let top = self.line(body.y + reach);
-                pairs.list(Pair::new(place, place + 1).0, own[right + 1] - (place + 1), &mut visit);
+                pairs.list(
+                    Pair::new(place, place + 1).0,
+                    u32::from(own[right + 1]) - (place + 1),
+                    &mut visit,
+                );
                 // The line above is often out of reach: then its list is empty, not left out.
                 let mut above = line + 1;
                 loop {
@@ -326,7 +331,7 @@ impl Grid {
     #[inline(always)]
     fn places(&self, line: usize, left: usize, right: usize) -> (u32, u32) {
         let first = line * self.columns;
-        (self.starts[first + left], self.starts[first + right + 1])
+        (self.starts[first + left].into(), self.starts[first + right + 1].into())
     }
 
     /// The square of the distance from `y` to the nearest edge of a line of cells; 0 within it. The outermost

@@ -50,11 +50,6 @@ pub(super) const fn kind_of(control: ControlBehaviour, attack: AttackBehaviour) 
     hero + attack as u8
 }
 
-/// Whether a kind shoots.
-pub(super) const fn is_archer(kind: u8) -> bool {
-    kind & 1 == AttackBehaviour::Archer as u8
-}
-
 /// Whether a kind is one of the two heroes.
 pub(super) const fn is_hero(kind: u8) -> bool {
     kind >= 2
@@ -86,9 +81,8 @@ pub(super) struct Pace {
     /// By kind; see [`kind_of`].
     kinds: [UnitPace; 4],
     widest: Fx,
-    /// By kind: the squares of how near its enemy must be to wind up, and to be kept.
+    /// By kind: the square of how near its enemy must be to wind up.
     strikes2: [i64; 4],
-    keeps2: [i64; 4],
     /// By two kinds: the square of the distance at which their bodies touch.
     touching2: [[i64; 4]; 4],
     /// Ticks from one search for a target to the next.
@@ -128,7 +122,6 @@ impl Pace {
     pub(super) fn new(rules: &Rules, rate: TickRate) -> Self {
         let ticks = |ms| rate.ticks_in_ms(ms);
         let progress = |ms| (CAPTURED / ticks(ms).max(1).cast_signed()).max(1);
-        let aggro = tiles(rules.aggro);
         let dash = ticks(rules.dash_ms).max(1);
         let (sword, bow) = (AttackBehaviour::Swordsman, AttackBehaviour::Archer);
         let kinds = [
@@ -141,7 +134,6 @@ impl Pace {
         let widest = kinds.iter().map(|kind| kind.radius).max().unwrap_or_default();
         Self {
             strikes2: core::array::from_fn(|kind| square(kinds[kind].strikes_within)),
-            keeps2: core::array::from_fn(|kind| square(kept_within(aggro.max(kinds[kind].reach)))),
             touching2: touching2(&kinds),
             kinds,
             widest,
@@ -150,7 +142,7 @@ impl Pace {
             arrow_radius: tiles(rules.arrow_radius),
             arc_half: rules.arc_half,
             turn: u16::try_from(rules.turn_per_s / rate.hz()).unwrap_or(u16::MAX),
-            aggro,
+            aggro: tiles(rules.aggro),
             archer_keeps: tiles(rules.archer_keeps),
             dash_speed: tiles_over(rules.dash_length, dash),
             dash,
@@ -185,11 +177,6 @@ impl Pace {
         self.strikes2[(kind & 3) as usize]
     }
 
-    /// The square of how near an enemy that is fought must stay, to a minion of `kind` and to its post.
-    pub(super) const fn keeps2(&self, kind: u8) -> i64 {
-        self.keeps2[(kind & 3) as usize]
-    }
-
     /// By other kind: the square of the distance at which a body of `kind` touches one of it.
     pub(super) const fn touching2(&self, kind: u8) -> &[i64; 4] {
         &self.touching2[(kind & 3) as usize]
@@ -211,11 +198,6 @@ impl Pace {
     pub(super) const fn widest(&self) -> Fx {
         self.widest
     }
-}
-
-/// How far an enemy may step back before it is given up that was noticed within `radius`: a little farther.
-pub(super) fn kept_within(radius: Fx) -> Fx {
-    radius + radius / 8
 }
 
 fn touching2(kinds: &[UnitPace; 4]) -> [[i64; 4]; 4] {
