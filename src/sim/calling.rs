@@ -18,7 +18,7 @@ enum Calling {
     /// A minion that has wound up.
     Winding,
     /// A swordsman on an attack-move in reach of its target that neither looks around nor may strike yet.
-    Crossing,
+    Fencing,
     /// An archer like it, if it sees its target.
     Aiming,
     /// Anything else.
@@ -33,7 +33,7 @@ const CALLINGS: [Calling; 16] = {
     callings[marks(sword as u8, true, true)] = Calling::Winding;
     callings[marks(bow as u8, true, false)] = Calling::Winding;
     callings[marks(bow as u8, true, true)] = Calling::Winding;
-    callings[marks(sword as u8, false, true)] = Calling::Crossing;
+    callings[marks(sword as u8, false, true)] = Calling::Fencing;
     callings[marks(bow as u8, false, true)] = Calling::Aiming;
     callings
 };
@@ -82,7 +82,7 @@ impl Callings {
         wishes: &mut [Vec2],
     ) {
         let units = &mut state.units;
-        let [winding, crossing, aiming, other] = &mut self.0;
+        let [winding, fencing, aiming, other] = &mut self.0;
         for &row in &*winding {
             units.corner[usize::from(row)] = NO_CORNER;
         }
@@ -93,7 +93,7 @@ impl Callings {
             units.facing[row] = facing.toward(aim, terms.pace.turn);
             units.corner[row] = NO_CORNER;
         };
-        for &row in &*crossing {
+        for &row in &*fencing {
             turn(usize::from(row));
         }
         for &row in &*aiming {
