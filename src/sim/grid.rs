@@ -70,10 +70,17 @@ impl Pair {
         Self(one << 16 | other)
     }
 
+    /// The places of the two.
+    #[inline(always)]
+    pub(super) const fn places(self) -> (usize, usize) {
+        ((self.0 >> 16) as usize, (self.0 & 0xffff) as usize)
+    }
+
     /// The two.
     #[inline(always)]
     pub(super) fn of(self, bodies: &[Body]) -> (&Body, &Body) {
-        (&bodies[(self.0 >> 16) as usize], &bodies[(self.0 & 0xffff) as usize])
+        let (one, other) = self.places();
+        (&bodies[one], &bodies[other])
     }
 }
 
@@ -277,6 +284,37 @@ impl Grid {
                     if above > top {
                         break;
                     }
+                }
+            }
+        }
+        visit(pairs.end());
+    }
+
+    /// Calls `visit` with every pair of a seeker, by its number, and a unit, by its place, that may stand within
+    /// the seeker's radius on each axis; a seeker is a place and a radius. Many at once, as in [`Self::pairs`].
+    pub(super) fn around(
+        &self,
+        seekers: impl Iterator<Item = (Vec2, Fx)>,
+        mut visit: impl FnMut(&[Body], &[Pair]),
+    ) {
+        let mut pairs = Runs::<BATCH>::new();
+        let mut visit = |pairs: &[u32]| visit(&self.bodies, bytemuck::cast_slice(pairs));
+        for (seeker, (at, radius)) in (0..).zip(seekers) {
+            let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
+            let (mut line, top) = (self.line(at.y - radius), self.line(at.y + radius));
+            // Mostly there are one or two lines: of two one list may be empty.
+            loop {
+                for line in [line, line + 1] {
+                    let (first, end) = self.places(line, left, right);
+                    pairs.list(
+                        Pair::new(seeker, first).0,
+                        (end - first) * u32::from(line <= top),
+                        &mut visit,
+                    );
+                }
+                line += 2;
+                if line > top {
+                    break;
                 }
             }
         }

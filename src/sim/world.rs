@@ -14,6 +14,7 @@ use super::math::{Fx, Vec2};
 use super::objectives::CAPTURED;
 use super::orders::{self, Task};
 use super::pace::Terms;
+use super::projectiles::{Course, Met};
 use super::rules::{Map, Rules};
 use super::state::{
     AttackBehaviour, ControlBehaviour, GameState, NoSuchField, Order, Outcome, QUEUED_MAX, UnitId,
@@ -69,6 +70,9 @@ pub(super) struct Scratch {
     pub(super) pushes: Vec<Vec2>,
     /// The farthest that any unit moved along one axis in this tick: how much the grid is off.
     pub(super) longest_step: Fx,
+    /// The way of each arrow in this tick, and whom it meets first.
+    pub(super) courses: Vec<Course>,
+    pub(super) met: Vec<Option<Met>>,
     /// Blows and arrows that hit somebody.
     pub(super) hits: Vec<Hit>,
     /// Blows and arrows that hit a core.
@@ -148,6 +152,8 @@ impl World {
             wishes: Vec::with_capacity(units),
             pushes: Vec::with_capacity(units),
             longest_step: Fx::ZERO,
+            courses: Vec::with_capacity(2 * units),
+            met: Vec::with_capacity(2 * units),
             // A blow hits up to three.
             hits: Vec::with_capacity(4 * units),
             core_hits: Vec::with_capacity(units),
