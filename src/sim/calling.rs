@@ -1,8 +1,9 @@
 //! What a unit is busy with, sorted before anybody decides: most of a battle goes on with what it did.
 //!
-//! Who winds up, who only waits for the next blow, and who has to think stand in a list in no order that a
-//! processor foresees, and each wrong guess costs as much as the thought. So the rows are sorted first, without
-//! a branch; then those who do the same are done in one loop.
+//! Who winds up, who waits for the next blow and who has to think stand in no order that a processor foresees,
+//! and each of its wrong guesses costs as much as a thought. So the rows are sorted first, without a branch;
+//! then those who do the same are done in one loop. What they decide is what [`super::control`] would have them
+//! decide.
 
 use alloc::vec::Vec;
 
@@ -15,7 +16,7 @@ use super::tick::Tick;
 /// What a unit is busy with.
 #[derive(Clone, Copy)]
 enum Calling {
-    /// A minion that has wound up.
+    /// A minion that winds up.
     Winding,
     /// A swordsman on an attack-move in reach of its target that neither looks around nor may strike yet.
     Fencing,
@@ -38,7 +39,7 @@ const CALLINGS: [Calling; 16] = {
     callings
 };
 
-/// A number for a unit of a kind: whether it has wound up, and whether it waits in reach of its target.
+/// A number for a unit of a kind: whether it winds up, and whether it waits in reach of its target.
 const fn marks(kind: u8, winds_up: bool, waits: bool) -> usize {
     (kind & 3) as usize | (winds_up as usize) << 2 | (waits as usize) << 3
 }
@@ -72,7 +73,7 @@ impl Callings {
         }
     }
 
-    /// Decides for all but the others: nobody begins anything.
+    /// Decides for all but the others: none of them begins a blow, and nobody's order ends.
     pub(super) fn go_on(
         &mut self,
         terms: &Terms,
