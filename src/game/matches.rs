@@ -1,147 +1,31 @@
 //! One match of one peer, in whatever time it is given.
 
-use arrayvec::ArrayVec;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
 use super::data::world_of;
 use super::deviation::deviation;
+use super::match_event::MatchEvent;
 use super::measures::Measures;
+use super::options::MatchOptions;
 use super::outcome::{MatchError, MatchOutcome};
 use super::past::Past;
 use super::pilot::{Pilot, PilotChoice};
-use super::predictor::{PredictionCounts, Predictor};
+use super::predictor::Predictor;
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party, Side};
-use super::script::Script;
 use super::session::Session;
-use super::stats::{Histogram, Latencies};
-use super::trace::Trace;
-use crate::net::{
-    ClientSession, DueTick, End, Event, MatchConfig, PlayerName, Roster, Time, Token, Transmit, UpdateCounts,
-};
+use super::summary::Summary;
+use crate::net::{ClientSession, DueTick, End, Event, Roster, Time, Transmit};
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
-use crate::sim::{
-    Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules, StateHash, Tick, World,
-};
+use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// Most events that wait to be polled.
 const EVENTS_MAX: usize = 256;
-
-/// What a peer brings to a match beside its session.
-#[derive(Debug, Default)]
-pub struct MatchOptions {
-    /// Rules that are not among the embedded ones.
-    pub rules: Option<Arc<Rules>>,
-    /// A map that is not among the embedded ones.
-    pub map: Option<Arc<Map>>,
-    /// Who plays this seat.
-    pub pilot: Option<PilotChoice>,
-    /// What this seat orders and when, in place of a pilot.
-    pub script: Option<Script>,
-    /// Where to record, without the ending.
-    pub record: Option<PathBuf>,
-    /// Where to trace.
-    pub trace: Option<Trace>,
-    /// Whether own orders show before they are confirmed.
-    pub prediction: bool,
-    /// How many updates the confirmed view of a match with a server lies in the past.
-    pub interpolation: u32,
-    /// Updates per second of a server.
-    pub updates: u32,
-    /// A difference to plant.
-    pub inject: Option<Inject>,
-    /// Seconds since 1970, for the replay's header.
-    pub started_unix_s: u64,
-}
-
-/// A change to the state that the other peers do not make: a test of the desync check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inject {
-    /// After this tick, so that it is the first to differ.
-    pub tick: Tick,
-    /// Of this field, such as `units[0].hp`.
-    pub field: String,
-}
-
-/// Something to tell whoever watches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MatchEvent {
-    /// A guest has taken a seat.
-    Joined(PlayerId, PlayerName),
-    /// A guest's seat is free again.
-    Vacated(PlayerId),
-    /// The host let us in.
-    Confirmed(PlayerId),
-    /// By which the seat is taken back from a server.
-    Token(Token),
-    /// Tick 0 is agreed.
-    Counting(Time),
-    /// A peer has fallen silent.
-    Silent(PlayerId),
-    /// It is heard again.
-    Heard(PlayerId),
-    /// The match stands still, at this player's wish.
-    Paused(PlayerId),
-    /// It goes on.
-    Resumed,
-    /// A player has left, and the match goes on without.
-    Left(PlayerId),
-    /// A player is lost, and the match goes on without.
-    Lost(PlayerId),
-    /// Recording has stopped, and why; the match goes on.
-    RecordingStopped(String),
-    /// The match is over.
-    Ended(MatchOutcome),
-}
-
-/// What remains of a match.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    /// How it ended.
-    pub outcome: MatchOutcome,
-    /// The team that won.
-    pub winner: Option<u8>,
-    /// The players of that team.
-    pub winners: ArrayVec<PlayerId, PLAYERS_MAX>,
-    /// What was played.
-    pub config: MatchConfig,
-    /// Who this peer was.
-    pub player: PlayerId,
-    /// Who played.
-    pub roster: Roster,
-    /// Ticks run.
-    pub ticks: u32,
-    /// Hash after the last of them.
-    pub hash: StateHash,
-    /// Commands, deaths and captures of this player.
-    pub counts: [u32; 3],
-    /// Points of each player.
-    pub scores: ArrayVec<i32, PLAYERS_MAX>,
-    /// From seal to tick.
-    pub latencies: Latencies,
-    /// Ticks that ran late, and by how many microseconds together.
-    pub stalls: (u32, u64),
-    /// How well predictions came true, and how soon own orders showed; nothing without prediction.
-    pub prediction: Option<(PredictionCounts, Histogram)>,
-    /// What became of the server's updates, where there is one.
-    pub updates: Option<UpdateCounts>,
-    /// How much of what was sent from here the server refused.
-    pub rejected: u32,
-    /// What was found if hashes differed.
-    pub desync: Option<DesyncReport>,
-    /// The tick that made the difference, to be run again.
-    pub bundle: Option<DesyncBundle>,
-    /// The finished replay.
-    pub replay: Option<PathBuf>,
-    /// Why the trace ended early, if it did.
-    pub trace_error: Option<String>,
-}
 
 /// A match between peers, as one of them plays it.
 pub struct Match {

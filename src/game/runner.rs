@@ -4,8 +4,10 @@ use core::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, never, select_biased};
 use std::thread::JoinHandle;
 
-use super::matches::{Match, MatchEvent, Summary};
+use super::match_event::MatchEvent;
+use super::matches::Match;
 use super::outcome::MatchError;
+use super::summary::Summary;
 use super::view::{ViewReader, ViewWriter};
 use crate::net::discovery::Beacon;
 use crate::net::{LinkStatus, Time, Traffic};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::data::world_of;
-use super::matches::MatchEvent;
+use super::match_event::MatchEvent;
 use super::outcome::{MatchError, MatchOutcome};
 use super::stats::Histogram;
 use crate::net::{ClientStatus, End, Event, Rejection, Roster, ServerSession, ServerTick, Time, Transmit};

@@ -7,7 +7,7 @@ use core::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select_biased};
 use std::thread::JoinHandle;
 
-use super::matches::MatchEvent;
+use super::match_event::MatchEvent;
 use super::outcome::MatchError;
 use super::runner::MatchEnded;
 use super::server::{Server, ServerSummary};
