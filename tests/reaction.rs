@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mini_rts_arena::game::{Match, MatchOptions, Server, ServerOptions, data};
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
+    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
     ServerConfig, ServerSession, Settings, Time,
 };
 use mini_rts_arena::sim::math::Vec2;
@@ -39,6 +39,8 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: None,
+        on_loss: OnLoss::End,
+        stays: false,
     };
     let config = MatchConfig {
         room_id: 1,

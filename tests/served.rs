@@ -12,8 +12,8 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::{PacketId, encode};
 use mini_rts_arena::net::{
-    Architecture, ClientInputsHeader, GuestConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
-    Rejection, ServerConfig, ServerSession, Settings, Time, Token, encode_client_inputs,
+    Architecture, ClientInputsHeader, GuestConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, Rejection, ServerConfig, ServerSession, Settings, Time, Token, encode_client_inputs,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, Direction, HeroControl, PlayerInput, Rules, Selection, StateHash, Target, Tick,
@@ -97,6 +97,8 @@ fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) ->
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: Some(Duration::from_secs(10)),
+        on_loss: OnLoss::End,
+        stays: false,
     };
     let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
     let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);

@@ -1,7 +1,7 @@
 //! What a match tells whoever watches it.
 
 use super::outcome::MatchOutcome;
-use crate::net::{PlayerName, Time, Token};
+use crate::net::{ChatText, PlayerName, Time, Token};
 use crate::sim::PlayerId;
 
 /// Something to tell whoever watches.
@@ -21,6 +21,12 @@ pub enum MatchEvent {
     Silent(PlayerId),
     /// It is heard again.
     Heard(PlayerId),
+    /// Nobody else is left, or the server is not heard, and the match waits.
+    Waiting(PlayerId),
+    /// A player, perhaps this one, has written a line.
+    Said(PlayerId, ChatText),
+    /// A player, perhaps this one, wants a rematch of the match that is over.
+    RematchWanted(PlayerId),
     /// The match stands still, at this player's wish.
     Paused(PlayerId),
     /// It goes on.

@@ -20,7 +20,7 @@ use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use super::summary::Summary;
-use crate::net::{ClientSession, DueTick, End, Event, Roster, Time, Transmit};
+use crate::net::{ChatText, ClientSession, DueTick, End, Event, Roster, Time, Transmit};
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -45,6 +45,8 @@ pub struct Match {
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
     replay: Option<PathBuf>,
+    /// Whether the win was claimed of one who is lost.
+    has_claimed: bool,
     events: VecDeque<MatchEvent>,
     /// What happened in the world since somebody took it; only if somebody does.
     backlog: Option<EventBacklog>,
@@ -72,6 +74,7 @@ impl Match {
             bundle: None,
             finished: None,
             replay: None,
+            has_claimed: false,
             events: VecDeque::with_capacity(EVENTS_MAX),
             backlog: None,
         }
@@ -212,6 +215,23 @@ impl Match {
         self.session.resume(now);
     }
 
+    /// Waits no longer for the last of the others, which is lost: this player wins. Nothing comes of it while
+    /// nobody is.
+    pub fn claim(&mut self) {
+        self.has_claimed = self.session.lost().is_some_and(|(player, _)| player != PlayerId::NONE);
+        self.session.claim();
+    }
+
+    /// A line to all others. False if this player has just written too many.
+    pub fn submit_chat(&mut self, now: Time, text: ChatText) -> bool {
+        self.session.submit_chat(now, text).is_ok()
+    }
+
+    /// This player wants a rematch of the match that is over, where the session stays for one.
+    pub fn want_rematch(&mut self, now: Time) {
+        self.session.want_rematch(now);
+    }
+
     /// This player leaves; the others are told.
     pub fn leave(&mut self) {
         self.session.leave();
@@ -254,17 +274,38 @@ impl Match {
     ///
     /// # Panics
     /// If it is not over.
-    pub fn into_summary(mut self) -> Result<Summary, MatchError> {
-        let outcome = self.finished.take().expect("the match is over")?;
-        let world = self.world.expect("a match that was played has a world");
+    pub fn into_summary(self) -> Result<Summary, MatchError> {
+        self.conclude().0
+    }
+
+    /// What remains, and where the session stays for a vote the match that may follow over the same links.
+    ///
+    /// # Panics
+    /// If it is not over.
+    #[must_use]
+    pub fn into_rematch(self, now: Time) -> (Result<Summary, MatchError>, Option<Self>) {
+        let lasted_s = now.since(self.begin).as_secs();
+        let (result, session, options) = self.conclude();
+        let next = session.stays().then(|| Self::new(session, options.again(lasted_s)));
+        (result, next)
+    }
+
+    fn conclude(mut self) -> (Result<Summary, MatchError>, Session, MatchOptions) {
+        let finished = self.finished.take().expect("the match is over");
+        let result = finished.map(|outcome| self.summary(outcome));
+        (result, self.session, self.options)
+    }
+
+    fn summary(&mut self, outcome: MatchOutcome) -> Summary {
+        let world = self.world.as_ref().expect("a match that was played has a world");
         let config = *self.session.config().expect("confirmed");
         let (state, player) = (world.state(), self.session.player());
-        let winner = state.winner();
+        let winner = self.winner();
         let seats = self.roster.iter().enumerate();
         let winners = seats.filter(|(_, seat)| Some(seat.team) == winner).map(|(i, _)| PlayerId(i as u8));
         let players = &state.players;
         let own = player.index();
-        Ok(Summary {
+        Summary {
             outcome,
             winner,
             winners: winners.collect(),
@@ -274,17 +315,23 @@ impl Match {
             hash: state.hash(),
             counts: [players.commands[own], players.deaths[own].into(), players.captures[own].into()],
             scores: players.score.iter().copied().collect(),
-            roster: self.roster,
-            latencies: self.measures.latencies,
-            prediction: self.predictor.map(|found| (found.counts().clone(), found.shown().clone())),
+            roster: self.roster.clone(),
+            latencies: core::mem::take(&mut self.measures.latencies),
+            prediction: self.predictor.as_ref().map(|found| (found.counts().clone(), found.shown().clone())),
             updates: self.session.client().map(|client| *client.updates()),
             rejected: self.session.client().map_or(0, ClientSession::rejected),
             stalls: self.measures.stalls,
-            desync: self.desync,
-            bundle: self.bundle,
-            replay: self.replay,
+            desync: self.desync.take(),
+            bundle: self.bundle.take(),
+            replay: self.replay.take(),
             trace_error: self.measures.trace.as_ref().and_then(|t| Some(t.error()?.to_string())),
-        })
+        }
+    }
+
+    /// The team that has won, by the rules or by a claim.
+    fn winner(&self) -> Option<u8> {
+        let own = self.roster.get(self.session.player().index()).filter(|_| self.has_claimed);
+        own.map(|seat| seat.team).or_else(|| self.world.as_ref()?.state().winner())
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
@@ -316,6 +363,10 @@ impl Match {
             }
             Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
             Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
+            Event::Waiting { player } => self.tell(MatchEvent::Waiting(player)),
+            Event::Said { player, text } => self.tell(MatchEvent::Said(player, text)),
+            Event::RematchWanted { player } => self.tell(MatchEvent::RematchWanted(player)),
+            Event::Over => self.on_closed(now, End::Finished),
             Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
             Event::Resumed => self.tell(MatchEvent::Resumed),
             Event::DelayMoved { tick, delay_us } => self.measures.delay_moved(tick, delay_us),
@@ -511,6 +562,7 @@ impl Match {
         let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
         let departed = self.session.departed().filter(|_| by_rules == Outcome::Surrender);
         let outcome = match (end, departed) {
+            (End::Finished, _) if self.world.is_none() => Err(MatchError::NoRematch),
             (End::Finished, Some((player, true))) => Ok(MatchOutcome::PeerLost(player)),
             (End::Finished, Some((player, false))) => Ok(MatchOutcome::PeerLeft(player)),
             (End::Finished, _) if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
@@ -537,7 +589,8 @@ impl Match {
 
     fn close_files(&mut self, now: Time, outcome: MatchOutcome) {
         let state = self.world.as_ref().map(World::state);
-        let (ticks, winner) = state.map_or((0, None), |state| (state.tick().0, state.winner()));
+        let ticks = state.map_or(0, |state| state.tick().0);
+        let winner = self.winner();
         if let Some(mut recorder) = self.recorder.take() {
             match outcome {
                 // In a match with a server that has been noted, and the server itself is no player.

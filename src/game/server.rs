@@ -189,6 +189,7 @@ impl Server {
             }
             Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
             Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
+            Event::Said { player, text } => self.tell(MatchEvent::Said(player, text)),
             Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
             Event::Resumed => self.tell(MatchEvent::Resumed),
             Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),

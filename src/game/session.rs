@@ -7,8 +7,8 @@ use core::time::Duration;
 use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
 use crate::net::{
-    Architecture, ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause, Time,
-    TooManyCommands, Traffic, Transmit,
+    Architecture, ChatText, ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause,
+    Time, TooManyCommands, TooManyLines, Traffic, Transmit,
 };
 use crate::sim::{
     Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick, World,
@@ -105,6 +105,28 @@ impl Session {
         match self {
             Self::Lockstep(session) => session.resume(now),
             Self::Client(session) => session.resume(),
+        }
+    }
+
+    /// Waits no longer for the last of the others, which is lost.
+    pub(super) fn claim(&mut self) {
+        either!(self, session => session.claim());
+    }
+
+    /// A line to all others.
+    pub(super) fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
+        either!(self, session => session.submit_chat(now, text))
+    }
+
+    /// Whether it is over and stays for a vote on a rematch.
+    pub(super) const fn stays(&self) -> bool {
+        matches!(self, Self::Lockstep(session) if session.stays())
+    }
+
+    /// This player wants a rematch.
+    pub(super) fn want_rematch(&mut self, now: Time) {
+        if let Self::Lockstep(session) = self {
+            session.want_rematch(now);
         }
     }
 
@@ -212,6 +234,12 @@ impl Session {
             Self::Lockstep(session) => session.waits_for(),
             Self::Client(_) => None,
         }
+    }
+
+    /// For whom the match waits since it is lost, and when it was last heard; nobody's id for a server.
+    #[must_use]
+    pub fn lost(&self) -> Option<(PlayerId, Time)> {
+        either!(self, session => session.lost())
     }
 
     /// The pause that is on, if one is.

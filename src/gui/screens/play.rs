@@ -6,7 +6,7 @@ use macroquad::miniquad::{KeyCode, MouseButton};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::menu::{self, Choice};
+use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
@@ -17,6 +17,7 @@ use crate::gui::hand::{Hand, Request, Table};
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
 use crate::gui::page::Page;
+use crate::gui::talk::Talk;
 use crate::gui::theme;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, MatchEvent, View};
 use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN};
@@ -25,6 +26,8 @@ use mini_rts_arena::transport::clock as machine;
 
 /// A stall shorter than this is not worth a word.
 const STALL_SHOWN_MS: u128 = 150;
+/// Who has chosen to wait for somebody who is lost is asked again after this.
+const ASK_AGAIN_S: f64 = 30.0;
 /// How long the final picture stands before the result covers it.
 const LAST_LOOK_S: f64 = 1.2;
 /// How much closer a turn of the wheel goes, and the closest.
@@ -44,6 +47,12 @@ pub(super) struct Look {
     grabbed: Option<Vec2>,
 }
 
+/// A match that is over, while a vote on a rematch is on, and what its players say.
+pub(super) struct Party {
+    pub(super) game: Game,
+    pub(super) talk: Talk,
+}
+
 pub(crate) struct PlayScreen {
     game: Game,
     view: Option<View>,
@@ -55,6 +64,9 @@ pub(crate) struct PlayScreen {
     hand: Hand,
     look: Look,
     overlay: Overlay,
+    talk: Talk,
+    /// Until when somebody who is lost is waited for without asking again what to do.
+    waits_until: f64,
     graph: NetGraph,
     shows_graph: bool,
     finished: Option<(Finished, f64)>,
@@ -67,6 +79,10 @@ enum Overlay {
     /// And whether surrendering was asked for once.
     Menu(bool),
     Help,
+    /// A line is being typed.
+    Talk,
+    /// The last of the others is lost.
+    Lost,
 }
 
 impl Look {
@@ -148,6 +164,8 @@ impl PlayScreen {
             hand: Hand::default(),
             look: Look::whole(),
             overlay: Overlay::None,
+            talk: Talk::default(),
+            waits_until: 0.0,
             graph: NetGraph::default(),
             shows_graph: false,
             finished: None,
@@ -167,6 +185,10 @@ impl PlayScreen {
             self.view = Some(view);
         }
         let view = self.view.take()?;
+        self.talk.hear(&mut self.game.news, desk.now, |player| {
+            (name_of(&view, player), view.current.team_of(player))
+        });
+        self.mind_the_lost(desk.now, &view);
         self.play(desk, &view, inputs);
         self.view = Some(view);
         let hurries = self.has_asked_to_leave;
@@ -195,7 +217,7 @@ impl PlayScreen {
         let is_over = self.finished.is_some();
         for input in inputs {
             if self.overlay != Overlay::None || is_over {
-                self.take_in_overlay(input);
+                self.take_in_overlay(desk.now, view, input);
                 continue;
             }
             self.look.take(input, &camera, whole, self.hand.pointer());
@@ -237,12 +259,49 @@ impl PlayScreen {
         self.look.camera(&view.setup.map, desk.arena(), hero)
     }
 
-    /// Esc and F1 close what they opened.
-    fn take_in_overlay(&mut self, input: Input) {
-        if let Input::Down(key, _) = input
-            && matches!(action_of(key), Some(Action::Menu | Action::Help))
-        {
-            self.overlay = Overlay::None;
+    /// Esc and F1 close what they opened, and somebody who is lost is waited for or not.
+    fn take_in_overlay(&mut self, now: f64, view: &View, input: Input) {
+        let Input::Down(key, _) = input else { return };
+        match (self.overlay, action_of(key)) {
+            (Overlay::Lost, _) => {
+                if let Some(choice) = LostChoice::of_key(key, is_server(view)) {
+                    self.choose_for_the_lost(now, choice);
+                }
+            }
+            (Overlay::Talk, Some(Action::Menu)) => {
+                self.talk.close();
+                self.overlay = Overlay::None;
+            }
+            // Its keys are letters.
+            (Overlay::Talk, _) => {}
+            (_, Some(Action::Menu | Action::Help)) => self.overlay = Overlay::None,
+            _ => {}
+        }
+    }
+
+    /// Asks what to do once the last of the others is lost, and no longer when it is back.
+    fn mind_the_lost(&mut self, now: f64, view: &View) {
+        let is_lost = view.lost.is_some() && self.finished.is_none();
+        match self.overlay {
+            Overlay::Lost if !is_lost => self.overlay = Overlay::None,
+            Overlay::None if is_lost && now >= self.waits_until => self.open(Overlay::Lost),
+            _ => {}
+        }
+        if !is_lost {
+            self.waits_until = 0.0;
+        }
+    }
+
+    fn choose_for_the_lost(&mut self, now: f64, choice: LostChoice) {
+        self.overlay = Overlay::None;
+        self.waits_until = now + ASK_AGAIN_S;
+        match choice {
+            LostChoice::Wait => {}
+            LostChoice::Claim => self.game.say(Control::Claim),
+            LostChoice::Leave => {
+                self.has_asked_to_leave = true;
+                self.game.say(Control::Leave);
+            }
         }
     }
 
@@ -258,6 +317,10 @@ impl PlayScreen {
             Request::NetGraph => self.shows_graph = !self.shows_graph,
             Request::Picture => desk.picture(),
             Request::Help => self.open(Overlay::Help),
+            Request::Talk => {
+                self.open(Overlay::Talk);
+                self.talk.open();
+            }
             Request::Menu => self.open(Overlay::Menu(false)),
             Request::Centre => {
                 let rows = self.hand.selected.iter().filter_map(|id| view.current.row(*id));
@@ -312,8 +375,24 @@ impl PlayScreen {
                 hint(page, hint_text(&view, base_selected), desk.arena().bottom());
             }
         }
+        if let Some(said) = self.talk.page(page, desk.now) {
+            match said {
+                Ok(line) => self.game.say(Control::Chat(line)),
+                Err(why) => desk.note(why),
+            }
+        }
         match self.overlay {
             Overlay::None => {}
+            Overlay::Talk if !self.talk.is_open() => self.overlay = Overlay::None,
+            Overlay::Talk => {}
+            Overlay::Lost => {
+                let Some((player, heard_at)) = view.lost else { return None };
+                let silent_s = machine::now().since(heard_at).as_secs_f64();
+                let name = if is_server(&view) { "The server" } else { name_of(&view, player) };
+                if let Some(choice) = menu::lost_card(page, name, silent_s, is_server(&view)) {
+                    self.choose_for_the_lost(desk.now, choice);
+                }
+            }
             Overlay::Help => {
                 if menu::help_card(page) {
                     self.overlay = Overlay::None;
@@ -352,7 +431,12 @@ impl PlayScreen {
     /// The match is over: on to its result.
     fn finish(&mut self) -> Option<Next> {
         let (finished, _) = self.finished.take()?;
-        Some(over(&self.game, finished))
+        Some(over(&self.game, self.view.clone(), finished))
+    }
+
+    /// Who may play again, and what they said last; nobody once somebody has gone.
+    pub(super) fn into_party(self) -> Option<Party> {
+        self.game.is_alive().then_some(Party { game: self.game, talk: self.talk })
     }
 
     pub(crate) fn close(self) {
@@ -405,11 +489,17 @@ impl PlayScreen {
             "commands": view.current.players.commands.get(me.index()),
             "stalled": self.net_status(view).stalled,
             "overlay": format!("{:?}", self.overlay),
+            "said": self.talk.said(),
             "is_paused": view.pause.is_some(),
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
             "is_practice": self.game.is_practice(),
         })
     }
+}
+
+/// Whether it is the server that is lost.
+fn is_server(view: &View) -> bool {
+    view.lost.is_some_and(|(player, _)| player == PlayerId::NONE)
 }
 
 fn name_of(view: &View, player: PlayerId) -> &str {

@@ -89,7 +89,7 @@ impl ServerSession {
         self.out.transmit(from, confirm.clone());
         let door = (nonce, token, confirm);
         if let Some(before) = before {
-            self.clients[player.index()] = Some(before.returned(door, link));
+            self.clients[player.index()] = Some(before.returned(self.now, door, link));
             self.out.event(Event::Heard { player });
             return;
         }
@@ -207,6 +207,7 @@ impl ServerSession {
             Acknowledge::Seating { .. } => {}
             Acknowledge::Start => self.clients[seat].as_mut()?.link.start_at = None,
             Acknowledge::Resume { pause } => return self.on_resume_acknowledged(seat, pause),
+            Acknowledge::Chat { number } => return self.on_chat_acknowledged(seat, number),
             Acknowledge::Left => self.clients[seat].as_mut()?.link.said_bye = true,
             _ => return None,
         }

@@ -4,6 +4,7 @@
 //! Sans-IO, with the verbs of [`super::LockstepSession`]. Where a lockstep peer waits for inputs, a server does
 //! not: an input that comes too late for its tick is part of the next one.
 
+mod chat;
 mod client;
 mod joining;
 mod pause;
@@ -260,6 +261,7 @@ impl ServerSession {
             Phase::Ending { .. } => self.say_bye(),
         }
         self.watch_silence();
+        self.pursue_talk();
     }
 
     /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
@@ -275,7 +277,7 @@ impl ServerSession {
             Phase::Running => Some(self.clock.at(self.next)),
             Phase::Closed => return None,
         };
-        [pings, starts, phase, self.pauses.due_at()].into_iter().flatten().min()
+        [pings, starts, phase, self.pauses.due_at(), self.talk_due_at()].into_iter().flatten().min()
     }
 
     /// The next datagram to send.

@@ -47,6 +47,7 @@ impl ServerSession {
             PacketId::Ping => self.on_ping(seat, decode(body).ok()?),
             PacketId::Pong => self.on_pong(seat, decode(body).ok()?),
             PacketId::Resume => self.on_resume(decode(body).ok()?),
+            PacketId::Chat => self.on_chat(seat, decode(body).ok()?),
             PacketId::Acknowledge => self.on_acknowledge(seat, decode(body).ok()?),
             PacketId::Bye => self.on_bye(seat, decode(body).ok()?),
             _ => None,

@@ -7,11 +7,13 @@
 //! [`LockstepSession::poll_tick`] until they are empty, then sleep until
 //! [`LockstepSession::poll_timeout`]. A stall is a `None`, not an error.
 
+mod chat;
 mod departure;
 mod ending;
 mod event;
 mod pause;
 mod play;
+mod rematch;
 mod search;
 mod seating;
 mod setup;
@@ -29,7 +31,9 @@ pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffi
 pub use self::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
 pub(super) use self::pause::{PausesTaken, RESUME_EVERY};
 
+use self::chat::Talk;
 use self::play::Play;
+use self::rematch::Votes;
 use self::seating::Seated;
 use super::delay::InputDelay;
 use super::desync::Search;
@@ -70,6 +74,20 @@ pub struct Settings {
     pub timeout: Duration,
     /// How long to wait until all seats are taken, or until the host answers; `None` waits for ever.
     pub wait: Option<Duration>,
+    /// What becomes of the match once nobody else is heard.
+    pub on_loss: OnLoss,
+    /// Whether the session stays open after the last tick, for a vote on a rematch.
+    pub stays: bool,
+}
+
+/// What becomes of a match when the last of the other peers, or the server, is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnLoss {
+    /// It ends.
+    #[default]
+    End,
+    /// It stands still until the peer is heard again, or this player claims the win or leaves.
+    Wait,
 }
 
 /// What a host decides.
@@ -185,6 +203,8 @@ enum Phase {
         send_at: Time,
         since: Time,
     },
+    /// All ticks have run, all know it, and all stay for a vote.
+    Over,
     /// All ticks have run, or one side leaves: farewells.
     Ending {
         end: End,
@@ -211,6 +231,8 @@ pub struct LockstepSession {
     links: ArrayVec<Link, { PLAYERS_MAX - 1 }>,
     seated: Option<Seated>,
     play: Option<Play>,
+    talk: Talk,
+    votes: Votes,
     give_up_at: Option<Time>,
     beacon: Option<Beacon>,
     /// The host turned out to be a server.
@@ -263,6 +285,8 @@ impl LockstepSession {
             links: ArrayVec::new(),
             seated: None,
             play: None,
+            talk: Talk::new(now),
+            votes: Votes::default(),
             beacon: None,
             served: None,
             rng,
@@ -299,19 +323,21 @@ impl LockstepSession {
                 let link = self.links.iter().position(|link| link.seal.local_id() == to)?;
                 let (_, body, newest) = self.links[link].seal.open(bytes).ok()?;
                 self.on_heard(link, from, newest);
-                self.on_message(link, id, body, newest)
+                let is_stale = self.votes.is_stale(self.links[link].player, counter(bytes)?);
+                if is_stale { None } else { self.on_message(link, id, body, newest) }
             }
         }
     }
 
-    fn on_heard(&mut self, link: usize, from: SocketAddr, newest: bool) {
+    fn on_heard(&mut self, index: usize, from: SocketAddr, newest: bool) {
         let now = self.now;
-        let link = &mut self.links[link];
+        let link = &mut self.links[index];
         link.hear(now, from, newest);
         if core::mem::take(&mut link.is_silent) {
             let player = link.player;
             self.out.event(Event::Heard { player });
         }
+        self.stop_waiting(self.links[index].player);
     }
 
     fn on_message(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Option<()> {
@@ -332,6 +358,8 @@ impl LockstepSession {
             PacketId::Suspicion => self.on_suspicion(link, decode(body).ok()?),
             PacketId::Relayed => self.on_relayed(link, &decode(body).ok()?),
             PacketId::Resume => self.on_resume(link, decode(body).ok()?),
+            PacketId::Chat => self.on_chat(link, decode(body).ok()?),
+            PacketId::Rematch => self.on_rematch(link, decode(body).ok()?),
             _ => None,
         }
     }
@@ -343,7 +371,7 @@ impl LockstepSession {
         self.ping_links();
         match self.phase {
             Phase::Gathering => self.gather(),
-            Phase::Preparing | Phase::Closed => {}
+            Phase::Preparing | Phase::Over | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
             Phase::Running => self.run(),
             Phase::Searching { .. } => self.search(),
@@ -351,6 +379,8 @@ impl LockstepSession {
         }
         self.watch_silence();
         self.pursue_suspicion();
+        self.pursue_talk();
+        self.pursue_vote();
     }
 
     fn wake(&mut self, now: Time) {
@@ -369,7 +399,7 @@ impl LockstepSession {
                 Role::Guest { asking, .. } if self.links.is_empty() => Some(asking.ask_at),
                 _ => None,
             },
-            Phase::Preparing => None,
+            Phase::Preparing | Phase::Over => None,
             Phase::Closed => return None,
             Phase::Running => self.next_deadline(),
             Phase::Seating { send_at, .. } => self.is_host().then_some(*send_at),
@@ -377,7 +407,8 @@ impl LockstepSession {
         };
         let patience = self.give_up_at.filter(|_| matches!(self.phase, Phase::Gathering));
         let suspicion = self.play.as_ref().and_then(|play| play.departures.due_at());
-        let at = [pings, phase, patience, suspicion].into_iter().flatten().min();
+        let spoken = [self.talk_due_at(), self.vote_due_at()];
+        let at = [pings, phase, patience, suspicion].into_iter().chain(spoken).flatten().min();
         self.wake_at.set(at);
         at
     }
@@ -452,6 +483,8 @@ impl LockstepSession {
             _ if self.links.is_empty() => self.close(End::Left),
             Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
             Phase::Ending { .. } => {}
+            Phase::Over => self.end_vote(),
+            _ if self.is_waiting() => self.close(End::Left),
             _ if self.links.iter().all(|link| link.is_gone) => self.close(End::Left),
             _ => self.begin_ending(End::Left),
         }
@@ -544,6 +577,12 @@ impl LockstepSession {
         }
     }
 
+    /// Whether tick 0 of this match was agreed: links and seats are what they are.
+    fn has_met(&self) -> bool {
+        self.seated.as_ref().is_some_and(|seated| seated.begin.is_some())
+            && !matches!(self.phase, Phase::Closed)
+    }
+
     const fn is_host(&self) -> bool {
         matches!(self.role, Role::Host { .. })
     }
@@ -554,12 +593,18 @@ impl LockstepSession {
         self.drop_search();
         match self.phase {
             Phase::Closed => {}
+            // Nobody else can take a seat in a rematch.
+            Phase::Preparing | Phase::Seating { .. } if self.votes.has_played() => {
+                self.close(End::PeerLost(player));
+            }
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if self.is_host() => {
                 self.vacate(link)
             }
             // Without its host a guest has no match yet; another guest is the host's to miss.
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if link > 0 => {}
+            Phase::Running if self.waits_for_lost(player) => self.wait_for(player),
             Phase::Running => self.suspect(player),
+            Phase::Over => self.end_vote(),
             Phase::Searching { .. } => self.give_up_search(),
             Phase::Ending { end: End::Finished, .. } => self.lose_at_the_end(link),
             Phase::Ending { .. } => self.say_bye(),
@@ -585,4 +630,9 @@ impl LockstepSession {
             self.out.transmit(to, datagram);
         }
     }
+}
+
+/// The low half of a datagram's counter.
+fn counter(datagram: &[u8]) -> Option<u32> {
+    Some(u32::from_le_bytes(datagram.get(5..9)?.try_into().ok()?))
 }

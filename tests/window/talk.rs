@@ -1,0 +1,120 @@
+//! What two people do beside the match: talk, wait for who is lost, play again.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use mini_rts_arena::replay::{Replay, Verdict, verify};
+
+use crate::driver::Window;
+use crate::turn;
+
+/// Two windows in a match on this machine, found by address.
+fn pair() -> [Window; 2] {
+    let host = Window::open("Ann", "1280x720", None, &["host", "--no-discovery", "--port", "0"]);
+    let shown = host.wait_for("a port", |shown| shown["match"]["port"].as_u64().is_some());
+    let address = format!("127.0.0.1:{}", shown["match"]["port"]);
+    let guest = Window::open("Ben", "960x540", None, &["join", &address]);
+    for (window, middle) in [(&host, [640.0, 200.0]), (&guest, [480.0, 160.0])] {
+        window.wait_tick(30);
+        // Keys go where the pointer is.
+        window.point(middle);
+    }
+    [host, guest]
+}
+
+fn signal(window: &Window, signal: &str) {
+    let sent = Command::new("kill").args([signal, &window.program.id().to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}
+
+/// Says something, and waits until the other window shows it.
+fn say(from: &Window, to: &Window, name: &str, text: &str) {
+    from.key("Return");
+    from.display.xdotool(&["type", "--delay", "60", text]);
+    from.key("Return");
+    let line = format!("{name}: {text}");
+    for window in [from, to] {
+        window.wait_for("the line", |shown| {
+            shown["match"]["said"].as_array().is_some_and(|said| said.iter().any(|said| *said == line))
+        });
+    }
+}
+
+#[test]
+fn two_people_talk_wait_for_each_other_and_play_again() {
+    let Some(_turn) = turn() else { return };
+    let [mut host, mut guest] = pair();
+
+    // While a line is typed its letters are no keys.
+    let before = host.shown()["match"].clone();
+    say(&host, &guest, "Ann", "we will dance bxgq");
+    say(&guest, &host, "Ben", "gg");
+    let after = host.shown()["match"].clone();
+    assert_eq!((&after["hero"], &after["commands"]), (&before["hero"], &before["commands"]));
+    host.key("Return");
+    host.wait_for("a field", |shown| shown["match"]["overlay"] == "Talk");
+    host.assert_tidy("talk");
+    host.picture("talk");
+    guest.assert_tidy("talk");
+    guest.picture("talk");
+    host.key("Escape");
+    host.wait_for("no field", |shown| shown["match"]["overlay"] == "None");
+
+    // The guest's computer stands still for longer than the time-out.
+    signal(&guest, "-STOP");
+    host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost");
+    host.assert_tidy("lost");
+    host.picture("lost");
+    host.key("w");
+    host.wait_for("no card", |shown| shown["match"]["overlay"] == "None");
+    signal(&guest, "-CONT");
+    let stopped = host.shown()["match"]["tick"].as_u64().expect("a tick");
+    host.wait_tick(stopped + 60);
+    guest.wait_tick(stopped + 60);
+
+    host.key("Escape");
+    host.click("surrender");
+    host.click("surrender");
+    for window in [&host, &guest] {
+        let over = window.wait_screen("result");
+        assert_eq!(
+            (&over["match"]["outcome"], &over["match"]["can_rematch"]),
+            (&"surrender".into(), &true.into())
+        );
+    }
+    guest.point([480.0, 20.0]);
+    say(&guest, &host, "Ben", "again?");
+    host.click("again");
+    guest.wait_for("a wish", |shown| shown["match"]["wanted"] == serde_json::json!([0]));
+    for (window, name) in [(&host, "asked"), (&guest, "wanted")] {
+        window.assert_tidy("vote");
+        window.picture(name);
+    }
+    guest.click("again");
+    for window in [&host, &guest] {
+        window.wait_screen("match");
+        window.wait_tick(60);
+    }
+
+    // Killed, the guest does not come back.
+    signal(&guest, "-KILL");
+    let _ = guest.program.wait();
+    host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost");
+    host.click("claim");
+    let over = host.wait_screen("result");
+    assert_eq!(
+        (&over["match"]["outcome"], &over["match"]["verdict"]),
+        (&"peer_lost".into(), &"Victory".into())
+    );
+    assert_eq!(over["match"]["can_rematch"], false);
+    host.assert_tidy("claimed");
+    host.picture("claimed");
+    host.close();
+    host.wait_end();
+    let mut seeds = BTreeSet::new();
+    for file in host.replays() {
+        assert_eq!(verify(&file, |_| {}).expect("a replay").verdict, Verdict::Equal, "{}", file.display());
+        seeds.insert(Replay::open(&file).expect("a replay").header().seed);
+    }
+    assert_eq!(seeds.len(), 2, "a replay and a seed for each match");
+}
