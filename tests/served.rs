@@ -10,14 +10,14 @@ use mini_rts_arena::game::{
     Inject, Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, PilotChoice, Server, ServerOptions,
     ServerSummary, Summary, Trace, data,
 };
-use mini_rts_arena::net::message::{PacketId, encode};
+use mini_rts_arena::net::message::{Chat, PacketId, encode};
 use mini_rts_arena::net::{
-    Architecture, ClientInputsHeader, GuestConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, Rejection, ServerConfig, ServerSession, Settings, Time, Token, encode_client_inputs,
+    Architecture, ChatText, ClientInputsHeader, GuestConfig, InputDelay, LockstepSession, MatchConfig,
+    OnLoss, PlayerName, Rejection, ServerConfig, ServerSession, Settings, Time, Token, encode_client_inputs,
 };
 use mini_rts_arena::sim::{
-    AttackBehaviour, Command, Direction, HeroControl, PlayerInput, Rules, Selection, StateHash, Target, Tick,
-    TickRate, UnitId, UnitRules, When, fingerprint, math::Vec2,
+    AttackBehaviour, Command, Direction, HeroControl, PlayerId, PlayerInput, Rules, Selection, StateHash,
+    Target, Tick, TickRate, UnitId, UnitRules, When, fingerprint, math::Vec2,
 };
 use mini_rts_arena::transport::{Impairment, LinkSpec};
 
@@ -91,7 +91,11 @@ fn predicting() -> MatchOptions {
 }
 
 fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) -> Match {
-    let settings = Settings {
+    client_of(now, n, token, options, settings())
+}
+
+fn settings() -> Settings {
+    Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Swordsman,
         input_delay: InputDelay::Auto,
@@ -99,7 +103,10 @@ fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) ->
         wait: Some(Duration::from_secs(10)),
         on_loss: OnLoss::End,
         stays: false,
-    };
+    }
+}
+
+fn client_of(now: Time, n: u8, token: Option<Token>, options: MatchOptions, settings: Settings) -> Match {
     let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
     let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);
     let (interpolation, updates) = (2, 20);
@@ -120,6 +127,8 @@ struct Seat {
     up_bits: usize,
     /// When updates came.
     updates_at: Vec<Time>,
+    /// Whether nothing arrives, up or down.
+    is_cut: bool,
     /// The connection id and the newest counter by which it addresses the server.
     envelope: (u32, u32),
 }
@@ -145,6 +154,7 @@ impl Net {
             down_bits: Vec::new(),
             up_bits: 0,
             updates_at: Vec::new(),
+            is_cut: false,
             envelope: (0, 0),
         };
         let server = Server::new(session, ServerOptions::default());
@@ -226,7 +236,7 @@ impl Seat {
             if bytes[0] == PacketId::GameStateUpdate as u8 {
                 self.updates_at.push(now);
             }
-            if let Some(game) = &mut self.game {
+            if let Some(game) = self.game.as_mut().filter(|_| !self.is_cut) {
                 game.handle_datagram(now, SERVER, bytes);
             }
         }
@@ -252,7 +262,7 @@ impl Seat {
             }
         }
         while let Some(transmit) = self.up.pop(now) {
-            if let Some(server) = server.as_deref_mut() {
+            if let Some(server) = server.as_deref_mut().filter(|_| !self.is_cut) {
                 server.handle_datagram(now, self.address, transmit.datagram.bytes());
             }
         }
@@ -797,5 +807,87 @@ fn a_cheat_gains_nothing_is_told_and_expelled_and_the_honest_player_loses_no_tic
         let honest = net.seats[0].summary();
         assert!(matches!(honest.outcome, MatchOutcome::PeerLeft(_)), "{:?}", honest.outcome);
         assert_eq!((honest.hash, honest.updates.expect("served").differed), (served.hash, 0));
+    }
+}
+
+/// What was said, by whom, as it was told.
+fn said(told: &[MatchEvent]) -> Vec<(PlayerId, String)> {
+    let lines = told.iter().filter_map(|event| match event {
+        MatchEvent::Said(player, text) => Some((*player, text.to_string())),
+        _ => None,
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_server_hands_every_line_on_in_order() {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    for architecture in [Architecture::ClientServer, Architecture::Relay] {
+        let session = session_of(architecture, rules, Some(900), 0, 3);
+        let mut net = Net::new(session, "delay=40ms,jitter=10ms,loss=10%,dup=5%", &[None; 3]);
+        let mut written = [const { Vec::new() }; 3];
+        net.run(Duration::from_secs(40), |net| {
+            if !net.now.0.is_multiple_of(100_000) || !(60..700).contains(&net.tick()) {
+                return;
+            }
+            for (n, written) in written.iter_mut().enumerate() {
+                let text = format!("line {} of player {n}", written.len());
+                let line = ChatText::new(&text).expect("a line");
+                let game = net.seats[n].game.as_mut().expect("playing");
+                if game.submit_chat(net.now, line) {
+                    written.push((game.session().player(), text));
+                }
+            }
+        });
+        assert!(net.is_over(), "{architecture}");
+        for written in &written {
+            assert!((12..=16).contains(&written.len()), "{architecture}: {} lines in 11 s", written.len());
+            for seat in &net.seats {
+                let mut heard = said(&seat.told);
+                heard.retain(|(player, _)| *player == written[0].0);
+                assert_eq!(heard, *written, "{architecture}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_says_too_much_to_a_server_is_refused_and_not_heard() {
+    let mut net = Net::new(server_session("endless", Some(600), 0, 2), "delay=5ms", &[None; 2]);
+    net.run(Duration::from_secs(2), |_| {});
+    let from = net.seats[0].game.as_ref().expect("playing").session().player().0;
+    for number in 0..60 {
+        let text = ChatText::new("buy gold").expect("a line");
+        net.forge(0, PacketId::Chat, &encode(&Chat { number, from, text }));
+        net.run(Duration::from_millis(20), |_| {});
+    }
+    let heard = said(&net.seats[1].told).len();
+    assert!((10..=13).contains(&heard), "{heard} of 60 lines in 1.2 s");
+    let status =
+        net.server.as_ref().expect("playing").session().clients().find(|client| client.player.0 == from);
+    let refused = status.expect("playing").rejected[Rejection::Flood as usize];
+    assert_eq!(refused as usize, 60 - heard);
+}
+
+#[test]
+fn in_a_window_a_client_waits_for_its_server() {
+    for session in [server_session("endless", Some(900), 45, 2), relay_session("endless", Some(900), 45)] {
+        let mut net = Net::new(session, "delay=20ms,jitter=2ms", &[BOT, BOT]);
+        let patient = Settings { on_loss: OnLoss::Wait, ..settings() };
+        let options = MatchOptions { pilot: BOT, ..predicting() };
+        net.seats[1].game = Some(client_of(Time(0), 1, None, options, patient));
+        net.run(Duration::from_secs(5), |_| {});
+        net.seats[1].is_cut = true;
+        net.run(Duration::from_secs(6), |_| {});
+        let lost = net.seats[1].game.as_ref().expect("it waits").session().lost();
+        assert_eq!(lost.map(|(player, _)| player), Some(PlayerId::NONE));
+        net.seats[1].is_cut = false;
+        net.run(Duration::from_secs(60), |_| {});
+        assert!(net.is_over(), "at tick {}", net.tick());
+        let waits = |event: &&MatchEvent| matches!(event, MatchEvent::Waiting(_));
+        assert_eq!(net.seats[1].told.iter().filter(waits).count(), 1);
+        for seat in &net.seats {
+            assert_eq!((seat.summary().outcome, seat.summary().hash), (MatchOutcome::TickLimit, hash(&net)));
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use mini_rts_arena::replay::{Replay, Verdict, verify};
 
+use crate::cable::Cable;
 use crate::driver::Window;
 use crate::turn;
 
@@ -117,4 +118,38 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
         seeds.insert(Replay::open(&file).expect("a replay").header().seed);
     }
     assert_eq!(seeds.len(), 2, "a replay and a seed for each match");
+}
+
+#[test]
+fn a_locked_match_is_joined_from_the_list_by_its_code() {
+    let Some(_turn) = turn() else { return };
+    let cable = Cable::lay();
+    let (a, b) = (cable.as_ref().map(|cable| &*cable.a.0), cable.as_ref().map(|cable| &*cable.b.0));
+    let mut host = Window::open("Cat", "1280x720", a, &["host", "--room", "sesame"]);
+    host.wait_screen("waiting");
+    let mut guest = Window::open("Dan", "960x540", b, &[]);
+    guest.wait_screen("start");
+    for code in ["poppy", "sesame"] {
+        guest.click("join");
+        guest.wait_screen("join");
+        guest.click("room 0");
+        guest.wait_for("a field for the code", |shown| {
+            shown["items"].as_array().is_some_and(|items| items.iter().any(|item| item["name"] == "code"))
+        });
+        guest.assert_tidy("code");
+        guest.picture("code");
+        guest.display.xdotool(&["type", "--delay", "60", code]);
+        guest.key("Return");
+        if code == "poppy" {
+            guest.wait_screen("failed");
+            guest.click("back");
+            guest.wait_screen("start");
+        }
+    }
+    for window in [&mut host, &mut guest] {
+        window.wait_tick(1);
+        window.close();
+    }
+    host.wait_end();
+    guest.wait_end();
 }
