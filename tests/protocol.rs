@@ -564,7 +564,7 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
                 Acknowledge::DesyncHashes { differ },
                 Acknowledge::DesyncState { chunk },
                 Acknowledge::Chat { number: chunk },
-                Acknowledge::Rematch { game: chunk as u8 % 3, is_wanted: differ },
+                Acknowledge::Rematch { game: chunk as u8 % 3, wanted: Seats(differ.into()) },
             ];
             of(PacketId::Acknowledge, &all[kind])
         });
@@ -583,10 +583,10 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
         let text = ChatText::new(["gg", "well played", "語"][what]).expect("a line");
         of(PacketId::Chat, &Chat { number, from, text })
     });
-    let rematch =
-        (0..3_u8, edge(), any::<u64>(), any::<bool>()).prop_map(|(game, ticks, chain, is_wanted)| {
-            of(PacketId::Rematch, &Rematch { game, ticks, chain, is_wanted })
-        });
+    let rematch = (0..3_u8, edge(), any::<u64>(), 0..5_u8).prop_map(|(game, ticks, chain, wanted)| {
+        let wanted = Seats(wanted);
+        of(PacketId::Rematch, &Rematch { game, ticks, chain, wanted })
+    });
     let ping = any::<u64>().prop_map(|time_us| of(PacketId::Ping, &Ping { time_us }));
     let garbage = (1..0x1f_u8, proptest::collection::vec(any::<u8>(), 0..40))
         .prop_filter_map("a packet id", |(id, bytes)| Some((PacketId::of(id)?, bytes)));

@@ -73,6 +73,8 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
         rejoin: Duration::ZERO,
         wait: None,
         updates: 20,
+        stays: false,
+        kept: Default::default(),
         bits_per_s: 236_000,
     };
     let server = Server::new(ServerSession::new(Time(0), server, [1; 32]), ServerOptions::default());

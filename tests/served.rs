@@ -1,6 +1,6 @@
 //! A server and its clients on virtual links in virtual time: whole matches with real worlds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +37,24 @@ fn legions() -> Arc<Rules> {
     Arc::new(Rules { swordsman, archer, start_swordsmen: 66, start_archers: 33, ..(*rules).clone() })
 }
 
+/// A server that stays for a rematch, and its clients.
+fn staying(architecture: Architecture, link: &str) -> Net {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    let session = staying_session(architecture, rules);
+    let mut net = Net::new(session, link, &[BOT; 3]);
+    for (n, seat) in net.seats.iter_mut().enumerate() {
+        let options = MatchOptions { pilot: BOT, ..predicting() };
+        let settings = Settings { stays: true, ..settings() };
+        seat.game = Some(client_of(Time(0), n as u8, None, options, settings));
+    }
+    net
+}
+
+fn staying_session(architecture: Architecture, rules: u64) -> ServerSession {
+    let settings = ServerConfig { stays: true, ..settings_of(architecture, rules, Some(120), 0, 3) };
+    ServerSession::new(Time(0), settings, [1; 32])
+}
+
 fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
     let rules = fingerprint(&*data::rules(rules).expect("built in"));
     session_of(Architecture::ClientServer, rules, ticks, rejoin, seats)
@@ -55,6 +73,16 @@ fn session_of(
     rejoin: u64,
     seats: u8,
 ) -> ServerSession {
+    ServerSession::new(Time(0), settings_of(architecture, rules, ticks, rejoin, seats), [1; 32])
+}
+
+fn settings_of(
+    architecture: Architecture,
+    rules: u64,
+    ticks: Option<u32>,
+    rejoin: u64,
+    seats: u8,
+) -> ServerConfig {
     let map = data::map(if seats > 2 { "quad" } else { "standard" }).expect("built in");
     let config = MatchConfig {
         room_id: 1,
@@ -66,7 +94,7 @@ fn session_of(
         map: fingerprint(&*map),
         seats,
     };
-    let settings = ServerConfig {
+    ServerConfig {
         config,
         room_code: 0,
         teams: (0..seats).collect(),
@@ -77,9 +105,10 @@ fn session_of(
         rejoin: Duration::from_secs(rejoin),
         wait: Some(Duration::from_secs(10)),
         updates: 20,
+        stays: false,
+        kept: Default::default(),
         bits_per_s: 236_000,
-    };
-    ServerSession::new(Time(0), settings, [1; 32])
+    }
 }
 
 fn client(now: Time, n: u8, pilot: Option<PilotChoice>, token: Option<Token>) -> Match {
@@ -122,6 +151,8 @@ struct Seat {
     token: Option<Token>,
     told: Vec<MatchEvent>,
     ended: Option<Result<Summary, MatchError>>,
+    /// What remains of the matches before the last.
+    earlier: Vec<Summary>,
     /// Bits that came down in each second, with headers.
     down_bits: Vec<usize>,
     up_bits: usize,
@@ -151,6 +182,7 @@ impl Net {
             token: None,
             told: Vec::new(),
             ended: None,
+            earlier: Vec::new(),
             down_bits: Vec::new(),
             up_bits: 0,
             updates_at: Vec::new(),
@@ -191,7 +223,8 @@ impl Net {
                 }
             }
             if server.is_over() {
-                self.served = self.server.take().map(Server::into_summary);
+                let (result, next) = self.server.take().expect("it is").into_rematch();
+                (self.served, self.server) = (Some(result), next);
             }
         }
         for seat in &mut self.seats {
@@ -258,7 +291,9 @@ impl Seat {
                 self.told.push(event);
             }
             if game.is_over() {
-                self.ended = self.game.take().map(Match::into_summary);
+                let (result, next) = self.game.take().expect("it is").into_rematch(now);
+                self.earlier.extend(self.ended.replace(result).and_then(Result::ok));
+                self.game = next;
             }
         }
         while let Some(transmit) = self.up.pop(now) {
@@ -890,4 +925,59 @@ fn in_a_window_a_client_waits_for_its_server() {
             assert_eq!((seat.summary().outcome, seat.summary().hash), (MatchOutcome::TickLimit, hash(&net)));
         }
     }
+}
+
+#[test]
+fn all_play_again_on_their_server_once_all_want_to() {
+    for architecture in [Architecture::ClientServer, Architecture::Relay] {
+        for link in ["delay=1ms", "delay=40ms,jitter=10ms,loss=15%,dup=5%"] {
+            let mut net = staying(architecture, link);
+            net.run(Duration::from_secs(60), |net| {
+                let now = net.now;
+                for (n, seat) in net.seats.iter_mut().enumerate() {
+                    // One takes its time; after three matches they have enough.
+                    if seat.earlier.len() < 2 && (n != 1 || now.0 / 1_000_000 % 2 == 0) {
+                        seat.game.as_mut().expect("it stays").want_rematch(now);
+                    } else if let (2, Some(game), Some(Ok(_))) =
+                        (seat.earlier.len(), &mut seat.game, &seat.ended)
+                    {
+                        game.leave();
+                    }
+                }
+            });
+            assert!(net.is_over(), "{architecture} {link}");
+            let played = |seat: &Seat, nth: usize| (seat.earlier[nth].hash, seat.earlier[nth].config.seed);
+            for seat in &net.seats {
+                let player = seat.earlier[0].player;
+                assert_eq!(seat.earlier.len(), 3, "{architecture} {link}");
+                assert!(matches!(seat.ended, Some(Err(MatchError::NoRematch | MatchError::NotBegun))));
+                for nth in 0..3 {
+                    let summary = &seat.earlier[nth];
+                    assert_eq!((summary.outcome, summary.ticks), (MatchOutcome::TickLimit, 120));
+                    assert_eq!(played(seat, nth), played(&net.seats[0], nth), "{architecture} {link}");
+                    assert_eq!(summary.player, player, "everybody keeps the seat");
+                }
+                let seeds: BTreeSet<u64> = seat.earlier.iter().map(|summary| summary.config.seed).collect();
+                assert_eq!(seeds.len(), 3);
+            }
+        }
+    }
+}
+
+#[test]
+fn who_leaves_a_server_after_the_end_ends_the_vote() {
+    let mut net = staying(Architecture::ClientServer, "delay=20ms,loss=5%");
+    net.run(Duration::from_secs(30), |net| {
+        let now = net.now;
+        for (n, seat) in net.seats.iter_mut().enumerate() {
+            let Some(game) = seat.game.as_mut().filter(|_| seat.ended.is_some()) else { continue };
+            if n == 2 && now.0 > 6_000_000 {
+                game.leave();
+            } else if n != 2 {
+                game.want_rematch(now);
+            }
+        }
+    });
+    assert!(net.is_over());
+    assert!(net.seats.iter().all(|seat| seat.earlier.len() == 1));
 }

@@ -143,6 +143,8 @@ pub(crate) fn serve(
         rejoin: game.rejoin(),
         wait: Some(game.wait()),
         updates: game.updates,
+        stays: !game.headless,
+        kept: ArrayVec::new(),
         bits_per_s: BITS_PER_S_USUAL,
     };
     let session = ServerSession::new(clock::now(), settings, entropy()?);

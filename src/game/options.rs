@@ -47,7 +47,7 @@ impl MatchOptions {
 }
 
 /// `a` becomes `a-match2`, and that `a-match3`; the ending stays.
-fn next_name(path: &Path) -> PathBuf {
+pub(super) fn next_name(path: &Path) -> PathBuf {
     let is_whole = path.extension().is_some_and(|ending| ending == "mra");
     let name = if is_whole { path.file_stem() } else { path.file_name() };
     let name = name.unwrap_or_default().to_string_lossy();

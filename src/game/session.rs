@@ -56,7 +56,14 @@ impl Session {
     }
 
     pub(super) fn poll_transmit(&mut self) -> Option<Transmit> {
-        either!(self, session => session.poll_transmit())
+        let transmit = either!(self, session => session.poll_transmit());
+        // Only once it has said all that it had to say.
+        if let (None, Self::Client(client)) = (&transmit, &*self)
+            && client.is_rematch()
+        {
+            *self = Self::Lockstep(client.again());
+        }
+        transmit
     }
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {
@@ -120,14 +127,12 @@ impl Session {
 
     /// Whether it is over and stays for a vote on a rematch.
     pub(super) const fn stays(&self) -> bool {
-        matches!(self, Self::Lockstep(session) if session.stays())
+        either!(self, session => session.stays())
     }
 
     /// This player wants a rematch.
     pub(super) fn want_rematch(&mut self, now: Time) {
-        if let Self::Lockstep(session) = self {
-            session.want_rematch(now);
-        }
+        either!(self, session => session.want_rematch(now));
     }
 
     pub(super) fn leave(&mut self) {

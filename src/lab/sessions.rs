@@ -76,6 +76,8 @@ impl Table<'_> {
             rejoin: Duration::ZERO,
             wait: Some(WAIT),
             updates,
+            stays: false,
+            kept: ArrayVec::new(),
             bits_per_s: BITS_PER_S_USUAL,
         };
         ServerSession::new(Time(0), settings, entropy(self.seed, self.teams.len()))

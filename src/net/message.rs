@@ -169,8 +169,8 @@ pub enum Acknowledge {
     Rematch {
         /// The match's.
         game: u8,
-        /// What it said of the sender's wish.
-        is_wanted: bool,
+        /// Who wanted one by it.
+        wanted: Seats,
     },
 }
 
@@ -259,8 +259,8 @@ pub struct Rematch {
     pub ticks: u32,
     /// The sender's hash chain after them.
     pub chain: u64,
-    /// Whether its player wants a rematch.
-    pub is_wanted: bool,
+    /// Who wants a rematch: of a peer or a client its own seat or none, of a server all who do.
+    pub wanted: Seats,
 }
 
 /// A set of seats, seat 0 in the lowest bit.

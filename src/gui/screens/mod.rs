@@ -4,6 +4,7 @@ mod attract;
 mod both;
 mod host;
 mod join;
+mod look;
 mod menu;
 mod net_graph;
 mod play;

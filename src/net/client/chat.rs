@@ -44,7 +44,7 @@ impl ClientSession {
 
     /// Whether tick 0 is agreed, and the session not over.
     const fn has_met(&self) -> bool {
-        matches!(self.phase, Phase::Running | Phase::Ending { .. })
+        matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. })
     }
 
     /// Sends the line that is due.

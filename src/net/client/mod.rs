@@ -9,6 +9,7 @@ mod confirmed;
 mod pause;
 mod play;
 mod playout;
+mod rematch;
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -19,6 +20,7 @@ use self::chat::Talk;
 use self::confirmed::Confirmed;
 use self::pause::Pauses;
 use self::playout::Playout;
+use self::rematch::Votes;
 use super::architecture::Architecture;
 use super::clock::TickClock;
 use super::delay::{DelayControl, InputDelay, RANK_RELAY, RANK_UPDATES};
@@ -52,6 +54,8 @@ enum Phase {
     /// It is built; the start is awaited.
     Ready,
     Running,
+    /// All ticks have run, and client and server stay for a vote.
+    Over,
     /// All ticks have run, or this player leaves.
     Ending {
         end: End,
@@ -94,6 +98,9 @@ pub struct ClientSession {
     chain: HashChain,
     rejected: u32,
     talk: Talk,
+    votes: Votes,
+    room_code: u64,
+    entropy: [u8; 32],
     /// Whether the server has been silent for the timeout, and the match waits for it.
     is_lost: bool,
     out: Outbox,
@@ -105,7 +112,7 @@ impl ClientSession {
     /// `None` if what the server said makes no sense.
     #[must_use]
     pub fn new(now: Time, settings: Settings, served: &Served, traffic: Traffic) -> Option<Self> {
-        let Served { server, connection_id, confirm } = *served;
+        let Served { server, connection_id, confirm, room_code, entropy } = *served;
         let (config, me) = (confirm.config, PlayerId(confirm.player));
         let is_sound =
             confirm.player < config.seats && usize::from(config.seats) <= PLAYERS_MAX && config.seats >= 2;
@@ -147,6 +154,9 @@ impl ClientSession {
             chain: HashChain::default(),
             rejected: 0,
             talk: Talk::new(now),
+            votes: Votes::default(),
+            room_code,
+            entropy,
             is_lost: false,
             out: Outbox::new(traffic),
         };
@@ -181,6 +191,7 @@ impl ClientSession {
             PacketId::Seating => self.on_seating(decode(body).ok()?),
             PacketId::Resume => self.on_resume(decode(body).ok()?),
             PacketId::Chat => self.on_chat(decode(body).ok()?),
+            PacketId::Rematch => self.on_rematch(decode(body).ok()?),
             PacketId::Start => self.on_start(decode(body).ok()?),
             PacketId::Acknowledge => self.on_acknowledge(decode(body).ok()?),
             PacketId::Bye => self.on_bye(decode(body).ok()?),
@@ -206,6 +217,7 @@ impl ClientSession {
         }
         self.watch_silence();
         self.pursue_talk();
+        self.pursue_vote();
     }
 
     /// When [`Self::handle_timeout`] has something to do next.
@@ -217,7 +229,7 @@ impl ClientSession {
             Phase::Ending { send_at, .. } => Some(send_at),
             _ => None,
         };
-        [phase, Some(self.link.ping_at), self.talk.due_at()].into_iter().flatten().min()
+        [phase, Some(self.link.ping_at), self.talk.due_at(), self.vote_due_at()].into_iter().flatten().min()
     }
 
     /// The next datagram to send.
@@ -470,6 +482,7 @@ impl ClientSession {
             }
             Acknowledge::Left => {}
             Acknowledge::Chat { number } => self.on_chat_acknowledged(number),
+            Acknowledge::Rematch { wanted, .. } => self.on_rematch_acknowledged(wanted),
             _ => return None,
         }
         Some(())
@@ -481,7 +494,9 @@ impl ClientSession {
                 // Also where the answer to an earlier one was lost.
                 self.link.said_bye = true;
                 self.send(PacketId::Bye, &Bye::Finished { ticks, chain });
-                if matches!(self.phase, Phase::Ending { .. }) || self.confirmed.ran() >= Tick(ticks) {
+                if matches!(self.phase, Phase::Ending { .. } | Phase::Over)
+                    || self.confirmed.ran() >= Tick(ticks)
+                {
                     self.close(End::Finished);
                 }
             }

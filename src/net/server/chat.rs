@@ -10,7 +10,8 @@ use crate::net::time::Time;
 impl ServerSession {
     /// A client says something.
     pub(super) fn on_chat(&mut self, seat: usize, chat: Chat) -> Option<()> {
-        let (now, is_played) = (self.now, matches!(self.phase, Phase::Running | Phase::Ending { .. }));
+        let (now, is_played) =
+            (self.now, matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. }));
         let client = self.clients[seat].as_mut()?;
         let player = client.player;
         if !is_played || chat.from != player.0 {

@@ -9,6 +9,7 @@ mod client;
 mod joining;
 mod pause;
 mod queue;
+mod rematch;
 mod running;
 mod updates;
 
@@ -22,6 +23,7 @@ pub use self::client::Rejection;
 
 use self::client::{ClientConnection, Standing};
 use self::pause::Pauses;
+use self::rematch::Votes;
 use self::updates::Updates;
 use super::architecture::Architecture;
 use super::clock::TickClock;
@@ -44,6 +46,10 @@ pub struct ServerConfig {
     pub room_code: u64,
     /// Each seat's team.
     pub teams: ArrayVec<u8, PLAYERS_MAX>,
+    /// Whether the session stays open after the last tick, for a vote on a rematch.
+    pub stays: bool,
+    /// In a rematch, by seat: the tokens of those who alone may sit there.
+    pub kept: ArrayVec<Token, PLAYERS_MAX>,
     /// Seat 0 is for whoever brings this token: the player whose computer runs the server.
     pub host: Option<Token>,
     /// From the moment all are there to tick 0.
@@ -77,6 +83,8 @@ enum Phase {
         send_at: Time,
     },
     Running,
+    /// All clients have the last tick and stay for a vote.
+    Over,
     /// The last update, then farewells.
     Ending {
         end: End,
@@ -134,6 +142,7 @@ pub struct ServerSession {
     chain: HashChain,
     updates: Updates,
     pauses: Pauses,
+    votes: Votes,
     give_up_at: Option<Time>,
     rng: ChaCha12Rng,
     out: Outbox,
@@ -172,6 +181,7 @@ impl ServerSession {
                 config.architecture == Architecture::Relay,
             ),
             pauses: Pauses::default(),
+            votes: Votes::default(),
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             rng,
@@ -258,6 +268,7 @@ impl ServerSession {
                 self.seat_returned();
                 self.pursue_pause();
             }
+            Phase::Over => self.pursue_vote(),
             Phase::Ending { .. } => self.say_bye(),
         }
         self.watch_silence();
@@ -272,12 +283,15 @@ impl ServerSession {
         let starts = here().filter_map(|client| client.link.start_at).min();
         let phase = match self.phase {
             Phase::Gathering => self.give_up_at,
-            Phase::Preparing => None,
+            Phase::Preparing | Phase::Over => None,
             Phase::Seating { send_at } | Phase::Ending { send_at, .. } => Some(send_at),
             Phase::Running => Some(self.clock.at(self.next)),
             Phase::Closed => return None,
         };
-        [pings, starts, phase, self.pauses.due_at(), self.talk_due_at()].into_iter().flatten().min()
+        [pings, starts, phase, self.pauses.due_at(), self.talk_due_at(), self.vote_due_at()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The next datagram to send.
@@ -348,6 +362,7 @@ impl ServerSession {
     pub fn leave(&mut self) {
         match self.phase {
             Phase::Closed | Phase::Ending { .. } => {}
+            Phase::Over => self.end_vote(),
             _ if self.clients.iter().flatten().all(|client| !client.is_in()) => self.close(End::Left),
             _ => self.begin_ending(End::Left),
         }

@@ -102,6 +102,9 @@ pub enum Event {
     },
     /// All ticks have run, all know it, and the session stays for a vote on a rematch.
     Over,
+    /// Server: all want a rematch. The session is closed, and
+    /// [`ServerSession::again`](super::super::ServerSession::again) goes on from it.
+    Again,
     /// A player wants a rematch, perhaps this one.
     RematchWanted {
         /// Who.

@@ -16,6 +16,7 @@ mod play;
 mod rematch;
 mod search;
 mod seating;
+mod settings;
 mod setup;
 
 use alloc::boxed::Box;
@@ -30,27 +31,23 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
 pub use self::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
 pub(super) use self::pause::{PausesTaken, RESUME_EVERY};
+pub(super) use self::rematch::next_seed;
+pub use self::settings::{GuestConfig, HostConfig, OnLoss, Served, Settings};
 
 use self::chat::Talk;
 use self::play::Play;
 use self::rematch::Votes;
 use self::seating::Seated;
-use super::delay::InputDelay;
 use super::desync::Search;
 use super::discovery::{self, Beacon};
 use super::door::{Asking, Door};
 use super::link::Link;
-use super::message::{
-    ADDRESSES_MAX, JoinConfirm, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo, Token,
-};
-use super::name::PlayerName;
+use super::message::{ADDRESSES_MAX, MatchConfig, PacketId, Roster, SeatInfo};
 use super::outbox::Outbox;
 use super::seal::{Sealed, connection_id};
 use super::sealer::TooManyCommands;
 use super::time::Time;
-use crate::sim::{
-    AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
-};
+use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
 /// How far a peer seals beyond the last tick it ran, so that it does not stall others while it is stalled.
 pub const LEAD_TICKS_MAX: u32 = 32;
@@ -60,105 +57,6 @@ pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 const OVERSLEPT: Duration = Duration::from_millis(20);
 /// For so long after that, what comes in may have waited here.
 const DEAF_FOR: Duration = Duration::from_millis(100);
-
-/// What every player brings.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Who plays here.
-    pub name: PlayerName,
-    /// With which hero.
-    pub hero: AttackBehaviour,
-    /// How long before its tick an input is sealed.
-    pub input_delay: InputDelay,
-    /// Silence after which a peer is lost.
-    pub timeout: Duration,
-    /// How long to wait until all seats are taken, or until the host answers; `None` waits for ever.
-    pub wait: Option<Duration>,
-    /// What becomes of the match once nobody else is heard.
-    pub on_loss: OnLoss,
-    /// Whether the session stays open after the last tick, for a vote on a rematch.
-    pub stays: bool,
-}
-
-/// What becomes of a match when the last of the other peers, or the server, is lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnLoss {
-    /// It ends.
-    #[default]
-    End,
-    /// It stands still until the peer is heard again, or this player claims the win or leaves.
-    Wait,
-}
-
-/// What a host decides.
-#[derive(Clone, Debug)]
-pub struct HostConfig {
-    /// What is played.
-    pub config: MatchConfig,
-    /// Fingerprint of the room code, 0 for an open room.
-    pub room_code: u64,
-    /// Each seat's team.
-    pub teams: ArrayVec<u8, PLAYERS_MAX>,
-    /// From the moment all are there to tick 0.
-    pub countdown: Duration,
-    /// What the room says to who looks for one; players and names are kept up to date here.
-    pub beacon: Option<Beacon>,
-}
-
-/// What a guest asks for. Where it says nothing, the host decides.
-#[derive(Clone, Debug)]
-pub struct GuestConfig {
-    /// Where the host is.
-    pub host: SocketAddr,
-    /// Fingerprint of the room code, 0 for none.
-    pub room_code: u64,
-    /// A certain seat.
-    pub seat: Option<u8>,
-    /// Fingerprint of certain rules.
-    pub rules: Option<u64>,
-    /// Fingerprint of a certain map.
-    pub map: Option<u64>,
-    /// A certain number of ticks.
-    pub ticks: Option<u32>,
-    /// A certain tick rate.
-    pub tick_rate: Option<crate::sim::TickRate>,
-    /// Where the other guests may find this one; the host adds the address that it sees.
-    pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
-    /// The seat that this token takes back, in a match with a server.
-    pub token: Option<Token>,
-    /// Instead of the addresses that the host tells: where certain guests are found, and only there.
-    pub via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
-}
-
-impl GuestConfig {
-    /// Any seat in whatever the host there plays.
-    #[must_use]
-    pub fn new(host: SocketAddr) -> Self {
-        Self {
-            host,
-            room_code: 0,
-            seat: None,
-            rules: None,
-            map: None,
-            ticks: None,
-            tick_rate: None,
-            addresses: ArrayVec::new(),
-            via: ArrayVec::new(),
-            token: None,
-        }
-    }
-}
-
-/// A server that has let a guest in: its match is played by a [`super::ClientSession`].
-#[derive(Clone, Copy, Debug)]
-pub struct Served {
-    /// Where the server is.
-    pub server: SocketAddr,
-    /// How it addresses this client.
-    pub connection_id: u32,
-    /// What it said.
-    pub confirm: JoinConfirm,
-}
 
 /// A datagram to send.
 #[derive(Clone, Debug)]

@@ -356,7 +356,7 @@ impl LockstepSession {
                 self.advance_search(|search| search.acknowledge(link, chunk))
             }
             Acknowledge::Chat { number } => self.on_chat_acknowledged(link, number),
-            Acknowledge::Rematch { game, is_wanted } => self.on_rematch_acknowledged(link, game, is_wanted),
+            Acknowledge::Rematch { game, wanted } => self.on_rematch_acknowledged(link, game, wanted),
         }
     }
 }

@@ -96,8 +96,9 @@ impl LockstepSession {
     fn declare(&mut self) {
         let Some(play) = &self.play else { return };
         let (ticks, chain) = (play.history.ran().0, play.history.chain().0);
-        let is_wanted = self.votes.wanted.has(self.me);
-        let said = Rematch { game: self.votes.game, ticks, chain, is_wanted };
+        let own = Seats::default().with(self.me);
+        let wanted = if self.votes.wanted.has(self.me) { own } else { Seats::default() };
+        let said = Rematch { game: self.votes.game, ticks, chain, wanted };
         self.votes.said = Some((said, Seats::default()));
         self.votes.send_at = self.now;
         self.pursue_vote();
@@ -134,9 +135,13 @@ impl LockstepSession {
 
     /// A peer has all it needs, and may want a rematch.
     pub(super) fn on_rematch(&mut self, link: usize, rematch: Rematch) -> Option<()> {
-        let Rematch { game, ticks, chain, is_wanted } = rematch;
+        let Rematch { game, ticks, chain, wanted } = rematch;
         let (player, is_current) = (self.links[link].player, game == self.votes.game);
         let is_played = matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. });
+        // Each speaks for itself alone.
+        if !wanted.without(Seats::default().with(player)).is_empty() {
+            return None;
+        }
         // The last match's is repeated until its acknowledgement arrives.
         if !(is_current && is_played) && game.wrapping_add(1) != self.votes.game {
             return None;
@@ -144,8 +149,8 @@ impl LockstepSession {
         if is_current && !matches!(self.phase, Phase::Over) {
             self.note_finished(link, ticks, chain)?;
         }
-        self.send(link, PacketId::Acknowledge, &Acknowledge::Rematch { game, is_wanted });
-        if is_current && is_wanted && !self.votes.wanted.has(player) {
+        self.send(link, PacketId::Acknowledge, &Acknowledge::Rematch { game, wanted });
+        if is_current && wanted.has(player) && !self.votes.wanted.has(player) {
             self.votes.wanted = self.votes.wanted.with(player);
             self.out.event(Event::RematchWanted { player });
             self.seat_again_if_all_want();
@@ -153,10 +158,10 @@ impl LockstepSession {
         Some(())
     }
 
-    pub(super) fn on_rematch_acknowledged(&mut self, link: usize, game: u8, is_wanted: bool) -> Option<()> {
+    pub(super) fn on_rematch_acknowledged(&mut self, link: usize, game: u8, wanted: Seats) -> Option<()> {
         let player = self.links[link].player;
         let (said, told) = self.votes.said.as_mut()?;
-        if (said.game, said.is_wanted) == (game, is_wanted) {
+        if (said.game, said.wanted) == (game, wanted) {
             *told = told.with(player);
         }
         Some(())
