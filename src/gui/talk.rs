@@ -18,8 +18,10 @@ const FADES_S: f64 = 1.5;
 const LINE: f32 = 22.0;
 const FIELD: f32 = 36.0;
 const WIDTH: f32 = 460.0;
-/// From the lower edge of the window to the field: above the own state and the notes.
+/// From the lower edge of the window to the field in a match: above the own state and the notes.
 const ABOVE: f32 = 88.0;
+/// From the field to the lines above it.
+const GAP: f32 = 6.0;
 
 /// The lines that were said last, and the one being typed.
 #[derive(Default)]
@@ -70,15 +72,39 @@ impl Talk {
         self.typed.is_some()
     }
 
-    /// Lays out the lines, and the field while it is open. What was entered, or why it cannot be said.
-    pub(crate) fn page(&mut self, page: &mut Page<'_>, now: f64) -> Option<Result<ChatText, String>> {
+    /// Over a match: lines that fade, and the field while it is open. What was entered, or why it cannot be said.
+    pub(crate) fn over_match(&mut self, page: &mut Page<'_>, now: f64) -> Option<Result<ChatText, String>> {
         let window = page.window();
-        let width = WIDTH.min(window.width() - 32.0);
-        let field = Rect::from_min_size(
-            pos2(window.left() + 16.0, window.bottom() - ABOVE - FIELD),
-            vec2(width, FIELD),
-        );
-        self.lay_lines(page, field.left_top() - vec2(0.0, 6.0), width, now);
+        let size = vec2(WIDTH.min(window.width() - 32.0), FIELD + GAP + LINES_MAX as f32 * LINE);
+        let bottom = pos2(window.left() + 16.0, window.bottom() - ABOVE);
+        self.page(page, Some(now), Rect::from_min_size(bottom - vec2(0.0, size.y), size))
+    }
+
+    /// On a plate: the lines that have room in `area`, and the field or how to open it.
+    pub(crate) fn on_plate(&mut self, page: &mut Page<'_>, area: Rect) -> Option<Result<ChatText, String>> {
+        if !self.is_open() {
+            let at = area.left_bottom() - vec2(0.0, FIELD / 2.0);
+            let (size, text) = (theme::SMALL, "Enter: say something to the others");
+            page.text("how to say", at, Align2::LEFT_CENTER, (size, theme::QUIET), text, area.width());
+        }
+        self.page(page, None, area)
+    }
+
+    /// The height of a plate's part for so many lines and the field.
+    pub(crate) const fn height(lines: usize) -> f32 {
+        FIELD + GAP + lines as f32 * LINE
+    }
+
+    /// Lines fade where the time is given.
+    fn page(
+        &mut self,
+        page: &mut Page<'_>,
+        now: Option<f64>,
+        area: Rect,
+    ) -> Option<Result<ChatText, String>> {
+        let field = Rect::from_min_max(pos2(area.left(), area.bottom() - FIELD), area.right_bottom());
+        let lines = Rect::from_min_max(area.min, pos2(area.right(), field.top() - GAP));
+        self.lay_lines(page, lines, now);
         let typed = self.typed.as_mut()?;
         if !page.line("say", field, typed, "say something: Enter sends, Esc closes", CHAT_BYTES_MAX) {
             return None;
@@ -88,21 +114,24 @@ impl Talk {
     }
 
     /// From the bottom up, the newest lowest.
-    fn lay_lines(&self, page: &mut Page<'_>, below: egui_macroquad::egui::Pos2, width: f32, now: f64) {
-        for (place, line) in self.lines.iter().rev().enumerate() {
-            let left_s = if self.is_open() { FADES_S } else { SHOWN_S - (now - line.since) };
+    fn lay_lines(&self, page: &mut Page<'_>, area: Rect, now: Option<f64>) {
+        let room = ((area.height() + 1.0) / LINE) as usize;
+        for (place, line) in self.lines.iter().rev().take(room).enumerate() {
+            let fades_at = now.filter(|_| !self.is_open());
+            let left_s = fades_at.map_or(FADES_S, |now| SHOWN_S - (now - line.since));
             if left_s <= 0.0 {
                 continue;
             }
             let share = (left_s / FADES_S).min(1.0) as f32;
-            let at = below - vec2(0.0, place as f32 * LINE);
-            let plate = Rect::from_min_size(at - vec2(0.0, LINE - 2.0), vec2(width, LINE - 2.0));
+            let at = area.left_bottom() - vec2(0.0, place as f32 * LINE + LINE - 2.0);
+            let plate = Rect::from_min_size(at, vec2(area.width(), LINE - 2.0));
             page.ui.painter().rect_filled(plate, 3.0, Color32::from_black_alpha((130.0 * share) as u8));
             let faded = |colour: Color32| (theme::SMALL, colour.gamma_multiply(share));
             let left = pos2(plate.left() + 6.0, plate.center().y);
             let (by, said) = (format!("by {place}"), format!("said {place}"));
             let name = format!("{}:", line.name);
-            let name = page.text(&by, left, Align2::LEFT_CENTER, faded(line.colour), &name, width / 3.0);
+            let name =
+                page.text(&by, left, Align2::LEFT_CENTER, faded(line.colour), &name, area.width() / 3.0);
             let right = pos2(name.right() + 6.0, left.y);
             let room = plate.right() - 6.0 - right.x;
             page.text(&said, right, Align2::LEFT_CENTER, faded(theme::TEXT), line.text.as_str(), room);

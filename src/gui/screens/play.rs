@@ -291,7 +291,7 @@ impl PlayScreen {
                 hint(page, hint_text(&view, base_selected), desk.arena().bottom());
             }
         }
-        if let Some(said) = self.talk.page(page, desk.now) {
+        if let Some(said) = self.talk.over_match(page, desk.now) {
             match said {
                 Ok(line) => self.game.say(Control::Chat(line)),
                 Err(why) => desk.note(why),

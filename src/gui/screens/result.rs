@@ -11,6 +11,7 @@ use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
 use crate::gui::page::{Page, Weight};
+use crate::gui::talk::Talk;
 use crate::gui::theme;
 use macroquad::miniquad::KeyCode;
 use mini_rts_arena::game::{Control, DesyncBundle, MatchEvent, MatchOutcome, Percentiles, Summary, View};
@@ -18,6 +19,9 @@ use mini_rts_arena::net::LinkStatus;
 use mini_rts_arena::sim::{Outcome, PlayerId};
 
 const ROW: f32 = 44.0;
+/// Lines of talk that are shown below the result, and the points between them and it.
+const LINES: usize = 1;
+const GAP: f32 = 12.0;
 
 /// A match that was played.
 pub(crate) struct Over {
@@ -177,17 +181,23 @@ impl ResultScreen {
 
     pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
         page.shade(170);
-        let plate = page.centred(640.0, 430.0);
+        let talk = if self.party.is_some() { Talk::height(LINES) + GAP } else { 0.0 };
+        let plate = page.centred(640.0, 430.0 + talk);
         page.plate("result", plate);
-        let next = page.within("result", |page| self.rows(page, plate.shrink(26.0)));
-        if let Some(party) = &mut self.party {
-            match party.talk.page(page, desk.now) {
-                Some(Ok(line)) => party.game.say(Control::Chat(line)),
-                Some(Err(why)) => desk.note(why),
-                None => {}
+        let inside = plate.shrink(26.0);
+        let upper = Rect::from_min_max(inside.min, inside.max - vec2(0.0, talk));
+        page.within("result", |page| {
+            let next = self.rows(page, upper);
+            let lower = Rect::from_min_max(pos2(inside.left(), upper.bottom() + GAP), inside.max);
+            if let Some(party) = &mut self.party {
+                match party.talk.on_plate(page, lower) {
+                    Some(Ok(line)) => party.game.say(Control::Chat(line)),
+                    Some(Err(why)) => desk.note(why),
+                    None => {}
+                }
             }
-        }
-        next
+            next
+        })
     }
 
     /// The window closes.
