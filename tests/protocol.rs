@@ -116,21 +116,23 @@ fn body<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> Result<(Vec<St
 fn inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let (header, inputs) = decode_inputs(bytes).map_err(|error| error.to_string())?;
     let says = inputs.clone().map(|input| match input {
-        Some(input) => format!("{:?}", decode::<PlayerInput>(input).expect("found well-formed")),
+        Some(input) => format!("{:?}", decode::<PlayerInput>(&input).expect("found well-formed")),
         None => "held".into(),
     });
     let says = [format!("{header:?}")].into_iter().chain(says).collect();
-    Ok((says, encode_inputs(&header, inputs).to_vec()))
+    let inputs: Vec<_> = inputs.collect();
+    Ok((says, encode_inputs(&header, inputs.iter().map(|input| input.as_deref())).to_vec()))
 }
 
 fn client_inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let (header, inputs) = decode_client_inputs(bytes).map_err(|error| error.to_string())?;
     let says = inputs.clone().map(|input| match input {
-        Some(input) => format!("{:?}", decode::<PlayerInput>(input).expect("found well-formed")),
+        Some(input) => format!("{:?}", decode::<PlayerInput>(&input).expect("found well-formed")),
         None => "held".into(),
     });
     let says = [format!("{header:?}")].into_iter().chain(says).collect();
-    Ok((says, encode_client_inputs(&header, inputs).to_vec()))
+    let inputs: Vec<_> = inputs.collect();
+    Ok((says, encode_client_inputs(&header, inputs.iter().map(|input| input.as_deref())).to_vec()))
 }
 
 /// An update of a match of two, in one part.

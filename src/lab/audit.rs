@@ -7,7 +7,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::game::Histogram;
 use crate::net::{DATAGRAM_BYTES_MAX, DueTick, Stall, StallCause, Time};
 use crate::sim::{
-    Command, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Selection, StateHash, Target, Tick, TickInputs, When,
+    Command, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Selection, StateHash, Target, Tick, TickInputs, UnitId,
+    When,
 };
 
 /// Most violations that one match reports; one leads to many.
@@ -68,17 +69,19 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The n-th numbered command of a player. It speaks to nobody, so it changes nothing but the count.
+/// The n-th numbered command of a player. It speaks to units that never live, so it changes nothing but the count;
+/// now and then to others than the one before, as a player's do.
 #[must_use]
 pub fn numbered(n: u32) -> Command {
     let target = Target::try_from((n as i32 & 0x00ff_ffff, 0)).expect("within the map's limits");
-    Command::Move(Selection::new(), target, When::Now)
+    let units: Selection = core::iter::repeat_n(UnitId::NONE, 1 + n as usize / 3 % 2).collect();
+    Command::Move(units, target, When::Now)
 }
 
 fn number_of(command: &Command) -> Option<u32> {
     let Command::Move(units, target, When::Now) = command else { return None };
     let (x, y) = <(i32, i32)>::from(*target);
-    (units.is_empty() && y == 0).then_some(x as u32)
+    (units.iter().all(|&unit| unit == UnitId::NONE) && y == 0).then_some(x as u32)
 }
 
 /// Watches all peers of one match.

@@ -198,7 +198,7 @@ impl Saboteur {
     fn edited(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (mut header, inputs) = decode_inputs(&bytes[ENVELOPE..]).ok()?;
         let mut inputs: Vec<Option<PlayerInput>> =
-            inputs.map(|bytes| bytes.and_then(|bytes| decode(bytes).ok())).collect();
+            inputs.map(|bytes| bytes.and_then(|bytes| decode(&bytes).ok())).collect();
         let first = header.first_near(self.from)?;
         if first.plus(inputs.len() as u32) <= self.from {
             return None;
@@ -224,7 +224,11 @@ impl Saboteur {
             Sabotage::WithheldCommands => *self.pick(first, inputs, 1)? = None,
             Sabotage::RepeatedCommand => {
                 let commands = &mut self.pick(first, inputs, 1)?.get_or_insert_default().commands;
-                let again = commands.first().cloned()?;
+                let mut again = commands.first().cloned()?;
+                // Who was named last is not named again.
+                if let (1, Some(units)) = (commands.len(), again.selection_mut()) {
+                    units.clear();
+                }
                 commands.try_push(again).ok()?;
             }
             Sabotage::ShiftedTick => {

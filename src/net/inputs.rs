@@ -4,6 +4,8 @@
 //! `[count | slack_of << 4][first u16][wanted][behind][chain 4]([slack])`, then the inputs. A half byte of 15
 //! stands for 15 and more, and a varint with the rest follows the first byte, `count` before `slack_of`.
 
+use arrayvec::ArrayVec;
+
 use super::message::{Body, Malformed, decode_first};
 use crate::sim::{INPUT_BYTES_MAX, PlayerInput, Tick};
 
@@ -13,6 +15,9 @@ pub const INPUTS_PER_DATAGRAM_MAX: usize = 64;
 pub(super) const HEADER_BYTES_MAX: usize = 1 + 2 + 2 + 2 + 3 + 3 + 4 + 3;
 /// The half byte that says that more follows.
 const MORE: u8 = 15;
+/// The tag of an input whose hero holds nothing, as of one that is sent about: with how many commands follow, at
+/// least one. They stand for the three bytes before the commands.
+const AT_REST: u8 = 128;
 
 /// The head of a PlayerInput datagram: `count` inputs follow it, of the ticks from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +108,12 @@ pub(super) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Op
         match input {
             Some(input) => {
                 body.extend((run > 0).then_some(core::mem::take(&mut run)));
-                body.push(0);
-                body.try_extend_from_slice(input).expect("room was left for it");
+                let (tag, rest) = match input {
+                    [0, 0, commands @ 1..AT_REST, orders @ ..] => (AT_REST | commands, orders),
+                    _ => (0, input),
+                };
+                body.push(tag);
+                body.try_extend_from_slice(rest).expect("room was left for it");
             }
             None => run += 1,
         }
@@ -140,17 +149,24 @@ pub(super) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>, Malform
     }
     let (mut unread, mut left, mut was_run) = (bytes, count, false);
     while left > 0 {
-        let (run, after) = split_run(unread).ok_or(malformed)?;
+        let (tagged, after) = split(unread)?;
+        let (is_run, ticks) = match tagged {
+            Tagged::Held(ticks) => (true, ticks),
+            Tagged::Input(_) => (false, 1),
+        };
         // Two runs in a row are one.
-        if matches!(run, Run::Held(_)) && was_run {
+        if is_run && was_run {
             return Err(Malformed::NotCanonical(bytes.len()));
         }
-        was_run = matches!(run, Run::Held(_));
-        left = left.checked_sub(run.ticks()).ok_or(malformed)?;
+        was_run = is_run;
+        left = left.checked_sub(ticks).ok_or(malformed)?;
         unread = after;
     }
     if unread.is_empty() { Ok(Inputs { rest: bytes, left: count, held: 0 }) } else { Err(malformed) }
 }
+
+/// The canonical bytes of one [`PlayerInput`].
+pub type EncodedInput = ArrayVec<u8, INPUT_BYTES_MAX>;
 
 /// The inputs of a datagram that [`decode_inputs`] found well-formed: the canonical bytes of each, or `None`
 /// for one that holds the control of the one before it and has no command.
@@ -162,56 +178,56 @@ pub struct Inputs<'a> {
     held: u8,
 }
 
-impl<'a> Iterator for Inputs<'a> {
-    type Item = Option<&'a [u8]>;
-    fn next(&mut self) -> Option<Option<&'a [u8]>> {
+impl Iterator for Inputs<'_> {
+    type Item = Option<EncodedInput>;
+    fn next(&mut self) -> Option<Option<EncodedInput>> {
         self.left = self.left.checked_sub(1)?;
         if let Some(held) = self.held.checked_sub(1) {
             self.held = held;
             return Some(None);
         }
         // Read once before.
-        let (&tag, rest) = self.rest.split_first()?;
-        if let Some(held) = tag.checked_sub(1) {
-            (self.held, self.rest) = (held, rest);
-            return Some(None);
-        }
-        let (input, rest) = split_input(rest)?;
+        let (tagged, rest) = split(self.rest).ok()?;
         self.rest = rest;
-        Some(Some(input))
+        match tagged {
+            Tagged::Held(ticks) => {
+                self.held = ticks - 1;
+                Some(None)
+            }
+            Tagged::Input(input) => Some(Some(input)),
+        }
     }
 }
 
 /// What one tag stands for.
-enum Run {
+enum Tagged {
     /// So many ticks that hold the control, at least one.
     Held(u8),
     /// One input.
-    Full,
+    Input(EncodedInput),
 }
 
-impl Run {
-    const fn ticks(&self) -> u8 {
-        match self {
-            Self::Held(ticks) => *ticks,
-            Self::Full => 1,
-        }
+/// What the first tag of `bytes` stands for, and what follows it.
+fn split(bytes: &[u8]) -> Result<(Tagged, &[u8]), Malformed> {
+    let malformed = Malformed::Body(bytes.len());
+    let (&tag, rest) = bytes.split_first().ok_or(malformed)?;
+    let head: &[u8] = match tag {
+        0 => &[],
+        AT_REST.. => &[0, 0, tag & !AT_REST],
+        ticks => return Ok((Tagged::Held(ticks), rest)),
+    };
+    let mut input = EncodedInput::new();
+    input.try_extend_from_slice(head).map_err(|_| malformed)?;
+    let most = rest.len().min(input.remaining_capacity());
+    input.try_extend_from_slice(&rest[..most]).map_err(|_| malformed)?;
+    let (_, after) = decode_first::<PlayerInput>(&input)?;
+    let length = input.len() - after.len();
+    input.truncate(length);
+    // What can be tagged as at rest is.
+    if tag == AT_REST || (tag == 0 && matches!(input[..], [0, 0, 1..AT_REST, ..])) {
+        return Err(Malformed::NotCanonical(bytes.len()));
     }
-}
-
-/// The first run of `bytes`, and what follows it.
-fn split_run(bytes: &[u8]) -> Option<(Run, &[u8])> {
-    match bytes.split_first()? {
-        (0, rest) => Some((Run::Full, split_input(rest)?.1)),
-        (&ticks, rest) => Some((Run::Held(ticks), rest)),
-    }
-}
-
-/// The first input of `bytes`, and what follows it.
-fn split_input(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (_, after) = decode_first::<PlayerInput>(bytes).ok()?;
-    let (input, after) = bytes.split_at(bytes.len() - after.len());
-    (input.len() <= INPUT_BYTES_MAX).then_some((input, after))
+    Ok((Tagged::Input(input), &rest[length - head.len()..]))
 }
 
 #[cfg(test)]
@@ -262,7 +278,7 @@ mod tests {
             [None, None, Some(&input[..]), None, Some(&input[..]), Some(&input[..]), None, None, None];
         let body = encode_inputs(&InputsHeader { count: 9, ..IDLE }, ticks.into_iter());
         let (_, inputs) = decode_inputs(&body).expect("canonical");
-        assert!(inputs.eq(ticks));
+        assert!(inputs.eq(ticks.map(|tick| tick.map(|input| input.iter().copied().collect()))));
         let runs = 3;
         assert_eq!(body.len(), 12 - 1 + runs + 3 * (1 + input.len()));
         let mut split = encode_inputs(&InputsHeader { count: 2, ..IDLE }, [None, None].into_iter());
@@ -271,6 +287,25 @@ mod tests {
         assert!(matches!(decode_inputs(&split), Err(Malformed::NotCanonical(_))), "two runs in a row");
         *split.last_mut().expect("a run") = 9;
         assert!(decode_inputs(&split).is_err(), "more than it counts");
+    }
+
+    #[test]
+    fn orders_of_a_hero_at_rest_take_two_bytes_besides_themselves_and_have_one_form() {
+        use crate::sim::Command::Banner;
+        let orders =
+            PlayerInput { commands: [Banner, Banner].into_iter().collect(), ..PlayerInput::default() };
+        let orders = postcard::to_allocvec(&orders).expect("an input");
+        let body = encode_inputs(&IDLE, [Some(&orders[..])].into_iter());
+        assert_eq!(body.len(), 11 + 1 + 2);
+        let (_, mut inputs) = decode_inputs(&body).expect("canonical");
+        assert_eq!(inputs.next().expect("one").expect("orders")[..], orders);
+        let (head, _) = body.split_at(11);
+        let read = |input: &[u8]| decode_inputs(&[head, input].concat()).map(|(_, inputs)| inputs.count());
+        assert_eq!(read(&[AT_REST | 2, 3, 3]), Ok(1));
+        assert!(matches!(read(&[0, 0, 0, 2, 3, 3]), Err(Malformed::NotCanonical(_))), "the long form");
+        assert!(matches!(read(&[AT_REST]), Err(Malformed::NotCanonical(_))), "no orders");
+        assert!(read(&[AT_REST | 2, 3]).is_err(), "cut");
+        assert!(read(&[AT_REST | 9, 3, 3, 3, 3, 3, 3, 3, 3, 3]).is_err(), "too many");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 
 use super::time::Time;
 use crate::sim::{
-    Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickInputs,
+    Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, Tick, TickInputs,
 };
 
 /// How far ahead of the next tick inputs are taken.
@@ -86,6 +86,12 @@ impl Lockstep {
         Some(hero)
     }
 
+    /// The units that this player's last order before [`Self::wanted`] named.
+    #[must_use]
+    pub(super) fn named(&self, player: PlayerId) -> &Selection {
+        &self.queues[player.index()].named
+    }
+
     /// From `tick` on this player has no input: in `tick` it surrenders, then it does nothing.
     ///
     /// # Panics
@@ -151,6 +157,8 @@ struct InputQueue {
     slots: Vec<Slot>,
     /// The first tick that is lacking.
     wanted: Tick,
+    /// The units of the last order before that.
+    named: Selection,
     departed: Option<Tick>,
 }
 
@@ -164,7 +172,7 @@ struct Slot {
 impl InputQueue {
     fn new() -> Self {
         let slots = core::iter::repeat_with(Slot::default).take(KEPT_TICKS as usize).collect();
-        Self { slots, wanted: Tick(0), departed: None }
+        Self { slots, wanted: Tick(0), named: Selection::default(), departed: None }
     }
 
     fn slot(&self, tick: Tick) -> Option<&Slot> {
@@ -180,7 +188,10 @@ impl InputQueue {
         (slot.tick, slot.at) = (Some(tick), now);
         slot.bytes.clear();
         slot.bytes.try_extend_from_slice(input).expect("an input that was decoded fits");
-        while self.slot(self.wanted).is_some() {
+        while let Some(slot) = self.slot(self.wanted) {
+            if let Some(named) = last_named(&slot.bytes) {
+                self.named = named;
+            }
             self.wanted = self.wanted.plus(1);
         }
         true
@@ -203,6 +214,15 @@ impl InputQueue {
             }
         }
     }
+}
+
+/// The units of the last order in an input to units, if there is one.
+fn last_named(input: &[u8]) -> Option<Selection> {
+    // Of most inputs only the number of commands need be read, and that is none.
+    let ((_, commands), _) = postcard::take_from_bytes::<(HeroControl, u8)>(input).ok()?;
+    (commands > 0).then_some(())?;
+    let input: PlayerInput = postcard::from_bytes(input).ok()?;
+    input.commands.iter().rev().find_map(|command| command.selection().cloned())
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod seal;
 mod sealer;
 mod server;
 mod session;
+mod short;
 mod time;
 mod update;
 
@@ -31,7 +32,7 @@ pub use chat::{CHAT_BYTES_MAX, ChatText, InvalidChat, TooManyLines};
 pub use client::{ClientSession, UpdateCounts};
 pub use client_inputs::{ClientInputsHeader, decode_client_inputs, encode_client_inputs};
 pub use delay::{DELAY_TICKS_MAX, InputDelay};
-pub use inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs};
+pub use inputs::{EncodedInput, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs};
 pub use lockstep::{Lockstep, QUEUE_TICKS, TooFarAhead};
 pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo, Seats, Token};
 pub use name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};

@@ -2,9 +2,10 @@
 //! kept until every peer has it.
 
 use alloc::collections::VecDeque;
-use arrayvec::ArrayVec;
 
-use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
+use super::inputs::EncodedInput;
+use super::short::shorten;
+use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Selection, Tick};
 
 /// Most commands that wait for their tick; beyond it the newest are refused.
 pub(super) const WAITING_MAX: usize = 256;
@@ -29,7 +30,9 @@ pub(super) struct SealedInput {
     /// Whether it holds the control of the tick before and has no command.
     pub(super) is_held: bool,
     /// Its encoding.
-    pub(super) bytes: ArrayVec<u8, INPUT_BYTES_MAX>,
+    pub(super) bytes: EncodedInput,
+    /// The encoding of its short form, for one who has all inputs before it.
+    pub(super) short: EncodedInput,
 }
 
 /// What this player has said and not yet sealed, and what is sealed and not yet known to all.
@@ -44,6 +47,8 @@ pub(super) struct Sealer {
     sealed: VecDeque<SealedInput>,
     /// The control in the input sealed last.
     last: HeroControl,
+    /// The units of the last order sealed.
+    named: Selection,
 }
 
 impl Sealer {
@@ -56,6 +61,7 @@ impl Sealer {
             waiting: VecDeque::with_capacity(WAITING_MAX),
             sealed: VecDeque::with_capacity(SEALED_MAX),
             last: HeroControl::default(),
+            named: Selection::default(),
         }
     }
 
@@ -70,12 +76,14 @@ impl Sealer {
         self.next
     }
 
-    /// Takes a command for tick `wish` or the next open one.
+    /// Takes a command for tick `wish` or the next open one. An order to nobody is none.
     pub(super) fn command(&mut self, wish: Tick, command: Command) -> Result<(), TooManyCommands> {
         if self.waiting.len() == WAITING_MAX {
             return Err(TooManyCommands);
         }
-        self.waiting.push_back((wish, command));
+        if command.selection().is_none_or(|units| !units.is_empty()) {
+            self.waiting.push_back((wish, command));
+        }
         Ok(())
     }
 
@@ -101,7 +109,8 @@ impl Sealer {
         let is_held = input.commands.is_empty() && input.hero == self.last;
         self.last = input.hero;
         let bytes = encode(&input).expect("filled to fit");
-        self.sealed.push_back(SealedInput { tick, lead_us, is_held, bytes });
+        let short = self.shortened(&input, &bytes);
+        self.sealed.push_back(SealedInput { tick, lead_us, is_held, bytes, short });
         (tick, input)
     }
 
@@ -138,6 +147,15 @@ impl Sealer {
         HeroControl { walk: self.hero.walk.or(touched.walk), strike: self.hero.strike.or(touched.strike) }
     }
 
+    fn shortened(&mut self, input: &PlayerInput, bytes: &EncodedInput) -> EncodedInput {
+        if input.commands.is_empty() {
+            return bytes.clone();
+        }
+        let mut short = input.clone();
+        shorten(&mut short, &mut self.named);
+        encode(&short).expect("shorter than the whole")
+    }
+
     /// Commands keep their order: the first that does not fit, or whose time has not come, ends the list.
     fn fill(&mut self, tick: Tick, input: &mut PlayerInput) {
         while let Some((wish, command)) = self.waiting.pop_front() {
@@ -154,7 +172,7 @@ impl Sealer {
     }
 }
 
-fn encode(input: &PlayerInput) -> Option<ArrayVec<u8, INPUT_BYTES_MAX>> {
+fn encode(input: &PlayerInput) -> Option<EncodedInput> {
     let mut bytes = [0; INPUT_BYTES_MAX];
     let used = postcard::to_slice(input, &mut bytes).ok()?.len();
     Some(bytes[..used].iter().copied().collect())
@@ -163,7 +181,7 @@ fn encode(input: &PlayerInput) -> Option<ArrayVec<u8, INPUT_BYTES_MAX>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, Selection, UnitId, When};
+    use crate::sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, UnitId, When};
 
     fn walk(eighth: u8) -> HeroControl {
         HeroControl { walk: Some(Direction::eighth(eighth)), strike: None }
@@ -176,7 +194,8 @@ mod tests {
             core::iter::repeat_n(UnitId { index: 40_000, generation: 9 }, SELECTION_MAX).collect();
         let target = |n: i32| crate::sim::Target::try_from((n, 0)).expect("near");
         for n in 0..100 {
-            let selection = if n % 3 == 0 { whole.clone() } else { Selection::default() };
+            let one = || core::iter::once(UnitId { index: 7, generation: 0 }).collect();
+            let selection = if n % 3 == 0 { whole.clone() } else { one() };
             sealer.command(Tick(0), Command::Move(selection, target(n), When::Now)).expect("room");
         }
         let mut seen = 0;

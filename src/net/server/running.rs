@@ -96,12 +96,12 @@ impl ServerSession {
             }
             match (input, held) {
                 (Some(bytes), _) => {
-                    let input: PlayerInput = postcard::from_bytes(bytes).ok()?;
+                    let input: PlayerInput = postcard::from_bytes(&bytes).ok()?;
                     // There is a shorter form of this one, and only that is canonical.
                     if input.commands.is_empty() && held == Some(input.hero) {
                         return None;
                     }
-                    client.queue.push(input.hero, bytes);
+                    client.queue.push(input.hero, &bytes);
                     held = Some(input.hero);
                 }
                 (None, Some(hero)) => push_held(client, hero),

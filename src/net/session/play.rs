@@ -16,8 +16,11 @@ use crate::net::lockstep::Lockstep;
 use crate::net::message::{Acknowledge, Body, MatchConfig, PacketId};
 use crate::net::seal::BODY_BYTES_MAX;
 use crate::net::sealer::{SEALED_MAX, Sealer};
+use crate::net::short::restore;
 use crate::net::time::Time;
-use crate::sim::{HashChain, INPUT_BYTES_MAX, PlayerId, PlayerInput, StateHash, Tick};
+use crate::sim::{
+    HashChain, HeroControl, INPUT_BYTES_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick,
+};
 
 /// Most datagrams for one link at one time, when what it lacks does not fit into one.
 const BURST_MAX: usize = 4;
@@ -248,7 +251,7 @@ impl LockstepSession {
         });
         let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
         for sealed in play.sealer.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
-            bytes += 1 + if sealed.is_held { 0 } else { sealed.bytes.len() };
+            bytes += 1 + if sealed.is_held { 0 } else { sealed.short.len() };
             if bytes > BODY_BYTES_MAX {
                 break;
             }
@@ -264,7 +267,7 @@ impl LockstepSession {
             slack_of,
             slack: if slack_of == 0 { 0 } else { slack },
         };
-        let inputs = play.sealer.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.bytes[..]));
+        let inputs = play.sealer.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]));
         (encode_inputs(&header, inputs), from.plus(u32::from(count)))
     }
 
@@ -369,33 +372,30 @@ fn push_inputs(
     first: Tick,
     inputs: Inputs<'_>,
 ) -> Option<()> {
-    // What is here already need not be read again; but what is read says what the next one holds.
     let lacked = gate.wanted(player);
-    let known = lacked.0.saturating_sub(first.0).min(u32::from(u8::MAX));
-    let from = Tick(first.0 + known);
-    let mut held = gate.held_before(player, from);
-    for (tick, input) in (from.0..).map(Tick).zip(inputs.skip(known as usize)) {
-        match (input, held) {
-            (Some(bytes), _) => {
-                let input: PlayerInput = postcard::from_bytes(bytes).ok()?;
-                // There is a shorter form of this one, and only that is canonical.
-                if input.commands.is_empty() && held == Some(input.hero) {
-                    return None;
-                }
-                held = Some(input.hero);
-                gate.push(now, player, tick, bytes).ok()?;
-            }
-            (None, Some(hero)) => {
-                let input = PlayerInput { hero, ..PlayerInput::default() };
-                let mut bytes = [0; INPUT_BYTES_MAX];
-                let bytes = postcard::to_slice(&input, &mut bytes).expect("a control is short");
-                gate.push(now, player, tick, bytes).ok()?;
-            }
-            // What it holds is no longer kept here, and so has passed long ago.
-            (None, None) => {}
-        }
+    // After a gap nobody knows what is held and who was named. All from the gap on comes again.
+    let Some(known) = lacked.0.checked_sub(first.0) else { return Some(()) };
+    let Some(mut held) = gate.held_before(player, lacked) else { return Some(()) };
+    for (tick, input) in (lacked.0..).map(Tick).zip(inputs.skip(known as usize)) {
+        let input = match input {
+            Some(short) => read_short(&short, held, gate.named(player))?,
+            None => PlayerInput { hero: held, ..PlayerInput::default() },
+        };
+        held = input.hero;
+        let mut bytes = [0; INPUT_BYTES_MAX];
+        // Nobody seals what is longer.
+        let bytes = postcard::to_slice(&input, &mut bytes).ok()?;
+        gate.push(now, player, tick, bytes).ok()?;
     }
     Some(())
+}
+
+/// The input that is `short` after one that held `held` and named `named`. `None` if it has a shorter form.
+fn read_short(short: &[u8], held: HeroControl, named: &Selection) -> Option<PlayerInput> {
+    let mut input: PlayerInput = postcard::from_bytes(short).ok()?;
+    let holds_only = input.commands.is_empty() && input.hero == held;
+    restore(&mut input, named).filter(|()| !holds_only)?;
+    Some(input)
 }
 
 /// What of a hash chain goes into every datagram.
