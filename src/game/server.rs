@@ -174,7 +174,6 @@ impl Server {
     ///
     /// # Panics
     /// If it is not over.
-    #[must_use]
     pub fn into_rematch(self) -> (Result<ServerSummary, MatchError>, Option<Self>) {
         let (result, session, options) = self.conclude();
         let next = session.stays().then(|| Self::new(session, options.again()));

@@ -25,7 +25,6 @@ impl Match {
     ///
     /// # Panics
     /// If it is not over.
-    #[must_use]
     pub fn into_rematch(self, now: Time) -> (Result<Summary, MatchError>, Option<Self>) {
         let lasted_s = now.since(self.begin).as_secs();
         let (result, session, options) = self.conclude();
