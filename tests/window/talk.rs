@@ -10,8 +10,9 @@ use crate::driver::Window;
 use crate::turn;
 
 /// Two windows in a match on this machine, found by address.
-fn pair() -> [Window; 2] {
-    let host = Window::open("Ann", "1280x720", None, &["host", "--no-discovery", "--port", "0"]);
+fn pair(architecture: &str) -> [Window; 2] {
+    let words = ["host", "--no-discovery", "--port", "0", "--architecture", architecture];
+    let host = Window::open("Ann", "1280x720", None, &words);
     let shown = host.wait_for("a port", |shown| shown["match"]["port"].as_u64().is_some());
     let address = format!("127.0.0.1:{}", shown["match"]["port"]);
     let guest = Window::open("Ben", "960x540", None, &["join", &address]);
@@ -44,7 +45,7 @@ fn say(from: &Window, to: &Window, name: &str, text: &str) {
 #[test]
 fn two_people_talk_wait_for_each_other_and_play_again() {
     let Some(_turn) = turn() else { return };
-    let [mut host, mut guest] = pair();
+    let [mut host, mut guest] = pair("p2p");
 
     // While a line is typed its letters are no keys.
     let before = host.shown()["match"].clone();
@@ -118,6 +119,34 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
         seeds.insert(Replay::open(&file).expect("a replay").header().seed);
     }
     assert_eq!(seeds.len(), 2, "a replay and a seed for each match");
+}
+
+#[test]
+fn they_play_again_on_the_server_that_one_of_them_hosts() {
+    let Some(_turn) = turn() else { return };
+    let [mut host, mut guest] = pair("client-server");
+    say(&host, &guest, "Ann", "short one");
+    guest.key("Escape");
+    guest.click("surrender");
+    guest.click("surrender");
+    for window in [&host, &guest] {
+        let over = window.wait_screen("result");
+        assert_eq!(over["match"]["can_rematch"], true, "{over}");
+        window.click("again");
+    }
+    for window in [&host, &guest] {
+        window.wait_screen("match");
+        window.wait_tick(60);
+    }
+    // The server goes with its host.
+    host.close();
+    host.wait_end();
+    guest.wait_screen("result");
+    guest.close();
+    guest.wait_end();
+    for window in [&host, &guest] {
+        assert_eq!(window.replays().len(), 2, "a replay of each match");
+    }
 }
 
 #[test]

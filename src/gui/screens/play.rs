@@ -22,7 +22,7 @@ use crate::gui::talk::Talk;
 use crate::gui::theme;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, MatchEvent, View};
 use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN};
-use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, Map, PlayerId};
+use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, PlayerId};
 use mini_rts_arena::transport::clock as machine;
 
 /// A stall shorter than this is not worth a word.
@@ -302,7 +302,7 @@ impl PlayScreen {
             Overlay::Talk if !self.talk.is_open() => self.overlay = Overlay::None,
             Overlay::Talk => {}
             Overlay::Lost => {
-                let Some((player, heard_at)) = view.lost else { return None };
+                let (player, heard_at) = view.lost?;
                 let silent_s = machine::now().since(heard_at).as_secs_f64();
                 let name = if is_server(&view) { "The server" } else { name_of(&view, player) };
                 if let Some(choice) = menu::lost_card(page, name, silent_s, is_server(&view)) {
