@@ -46,7 +46,9 @@ fn check(row: &MatchRow) {
         ("opponent's frame", &row.opponent_frame_ms, bounds.opponent_ms),
     ] {
         let least = least(quantiles);
-        assert!(least >= bound - bounds.error_ms, "{cell}: {what} {least} ms, bound {bound} ms");
+        // A peer that has fallen behind runs its own order as soon as it is sealed, and the others wait.
+        let is_bound = what != "own" || cell.architecture == Architecture::ClientServer;
+        assert!(!is_bound || least >= bound - bounds.error_ms, "{cell}: {what} {least} ms, bound {bound} ms");
         let p50 = quantiles.p50().expect("measured");
         let wait = bound + bounds.wait_ms;
         assert!(p50 >= wait - bounds.error_ms, "{cell}: {what} p50 {p50} ms, bound and wait {wait} ms");

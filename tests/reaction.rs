@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mini_rts_arena::game::{Match, MatchOptions, Server, ServerOptions, data};
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
-    ServerConfig, ServerSession, Settings, Time,
+    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
+    OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
 };
 use mini_rts_arena::sim::math::Vec2;
 use mini_rts_arena::sim::{AttackBehaviour, Direction, HeroControl, TickRate, fingerprint};
@@ -73,9 +73,9 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
         rejoin: Duration::ZERO,
         wait: None,
         updates: 20,
+        bits_per_s: BITS_PER_S_USUAL,
         stays: false,
         kept: Default::default(),
-        bits_per_s: 236_000,
     };
     let server = Server::new(ServerSession::new(Time(0), server, [1; 32]), ServerOptions::default());
     vec![Node::Server(Box::new(server)), join(2), join(3)]

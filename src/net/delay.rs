@@ -1,6 +1,7 @@
 //! The input delay: how long before its tick an input is sealed and sent.
 
 use alloc::vec::Vec;
+use arrayvec::ArrayVec;
 
 use super::time::Time;
 
@@ -9,19 +10,19 @@ pub(super) const DELAY_MIN_US: i64 = 2_000;
 /// The longest, in microseconds.
 pub(super) const DELAY_MAX_US: i64 = 500_000;
 /// What is added to the measured need, in microseconds.
-const RESERVE_US: i64 = 2_000;
+pub(super) const RESERVE_US: i64 = 2_000;
 /// A server runs a late input in its next tick, and to wait for those that were lost once would make all others
-/// later. It reports the worst input since the last update: at 20 updates a second the 24th highest, the 81st
-/// percentile, is met by 93 of 100 inputs.
-pub(super) const RANK_UPDATES: usize = 24;
-/// A relay reports every input: of them, too, 93 of 100 are to be in time, and with the reserve, since here nothing
-/// but the ticks themselves is seen.
-pub(super) const RANK_RELAY: usize = 9;
+/// later: so many of a thousand inputs are to be in time.
+const IN_TIME_PER_MILLE: u32 = 930;
 /// How many of the latest measurements count where a server takes them.
 const WINDOW_SERVER: usize = 128;
-/// How many count in lockstep: at 60 ticks/s those of 8.5 s, so that each such window of a link that loses 2 %
-/// has seen what a loss costs.
-const WINDOW: usize = 512;
+/// How fast the mean number of inputs that a measurement speaks for follows: a 32nd of what it misses.
+const INPUTS_SHIFT: u32 = 5;
+/// Most inputs that a measurement is taken to speak for: by then all but the least of them counts for nothing.
+const INPUTS_MAX: u32 = 64;
+/// How many count in lockstep: at 60 ticks/s those of 17 s. On a link that loses 2 %, twenty of them have seen what
+/// a loss costs, and only one window in a hundred has seen fewer than the eleven that decide.
+const WINDOW: usize = 1024;
 /// The highest so many of them contain the 99th percentile.
 const HIGHEST: usize = WINDOW / 100 + 1;
 /// Until so many measurements are there, the delay stays where it began.
@@ -54,9 +55,9 @@ pub(super) struct DelayControl {
     target_us: i64,
     /// Per peer link, the delays that would just have sufficed.
     needs: Vec<Needs>,
-    /// Where a server runs late inputs in its next tick: the delay is to be the need of this rank, the highest
-    /// counting 1. In lockstep late inputs stall all.
-    rank: Option<usize>,
+    /// Where a server runs late inputs in its next tick, and says the worst of several: of how many, the mean of
+    /// late in 256ths, 0 before the first. In lockstep late inputs stall all.
+    inputs256: Option<u32>,
     tick_us: i64,
     moved_at: Time,
 }
@@ -79,15 +80,14 @@ impl DelayControl {
     pub(super) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
         let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
         let needs = core::iter::repeat_with(|| Needs::new(WINDOW)).take(links).collect();
-        Self { fixed, delay_us, target_us: delay_us, needs, rank: None, tick_us, moved_at: now }
+        Self { fixed, delay_us, target_us: delay_us, needs, inputs256: None, tick_us, moved_at: now }
     }
 
-    /// The same for inputs that a server waits for no longer than until their tick; `rank` is one of
-    /// [`RANK_UPDATES`] and [`RANK_RELAY`].
+    /// The same for inputs that a server waits for no longer than until their tick.
     #[must_use]
-    pub(super) fn for_server(self, rank: usize) -> Self {
+    pub(super) fn for_server(self) -> Self {
         let needs = self.needs.iter().map(|_| Needs::new(WINDOW_SERVER)).collect();
-        Self { rank: Some(rank), needs, ..self }
+        Self { inputs256: Some(0), needs, ..self }
     }
 
     /// The delay now, in microseconds.
@@ -112,6 +112,17 @@ impl DelayControl {
         self.aim();
     }
 
+    /// The same of a server's word on the worst of `inputs` inputs.
+    pub(super) fn observe_worst(&mut self, need_us: i64, inputs: u32) {
+        if let Some(mean256) = &mut self.inputs256 {
+            let now256 = 256 * inputs.clamp(1, INPUTS_MAX);
+            let missed = now256.cast_signed() - mean256.cast_signed();
+            *mean256 =
+                if *mean256 == 0 { now256 } else { mean256.saturating_add_signed(missed >> INPUTS_SHIFT) };
+        }
+        self.observe(0, need_us);
+    }
+
     /// A peer is gone, and its link needs nothing.
     pub(super) fn forget(&mut self, link: usize) {
         self.needs[link] = Needs::new(self.needs[link].window);
@@ -119,11 +130,15 @@ impl DelayControl {
     }
 
     fn aim(&mut self) {
-        let need =
-            |needs: &Needs| self.rank.map_or_else(|| needs.percentile_99(), |rank| needs.of_rank(rank));
-        let all = self.needs.iter().filter_map(need).max();
-        if let Some(need) = all {
-            let reserve_us = if self.rank == Some(RANK_UPDATES) { 0 } else { RESERVE_US };
+        let inputs = self.inputs256.map(|mean256| (mean256 + 128) / 256);
+        let need = |needs: &Needs| match inputs {
+            Some(inputs) => needs.of_rank(rank_of(inputs)),
+            None => needs.percentile_99(),
+        };
+        if let Some(need) = self.needs.iter().filter_map(need).max() {
+            // On a link without jitter every input would come at the very instant it is due; the worst of several
+            // lies by as much above most of them.
+            let reserve_us = if inputs.is_some_and(|inputs| inputs > 1) { 0 } else { RESERVE_US };
             self.target_us = (need + reserve_us).clamp(DELAY_MIN_US, DELAY_MAX_US);
         }
     }
@@ -205,16 +220,18 @@ impl Needs {
             return None;
         }
         let rank = (rank * self.ring.len() / self.window).max(1);
-        let mut highest = [i64::MIN; RANK_UPDATES];
-        for &need in &self.ring {
-            if need > highest[rank - 1] {
-                let place = highest[..rank].partition_point(|&other| other >= need);
-                highest.copy_within(place..rank - 1, place + 1);
-                highest[place] = need;
-            }
-        }
-        Some(highest[rank - 1])
+        let mut needs = ArrayVec::<i64, WINDOW_SERVER>::new();
+        needs.extend(self.ring.iter().copied());
+        let (_, need, _) = needs.select_nth_unstable_by(rank - 1, |a, b| b.cmp(a));
+        Some(*need)
     }
+}
+
+/// The rank in a full window of a server, the highest counting 1, that as many inputs meet as are to be in time, where
+/// each need is the worst of `inputs`: that many must all be in time.
+fn rank_of(inputs: u32) -> usize {
+    let all_in_time = (0..inputs).fold(1 << 20, |share: u32, _| share / 1000 * IN_TIME_PER_MILLE);
+    ((((1 << 20) - all_in_time) as usize * WINDOW_SERVER) >> 20).clamp(1, WINDOW_SERVER)
 }
 
 #[cfg(test)]
@@ -279,12 +296,18 @@ mod tests {
 
     #[test]
     fn a_server_may_be_late_for_some() {
-        let mut control = DelayControl::new(Time(0), 1, 10_000, 16_667, false).for_server(RANK_UPDATES);
+        let mut control = DelayControl::new(Time(0), 1, 10_000, 16_667, false).for_server();
         for i in 0..2_000 {
-            control.observe(0, if i % 8 == 0 { 60_000 } else { 25_000 });
-            control.advance(Time(i * 16_667));
+            control.observe_worst(if i % 8 == 0 { 60_000 } else { 25_000 }, 3);
+            control.advance(Time(i * 50_000));
         }
         assert_eq!(control.delay_us(), 25_000);
+    }
+
+    #[test]
+    fn a_rank_is_that_of_inputs_which_are_all_in_time() {
+        // 7 of 100 are late, of two or three together so many more.
+        assert_eq!([1, 2, 3, 6, 64].map(rank_of), [9, 17, 25, 45, 127]);
     }
 
     #[test]

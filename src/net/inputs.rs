@@ -149,16 +149,12 @@ pub(super) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>, Malform
     }
     let (mut unread, mut left, mut was_run) = (bytes, count, false);
     while left > 0 {
-        let (tagged, after) = split(unread)?;
-        let (is_run, ticks) = match tagged {
-            Tagged::Held(ticks) => (true, ticks),
-            Tagged::Input(_) => (false, 1),
-        };
+        let (input, ticks, after) = split(unread)?;
         // Two runs in a row are one.
-        if is_run && was_run {
+        if input.is_none() && was_run {
             return Err(Malformed::NotCanonical(bytes.len()));
         }
-        was_run = is_run;
+        was_run = input.is_none();
         left = left.checked_sub(ticks).ok_or(malformed)?;
         unread = after;
     }
@@ -187,34 +183,21 @@ impl Iterator for Inputs<'_> {
             return Some(None);
         }
         // Read once before.
-        let (tagged, rest) = split(self.rest).ok()?;
-        self.rest = rest;
-        match tagged {
-            Tagged::Held(ticks) => {
-                self.held = ticks - 1;
-                Some(None)
-            }
-            Tagged::Input(input) => Some(Some(input)),
-        }
+        let (input, ticks, rest) = split(self.rest).ok()?;
+        (self.held, self.rest) = (ticks - 1, rest);
+        Some(input)
     }
 }
 
-/// What one tag stands for.
-enum Tagged {
-    /// So many ticks that hold the control, at least one.
-    Held(u8),
-    /// One input.
-    Input(EncodedInput),
-}
-
-/// What the first tag of `bytes` stands for, and what follows it.
-fn split(bytes: &[u8]) -> Result<(Tagged, &[u8]), Malformed> {
+/// What the first tag of `bytes` stands for, an input or `None` for one that holds; for how many ticks, at least
+/// one; and what follows it.
+fn split(bytes: &[u8]) -> Result<(Option<EncodedInput>, u8, &[u8]), Malformed> {
     let malformed = Malformed::Body(bytes.len());
     let (&tag, rest) = bytes.split_first().ok_or(malformed)?;
     let head: &[u8] = match tag {
         0 => &[],
         AT_REST.. => &[0, 0, tag & !AT_REST],
-        ticks => return Ok((Tagged::Held(ticks), rest)),
+        ticks => return Ok((None, ticks, rest)),
     };
     let mut input = EncodedInput::new();
     input.try_extend_from_slice(head).map_err(|_| malformed)?;
@@ -227,7 +210,7 @@ fn split(bytes: &[u8]) -> Result<(Tagged, &[u8]), Malformed> {
     if tag == AT_REST || (tag == 0 && matches!(input[..], [0, 0, 1..AT_REST, ..])) {
         return Err(Malformed::NotCanonical(bytes.len()));
     }
-    Ok((Tagged::Input(input), &rest[length - head.len()..]))
+    Ok((Some(input), 1, &rest[length - head.len()..]))
 }
 
 #[cfg(test)]

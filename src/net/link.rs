@@ -182,11 +182,19 @@ impl Link {
 pub(super) struct Rtt {
     smoothed_us: Option<u64>,
     deviation_us: u64,
+    /// A ring.
+    latest_us: [u64; LATEST],
+    samples: usize,
 }
+
+/// How many of the latest samples are remembered one by one: before a match those of 0.4 s.
+const LATEST: usize = 8;
 
 impl Rtt {
     pub(super) fn observe(&mut self, sample: Duration) {
         let sample = sample.as_micros() as u64;
+        self.latest_us[self.samples % LATEST] = sample;
+        self.samples += 1;
         match self.smoothed_us {
             None => (self.smoothed_us, self.deviation_us) = (Some(sample), sample / 2),
             Some(smoothed) => {
@@ -204,6 +212,12 @@ impl Rtt {
     /// Its mean deviation, in microseconds.
     pub(super) const fn deviation_us(&self) -> u64 {
         self.deviation_us
+    }
+
+    /// The longest way there of late, as far as one can tell, in microseconds: half the longest of the latest round
+    /// trips. 0 before the first.
+    pub(super) fn longest_way_us(&self) -> i64 {
+        (self.latest_us.into_iter().max().unwrap_or(0) / 2).cast_signed()
     }
 
     /// How long to wait for an answer before sending again: never under `least`.
@@ -227,6 +241,20 @@ mod tests {
         assert_eq!(rtt.smoothed_us(), Some(50_000));
         assert_eq!(rtt.timeout(Duration::from_millis(80)), Duration::from_millis(80));
         assert!(rtt.timeout(Duration::ZERO) < Duration::from_millis(51));
+    }
+
+    #[test]
+    fn the_longest_way_is_that_of_the_latest_samples() {
+        let mut rtt = Rtt::default();
+        assert_eq!(rtt.longest_way_us(), 0);
+        for ms in [90, 50, 60, 55] {
+            rtt.observe(Duration::from_millis(ms));
+        }
+        assert_eq!(rtt.longest_way_us(), 45_000);
+        for _ in 0..LATEST - 2 {
+            rtt.observe(Duration::from_millis(50));
+        }
+        assert_eq!(rtt.longest_way_us(), 30_000);
     }
 
     #[test]

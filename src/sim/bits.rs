@@ -7,39 +7,48 @@ use alloc::vec::Vec;
 const ESCAPE: u32 = 8;
 /// Bits that tell how long it is.
 const LENGTH_BITS: u32 = 6;
-/// Numbers above this count as this when a size is learnt.
+/// Numbers above this count as this when a size is learnt. The rest of a number so has at most 40 bits, and goes
+/// into the waiting ones together with its quotient.
 const LEARNT_MAX: u64 = 1 << 40;
+/// Most bits that are put or got at once: those of a byte that is not full yet go with them.
+const AT_ONCE: u32 = 56;
+/// Bytes by which the room for what is written grows.
+const ROOM: usize = 4096;
 
 /// How large the numbers of a column are of late: they are written as a quotient in ones and a rest in as many
 /// bits as the mean has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
-    /// Sixteen times the mean of late.
-    mean16: u64,
+    /// Eight times the mean of late.
+    mean8: u64,
 }
 
 impl Size {
     /// To begin with: numbers of about `bits` bits.
     pub(super) const fn of(bits: u32) -> Self {
-        Self { mean16: 16 << bits }
+        Self { mean8: 8 << bits }
     }
 
     /// Bits of the rest.
     #[inline]
     const fn rest(self) -> u32 {
-        63 - ((self.mean16 >> 4) | 1).leading_zeros()
+        63 - ((self.mean8 >> 3) | 1).leading_zeros()
     }
 
     #[inline]
     fn learn(&mut self, number: u64) {
-        self.mean16 = self.mean16 - (self.mean16 >> 4) + number.min(LEARNT_MAX);
+        self.mean8 = (self.mean8 - (self.mean8 >> 3)).wrapping_add(number.min(LEARNT_MAX));
     }
 }
 
 /// Bits being written, the lowest of a byte first.
 #[derive(Debug)]
 pub(super) struct BitWriter<'a> {
+    /// With room behind what is written.
     bytes: &'a mut Vec<u8>,
+    /// Whole bytes that are written.
+    at: usize,
+    /// Fewer than 8 bits, that are not a byte yet.
     waiting: u64,
     count: u32,
 }
@@ -47,52 +56,63 @@ pub(super) struct BitWriter<'a> {
 impl<'a> BitWriter<'a> {
     /// Writes behind what `bytes` holds.
     pub(super) const fn new(bytes: &'a mut Vec<u8>) -> Self {
-        Self { bytes, waiting: 0, count: 0 }
+        let at = bytes.len();
+        Self { bytes, at, waiting: 0, count: 0 }
     }
 
-    /// The low `bits` of `value`, which has no others; at most 32.
-    #[inline]
+    /// The low `bits` of `value`, which has no others; at most [`AT_ONCE`].
+    #[inline(always)]
     pub(super) fn put(&mut self, value: u64, bits: u32) {
-        self.waiting |= value << self.count;
-        self.count += bits;
-        if self.count >= 32 {
-            self.bytes.extend_from_slice(&(self.waiting as u32).to_le_bytes());
-            self.waiting >>= 32;
-            self.count -= 32;
+        // Always eight bytes, of which the next call overwrites those that are not full: no branch asks how many
+        // bits wait.
+        let waiting = self.waiting | value << self.count;
+        let count = self.count.wrapping_add(bits);
+        if self.bytes.len().wrapping_sub(self.at) < 8 {
+            self.grow();
         }
+        if let Some(room) = self.bytes.get_mut(self.at..).and_then(|room| room.first_chunk_mut()) {
+            *room = waiting.to_le_bytes();
+        }
+        self.at = self.at.wrapping_add((count >> 3) as usize);
+        self.waiting = waiting >> (count & !7);
+        self.count = count & 7;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.bytes.resize(self.at + ROOM, 0);
     }
 
     /// A number, in about as many bits as those before it took.
-    #[inline]
+    #[inline(always)]
     pub(super) fn number(&mut self, size: &mut Size, number: u64) {
         let rest = size.rest();
         let quotient = number >> rest;
         if quotient < u64::from(ESCAPE) {
-            self.put((1 << quotient) - 1, quotient as u32 + 1);
-            self.wide(number & ((1 << rest) - 1), rest);
+            let ones = (1 << quotient) - 1;
+            let low = number & ((1 << rest) - 1);
+            self.put(ones | low << (quotient + 1), quotient as u32 + 1 + rest);
         } else {
-            // Its first bit is a one.
-            let length = 63 - number.leading_zeros();
-            self.put((1 << ESCAPE) - 1, ESCAPE);
-            self.put(u64::from(length), LENGTH_BITS);
-            self.wide(number & ((1 << length) - 1), length);
+            self.long(number);
         }
         size.learn(number);
     }
 
-    fn wide(&mut self, value: u64, bits: u32) {
-        if bits <= 32 {
-            self.put(value, bits);
-        } else {
-            self.put(value & 0xffff_ffff, 32);
-            self.put(value >> 32, bits - 32);
-        }
+    /// Its length, and what comes after its first bit, which is a one.
+    #[cold]
+    fn long(&mut self, number: u64) {
+        let length = 63 - number.leading_zeros();
+        self.put(((1 << ESCAPE) - 1) | (u64::from(length) << ESCAPE), ESCAPE + LENGTH_BITS);
+        let low = number & ((1 << length) - 1);
+        let first = length.min(32);
+        self.put(low & ((1 << first) - 1), first);
+        self.put(low >> first, length - first);
     }
 
     /// Fills the last byte with zeros.
-    pub(super) fn end(self) {
-        let bytes = self.count.div_ceil(8) as usize;
-        self.bytes.extend_from_slice(&self.waiting.to_le_bytes()[..bytes]);
+    pub(super) fn end(mut self) {
+        self.put(0, 0);
+        self.bytes.truncate(self.at + usize::from(self.count > 0));
     }
 }
 
@@ -111,27 +131,40 @@ impl<'a> BitReader<'a> {
         Self { rest: bytes, waiting: 0, count: 0, padding: 0 }
     }
 
-    /// The next `bits` bits, at most 32.
-    #[inline]
+    /// The next `bits` bits, at most [`AT_ONCE`].
+    #[inline(always)]
     pub(super) fn get(&mut self, bits: u32) -> u64 {
-        self.fill(bits);
+        self.fill();
+        self.take(bits)
+    }
+
+    /// Of bits that are there.
+    #[inline(always)]
+    fn take(&mut self, bits: u32) -> u64 {
         let value = self.waiting & ((1 << bits) - 1);
         self.waiting >>= bits;
-        self.count -= bits;
+        self.count = self.count.wrapping_sub(bits);
         value
     }
 
-    #[inline]
-    fn fill(&mut self, bits: u32) {
-        if self.count >= bits {
-            return;
+    /// Sees to it that at least [`AT_ONCE`] bits are there.
+    #[inline(always)]
+    fn fill(&mut self) {
+        if let Some(word) = self.rest.first_chunk::<8>() {
+            // Bits above `count` may be of a byte that is read again: they are the same.
+            self.waiting |= u64::from_le_bytes(*word) << self.count;
+            self.rest = &self.rest[((63 - self.count) >> 3) as usize..];
+            self.count |= AT_ONCE;
+        } else {
+            self.fill_up();
         }
-        if let Some((word, rest)) = self.rest.split_first_chunk::<4>() {
-            self.waiting |= u64::from(u32::from_le_bytes(*word)) << self.count;
-            (self.rest, self.count) = (rest, self.count + 32);
-            return;
-        }
-        while self.count < bits {
+    }
+
+    #[cold]
+    fn fill_up(&mut self) {
+        // What a wider read has left above them.
+        self.waiting &= (1 << self.count) - 1;
+        while self.count < AT_ONCE {
             if let Some((&byte, rest)) = self.rest.split_first() {
                 self.waiting |= u64::from(byte) << self.count;
                 self.rest = rest;
@@ -143,25 +176,27 @@ impl<'a> BitReader<'a> {
     }
 
     /// A number as [`BitWriter::number`] writes it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn number(&mut self, size: &mut Size) -> u64 {
         let rest = size.rest();
-        self.fill(32);
-        let ones = (self.waiting as u32).trailing_ones().min(ESCAPE);
+        self.fill();
+        let ones = (self.waiting as u32).trailing_ones();
         let number = if ones < ESCAPE {
-            self.get(ones + 1);
-            u64::from(ones) << rest | self.wide(rest)
+            self.take(ones + 1);
+            u64::from(ones) << rest | self.take(rest)
         } else {
-            self.get(ESCAPE);
-            let length = self.get(LENGTH_BITS) as u32;
-            1 << length | self.wide(length)
+            self.long()
         };
         size.learn(number);
         number
     }
 
-    fn wide(&mut self, bits: u32) -> u64 {
-        if bits <= 32 { self.get(bits) } else { self.get(32) | self.get(bits - 32) << 32 }
+    #[cold]
+    fn long(&mut self) -> u64 {
+        self.get(ESCAPE);
+        let length = self.get(LENGTH_BITS) as u32;
+        let first = length.min(32);
+        1 << length | self.get(first) | self.get(length - first) << first
     }
 
     /// How many bits are left at most.

@@ -32,18 +32,22 @@ const NEAR_CORNER: Fx = Fx::from_bits(98_304);
 /// Lets every unit decide, from where all stood. Of what others decide in the same tick a unit sees one thing
 /// only: that an older one of its own side has come to rest. Both sides go by age, so it favours neither.
 pub(super) fn decide(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
-    let Scratch { grid, targets, wishes, .. } = scratch;
+    let Scratch { grid, targets, callings, wishes, .. } = scratch;
     // All at once, so that the processor need not wait for one target before it looks for the next: in a
     // large battle they lie all over the memory.
     targets.clear();
     let found = state.units.target.iter().map(|&target| unit(state, grid, target));
     targets.extend(found.zip(grid.units()).map(|(target, body)| *target.unwrap_or(body)));
     wishes.clear();
-    for (body, target) in grid.units().iter().zip(&*targets) {
-        let mind = Mind::of(terms, state, grid, body, target);
-        let intent = if is_hero(body.kind) { mind.hero() } else { mind.minion() };
-        wishes.push(intent.walk);
-        carry_out(terms, state, usize::from(body.row), &intent);
+    wishes.resize(targets.len(), Vec2::default());
+    callings.sort(terms, state, grid.units(), targets);
+    callings.go_on(terms, state, grid.units(), targets, wishes);
+    for &row in callings.others() {
+        let row = usize::from(row);
+        let mind = Mind::of(terms, state, grid, &grid.units()[row], &targets[row]);
+        let intent = if is_hero(mind.body.kind) { mind.hero() } else { mind.minion() };
+        wishes[row] = intent.walk;
+        carry_out(terms, state, row, &intent);
     }
 }
 
@@ -427,8 +431,8 @@ impl<'a> Mind<'a> {
 
     /// Whether it looks around in this tick: one unit after the other of each side.
     fn is_turn(&self) -> bool {
-        let period = self.terms.pace.search;
-        (self.state.tick().0 + u32::from(self.state.units.phase[self.row])).is_multiple_of(period)
+        let pace = &self.terms.pace;
+        pace.turn_of(self.state.units.phase[self.row]) == pace.turn_at(self.state.tick())
     }
 
     fn winding_up(&self) -> bool {

@@ -5,6 +5,8 @@
 //! that have changed, each column says by how much its values miss what was to be expected of them: the value
 //! before, or for a place the one to which the speed led. `docs/PROTOCOL.md` has the layout.
 
+mod misses;
+mod plan;
 mod tables;
 
 use alloc::vec::Vec;
@@ -17,6 +19,14 @@ use super::state::{
 };
 use super::table::Cell;
 use super::tick::{PlayerId, Tick};
+
+use self::misses::{Coding, Misses};
+use self::plan::{Changed, Kept, Plan};
+
+/// Beyond so many changed rows time is dearer than bytes.
+const AIMED_ROWS_MAX: usize = 1024;
+/// Of so many units it is asked whether they jostle.
+const JOSTLE_ROWS: usize = 512;
 
 /// Encodes and decodes the difference of two states. It holds nothing but memory, to be used again.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +51,10 @@ impl DeltaCoder {
         let out = &mut writer;
         let (then, now) = (tick(base), tick(new));
         out.number(&mut Size::of(5), zigzag(now.number() - then.number()));
-        let context = &Context { now, ticks: i64::from(now.since(then)), new };
+        let jostle = Jostle::seen(&base.units, &new.units);
+        out.put(u64::from(jostle.0), 1);
+        let ticks = i64::from(now.since(then));
+        let context = &Context { now, ticks, jostle, base, new, kept: &[], aims: false };
         scratch.encode(context, &base.globals, &new.globals, out);
         scratch.encode(context, &base.players, &new.players, out);
         scratch.encode(context, &base.units, &new.units, out);
@@ -80,10 +93,12 @@ impl DeltaCoder {
         let passed = unzigzag(input.number(&mut Size::of(5)));
         let now = Tick::of_number(then.number().checked_add(passed)?)?;
         let ticks = i64::from(now.since(then));
+        let jostle = Jostle(input.get(1) == 1);
         macro_rules! part {
             ($part:ident, $base:expr) => {
                 let mut table = core::mem::take(&mut new.$part);
-                scratch.decode(&Context { now, ticks, new }, $base, &mut table, &mut input)?;
+                let context = Context { now, ticks, jostle, base, new, kept: &[], aims: false };
+                scratch.decode(&context, $base, &mut table, &mut input)?;
                 new.$part = table;
             };
         }
@@ -123,19 +138,61 @@ fn tick(state: &GameState) -> Tick {
 }
 
 /// What all columns may expect something from.
+#[derive(Clone, Copy)]
 struct Context<'a> {
     /// The instant of the new state.
     now: Tick,
     /// From the base to it.
     ticks: i64,
+    jostle: Jostle,
+    base: &'a GameState,
+    /// Of the table under way: which rows are which, and whether so few have changed that there is time to ask where
+    /// each looks.
+    kept: &'a [Kept],
+    aims: bool,
     /// As far as it is known: tables come in the order of [`DeltaCoder::encode`].
     new: &'a GameState,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The same for a table.
+    fn of(&self, plan: &'a Plan) -> Self {
+        Self { kept: plan.kept(), aims: plan.changed().len() <= AIMED_ROWS_MAX, ..*self }
+    }
+
+    /// The row in the new table of a unit that was there before.
+    #[inline(always)]
+    fn unit(&self, id: UnitId) -> Option<usize> {
+        let before = self.base.row(id)?;
+        let run = self.kept.partition_point(|kept| kept.base <= before).checked_sub(1)?;
+        let kept = self.kept[run];
+        (before < kept.base + kept.rows).then_some(kept.new + before - kept.base)
+    }
+
     /// The row of the unit that has shot `arrow`, while it lives.
     fn shooter(&self, arrows: &Projectiles, arrow: usize) -> Option<usize> {
         self.new.row(arrows.shooter[arrow])
+    }
+}
+
+/// Whether those who fight are pushed to and fro, so that a tick's step is undone by the next.
+#[derive(Clone, Copy, Debug)]
+struct Jostle(bool);
+
+impl Jostle {
+    fn seen(base: &Units, new: &Units) -> Self {
+        let (mut row, mut votes) = (0, 0);
+        for at in 0..base.id.len().min(JOSTLE_ROWS) {
+            if row < new.id.len() && base.id[at] == new.id[row] {
+                if base.target[at] != UnitId::NONE {
+                    let (was, is) = (base.vx[at].number(), new.vx[row].number());
+                    votes += i64::from((is + was).abs() < (is - was).abs())
+                        - i64::from((is + was).abs() > (is - was).abs());
+                }
+                row += 1;
+            }
+        }
+        Self(votes > 0)
     }
 }
 
@@ -144,8 +201,8 @@ trait Table: Sized {
     /// Most rows.
     const MOST: usize;
     fn rows(&self) -> usize;
-    /// Whether a row of the base and one of the new table are of the same thing.
-    fn same(base: &Self, at: usize, new: &Self, row: usize) -> bool;
+    /// How many rows from `at` on in the base are of the same things as those from `row` on in the new table.
+    fn alike(base: &Self, at: usize, new: &Self, row: usize) -> usize;
     /// Marks the rows that differ from those of the base, and the columns in which one does.
     fn mark(base: &Self, new: &Self, plan: &mut Plan) -> u64;
     fn write(context: &Context<'_>, base: &Self, new: &Self, differs: u64, out: &mut Columns<'_, '_>);
@@ -157,147 +214,10 @@ trait Table: Sized {
     ) -> Option<()>;
 }
 
-/// Rows of the base that are still there, side by side in both tables.
-#[derive(Clone, Copy, Debug)]
-struct Kept {
-    base: usize,
-    new: usize,
-    rows: usize,
-}
-
-/// Which rows are which.
-#[derive(Clone, Debug, Default)]
-struct Plan {
-    kept: Vec<Kept>,
-    /// By kept row of the new table: whether it has changed.
-    marks: Vec<u8>,
-    /// The rows that have changed, in both tables.
-    changed: Vec<(u32, u32)>,
-}
-
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     plan: Plan,
-    misses: Vec<u64>,
-}
-
-impl Plan {
-    /// Rows of the new table that are in the base, too: the first ones.
-    fn kept_rows(&self) -> usize {
-        self.kept.last().map_or(0, |kept| kept.new + kept.rows)
-    }
-
-    /// Matches rows: what is born comes last, and nothing else changes its order.
-    fn compare<T: Table>(&mut self, base: &T, new: &T) {
-        self.kept.clear();
-        let mut row = 0;
-        for at in 0..base.rows() {
-            if row < new.rows() && T::same(base, at, new, row) {
-                self.keep(at, row);
-                row += 1;
-            }
-        }
-    }
-
-    fn keep(&mut self, base: usize, new: usize) {
-        match self.kept.last_mut() {
-            Some(last) if last.base + last.rows == base => last.rows += 1,
-            _ => self.kept.push(Kept { base, new, rows: 1 }),
-        }
-    }
-
-    fn note_changed(&mut self) {
-        self.changed.clear();
-        for kept in &self.kept {
-            let marks = self.marks[kept.new..][..kept.rows].iter().enumerate();
-            let changed = marks.filter(|&(_, &mark)| mark != 0);
-            self.changed.extend(changed.map(|(n, _)| ((kept.base + n) as u32, (kept.new + n) as u32)));
-        }
-    }
-
-    /// Runs of rows that stay and that go, by turns; the first of those that stay may be empty.
-    fn write_kept(&self, base_rows: usize, out: &mut BitWriter<'_>) {
-        let all = self.kept_rows() == base_rows;
-        out.put(u64::from(all), 1);
-        if all {
-            return;
-        }
-        let (mut staying, mut going) = (Size::of(3), Size::of(0));
-        let first = self.kept.first().filter(|first| first.base == 0);
-        let mut at = first.map_or(0, |first| first.rows);
-        out.number(&mut staying, at as u64);
-        for kept in self.kept.iter().filter(|kept| kept.base > 0) {
-            out.number(&mut going, (kept.base - at - 1) as u64);
-            out.number(&mut staying, (kept.rows - 1) as u64);
-            at = kept.base + kept.rows;
-        }
-        if at < base_rows {
-            out.number(&mut going, (base_rows - at - 1) as u64);
-        }
-    }
-
-    fn read_kept(&mut self, base_rows: usize, input: &mut BitReader<'_>) -> Option<()> {
-        self.kept.clear();
-        if input.get(1) == 1 {
-            self.kept.extend((base_rows > 0).then_some(Kept { base: 0, new: 0, rows: base_rows }));
-            return Some(());
-        }
-        let (mut staying, mut going) = (Size::of(3), Size::of(0));
-        let (mut at, mut new) = (0, 0);
-        let mut least = 0;
-        while at < base_rows {
-            let rows = usize::try_from(input.number(&mut staying)).ok()?.checked_add(least)?;
-            if rows > base_rows - at {
-                return None;
-            }
-            self.kept.extend((rows > 0).then_some(Kept { base: at, new, rows }));
-            (at, new, least) = (at + rows, new + rows, 1);
-            if at < base_rows {
-                let gone = usize::try_from(input.number(&mut going)).ok()?;
-                at = at.checked_add(gone)?.checked_add(1).filter(|&at| at <= base_rows)?;
-            }
-        }
-        Some(())
-    }
-
-    /// Runs of rows that have not changed and that have, by turns; the first may be empty.
-    fn write_changed(&self, out: &mut BitWriter<'_>) {
-        let rows = self.kept_rows();
-        if rows == 0 {
-            return;
-        }
-        out.put(u64::from(!self.changed.is_empty()), 1);
-        if self.changed.is_empty() {
-            return;
-        }
-        let mut sizes = [Size::of(2), Size::of(2)];
-        let (mut at, mut mark, mut least) = (0, false, 0);
-        while at < rows {
-            let run = self.marks[at..rows].iter().take_while(|&&found| (found != 0) == mark).count();
-            out.number(&mut sizes[usize::from(mark)], (run - least) as u64);
-            (at, mark, least) = (at + run, !mark, 1);
-        }
-    }
-
-    fn read_changed(&mut self, input: &mut BitReader<'_>) -> Option<()> {
-        let rows = self.kept_rows();
-        self.marks.clear();
-        self.changed.clear();
-        if rows == 0 || input.get(1) == 0 {
-            return Some(());
-        }
-        self.marks.resize(rows, 0);
-        let mut sizes = [Size::of(2), Size::of(2)];
-        let (mut at, mut mark, mut least) = (0, false, 0);
-        while at < rows {
-            let run = usize::try_from(input.number(&mut sizes[usize::from(mark)])).ok()?;
-            let run = run.checked_add(least).filter(|&run| run <= rows - at)?;
-            self.marks[at..at + run].fill(u8::from(mark));
-            (at, mark, least) = (at + run, !mark, 1);
-        }
-        self.note_changed();
-        Some(())
-    }
+    misses: Misses,
 }
 
 impl Scratch {
@@ -307,13 +227,10 @@ impl Scratch {
         plan.write_kept(base.rows(), out);
         let kept = plan.kept_rows();
         out.number(&mut Size::of(0), (new.rows() - kept) as u64);
-        plan.marks.clear();
-        plan.marks.resize(kept, 0);
-        let differs = T::mark(base, new, plan);
-        plan.note_changed();
+        let differs = plan.mark_all(base, new);
         plan.write_changed(out);
-        if new.rows() > kept || !plan.changed.is_empty() {
-            let changed = &plan.changed;
+        if new.rows() > kept || !plan.changed().is_empty() {
+            let (changed, context) = (plan.changed(), &context.of(plan));
             T::write(context, base, new, differs, &mut Columns { changed, kept, misses, out, place: 0 });
         }
     }
@@ -334,46 +251,71 @@ impl Scratch {
             return None;
         }
         plan.read_changed(input)?;
+        let context = &context.of(plan);
         T::read(context, base, new, &mut ColumnReader { plan, born, misses, input })
     }
 }
 
 /// Writes columns one after the other.
 struct Columns<'a, 'b> {
-    changed: &'a [(u32, u32)],
+    changed: &'a [Changed],
     kept: usize,
-    misses: &'a mut Vec<u64>,
+    misses: &'a mut Misses,
     out: &'a mut BitWriter<'b>,
     /// Of the next column.
     place: u32,
 }
 
 impl Columns<'_, '_> {
-    /// One column: `expected` of a row of base and new, `born` of a new row, given the value in the row before
-    /// it; both as numbers.
+    /// One column in which the value before is expected; `born` of a new row, given the value in the row before
+    /// it, as numbers. `is_same`: it does not differ.
+    #[inline(always)]
+    fn plain<T: Column>(
+        &mut self,
+        context: &Context<'_>,
+        (base, new): (&[T], &[T]),
+        (coding, is_same): (Coding, bool),
+        born: impl Fn(usize, i64) -> i64,
+    ) {
+        let differs = |row: &Changed| base[row.base as usize] != new[row.new as usize];
+        let miss = |row: &Changed| new[row.new as usize].miss(base[row.base as usize].number(), context.now);
+        match self.changed {
+            [] => {}
+            _ if is_same => self.out.put(0, 1),
+            changed => self.misses.write_plain(coding, changed, differs, miss, self.out),
+        }
+        self.born(context, new, coding, born);
+    }
+
+    /// One column: `expected` of a row of base and new.
     #[inline(always)]
     fn column<T: Column>(
         &mut self,
         context: &Context<'_>,
         new: &[T],
-        (bits, may_be_same): (u32, bool),
+        coding: Coding,
         expected: impl Fn(usize, usize) -> i64,
         born: impl Fn(usize, i64) -> i64,
     ) {
         if !self.changed.is_empty() {
-            if may_be_same {
-                self.out.put(0, 1);
-            } else {
-                self.misses.clear();
-                let misses = self.changed.iter().map(|&(at, row)| {
-                    let (at, row) = (at as usize, row as usize);
-                    new[row].miss(expected(at, row), context.now)
-                });
-                self.misses.extend(misses);
-                write_misses(self.misses, bits, self.out);
-            }
+            let misses = self.changed.iter().map(|row| {
+                let (at, row) = (row.base as usize, row.new as usize);
+                new[row].miss(expected(at, row), context.now)
+            });
+            self.misses.write(coding, misses, self.out);
         }
-        let mut size = Size::of(bits);
+        self.born(context, new, coding, born);
+    }
+
+    #[inline(always)]
+    fn born<T: Column>(
+        &mut self,
+        context: &Context<'_>,
+        new: &[T],
+        coding: Coding,
+        born: impl Fn(usize, i64) -> i64,
+    ) {
+        let mut size = Size::of(coding.bits);
         let mut before =
             self.kept.checked_sub(1).and_then(|row| new.get(row)).map_or(0, |cell| cell.number());
         for (row, cell) in new.iter().enumerate().skip(self.kept) {
@@ -384,42 +326,11 @@ impl Columns<'_, '_> {
     }
 }
 
-/// Nothing at all, runs of nothing between the rest, or each number.
-fn write_misses(misses: &[u64], bits: u32, out: &mut BitWriter<'_>) {
-    let hits = misses.iter().filter(|&&miss| miss == 0).count();
-    if hits == misses.len() {
-        out.put(0, 1);
-        return;
-    }
-    let mut size = Size::of(bits);
-    // A hit costs a run half a bit, a plain number one and those of the column; a miss costs a run a bit and a half
-    // more.
-    let is_sparse = 2 * hits * (bits as usize + 2) >= 3 * misses.len();
-    out.put(1 | u64::from(is_sparse) << 1, 2);
-    if !is_sparse {
-        misses.iter().for_each(|&miss| out.number(&mut size, miss));
-        return;
-    }
-    let (mut runs, mut run) = (Size::of(1), 0);
-    for &miss in misses {
-        if miss == 0 {
-            run += 1;
-        } else {
-            out.number(&mut runs, run);
-            out.number(&mut size, miss - 1);
-            run = 0;
-        }
-    }
-    if run > 0 {
-        out.number(&mut runs, run);
-    }
-}
-
 /// Reads what [`Columns`] writes.
 struct ColumnReader<'a, 'b> {
     plan: &'a Plan,
     born: usize,
-    misses: &'a mut Vec<u64>,
+    misses: &'a mut Misses,
     input: &'a mut BitReader<'b>,
 }
 
@@ -429,23 +340,25 @@ impl ColumnReader<'_, '_> {
         &mut self,
         context: &Context<'_>,
         base: &[T],
-        bits: u32,
+        (coding, is_plain): (Coding, bool),
         new: &mut Vec<T>,
         expected: impl Fn(usize, usize) -> i64,
         born: impl Fn(usize, i64) -> i64,
     ) -> Option<()> {
         new.clear();
-        for kept in &self.plan.kept {
+        for kept in self.plan.kept() {
             new.extend_from_slice(&base[kept.base..][..kept.rows]);
         }
-        if !self.plan.changed.is_empty() {
-            read_misses(self.misses, self.plan.changed.len(), bits, self.input)?;
-            for (&(at, row), &miss) in self.plan.changed.iter().zip(&*self.misses) {
-                let (at, row) = (at as usize, row as usize);
-                new[row] = T::restored(miss, expected(at, row), context.now)?;
+        let changed = self.plan.changed();
+        if !changed.is_empty() {
+            for (row, &miss) in changed.iter().zip(self.misses.read(coding, changed.len(), self.input)?) {
+                let (at, row) = (row.base as usize, row.new as usize);
+                if miss > 0 || !is_plain {
+                    new[row] = T::restored(miss, expected(at, row), context.now)?;
+                }
             }
         }
-        let mut size = Size::of(bits);
+        let mut size = Size::of(coding.bits);
         let mut before = new.last().map_or(0, |cell| cell.number());
         for row in new.len()..new.len() + self.born {
             let cell = T::restored(self.input.number(&mut size), born(row, before), context.now)?;
@@ -454,31 +367,6 @@ impl ColumnReader<'_, '_> {
         }
         Some(())
     }
-}
-
-fn read_misses(misses: &mut Vec<u64>, count: usize, bits: u32, input: &mut BitReader<'_>) -> Option<()> {
-    misses.clear();
-    if input.get(1) == 0 {
-        misses.resize(count, 0);
-        return Some(());
-    }
-    let mut size = Size::of(bits);
-    if input.get(1) == 0 {
-        misses.extend((0..count).map(|_| input.number(&mut size)));
-        return Some(());
-    }
-    let mut runs = Size::of(1);
-    while misses.len() < count {
-        let run = usize::try_from(input.number(&mut runs)).ok()?;
-        if run > count - misses.len() {
-            return None;
-        }
-        misses.resize(misses.len() + run, 0);
-        if misses.len() < count {
-            misses.push(input.number(&mut size).checked_add(1)?);
-        }
-    }
-    Some(())
 }
 
 /// A value that can be told by how far it lies from what was expected.
@@ -552,18 +440,4 @@ impl Column for UnitId {
             _ => Self::of_number((miss - 2).cast_signed()),
         }
     }
-}
-
-/// Marks the rows in which a column differs; whether one does.
-fn mark<T: Column>(base: &[T], new: &[T], plan: &mut Plan) -> bool {
-    let mut differs = false;
-    for kept in &plan.kept {
-        let (base, new) = (&base[kept.base..][..kept.rows], &new[kept.new..][..kept.rows]);
-        if bytemuck::cast_slice::<T, u8>(base) != bytemuck::cast_slice::<T, u8>(new) {
-            differs = true;
-            let marks = &mut plan.marks[kept.new..][..kept.rows];
-            marks.iter_mut().zip(base.iter().zip(new)).for_each(|(mark, (a, b))| *mark |= u8::from(a != b));
-        }
-    }
-    differs
 }

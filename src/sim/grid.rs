@@ -19,8 +19,10 @@ pub(super) type Nearness = (i64, u16, u8);
 
 /// How many pairs are looked at together: their lists stay in the nearest cache.
 pub(super) const BATCH: usize = 256;
-/// How many pairs of a unit are listed at once: seldom more stand in a line within its reach.
+/// How many places of a line are listed at once: seldom more stand in it within reach.
 const TOGETHER: usize = 8;
+/// How many places a search for an enemy lists at most before it looks at them.
+const LISTED: usize = 64;
 
 /// The units as they stood when the tick began. It only narrows a search: whoever asks measures the
 /// distances, so the cells leave no trace in the game.
@@ -30,7 +32,8 @@ pub(super) struct Grid {
     lines: usize,
     half: Vec2,
     /// Where each cell begins in `bodies`. A line of empty cells follows the last; see also [`Self::fill`].
-    starts: Vec<u32>,
+    /// 16 bits hold [`super::state::UNITS_MAX`]; a large map has more cells than the nearer caches have room for.
+    starts: Vec<u16>,
     /// The cell of each row.
     cells: Vec<u32>,
     /// By row.
@@ -56,8 +59,9 @@ pub(super) struct Body {
     pub(super) kind: u8,
 }
 
-/// Two bodies that may touch, by their places in a list.
-#[derive(Clone, Copy, Debug, Default)]
+/// Two bodies that may touch, by their places in a list. Pairs of one with a run of others are a run too.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
 pub(super) struct Pair(u32);
 
 impl Pair {
@@ -66,10 +70,86 @@ impl Pair {
         Self(one << 16 | other)
     }
 
+    /// The places of the two.
+    #[inline(always)]
+    pub(super) const fn places(self) -> (usize, usize) {
+        ((self.0 >> 16) as usize, (self.0 & 0xffff) as usize)
+    }
+
     /// The two.
     #[inline(always)]
     pub(super) fn of(self, bodies: &[Body]) -> (&Body, &Body) {
-        (&bodies[(self.0 >> 16) as usize], &bodies[(self.0 & 0xffff) as usize])
+        let (one, other) = self.places();
+        (&bodies[one], &bodies[other])
+    }
+}
+
+/// Consecutive numbers, run after run: a list of at most `N`.
+///
+/// How many units stand in a cell is nothing that a processor foresees, and each branch that goes the other
+/// way costs as much as looking at several. So they are listed first, some at a time whether there are so many
+/// or not, and looked at in one long loop.
+struct Runs<const N: usize> {
+    numbers: [u32; N],
+    count: usize,
+}
+
+impl<const N: usize> Runs<N> {
+    const fn new() -> Self {
+        Self { numbers: [0; N], count: 0 }
+    }
+
+    /// Lists `left` numbers from `next` on; when the list is full, `look` takes it over.
+    #[inline(always)]
+    fn list(&mut self, mut next: u32, mut left: u32, mut look: impl FnMut(&[u32])) {
+        loop {
+            let some = core::array::from_fn(|ahead| next.wrapping_add(ahead as u32));
+            *self.numbers[self.count..].first_chunk_mut::<TOGETHER>().expect("room for some") = some;
+            self.count += (left as usize).min(TOGETHER);
+            if self.count > N - TOGETHER {
+                look(self.end());
+            }
+            if left as usize <= TOGETHER {
+                break;
+            }
+            next += TOGETHER as u32;
+            left -= TOGETHER as u32;
+        }
+    }
+
+    /// What is listed; the list is empty then.
+    #[inline(always)]
+    fn end(&mut self) -> &[u32] {
+        &self.numbers[..core::mem::take(&mut self.count)]
+    }
+}
+
+/// The nearest enemy so far.
+struct Nearest<'a> {
+    /// Who looks: its base around the map, its team, and where it stands.
+    asker: u8,
+    team: u8,
+    at: Vec2,
+    best: Option<(Nearness, &'a Body)>,
+    /// The square of the distance from which on nobody is of interest.
+    within: i64,
+}
+
+impl<'a> Nearest<'a> {
+    #[inline(always)]
+    fn look(&mut self, bodies: &'a [Body], places: &[u32], wanted: impl Fn(&Body) -> bool) {
+        for &place in places {
+            let body = &bodies[place as usize];
+            // One branch, seldom taken: no processor foresees who stands beside whom.
+            if (body.team == self.team) | (dist2(self.at, body.at()) > self.within) {
+                continue;
+            }
+            let key = body.nearness(self.asker, self.at);
+            if self.best.is_none_or(|(other, _)| key < other) && wanted(body) {
+                self.best = Some((key, body));
+                self.within = key.0;
+            }
+        }
     }
 }
 
@@ -120,7 +200,7 @@ impl Grid {
         self.bodies.resize(self.units.len(), Body::default());
         for (&cell, body) in self.cells.iter().zip(&self.units) {
             let place = &mut self.starts[cell as usize + 1];
-            self.bodies[*place as usize] = *body;
+            self.bodies[usize::from(*place)] = *body;
             *place += 1;
         }
     }
@@ -175,40 +255,31 @@ impl Grid {
     /// Calls `visit` with every two units that may be nearer to each other than `reach` of the one that comes
     /// first by cell, each pair once.
     ///
-    /// How many units stand in a cell and who of them touch is nothing that a processor foresees, and each
-    /// branch that goes the other way costs as much as looking at several pairs. So pairs are listed first,
-    /// some at a time whether there are so many or not, and looked at in one long loop.
+    /// Who of them touch is nothing that a processor foresees: so `visit` has many at once.
     pub(super) fn pairs(&self, reach: impl Fn(&Body) -> Fx, mut visit: impl FnMut(&[Body], &[Pair])) {
-        let mut pairs = [Pair::default(); BATCH];
-        let mut count = 0;
+        let mut pairs = Runs::<BATCH>::new();
+        let mut visit = |pairs: &[u32]| visit(&self.bodies, bytemuck::cast_slice(pairs));
         for line in 0..self.lines {
             let own = &self.starts[line * self.columns..][..=self.columns];
-            for place in own[0]..own[self.columns] {
+            for place in u32::from(own[0])..u32::from(own[self.columns]) {
                 let body = &self.bodies[place as usize];
                 let reach = reach(body);
                 let (left, right) = (self.column(body.x - reach), self.column(body.x + reach));
                 let top = self.line(body.y + reach);
-                let mut list = |mut next: u32, mut left: u32| loop {
-                    let some =
-                        core::array::from_fn(|ahead| Pair::new(place, next.wrapping_add(ahead as u32)));
-                    *pairs[count..].first_chunk_mut::<TOGETHER>().expect("room for some") = some;
-                    count += (left as usize).min(TOGETHER);
-                    if count > BATCH - TOGETHER {
-                        visit(&self.bodies, &pairs[..count]);
-                        count = 0;
-                    }
-                    if left as usize <= TOGETHER {
-                        break;
-                    }
-                    next += TOGETHER as u32;
-                    left -= TOGETHER as u32;
-                };
-                list(place + 1, own[right + 1] - (place + 1));
+                pairs.list(
+                    Pair::new(place, place + 1).0,
+                    u32::from(own[right + 1]) - (place + 1),
+                    &mut visit,
+                );
                 // The line above is often out of reach: then its list is empty, not left out.
                 let mut above = line + 1;
                 loop {
                     let (first, end) = self.places(above, left, right);
-                    list(first, (end - first) * u32::from(above <= top));
+                    pairs.list(
+                        Pair::new(place, first).0,
+                        (end - first) * u32::from(above <= top),
+                        &mut visit,
+                    );
                     above += 1;
                     if above > top {
                         break;
@@ -216,7 +287,38 @@ impl Grid {
                 }
             }
         }
-        visit(&self.bodies, &pairs[..count]);
+        visit(pairs.end());
+    }
+
+    /// Calls `visit` with every pair of a seeker, by its number, and a unit, by its place, that may stand within
+    /// the seeker's radius on each axis; a seeker is a place and a radius. Many at once, as in [`Self::pairs`].
+    pub(super) fn around(
+        &self,
+        seekers: impl Iterator<Item = (Vec2, Fx)>,
+        mut visit: impl FnMut(&[Body], &[Pair]),
+    ) {
+        let mut pairs = Runs::<BATCH>::new();
+        let mut visit = |pairs: &[u32]| visit(&self.bodies, bytemuck::cast_slice(pairs));
+        for (seeker, (at, radius)) in (0..).zip(seekers) {
+            let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
+            let (mut line, top) = (self.line(at.y - radius), self.line(at.y + radius));
+            // Mostly there are one or two lines: of two one list may be empty.
+            loop {
+                for line in [line, line + 1] {
+                    let (first, end) = self.places(line, left, right);
+                    pairs.list(
+                        Pair::new(seeker, first).0,
+                        (end - first) * u32::from(line <= top),
+                        &mut visit,
+                    );
+                }
+                line += 2;
+                if line > top {
+                    break;
+                }
+            }
+        }
+        visit(pairs.end());
     }
 
     /// The nearest enemy of `team` within `radius` of `at` that is `wanted`, for a unit of the base
@@ -228,34 +330,34 @@ impl Grid {
         radius: Fx,
         wanted: impl Fn(&Body) -> bool,
     ) -> Option<&Body> {
-        let mut best: Option<(Nearness, &Body)> = None;
-        let mut within = square(radius);
+        let mut nearest = Nearest { asker, team, at, best: None, within: square(radius) };
+        let mut listed = Runs::<LISTED>::new();
         let middle = self.line(at.y);
         let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
         let (low, high) = (self.line(at.y - radius), self.line(at.y + radius));
-        // From the own line outward, until a line is farther than the best so far.
-        let (mut down, mut up) = (Some(middle), Some(middle + 1));
-        while down.is_some() || up.is_some() {
-            for next in [&mut down, &mut up] {
-                let Some(line) = *next else { continue };
-                if line < low || line > high || self.line_distance2(at.y, line) > within {
-                    *next = None;
-                    continue;
-                }
-                *next = if line <= middle { line.checked_sub(1) } else { Some(line + 1) };
-                for body in self.run(line, left, right) {
-                    if body.team == team || dist2(at, body.at()) > within {
-                        continue;
-                    }
-                    let key = body.nearness(asker, at);
-                    if best.is_none_or(|(other, _)| key < other) && wanted(body) {
-                        best = Some((key, body));
-                        within = key.0;
-                    }
-                }
+        // The own line and those beside it, then outward two by two, until both are farther than the best so
+        // far.
+        let mut out = 1;
+        let (mut below, mut above) = (middle > low, middle < high);
+        let (first, end) = self.places(middle, left, right);
+        listed.list(first, end - first, |places| nearest.look(&self.bodies, places, &wanted));
+        loop {
+            for (line, is_near) in [(middle.wrapping_sub(out), below), (middle + out, above)] {
+                // A line that is out of reach has an empty list, not none.
+                let (first, end) = self.places(if is_near { line } else { middle }, left, right);
+                let count = (end - first) * u32::from(is_near);
+                listed.list(first, count, |places| nearest.look(&self.bodies, places, &wanted));
+            }
+            nearest.look(&self.bodies, listed.end(), &wanted);
+            out += 1;
+            let near = |line| self.line_distance2(at.y, line) <= nearest.within;
+            below = middle >= low + out && near(middle - out);
+            above = middle + out <= high && near(middle + out);
+            if !(below | above) {
+                break;
             }
         }
-        best.map(|(_, body)| body)
+        nearest.best.map(|(_, body)| body)
     }
 
     fn run(&self, line: usize, left: usize, right: usize) -> &[Body] {
@@ -267,7 +369,7 @@ impl Grid {
     #[inline(always)]
     fn places(&self, line: usize, left: usize, right: usize) -> (u32, u32) {
         let first = line * self.columns;
-        (self.starts[first + left], self.starts[first + right + 1])
+        (self.starts[first + left].into(), self.starts[first + right + 1].into())
     }
 
     /// The square of the distance from `y` to the nearest edge of a line of cells; 0 within it. The outermost

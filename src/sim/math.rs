@@ -209,21 +209,19 @@ impl Angle {
     /// zero. Turning `v` by a quarter turns the result by exactly a quarter.
     #[must_use]
     pub fn of(v: Vec2) -> Self {
-        let (x, y) = (i64::from(v.x.to_bits()), i64::from(v.y.to_bits()));
-        if x == 0 && y == 0 {
+        let (x, y) = (v.x.to_bits(), v.y.to_bits());
+        if x | y == 0 {
             return Self(0);
         }
-        // Turn into the quadrant with x > 0, y >= 0, then look the smaller angle up: by choices of values,
-        // since no processor foresees directions.
-        let below = (y, x) < (0, 0);
-        let (x, y) = if below { (-x, -y) } else { (x, y) };
-        let left = x <= 0;
-        let (x, y) = if left { (y, -x) } else { (x, y) };
-        let steep = y > x;
-        let (less, more) = if steep { (x, y) } else { (y, x) };
-        let angle = atan(less as u32, more as u32);
-        let low = if steep { 0x4000 - angle } else { angle };
-        Self(low.wrapping_add(u16::from(left) << 14).wrapping_add(u16::from(below) << 15))
+        // Turned into the quadrant with x > 0, y >= 0 and mirrored if it is steep there, the smaller angle is
+        // looked up: by sums of bits, since no processor foresees directions.
+        let (across, along) = (x.unsigned_abs(), y.unsigned_abs());
+        let below = u16::from(y < 0) | (u16::from(y == 0) & u16::from(x < 0));
+        let left = u16::from(x == 0) | (u16::from(x < 0) ^ below);
+        let steep = (u16::from(along > across) & !left) | (u16::from(across > along) & left);
+        let angle = atan(across.min(along), across.max(along));
+        let low = (angle ^ steep.wrapping_neg()).wrapping_add(steep * 0x4001);
+        Self(low.wrapping_add(left << 14).wrapping_add(below << 15))
     }
 
     /// How far to turn from `self` to `other`: -32,768 to 32,767, positive anticlockwise.

@@ -13,6 +13,7 @@ mod arena;
 #[cfg(test)]
 mod arena_tests;
 mod bits;
+mod calling;
 mod combat;
 mod command;
 mod commands;

@@ -8,7 +8,7 @@ use super::math::{Fx, Vec2, square};
 use super::objectives::CAPTURED;
 use super::rules::{Map, Milli, MilliPoint, Rules, UnitRules};
 use super::state::{AttackBehaviour, ControlBehaviour, Units};
-use super::tick::{PlayerId, TickRate};
+use super::tick::{PlayerId, Tick, TickRate};
 
 /// Time from one search for a target to the next: 8 ticks at 60/s. A unit keeps its target meanwhile, and
 /// notices a new enemy no later than a person would.
@@ -81,10 +81,14 @@ pub(super) struct Pace {
     /// By kind; see [`kind_of`].
     kinds: [UnitPace; 4],
     widest: Fx,
+    /// By kind: the square of how near its enemy must be to wind up.
+    strikes2: [i64; 4],
     /// By two kinds: the square of the distance at which their bodies touch.
     touching2: [[i64; 4]; 4],
     /// Ticks from one search for a target to the next.
-    pub(super) search: u32,
+    search: u8,
+    /// By phase: what it leaves by `search`. A look-up costs less than a division.
+    turns: [u8; 256],
     pub(super) arrow_radius: Fx,
     pub(super) arc_half: u16,
     /// 65,536ths of a turn per tick.
@@ -126,12 +130,15 @@ impl Pace {
             UnitPace::new(&rules.sword_hero, sword, rate),
             UnitPace::new(&rules.archer_hero, bow, rate),
         ];
+        let search = u8::try_from(ticks(SEARCH_MS)).unwrap_or(u8::MAX).max(1);
         let widest = kinds.iter().map(|kind| kind.radius).max().unwrap_or_default();
         Self {
+            strikes2: core::array::from_fn(|kind| square(kinds[kind].strikes_within)),
             touching2: touching2(&kinds),
             kinds,
             widest,
-            search: ticks(SEARCH_MS),
+            search,
+            turns: core::array::from_fn(|phase| (phase % usize::from(search)) as u8),
             arrow_radius: tiles(rules.arrow_radius),
             arc_half: rules.arc_half,
             turn: u16::try_from(rules.turn_per_s / rate.hz()).unwrap_or(u16::MAX),
@@ -165,9 +172,26 @@ impl Pace {
         &self.kinds[(kind & 3) as usize]
     }
 
+    /// The square of how near the enemy must be for a unit of `kind` to wind up.
+    pub(super) const fn strikes2(&self, kind: u8) -> i64 {
+        self.strikes2[(kind & 3) as usize]
+    }
+
     /// By other kind: the square of the distance at which a body of `kind` touches one of it.
     pub(super) const fn touching2(&self, kind: u8) -> &[i64; 4] {
         &self.touching2[(kind & 3) as usize]
+    }
+
+    /// The [turn](Self::turn_of) of those who look around in the tick `now`: their phases make it a multiple of
+    /// the time between two looks.
+    pub(super) const fn turn_at(&self, now: Tick) -> u8 {
+        let period = self.search as u32;
+        ((period - now.0 % period) % period) as u8
+    }
+
+    /// The turn of a phase.
+    pub(super) const fn turn_of(&self, phase: u8) -> u8 {
+        self.turns[phase as usize]
     }
 
     /// The radius of the largest body.

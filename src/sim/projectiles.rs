@@ -1,17 +1,33 @@
 //! Arrows fly straight and hit the first enemy in their way; nothing homes.
 
 use super::combat::{core_damage, note_fight};
-use super::grid::{Body, base_from};
-use super::math::{Fx, Vec2, length};
+use super::grid::{BATCH, Body, Nearness, Pair, base_from};
+use super::math::{Fx, Vec2, length, max_norm};
 use super::pace::Terms;
 use super::solid::round_crossing;
 use super::state::{AttackBehaviour, ControlBehaviour, GameState};
 use super::tick::PlayerId;
 use super::world::{CoreHit, FAR, Hit, Scratch};
 
-/// What an arrow meets.
+/// An arrow's part of its course in this tick.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Course {
+    from: Vec2,
+    to: Vec2,
+    /// Whoever it hits stood within so much of `from` when the tick began.
+    reach: Fx,
+    team: u8,
+    /// Its player's base, counted around the map.
+    base: u8,
+}
+
+/// A unit in the way of an arrow: what an arrow hits first is the least. After how much of the way, how near it
+/// stands, and its row.
+pub(super) type Met = (i64, Nearness, u16);
+
+/// What an arrow hits.
 #[derive(Clone, Copy)]
-enum Met {
+enum Struck {
     Unit(usize),
     Core(PlayerId),
 }
@@ -19,17 +35,64 @@ enum Met {
 /// Flies every arrow on by a tick, and drops those that hit something or have flown their range.
 pub(super) fn fly(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     let now = state.tick();
+    list_courses(terms, state, scratch);
+    find_met(terms, state, scratch);
     scratch.gone.clear();
     for arrow in 0..state.projectiles.len() {
-        let met = first_met(terms, state, scratch, arrow);
-        if let Some(met) = met {
-            hit(terms, state, scratch, arrow, met);
+        let struck = first_struck(terms, state, &scratch.courses[arrow], scratch.met[arrow]);
+        if let Some(struck) = struck {
+            hit(terms, state, scratch, arrow, struck);
         }
-        if met.is_some() || now.plus(1) >= state.projectiles.dies_at[arrow] {
+        if struck.is_some() || now.plus(1) >= state.projectiles.dies_at[arrow] {
             scratch.gone.push(arrow);
         }
     }
     state.projectiles.remove_rows(&scratch.gone);
+}
+
+/// Lists the courses of all arrows, by row.
+fn list_courses(terms: &Terms, state: &GameState, scratch: &mut Scratch) {
+    let now = state.tick();
+    let around = terms.pace.arrow_radius + terms.pace.widest() + scratch.longest_step;
+    scratch.courses.clear();
+    scratch.courses.extend((0..state.projectiles.len()).map(|arrow| {
+        let (age, owner) = (now.since(state.projectiles.born_at[arrow]), state.projectiles.owner[arrow]);
+        let (from, to) = (place(state, arrow, age), place(state, arrow, age + 1));
+        // The grid has the places before this tick's steps, and a length is rounded down.
+        let reach = length(to - from) + Fx::DELTA + around;
+        let (team, base) = (state.team_of(owner), terms.arena.rank(owner));
+        Course { from, to, reach, team, base }
+    }));
+}
+
+/// Finds the enemies that the arrows meet first.
+fn find_met(terms: &Terms, state: &GameState, scratch: &mut Scratch) {
+    let Scratch { grid, courses, met, .. } = scratch;
+    met.clear();
+    met.resize(courses.len(), None);
+    let mut close = [Pair::default(); BATCH];
+    grid.around(courses.iter().map(|course| (course.from, course.reach)), |bodies, pairs| {
+        let mut count = 0;
+        for &pair in pairs {
+            let (arrow, other) = pair.places();
+            let (course, other) = (&courses[arrow], &bodies[other]);
+            let is_near = max_norm(other.at() - course.from) <= course.reach;
+            // Written in any case, and kept if it is close.
+            close[count] = pair;
+            count += usize::from((other.team != course.team) & is_near);
+        }
+        for pair in &close[..count] {
+            let (arrow, other) = pair.places();
+            let (course, other) = (&courses[arrow], &bodies[other]);
+            let at = state.position(other.row.into());
+            let body = terms.pace.kind(other.kind).radius + terms.pace.arrow_radius;
+            if let Some(share) = round_crossing(course.from, course.to, at, body) {
+                let other = Body { x: at.x, y: at.y, ..*other };
+                let found = (share, other.nearness(course.base, course.from), other.row);
+                met[arrow] = Some(met[arrow].map_or(found, |first| first.min(found)));
+            }
+        }
+    });
 }
 
 /// Where an arrow is `age` ticks after it left the bow.
@@ -44,50 +107,32 @@ fn place(state: &GameState, arrow: usize, age: u32) -> Vec2 {
 }
 
 /// The first enemy or enemy core on this tick's part of the course.
-fn first_met(terms: &Terms, state: &GameState, scratch: &Scratch, arrow: usize) -> Option<Met> {
-    let age = state.tick().since(state.projectiles.born_at[arrow]);
-    let (from, to) = (place(state, arrow, age), place(state, arrow, age + 1));
-    let (owner, radius) = (state.projectiles.owner[arrow], terms.pace.arrow_radius);
-    let team = state.team_of(owner);
-    let rank = |player| terms.arena.rank(player);
-    let mut first = None;
-    // The grid has the places before this tick's steps, and a length is rounded down.
-    let reach = length(to - from) + Fx::DELTA + radius + terms.pace.widest() + scratch.longest_step;
-    for other in scratch.grid.near(from, reach).filter(|other| other.team != team) {
-        let at = state.position(other.row.into());
-        let body = terms.pace.kind(other.kind).radius + radius;
-        if let Some(share) = round_crossing(from, to, at, body) {
-            let key = (share, Body { x: at.x, y: at.y, ..*other }.nearness(rank(owner), from), other.row);
-            if first.is_none_or(|other| key < other) {
-                first = Some(key);
-            }
-        }
-    }
+fn first_struck(terms: &Terms, state: &GameState, course: &Course, met: Option<Met>) -> Option<Struck> {
+    let Course { from, to, team, base, .. } = *course;
     let cores = state
         .player_ids()
         .zip(&terms.arena.bases)
         .filter(|&(player, _)| state.team_of(player) != team && state.cores.hp[player.index()] > 0);
-    let cores = cores.filter_map(|(player, base)| {
-        Some((round_crossing(from, to, base.at, terms.pace.core_radius + radius)?, player))
-    });
-    let core = cores.min_by_key(|&(share, player)| (share, base_from(rank(owner), rank(player))));
-    match (first, core) {
-        (Some((share, ..)), Some((earlier, core))) if earlier < share => Some(Met::Core(core)),
-        (Some((_, _, row)), _) => Some(Met::Unit(row.into())),
-        (None, core) => core.map(|(_, core)| Met::Core(core)),
+    let radius = terms.pace.core_radius + terms.pace.arrow_radius;
+    let cores = cores.filter_map(|(player, core)| Some((round_crossing(from, to, core.at, radius)?, player)));
+    let core = cores.min_by_key(|&(share, player)| (share, base_from(base, terms.arena.rank(player))));
+    match (met, core) {
+        (Some((share, ..)), Some((earlier, core))) if earlier < share => Some(Struck::Core(core)),
+        (Some((_, _, row)), _) => Some(Struck::Unit(row.into())),
+        (None, core) => core.map(|(_, core)| Struck::Core(core)),
     }
 }
 
-fn hit(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, arrow: usize, met: Met) {
+fn hit(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, arrow: usize, struck: Struck) {
     let (by, damage) = (state.projectiles.owner[arrow], state.projectiles.damage[arrow]);
-    match met {
-        Met::Unit(row) => scratch.hits.push(Hit { row, by, attack: AttackBehaviour::Archer, damage }),
-        Met::Core(core) if state.cores.open[core.index()] != 0 => {
+    match struck {
+        Struck::Unit(row) => scratch.hits.push(Hit { row, by, attack: AttackBehaviour::Archer, damage }),
+        Struck::Core(core) if state.cores.open[core.index()] != 0 => {
             let hero = state.projectiles.control[arrow] == ControlBehaviour::Player;
             scratch.core_hits.push(CoreHit { core, by, damage: core_damage(terms, hero, damage) });
         }
         // A shield stops it.
-        Met::Core(_) => {}
+        Struck::Core(_) => {}
     }
     if let Some(row) = state.row(state.projectiles.shooter[arrow]) {
         note_fight(state, row);

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
+use super::calling::Callings;
 use super::command::{TickInputs, When};
 use super::event::{Event, Events};
 use super::grid::{Body, Grid};
@@ -13,6 +14,7 @@ use super::math::{Fx, Vec2};
 use super::objectives::CAPTURED;
 use super::orders::{self, Task};
 use super::pace::Terms;
+use super::projectiles::{Course, Met};
 use super::rules::{Map, Rules};
 use super::state::{
     AttackBehaviour, ControlBehaviour, GameState, NoSuchField, Order, Outcome, QUEUED_MAX, UnitId,
@@ -60,12 +62,17 @@ pub(super) struct Scratch {
     pub(super) grid: Grid,
     /// Whom each unit fought in the last tick, if it still lives; else itself.
     pub(super) targets: Vec<Body>,
+    /// What each unit is busy with.
+    pub(super) callings: Callings,
     /// How far each unit wants to walk.
     pub(super) wishes: Vec<Vec2>,
     /// How far the others push each unit.
     pub(super) pushes: Vec<Vec2>,
     /// The farthest that any unit moved along one axis in this tick: how much the grid is off.
     pub(super) longest_step: Fx,
+    /// The way of each arrow in this tick, and whom it meets first.
+    pub(super) courses: Vec<Course>,
+    pub(super) met: Vec<Option<Met>>,
     /// Blows and arrows that hit somebody.
     pub(super) hits: Vec<Hit>,
     /// Blows and arrows that hit a core.
@@ -141,9 +148,12 @@ impl World {
         let scratch = Scratch {
             grid: Grid::new(terms.arena.half, units),
             targets: Vec::with_capacity(units),
+            callings: Callings::with_capacity(units),
             wishes: Vec::with_capacity(units),
             pushes: Vec::with_capacity(units),
             longest_step: Fx::ZERO,
+            courses: Vec::with_capacity(2 * units),
+            met: Vec::with_capacity(2 * units),
             // A blow hits up to three.
             hits: Vec::with_capacity(4 * units),
             core_hits: Vec::with_capacity(units),

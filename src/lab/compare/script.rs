@@ -64,7 +64,8 @@ pub struct Recorded {
     pub setup: Setup,
     /// What each player ordered, at the instants at which its ticks began. Giving up and pausing are left out:
     /// they would end the experiment. Only units that were there at the beginning are named: where a match goes
-    /// otherwise, one that is born later may be another player's, and a server refuses such orders.
+    /// otherwise, one that is born later may be another player's, and a server refuses such orders. What is left of
+    /// nobody is no order.
     pub scripts: Vec<Script>,
     /// Ticks of the match.
     pub ticks: u32,
@@ -90,10 +91,12 @@ impl Recorded {
                 let is_kept = |command: &Command| !matches!(command, Command::Surrender | Command::Pause);
                 let room = SCRIPT_COMMANDS_MAX - lines.len();
                 for mut command in input.commands.into_iter().filter(is_kept).take(room) {
-                    if let Some(units) = named(&mut command) {
+                    if let Some(units) = command.selection_mut() {
                         units.retain(|unit| first.contains(unit));
                     }
-                    lines.push(ScriptLine { at_us, command });
+                    if command.selection().is_none_or(|units| !units.is_empty()) {
+                        lines.push(ScriptLine { at_us, command });
+                    }
                 }
             }
         }
@@ -111,19 +114,6 @@ impl Recorded {
             ScriptLine { at_us, command: line.command.clone() }
         };
         self.scripts.iter().map(|script| script.lines().iter().map(&mut moved).collect()).collect()
-    }
-}
-
-/// The units that a command speaks to, if to any.
-const fn named(command: &mut Command) -> Option<&mut Selection> {
-    match command {
-        Command::Move(units, ..)
-        | Command::Attack(units, ..)
-        | Command::AttackMove(units, ..)
-        | Command::Stop(units)
-        | Command::Hold(units, ..)
-        | Command::Follow(units, ..) => Some(units),
-        _ => None,
     }
 }
 

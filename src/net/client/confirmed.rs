@@ -196,7 +196,8 @@ impl Confirmed {
     /// Takes a part in. `None` if it is refused.
     pub(super) fn receive(&mut self, now: Time, part: UpdatePart, piece: &[u8]) -> Option<Received> {
         let tick = nearest(part.tick, self.updated).filter(|&tick| tick <= Tick::MAX)?;
-        if tick <= self.updated {
+        // The last one is sent again, with the state if that is lacking.
+        if tick < self.updated || (tick == self.updated && !self.wants_state) {
             self.counts.stale += 1;
             return Some(Received::Nothing);
         }

@@ -23,7 +23,7 @@ use self::playout::Playout;
 use self::rematch::Votes;
 use super::architecture::Architecture;
 use super::clock::TickClock;
-use super::delay::{DelayControl, InputDelay, RANK_RELAY, RANK_UPDATES};
+use super::delay::{DelayControl, InputDelay};
 use super::link::{Link, PING_RUNNING, PING_SETUP};
 use super::message::{
     Acknowledge, Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seating, Seats, Start, Token, decode,
@@ -126,7 +126,6 @@ impl ClientSession {
             InputDelay::Ticks(ticks) => (config.tick_rate.micros_to(Tick(ticks)).cast_signed(), true),
         };
         let is_relay = config.architecture == Architecture::Relay;
-        let rank = if is_relay { RANK_RELAY } else { RANK_UPDATES };
         let playout = is_relay.then(|| Playout::new(now, clock.tick_us()));
         let mut session = Self {
             now,
@@ -140,7 +139,7 @@ impl ClientSession {
             first_hash: None,
             link: Link::new(now, PlayerId::NONE, &[server], false, seal),
             clock,
-            delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(rank),
+            delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(),
             delay_told_us: 0,
             sealer: Sealer::new(),
             began_at: Tick(0),
@@ -267,13 +266,7 @@ impl ClientSession {
 
     /// The world says that the match is over with the tick reported last.
     pub fn finish(&mut self) {
-        if !matches!(self.phase, Phase::Running) {
-            return;
-        }
-        if self.link.said_bye {
-            // The server was there first.
-            self.close(End::Finished);
-        } else {
+        if matches!(self.phase, Phase::Running) {
             self.phase = Phase::Ending { end: End::Finished, byes_left: BYES, send_at: self.now };
         }
     }
@@ -491,12 +484,12 @@ impl ClientSession {
     fn on_bye(&mut self, bye: Bye) -> Option<()> {
         match bye {
             Bye::Finished { ticks, chain } => {
-                // Also where the answer to an earlier one was lost.
-                self.link.said_bye = true;
-                self.send(PacketId::Bye, &Bye::Finished { ticks, chain });
-                if matches!(self.phase, Phase::Ending { .. } | Phase::Over)
-                    || self.confirmed.ran() >= Tick(ticks)
-                {
+                // The last ticks may still have to run here, or the last state to come. It is said again where the
+                // answer to an earlier one was lost.
+                let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
+                if is_ending || self.confirmed.ran() >= Tick(ticks) {
+                    self.link.said_bye = true;
+                    self.send(PacketId::Bye, &Bye::Finished { ticks, chain });
                     self.close(End::Finished);
                 }
             }

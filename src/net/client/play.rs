@@ -3,7 +3,7 @@
 use super::confirmed::{Led, Received};
 use super::{BYE_EVERY, ClientSession, End, Event, Phase, REPORT_EVERY};
 use crate::net::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
-use crate::net::delay::InputDelay;
+use crate::net::delay::{InputDelay, RESERVE_US};
 use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
 use crate::net::message::{Bye, PacketId, Pong, Seats};
 use crate::net::seal::BODY_BYTES_MAX;
@@ -40,7 +40,7 @@ impl ClientSession {
 
     /// The longest way up, and what may come on top of it.
     fn delay_guess_us(&self) -> i64 {
-        (self.link.rtt.smoothed_us().unwrap_or(0) / 2 + self.link.rtt.deviation_us() / 4).cast_signed()
+        self.link.rtt.longest_way_us() + RESERVE_US
     }
 
     pub(super) fn run(&mut self) {
@@ -176,6 +176,7 @@ impl ClientSession {
         let received = tick.0.checked_add_signed(i32::from(head.received)).map(Tick);
         // It cannot have what was not sealed.
         if let Some(received) = received.filter(|&received| received <= self.sealer.next()) {
+            let inputs = received.since(self.received);
             self.received = self.received.max(received);
             self.processed = self.processed.max(Tick(received.0.saturating_sub(head.waiting.into())));
             self.sealer.forget(self.received.min(self.processed));
@@ -184,7 +185,7 @@ impl ClientSession {
                 slack_tick.filter(|_| head.slack_of > 0).and_then(|tick| self.sealer.sealed(tick))
             {
                 let need_us = sealed.lead_us - i64::from(head.slack) * 100;
-                self.delay.observe(0, need_us);
+                self.delay.observe_worst(need_us, inputs);
             }
         }
         self.rejected = head.rejected;

@@ -70,6 +70,9 @@ pub(super) struct ClientConnection {
     pub(super) rejected: [u32; Rejection::COUNT],
     /// Updates left out: they were too large, or beyond the cap.
     pub(super) skipped: u32,
+    /// Inputs that came, and those of them that came after their tick was due.
+    pub(super) inputs: u32,
+    pub(super) late: u32,
     refusals: Bucket,
     datagrams: Bucket,
     pub(super) bits: Bucket,
@@ -100,6 +103,8 @@ impl ClientConnection {
             traffic: Traffic::default(),
             rejected: [0; Rejection::COUNT],
             skipped: 0,
+            inputs: 0,
+            late: 0,
             refusals: Bucket::new(now, u64::from(REFUSALS_MAX), FORGIVEN_PER_S),
             datagrams: Bucket::new(now, datagrams, datagrams),
             bits: Bucket::new(now, bits_per_s / 20, bits_per_s),

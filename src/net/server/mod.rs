@@ -71,7 +71,7 @@ pub struct ServerConfig {
 
 /// Most bits per second to one client where nobody has chosen: six times what a standard match needs, and with
 /// single datagrams beyond it still within 250 kbit/s in 95 of 100 seconds.
-pub const BITS_PER_S_USUAL: u64 = 236_000;
+pub const BITS_PER_S_USUAL: u64 = 245_000;
 
 enum Phase {
     /// Seats are being taken.
@@ -107,6 +107,10 @@ pub struct ClientStatus {
     pub rejected: [u32; Rejection::COUNT],
     /// Updates left out: they were too large, or beyond the cap.
     pub skipped: u32,
+    /// Inputs that came.
+    pub inputs: u32,
+    /// Those of them that came after their tick was due, and were part of a later one.
+    pub late: u32,
     /// The way to it.
     pub link: LinkStatus,
 }
@@ -388,6 +392,8 @@ impl ServerSession {
             traffic: client.traffic,
             rejected: client.rejected,
             skipped: client.skipped,
+            inputs: client.inputs,
+            late: client.late,
             link: LinkStatus {
                 player: client.player,
                 rtt_us: client.link.rtt.smoothed_us(),

@@ -108,7 +108,10 @@ impl ServerSession {
                 (None, None) => return None,
             }
         }
-        if client.queue.received() > Some(lacked) {
+        if let Some(received) = client.queue.received().filter(|&received| received > lacked) {
+            let came = (lacked.0..received.0).map(Tick);
+            client.inputs = client.inputs.saturating_add(received.since(lacked));
+            client.late += came.filter(|&number| self.clock.at(number) < now).count() as u32;
             client.link.note_slack(lacked, self.clock.at(lacked).minus(now));
         }
         Some(())
@@ -171,6 +174,9 @@ impl ServerSession {
         self.out.event(Event::Departed { player, tick, is_lost });
         if matches!(self.phase, Phase::Ending { .. }) {
             self.say_bye();
+        } else if self.pauses.is_on() && self.clients.iter().flatten().all(|client| !client.is_in()) {
+            // Nobody will say that it goes on.
+            self.clock.set(self.now, self.next);
         }
     }
 

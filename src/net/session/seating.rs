@@ -10,6 +10,7 @@ use core::time::Duration;
 
 use super::play::Play;
 use super::{End, Event, LockstepSession, Phase, Role};
+use crate::net::delay::RESERVE_US;
 use crate::net::link::Link;
 use crate::net::message::{Acknowledge, PacketId, SeatInfo, Seating, Seats, Start};
 use crate::net::seal::Seal;
@@ -231,8 +232,7 @@ impl LockstepSession {
 
     /// The input delay to begin with: the longest way, and what may come on top of it.
     pub(super) fn delay_guess_us(&self) -> i64 {
-        let guess = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2 + link.rtt.deviation_us() / 4;
-        self.links.iter().map(guess).max().unwrap_or(0).cast_signed()
+        self.links.iter().map(|link| link.rtt.longest_way_us()).max().unwrap_or(0) + RESERVE_US
     }
 
     /// Whether a tick has been sealed: before that the delay may still begin anew.

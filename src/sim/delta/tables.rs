@@ -1,22 +1,24 @@
 //! Every column of every table: in which order they are coded, the bits that their misses usually take, and
 //! what is expected of them.
 
-use super::{ColumnReader, Columns, Context, Plan, Table, mark};
+use super::misses::Coding;
+use super::plan::Plan;
+use super::{ColumnReader, Columns, Context, Table};
 use crate::sim::math::{Angle, Fx, Vec2};
 use crate::sim::state::{
-    CIRCLES_MAX, Circles, Cores, Globals, Orders, PROJECTILES_MAX, Players, Projectiles, QUEUED_MAX, Slots,
-    UNITS_MAX, Units,
+    CIRCLES_MAX, Circles, ControlBehaviour, Cores, Globals, Order, Orders, PROJECTILES_MAX, Players,
+    Projectiles, QUEUED_MAX, Slots, UNITS_MAX, UnitId, Units,
 };
 use crate::sim::table::Cell;
-use crate::sim::tick::PLAYERS_MAX;
+use crate::sim::tick::{PLAYERS_MAX, Tick};
 
 /// How a table is coded: every column once, in an order in which each knows those it expects something from.
 /// A column has the bits that its misses usually take, and what is to be expected: nothing means the value
-/// before, and in a new row the value above.
+/// before, and in a new row the value above. `like` and `near` are those of [`Coding`].
 macro_rules! coded {
     (
-        $table:ident, at most $most:expr, same by |$b:ident, $at:ident, $n:ident, $row:ident| $same:expr;
-        $($field:ident $bits:literal
+        $table:ident, at most $most:expr $(, by $($key:ident),+)?;
+        $($field:ident $($like:ident)? $bits:literal
             $(expect |$ec:ident, $eb:ident, $eat:ident, $en:ident, $erow:ident| $expected:expr)?
             $(, born |$bc:ident, $bn:ident, $brow:ident, $before:ident| $born:expr)? ;)*
     ) => {
@@ -25,15 +27,19 @@ macro_rules! coded {
             fn rows(&self) -> usize {
                 self.len()
             }
-            fn same($b: &Self, $at: usize, $n: &Self, $row: usize) -> bool {
-                $same
+            fn alike(base: &Self, at: usize, new: &Self, row: usize) -> usize {
+                let rows = (base.len() - at).min(new.len() - row);
+                // Where nothing names a thing, its place does, and nothing goes.
+                $($(let $key = (&base.$key[at..][..rows], &new.$key[row..][..rows]);)+
+                let rows = (0..rows).take_while(|&n| true $(&& $key.0[n] == $key.1[n])+).count();)?
+                rows
             }
             fn mark(base: &Self, new: &Self, plan: &mut Plan) -> u64 {
                 // Does not compile if a column is left out.
                 let Self { $($field: _),* } = new;
                 let (mut differs, mut place) = (0, 0);
                 $(
-                    differs |= u64::from(mark(&base.$field, &new.$field, plan)) << place;
+                    differs |= u64::from(plan.mark(&base.$field, &new.$field)) << place;
                     place += 1;
                 )*
                 assert!(place <= 64);
@@ -41,19 +47,15 @@ macro_rules! coded {
             }
             fn write(context: &Context<'_>, base: &Self, new: &Self, differs: u64, out: &mut Columns<'_, '_>) {
                 $(
-                    let is_plain = true $(&& { let _ = stringify!($expected); false })?;
-                    let may_be_same = is_plain && differs >> out.place & 1 == 0;
-                    let expected = |at: usize, row: usize| -> i64 {
-                        let _ = row;
-                        coded!(@expected base.$field[at].number()
-                            $(, { let ($ec, $eb, $eat, $en, $erow) = (context, base, at, new, row); $expected })?)
-                    };
                     let born = |row: usize, before: i64| -> i64 {
                         let _ = row;
                         coded!(@expected before
                             $(, { let ($bc, $bn, $brow, $before) = (context, new, row, before); $born })?)
                     };
-                    out.column(context, &new.$field, ($bits, may_be_same), expected, born);
+                    let coding = coded!(@coding $bits $($like)?);
+                    let is_same = differs >> out.place & 1 == 0;
+                    coded!(@write out, context, (base, new), $field, (coding, is_same), born
+                        $(, |$ec, $eb, $eat, $en, $erow| $expected)?);
                 )*
             }
             fn read(
@@ -75,13 +77,29 @@ macro_rules! coded {
                         coded!(@expected before
                             $(, { let ($bc, $bn, $brow, $before) = (context, known, row, before); $born })?)
                     };
-                    input.column(context, &base.$field, $bits, &mut column, expected, born)?;
+                    let coding = coded!(@coding $bits $($like)?);
+                    let is_plain = true $(&& { let _ = stringify!($expected); false })?;
+                    input.column(context, &base.$field, (coding, is_plain), &mut column, expected, born)?;
                     new.$field = column;
                 )*
                 Some(())
             }
         }
     };
+    (@write $out:ident, $context:ident, ($b:ident, $n:ident), $field:ident, $coding:expr, $born:ident) => {
+        $out.plain($context, (&$b.$field, &$n.$field), $coding, $born);
+    };
+    (
+        @write $out:ident, $context:ident, ($b:ident, $n:ident), $field:ident, $coding:expr, $born:ident,
+        |$ec:ident, $eb:ident, $eat:ident, $en:ident, $erow:ident| $expected:expr
+    ) => {
+        let ($ec, $eb, $en) = ($context, $b, $n);
+        let expected = |$eat: usize, $erow: usize| -> i64 { $expected };
+        $out.column($context, &$n.$field, $coding.0, expected, $born);
+    };
+    (@coding $bits:literal) => { Coding { bits: $bits, is_like: false, is_near: false } };
+    (@coding $bits:literal like) => { Coding { is_like: true, ..coded!(@coding $bits) } };
+    (@coding $bits:literal near) => { Coding { is_near: true, ..coded!(@coding $bits) } };
     (@expected $usual:expr) => { $usual };
     (@expected $usual:expr, $other:expr) => { $other };
 }
@@ -90,20 +108,76 @@ macro_rules! coded {
 #[inline(always)]
 fn led(from: Fx, speeds: [Fx; 2], ticks: i64) -> i64 {
     let [then, now] = speeds.map(|speed| speed.number());
-    if ticks == 0 { from.number() } else { from.number() + now + (((then + now) * (ticks - 1)) >> 1) }
+    let before = (then + now).wrapping_mul(ticks - 1) >> 1;
+    if ticks == 0 { from.number() } else { (from.number() + now).wrapping_add(before) }
 }
 
-/// Whoever walked where it looked does so still.
+/// Everybody goes on; but who fights in a crowd is pushed back.
 #[inline(always)]
-fn looked(base: &Units, at: usize, new: &Units, row: usize) -> i64 {
+fn goes_on(context: &Context<'_>, base: &Units, at: usize, speed: Fx) -> i64 {
+    let speed = speed.number();
+    if context.jostle.0 && base.target[at] != UnitId::NONE { -speed } else { speed }
+}
+
+/// In a tick a minion turns so far at most, by the standard rules at 60 ticks a second.
+const TURN: i64 = 1092;
+
+/// Who winds up does not turn. A minion turns to whom it fights, or to where it was sent; anybody else looks
+/// where it walks, if it did before.
+#[inline(always)]
+fn looks(context: &Context<'_>, base: &Units, at: usize, new: &Units, row: usize) -> i64 {
     let before = base.facing[at];
+    let strikes = new.strike_at[row] != Tick::NEVER && new.strike_at[row] == base.strike_at[at];
     let (was, is) = (Vec2 { x: base.vx[at], y: base.vy[at] }, Vec2 { x: new.vx[row], y: new.vy[row] });
-    let walks = was != is && is != Vec2::default() && Angle::of(was) == before;
-    if walks { Angle::of(is).number() } else { before.number() }
+    let (target, stands) = (new.target[row], is == Vec2::default());
+    if !context.aims || strikes || (stands && target == UnitId::NONE) {
+        return before.number();
+    }
+    let aim = match new.order[row] {
+        _ if new.control[row] == ControlBehaviour::Player => None,
+        _ if target != UnitId::NONE => {
+            let target = context.unit(target);
+            if stands
+                && was == is
+                && target.is_some_and(|row| new.vx[row] == Fx::ZERO && new.vy[row] == Fx::ZERO)
+            {
+                return before.number();
+            }
+            target.map(|row| before_step(new, row))
+        }
+        Order::Follow => None,
+        _ => Some(Vec2 { x: new.goal_x[row], y: new.goal_y[row] }),
+    };
+    let Some(aim) = aim else {
+        let walks = was != is && !stands && Angle::of(was) == before;
+        return if walks { Angle::of(is).number() } else { before.number() };
+    };
+    let from = before_step(new, row);
+    let way = Vec2 { x: aim.x.wrapping_sub(from.x), y: aim.y.wrapping_sub(from.y) };
+    // A step is rounded, and so is where it leads.
+    let toward = Angle::of(if is_along(is, way) { is } else { way });
+    let most = TURN * context.ticks;
+    let turn = i64::from(before.to(toward)).clamp(-most, most);
+    i64::from(before.0.wrapping_add(turn as u16))
+}
+
+/// Where the unit in `row` stood before the last tick.
+#[inline(always)]
+fn before_step(units: &Units, row: usize) -> Vec2 {
+    Vec2 { x: units.x[row].wrapping_sub(units.vx[row]), y: units.y[row].wrapping_sub(units.vy[row]) }
+}
+
+/// Whether a step leads along a way, but for half a thousandth.
+#[inline(always)]
+fn is_along(step: Vec2, way: Vec2) -> bool {
+    let [sx, sy, wx, wy] = [step.x, step.y, way.x, way.y].map(|part| i64::from(part.to_bits()));
+    let along = (sx * wx).wrapping_add(sy * wy);
+    let aside = (sx * wy).wrapping_sub(sy * wx);
+    along > 0 && aside.unsigned_abs() < along.unsigned_abs() >> 11
 }
 
 coded! {
-    Globals, at most 1, same by |_b, at, _n, row| at == row;
+    Globals, at most 1;
     tick 0 expect |c, _base, _at, _new, _row| c.now.number(), born |c, _new, _row, _before| c.now.number();
     seed 0;
     outcome 0;
@@ -112,7 +186,7 @@ coded! {
 }
 
 coded! {
-    Players, at most PLAYERS_MAX, same by |_b, at, _n, row| at == row;
+    Players, at most PLAYERS_MAX;
     team 0;
     hero_kind 0;
     hero 4;
@@ -142,18 +216,17 @@ coded! {
 }
 
 coded! {
-    Units, at most UNITS_MAX, same by |base, at, new, row| base.id[at] == new.id[row];
+    Units, at most UNITS_MAX, by id;
     id 4;
     owner 0;
     phase 1, born |_c, _new, _row, before| before + 1;
     attack 0;
     control 0;
     hp 5;
-    vx 8;
-    vy 8;
-    x 8 expect |c, base, at, new, row| led(base.x[at], [base.vx[at], new.vx[row]], c.ticks);
-    y 8 expect |c, base, at, new, row| led(base.y[at], [base.vy[at], new.vy[row]], c.ticks);
-    facing 10 expect |_c, base, at, new, row| looked(base, at, new, row);
+    vx 11 expect |c, base, at, _new, _row| goes_on(c, base, at, base.vx[at]);
+    vy like 8 expect |c, base, at, _new, _row| goes_on(c, base, at, base.vy[at]);
+    x like 8 expect |c, base, at, new, row| led(base.x[at], [base.vx[at], new.vx[row]], c.ticks);
+    y like 8 expect |c, base, at, new, row| led(base.y[at], [base.vy[at], new.vy[row]], c.ticks);
     order 1;
     goal_x 18, born |_c, new, row, _before| new.x[row].number();
     goal_y 18, born |_c, new, row, _before| new.y[row].number();
@@ -163,16 +236,17 @@ coded! {
     target 4;
     strike_at 4;
     ready_at 6;
+    facing near 10 expect |c, base, at, new, row| looks(c, base, at, new, row);
 }
 
 coded! {
-    Slots, at most UNITS_MAX, same by |_b, at, _n, row| at == row;
+    Slots, at most UNITS_MAX;
     generation 0;
     row 4;
 }
 
 coded! {
-    Orders, at most UNITS_MAX * QUEUED_MAX, same by |base, at, new, row| base.unit[at] == new.unit[row];
+    Orders, at most UNITS_MAX * QUEUED_MAX, by unit;
     unit 4;
     order 1;
     x 18;
@@ -181,8 +255,7 @@ coded! {
 }
 
 coded! {
-    Projectiles, at most PROJECTILES_MAX,
-        same by |base, at, new, row| (base.shooter[at], base.born_at[at]) == (new.shooter[row], new.born_at[row]);
+    Projectiles, at most PROJECTILES_MAX, by shooter, born_at;
     shooter 5;
     owner 0, born |c, new, row, before| {
         c.shooter(new, row).map_or(before, |shooter| c.new.units.owner[shooter].number())
@@ -204,7 +277,7 @@ coded! {
 }
 
 coded! {
-    Circles, at most CIRCLES_MAX, same by |_b, at, _n, row| at == row;
+    Circles, at most CIRCLES_MAX;
     owner 1;
     taker 1;
     progress 10;
@@ -212,7 +285,7 @@ coded! {
 }
 
 coded! {
-    Cores, at most PLAYERS_MAX, same by |_b, at, _n, row| at == row;
+    Cores, at most PLAYERS_MAX;
     hp 6;
     open 0;
 }

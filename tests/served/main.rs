@@ -1,318 +1,27 @@
 //! A server and its clients on virtual links in virtual time: whole matches with real worlds.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
-use std::sync::Arc;
+mod net;
+mod talk;
+
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{
-    Inject, Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, PilotChoice, Server, ServerOptions,
-    ServerSummary, Summary, Trace, data,
+    Inject, Match, MatchError, MatchEvent, MatchOptions, MatchOutcome, PilotChoice, Server, Trace, data,
 };
-use mini_rts_arena::net::message::{Chat, PacketId, encode};
+use mini_rts_arena::net::message::{PacketId, encode};
 use mini_rts_arena::net::{
-    Architecture, ChatText, ClientInputsHeader, GuestConfig, InputDelay, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, Rejection, ServerConfig, ServerSession, Settings, Time, Token, encode_client_inputs,
+    Architecture, ClientInputsHeader, Rejection, ServerSession, Time, encode_client_inputs,
 };
 use mini_rts_arena::sim::{
-    AttackBehaviour, Command, Direction, HeroControl, PlayerId, PlayerInput, Rules, Selection, StateHash,
-    Target, Tick, TickRate, UnitId, UnitRules, When, fingerprint, math::Vec2,
+    Command, Direction, HeroControl, PlayerInput, Selection, Target, Tick, UnitId, When, fingerprint,
+    math::Vec2,
 };
-use mini_rts_arena::transport::{Impairment, LinkSpec};
 
-const SERVER: SocketAddr = address(0);
-/// IP and UDP headers.
-const HEADERS: usize = 28;
-
-const fn address(n: u8) -> SocketAddr {
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
-}
-
-/// Rules by which each side begins with 100 units that nobody can kill.
-fn legions() -> Arc<Rules> {
-    let rules = data::rules("endless").expect("built in");
-    let hard = |unit: &UnitRules| UnitRules { hp: 30_000, ..unit.clone() };
-    let (swordsman, archer) = (hard(&rules.swordsman), hard(&rules.archer));
-    Arc::new(Rules { swordsman, archer, start_swordsmen: 66, start_archers: 33, ..(*rules).clone() })
-}
-
-/// A server that stays for a rematch, and its clients.
-fn staying(architecture: Architecture, link: &str) -> Net {
-    let rules = fingerprint(&*data::rules("endless").expect("built in"));
-    let session = staying_session(architecture, rules);
-    let mut net = Net::new(session, link, &[BOT; 3]);
-    for (n, seat) in net.seats.iter_mut().enumerate() {
-        let options = MatchOptions { pilot: BOT, ..predicting() };
-        let settings = Settings { stays: true, ..settings() };
-        seat.game = Some(client_of(Time(0), n as u8, None, options, settings));
-    }
-    net
-}
-
-fn staying_session(architecture: Architecture, rules: u64) -> ServerSession {
-    let settings = ServerConfig { stays: true, ..settings_of(architecture, rules, Some(120), 0, 3) };
-    ServerSession::new(Time(0), settings, [1; 32])
-}
-
-fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
-    let rules = fingerprint(&*data::rules(rules).expect("built in"));
-    session_of(Architecture::ClientServer, rules, ticks, rejoin, seats)
-}
-
-/// As [`server_session`], and the clients run the world themselves.
-fn relay_session(rules: &str, ticks: Option<u32>, rejoin: u64) -> ServerSession {
-    let rules = fingerprint(&*data::rules(rules).expect("built in"));
-    session_of(Architecture::Relay, rules, ticks, rejoin, 2)
-}
-
-fn session_of(
-    architecture: Architecture,
-    rules: u64,
-    ticks: Option<u32>,
-    rejoin: u64,
-    seats: u8,
-) -> ServerSession {
-    ServerSession::new(Time(0), settings_of(architecture, rules, ticks, rejoin, seats), [1; 32])
-}
-
-fn settings_of(
-    architecture: Architecture,
-    rules: u64,
-    ticks: Option<u32>,
-    rejoin: u64,
-    seats: u8,
-) -> ServerConfig {
-    let map = data::map(if seats > 2 { "quad" } else { "standard" }).expect("built in");
-    let config = MatchConfig {
-        room_id: 1,
-        architecture,
-        seed: 7,
-        tick_rate: TickRate::HZ_60,
-        ticks,
-        rules,
-        map: fingerprint(&*map),
-        seats,
-    };
-    ServerConfig {
-        config,
-        room_code: 0,
-        teams: (0..seats).collect(),
-        host: None,
-        countdown: Duration::from_millis(300),
-        beacon: None,
-        timeout: Duration::from_secs(3),
-        rejoin: Duration::from_secs(rejoin),
-        wait: Some(Duration::from_secs(10)),
-        updates: 20,
-        stays: false,
-        kept: Default::default(),
-        bits_per_s: 236_000,
-    }
-}
-
-fn client(now: Time, n: u8, pilot: Option<PilotChoice>, token: Option<Token>) -> Match {
-    client_with(now, n, token, MatchOptions { pilot, ..predicting() })
-}
-
-fn predicting() -> MatchOptions {
-    MatchOptions { prediction: true, ..MatchOptions::default() }
-}
-
-fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) -> Match {
-    client_of(now, n, token, options, settings())
-}
-
-fn settings() -> Settings {
-    Settings {
-        name: PlayerName::new("test").expect("a name"),
-        hero: AttackBehaviour::Swordsman,
-        input_delay: InputDelay::Auto,
-        timeout: Duration::from_secs(3),
-        wait: Some(Duration::from_secs(10)),
-        on_loss: OnLoss::End,
-        stays: false,
-    }
-}
-
-fn client_of(now: Time, n: u8, token: Option<Token>, options: MatchOptions, settings: Settings) -> Match {
-    let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
-    let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);
-    let (interpolation, updates) = (2, 20);
-    Match::new(session, MatchOptions { interpolation, updates, ..options })
-}
-
-/// A client at its link.
-struct Seat {
-    game: Option<Match>,
-    address: SocketAddr,
-    up: Impairment,
-    down: Impairment,
-    token: Option<Token>,
-    told: Vec<MatchEvent>,
-    ended: Option<Result<Summary, MatchError>>,
-    /// What remains of the matches before the last.
-    earlier: Vec<Summary>,
-    /// Bits that came down in each second, with headers.
-    down_bits: Vec<usize>,
-    up_bits: usize,
-    /// When updates came.
-    updates_at: Vec<Time>,
-    /// Whether nothing arrives, up or down.
-    is_cut: bool,
-    /// The connection id and the newest counter by which it addresses the server.
-    envelope: (u32, u32),
-}
-
-struct Net {
-    now: Time,
-    server: Option<Server>,
-    served: Option<Result<ServerSummary, MatchError>>,
-    seats: Vec<Seat>,
-}
-
-impl Net {
-    fn new(session: ServerSession, link: &str, pilots: &[Option<PilotChoice>]) -> Self {
-        let spec = |seed: usize| format!("{link},seed={seed}").parse::<LinkSpec>().expect("a link");
-        let seat = |(n, pilot): (usize, &Option<PilotChoice>)| Seat {
-            game: Some(client(Time(0), n as u8, *pilot, None)),
-            address: address(n as u8 + 1),
-            up: Impairment::new(spec(2 * n + 1)),
-            down: Impairment::new(spec(2 * n + 2)),
-            token: None,
-            told: Vec::new(),
-            ended: None,
-            earlier: Vec::new(),
-            down_bits: Vec::new(),
-            up_bits: 0,
-            updates_at: Vec::new(),
-            is_cut: false,
-            envelope: (0, 0),
-        };
-        let server = Server::new(session, ServerOptions::default());
-        let seats = pilots.iter().enumerate().map(seat).collect();
-        Self { now: Time(0), server: Some(server), served: None, seats }
-    }
-
-    /// The same by rules that are not built in.
-    fn with_rules(link: &str, rules: &Arc<Rules>, ticks: u32) -> Self {
-        let session = session_of(Architecture::ClientServer, fingerprint(&**rules), Some(ticks), 0, 2);
-        let options = ServerOptions { rules: Some(rules.clone()), ..ServerOptions::default() };
-        let mut net = Self::new(server_session("standard", None, 0, 2), link, &[BOT, BOT]);
-        net.server = Some(Server::new(session, options));
-        for (n, seat) in net.seats.iter_mut().enumerate() {
-            let options = MatchOptions { pilot: BOT, rules: Some(rules.clone()), ..predicting() };
-            seat.game = Some(client_with(Time(0), n as u8, None, options));
-        }
-        net
-    }
-
-    fn is_over(&self) -> bool {
-        self.server.is_none() && self.seats.iter().all(|seat| seat.game.is_none())
-    }
-
-    /// Everything that happens within a millisecond.
-    fn step(&mut self) {
-        self.now = self.now.plus(Duration::from_millis(1));
-        let now = self.now;
-        if let Some(server) = &mut self.server {
-            server.advance(now);
-            while let Some(transmit) = server.poll_transmit() {
-                if let Some(seat) = self.seats.iter_mut().find(|seat| seat.address == transmit.to) {
-                    seat.down.push(now, transmit);
-                }
-            }
-            if server.is_over() {
-                let (result, next) = self.server.take().expect("it is").into_rematch();
-                (self.served, self.server) = (Some(result), next);
-            }
-        }
-        for seat in &mut self.seats {
-            seat.step(now, self.server.as_mut());
-        }
-    }
-
-    fn run(&mut self, until: Duration, mut each: impl FnMut(&mut Self)) {
-        let end = self.now.plus(until);
-        while self.now < end && !self.is_over() {
-            self.step();
-            each(self);
-        }
-    }
-
-    /// A datagram as if this client had sent it.
-    fn forge(&mut self, seat: usize, id: PacketId, body: &[u8]) {
-        let (connection, counter) = self.seats[seat].envelope;
-        self.seats[seat].envelope.1 += 1;
-        let mut bytes = vec![id as u8];
-        bytes.extend(connection.to_le_bytes());
-        bytes.extend((counter + 1).to_le_bytes());
-        bytes.extend(body);
-        let (from, now) = (self.seats[seat].address, self.now);
-        if let Some(server) = &mut self.server {
-            server.handle_datagram(now, from, &bytes);
-        }
-    }
-
-    fn tick(&self) -> u32 {
-        self.server.as_ref().and_then(Server::world).map_or(0, |world| world.state().tick().0)
-    }
-}
-
-impl Seat {
-    fn step(&mut self, now: Time, mut server: Option<&mut Server>) {
-        while let Some(transmit) = self.down.pop(now) {
-            let bytes = transmit.datagram.bytes();
-            let second = (now.0 / 1_000_000) as usize;
-            self.down_bits.resize(self.down_bits.len().max(second + 1), 0);
-            self.down_bits[second] += 8 * (bytes.len() + HEADERS);
-            if bytes[0] == PacketId::GameStateUpdate as u8 {
-                self.updates_at.push(now);
-            }
-            if let Some(game) = self.game.as_mut().filter(|_| !self.is_cut) {
-                game.handle_datagram(now, SERVER, bytes);
-            }
-        }
-        if let Some(game) = &mut self.game {
-            game.advance(now);
-            while let Some(transmit) = game.poll_transmit() {
-                let bytes = transmit.datagram.bytes();
-                if !matches!(bytes[0], 0x03 | 0x04 | 0x10 | 0x11) {
-                    let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-                    self.envelope = (word(1), self.envelope.1.max(word(5)));
-                }
-                self.up_bits += 8 * (bytes.len() + HEADERS);
-                self.up.push(now, transmit);
-            }
-            while let Some(event) = game.poll_event() {
-                if let MatchEvent::Token(token) = event {
-                    self.token = Some(token);
-                }
-                self.told.push(event);
-            }
-            if game.is_over() {
-                let (result, next) = self.game.take().expect("it is").into_rematch(now);
-                self.earlier.extend(self.ended.replace(result).and_then(Result::ok));
-                self.game = next;
-            }
-        }
-        while let Some(transmit) = self.up.pop(now) {
-            if let Some(server) = server.as_deref_mut().filter(|_| !self.is_cut) {
-                server.handle_datagram(now, self.address, transmit.datagram.bytes());
-            }
-        }
-    }
-
-    fn summary(&self) -> &Summary {
-        self.ended.as_ref().expect("over").as_ref().expect("played")
-    }
-}
-
-const BOT: Option<PilotChoice> = Some(PilotChoice::Bot(BotLevel::Normal));
-
-fn hash(net: &Net) -> StateHash {
-    net.served.as_ref().expect("over").as_ref().expect("played").hash
-}
+use net::{
+    BOT, Net, address, client, client_with, hash, legions, predicting, relay_session, server_session,
+    session_with,
+};
 
 #[test]
 fn a_match_on_bad_links_ends_alike_for_all() {
@@ -439,6 +148,37 @@ fn a_relayed_order_runs_everywhere_after_up_and_down_and_their_reserves() {
     }
 }
 
+/// Some inputs come late, and few, however often the server says how early they came: that none does would cost all
+/// of them time.
+#[test]
+fn few_inputs_come_late_at_any_rate_of_updates() {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    let kinds = [10, 20, 30, 60].map(|updates| (Architecture::ClientServer, updates));
+    for (architecture, updates) in kinds.into_iter().chain([(Architecture::Relay, 20)]) {
+        for link in ["delay=50ms,jitter=10ms", "delay=50ms,jitter=10ms,loss=5%"] {
+            let session = session_with(architecture, rules, Some(3600), 0, 2, updates);
+            let mut net = Net::new(session, link, &[BOT, BOT]);
+            net.run(Duration::from_secs(30), |_| {});
+            let settled = counts(&net);
+            net.run(Duration::from_secs(25), |_| {});
+            for (from, to) in settled.into_iter().zip(counts(&net)) {
+                let (inputs, late) = (to[0] - from[0], to[1] - from[1]);
+                let percent = 100.0 * f64::from(late) / f64::from(inputs);
+                let client = net.seats[0].game.as_ref().and_then(|game| game.session().client());
+                let delay = client.map_or(0, |client| client.delay_us());
+                println!("{architecture:?} {updates} updates/s, {link}: {percent:.1} % late, {delay} us");
+                assert!(inputs > 1400 && (1.0..13.0).contains(&percent), "{percent:.1} % of {inputs}");
+            }
+        }
+    }
+}
+
+/// By client: inputs that came, and those that came late.
+fn counts(net: &Net) -> Vec<[u32; 2]> {
+    let clients = net.server.as_ref().expect("runs").session().clients();
+    clients.map(|client| [client.inputs, client.late]).collect()
+}
+
 /// When each tick ran with this player's input.
 fn ran_at(trace: &[serde_json::Value], player: usize) -> Vec<u64> {
     let ticks = trace.iter().filter(|line| line["cmd"].is_null() && line["player"] == player);
@@ -500,6 +240,22 @@ fn a_relay_gives_a_state_to_who_comes_back_and_to_who_has_gone_wrong() {
         (wrong.updates.expect("relayed").differed, returned.updates.expect("relayed").differed),
         (1, 0)
     );
+}
+
+#[test]
+fn a_client_that_takes_the_last_state_over_ends_with_the_match() {
+    // The server hears of it before, in and after its last tick.
+    for tick in 588..600 {
+        let mut net = Net::new(relay_session("standard", Some(600), 0), "delay=40ms", &[BOT, BOT]);
+        let inject = Inject { tick: Tick(tick), field: "units[0].hp".into() };
+        let options = MatchOptions { pilot: BOT, inject: Some(inject), ..predicting() };
+        net.seats[0].game = Some(client_with(Time(0), 0, None, options));
+        net.run(Duration::from_secs(13), |_| {});
+        assert!(net.is_over(), "tick {tick} went wrong");
+        let summary = net.seats[0].summary();
+        assert_eq!((summary.hash, summary.outcome), (hash(&net), MatchOutcome::TickLimit), "tick {tick}");
+        assert_eq!(summary.updates.expect("relayed").differed, 1, "tick {tick}");
+    }
 }
 
 /// Walks 60 % of the time, turning every second.
@@ -614,6 +370,29 @@ fn a_pause_stops_everybody_after_the_same_tick_until_one_goes_on() {
             assert_eq!((paused, resumed), (3, 3), "{told:?}");
             assert!(!told.iter().any(|told| matches!(told, MatchEvent::Silent(_))), "{told:?}");
         }
+    }
+}
+
+#[test]
+fn a_pause_that_all_leave_is_over_at_once() {
+    for relayed in [false, true] {
+        let session = if relayed {
+            relay_session("endless", Some(1800), 0)
+        } else {
+            server_session("endless", Some(1800), 0, 2)
+        };
+        let mut net = Net::new(session, "delay=40ms", &[BOT, BOT]);
+        net.run(Duration::from_secs(4), |_| {});
+        let now = net.now;
+        net.seats[0].game.as_mut().expect("plays").submit_command(now, Command::Pause);
+        net.run(Duration::from_secs(1), |_| {});
+        let stood = net.tick();
+        net.seats[0].game.as_mut().expect("plays").leave();
+        net.run(Duration::from_secs(1), |_| {});
+        assert_eq!(net.tick(), stood, "the other may still come back to it");
+        net.seats[1].game.as_mut().expect("plays").leave();
+        net.run(Duration::from_secs(1), |_| {});
+        assert!(net.is_over(), "relayed {relayed}: at tick {}", net.tick());
     }
 }
 
@@ -843,144 +622,4 @@ fn a_cheat_gains_nothing_is_told_and_expelled_and_the_honest_player_loses_no_tic
         assert!(matches!(honest.outcome, MatchOutcome::PeerLeft(_)), "{:?}", honest.outcome);
         assert_eq!((honest.hash, honest.updates.expect("served").differed), (served.hash, 0));
     }
-}
-
-/// What was said, by whom, as it was told.
-fn lines(told: &[MatchEvent]) -> Vec<(PlayerId, String)> {
-    let lines = told.iter().filter_map(|event| match event {
-        MatchEvent::Said(player, text) => Some((*player, text.to_string())),
-        _ => None,
-    });
-    lines.collect()
-}
-
-#[test]
-fn a_server_hands_every_line_on_in_order() {
-    let rules = fingerprint(&*data::rules("endless").expect("built in"));
-    for architecture in [Architecture::ClientServer, Architecture::Relay] {
-        let session = session_of(architecture, rules, Some(900), 0, 3);
-        let mut net = Net::new(session, "delay=40ms,jitter=10ms,loss=10%,dup=5%", &[None; 3]);
-        let mut written = [const { Vec::new() }; 3];
-        net.run(Duration::from_secs(40), |net| {
-            if !net.now.0.is_multiple_of(100_000) || !(60..700).contains(&net.tick()) {
-                return;
-            }
-            for (n, written) in written.iter_mut().enumerate() {
-                let text = format!("line {} of player {n}", written.len());
-                let line = ChatText::new(&text).expect("a line");
-                let game = net.seats[n].game.as_mut().expect("playing");
-                if game.submit_chat(net.now, line) {
-                    written.push((game.session().player(), text));
-                }
-            }
-        });
-        assert!(net.is_over(), "{architecture}");
-        for written in &written {
-            assert!((12..=16).contains(&written.len()), "{architecture}: {} lines in 11 s", written.len());
-            for seat in &net.seats {
-                let mut heard = lines(&seat.told);
-                heard.retain(|(player, _)| *player == written[0].0);
-                assert_eq!(heard, *written, "{architecture}");
-            }
-        }
-    }
-}
-
-#[test]
-fn who_says_too_much_to_a_server_is_refused_and_not_heard() {
-    let mut net = Net::new(server_session("endless", Some(600), 0, 2), "delay=5ms", &[None; 2]);
-    net.run(Duration::from_secs(2), |_| {});
-    let from = net.seats[0].game.as_ref().expect("playing").session().player().0;
-    for number in 0..60 {
-        let text = ChatText::new("buy gold").expect("a line");
-        net.forge(0, PacketId::Chat, &encode(&Chat { number, from, text }));
-        net.run(Duration::from_millis(20), |_| {});
-    }
-    let heard = lines(&net.seats[1].told).len();
-    assert!((10..=13).contains(&heard), "{heard} of 60 lines in 1.2 s");
-    let status =
-        net.server.as_ref().expect("playing").session().clients().find(|client| client.player.0 == from);
-    let refused = status.expect("playing").rejected[Rejection::Flood as usize];
-    assert_eq!(refused as usize, 60 - heard);
-}
-
-#[test]
-fn in_a_window_a_client_waits_for_its_server() {
-    for session in [server_session("endless", Some(900), 45, 2), relay_session("endless", Some(900), 45)] {
-        let mut net = Net::new(session, "delay=20ms,jitter=2ms", &[BOT, BOT]);
-        let patient = Settings { on_loss: OnLoss::Wait, ..settings() };
-        let options = MatchOptions { pilot: BOT, ..predicting() };
-        net.seats[1].game = Some(client_of(Time(0), 1, None, options, patient));
-        net.run(Duration::from_secs(5), |_| {});
-        net.seats[1].is_cut = true;
-        net.run(Duration::from_secs(6), |_| {});
-        let lost = net.seats[1].game.as_ref().expect("it waits").session().lost();
-        assert_eq!(lost.map(|(player, _)| player), Some(PlayerId::NONE));
-        net.seats[1].is_cut = false;
-        net.run(Duration::from_secs(60), |_| {});
-        assert!(net.is_over(), "at tick {}", net.tick());
-        let waits = |event: &&MatchEvent| matches!(event, MatchEvent::Waiting(_));
-        assert_eq!(net.seats[1].told.iter().filter(waits).count(), 1);
-        for seat in &net.seats {
-            assert_eq!((seat.summary().outcome, seat.summary().hash), (MatchOutcome::TickLimit, hash(&net)));
-        }
-    }
-}
-
-#[test]
-fn all_play_again_on_their_server_once_all_want_to() {
-    for architecture in [Architecture::ClientServer, Architecture::Relay] {
-        for link in ["delay=1ms", "delay=40ms,jitter=10ms,loss=15%,dup=5%"] {
-            let mut net = staying(architecture, link);
-            net.run(Duration::from_secs(60), |net| {
-                let now = net.now;
-                for (n, seat) in net.seats.iter_mut().enumerate() {
-                    // One takes its time; after three matches they have enough.
-                    if seat.earlier.len() < 2 && (n != 1 || now.0 / 1_000_000 % 2 == 0) {
-                        seat.game.as_mut().expect("it stays").want_rematch(now);
-                    } else if let (2, Some(game), Some(Ok(_))) =
-                        (seat.earlier.len(), &mut seat.game, &seat.ended)
-                    {
-                        game.leave();
-                    }
-                }
-            });
-            assert!(net.is_over(), "{architecture} {link}");
-            // Who learns of the leaving before the vote has no vote.
-            let played = |seat: &Seat| {
-                let last = seat.ended.as_ref().and_then(|ended| ended.as_ref().ok());
-                seat.earlier.iter().chain(last).cloned().collect::<Vec<Summary>>()
-            };
-            let first = played(&net.seats[0]);
-            for seat in &net.seats {
-                let matches = played(seat);
-                assert_eq!(matches.len(), 3, "{architecture} {link}");
-                for (ours, theirs) in matches.iter().zip(&first) {
-                    assert_eq!((ours.outcome, ours.ticks), (MatchOutcome::TickLimit, 120));
-                    assert_eq!((ours.hash, ours.config.seed), (theirs.hash, theirs.config.seed));
-                    assert_eq!(ours.player, matches[0].player, "everybody keeps the seat");
-                }
-                let seeds: BTreeSet<u64> = matches.iter().map(|summary| summary.config.seed).collect();
-                assert_eq!(seeds.len(), 3, "{architecture} {link}");
-            }
-        }
-    }
-}
-
-#[test]
-fn who_leaves_a_server_after_the_end_ends_the_vote() {
-    let mut net = staying(Architecture::ClientServer, "delay=20ms,loss=5%");
-    net.run(Duration::from_secs(30), |net| {
-        let now = net.now;
-        for (n, seat) in net.seats.iter_mut().enumerate() {
-            let Some(game) = seat.game.as_mut().filter(|_| seat.ended.is_some()) else { continue };
-            if n == 2 && now.0 > 6_000_000 {
-                game.leave();
-            } else if n != 2 {
-                game.want_rematch(now);
-            }
-        }
-    });
-    assert!(net.is_over());
-    assert!(net.seats.iter().all(|seat| seat.earlier.len() == 1));
 }

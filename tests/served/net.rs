@@ -1,0 +1,326 @@
+//! A server and its clients on virtual links in virtual time, a millisecond after the other. A test may reach into
+//! all of it: clients are killed, come back from elsewhere, and datagrams are forged in their names.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mini_rts_arena::bot::BotLevel;
+use mini_rts_arena::game::{
+    Match, MatchError, MatchEvent, MatchOptions, PilotChoice, Server, ServerOptions, ServerSummary, Summary,
+    data,
+};
+use mini_rts_arena::net::message::PacketId;
+use mini_rts_arena::net::{
+    Architecture, BITS_PER_S_USUAL, GuestConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, ServerConfig, ServerSession, Settings, Time, Token,
+};
+use mini_rts_arena::sim::{AttackBehaviour, Rules, StateHash, TickRate, UnitRules, fingerprint};
+use mini_rts_arena::transport::{Impairment, LinkSpec};
+
+pub(crate) const SERVER: SocketAddr = address(0);
+/// IP and UDP headers.
+pub(crate) const HEADERS: usize = 28;
+
+pub(crate) const fn address(n: u8) -> SocketAddr {
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
+}
+
+/// Rules by which each side begins with 100 units that nobody can kill.
+pub(crate) fn legions() -> Arc<Rules> {
+    let rules = data::rules("endless").expect("built in");
+    let hard = |unit: &UnitRules| UnitRules { hp: 30_000, ..unit.clone() };
+    let (swordsman, archer) = (hard(&rules.swordsman), hard(&rules.archer));
+    Arc::new(Rules { swordsman, archer, start_swordsmen: 66, start_archers: 33, ..(*rules).clone() })
+}
+
+pub(crate) fn server_session(rules: &str, ticks: Option<u32>, rejoin: u64, seats: u8) -> ServerSession {
+    let rules = fingerprint(&*data::rules(rules).expect("built in"));
+    session_of(Architecture::ClientServer, rules, ticks, rejoin, seats)
+}
+
+/// As [`server_session`], and the clients run the world themselves.
+pub(crate) fn relay_session(rules: &str, ticks: Option<u32>, rejoin: u64) -> ServerSession {
+    let rules = fingerprint(&*data::rules(rules).expect("built in"));
+    session_of(Architecture::Relay, rules, ticks, rejoin, 2)
+}
+
+pub(crate) fn session_of(
+    architecture: Architecture,
+    rules: u64,
+    ticks: Option<u32>,
+    rejoin: u64,
+    seats: u8,
+) -> ServerSession {
+    session_with(architecture, rules, ticks, rejoin, seats, 20)
+}
+
+/// With so many updates a second.
+pub(crate) fn session_with(
+    architecture: Architecture,
+    rules: u64,
+    ticks: Option<u32>,
+    rejoin: u64,
+    seats: u8,
+    updates: u32,
+) -> ServerSession {
+    ServerSession::new(Time(0), server_config(architecture, rules, ticks, rejoin, seats, updates), [1; 32])
+}
+
+/// A server that stays for a rematch, and three clients.
+pub(crate) fn staying(architecture: Architecture, link: &str) -> Net {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    let config = ServerConfig { stays: true, ..server_config(architecture, rules, Some(120), 0, 3, 20) };
+    let mut net = Net::new(ServerSession::new(Time(0), config, [1; 32]), link, &[BOT; 3]);
+    for (n, seat) in net.seats.iter_mut().enumerate() {
+        let options = MatchOptions { pilot: BOT, ..predicting() };
+        let settings = Settings { stays: true, ..settings() };
+        seat.game = Some(client_of(Time(0), n as u8, None, options, settings));
+    }
+    net
+}
+
+fn server_config(
+    architecture: Architecture,
+    rules: u64,
+    ticks: Option<u32>,
+    rejoin: u64,
+    seats: u8,
+    updates: u32,
+) -> ServerConfig {
+    let map = data::map(if seats > 2 { "quad" } else { "standard" }).expect("built in");
+    let config = MatchConfig {
+        room_id: 1,
+        architecture,
+        seed: 7,
+        tick_rate: TickRate::HZ_60,
+        ticks,
+        rules,
+        map: fingerprint(&*map),
+        seats,
+    };
+    ServerConfig {
+        config,
+        room_code: 0,
+        teams: (0..seats).collect(),
+        host: None,
+        countdown: Duration::from_millis(300),
+        beacon: None,
+        timeout: Duration::from_secs(3),
+        rejoin: Duration::from_secs(rejoin),
+        wait: Some(Duration::from_secs(10)),
+        updates,
+        bits_per_s: BITS_PER_S_USUAL,
+        stays: false,
+        kept: Default::default(),
+    }
+}
+
+pub(crate) fn client(now: Time, n: u8, pilot: Option<PilotChoice>, token: Option<Token>) -> Match {
+    client_with(now, n, token, MatchOptions { pilot, ..predicting() })
+}
+
+pub(crate) fn predicting() -> MatchOptions {
+    MatchOptions { prediction: true, ..MatchOptions::default() }
+}
+
+pub(crate) fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) -> Match {
+    client_of(now, n, token, options, settings())
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings {
+        name: PlayerName::new("test").expect("a name"),
+        hero: AttackBehaviour::Swordsman,
+        input_delay: InputDelay::Auto,
+        timeout: Duration::from_secs(3),
+        wait: Some(Duration::from_secs(10)),
+        on_loss: OnLoss::End,
+        stays: false,
+    }
+}
+
+pub(crate) fn client_of(
+    now: Time,
+    n: u8,
+    token: Option<Token>,
+    options: MatchOptions,
+    settings: Settings,
+) -> Match {
+    let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
+    let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);
+    let (interpolation, updates) = (2, 20);
+    Match::new(session, MatchOptions { interpolation, updates, ..options })
+}
+
+/// A client at its link.
+pub(crate) struct Seat {
+    pub(crate) game: Option<Match>,
+    pub(crate) address: SocketAddr,
+    pub(crate) up: Impairment,
+    pub(crate) down: Impairment,
+    pub(crate) token: Option<Token>,
+    pub(crate) told: Vec<MatchEvent>,
+    pub(crate) ended: Option<Result<Summary, MatchError>>,
+    /// What remains of the matches before the last.
+    pub(crate) earlier: Vec<Summary>,
+    /// Bits that came down in each second, with headers.
+    pub(crate) down_bits: Vec<usize>,
+    pub(crate) up_bits: usize,
+    /// When updates came.
+    pub(crate) updates_at: Vec<Time>,
+    /// Whether nothing arrives, up or down.
+    pub(crate) is_cut: bool,
+    /// The connection id and the newest counter by which it addresses the server.
+    pub(crate) envelope: (u32, u32),
+}
+
+pub(crate) struct Net {
+    pub(crate) now: Time,
+    pub(crate) server: Option<Server>,
+    pub(crate) served: Option<Result<ServerSummary, MatchError>>,
+    pub(crate) seats: Vec<Seat>,
+}
+
+impl Net {
+    pub(crate) fn new(session: ServerSession, link: &str, pilots: &[Option<PilotChoice>]) -> Self {
+        let spec = |seed: usize| format!("{link},seed={seed}").parse::<LinkSpec>().expect("a link");
+        let seat = |(n, pilot): (usize, &Option<PilotChoice>)| Seat {
+            game: Some(client(Time(0), n as u8, *pilot, None)),
+            address: address(n as u8 + 1),
+            up: Impairment::new(spec(2 * n + 1)),
+            down: Impairment::new(spec(2 * n + 2)),
+            token: None,
+            told: Vec::new(),
+            ended: None,
+            earlier: Vec::new(),
+            down_bits: Vec::new(),
+            up_bits: 0,
+            updates_at: Vec::new(),
+            is_cut: false,
+            envelope: (0, 0),
+        };
+        let server = Server::new(session, ServerOptions::default());
+        let seats = pilots.iter().enumerate().map(seat).collect();
+        Self { now: Time(0), server: Some(server), served: None, seats }
+    }
+
+    /// The same by rules that are not built in.
+    pub(crate) fn with_rules(link: &str, rules: &Arc<Rules>, ticks: u32) -> Self {
+        let session = session_of(Architecture::ClientServer, fingerprint(&**rules), Some(ticks), 0, 2);
+        let options = ServerOptions { rules: Some(rules.clone()), ..ServerOptions::default() };
+        let mut net = Self::new(server_session("standard", None, 0, 2), link, &[BOT, BOT]);
+        net.server = Some(Server::new(session, options));
+        for (n, seat) in net.seats.iter_mut().enumerate() {
+            let options = MatchOptions { pilot: BOT, rules: Some(rules.clone()), ..predicting() };
+            seat.game = Some(client_with(Time(0), n as u8, None, options));
+        }
+        net
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.server.is_none() && self.seats.iter().all(|seat| seat.game.is_none())
+    }
+
+    /// Everything that happens within a millisecond.
+    pub(crate) fn step(&mut self) {
+        self.now = self.now.plus(Duration::from_millis(1));
+        let now = self.now;
+        if let Some(server) = &mut self.server {
+            server.advance(now);
+            while let Some(transmit) = server.poll_transmit() {
+                if let Some(seat) = self.seats.iter_mut().find(|seat| seat.address == transmit.to) {
+                    seat.down.push(now, transmit);
+                }
+            }
+            if server.is_over() {
+                let (result, next) = self.server.take().expect("it is").into_rematch();
+                (self.served, self.server) = (Some(result), next);
+            }
+        }
+        for seat in &mut self.seats {
+            seat.step(now, self.server.as_mut());
+        }
+    }
+
+    pub(crate) fn run(&mut self, until: Duration, mut each: impl FnMut(&mut Self)) {
+        let end = self.now.plus(until);
+        while self.now < end && !self.is_over() {
+            self.step();
+            each(self);
+        }
+    }
+
+    /// A datagram as if this client had sent it.
+    pub(crate) fn forge(&mut self, seat: usize, id: PacketId, body: &[u8]) {
+        let (connection, counter) = self.seats[seat].envelope;
+        self.seats[seat].envelope.1 += 1;
+        let mut bytes = vec![id as u8];
+        bytes.extend(connection.to_le_bytes());
+        bytes.extend((counter + 1).to_le_bytes());
+        bytes.extend(body);
+        let (from, now) = (self.seats[seat].address, self.now);
+        if let Some(server) = &mut self.server {
+            server.handle_datagram(now, from, &bytes);
+        }
+    }
+
+    pub(crate) fn tick(&self) -> u32 {
+        self.server.as_ref().and_then(Server::world).map_or(0, |world| world.state().tick().0)
+    }
+}
+
+impl Seat {
+    pub(crate) fn step(&mut self, now: Time, mut server: Option<&mut Server>) {
+        while let Some(transmit) = self.down.pop(now) {
+            let bytes = transmit.datagram.bytes();
+            let second = (now.0 / 1_000_000) as usize;
+            self.down_bits.resize(self.down_bits.len().max(second + 1), 0);
+            self.down_bits[second] += 8 * (bytes.len() + HEADERS);
+            if bytes[0] == PacketId::GameStateUpdate as u8 {
+                self.updates_at.push(now);
+            }
+            if let Some(game) = self.game.as_mut().filter(|_| !self.is_cut) {
+                game.handle_datagram(now, SERVER, bytes);
+            }
+        }
+        if let Some(game) = &mut self.game {
+            game.advance(now);
+            while let Some(transmit) = game.poll_transmit() {
+                let bytes = transmit.datagram.bytes();
+                if !matches!(bytes[0], 0x03 | 0x04 | 0x10 | 0x11) {
+                    let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+                    self.envelope = (word(1), self.envelope.1.max(word(5)));
+                }
+                self.up_bits += 8 * (bytes.len() + HEADERS);
+                self.up.push(now, transmit);
+            }
+            while let Some(event) = game.poll_event() {
+                if let MatchEvent::Token(token) = event {
+                    self.token = Some(token);
+                }
+                self.told.push(event);
+            }
+            if game.is_over() {
+                let (result, next) = self.game.take().expect("it is").into_rematch(now);
+                self.earlier.extend(self.ended.replace(result).and_then(Result::ok));
+                self.game = next;
+            }
+        }
+        while let Some(transmit) = self.up.pop(now) {
+            if let Some(server) = server.as_deref_mut().filter(|_| !self.is_cut) {
+                server.handle_datagram(now, self.address, transmit.datagram.bytes());
+            }
+        }
+    }
+
+    pub(crate) fn summary(&self) -> &Summary {
+        self.ended.as_ref().expect("over").as_ref().expect("played")
+    }
+}
+
+pub(crate) const BOT: Option<PilotChoice> = Some(PilotChoice::Bot(BotLevel::Normal));
+
+pub(crate) fn hash(net: &Net) -> StateHash {
+    net.served.as_ref().expect("over").as_ref().expect("played").hash
+}
