@@ -22,6 +22,8 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(1000);
 const SUSPICION_EVERY: Duration = Duration::from_millis(50);
 /// Between two times that a peer is asked for that the match waits for.
 pub(super) const ASK_LOST_EVERY: Duration = Duration::from_millis(500);
+/// How many times the wait for an answer two peers need to be in step again after one was lost.
+const CAUGHT_UP_WITHIN: u32 = 4;
 /// Most relayed datagrams at one time: a peer lacks at most what is kept of the inputs that have passed.
 const RELAYED_AT_ONCE: usize = 16;
 
@@ -113,11 +115,11 @@ impl LockstepSession {
             return;
         };
         play.departures.awaited = None;
-        // What it says first waited for the way to open, and says nothing of how long it is.
-        self.deaf_until = self.now.plus(DEAF_FOR);
-        if let Some(link) = self.link_of(player) {
-            self.links[link].resend_at = self.now;
-        }
+        let Some(link) = self.link_of(player) else { return };
+        let link = &mut self.links[link];
+        link.resend_at = self.now;
+        // What comes until both have caught up waited for the way to open, and says nothing of how long it is.
+        self.deaf_until = self.now.plus(link.rtt.timeout(DEAF_FOR) * CAUGHT_UP_WITHIN);
     }
 
     pub(super) fn is_waiting(&self) -> bool {
