@@ -9,7 +9,7 @@ use mini_rts_arena::bot::{Bot, BotLevel};
 use mini_rts_arena::game::{Match, MatchOptions, PilotChoice, Server, ServerOptions, data};
 use mini_rts_arena::lab::Battlefield;
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
+    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
     ServerConfig, ServerSession, Settings, Time,
 };
 use mini_rts_arena::sim::{
@@ -53,6 +53,8 @@ fn settings() -> Settings {
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: None,
+        on_loss: OnLoss::End,
+        stays: false,
     }
 }
 
@@ -109,6 +111,8 @@ impl Wire {
             rejoin: Duration::ZERO,
             wait: None,
             updates: 20,
+            stays: false,
+            kept: Default::default(),
             bits_per_s: 236_000,
         };
         let server = Server::new(ServerSession::new(Time(0), server, [1; 32]), ServerOptions::default());

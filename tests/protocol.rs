@@ -88,6 +88,8 @@ impl Example {
             ("Suspicion", "body") => body::<Suspicion>(bytes),
             ("Relayed", "body") => body::<Relayed>(bytes),
             ("Resume", "body") => body::<Resume>(bytes),
+            ("Chat", "body") => body::<Chat>(bytes),
+            ("Rematch", "body") => body::<Rematch>(bytes),
             ("JoinRequest", "datagram") => shake::<JoinRequest>(PacketId::JoinRequest, bytes),
             ("JoinChallenge", "datagram") => shake::<JoinChallenge>(PacketId::JoinChallenge, bytes),
             ("JoinConfirm", "datagram") => shake::<JoinConfirm>(PacketId::JoinConfirm, bytes),
@@ -198,7 +200,7 @@ fn every_message_has_an_example() {
     assert_eq!(shown, there, "shown, and there");
     let said: Vec<String> = examples().into_iter().flat_map(|example| example.says).collect();
     let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Seating Resume \
-        Start DesyncHashes DesyncState Finished Left Desync StartState Unreachable Dropped Expelled";
+        Start DesyncHashes DesyncState Chat Rematch Finished Left Desync StartState Unreachable Dropped Expelled";
     for kind in kinds.split_whitespace() {
         assert!(said.iter().any(|says| says.contains(kind)), "{kind} is not shown");
     }
@@ -273,6 +275,8 @@ fn check_all(bytes: &[u8]) {
     check::<Suspicion>(bytes);
     check::<Relayed>(bytes);
     check::<Resume>(bytes);
+    check::<Chat>(bytes);
+    check::<Rematch>(bytes);
     check::<PlayerInput>(bytes);
     check_handshake::<JoinRequest>(PacketId::JoinRequest, bytes);
     check_handshake::<JoinChallenge>(PacketId::JoinChallenge, bytes);
@@ -379,19 +383,26 @@ struct Pair {
 
 impl Pair {
     fn new() -> Self {
+        Self::of(600, OnLoss::End, false)
+    }
+
+    /// With so many ticks a match, waiting for who is lost or not, staying for a rematch or not.
+    fn of(ticks: u32, on_loss: OnLoss, stays: bool) -> Self {
         let settings = || Settings {
             name: PlayerName::new("test").expect("a name"),
             hero: AttackBehaviour::Swordsman,
             input_delay: InputDelay::Auto,
             timeout: Duration::from_secs(3),
             wait: None,
+            on_loss,
+            stays,
         };
         let config = MatchConfig {
             room_id: 1,
             architecture: Architecture::P2p,
             seed: 7,
             tick_rate: TickRate::HZ_60,
-            ticks: Some(600),
+            ticks: Some(ticks),
             rules: 11,
             map: 12,
             seats: 2,
@@ -546,7 +557,7 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
             of(PacketId::DesyncState, &DesyncState { tick, chunk, chunks, bytes })
         });
     let acknowledge =
-        (0..6_usize, any::<u64>(), word(), any::<bool>()).prop_map(|(kind, state_hash, chunk, differ)| {
+        (0..8_usize, any::<u64>(), word(), any::<bool>()).prop_map(|(kind, state_hash, chunk, differ)| {
             let all = [
                 Acknowledge::Seating { round: chunk as u8, state_hash, unheard: Seats(chunk as u8 % 4) },
                 Acknowledge::Start,
@@ -554,6 +565,8 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
                 Acknowledge::Resume { pause: chunk as u8 % 4 },
                 Acknowledge::DesyncHashes { differ },
                 Acknowledge::DesyncState { chunk },
+                Acknowledge::Chat { number: chunk },
+                Acknowledge::Rematch { game: chunk as u8 % 3, wanted: Seats(differ.into()) },
             ];
             of(PacketId::Acknowledge, &all[kind])
         });
@@ -568,8 +581,16 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
             of(PacketId::Seating, &Seating { round, roster, mesh_key, addresses })
         });
     let resume = (0..4_u8, edge()).prop_map(|(pause, in_us)| of(PacketId::Resume, &Resume { pause, in_us }));
+    let chat = (word(), 0..3_u8, 0..3_usize).prop_map(|(number, from, what)| {
+        let text = ChatText::new(["gg", "well played", "語"][what]).expect("a line");
+        of(PacketId::Chat, &Chat { number, from, text })
+    });
+    let rematch = (0..3_u8, edge(), any::<u64>(), 0..5_u8).prop_map(|(game, ticks, chain, wanted)| {
+        let wanted = Seats(wanted);
+        of(PacketId::Rematch, &Rematch { game, ticks, chain, wanted })
+    });
     let ping = any::<u64>().prop_map(|time_us| of(PacketId::Ping, &Ping { time_us }));
-    let garbage = (1..0x1d_u8, proptest::collection::vec(any::<u8>(), 0..40))
+    let garbage = (1..0x1f_u8, proptest::collection::vec(any::<u8>(), 0..40))
         .prop_filter_map("a packet id", |(id, bytes)| Some((PacketId::of(id)?, bytes)));
     prop_oneof![
         2 => pong,
@@ -583,6 +604,8 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
         1 => suspicion,
         1 => relayed,
         1 => resume,
+        1 => chat,
+        1 => rematch,
         1 => ping,
         1 => garbage,
     ]
@@ -596,12 +619,16 @@ proptest! {
         when in prop_oneof![Just(0_u64), Just(60), Just(200), Just(900)],
         peer in 0..2_usize,
         says in proptest::collection::vec((any_body(), 0..20_u64), 1..30),
+        ticks in prop_oneof![Just(600_u32), Just(20), Just(5)],
+        are_people in any::<bool>(),
     ) {
-        let mut pair = Pair::new();
+        let on_loss = if are_people { OnLoss::Wait } else { OnLoss::End };
+        let mut pair = Pair::of(ticks, on_loss, are_people);
         pair.run(20 + when);
         for ((id, body), wait) in says {
             pair.forge(peer, id, &body);
             pair.turn(peer);
+            pair.peers[peer].want_rematch(pair.now);
             pair.run(wait);
         }
         pair.run(50);

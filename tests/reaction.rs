@@ -6,7 +6,7 @@ use std::time::Duration;
 use mini_rts_arena::game::{Match, MatchOptions, Server, ServerOptions, data};
 use mini_rts_arena::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
-    PlayerName, ServerConfig, ServerSession, Settings, Time,
+    OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
 };
 use mini_rts_arena::sim::math::Vec2;
 use mini_rts_arena::sim::{AttackBehaviour, Direction, HeroControl, TickRate, fingerprint};
@@ -39,6 +39,8 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: None,
+        on_loss: OnLoss::End,
+        stays: false,
     };
     let config = MatchConfig {
         room_id: 1,
@@ -72,6 +74,8 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
         wait: None,
         updates: 20,
         bits_per_s: BITS_PER_S_USUAL,
+        stays: false,
+        kept: Default::default(),
     };
     let server = Server::new(ServerSession::new(Time(0), server, [1; 32]), ServerOptions::default());
     vec![Node::Server(Box::new(server)), join(2), join(3)]

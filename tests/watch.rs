@@ -10,8 +10,8 @@ use mini_rts_arena::game::{
     EventBacklog, Match, MatchOptions, MatchThread, PilotChoice, ReplayMatch, TickEvent, data,
 };
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName, Settings,
-    Time,
+    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
+    Settings, Time,
 };
 use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult};
 use mini_rts_arena::sim::{
@@ -153,6 +153,8 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(30),
         wait: None,
+        on_loss: OnLoss::End,
+        stays: false,
     };
     let config = MatchConfig {
         room_id: 1,

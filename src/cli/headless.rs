@@ -150,6 +150,8 @@ fn show(progress: &Progress, bar: &ProgressBar) {
             bar.set_message(format!("RTT {rtt_ms:.1} ms, delay {:.1} ms", *delay_us as f64 / 1000.0));
         }
         Progress::Event(event) => tell(bar, event),
+        // Without a window nobody votes.
+        Progress::Over(_) => {}
     }
 }
 
@@ -175,6 +177,9 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
         MatchEvent::Counting(_) => "all players are here".into(),
         MatchEvent::Silent(player) => format!("{} is silent", who(*player)),
         MatchEvent::Heard(player) => format!("{} is back", who(*player)),
+        MatchEvent::Waiting(player) => format!("{} is lost; the match waits", who(*player)),
+        MatchEvent::Said(player, text) => format!("player {player} says: {text}"),
+        MatchEvent::RematchWanted(player) => format!("player {player} wants a rematch"),
         MatchEvent::Paused(player) => format!("player {player} pauses the match"),
         MatchEvent::Resumed => "the match goes on".into(),
         MatchEvent::Left(player) => format!("player {player} has left; the match goes on"),

@@ -14,8 +14,8 @@ use super::paths;
 use mini_rts_arena::game::{Inject, Match, MatchOptions, Script, Server, ServerOptions, Trace, data};
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, LockstepSession, MatchConfig, PlayerName,
-    ServerConfig, ServerSession, Settings, Token,
+    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, ServerConfig, ServerSession, Settings, Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
@@ -143,6 +143,8 @@ pub(crate) fn serve(
         rejoin: game.rejoin(),
         wait: Some(game.wait()),
         updates: game.updates,
+        stays: !game.headless,
+        kept: ArrayVec::new(),
         bits_per_s: BITS_PER_S_USUAL,
     };
     let session = ServerSession::new(clock::now(), settings, entropy()?);
@@ -214,6 +216,8 @@ fn settings(game: &MatchArguments) -> anyhow::Result<Settings> {
         input_delay: game.input_delay,
         timeout: game.timeout,
         wait: Some(game.wait()),
+        on_loss: if game.headless { OnLoss::End } else { OnLoss::Wait },
+        stays: !game.headless,
     })
 }
 

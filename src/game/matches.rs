@@ -1,147 +1,32 @@
 //! One match of one peer, in whatever time it is given.
 
-use arrayvec::ArrayVec;
+mod ending;
+
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
 use super::data::world_of;
 use super::deviation::deviation;
+use super::match_event::MatchEvent;
 use super::measures::Measures;
+use super::options::MatchOptions;
 use super::outcome::{MatchError, MatchOutcome};
 use super::past::Past;
 use super::pilot::{Pilot, PilotChoice};
-use super::predictor::{PredictionCounts, Predictor};
+use super::predictor::Predictor;
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party, Side};
-use super::script::Script;
 use super::session::Session;
-use super::stats::{Histogram, Latencies};
-use super::trace::Trace;
-use crate::net::{
-    ClientSession, DueTick, End, Event, MatchConfig, PlayerName, Roster, Time, Token, Transmit, UpdateCounts,
-};
-use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
-use crate::sim::{
-    Command, GameState, HeroControl, Map, Outcome, PLAYERS_MAX, PlayerId, Rules, StateHash, Tick, World,
-};
+use crate::net::{ChatText, ClientSession, DueTick, End, Event, Roster, Time, Transmit};
+use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder};
+use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// Most events that wait to be polled.
 const EVENTS_MAX: usize = 256;
-
-/// What a peer brings to a match beside its session.
-#[derive(Debug, Default)]
-pub struct MatchOptions {
-    /// Rules that are not among the embedded ones.
-    pub rules: Option<Arc<Rules>>,
-    /// A map that is not among the embedded ones.
-    pub map: Option<Arc<Map>>,
-    /// Who plays this seat.
-    pub pilot: Option<PilotChoice>,
-    /// What this seat orders and when, in place of a pilot.
-    pub script: Option<Script>,
-    /// Where to record, without the ending.
-    pub record: Option<PathBuf>,
-    /// Where to trace.
-    pub trace: Option<Trace>,
-    /// Whether own orders show before they are confirmed.
-    pub prediction: bool,
-    /// How many updates the confirmed view of a match with a server lies in the past.
-    pub interpolation: u32,
-    /// Updates per second of a server.
-    pub updates: u32,
-    /// A difference to plant.
-    pub inject: Option<Inject>,
-    /// Seconds since 1970, for the replay's header.
-    pub started_unix_s: u64,
-}
-
-/// A change to the state that the other peers do not make: a test of the desync check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inject {
-    /// After this tick, so that it is the first to differ.
-    pub tick: Tick,
-    /// Of this field, such as `units[0].hp`.
-    pub field: String,
-}
-
-/// Something to tell whoever watches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MatchEvent {
-    /// A guest has taken a seat.
-    Joined(PlayerId, PlayerName),
-    /// A guest's seat is free again.
-    Vacated(PlayerId),
-    /// The host let us in.
-    Confirmed(PlayerId),
-    /// By which the seat is taken back from a server.
-    Token(Token),
-    /// Tick 0 is agreed.
-    Counting(Time),
-    /// A peer has fallen silent.
-    Silent(PlayerId),
-    /// It is heard again.
-    Heard(PlayerId),
-    /// The match stands still, at this player's wish.
-    Paused(PlayerId),
-    /// It goes on.
-    Resumed,
-    /// A player has left, and the match goes on without.
-    Left(PlayerId),
-    /// A player is lost, and the match goes on without.
-    Lost(PlayerId),
-    /// Recording has stopped, and why; the match goes on.
-    RecordingStopped(String),
-    /// The match is over.
-    Ended(MatchOutcome),
-}
-
-/// What remains of a match.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    /// How it ended.
-    pub outcome: MatchOutcome,
-    /// The team that won.
-    pub winner: Option<u8>,
-    /// The players of that team.
-    pub winners: ArrayVec<PlayerId, PLAYERS_MAX>,
-    /// What was played.
-    pub config: MatchConfig,
-    /// Who this peer was.
-    pub player: PlayerId,
-    /// Who played.
-    pub roster: Roster,
-    /// Ticks run.
-    pub ticks: u32,
-    /// Hash after the last of them.
-    pub hash: StateHash,
-    /// Commands, deaths and captures of this player.
-    pub counts: [u32; 3],
-    /// Points of each player.
-    pub scores: ArrayVec<i32, PLAYERS_MAX>,
-    /// From seal to tick.
-    pub latencies: Latencies,
-    /// Ticks that ran late, and by how many microseconds together.
-    pub stalls: (u32, u64),
-    /// How well predictions came true, and how soon own orders showed; nothing without prediction.
-    pub prediction: Option<(PredictionCounts, Histogram)>,
-    /// What became of the server's updates, where there is one.
-    pub updates: Option<UpdateCounts>,
-    /// How much of what was sent from here the server refused.
-    pub rejected: u32,
-    /// What was found if hashes differed.
-    pub desync: Option<DesyncReport>,
-    /// The tick that made the difference, to be run again.
-    pub bundle: Option<DesyncBundle>,
-    /// The finished replay.
-    pub replay: Option<PathBuf>,
-    /// Why the trace ended early, if it did.
-    pub trace_error: Option<String>,
-}
 
 /// A match between peers, as one of them plays it.
 pub struct Match {
@@ -161,6 +46,8 @@ pub struct Match {
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
     replay: Option<PathBuf>,
+    /// Whether the win was claimed of one who is lost.
+    has_claimed: bool,
     events: VecDeque<MatchEvent>,
     /// What happened in the world since somebody took it; only if somebody does.
     backlog: Option<EventBacklog>,
@@ -188,6 +75,7 @@ impl Match {
             bundle: None,
             finished: None,
             replay: None,
+            has_claimed: false,
             events: VecDeque::with_capacity(EVENTS_MAX),
             backlog: None,
         }
@@ -328,6 +216,23 @@ impl Match {
         self.session.resume(now);
     }
 
+    /// Waits no longer for the last of the others, which is lost: this player wins. Nothing comes of it while
+    /// nobody is.
+    pub fn claim(&mut self) {
+        self.has_claimed = self.session.lost().is_some_and(|(player, _)| player != PlayerId::NONE);
+        self.session.claim();
+    }
+
+    /// A line to all others. False if this player has just written too many.
+    pub fn submit_chat(&mut self, now: Time, text: ChatText) -> bool {
+        self.session.submit_chat(now, text).is_ok()
+    }
+
+    /// This player wants a rematch of the match that is over, where the session stays for one.
+    pub fn want_rematch(&mut self, now: Time) {
+        self.session.want_rematch(now);
+    }
+
     /// This player leaves; the others are told.
     pub fn leave(&mut self) {
         self.session.leave();
@@ -363,46 +268,6 @@ impl Match {
         &self.session
     }
 
-    /// What remains, or why there was no match.
-    ///
-    /// # Errors
-    /// If the match could not be played.
-    ///
-    /// # Panics
-    /// If it is not over.
-    pub fn into_summary(mut self) -> Result<Summary, MatchError> {
-        let outcome = self.finished.take().expect("the match is over")?;
-        let world = self.world.expect("a match that was played has a world");
-        let config = *self.session.config().expect("confirmed");
-        let (state, player) = (world.state(), self.session.player());
-        let winner = state.winner();
-        let seats = self.roster.iter().enumerate();
-        let winners = seats.filter(|(_, seat)| Some(seat.team) == winner).map(|(i, _)| PlayerId(i as u8));
-        let players = &state.players;
-        let own = player.index();
-        Ok(Summary {
-            outcome,
-            winner,
-            winners: winners.collect(),
-            config,
-            player,
-            ticks: state.tick().0,
-            hash: state.hash(),
-            counts: [players.commands[own], players.deaths[own].into(), players.captures[own].into()],
-            scores: players.score.iter().copied().collect(),
-            roster: self.roster,
-            latencies: self.measures.latencies,
-            prediction: self.predictor.map(|found| (found.counts().clone(), found.shown().clone())),
-            updates: self.session.client().map(|client| *client.updates()),
-            rejected: self.session.client().map_or(0, ClientSession::rejected),
-            stalls: self.measures.stalls,
-            desync: self.desync,
-            bundle: self.bundle,
-            replay: self.replay,
-            trace_error: self.measures.trace.as_ref().and_then(|t| Some(t.error()?.to_string())),
-        })
-    }
-
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::Joined { player, name } => self.tell(MatchEvent::Joined(player, name)),
@@ -432,6 +297,12 @@ impl Match {
             }
             Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
             Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
+            Event::Waiting { player } => self.tell(MatchEvent::Waiting(player)),
+            Event::Said { player, text } => self.tell(MatchEvent::Said(player, text)),
+            Event::RematchWanted { player } => self.tell(MatchEvent::RematchWanted(player)),
+            Event::Over => self.on_closed(now, End::Finished),
+            // A server's.
+            Event::Again => {}
             Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
             Event::Resumed => self.tell(MatchEvent::Resumed),
             Event::DelayMoved { tick, delay_us } => self.measures.delay_moved(tick, delay_us),
@@ -616,62 +487,6 @@ impl Match {
             let own = (me, own.1.map(GameState::encode).unwrap_or_default());
             let after = core::iter::once(own).chain(theirs).take(PLAYERS_MAX).collect();
             self.bundle = Some(DesyncBundle::new(world.setup(), tick, before.flatten(), inputs, after));
-        }
-    }
-
-    fn on_closed(&mut self, now: Time, end: End) {
-        if self.finished.is_some() {
-            return;
-        }
-        let has_begun = self.begin != Time::default();
-        let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
-        let departed = self.session.departed().filter(|_| by_rules == Outcome::Surrender);
-        let outcome = match (end, departed) {
-            (End::Finished, Some((player, true))) => Ok(MatchOutcome::PeerLost(player)),
-            (End::Finished, Some((player, false))) => Ok(MatchOutcome::PeerLeft(player)),
-            (End::Finished, _) if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
-            (End::Finished, _) => Ok(MatchOutcome::TickLimit),
-            (End::Left, _) if has_begun => Ok(MatchOutcome::Interrupted),
-            (End::Left, _) => Err(MatchError::NotBegun),
-            (End::PeerLeft(player), _) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
-            (End::PeerLost(player), _) if has_begun => Ok(MatchOutcome::PeerLost(player)),
-            (End::PeerLeft(player), _) => Err(MatchError::LeftEarly(player)),
-            (End::PeerLost(player), _) => Err(MatchError::LostEarly(player)),
-            (End::Desync, _) => Ok(MatchOutcome::Desync),
-            (End::StartState, _) => Err(MatchError::StartState),
-            (End::Unreachable(a, b), _) => Err(MatchError::Unreachable(a, b)),
-            (End::Refused(refusal), _) => Err(MatchError::Refused(refusal)),
-            (End::NoAnswer, _) => Err(MatchError::NoAnswer),
-            (End::Expelled, _) => Err(MatchError::Expelled),
-        };
-        if let Ok(outcome) = outcome {
-            self.close_files(now, outcome);
-            self.tell(MatchEvent::Ended(outcome));
-        }
-        self.finished = Some(outcome);
-    }
-
-    fn close_files(&mut self, now: Time, outcome: MatchOutcome) {
-        let state = self.world.as_ref().map(World::state);
-        let (ticks, winner) = state.map_or((0, None), |state| (state.tick().0, state.winner()));
-        if let Some(mut recorder) = self.recorder.take() {
-            match outcome {
-                // In a match with a server that has been noted, and the server itself is no player.
-                _ if matches!(self.session, Session::Client(_)) => {}
-                MatchOutcome::PeerLeft(player) => recorder.event(Tick(ticks), ReplayEvent::Left(player)),
-                MatchOutcome::PeerLost(player) => recorder.event(Tick(ticks), ReplayEvent::Lost(player)),
-                _ => {}
-            }
-            match recorder.finish(ReplayResult { outcome: outcome.as_str().into(), winner }) {
-                Ok(path) => self.replay = Some(path),
-                Err(error) if self.recording_told => drop(error),
-                Err(error) => self.tell(MatchEvent::RecordingStopped(error.to_string())),
-            }
-        }
-        if let Some(trace) = &mut self.measures.trace {
-            let traffic = self.session.traffic();
-            let cpu_us = crate::transport::clock::cpu_time_us();
-            trace.summary([self.begin, now], ticks, cpu_us, (traffic.bytes_sent, traffic.packets_sent));
         }
     }
 

@@ -87,6 +87,9 @@ pub enum MatchError {
     /// This player left before there was a match.
     #[error("left before the match began")]
     NotBegun,
+    /// Somebody has left instead of playing again.
+    #[error("somebody has left, and there is no rematch")]
+    NoRematch,
     /// The server would no longer have this client.
     #[error("the server has refused too much of what was sent from here, and ended it")]
     Expelled,

@@ -4,11 +4,13 @@ use core::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, never, select_biased};
 use std::thread::JoinHandle;
 
-use super::matches::{Match, MatchEvent, Summary};
+use super::match_event::MatchEvent;
+use super::matches::Match;
 use super::outcome::MatchError;
+use super::summary::Summary;
 use super::view::{ViewReader, ViewWriter};
 use crate::net::discovery::Beacon;
-use crate::net::{LinkStatus, Time, Traffic};
+use crate::net::{ChatText, LinkStatus, Time, Traffic};
 use crate::sim::{Command, HeroControl, Tick};
 use crate::transport::{Impairment, LinkSpec, Udp, clock};
 
@@ -30,12 +32,18 @@ pub enum Control {
     Hero(HeroControl),
     /// Go on after a pause.
     Resume,
+    /// A line to all others.
+    Chat(ChatText),
+    /// Claim the win of one who is lost.
+    Claim,
+    /// Play again, once the match is over.
+    Rematch,
     /// Leave.
     Leave,
 }
 
 /// What a running match reports.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Progress {
     /// Something happened.
     Event(MatchEvent),
@@ -50,6 +58,9 @@ pub enum Progress {
         /// What the room says of itself, while this is a host.
         beacon: Option<Beacon>,
     },
+    /// The match is over, and the thread stays for a vote on a rematch ([`Control::Rematch`]). What is reported
+    /// from now on is of the next match; if there is none, the thread ends with an error that says so.
+    Over(Box<Finished>),
 }
 
 /// What remains when the thread has ended.
@@ -156,6 +167,22 @@ struct Runner {
 
 impl Runner {
     fn run(mut self) -> Finished {
+        loop {
+            let finished = self.play();
+            let (result, next) = self.game.into_rematch(clock::now());
+            let finished = finished(result);
+            let Some(next) = next else { return finished };
+            self.game = if self.view.is_some() { next.watched() } else { next };
+            if let Some(view) = &mut self.view {
+                view.restart();
+            }
+            // Whoever asked for this listens, or has gone.
+            let _ = self.reports.send(Progress::Over(Box::new(finished)));
+        }
+    }
+
+    /// Plays one match to its end. What remains of it lacks only its result.
+    fn play(&mut self) -> impl FnOnce(Result<Summary, MatchError>) -> Finished + use<> {
         let cpu_before = cpu_us();
         let mut report_at = clock::now();
         let mut last_link = None;
@@ -174,13 +201,9 @@ impl Runner {
             self.wait(now);
         }
         self.flush();
-        Finished {
-            traffic: *self.game.session().traffic(),
-            link: last_link,
-            delay_us: self.game.session().delay_us().unwrap_or(0),
-            cpu_us: cpu_us() - cpu_before,
-            result: self.game.into_summary(),
-        }
+        let (traffic, link, cpu_us) = (*self.game.session().traffic(), last_link, cpu_us() - cpu_before);
+        let delay_us = self.game.session().delay_us().unwrap_or(0);
+        move |result| Finished { result, traffic, link, delay_us, cpu_us }
     }
 
     fn send(&mut self, now: Time) {
@@ -231,6 +254,12 @@ impl Runner {
                 }
                 Ok(Control::Hero(hero)) => self.game.submit_hero(hero),
                 Ok(Control::Resume) => self.game.resume(clock::now()),
+                Ok(Control::Chat(text)) => {
+                    // Who writes too fast sees that the line does not appear.
+                    self.game.submit_chat(clock::now(), text);
+                }
+                Ok(Control::Claim) => self.game.claim(),
+                Ok(Control::Rematch) => self.game.want_rematch(clock::now()),
                 Ok(Control::Leave) => self.game.leave(),
                 // Whoever played is gone: so is this player.
                 Err(_) => {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::data::world_of;
-use super::matches::MatchEvent;
+use super::match_event::MatchEvent;
+use super::options::next_name;
 use super::outcome::{MatchError, MatchOutcome};
 use super::stats::Histogram;
 use crate::net::{ClientStatus, End, Event, Rejection, Roster, ServerSession, ServerTick, Time, Transmit};
@@ -29,6 +30,13 @@ pub struct ServerOptions {
     pub record: Option<PathBuf>,
     /// Seconds since 1970, for the replay's header.
     pub started_unix_s: u64,
+}
+
+impl ServerOptions {
+    /// For the next match on the same socket, with a file of its own.
+    fn again(self) -> Self {
+        Self { record: self.record.map(|path| next_name(&path)), ..self }
+    }
 }
 
 /// What remains of a match on its server.
@@ -158,17 +166,36 @@ impl Server {
     ///
     /// # Panics
     /// If it is not over.
-    pub fn into_summary(mut self) -> Result<ServerSummary, MatchError> {
-        let outcome = self.finished.take().expect("the match is over")?;
+    pub fn into_summary(self) -> Result<ServerSummary, MatchError> {
+        self.conclude().0
+    }
+
+    /// What remains, and where the session stays for a vote the match that may follow on the same socket.
+    ///
+    /// # Panics
+    /// If it is not over.
+    pub fn into_rematch(self) -> (Result<ServerSummary, MatchError>, Option<Self>) {
+        let (result, session, options) = self.conclude();
+        let next = session.stays().then(|| Self::new(session, options.again()));
+        (result, next)
+    }
+
+    fn conclude(mut self) -> (Result<ServerSummary, MatchError>, ServerSession, ServerOptions) {
+        let finished = self.finished.take().expect("the match is over");
+        let result = finished.map(|outcome| self.summary(outcome));
+        (result, self.session, self.options)
+    }
+
+    fn summary(&mut self, outcome: MatchOutcome) -> ServerSummary {
         let state = self.world.as_ref().map(World::state);
-        Ok(ServerSummary {
+        ServerSummary {
             outcome,
             ticks: state.map_or(0, |state| state.tick().0),
             hash: state.map_or(StateHash::of_parts([0; crate::sim::PARTS]), GameState::hash),
             clients: self.session.clients().collect(),
-            lateness: self.lateness,
-            replay: self.replay,
-        })
+            lateness: core::mem::take(&mut self.lateness),
+            replay: self.replay.take(),
+        }
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
@@ -189,9 +216,13 @@ impl Server {
             }
             Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
             Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
+            Event::Said { player, text } => self.tell(MatchEvent::Said(player, text)),
             Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
             Event::Resumed => self.tell(MatchEvent::Resumed),
             Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),
+            Event::RematchWanted { player } => self.tell(MatchEvent::RematchWanted(player)),
+            Event::Over => self.on_closed(End::Finished),
+            Event::Again => self.session = self.session.again(),
             Event::Closed(end) => self.on_closed(end),
             // The others are for those who play.
             _ => {}
@@ -256,6 +287,7 @@ impl Server {
         }
         let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
         let outcome = match (end, self.departed) {
+            (End::Finished, _) if self.world.is_none() => Err(MatchError::NoRematch),
             (End::Finished, Some(departed)) if by_rules == Outcome::Surrender => Ok(departed),
             (End::Finished, _) if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
             (End::Finished, _) => Ok(MatchOutcome::TickLimit),

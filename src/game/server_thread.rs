@@ -7,7 +7,7 @@ use core::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select_biased};
 use std::thread::JoinHandle;
 
-use super::matches::MatchEvent;
+use super::match_event::MatchEvent;
 use super::outcome::MatchError;
 use super::runner::MatchEnded;
 use super::server::{Server, ServerSummary};
@@ -111,6 +111,18 @@ struct Runner {
 impl Runner {
     fn run(mut self) -> ServerFinished {
         loop {
+            self.play();
+            let (result, next) = self.server.into_rematch();
+            match next {
+                Some(next) => self.server = next,
+                None => return ServerFinished { result },
+            }
+        }
+    }
+
+    /// Runs one match to its end.
+    fn play(&mut self) {
+        loop {
             let now = clock::now();
             self.server.advance(now);
             self.send(now);
@@ -124,7 +136,6 @@ impl Runner {
             std::thread::sleep(at.since(clock::now()));
             self.send(clock::now());
         }
-        ServerFinished { result: self.server.into_summary() }
     }
 
     fn send(&mut self, now: Time) {

@@ -7,8 +7,8 @@ use core::time::Duration;
 use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
 use crate::net::{
-    Architecture, ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause, Time,
-    TooManyCommands, Traffic, Transmit,
+    Architecture, ChatText, ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause,
+    Time, TooManyCommands, TooManyLines, Traffic, Transmit,
 };
 use crate::sim::{
     Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick, World,
@@ -56,7 +56,14 @@ impl Session {
     }
 
     pub(super) fn poll_transmit(&mut self) -> Option<Transmit> {
-        either!(self, session => session.poll_transmit())
+        let transmit = either!(self, session => session.poll_transmit());
+        // Only once it has said all that it had to say.
+        if let (None, Self::Client(client)) = (&transmit, &*self)
+            && client.is_rematch()
+        {
+            *self = Self::Lockstep(client.again());
+        }
+        transmit
     }
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {
@@ -106,6 +113,26 @@ impl Session {
             Self::Lockstep(session) => session.resume(now),
             Self::Client(session) => session.resume(),
         }
+    }
+
+    /// Waits no longer for the last of the others, which is lost.
+    pub(super) fn claim(&mut self) {
+        either!(self, session => session.claim());
+    }
+
+    /// A line to all others.
+    pub(super) fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
+        either!(self, session => session.submit_chat(now, text))
+    }
+
+    /// Whether it is over and stays for a vote on a rematch.
+    pub(super) const fn stays(&self) -> bool {
+        either!(self, session => session.stays())
+    }
+
+    /// This player wants a rematch.
+    pub(super) fn want_rematch(&mut self, now: Time) {
+        either!(self, session => session.want_rematch(now));
     }
 
     pub(super) fn leave(&mut self) {
@@ -212,6 +239,12 @@ impl Session {
             Self::Lockstep(session) => session.waits_for(),
             Self::Client(_) => None,
         }
+    }
+
+    /// For whom the match waits since it is lost, and when it was last heard; nobody's id for a server.
+    #[must_use]
+    pub fn lost(&self) -> Option<(PlayerId, Time)> {
+        either!(self, session => session.lost())
     }
 
     /// The pause that is on, if one is.

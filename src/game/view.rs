@@ -39,6 +39,8 @@ pub struct View {
     pub waits_for: Option<(PlayerId, Time)>,
     /// The pause that is on, if one is.
     pub pause: Option<Pause>,
+    /// For whom the match waits since it is lost, and when it was last heard; nobody's id for a server.
+    pub lost: Option<(PlayerId, Time)>,
 }
 
 impl View {
@@ -58,6 +60,7 @@ impl View {
             delay_us: 0,
             waits_for: None,
             pause: None,
+            lost: None,
         }
     }
 
@@ -152,6 +155,14 @@ impl ViewWriter {
         self.shown.clone()
     }
 
+    /// Another match begins: nothing of the last one is shown any more.
+    pub(super) fn restart(&mut self) {
+        self.latest = None;
+        let mut shown = self.shown.lock();
+        shown.view = None;
+        shown.events.clear();
+    }
+
     /// Shows what is new; to be called whenever the match has advanced.
     pub(super) fn show(&mut self, now: Time, game: &mut Match) {
         let Some(world) = game.world() else { return };
@@ -178,6 +189,7 @@ impl ViewWriter {
             view.delay_us = session.delay_us().unwrap_or(0);
             view.waits_for = session.waits_for();
             view.pause = session.pause();
+            view.lost = session.lost();
             self.shown.put(view.clone(), game.backlog());
         }
     }

@@ -33,6 +33,8 @@ pub(crate) enum Action {
     Pause,
     Help,
     Menu,
+    /// Say something to the others.
+    Talk,
 }
 
 /// A line of the help card, and the keys it is about.
@@ -158,6 +160,11 @@ pub(crate) const BINDINGS: &[Chapter] = &[
                 keys: "P",
                 does: "pause for all, three times; go on",
                 actions: &[(KeyCode::P, Action::Pause)],
+            },
+            Binding {
+                keys: "Enter",
+                does: "say something to the others",
+                actions: &[(KeyCode::Enter, Action::Talk), (KeyCode::KpEnter, Action::Talk)],
             },
             Binding {
                 keys: "F3 F12",

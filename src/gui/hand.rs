@@ -48,6 +48,8 @@ pub(crate) enum Request {
     LastAlert,
     /// Halt the match, or go on.
     Pause,
+    /// Say something to the others.
+    Talk,
 }
 
 /// Selection, groups, and what is held down.
@@ -198,6 +200,7 @@ impl Hand {
             Action::LastAlert => return Some(Request::LastAlert),
             Action::Pause => return Some(Request::Pause),
             Action::Help => return Some(Request::Help),
+            Action::Talk => return Some(Request::Talk),
             Action::Menu if self.attack_next => self.attack_next = false,
             Action::Menu => return Some(Request::Menu),
         }

@@ -96,6 +96,8 @@ impl Game {
             match self.thread.as_ref()?.progress(Duration::ZERO) {
                 Ok(Some(Progress::Event(event))) => self.news.push(event),
                 Ok(Some(Progress::At { beacon, .. })) => self.announce(beacon),
+                // The thread goes on: there may be a rematch.
+                Ok(Some(Progress::Over(finished))) => return Some(*finished),
                 Ok(None) => return None,
                 Err(_) => {
                     let finished = self.thread.take().map(MatchThread::join);
@@ -127,6 +129,11 @@ impl Game {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
+    }
+
+    /// Whether the match runs, or a vote on the next one.
+    pub(crate) const fn is_alive(&self) -> bool {
+        self.thread.is_some()
     }
 
     pub(crate) const fn is_practice(&self) -> bool {

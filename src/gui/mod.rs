@@ -12,6 +12,7 @@ mod launch;
 mod page;
 mod probe_file;
 mod screens;
+mod talk;
 mod theme;
 
 use macroquad::conf::Conf as Settings;

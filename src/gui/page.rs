@@ -172,6 +172,32 @@ impl<'a> Page<'a> {
         response.lost_focus() && self.ui.input(|input| input.key_pressed(egui::Key::Enter))
     }
 
+    /// A line to type in that keeps the keys, of at most so many bytes; true when Enter was pressed in it.
+    pub(crate) fn line(
+        &mut self,
+        name: &str,
+        rect: Rect,
+        text: &mut String,
+        hint: &str,
+        bytes_max: usize,
+    ) -> bool {
+        let edit = egui::TextEdit::singleline(text)
+            .hint_text(egui::RichText::new(hint).color(theme::LINE_LIT))
+            .font(FontId::proportional(theme::BODY))
+            .margin(egui::Margin::symmetric(INSET as i8, 8))
+            .char_limit(bytes_max);
+        let response = self.ui.put(rect, edit);
+        while text.len() > bytes_max {
+            text.pop();
+        }
+        self.record(name, rect, Some(theme::BODY));
+        let is_entered = response.lost_focus() && self.ui.input(|input| input.key_pressed(egui::Key::Enter));
+        if !is_entered {
+            response.request_focus();
+        }
+        is_entered
+    }
+
     /// Some options of which one holds, side by side.
     pub(crate) fn choice(&mut self, name: &str, rect: Rect, options: &[&str], chosen: &mut usize) {
         const GAP: f32 = 8.0;

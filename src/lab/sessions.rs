@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use crate::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
-    PlayerName, ServerConfig, ServerSession, Settings, Time,
+    OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
 };
 use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
 
@@ -76,6 +76,8 @@ impl Table<'_> {
             rejoin: Duration::ZERO,
             wait: Some(WAIT),
             updates,
+            stays: false,
+            kept: ArrayVec::new(),
             bits_per_s: BITS_PER_S_USUAL,
         };
         ServerSession::new(Time(0), settings, entropy(self.seed, self.teams.len()))
@@ -85,7 +87,15 @@ impl Table<'_> {
 /// A player's own settings.
 pub(super) fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDelay) -> Settings {
     let name = PlayerName::new(&format!("player {seat}")).expect("a name");
-    Settings { name, hero, input_delay, timeout: TIMEOUT, wait: Some(WAIT) }
+    Settings {
+        name,
+        hero,
+        input_delay,
+        timeout: TIMEOUT,
+        wait: Some(WAIT),
+        on_loss: OnLoss::End,
+        stays: false,
+    }
 }
 
 /// Heroes take turns, and with the seed who begins.

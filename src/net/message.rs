@@ -12,6 +12,7 @@ mod handshake;
 
 pub use handshake::*;
 
+use super::chat::ChatText;
 use super::inputs::HEADER_BYTES_MAX;
 use super::seal::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
 use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId};
@@ -74,6 +75,10 @@ pub enum PacketId {
     Relayed = 0x1a,
     /// [`Resume`].
     Resume = 0x1b,
+    /// [`Chat`].
+    Chat = 0x1c,
+    /// [`Rematch`].
+    Rematch = 0x1d,
 }
 
 impl PacketId {
@@ -100,6 +105,8 @@ impl PacketId {
             0x19 => Self::Suspicion,
             0x1a => Self::Relayed,
             0x1b => Self::Resume,
+            0x1c => Self::Chat,
+            0x1d => Self::Rematch,
             _ => return None,
         })
     }
@@ -152,6 +159,18 @@ pub enum Acknowledge {
     DesyncState {
         /// Which.
         chunk: u16,
+    },
+    /// [`Chat`].
+    Chat {
+        /// The line's number.
+        number: u16,
+    },
+    /// [`Rematch`].
+    Rematch {
+        /// The match's.
+        game: u8,
+        /// Who wanted one by it.
+        wanted: Seats,
     },
 }
 
@@ -217,6 +236,31 @@ pub struct Resume {
     pub pause: u8,
     /// Microseconds from sending this until the next tick.
     pub in_us: u32,
+}
+
+/// A line that a player has written. Sent until acknowledged, and then the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chat {
+    /// Counts the lines of this direction of a link from 0, and begins again after 65,535.
+    pub number: u16,
+    /// Who has written it: in lockstep the sender, from a server any of the others.
+    pub from: u8,
+    /// The line.
+    pub text: ChatText,
+}
+
+/// All ticks have run at the sender, and it stays for a rematch: in place of [`Bye::Finished`]. Sent until
+/// acknowledged, and again when its player wants one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rematch {
+    /// Which match over these links is over: 0 for the first.
+    pub game: u8,
+    /// Ticks run.
+    pub ticks: u32,
+    /// The sender's hash chain after them.
+    pub chain: u64,
+    /// Who wants a rematch: of a peer or a client its own seat or none, of a server all who do.
+    pub wanted: Seats,
 }
 
 /// A set of seats, seat 0 in the lowest bit.

@@ -3,7 +3,9 @@
 //! sockets to `transport` and the world to its caller.
 #![deny(clippy::disallowed_methods, clippy::iter_over_hash_type)]
 
+mod allowance;
 mod architecture;
+mod chat;
 mod client;
 mod client_inputs;
 mod clock;
@@ -26,6 +28,7 @@ mod time;
 mod update;
 
 pub use architecture::{Architecture, UnknownArchitecture};
+pub use chat::{CHAT_BYTES_MAX, ChatText, InvalidChat, TooManyLines};
 pub use client::{ClientSession, UpdateCounts};
 pub use client_inputs::{ClientInputsHeader, decode_client_inputs, encode_client_inputs};
 pub use delay::{DELAY_TICKS_MAX, InputDelay};

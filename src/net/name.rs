@@ -72,7 +72,7 @@ impl fmt::Display for PlayerName {
 }
 
 /// Characters that take no place, look like a space without being one, or turn the text around them.
-const fn is_hidden(character: char) -> bool {
+pub(super) const fn is_hidden(character: char) -> bool {
     matches!(character,
         '\0'..='\u{1F}' | '\u{7F}'..='\u{A0}' | '\u{AD}' // controls, no-break space, soft hyphen
         | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{1680}' | '\u{17B4}'..='\u{17B5}'

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mini_rts_arena::net::{
-    Architecture, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
-    Settings, Time,
+    Architecture, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, Settings, Time,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -28,6 +28,8 @@ pub(crate) fn settings(delay: InputDelay) -> Settings {
         input_delay: delay,
         timeout: Duration::from_secs(3),
         wait: Some(Duration::from_secs(10)),
+        on_loss: OnLoss::End,
+        stays: false,
     }
 }
 
@@ -50,14 +52,17 @@ pub(crate) fn host(ticks: u32, delay: InputDelay) -> LockstepSession {
 
 /// A host with so many seats.
 pub(crate) fn host_of(seats: u8, ticks: u32, delay: InputDelay) -> LockstepSession {
-    let host = HostConfig {
+    LockstepSession::host(Time(0), settings(delay), host_config(seats, ticks), [1; 32])
+}
+
+fn host_config(seats: u8, ticks: u32) -> HostConfig {
+    HostConfig {
         config: config(ticks, seats),
         room_code: 0,
         teams: (0..seats).collect(),
         countdown: Duration::from_millis(300),
         beacon: None,
-    };
-    LockstepSession::host(Time(0), settings(delay), host, [1; 32])
+    }
 }
 
 pub(crate) fn guest_config() -> GuestConfig {
@@ -79,6 +84,14 @@ pub(crate) struct Peer {
     pub(crate) desyncs: Vec<(Option<Tick>, States)>,
     pub(crate) departed: Vec<(PlayerId, Tick, bool)>,
     pub(crate) stalls: Vec<(u32, Duration)>,
+    /// Lines that were said, and by whom.
+    pub(crate) said: Vec<(PlayerId, String)>,
+    /// For whom the match waited.
+    pub(crate) waited: Vec<PlayerId>,
+    /// The inputs of matches before this one.
+    pub(crate) games: Vec<Vec<TickInputs>>,
+    /// Who wanted a rematch.
+    pub(crate) wanted: Vec<PlayerId>,
     pub(crate) disturb_at: Option<u32>,
     /// What somebody on the way makes of its datagrams.
     pub(crate) wire: Wire,
@@ -103,6 +116,10 @@ impl Peer {
             desyncs: Vec::new(),
             departed: Vec::new(),
             stalls: Vec::new(),
+            said: Vec::new(),
+            waited: Vec::new(),
+            games: Vec::new(),
+            wanted: Vec::new(),
             disturb_at: None,
             wire: Box::new(|_, _, bytes| Some(bytes.to_vec())),
             dead: false,
@@ -120,7 +137,15 @@ impl Peer {
             while let Some(event) = self.session.poll_event() {
                 is_idle = false;
                 match event {
-                    Event::Prepare { .. } => self.session.prepared(now, &self.hash()),
+                    Event::Prepare { .. } => {
+                        if !self.inputs.is_empty() {
+                            self.games.push(std::mem::take(&mut self.inputs));
+                        }
+                        self.session.prepared(now, &self.hash());
+                    }
+                    Event::Said { player, text } => self.said.push((player, text.to_string())),
+                    Event::Waiting { player } => self.waited.push(player),
+                    Event::RematchWanted { player } => self.wanted.push(player),
                     Event::Closed(end) => self.ends.push(end),
                     Event::StateWanted { tick } => {
                         let state = format!("{} after {tick}", self.address).into_bytes();
@@ -179,10 +204,11 @@ fn deliver(now: Time, peers: &mut [Peer]) {
     for from in 0..peers.len() {
         while let Some(transmit) = peers[from].out.pop(now) {
             let bytes = (peers[from].wire)(now, transmit.to, transmit.datagram.bytes());
-            let to = peers.iter().position(|peer| peer.address == transmit.to).expect("a peer");
             let source = peers[from].address;
-            if let Some(bytes) = bytes.filter(|_| !peers[to].dead) {
-                peers[to].session.handle_datagram(now, source, &bytes);
+            // Where nobody is any more, nobody hears it.
+            let to = peers.iter_mut().find(|peer| peer.address == transmit.to && !peer.dead);
+            if let (Some(bytes), Some(to)) = (bytes, to) {
+                to.session.handle_datagram(now, source, &bytes);
             }
         }
     }
@@ -193,6 +219,16 @@ pub(crate) fn pair(ticks: u32, delay: InputDelay, link: &str) -> [Peer; 2] {
         Peer::new(host(ticks, delay), HOST, &format!("{link},seed=1")),
         Peer::new(guest(delay), GUEST, &format!("{link},seed=2")),
     ]
+}
+
+/// So many peers as people have them: they wait for who is lost, and stay for a rematch.
+pub(crate) fn people(seats: u8, ticks: u32, link: &str) -> Vec<Peer> {
+    let settings = || Settings { on_loss: OnLoss::Wait, stays: true, ..settings(InputDelay::Auto) };
+    let session = |n: u8| match n {
+        0 => LockstepSession::host(Time(0), settings(), host_config(seats, ticks), [1; 32]),
+        n => LockstepSession::join(Time(0), settings(), guest_config(), [2 + n; 32]),
+    };
+    (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()
 }
 
 /// So many peers, all links alike, each with draws of its own.

@@ -1,6 +1,7 @@
 //! A server and its clients on virtual links in virtual time: whole matches with real worlds.
 
 mod net;
+mod talk;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

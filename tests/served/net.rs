@@ -12,8 +12,8 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::PacketId;
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, InputDelay, LockstepSession, MatchConfig, PlayerName,
-    ServerConfig, ServerSession, Settings, Time, Token,
+    Architecture, BITS_PER_S_USUAL, GuestConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, ServerConfig, ServerSession, Settings, Time, Token,
 };
 use mini_rts_arena::sim::{AttackBehaviour, Rules, StateHash, TickRate, UnitRules, fingerprint};
 use mini_rts_arena::transport::{Impairment, LinkSpec};
@@ -64,6 +64,30 @@ pub(crate) fn session_with(
     seats: u8,
     updates: u32,
 ) -> ServerSession {
+    ServerSession::new(Time(0), server_config(architecture, rules, ticks, rejoin, seats, updates), [1; 32])
+}
+
+/// A server that stays for a rematch, and three clients.
+pub(crate) fn staying(architecture: Architecture, link: &str) -> Net {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    let config = ServerConfig { stays: true, ..server_config(architecture, rules, Some(120), 0, 3, 20) };
+    let mut net = Net::new(ServerSession::new(Time(0), config, [1; 32]), link, &[BOT; 3]);
+    for (n, seat) in net.seats.iter_mut().enumerate() {
+        let options = MatchOptions { pilot: BOT, ..predicting() };
+        let settings = Settings { stays: true, ..settings() };
+        seat.game = Some(client_of(Time(0), n as u8, None, options, settings));
+    }
+    net
+}
+
+fn server_config(
+    architecture: Architecture,
+    rules: u64,
+    ticks: Option<u32>,
+    rejoin: u64,
+    seats: u8,
+    updates: u32,
+) -> ServerConfig {
     let map = data::map(if seats > 2 { "quad" } else { "standard" }).expect("built in");
     let config = MatchConfig {
         room_id: 1,
@@ -75,7 +99,7 @@ pub(crate) fn session_with(
         map: fingerprint(&*map),
         seats,
     };
-    let settings = ServerConfig {
+    ServerConfig {
         config,
         room_code: 0,
         teams: (0..seats).collect(),
@@ -87,8 +111,9 @@ pub(crate) fn session_with(
         wait: Some(Duration::from_secs(10)),
         updates,
         bits_per_s: BITS_PER_S_USUAL,
-    };
-    ServerSession::new(Time(0), settings, [1; 32])
+        stays: false,
+        kept: Default::default(),
+    }
 }
 
 pub(crate) fn client(now: Time, n: u8, pilot: Option<PilotChoice>, token: Option<Token>) -> Match {
@@ -100,13 +125,28 @@ pub(crate) fn predicting() -> MatchOptions {
 }
 
 pub(crate) fn client_with(now: Time, n: u8, token: Option<Token>, options: MatchOptions) -> Match {
-    let settings = Settings {
+    client_of(now, n, token, options, settings())
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Swordsman,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: Some(Duration::from_secs(10)),
-    };
+        on_loss: OnLoss::End,
+        stays: false,
+    }
+}
+
+pub(crate) fn client_of(
+    now: Time,
+    n: u8,
+    token: Option<Token>,
+    options: MatchOptions,
+    settings: Settings,
+) -> Match {
     let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
     let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);
     let (interpolation, updates) = (2, 20);
@@ -122,11 +162,15 @@ pub(crate) struct Seat {
     pub(crate) token: Option<Token>,
     pub(crate) told: Vec<MatchEvent>,
     pub(crate) ended: Option<Result<Summary, MatchError>>,
+    /// What remains of the matches before the last.
+    pub(crate) earlier: Vec<Summary>,
     /// Bits that came down in each second, with headers.
     pub(crate) down_bits: Vec<usize>,
     pub(crate) up_bits: usize,
     /// When updates came.
     pub(crate) updates_at: Vec<Time>,
+    /// Whether nothing arrives, up or down.
+    pub(crate) is_cut: bool,
     /// The connection id and the newest counter by which it addresses the server.
     pub(crate) envelope: (u32, u32),
 }
@@ -149,9 +193,11 @@ impl Net {
             token: None,
             told: Vec::new(),
             ended: None,
+            earlier: Vec::new(),
             down_bits: Vec::new(),
             up_bits: 0,
             updates_at: Vec::new(),
+            is_cut: false,
             envelope: (0, 0),
         };
         let server = Server::new(session, ServerOptions::default());
@@ -188,7 +234,8 @@ impl Net {
                 }
             }
             if server.is_over() {
-                self.served = self.server.take().map(Server::into_summary);
+                let (result, next) = self.server.take().expect("it is").into_rematch();
+                (self.served, self.server) = (Some(result), next);
             }
         }
         for seat in &mut self.seats {
@@ -233,7 +280,7 @@ impl Seat {
             if bytes[0] == PacketId::GameStateUpdate as u8 {
                 self.updates_at.push(now);
             }
-            if let Some(game) = &mut self.game {
+            if let Some(game) = self.game.as_mut().filter(|_| !self.is_cut) {
                 game.handle_datagram(now, SERVER, bytes);
             }
         }
@@ -255,11 +302,13 @@ impl Seat {
                 self.told.push(event);
             }
             if game.is_over() {
-                self.ended = self.game.take().map(Match::into_summary);
+                let (result, next) = self.game.take().expect("it is").into_rematch(now);
+                self.earlier.extend(self.ended.replace(result).and_then(Result::ok));
+                self.game = next;
             }
         }
         while let Some(transmit) = self.up.pop(now) {
-            if let Some(server) = server.as_deref_mut() {
+            if let Some(server) = server.as_deref_mut().filter(|_| !self.is_cut) {
                 server.handle_datagram(now, self.address, transmit.datagram.bytes());
             }
         }

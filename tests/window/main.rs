@@ -7,6 +7,7 @@ mod cable;
 #[path = "../common/mod.rs"]
 mod common;
 mod driver;
+mod talk;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! The matches that are open on the LAN, as they come and go.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+use std::net::SocketAddr;
 
 use super::start::part;
 use super::{Attract, Next};
@@ -17,6 +18,8 @@ use mini_rts_arena::transport::DEFAULT_PORT;
 use mini_rts_arena::transport::discovery::Browser;
 
 const ROW: f32 = 42.0;
+/// Most bytes of a room's code that can be typed.
+const CODE_BYTES_MAX: usize = 80;
 /// How long nothing is found until the screen says what to do.
 const ADVICE_AFTER_S: f64 = 5.0;
 
@@ -27,6 +30,15 @@ pub(crate) struct JoinScreen {
     /// What was typed on the command line.
     arguments: Option<Box<JoinArguments>>,
     since: Option<f64>,
+    /// The locked match that was chosen, while its code is typed.
+    locked: Option<Locked>,
+}
+
+/// A match that asks for a code.
+struct Locked {
+    address: SocketAddr,
+    name: String,
+    code: String,
 }
 
 /// Where a room's facts stand in its row, as shares of the width.
@@ -36,7 +48,7 @@ const COLUMNS: [(&str, f32); 5] =
 impl JoinScreen {
     pub(crate) fn new(attract: Attract, arguments: Option<Box<JoinArguments>>) -> Self {
         let browser = Browser::start().map_err(|error| error.to_string());
-        Self { attract, browser, arguments, since: None }
+        Self { attract, browser, arguments, since: None, locked: None }
     }
 
     /// The wish to join the match at an address.
@@ -77,7 +89,12 @@ impl JoinScreen {
             );
             let from_list = self.list(desk, page, list);
             let last = Rect::from_min_max(pos2(inside.left(), below), inside.right_bottom());
-            from_list.or_else(|| self.by_address(desk, page, last))
+            let below = if self.locked.is_some() {
+                self.by_code(desk, page, last)
+            } else {
+                self.by_address(desk, page, last)
+            };
+            from_list.or(below)
         })
     }
 
@@ -109,7 +126,12 @@ impl JoinScreen {
                 break;
             }
             let has_code = self.arguments.as_ref().is_some_and(|arguments| arguments.game.room.is_some());
-            if room_row(page, index, row, room, has_code) {
+            if room_row(page, index, row, room) {
+                if room.locked && !has_code {
+                    let name = room.name.as_str().to_owned();
+                    self.locked = Some(Locked { address: room.address, name, code: String::new() });
+                    continue;
+                }
                 match self.wish_for(&room.address.to_string(), desk) {
                     Ok(wish) => next = Some(Next::Launch(wish)),
                     Err(why) => desk.note(why),
@@ -133,6 +155,34 @@ impl JoinScreen {
             page.text("warning", at, Align2::LEFT_BOTTOM, (size, theme::ORANGE), warning, width);
         }
         next
+    }
+
+    /// The code of the locked match that was chosen.
+    fn by_code(&mut self, desk: &mut Desk, page: &mut Page<'_>, row: Rect) -> Option<Next> {
+        let locked = self.locked.as_mut()?;
+        let hint = format!("the code of {}'s match", locked.name);
+        let entered = page.line("code", part(row, 0, 2), &mut locked.code, &hint, CODE_BYTES_MAX);
+        let right = part(row, 1, 2);
+        let pressed = page.button("join locked", part(right, 0, 2), "Join it", Weight::Primary);
+        if page.button("no code", part(right, 1, 2), "Back", Weight::Normal) || page.escapes() {
+            self.locked = None;
+            return None;
+        }
+        let (address, code) = (locked.address.to_string(), locked.code.trim().to_owned());
+        if !(entered || pressed) || code.is_empty() {
+            return None;
+        }
+        match self.wish_for(&address, desk) {
+            Ok(Wish::Join(mut arguments, address)) => {
+                arguments.game.room = Some(code);
+                Some(Next::Launch(Wish::Join(arguments, address)))
+            }
+            Ok(_) => None,
+            Err(why) => {
+                desk.note(why);
+                None
+            }
+        }
     }
 
     fn by_address(&mut self, desk: &mut Desk, page: &mut Page<'_>, row: Rect) -> Option<Next> {
@@ -163,8 +213,8 @@ impl JoinScreen {
 }
 
 /// A match of the list; true when it was chosen.
-fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room, has_code: bool) -> bool {
-    let bar = bar_of(room, has_code);
+fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room) -> bool {
+    let bar = bar_of(room);
     let name = format!("room {index}");
     let clicked = page.pressable(&name, row, Weight::Normal, bar.is_none());
     let lock = if room.locked { ", locked" } else { "" };
@@ -195,15 +245,13 @@ fn room_row(page: &mut Page<'_>, index: usize, row: Rect, room: &Room, has_code:
 }
 
 /// Why a match cannot be joined from here.
-fn bar_of(room: &Room, has_code: bool) -> Option<&'static str> {
+fn bar_of(room: &Room) -> Option<&'static str> {
     if room.build < SIMULATION_BUILD {
         Some("older game")
     } else if room.build > SIMULATION_BUILD {
         Some("newer game")
     } else if room.players >= room.seats {
         Some("full")
-    } else if room.locked && !has_code {
-        Some("needs --room CODE")
     } else {
         None
     }

@@ -5,6 +5,7 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use crate::gui::bindings::{BINDINGS, Chapter};
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
+use macroquad::miniquad::KeyCode;
 
 /// What was chosen in the menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,9 @@ pub(crate) enum Choice {
 const RULES: &str = "Stand on a circle to take it: circles give supply and points. Hold more than half \
                      and enemy cores open: destroy them, or reach 200 points. Supply trains minions. At 5:00 \
                      shields fall and heroes no longer return.";
+
+/// From line to line of the card.
+const LINE: f32 = 23.0;
 
 /// All keys on one card; true when it was closed.
 pub(crate) fn help_card(page: &mut Page<'_>) -> bool {
@@ -41,9 +45,12 @@ pub(crate) fn help_card(page: &mut Page<'_>) -> bool {
             pos2(inside.left(), below + 14.0),
             pos2(inside.right(), inside.bottom() - CLOSE - 12.0),
         );
+        // Two rows of chapters; the first is as high as its longer one.
+        let rows = BINDINGS.iter().take(2).map(|chapter| chapter.bindings.len() + 1).max().unwrap_or(0);
+        let second = LINE * rows as f32 + 12.0;
         for (place, chapter) in BINDINGS.iter().enumerate() {
             let half = columns.width() / 2.0;
-            let at = vec2((place % 2) as f32 * (half + 8.0), (place / 2) as f32 * columns.height() / 2.0);
+            let at = vec2((place % 2) as f32 * (half + 8.0), (place / 2) as f32 * second);
             chapter_rows(page, chapter, Rect::from_min_size(columns.min + at, vec2(half - 8.0, 0.0)));
         }
         let close =
@@ -54,7 +61,6 @@ pub(crate) fn help_card(page: &mut Page<'_>) -> bool {
 
 fn chapter_rows(page: &mut Page<'_>, chapter: &Chapter, column: Rect) {
     const KEYS: f32 = 112.0;
-    const LINE: f32 = 24.0;
     let title = chapter.title.to_lowercase();
     let at = column.left_top();
     page.text(&title, at, Align2::LEFT_TOP, (theme::SMALL, theme::GOLD), chapter.title, column.width());
@@ -73,6 +79,67 @@ fn chapter_rows(page: &mut Page<'_>, chapter: &Chapter, column: Rect) {
             width,
         );
     }
+}
+
+/// What to do about somebody who is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LostChoice {
+    /// Go on asking.
+    Wait,
+    /// End the match and win it.
+    Claim,
+    /// End it and win nothing.
+    Leave,
+}
+
+impl LostChoice {
+    /// By which key it is chosen; of a server nobody wins.
+    pub(crate) fn of_key(key: KeyCode, is_server: bool) -> Option<Self> {
+        match key {
+            KeyCode::W | KeyCode::Escape => Some(Self::Wait),
+            KeyCode::C if !is_server => Some(Self::Claim),
+            KeyCode::L => Some(Self::Leave),
+            _ => None,
+        }
+    }
+}
+
+/// Somebody is lost, and the match waits.
+pub(crate) fn lost_card(
+    page: &mut Page<'_>,
+    name: &str,
+    silent_s: f64,
+    is_server: bool,
+) -> Option<LostChoice> {
+    const ROW: f32 = 44.0;
+    page.shade(120);
+    let plate = page.centred(440.0, 292.0);
+    page.plate("lost", plate);
+    let choices = [
+        ("wait", "Wait (W)", LostChoice::Wait, Weight::Primary),
+        ("claim", "Claim the win (C)", LostChoice::Claim, Weight::Normal),
+        ("leave lost", "Leave the match (L)", LostChoice::Leave, Weight::Normal),
+    ];
+    page.within("lost", |page| {
+        let inside = plate.shrink(22.0);
+        let (at, width) = (inside.left_top(), inside.width());
+        let title = format!("{name} is lost");
+        page.text("lost title", at, Align2::LEFT_TOP, (theme::LARGE, theme::TEXT), &title, width);
+        let text = format!("Silent for {silent_s:.0} s. The match stands still and goes on where it was.");
+        let below = at + vec2(0.0, 42.0);
+        page.text("lost text", below, Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), &text, width);
+        let mut chosen = None;
+        for (place, (name, text, choice, weight)) in choices.into_iter().enumerate() {
+            let top = inside.top() + 80.0 + place as f32 * (ROW + 12.0);
+            let rect = Rect::from_min_size(pos2(inside.left(), top), vec2(width, ROW));
+            if choice == LostChoice::Claim && is_server {
+                page.barred(name, rect, "Claim the win", "nobody wins against a server");
+            } else if page.button(name, rect, text, weight) {
+                chosen = Some(choice);
+            }
+        }
+        chosen
+    })
 }
 
 /// The menu of a match.

@@ -4,6 +4,7 @@ mod attract;
 mod both;
 mod host;
 mod join;
+mod look;
 mod menu;
 mod net_graph;
 mod play;
@@ -25,7 +26,7 @@ use attract::Attract;
 use both::BothScreen;
 use host::HostScreen;
 use join::JoinScreen;
-use mini_rts_arena::game::Finished;
+use mini_rts_arena::game::{Finished, View};
 use mini_rts_arena::lab::compare::Cell;
 use mini_rts_arena::net::PlayerName;
 use play::PlayScreen;
@@ -97,7 +98,11 @@ pub(crate) enum Screen {
 impl Screen {
     /// Goes on from here.
     pub(crate) fn follow(self, next: Next, desk: &mut Desk) -> Self {
-        let attract = self.into_attract();
+        // A match that is over may have another one after it.
+        let (attract, party) = match (self, &next) {
+            (Self::Play(screen), Next::Over(_)) => (Attract::new(), screen.into_party()),
+            (screen, _) => (screen.into_attract(), None),
+        };
         match next {
             Next::Start | Next::Quit => Self::Start(Box::new(StartScreen::new(attract))),
             Next::HostSetup => Self::Host(Box::new(HostScreen::new(attract))),
@@ -116,7 +121,7 @@ impl Screen {
             Next::Launch(wish) => Self::launch(attract, wish),
             Next::Play(game) => Self::Play(Box::new(PlayScreen::new(*game))),
             Next::Failed(wish, why) => Self::Waiting(Box::new(WaitingScreen::failed(attract, wish, why))),
-            Next::Over(over) => Self::Result(Box::new(ResultScreen::new(*over))),
+            Next::Over(over) => Self::Result(Box::new(ResultScreen::new(*over, party))),
             Next::Both(cell, seed) => match BothScreen::open(&cell, seed) {
                 Ok(screen) => Self::Both(Box::new(screen)),
                 Err(error) => {
@@ -157,7 +162,7 @@ impl Screen {
             Self::Join(screen) => screen.attract.draw(desk),
             Self::Waiting(screen) => return screen.arena(desk),
             Self::Play(screen) => return screen.arena(desk, inputs),
-            Self::Result(screen) => screen.arena(desk),
+            Self::Result(screen) => return screen.arena(desk, &inputs),
             Self::Watch(screen) => screen.arena(desk, inputs),
             Self::Both(screen) => screen.arena(desk, &inputs),
             Self::Gone => {}
@@ -173,7 +178,7 @@ impl Screen {
             Self::Join(screen) => screen.page(desk, page),
             Self::Waiting(screen) => screen.page(desk, page),
             Self::Play(screen) => screen.page(desk, page),
-            Self::Result(screen) => screen.page(page),
+            Self::Result(screen) => screen.page(desk, page),
             Self::Watch(screen) => screen.page(page),
             Self::Both(screen) => screen.page(page),
             Self::Gone => None,
@@ -185,6 +190,7 @@ impl Screen {
         match self {
             Self::Waiting(screen) => screen.close(),
             Self::Play(screen) => screen.close(),
+            Self::Result(screen) => screen.close(),
             _ => {}
         }
     }
@@ -252,9 +258,9 @@ fn clock(seconds: f64) -> String {
 }
 
 /// What the result screen is made of.
-pub(crate) fn over(game: &Game, finished: Finished) -> Next {
+pub(crate) fn over(game: &Game, view: Option<View>, finished: Finished) -> Next {
     match finished.result {
-        Ok(summary) => Next::Over(Box::new(result::Over::new(game, summary, finished.link))),
+        Ok(summary) => Next::Over(Box::new(result::Over::new(game, view, summary, finished.link))),
         Err(error) => Next::Failed(game.wish.clone(), error.to_string()),
     }
 }

@@ -2,11 +2,12 @@
 
 use egui_macroquad::egui::{Align2, pos2};
 use macroquad::math::{Vec2, vec2};
-use macroquad::miniquad::{KeyCode, MouseButton};
+use macroquad::miniquad::KeyCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::menu::{self, Choice};
+use super::look::Look;
+use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
@@ -17,31 +18,23 @@ use crate::gui::hand::{Hand, Request, Table};
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
 use crate::gui::page::Page;
+use crate::gui::talk::Talk;
 use crate::gui::theme;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, MatchEvent, View};
 use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN};
-use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, Map, PlayerId};
+use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, PlayerId};
 use mini_rts_arena::transport::clock as machine;
 
 /// A stall shorter than this is not worth a word.
 const STALL_SHOWN_MS: u128 = 150;
+/// Who has chosen to wait for somebody who is lost is asked again after this.
+const ASK_AGAIN_S: f64 = 30.0;
 /// How long the final picture stands before the result covers it.
 const LAST_LOOK_S: f64 = 1.2;
-/// How much closer a turn of the wheel goes, and the closest.
-const ZOOM_STEP: f32 = 1.15;
-const TILES_HIGH_LEAST: f32 = 10.0;
-/// The highest map that is shown as a whole at first, and how much of a higher one is, tiles.
-const TILES_HIGH_WHOLE: i32 = 48;
-const TILES_HIGH_OPENING: f32 = 36.0;
-
-/// Which part of the arena the player wants to see.
-#[derive(Clone, Copy)]
-pub(super) struct Look {
-    pub(super) centre: Vec2,
-    /// Tiles from edge to edge; `None` for all of them.
-    pub(super) tiles_high: Option<f32>,
-    pub(super) is_locked: bool,
-    grabbed: Option<Vec2>,
+/// A match that is over, while a vote on a rematch is on, and what its players say.
+pub(super) struct Party {
+    pub(super) game: Game,
+    pub(super) talk: Talk,
 }
 
 pub(crate) struct PlayScreen {
@@ -55,6 +48,9 @@ pub(crate) struct PlayScreen {
     hand: Hand,
     look: Look,
     overlay: Overlay,
+    talk: Talk,
+    /// Until when somebody who is lost is waited for without asking again what to do.
+    waits_until: f64,
     graph: NetGraph,
     shows_graph: bool,
     finished: Option<(Finished, f64)>,
@@ -67,74 +63,10 @@ enum Overlay {
     /// And whether surrendering was asked for once.
     Menu(bool),
     Help,
-}
-
-impl Look {
-    pub(super) const fn whole() -> Self {
-        Self { centre: Vec2::ZERO, tiles_high: None, is_locked: false, grabbed: None }
-    }
-
-    /// How a player begins: with all of the map, or, where that is too much to tell units apart, around the
-    /// own hero.
-    fn opening(map: &Map) -> Self {
-        let is_large = map.size.1 > TILES_HIGH_WHOLE * 1000;
-        let tiles_high = is_large.then_some(TILES_HIGH_OPENING);
-        Self { tiles_high, is_locked: is_large, ..Self::whole() }
-    }
-
-    pub(super) fn camera(
-        &mut self,
-        map: &Map,
-        viewport: macroquad::math::Rect,
-        hero: Option<Vec2>,
-    ) -> Camera {
-        let whole = Camera::whole(map, viewport);
-        let Some(tiles_high) = self.tiles_high.filter(|&high| high < whole.tiles_high) else {
-            (self.tiles_high, self.centre) = (None, Vec2::ZERO);
-            return whole;
-        };
-        if let Some(hero) = hero.filter(|_| self.is_locked) {
-            self.centre = hero;
-        }
-        // What lies beyond the edge of the map is never worth a look.
-        let half_seen = vec2(tiles_high * viewport.w / viewport.h.max(1.0), tiles_high) / 2.0;
-        let half_map = vec2(map.size.0 as f32, map.size.1 as f32) / 2000.0;
-        let room = (half_map - half_seen).max(Vec2::ZERO);
-        self.centre = self.centre.clamp(-room, room);
-        Camera { centre: self.centre, tiles_high, viewport }
-    }
-
-    /// Shows a place in the middle, as far as the edge of the map lets it.
-    const fn turn_to(&mut self, centre: Vec2) {
-        (self.centre, self.is_locked) = (centre, false);
-    }
-
-    /// Zooms with what is under the pointer staying there.
-    pub(super) fn zoom(&mut self, camera: &Camera, whole: f32, at: Vec2, turns: f32) {
-        let under = camera.to_tiles(at);
-        let high = (camera.tiles_high / ZOOM_STEP.powf(turns)).clamp(TILES_HIGH_LEAST, whole);
-        let share = high / camera.tiles_high;
-        self.centre = under + (camera.centre - under) * share;
-        self.tiles_high = Some(high);
-    }
-
-    /// Wheel and middle button.
-    pub(super) fn take(&mut self, input: Input, camera: &Camera, whole: f32, pointer: Vec2) {
-        match input {
-            Input::Wheel(turns) => self.zoom(camera, whole, pointer, turns),
-            Input::Pressed(MouseButton::Middle, at) => self.grabbed = Some(at),
-            Input::Released(MouseButton::Middle, _) => self.grabbed = None,
-            Input::Moved(at) => {
-                if let Some(from) = self.grabbed {
-                    let moved = (at - from) / camera.px_per_tile();
-                    self.centre -= vec2(moved.x, -moved.y);
-                    self.grabbed = Some(at);
-                    self.is_locked = false;
-                }
-            }
-            _ => {}
-        }
-    }
+    /// A line is being typed.
+    Talk,
+    /// The last of the others is lost.
+    Lost,
 }
 
 impl PlayScreen {
@@ -148,6 +80,8 @@ impl PlayScreen {
             hand: Hand::default(),
             look: Look::whole(),
             overlay: Overlay::None,
+            talk: Talk::default(),
+            waits_until: 0.0,
             graph: NetGraph::default(),
             shows_graph: false,
             finished: None,
@@ -167,6 +101,10 @@ impl PlayScreen {
             self.view = Some(view);
         }
         let view = self.view.take()?;
+        self.talk.hear(&mut self.game.news, desk.now, |player| {
+            (name_of(&view, player), view.current.team_of(player))
+        });
+        self.mind_the_lost(desk.now, &view);
         self.play(desk, &view, inputs);
         self.view = Some(view);
         let hurries = self.has_asked_to_leave;
@@ -195,7 +133,7 @@ impl PlayScreen {
         let is_over = self.finished.is_some();
         for input in inputs {
             if self.overlay != Overlay::None || is_over {
-                self.take_in_overlay(input);
+                self.take_in_overlay(desk.now, view, input);
                 continue;
             }
             self.look.take(input, &camera, whole, self.hand.pointer());
@@ -237,12 +175,49 @@ impl PlayScreen {
         self.look.camera(&view.setup.map, desk.arena(), hero)
     }
 
-    /// Esc and F1 close what they opened.
-    fn take_in_overlay(&mut self, input: Input) {
-        if let Input::Down(key, _) = input
-            && matches!(action_of(key), Some(Action::Menu | Action::Help))
-        {
-            self.overlay = Overlay::None;
+    /// Esc and F1 close what they opened, and somebody who is lost is waited for or not.
+    fn take_in_overlay(&mut self, now: f64, view: &View, input: Input) {
+        let Input::Down(key, _) = input else { return };
+        match (self.overlay, action_of(key)) {
+            (Overlay::Lost, _) => {
+                if let Some(choice) = LostChoice::of_key(key, is_server(view)) {
+                    self.choose_for_the_lost(now, choice);
+                }
+            }
+            (Overlay::Talk, Some(Action::Menu)) => {
+                self.talk.close();
+                self.overlay = Overlay::None;
+            }
+            // Its keys are letters.
+            (Overlay::Talk, _) => {}
+            (_, Some(Action::Menu | Action::Help)) => self.overlay = Overlay::None,
+            _ => {}
+        }
+    }
+
+    /// Asks what to do once the last of the others is lost, and no longer when it is back.
+    fn mind_the_lost(&mut self, now: f64, view: &View) {
+        let is_lost = view.lost.is_some() && self.finished.is_none();
+        match self.overlay {
+            Overlay::Lost if !is_lost => self.overlay = Overlay::None,
+            Overlay::None if is_lost && now >= self.waits_until => self.open(Overlay::Lost),
+            _ => {}
+        }
+        if !is_lost {
+            self.waits_until = 0.0;
+        }
+    }
+
+    fn choose_for_the_lost(&mut self, now: f64, choice: LostChoice) {
+        self.overlay = Overlay::None;
+        self.waits_until = now + ASK_AGAIN_S;
+        match choice {
+            LostChoice::Wait => {}
+            LostChoice::Claim => self.game.say(Control::Claim),
+            LostChoice::Leave => {
+                self.has_asked_to_leave = true;
+                self.game.say(Control::Leave);
+            }
         }
     }
 
@@ -258,6 +233,10 @@ impl PlayScreen {
             Request::NetGraph => self.shows_graph = !self.shows_graph,
             Request::Picture => desk.picture(),
             Request::Help => self.open(Overlay::Help),
+            Request::Talk => {
+                self.open(Overlay::Talk);
+                self.talk.open();
+            }
             Request::Menu => self.open(Overlay::Menu(false)),
             Request::Centre => {
                 let rows = self.hand.selected.iter().filter_map(|id| view.current.row(*id));
@@ -312,8 +291,24 @@ impl PlayScreen {
                 hint(page, hint_text(&view, base_selected), desk.arena().bottom());
             }
         }
+        if let Some(said) = self.talk.over_match(page, desk.now) {
+            match said {
+                Ok(line) => self.game.say(Control::Chat(line)),
+                Err(why) => desk.note(why),
+            }
+        }
         match self.overlay {
             Overlay::None => {}
+            Overlay::Talk if !self.talk.is_open() => self.overlay = Overlay::None,
+            Overlay::Talk => {}
+            Overlay::Lost => {
+                let (player, heard_at) = view.lost?;
+                let silent_s = machine::now().since(heard_at).as_secs_f64();
+                let name = if is_server(&view) { "The server" } else { name_of(&view, player) };
+                if let Some(choice) = menu::lost_card(page, name, silent_s, is_server(&view)) {
+                    self.choose_for_the_lost(desk.now, choice);
+                }
+            }
             Overlay::Help => {
                 if menu::help_card(page) {
                     self.overlay = Overlay::None;
@@ -352,7 +347,12 @@ impl PlayScreen {
     /// The match is over: on to its result.
     fn finish(&mut self) -> Option<Next> {
         let (finished, _) = self.finished.take()?;
-        Some(over(&self.game, finished))
+        Some(over(&self.game, self.view.clone(), finished))
+    }
+
+    /// Who may play again, and what they said last; nobody once somebody has gone.
+    pub(super) fn into_party(self) -> Option<Party> {
+        self.game.is_alive().then_some(Party { game: self.game, talk: self.talk })
     }
 
     pub(crate) fn close(self) {
@@ -405,11 +405,17 @@ impl PlayScreen {
             "commands": view.current.players.commands.get(me.index()),
             "stalled": self.net_status(view).stalled,
             "overlay": format!("{:?}", self.overlay),
+            "said": self.talk.said(),
             "is_paused": view.pause.is_some(),
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
             "is_practice": self.game.is_practice(),
         })
     }
+}
+
+/// Whether it is the server that is lost.
+fn is_server(view: &View) -> bool {
+    view.lost.is_some_and(|(player, _)| player == PlayerId::NONE)
 }
 
 fn name_of(view: &View, player: PlayerId) -> &str {

@@ -3,19 +3,25 @@
 use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use serde_json::{Value, json};
 
-use super::play::match_clock;
+use super::play::{Party, match_clock};
 use super::start::part;
 use super::{Next, Wish};
 use crate::gui::app::Desk;
 use crate::gui::draw::{Camera, Scene};
+use crate::gui::input::Input;
 use crate::gui::launch::Game;
 use crate::gui::page::{Page, Weight};
+use crate::gui::talk::Talk;
 use crate::gui::theme;
-use mini_rts_arena::game::{DesyncBundle, MatchOutcome, Percentiles, Summary, View};
+use macroquad::miniquad::KeyCode;
+use mini_rts_arena::game::{Control, DesyncBundle, MatchEvent, MatchOutcome, Percentiles, Summary, View};
 use mini_rts_arena::net::LinkStatus;
 use mini_rts_arena::sim::{Outcome, PlayerId};
 
 const ROW: f32 = 44.0;
+/// Lines of talk that are shown below the result, and the points between them and it.
+const LINES: usize = 1;
+const GAP: f32 = 12.0;
 
 /// A match that was played.
 pub(crate) struct Over {
@@ -27,18 +33,26 @@ pub(crate) struct Over {
 
 pub(crate) struct ResultScreen {
     over: Over,
+    /// While the others are there.
+    party: Option<Party>,
+    /// Who wants a rematch.
+    wanted: Vec<PlayerId>,
 }
 
 impl Over {
-    pub(super) fn new(game: &Game, summary: Summary, link: Option<LinkStatus>) -> Self {
+    pub(super) fn new(game: &Game, view: Option<View>, summary: Summary, link: Option<LinkStatus>) -> Self {
         let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
-        let (wish, view) = (game.wish.clone(), game.view.latest());
+        let wish = game.wish.clone();
         keep_report(&summary);
         Self { wish, view, summary, rtt_ms: rtt_us as f64 / 1000.0 }
     }
 
     fn name(&self, player: PlayerId) -> &str {
         self.summary.roster.get(player.index()).map_or("?", |seat| seat.name.as_str())
+    }
+
+    fn team(&self, player: PlayerId) -> u8 {
+        self.summary.roster.get(player.index()).map_or(0, |seat| seat.team)
     }
 
     /// In a word, and its colour.
@@ -48,6 +62,9 @@ impl Over {
             MatchOutcome::Rules(Outcome::Draw) => ("Draw", theme::TEXT),
             MatchOutcome::Rules(_) if summary.winners.contains(&summary.player) => ("Victory", theme::GOLD),
             MatchOutcome::Rules(_) if summary.winner.is_some() => ("Defeat", theme::RED),
+            MatchOutcome::PeerLost(_) if summary.winners.contains(&summary.player) => {
+                ("Victory", theme::GOLD)
+            }
             MatchOutcome::Desync => ("The computers disagree", theme::RED),
             MatchOutcome::Interrupted => ("You left", theme::TEXT),
             MatchOutcome::PeerLeft(_) | MatchOutcome::PeerLost(_) => ("The match has ended", theme::TEXT),
@@ -120,23 +137,74 @@ fn desync_text(summary: &Summary) -> String {
 }
 
 impl ResultScreen {
-    pub(crate) const fn new(over: Over) -> Self {
-        Self { over }
+    pub(super) const fn new(over: Over, party: Option<Party>) -> Self {
+        Self { over, party, wanted: Vec::new() }
     }
 
-    /// The last picture of the match, in the background.
-    pub(crate) fn arena(&self, desk: &mut Desk) {
+    /// Takes in what the others want and say, and draws the last picture of the match in the background.
+    pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: &[Input]) -> Option<Next> {
+        self.draw(desk);
+        let party = self.party.as_mut()?;
+        let is_ended = party.game.poll().is_some();
+        let over = &self.over;
+        party.talk.hear(&mut party.game.news, desk.now, |player| (over.name(player), over.team(player)));
+        let wanted = party.game.news.drain(..).filter_map(|event| match event {
+            MatchEvent::RematchWanted(player) => Some(player),
+            _ => None,
+        });
+        self.wanted.extend(wanted);
+        for input in inputs {
+            match input {
+                Input::Down(KeyCode::Enter | KeyCode::KpEnter, _) if !party.talk.is_open() => {
+                    party.talk.open()
+                }
+                Input::Down(KeyCode::Escape, _) => party.talk.close(),
+                _ => {}
+            }
+        }
+        if is_ended {
+            self.party = None;
+            desk.note("Somebody has left: no rematch".into());
+            return None;
+        }
+        let has_begun = party.game.view.latest().is_some_and(|view| view.begin.is_some());
+        let party = self.party.take_if(|_| has_begun)?;
+        Some(Next::Play(Box::new(party.game)))
+    }
+
+    fn draw(&self, desk: &mut Desk) {
         let Some(view) = &self.over.view else { return };
         let camera = Camera::whole(&view.setup.map, desk.arena());
         desk.painter
             .draw(&camera, &Scene { previous: &view.current, ..Scene::of(view, 1.0, desk.now as f32) });
     }
 
-    pub(crate) fn page(&self, page: &mut Page<'_>) -> Option<Next> {
+    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
         page.shade(170);
-        let plate = page.centred(640.0, 430.0);
+        let talk = if self.party.is_some() { Talk::height(LINES) + GAP } else { 0.0 };
+        let plate = page.centred(640.0, 430.0 + talk);
         page.plate("result", plate);
-        page.within("result", |page| self.rows(page, plate.shrink(26.0)))
+        let inside = plate.shrink(26.0);
+        let upper = Rect::from_min_max(inside.min, inside.max - vec2(0.0, talk));
+        page.within("result", |page| {
+            let next = self.rows(page, upper);
+            let lower = Rect::from_min_max(pos2(inside.left(), upper.bottom() + GAP), inside.max);
+            if let Some(party) = &mut self.party {
+                match party.talk.on_plate(page, lower) {
+                    Some(Ok(line)) => party.game.say(Control::Chat(line)),
+                    Some(Err(why)) => desk.note(why),
+                    None => {}
+                }
+            }
+            next
+        })
+    }
+
+    /// The window closes.
+    pub(crate) fn close(self) {
+        if let Some(party) = self.party {
+            party.game.close();
+        }
     }
 
     fn rows(&self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
@@ -161,8 +229,19 @@ impl ResultScreen {
             over.summary.stalls.1 as f64 / 1e6
         );
         line("network", 280.0, theme::SMALL, theme::QUIET, &network);
+        line("votes", 304.0, theme::SMALL, theme::GOLD, &self.votes());
         self.scores(page, inside);
         self.buttons(page, inside)
+    }
+
+    /// Who wants a rematch, in a line; empty while nobody does.
+    fn votes(&self) -> String {
+        let names: Vec<&str> = self.wanted.iter().map(|&player| self.over.name(player)).collect();
+        match (&self.party, &names[..]) {
+            (None, _) | (_, []) => String::new(),
+            (_, [name]) => format!("{name} wants a rematch"),
+            (_, names) => format!("{} want a rematch", names.join(" and ")),
+        }
     }
 
     fn scores(&self, page: &mut Page<'_>, inside: Rect) {
@@ -198,8 +277,22 @@ impl ResultScreen {
 
     fn buttons(&self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.right_bottom());
-        if page.button("again", part(row, 0, 3), "Again", Weight::Primary) {
-            return Some(Next::Launch(self.over.wish.clone()));
+        let again = part(row, 0, 3);
+        match &self.party {
+            // The others stay where they are.
+            Some(_) if self.wanted.contains(&self.over.summary.player) => {
+                page.barred("again", again, "Rematch", "waiting");
+            }
+            Some(party) => {
+                if page.button("again", again, "Rematch", Weight::Primary) {
+                    party.game.say(Control::Rematch);
+                }
+            }
+            None => {
+                if page.button("again", again, "Again", Weight::Primary) {
+                    return Some(Next::Launch(self.over.wish.clone()));
+                }
+            }
         }
         match &self.over.summary.replay {
             Some(replay) => {
@@ -222,6 +315,9 @@ impl ResultScreen {
             "hash": format!("{:016x}", summary.hash.whole),
             "replay": summary.replay,
             "latency": self.over.latency(),
+            "can_rematch": self.party.is_some(),
+            "wanted": self.wanted.iter().map(|player| player.0).collect::<Vec<_>>(),
+            "said": self.party.as_ref().map(|party| party.talk.said()),
         })
     }
 }

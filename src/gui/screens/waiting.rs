@@ -53,7 +53,7 @@ impl WaitingScreen {
         }
         let State::Waiting(game) = core::mem::replace(&mut self.state, State::Left) else { return None };
         Some(match finished {
-            Some(finished) => over(&game, finished),
+            Some(finished) => over(&game, game.view.latest(), finished),
             None => Next::Play(game),
         })
     }

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Next;
-use super::play::{Look, match_clock, means};
+use super::look::Look;
+use super::play::{match_clock, means};
 use crate::gui::app::Desk;
 use crate::gui::bindings::Action;
 use crate::gui::draw::{Camera, Scene};

@@ -4,19 +4,23 @@
 //! Sans-IO, with the verbs of [`super::LockstepSession`], which knocks for it: [`super::Served`]. The world of
 //! the caller runs the ticks that the server has run; where an update has a state, its hash must be theirs.
 
+mod chat;
 mod confirmed;
 mod pause;
 mod play;
 mod playout;
+mod rematch;
 
 use core::net::SocketAddr;
 use core::time::Duration;
 
 pub use self::confirmed::UpdateCounts;
 
+use self::chat::Talk;
 use self::confirmed::Confirmed;
 use self::pause::Pauses;
 use self::playout::Playout;
+use self::rematch::Votes;
 use super::architecture::Architecture;
 use super::clock::TickClock;
 use super::delay::{DelayControl, InputDelay};
@@ -27,7 +31,9 @@ use super::message::{
 use super::outbox::Outbox;
 use super::seal::{Seal, Sealed, connection_id};
 use super::sealer::{Sealer, TooManyCommands};
-use super::session::{DueTick, End, Event, LinkStatus, SILENT_AFTER, Served, Settings, Traffic, Transmit};
+use super::session::{
+    DueTick, End, Event, LinkStatus, OnLoss, SILENT_AFTER, Served, Settings, Traffic, Transmit,
+};
 use super::time::Time;
 use crate::sim::{
     Command, GameState, HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
@@ -48,6 +54,8 @@ enum Phase {
     /// It is built; the start is awaited.
     Ready,
     Running,
+    /// All ticks have run, and client and server stay for a vote.
+    Over,
     /// All ticks have run, or this player leaves.
     Ending {
         end: End,
@@ -89,6 +97,12 @@ pub struct ClientSession {
     seats: [Seats; 3],
     chain: HashChain,
     rejected: u32,
+    talk: Talk,
+    votes: Votes,
+    room_code: u64,
+    entropy: [u8; 32],
+    /// Whether the server has been silent for the timeout, and the match waits for it.
+    is_lost: bool,
     out: Outbox,
 }
 
@@ -98,7 +112,7 @@ impl ClientSession {
     /// `None` if what the server said makes no sense.
     #[must_use]
     pub fn new(now: Time, settings: Settings, served: &Served, traffic: Traffic) -> Option<Self> {
-        let Served { server, connection_id, confirm } = *served;
+        let Served { server, connection_id, confirm, room_code, entropy } = *served;
         let (config, me) = (confirm.config, PlayerId(confirm.player));
         let is_sound =
             confirm.player < config.seats && usize::from(config.seats) <= PLAYERS_MAX && config.seats >= 2;
@@ -138,6 +152,11 @@ impl ClientSession {
             seats: [Seats::default(); 3],
             chain: HashChain::default(),
             rejected: 0,
+            talk: Talk::new(now),
+            votes: Votes::default(),
+            room_code,
+            entropy,
+            is_lost: false,
             out: Outbox::new(traffic),
         };
         session.out.event(Event::Confirmed { player: me, config });
@@ -160,6 +179,7 @@ impl ClientSession {
         }
         let (_, body, newest) = self.link.seal.open(bytes).ok()?;
         self.link.hear(self.now, from, newest);
+        self.is_lost = false;
         if core::mem::take(&mut self.link.is_silent) {
             self.out.event(Event::Heard { player: PlayerId::NONE });
         }
@@ -169,6 +189,8 @@ impl ClientSession {
             PacketId::Pong => self.on_pong(decode(body).ok()?),
             PacketId::Seating => self.on_seating(decode(body).ok()?),
             PacketId::Resume => self.on_resume(decode(body).ok()?),
+            PacketId::Chat => self.on_chat(decode(body).ok()?),
+            PacketId::Rematch => self.on_rematch(decode(body).ok()?),
             PacketId::Start => self.on_start(decode(body).ok()?),
             PacketId::Acknowledge => self.on_acknowledge(decode(body).ok()?),
             PacketId::Bye => self.on_bye(decode(body).ok()?),
@@ -193,6 +215,8 @@ impl ClientSession {
             _ => {}
         }
         self.watch_silence();
+        self.pursue_talk();
+        self.pursue_vote();
     }
 
     /// When [`Self::handle_timeout`] has something to do next.
@@ -204,7 +228,7 @@ impl ClientSession {
             Phase::Ending { send_at, .. } => Some(send_at),
             _ => None,
         };
-        [phase, Some(self.link.ping_at)].into_iter().flatten().min()
+        [phase, Some(self.link.ping_at), self.talk.due_at(), self.vote_due_at()].into_iter().flatten().min()
     }
 
     /// The next datagram to send.
@@ -298,6 +322,7 @@ impl ClientSession {
             Phase::Closed => {}
             Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
             Phase::Ending { .. } => {}
+            _ if self.is_lost => self.close(End::Left),
             _ => self.phase = Phase::Ending { end: End::Left, byes_left: BYES, send_at: self.now },
         }
     }
@@ -384,9 +409,28 @@ impl ClientSession {
         (self.sealer.next(), inputs)
     }
 
+    /// That the match waits for the server since it is lost, and when it was last heard.
+    #[must_use]
+    pub fn lost(&self) -> Option<(PlayerId, Time)> {
+        self.is_lost.then_some((PlayerId::NONE, self.link.heard_at))
+    }
+
+    /// Waits no longer for a server that is lost. Nothing comes of it while it is heard.
+    pub fn claim(&mut self) {
+        if self.is_lost {
+            self.close(End::PeerLost(PlayerId::NONE));
+        }
+    }
+
     fn watch_silence(&mut self) {
         let silence = self.now.since(self.link.heard_at);
-        if silence >= self.settings.timeout && !self.link.said_bye {
+        let waits = self.settings.on_loss == OnLoss::Wait && matches!(self.phase, Phase::Running);
+        if silence >= self.settings.timeout && !self.link.said_bye && waits {
+            if !core::mem::replace(&mut self.is_lost, true) {
+                self.link.is_silent = true;
+                self.out.event(Event::Waiting { player: PlayerId::NONE });
+            }
+        } else if silence >= self.settings.timeout && !self.link.said_bye {
             self.close(End::PeerLost(PlayerId::NONE));
         } else if silence >= SILENT_AFTER && !self.link.is_silent {
             self.link.is_silent = true;
@@ -425,9 +469,14 @@ impl ClientSession {
     }
 
     fn on_acknowledge(&mut self, what: Acknowledge) -> Option<()> {
-        (what == Acknowledge::Left).then_some(())?;
-        if matches!(self.phase, Phase::Ending { end: End::Left, .. }) {
-            self.close(End::Left);
+        match what {
+            Acknowledge::Left if matches!(self.phase, Phase::Ending { end: End::Left, .. }) => {
+                self.close(End::Left);
+            }
+            Acknowledge::Left => {}
+            Acknowledge::Chat { number } => self.on_chat_acknowledged(number),
+            Acknowledge::Rematch { wanted, .. } => self.on_rematch_acknowledged(wanted),
+            _ => return None,
         }
         Some(())
     }
@@ -437,7 +486,7 @@ impl ClientSession {
             Bye::Finished { ticks, chain } => {
                 // The last ticks may still have to run here, or the last state to come. It is said again where the
                 // answer to an earlier one was lost.
-                let is_ending = matches!(self.phase, Phase::Ending { .. });
+                let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
                 if is_ending || self.confirmed.ran() >= Tick(ticks) {
                     self.link.said_bye = true;
                     self.send(PacketId::Bye, &Bye::Finished { ticks, chain });

@@ -1,8 +1,8 @@
 //! A client as the server sees it: its link, its inputs, and how it has behaved.
 
-use core::time::Duration;
-
 use super::queue::InputQueue;
+use crate::net::allowance::Bucket;
+use crate::net::chat::ChatChannel;
 use crate::net::link::Link;
 use crate::net::message::{SeatInfo, Token};
 use crate::net::seal::Sealed;
@@ -59,6 +59,7 @@ pub(super) struct ClientConnection {
     pub(super) confirm: Sealed,
     pub(super) link: Link,
     pub(super) queue: InputQueue,
+    pub(super) talk: ChatChannel,
     pub(super) standing: Standing,
     /// The surrender that a departure makes is still to be played.
     pub(super) departs: bool,
@@ -95,6 +96,7 @@ impl ClientConnection {
             confirm,
             link,
             queue: InputQueue::new(),
+            talk: ChatChannel::new(now, 1),
             standing: Standing::Here,
             departs: false,
             updated: Some(Tick(0)),
@@ -110,9 +112,15 @@ impl ClientConnection {
     }
 
     /// The same player, who has nothing yet, on another link.
-    pub(super) fn returned(self, (nonce, token, confirm): (u64, Token, Sealed), link: Link) -> Self {
+    pub(super) fn returned(
+        self,
+        now: Time,
+        (nonce, token, confirm): (u64, Token, Sealed),
+        link: Link,
+    ) -> Self {
         let (queue, standing, updated) = (InputQueue::new(), Standing::Here, None);
-        Self { nonce, token, confirm, link, queue, standing, updated, ..self }
+        let talk = ChatChannel::new(now, 1);
+        Self { nonce, token, confirm, link, queue, talk, standing, updated, ..self }
     }
 
     /// Whether there is still somebody whose seat this is.
@@ -141,61 +149,5 @@ impl ClientConnection {
 
     pub(super) fn rejections(&self) -> u32 {
         self.rejected.iter().fold(0, |sum, &count| sum.saturating_add(count))
-    }
-}
-
-/// An allowance that fills up with time.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bucket {
-    /// Millionths; negative while overdrawn.
-    level: i64,
-    most: i64,
-    per_s: i64,
-    at: Time,
-}
-
-impl Bucket {
-    const UNIT: i64 = 1_000_000;
-
-    pub(super) const fn new(now: Time, most: u64, per_s: u64) -> Self {
-        let (most, per_s) = (most.cast_signed(), per_s.cast_signed());
-        Self { level: most * Self::UNIT, most, per_s, at: now }
-    }
-
-    /// Takes `amount` out; false if there is less.
-    pub(super) fn take(&mut self, now: Time, amount: u64) -> bool {
-        self.take_if_at_least(now, amount, amount.cast_signed())
-    }
-
-    /// Takes `amount` out if anything is left, and makes up for it later.
-    pub(super) fn overdraw(&mut self, now: Time, amount: u64) -> bool {
-        self.take_if_at_least(now, amount, 0)
-    }
-
-    fn take_if_at_least(&mut self, now: Time, amount: u64, least: i64) -> bool {
-        let passed = now.since(self.at).min(Duration::from_secs(3600));
-        self.at = self.at.max(now);
-        let filled = self.level + passed.as_micros() as i64 * self.per_s;
-        self.level = filled.min(self.most * Self::UNIT);
-        let is_enough = self.level >= least * Self::UNIT;
-        if is_enough {
-            self.level -= amount.cast_signed() * Self::UNIT;
-        }
-        is_enough
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bucket_fills_up_with_time_and_no_further() {
-        let mut bucket = Bucket::new(Time(0), 3, 2);
-        assert!((0..3).all(|_| bucket.take(Time(0), 1)) && !bucket.take(Time(0), 1));
-        assert!(!bucket.take(Time(499_999), 1) && bucket.take(Time(500_000), 1));
-        assert!(bucket.take(Time(100_000_000), 3) && !bucket.take(Time(100_000_000), 1));
-        assert!(bucket.overdraw(Time(100_000_000), 4) && !bucket.overdraw(Time(101_900_000), 1));
-        assert!(bucket.overdraw(Time(102_000_000), 1), "made up for");
     }
 }

@@ -24,6 +24,10 @@ const SEATING_EVERY: Duration = Duration::from_millis(50);
 impl ServerSession {
     /// Somebody wants in.
     pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Option<()> {
+        if self.stays() {
+            // Whoever comes too early for the next match asks again.
+            return None;
+        }
         let request = match self.door.knock(self.now, from, body).ok()? {
             Knock::Answer(answer) => {
                 self.out.transmit(from, answer);
@@ -53,6 +57,10 @@ impl ServerSession {
         if is_host && matches!(self.phase, Phase::Gathering) {
             return Ok(PlayerId(0));
         }
+        let again = self.settings.kept.iter().position(|&kept| kept == token);
+        if let Some(seat) = again.filter(|&seat| self.clients[seat].is_none()) {
+            return Ok(PlayerId(seat as u8));
+        }
         let is_kept = |client: &&ClientConnection| client.token == token && client.is_in();
         let kept = self.clients.iter().flatten().find(is_kept).map(|client| client.player);
         let is_open = matches!(self.phase, Phase::Running | Phase::Seating { .. });
@@ -64,7 +72,7 @@ impl ServerSession {
         let is_for_host = |seat: u8| seat == 0 && self.settings.host.is_some();
         let is_free =
             |seat: u8| self.clients.get(usize::from(seat)).is_some_and(Option::is_none) && !is_for_host(seat);
-        if !matches!(self.phase, Phase::Gathering) {
+        if !matches!(self.phase, Phase::Gathering) || !self.settings.kept.is_empty() {
             return Err(Refusal::Running);
         }
         match request.seat {
@@ -89,7 +97,7 @@ impl ServerSession {
         self.out.transmit(from, confirm.clone());
         let door = (nonce, token, confirm);
         if let Some(before) = before {
-            self.clients[player.index()] = Some(before.returned(door, link));
+            self.clients[player.index()] = Some(before.returned(self.now, door, link));
             self.out.event(Event::Heard { player });
             return;
         }
@@ -207,6 +215,8 @@ impl ServerSession {
             Acknowledge::Seating { .. } => {}
             Acknowledge::Start => self.clients[seat].as_mut()?.link.start_at = None,
             Acknowledge::Resume { pause } => return self.on_resume_acknowledged(seat, pause),
+            Acknowledge::Chat { number } => return self.on_chat_acknowledged(seat, number),
+            Acknowledge::Rematch { wanted, .. } => return self.on_rematch_acknowledged(seat, wanted),
             Acknowledge::Left => self.clients[seat].as_mut()?.link.said_bye = true,
             _ => return None,
         }

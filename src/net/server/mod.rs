@@ -4,10 +4,12 @@
 //! Sans-IO, with the verbs of [`super::LockstepSession`]. Where a lockstep peer waits for inputs, a server does
 //! not: an input that comes too late for its tick is part of the next one.
 
+mod chat;
 mod client;
 mod joining;
 mod pause;
 mod queue;
+mod rematch;
 mod running;
 mod updates;
 
@@ -21,6 +23,7 @@ pub use self::client::Rejection;
 
 use self::client::{ClientConnection, Standing};
 use self::pause::Pauses;
+use self::rematch::Votes;
 use self::updates::Updates;
 use super::architecture::Architecture;
 use super::clock::TickClock;
@@ -43,6 +46,10 @@ pub struct ServerConfig {
     pub room_code: u64,
     /// Each seat's team.
     pub teams: ArrayVec<u8, PLAYERS_MAX>,
+    /// Whether the session stays open after the last tick, for a vote on a rematch.
+    pub stays: bool,
+    /// In a rematch, by seat: the tokens of those who alone may sit there.
+    pub kept: ArrayVec<Token, PLAYERS_MAX>,
     /// Seat 0 is for whoever brings this token: the player whose computer runs the server.
     pub host: Option<Token>,
     /// From the moment all are there to tick 0.
@@ -76,6 +83,8 @@ enum Phase {
         send_at: Time,
     },
     Running,
+    /// All clients have the last tick and stay for a vote.
+    Over,
     /// The last update, then farewells.
     Ending {
         end: End,
@@ -137,6 +146,7 @@ pub struct ServerSession {
     chain: HashChain,
     updates: Updates,
     pauses: Pauses,
+    votes: Votes,
     give_up_at: Option<Time>,
     rng: ChaCha12Rng,
     out: Outbox,
@@ -175,6 +185,7 @@ impl ServerSession {
                 config.architecture == Architecture::Relay,
             ),
             pauses: Pauses::default(),
+            votes: Votes::default(),
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             rng,
@@ -261,9 +272,11 @@ impl ServerSession {
                 self.seat_returned();
                 self.pursue_pause();
             }
+            Phase::Over => self.pursue_vote(),
             Phase::Ending { .. } => self.say_bye(),
         }
         self.watch_silence();
+        self.pursue_talk();
     }
 
     /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
@@ -274,12 +287,15 @@ impl ServerSession {
         let starts = here().filter_map(|client| client.link.start_at).min();
         let phase = match self.phase {
             Phase::Gathering => self.give_up_at,
-            Phase::Preparing => None,
+            Phase::Preparing | Phase::Over => None,
             Phase::Seating { send_at } | Phase::Ending { send_at, .. } => Some(send_at),
             Phase::Running => Some(self.clock.at(self.next)),
             Phase::Closed => return None,
         };
-        [pings, starts, phase, self.pauses.due_at()].into_iter().flatten().min()
+        [pings, starts, phase, self.pauses.due_at(), self.talk_due_at(), self.vote_due_at()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The next datagram to send.
@@ -350,6 +366,7 @@ impl ServerSession {
     pub fn leave(&mut self) {
         match self.phase {
             Phase::Closed | Phase::Ending { .. } => {}
+            Phase::Over => self.end_vote(),
             _ if self.clients.iter().flatten().all(|client| !client.is_in()) => self.close(End::Left),
             _ => self.begin_ending(End::Left),
         }

@@ -47,6 +47,8 @@ impl ServerSession {
             PacketId::Ping => self.on_ping(seat, decode(body).ok()?),
             PacketId::Pong => self.on_pong(seat, decode(body).ok()?),
             PacketId::Resume => self.on_resume(decode(body).ok()?),
+            PacketId::Chat => self.on_chat(seat, decode(body).ok()?),
+            PacketId::Rematch => self.on_rematch(seat, decode(body).ok()?),
             PacketId::Acknowledge => self.on_acknowledge(seat, decode(body).ok()?),
             PacketId::Bye => self.on_bye(seat, decode(body).ok()?),
             _ => None,
@@ -127,6 +129,11 @@ impl ServerSession {
                 self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
                 self.vacate(seat);
             }
+            (Bye::Left { .. } | Bye::Finished { .. }, Phase::Over) => {
+                client.link.said_bye = true;
+                self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
+                self.end_vote();
+            }
             (Bye::Left { .. }, Phase::Running) => {
                 self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
                 self.depart(seat, Standing::Left);
@@ -140,6 +147,7 @@ impl ServerSession {
     pub(super) fn lose(&mut self, seat: usize) {
         match self.phase {
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.vacate(seat),
+            Phase::Over => self.end_vote(),
             _ => self.depart(seat, Standing::Lost),
         }
     }
@@ -152,6 +160,7 @@ impl ServerSession {
         self.send(seat, PacketId::Bye, &Bye::Expelled { rejected });
         match self.phase {
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.vacate(seat),
+            Phase::Over => self.end_vote(),
             _ => self.depart(seat, Standing::Left),
         }
     }
@@ -188,6 +197,12 @@ impl ServerSession {
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
         let all_know = end != End::Finished || here().all(|client| client.updated >= Some(self.ran));
         let all_said_bye = here().all(|client| client.link.said_bye);
+        if all_know && end == End::Finished && byes_left == BYES && self.awaits_vote() {
+            if let Phase::Ending { send_at, .. } = &mut self.phase {
+                *send_at = self.now.plus(LAST_EVERY);
+            }
+            return;
+        }
         if all_know && (byes_left == 0 || all_said_bye) {
             self.close(end);
             return;

@@ -10,7 +10,7 @@
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use super::{End, Event, LockstepSession, Phase};
+use super::{DEAF_FOR, End, Event, LockstepSession, OnLoss, Phase};
 use crate::net::link::Link;
 use crate::net::message::{Acknowledge, Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
 use crate::net::time::Time;
@@ -20,6 +20,10 @@ use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 const ANSWER_WITHIN: Duration = Duration::from_millis(1000);
 /// Between two suspicions to those who have not settled, at least.
 const SUSPICION_EVERY: Duration = Duration::from_millis(50);
+/// Between two times that a peer is asked for that the match waits for.
+pub(super) const ASK_LOST_EVERY: Duration = Duration::from_millis(500);
+/// How many times the wait for an answer two peers need to be in step again after one was lost.
+const CAUGHT_UP_WITHIN: u32 = 4;
 /// Most relayed datagrams at one time: a peer lacks at most what is kept of the inputs that have passed.
 const RELAYED_AT_ONCE: usize = 16;
 
@@ -34,6 +38,8 @@ pub(super) struct Departures {
     /// Who complained about whom, and when; until it is clear which of the two goes.
     complaints: ArrayVec<Complaint, { PLAYERS_MAX * PLAYERS_MAX }>,
     send_at: Time,
+    /// The last of the others, while it is lost and the match waits for it.
+    awaited: Option<PlayerId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +53,11 @@ impl Departures {
     /// The seats from which nothing more is taken.
     pub(super) const fn suspects(&self) -> Seats {
         self.suspects
+    }
+
+    /// For whom the match waits.
+    pub(super) const fn awaited(&self) -> Option<PlayerId> {
+        self.awaited
     }
 
     /// Whether nobody is suspected and nobody complains.
@@ -75,6 +86,62 @@ impl LockstepSession {
             // Nobody is left to agree with.
             self.close(End::PeerLost(player));
         }
+    }
+
+    /// Whether the match waits for this peer, which is lost: there is nobody else to go on with.
+    pub(super) fn waits_for_lost(&self, player: PlayerId) -> bool {
+        let others = self.others_here();
+        self.settings.on_loss == OnLoss::Wait
+            && others.has(player)
+            && others.without([player].into_iter().collect()).is_empty()
+    }
+
+    /// The last of the others is lost, and the match waits for it. Nothing is decided: if it is heard again,
+    /// all goes on where it stopped.
+    pub(super) fn wait_for(&mut self, player: PlayerId) {
+        let Some(play) = &mut self.play else { return };
+        if play.departures.awaited.replace(player) == Some(player) {
+            return;
+        }
+        if let Some(link) = self.link_of(player) {
+            self.links[link].is_silent = true;
+        }
+        self.out.event(Event::Waiting { player });
+    }
+
+    /// A peer is heard: if the match waited for it, it goes on.
+    pub(super) fn stop_waiting(&mut self, player: PlayerId) {
+        let Some(play) = self.play.as_mut().filter(|play| play.departures.awaited == Some(player)) else {
+            return;
+        };
+        play.departures.awaited = None;
+        let Some(link) = self.link_of(player) else { return };
+        let link = &mut self.links[link];
+        link.resend_at = self.now;
+        // What comes until both have caught up waited for the way to open, and says nothing of how long it is.
+        self.deaf_until = self.now.plus(link.rtt.timeout(DEAF_FOR) * CAUGHT_UP_WITHIN);
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.lost().is_some()
+    }
+
+    /// For whom the match waits since it is lost, and when it was last heard.
+    #[must_use]
+    pub fn lost(&self) -> Option<(PlayerId, Time)> {
+        let running = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
+        let player = running.departures.awaited?;
+        Some((player, self.links[self.link_of(player)?].heard_at))
+    }
+
+    /// Waits no longer: the match ends with the other lost. Nothing comes of it while nobody is.
+    pub fn claim(&mut self) {
+        let Some((player, _)) = self.lost() else { return };
+        if let Some(link) = self.link_of(player) {
+            // In case it hears again.
+            self.send(link, PacketId::Bye, &Bye::Dropped);
+        }
+        self.close(End::PeerLost(player));
     }
 
     /// The other seats that have neither departed nor are suspected.

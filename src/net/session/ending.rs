@@ -25,6 +25,9 @@ impl LockstepSession {
         let Phase::Ending { end, byes_left, send_at } = self.phase else { return };
         let is_over_for_all = end != End::Finished || self.others_have_finished();
         let all_said_bye = self.links.iter().all(|link| link.said_bye || link.is_gone);
+        if is_over_for_all && end == End::Finished && byes_left == BYES && self.begin_vote() {
+            return;
+        }
         if is_over_for_all && (byes_left == 0 || (all_said_bye && byes_left < BYES)) {
             self.close(end);
             return;
@@ -87,18 +90,14 @@ impl LockstepSession {
         }
         match (bye, &self.phase) {
             (Bye::Finished { ticks, chain }, Phase::Ending { .. } | Phase::Running) => {
-                let (peer, ran) = (&mut self.links[link], Tick(ticks));
-                // It cannot have run a tick without our input.
-                if self.play.as_ref().is_none_or(|play| ran > play.sealer.next()) {
-                    return None;
-                }
-                peer.said_bye = true;
-                peer.acked = peer.acked.max(ran);
-                peer.ran = peer.ran.max(ran);
-                peer.keep_chain(ran, low_half(HashChain(chain)));
-                if !self.compare_chains(ran) {
-                    self.hasten_bye();
-                }
+                self.is_possible(ticks).then_some(())?;
+                self.links[link].said_bye = true;
+                self.note_finished(link, ticks, chain)?;
+            }
+            (Bye::Finished { .. } | Bye::Left { .. }, Phase::Over) => {
+                self.links[link].said_bye = true;
+                self.end_vote();
+                self.say_bye();
             }
             (Bye::Left { .. } | Bye::Desync, Phase::Ending { .. }) => {
                 self.links[link].said_bye = true;
@@ -127,10 +126,30 @@ impl LockstepSession {
         Some(())
     }
 
+    /// Whether a peer can have run so many ticks: none without our input.
+    fn is_possible(&self, ticks: u32) -> bool {
+        self.play.as_ref().is_some_and(|play| Tick(ticks) <= play.sealer.next())
+    }
+
+    /// A peer has run all ticks and needs nothing more.
+    pub(super) fn note_finished(&mut self, link: usize, ticks: u32, chain: u64) -> Option<()> {
+        self.is_possible(ticks).then_some(())?;
+        let (peer, ran) = (&mut self.links[link], Tick(ticks));
+        peer.acked = peer.acked.max(ran);
+        peer.ran = peer.ran.max(ran);
+        peer.keep_chain(ran, low_half(HashChain(chain)));
+        if !self.compare_chains(ran) {
+            self.hasten_bye();
+        }
+        Some(())
+    }
+
     /// Somebody goes before tick 0 is agreed.
     fn on_left_early(&mut self, link: usize) {
         let player = self.links[link].player;
-        if self.is_host() {
+        if self.votes.has_played() {
+            self.close(End::PeerLeft(player));
+        } else if self.is_host() {
             self.vacate(link);
         } else if link == 0 {
             // The answer lets the host go at once.

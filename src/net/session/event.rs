@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
+use crate::net::chat::ChatText;
 use crate::net::message::{MatchConfig, Refusal, Roster};
 use crate::net::name::PlayerName;
 use crate::net::time::Time;
@@ -84,6 +85,28 @@ pub enum Event {
     },
     /// A peer has not been heard for [`SILENT_AFTER`](super::SILENT_AFTER).
     Silent {
+        /// Who.
+        player: PlayerId,
+    },
+    /// Nobody else is left, or the server is not heard: the match waits ([`OnLoss::Wait`](super::OnLoss::Wait)).
+    Waiting {
+        /// For whom.
+        player: PlayerId,
+    },
+    /// A player has written a line, perhaps this one.
+    Said {
+        /// Who.
+        player: PlayerId,
+        /// What.
+        text: ChatText,
+    },
+    /// All ticks have run, all know it, and the session stays for a vote on a rematch.
+    Over,
+    /// Server: all want a rematch. The session is closed, and
+    /// [`ServerSession::again`](super::super::ServerSession::again) goes on from it.
+    Again,
+    /// A player wants a rematch, perhaps this one.
+    RematchWanted {
         /// Who.
         player: PlayerId,
     },

@@ -7,13 +7,16 @@
 //! [`LockstepSession::poll_tick`] until they are empty, then sleep until
 //! [`LockstepSession::poll_timeout`]. A stall is a `None`, not an error.
 
+mod chat;
 mod departure;
 mod ending;
 mod event;
 mod pause;
 mod play;
+mod rematch;
 mod search;
 mod seating;
+mod settings;
 mod setup;
 
 use alloc::boxed::Box;
@@ -28,25 +31,23 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
 pub use self::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
 pub(super) use self::pause::{PausesTaken, RESUME_EVERY};
+pub(super) use self::rematch::next_seed;
+pub use self::settings::{GuestConfig, HostConfig, OnLoss, Served, Settings};
 
+use self::chat::Talk;
 use self::play::Play;
+use self::rematch::Votes;
 use self::seating::Seated;
-use super::delay::InputDelay;
 use super::desync::Search;
 use super::discovery::{self, Beacon};
 use super::door::{Asking, Door};
 use super::link::Link;
-use super::message::{
-    ADDRESSES_MAX, JoinConfirm, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo, Token,
-};
-use super::name::PlayerName;
+use super::message::{ADDRESSES_MAX, MatchConfig, PacketId, Roster, SeatInfo};
 use super::outbox::Outbox;
 use super::seal::{Sealed, connection_id};
 use super::sealer::TooManyCommands;
 use super::time::Time;
-use crate::sim::{
-    AttackBehaviour, Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
-};
+use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
 /// How far a peer seals beyond the last tick it ran, so that it does not stall others while it is stalled.
 pub const LEAD_TICKS_MAX: u32 = 32;
@@ -56,91 +57,6 @@ pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 const OVERSLEPT: Duration = Duration::from_millis(20);
 /// For so long after that, what comes in may have waited here.
 const DEAF_FOR: Duration = Duration::from_millis(100);
-
-/// What every player brings.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Who plays here.
-    pub name: PlayerName,
-    /// With which hero.
-    pub hero: AttackBehaviour,
-    /// How long before its tick an input is sealed.
-    pub input_delay: InputDelay,
-    /// Silence after which a peer is lost.
-    pub timeout: Duration,
-    /// How long to wait until all seats are taken, or until the host answers; `None` waits for ever.
-    pub wait: Option<Duration>,
-}
-
-/// What a host decides.
-#[derive(Clone, Debug)]
-pub struct HostConfig {
-    /// What is played.
-    pub config: MatchConfig,
-    /// Fingerprint of the room code, 0 for an open room.
-    pub room_code: u64,
-    /// Each seat's team.
-    pub teams: ArrayVec<u8, PLAYERS_MAX>,
-    /// From the moment all are there to tick 0.
-    pub countdown: Duration,
-    /// What the room says to who looks for one; players and names are kept up to date here.
-    pub beacon: Option<Beacon>,
-}
-
-/// What a guest asks for. Where it says nothing, the host decides.
-#[derive(Clone, Debug)]
-pub struct GuestConfig {
-    /// Where the host is.
-    pub host: SocketAddr,
-    /// Fingerprint of the room code, 0 for none.
-    pub room_code: u64,
-    /// A certain seat.
-    pub seat: Option<u8>,
-    /// Fingerprint of certain rules.
-    pub rules: Option<u64>,
-    /// Fingerprint of a certain map.
-    pub map: Option<u64>,
-    /// A certain number of ticks.
-    pub ticks: Option<u32>,
-    /// A certain tick rate.
-    pub tick_rate: Option<crate::sim::TickRate>,
-    /// Where the other guests may find this one; the host adds the address that it sees.
-    pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
-    /// The seat that this token takes back, in a match with a server.
-    pub token: Option<Token>,
-    /// Instead of the addresses that the host tells: where certain guests are found, and only there.
-    pub via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
-}
-
-impl GuestConfig {
-    /// Any seat in whatever the host there plays.
-    #[must_use]
-    pub fn new(host: SocketAddr) -> Self {
-        Self {
-            host,
-            room_code: 0,
-            seat: None,
-            rules: None,
-            map: None,
-            ticks: None,
-            tick_rate: None,
-            addresses: ArrayVec::new(),
-            via: ArrayVec::new(),
-            token: None,
-        }
-    }
-}
-
-/// A server that has let a guest in: its match is played by a [`super::ClientSession`].
-#[derive(Clone, Copy, Debug)]
-pub struct Served {
-    /// Where the server is.
-    pub server: SocketAddr,
-    /// How it addresses this client.
-    pub connection_id: u32,
-    /// What it said.
-    pub confirm: JoinConfirm,
-}
 
 /// A datagram to send.
 #[derive(Clone, Debug)]
@@ -185,6 +101,8 @@ enum Phase {
         send_at: Time,
         since: Time,
     },
+    /// All ticks have run, all know it, and all stay for a vote.
+    Over,
     /// All ticks have run, or one side leaves: farewells.
     Ending {
         end: End,
@@ -211,6 +129,8 @@ pub struct LockstepSession {
     links: ArrayVec<Link, { PLAYERS_MAX - 1 }>,
     seated: Option<Seated>,
     play: Option<Play>,
+    talk: Talk,
+    votes: Votes,
     give_up_at: Option<Time>,
     beacon: Option<Beacon>,
     /// The host turned out to be a server.
@@ -263,6 +183,8 @@ impl LockstepSession {
             links: ArrayVec::new(),
             seated: None,
             play: None,
+            talk: Talk::new(now),
+            votes: Votes::default(),
             beacon: None,
             served: None,
             rng,
@@ -299,19 +221,21 @@ impl LockstepSession {
                 let link = self.links.iter().position(|link| link.seal.local_id() == to)?;
                 let (_, body, newest) = self.links[link].seal.open(bytes).ok()?;
                 self.on_heard(link, from, newest);
-                self.on_message(link, id, body, newest)
+                let is_stale = self.votes.is_stale(self.links[link].player, counter(bytes)?);
+                if is_stale { None } else { self.on_message(link, id, body, newest) }
             }
         }
     }
 
-    fn on_heard(&mut self, link: usize, from: SocketAddr, newest: bool) {
+    fn on_heard(&mut self, index: usize, from: SocketAddr, newest: bool) {
         let now = self.now;
-        let link = &mut self.links[link];
+        let link = &mut self.links[index];
         link.hear(now, from, newest);
         if core::mem::take(&mut link.is_silent) {
             let player = link.player;
             self.out.event(Event::Heard { player });
         }
+        self.stop_waiting(self.links[index].player);
     }
 
     fn on_message(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Option<()> {
@@ -332,6 +256,8 @@ impl LockstepSession {
             PacketId::Suspicion => self.on_suspicion(link, decode(body).ok()?),
             PacketId::Relayed => self.on_relayed(link, &decode(body).ok()?),
             PacketId::Resume => self.on_resume(link, decode(body).ok()?),
+            PacketId::Chat => self.on_chat(link, decode(body).ok()?),
+            PacketId::Rematch => self.on_rematch(link, decode(body).ok()?),
             _ => None,
         }
     }
@@ -343,7 +269,7 @@ impl LockstepSession {
         self.ping_links();
         match self.phase {
             Phase::Gathering => self.gather(),
-            Phase::Preparing | Phase::Closed => {}
+            Phase::Preparing | Phase::Over | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
             Phase::Running => self.run(),
             Phase::Searching { .. } => self.search(),
@@ -351,6 +277,8 @@ impl LockstepSession {
         }
         self.watch_silence();
         self.pursue_suspicion();
+        self.pursue_talk();
+        self.pursue_vote();
     }
 
     fn wake(&mut self, now: Time) {
@@ -369,7 +297,7 @@ impl LockstepSession {
                 Role::Guest { asking, .. } if self.links.is_empty() => Some(asking.ask_at),
                 _ => None,
             },
-            Phase::Preparing => None,
+            Phase::Preparing | Phase::Over => None,
             Phase::Closed => return None,
             Phase::Running => self.next_deadline(),
             Phase::Seating { send_at, .. } => self.is_host().then_some(*send_at),
@@ -377,7 +305,8 @@ impl LockstepSession {
         };
         let patience = self.give_up_at.filter(|_| matches!(self.phase, Phase::Gathering));
         let suspicion = self.play.as_ref().and_then(|play| play.departures.due_at());
-        let at = [pings, phase, patience, suspicion].into_iter().flatten().min();
+        let spoken = [self.talk_due_at(), self.vote_due_at()];
+        let at = [pings, phase, patience, suspicion].into_iter().chain(spoken).flatten().min();
         self.wake_at.set(at);
         at
     }
@@ -452,6 +381,8 @@ impl LockstepSession {
             _ if self.links.is_empty() => self.close(End::Left),
             Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
             Phase::Ending { .. } => {}
+            Phase::Over => self.end_vote(),
+            _ if self.is_waiting() => self.close(End::Left),
             _ if self.links.iter().all(|link| link.is_gone) => self.close(End::Left),
             _ => self.begin_ending(End::Left),
         }
@@ -544,6 +475,12 @@ impl LockstepSession {
         }
     }
 
+    /// Whether tick 0 of this match was agreed: links and seats are what they are.
+    fn has_met(&self) -> bool {
+        self.seated.as_ref().is_some_and(|seated| seated.begin.is_some())
+            && !matches!(self.phase, Phase::Closed)
+    }
+
     const fn is_host(&self) -> bool {
         matches!(self.role, Role::Host { .. })
     }
@@ -554,12 +491,18 @@ impl LockstepSession {
         self.drop_search();
         match self.phase {
             Phase::Closed => {}
+            // Nobody else can take a seat in a rematch.
+            Phase::Preparing | Phase::Seating { .. } if self.votes.has_played() => {
+                self.close(End::PeerLost(player));
+            }
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if self.is_host() => {
                 self.vacate(link)
             }
             // Without its host a guest has no match yet; another guest is the host's to miss.
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if link > 0 => {}
+            Phase::Running if self.waits_for_lost(player) => self.wait_for(player),
             Phase::Running => self.suspect(player),
+            Phase::Over => self.end_vote(),
             Phase::Searching { .. } => self.give_up_search(),
             Phase::Ending { end: End::Finished, .. } => self.lose_at_the_end(link),
             Phase::Ending { .. } => self.say_bye(),
@@ -585,4 +528,9 @@ impl LockstepSession {
             self.out.transmit(to, datagram);
         }
     }
+}
+
+/// The low half of a datagram's counter.
+fn counter(datagram: &[u8]) -> Option<u32> {
+    Some(u32::from_le_bytes(datagram.get(5..9)?.try_into().ok()?))
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::departure::Departures;
+use super::departure::{ASK_LOST_EVERY, Departures};
 use super::pause::Pauses;
 use super::{DueTick, End, Event, LEAD_TICKS_MAX, LockstepSession, Phase, Stall, StallCause};
 use crate::net::clock::TickClock;
@@ -229,11 +229,14 @@ impl LockstepSession {
         if !is_new {
             self.out.traffic.retransmissions += 1;
         }
+        let play = self.play.as_ref().expect("prepared");
         let link = &mut self.links[link];
+        let is_lost = play.departures.awaited() == Some(link.player);
         link.slack = None;
         link.second_at = (is_new && link.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
         // While ticks are sealed the next datagram comes within a tick; the timer is for when none does.
-        link.resend_at = now.plus(link.rtt.timeout(tick + tick / 2));
+        let again = link.rtt.timeout(tick + tick / 2);
+        link.resend_at = now.plus(if is_lost { again.max(ASK_LOST_EVERY) } else { again });
     }
 
     /// The body of a datagram with the inputs from `from` on, and the first tick that did not fit.
@@ -355,6 +358,8 @@ impl LockstepSession {
             Acknowledge::DesyncState { chunk } => {
                 self.advance_search(|search| search.acknowledge(link, chunk))
             }
+            Acknowledge::Chat { number } => self.on_chat_acknowledged(link, number),
+            Acknowledge::Rematch { game, wanted } => self.on_rematch_acknowledged(link, game, wanted),
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Seated {
     seating: Seating,
     /// The hash of the world before tick 0, once it is built.
     hash: Option<u64>,
-    begin: Option<Time>,
+    pub(super) begin: Option<Time>,
 }
 
 impl LockstepSession {
@@ -111,10 +111,10 @@ impl LockstepSession {
         }
         let is_new = self.seated.as_ref().is_none_or(|seated| seated.seating != seating);
         match self.phase {
-            Phase::Gathering | Phase::Seating { .. } if is_new => {
-                self.links.truncate(1);
-                self.link_guests(&seating);
-                self.roster.clone_from(&seating.roster);
+            Phase::Gathering | Phase::Seating { .. } | Phase::Over if is_new => {
+                if !self.sit_down(&seating) {
+                    return None;
+                }
                 self.seated = Some(Seated { seating, hash: None, begin: None });
                 self.phase = Phase::Preparing;
                 self.out.event(Event::Prepare { roster: self.roster.clone() });
@@ -130,6 +130,21 @@ impl LockstepSession {
             }
             _ => None,
         }
+    }
+
+    /// Guest: takes its place. In a rematch everybody has one, and must have asked for it.
+    fn sit_down(&mut self, seating: &Seating) -> bool {
+        if self.votes.has_played() || matches!(self.phase, Phase::Over) {
+            let is_wanted = self.is_rematch() && seating.roster == self.roster;
+            if is_wanted {
+                self.begin_anew();
+            }
+            return is_wanted;
+        }
+        self.links.truncate(1);
+        self.link_guests(seating);
+        self.roster.clone_from(&seating.roster);
+        true
     }
 
     /// Guest: links to the other guests, which are heard once both ends know where the other is.

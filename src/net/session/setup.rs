@@ -144,8 +144,11 @@ impl LockstepSession {
         let Role::Guest { asking, .. } = &self.role else { return None };
         let MatchConfig { seats, architecture, .. } = confirm.config;
         if architecture != Architecture::P2p {
-            let (host, request) = (asking.host, asking.request.connection_id);
-            self.served = Some(Served { server: host, connection_id: request, confirm: *confirm });
+            let (server, connection_id) = (asking.host, asking.request.connection_id);
+            let room_code = asking.request.room;
+            let mut entropy = [0; 32];
+            self.rng.fill_bytes(&mut entropy);
+            self.served = Some(Served { server, connection_id, confirm: *confirm, room_code, entropy });
             self.phase = Phase::Closed;
             return Some(());
         }

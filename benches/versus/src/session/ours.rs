@@ -6,10 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::{CLICK_TICKS_MAX, Meter, ONE_WAY, Sessions};
-use mini_rts_arena::net::{
-    Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, LockstepSession,
-    MatchConfig, PlayerName, Settings, Time,
-};
+use mini_rts_arena::net::{Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName, Settings, Time};
 use mini_rts_arena::sim::math::{Fx, Vec2};
 use mini_rts_arena::sim::{AttackBehaviour, Command, PARTS, StateHash, Target, TickRate};
 
@@ -178,6 +175,8 @@ fn settings() -> Settings {
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: None,
+        on_loss: OnLoss::End,
+        stays: false,
     }
 }
 

@@ -1,0 +1,42 @@
+//! What a match tells whoever watches it.
+
+use super::outcome::MatchOutcome;
+use crate::net::{ChatText, PlayerName, Time, Token};
+use crate::sim::PlayerId;
+
+/// Something to tell whoever watches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatchEvent {
+    /// A guest has taken a seat.
+    Joined(PlayerId, PlayerName),
+    /// A guest's seat is free again.
+    Vacated(PlayerId),
+    /// The host let us in.
+    Confirmed(PlayerId),
+    /// By which the seat is taken back from a server.
+    Token(Token),
+    /// Tick 0 is agreed.
+    Counting(Time),
+    /// A peer has fallen silent.
+    Silent(PlayerId),
+    /// It is heard again.
+    Heard(PlayerId),
+    /// Nobody else is left, or the server is not heard, and the match waits.
+    Waiting(PlayerId),
+    /// A player, perhaps this one, has written a line.
+    Said(PlayerId, ChatText),
+    /// A player, perhaps this one, wants a rematch of the match that is over.
+    RematchWanted(PlayerId),
+    /// The match stands still, at this player's wish.
+    Paused(PlayerId),
+    /// It goes on.
+    Resumed,
+    /// A player has left, and the match goes on without.
+    Left(PlayerId),
+    /// A player is lost, and the match goes on without.
+    Lost(PlayerId),
+    /// Recording has stopped, and why; the match goes on.
+    RecordingStopped(String),
+    /// The match is over.
+    Ended(MatchOutcome),
+}

@@ -1,0 +1,136 @@
+//! How a match ends, what remains of it, and whether another one follows.
+
+use super::super::options::MatchOptions;
+use super::super::outcome::{MatchError, MatchOutcome};
+use super::super::session::Session;
+use super::super::summary::Summary;
+use super::{Match, MatchEvent};
+use crate::net::{ClientSession, End, Time};
+use crate::replay::{ReplayEvent, ReplayResult};
+use crate::sim::{Outcome, PlayerId, Tick, World};
+
+impl Match {
+    /// What remains, or why there was no match.
+    ///
+    /// # Errors
+    /// If the match could not be played.
+    ///
+    /// # Panics
+    /// If it is not over.
+    pub fn into_summary(self) -> Result<Summary, MatchError> {
+        self.conclude().0
+    }
+
+    /// What remains, and where the session stays for a vote the match that may follow over the same links.
+    ///
+    /// # Panics
+    /// If it is not over.
+    pub fn into_rematch(self, now: Time) -> (Result<Summary, MatchError>, Option<Self>) {
+        let lasted_s = now.since(self.begin).as_secs();
+        let (result, session, options) = self.conclude();
+        let next = session.stays().then(|| Self::new(session, options.again(lasted_s)));
+        (result, next)
+    }
+
+    fn conclude(mut self) -> (Result<Summary, MatchError>, Session, MatchOptions) {
+        let finished = self.finished.take().expect("the match is over");
+        let result = finished.map(|outcome| self.summary(outcome));
+        (result, self.session, self.options)
+    }
+
+    fn summary(&mut self, outcome: MatchOutcome) -> Summary {
+        let world = self.world.as_ref().expect("a match that was played has a world");
+        let config = *self.session.config().expect("confirmed");
+        let (state, player) = (world.state(), self.session.player());
+        let winner = self.winner();
+        let seats = self.roster.iter().enumerate();
+        let winners = seats.filter(|(_, seat)| Some(seat.team) == winner).map(|(i, _)| PlayerId(i as u8));
+        let players = &state.players;
+        let own = player.index();
+        Summary {
+            outcome,
+            winner,
+            winners: winners.collect(),
+            config,
+            player,
+            ticks: state.tick().0,
+            hash: state.hash(),
+            counts: [players.commands[own], players.deaths[own].into(), players.captures[own].into()],
+            scores: players.score.iter().copied().collect(),
+            roster: self.roster.clone(),
+            latencies: core::mem::take(&mut self.measures.latencies),
+            prediction: self.predictor.as_ref().map(|found| (found.counts().clone(), found.shown().clone())),
+            updates: self.session.client().map(|client| *client.updates()),
+            rejected: self.session.client().map_or(0, ClientSession::rejected),
+            stalls: self.measures.stalls,
+            desync: self.desync.take(),
+            bundle: self.bundle.take(),
+            replay: self.replay.take(),
+            trace_error: self.measures.trace.as_ref().and_then(|t| Some(t.error()?.to_string())),
+        }
+    }
+
+    /// The team that has won, by the rules or by a claim.
+    fn winner(&self) -> Option<u8> {
+        let own = self.roster.get(self.session.player().index()).filter(|_| self.has_claimed);
+        own.map(|seat| seat.team).or_else(|| self.world.as_ref()?.state().winner())
+    }
+
+    pub(super) fn on_closed(&mut self, now: Time, end: End) {
+        if self.finished.is_some() {
+            return;
+        }
+        let has_begun = self.begin != Time::default();
+        let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
+        let departed = self.session.departed().filter(|_| by_rules == Outcome::Surrender);
+        let outcome = match (end, departed) {
+            (End::Finished, _) if self.world.is_none() => Err(MatchError::NoRematch),
+            (End::Finished, Some((player, true))) => Ok(MatchOutcome::PeerLost(player)),
+            (End::Finished, Some((player, false))) => Ok(MatchOutcome::PeerLeft(player)),
+            (End::Finished, _) if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
+            (End::Finished, _) => Ok(MatchOutcome::TickLimit),
+            (End::Left, _) if has_begun => Ok(MatchOutcome::Interrupted),
+            (End::Left, _) => Err(MatchError::NotBegun),
+            (End::PeerLeft(player), _) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
+            (End::PeerLost(player), _) if has_begun => Ok(MatchOutcome::PeerLost(player)),
+            (End::PeerLeft(player), _) => Err(MatchError::LeftEarly(player)),
+            (End::PeerLost(player), _) => Err(MatchError::LostEarly(player)),
+            (End::Desync, _) => Ok(MatchOutcome::Desync),
+            (End::StartState, _) => Err(MatchError::StartState),
+            (End::Unreachable(a, b), _) => Err(MatchError::Unreachable(a, b)),
+            (End::Refused(refusal), _) => Err(MatchError::Refused(refusal)),
+            (End::NoAnswer, _) => Err(MatchError::NoAnswer),
+            (End::Expelled, _) => Err(MatchError::Expelled),
+        };
+        if let Ok(outcome) = outcome {
+            self.close_files(now, outcome);
+            self.tell(MatchEvent::Ended(outcome));
+        }
+        self.finished = Some(outcome);
+    }
+
+    fn close_files(&mut self, now: Time, outcome: MatchOutcome) {
+        let state = self.world.as_ref().map(World::state);
+        let ticks = state.map_or(0, |state| state.tick().0);
+        let winner = self.winner();
+        if let Some(mut recorder) = self.recorder.take() {
+            match outcome {
+                // In a match with a server that has been noted, and the server itself is no player.
+                _ if matches!(self.session, Session::Client(_)) => {}
+                MatchOutcome::PeerLeft(player) => recorder.event(Tick(ticks), ReplayEvent::Left(player)),
+                MatchOutcome::PeerLost(player) => recorder.event(Tick(ticks), ReplayEvent::Lost(player)),
+                _ => {}
+            }
+            match recorder.finish(ReplayResult { outcome: outcome.as_str().into(), winner }) {
+                Ok(path) => self.replay = Some(path),
+                Err(error) if self.recording_told => drop(error),
+                Err(error) => self.tell(MatchEvent::RecordingStopped(error.to_string())),
+            }
+        }
+        if let Some(trace) = &mut self.measures.trace {
+            let traffic = self.session.traffic();
+            let cpu_us = crate::transport::clock::cpu_time_us();
+            trace.summary([self.begin, now], ticks, cpu_us, (traffic.bytes_sent, traffic.packets_sent));
+        }
+    }
+}

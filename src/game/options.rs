@@ -1,0 +1,81 @@
+//! What a peer brings to a match.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::pilot::PilotChoice;
+use super::script::Script;
+use super::trace::Trace;
+use crate::sim::{Map, Rules, Tick};
+
+/// What a peer brings to a match beside its session.
+#[derive(Debug, Default)]
+pub struct MatchOptions {
+    /// Rules that are not among the embedded ones.
+    pub rules: Option<Arc<Rules>>,
+    /// A map that is not among the embedded ones.
+    pub map: Option<Arc<Map>>,
+    /// Who plays this seat.
+    pub pilot: Option<PilotChoice>,
+    /// What this seat orders and when, in place of a pilot.
+    pub script: Option<Script>,
+    /// Where to record, without the ending.
+    pub record: Option<PathBuf>,
+    /// Where to trace.
+    pub trace: Option<Trace>,
+    /// Whether own orders show before they are confirmed.
+    pub prediction: bool,
+    /// How many updates the confirmed view of a match with a server lies in the past.
+    pub interpolation: u32,
+    /// Updates per second of a server.
+    pub updates: u32,
+    /// A difference to plant.
+    pub inject: Option<Inject>,
+    /// Seconds since 1970, for the replay's header.
+    pub started_unix_s: u64,
+}
+
+impl MatchOptions {
+    /// For the next match over the same links, with a file of its own; what is measured or planted is of the
+    /// first match alone.
+    #[must_use]
+    pub(super) fn again(self, lasted_s: u64) -> Self {
+        let record = self.record.map(|path| next_name(&path));
+        let started_unix_s = self.started_unix_s + lasted_s;
+        Self { record, started_unix_s, trace: None, inject: None, ..self }
+    }
+}
+
+/// `a` becomes `a-match2`, and that `a-match3`; the ending stays.
+pub(super) fn next_name(path: &Path) -> PathBuf {
+    let is_whole = path.extension().is_some_and(|ending| ending == "mra");
+    let name = if is_whole { path.file_stem() } else { path.file_name() };
+    let name = name.unwrap_or_default().to_string_lossy();
+    let numbered =
+        name.rsplit_once("-match").and_then(|(stem, number)| Some((stem, number.parse::<u8>().ok()?)));
+    let (stem, number) = numbered.unwrap_or((&name, 1));
+    let ending = if is_whole { ".mra" } else { "" };
+    path.with_file_name(format!("{stem}-match{}{ending}", u16::from(number) + 1))
+}
+
+/// A change to the state that the other peers do not make: a test of the desync check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inject {
+    /// After this tick, so that it is the first to differ.
+    pub tick: Tick,
+    /// Of this field, such as `units[0].hp`.
+    pub field: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_match_of_a_row_has_a_name_of_its_own() {
+        let next = |name: &str| next_name(Path::new(name)).display().to_string();
+        assert_eq!(next("a/20261121-host-4711"), "a/20261121-host-4711-match2");
+        assert_eq!(next("a/20261121-host-4711-match2"), "a/20261121-host-4711-match3");
+        assert_eq!([next("b.mra"), next("b-match9.mra")], ["b-match2.mra", "b-match10.mra"]);
+    }
+}

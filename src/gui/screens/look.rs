@@ -1,0 +1,93 @@
+//! Which part of the arena is shown.
+
+use macroquad::math::{Vec2, vec2};
+use macroquad::miniquad::MouseButton;
+
+use crate::gui::draw::Camera;
+use crate::gui::input::Input;
+use mini_rts_arena::sim::Map;
+
+/// How much closer a turn of the wheel goes, and the closest.
+const ZOOM_STEP: f32 = 1.15;
+const TILES_HIGH_LEAST: f32 = 10.0;
+/// The highest map that is shown as a whole at first, and how much of a higher one is, tiles.
+const TILES_HIGH_WHOLE: i32 = 48;
+const TILES_HIGH_OPENING: f32 = 36.0;
+
+/// Which part of the arena the player wants to see.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    pub(super) centre: Vec2,
+    /// Tiles from edge to edge; `None` for all of them.
+    pub(super) tiles_high: Option<f32>,
+    pub(super) is_locked: bool,
+    grabbed: Option<Vec2>,
+}
+
+impl Look {
+    pub(super) const fn whole() -> Self {
+        Self { centre: Vec2::ZERO, tiles_high: None, is_locked: false, grabbed: None }
+    }
+
+    /// How a player begins: with all of the map, or, where that is too much to tell units apart, around the
+    /// own hero.
+    pub(super) fn opening(map: &Map) -> Self {
+        let is_large = map.size.1 > TILES_HIGH_WHOLE * 1000;
+        let tiles_high = is_large.then_some(TILES_HIGH_OPENING);
+        Self { tiles_high, is_locked: is_large, ..Self::whole() }
+    }
+
+    pub(super) fn camera(
+        &mut self,
+        map: &Map,
+        viewport: macroquad::math::Rect,
+        hero: Option<Vec2>,
+    ) -> Camera {
+        let whole = Camera::whole(map, viewport);
+        let Some(tiles_high) = self.tiles_high.filter(|&high| high < whole.tiles_high) else {
+            (self.tiles_high, self.centre) = (None, Vec2::ZERO);
+            return whole;
+        };
+        if let Some(hero) = hero.filter(|_| self.is_locked) {
+            self.centre = hero;
+        }
+        // What lies beyond the edge of the map is never worth a look.
+        let half_seen = vec2(tiles_high * viewport.w / viewport.h.max(1.0), tiles_high) / 2.0;
+        let half_map = vec2(map.size.0 as f32, map.size.1 as f32) / 2000.0;
+        let room = (half_map - half_seen).max(Vec2::ZERO);
+        self.centre = self.centre.clamp(-room, room);
+        Camera { centre: self.centre, tiles_high, viewport }
+    }
+
+    /// Shows a place in the middle, as far as the edge of the map lets it.
+    pub(super) const fn turn_to(&mut self, centre: Vec2) {
+        (self.centre, self.is_locked) = (centre, false);
+    }
+
+    /// Zooms with what is under the pointer staying there.
+    pub(super) fn zoom(&mut self, camera: &Camera, whole: f32, at: Vec2, turns: f32) {
+        let under = camera.to_tiles(at);
+        let high = (camera.tiles_high / ZOOM_STEP.powf(turns)).clamp(TILES_HIGH_LEAST, whole);
+        let share = high / camera.tiles_high;
+        self.centre = under + (camera.centre - under) * share;
+        self.tiles_high = Some(high);
+    }
+
+    /// Wheel and middle button.
+    pub(super) fn take(&mut self, input: Input, camera: &Camera, whole: f32, pointer: Vec2) {
+        match input {
+            Input::Wheel(turns) => self.zoom(camera, whole, pointer, turns),
+            Input::Pressed(MouseButton::Middle, at) => self.grabbed = Some(at),
+            Input::Released(MouseButton::Middle, _) => self.grabbed = None,
+            Input::Moved(at) => {
+                if let Some(from) = self.grabbed {
+                    let moved = (at - from) / camera.px_per_tile();
+                    self.centre -= vec2(moved.x, -moved.y);
+                    self.grabbed = Some(at);
+                    self.is_locked = false;
+                }
+            }
+            _ => {}
+        }
+    }
+}

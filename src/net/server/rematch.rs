@@ -1,0 +1,145 @@
+//! After the last tick, where the server stays: who wants a rematch.
+//!
+//! A client that has everything says that it stays, and again when its player wants to play again; the server
+//! tells all who want to. Once all do, everybody joins a session of the same settings, with the next seed:
+//! each client with the token that it has, which keeps its seat.
+
+use core::time::Duration;
+
+use super::client::{ClientConnection, Standing};
+use super::{Phase, ServerConfig, ServerSession};
+use crate::net::message::{Acknowledge, PacketId, Rematch, Seats};
+use crate::net::session::{End, Event, next_seed};
+use crate::net::time::Time;
+use crate::sim::PlayerId;
+use rand_chacha::rand_core::Rng as _;
+
+/// How long after the end a client may take to say that it stays.
+const STAY_WITHIN: Duration = Duration::from_secs(1);
+/// Between two messages to a client that has not acknowledged one.
+const VOTE_EVERY: Duration = Duration::from_millis(100);
+/// How long those who have not acknowledged that all want to hold the next match up.
+const KNOWN_WITHIN: Duration = Duration::from_secs(1);
+
+/// What was said after the last tick.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Votes {
+    stay: Seats,
+    wanted: Seats,
+    /// Who knows that.
+    told: Seats,
+    send_at: Time,
+    /// Until when something is waited for.
+    until: Option<Time>,
+    is_over: bool,
+}
+
+impl ServerSession {
+    /// The next session over the same socket, once [`Event::Again`] has asked for it.
+    #[must_use]
+    pub fn again(&mut self) -> Self {
+        let mut entropy = [0; 32];
+        self.rng.fill_bytes(&mut entropy);
+        let kept = self.clients.iter().flatten().map(|client| client.token).collect();
+        let seed = next_seed(self.settings.config.seed);
+        let config = crate::net::MatchConfig { seed, ..self.settings.config };
+        let mut settings = ServerConfig { config, kept, ..self.settings.clone() };
+        if let Some(beacon) = &mut settings.beacon {
+            // Nobody else can take a seat.
+            beacon.players = beacon.seats;
+        }
+        let mut next = Self::new(self.now, settings, entropy);
+        // What is still to be said is said.
+        core::mem::swap(&mut next.out, &mut self.out);
+        next
+    }
+
+    /// Whether all ticks have run and the session stays for a vote.
+    #[must_use]
+    pub const fn stays(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// All clients have everything: whether a vote is on, or may still be.
+    pub(super) fn awaits_vote(&mut self) -> bool {
+        let is_here = |client: &ClientConnection| client.standing == Standing::Here && !client.link.said_bye;
+        let are_here = self.clients.iter().flatten().all(is_here);
+        if !self.settings.stays || self.votes.is_over || !are_here {
+            return false;
+        }
+        let until = *self.votes.until.get_or_insert(self.now.plus(STAY_WITHIN));
+        if self.votes.stay.count() as usize == self.clients.len() {
+            self.phase = Phase::Over;
+            self.votes.until = None;
+            self.out.event(Event::Over);
+            return true;
+        }
+        self.now < until
+    }
+
+    /// Somebody has gone.
+    pub(super) fn end_vote(&mut self) {
+        self.votes.is_over = true;
+        self.begin_ending(End::Finished);
+    }
+
+    /// A client stays, and its player may want to play again.
+    pub(super) fn on_rematch(&mut self, seat: usize, rematch: Rematch) -> Option<()> {
+        let player = self.clients[seat].as_ref()?.player;
+        let is_asked = matches!(self.phase, Phase::Over | Phase::Ending { end: End::Finished, .. });
+        if !is_asked || !self.settings.stays || self.votes.is_over {
+            // It hears a farewell instead.
+            return Some(());
+        }
+        let (game, wanted) = (rematch.game, rematch.wanted);
+        self.votes.stay = self.votes.stay.with(player);
+        self.send(seat, PacketId::Acknowledge, &Acknowledge::Rematch { game, wanted });
+        if wanted.has(player) && !self.votes.wanted.has(player) {
+            self.votes.wanted = self.votes.wanted.with(player);
+            (self.votes.told, self.votes.send_at) = (Seats::default(), self.now);
+            self.out.event(Event::RematchWanted { player });
+        }
+        Some(())
+    }
+
+    pub(super) fn on_rematch_acknowledged(&mut self, seat: usize, wanted: Seats) -> Option<()> {
+        let player = self.clients[seat].as_ref()?.player;
+        if wanted == self.votes.wanted {
+            self.votes.told = self.votes.told.with(player);
+        }
+        Some(())
+    }
+
+    /// Tells who wants a rematch to those who do not know, and begins once all know that all do.
+    pub(super) fn pursue_vote(&mut self) {
+        let all: Seats = (0..self.clients.len() as u8).map(PlayerId).collect();
+        if self.votes.wanted == all {
+            let until = *self.votes.until.get_or_insert(self.now.plus(KNOWN_WITHIN));
+            if self.votes.told == all || self.now >= until {
+                self.phase = Phase::Closed;
+                self.out.event(Event::Again);
+                return;
+            }
+        }
+        if self.now < self.votes.send_at || self.votes.wanted.is_empty() {
+            return;
+        }
+        self.votes.send_at = self.now.plus(VOTE_EVERY);
+        let (wanted, told) = (self.votes.wanted, self.votes.told);
+        let said = Rematch { game: 0, ticks: self.ran.0, chain: self.chain.0, wanted };
+        for seat in 0..self.clients.len() {
+            if !told.has(PlayerId(seat as u8)) {
+                self.send(seat, PacketId::Rematch, &said);
+            }
+        }
+    }
+
+    /// When there is something to say again, or the wait is over.
+    pub(super) fn vote_due_at(&self) -> Option<Time> {
+        let all: Seats = (0..self.clients.len() as u8).map(PlayerId).collect();
+        let is_due = matches!(self.phase, Phase::Over) && !self.votes.wanted.is_empty();
+        let again = (is_due && self.votes.told != all).then_some(self.votes.send_at);
+        let until = self.votes.until.filter(|_| is_due);
+        again.into_iter().chain(until).min()
+    }
+}

@@ -1,0 +1,184 @@
+//! What two people do beside the match: talk, wait for who is lost, play again.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use mini_rts_arena::replay::{Replay, Verdict, verify};
+
+use crate::cable::Cable;
+use crate::driver::Window;
+use crate::turn;
+
+/// Two windows in a match on this machine, found by address.
+fn pair(architecture: &str) -> [Window; 2] {
+    let words = ["host", "--no-discovery", "--port", "0", "--architecture", architecture];
+    let host = Window::open("Ann", "1280x720", None, &words);
+    let shown = host.wait_for("a port", |shown| shown["match"]["port"].as_u64().is_some());
+    let address = format!("127.0.0.1:{}", shown["match"]["port"]);
+    let guest = Window::open("Ben", "960x540", None, &["join", &address]);
+    for (window, middle) in [(&host, [640.0, 200.0]), (&guest, [480.0, 160.0])] {
+        window.wait_tick(30);
+        // Keys go where the pointer is.
+        window.point(middle);
+    }
+    [host, guest]
+}
+
+fn signal(window: &Window, signal: &str) {
+    let sent = Command::new("kill").args([signal, &window.program.id().to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}
+
+/// Says something, and waits until the other window shows it.
+fn say(from: &Window, to: &Window, name: &str, text: &str) {
+    from.key("Return");
+    from.display.xdotool(&["type", "--delay", "60", text]);
+    from.key("Return");
+    let line = format!("{name}: {text}");
+    for window in [from, to] {
+        window.wait_for("the line", |shown| {
+            shown["match"]["said"].as_array().is_some_and(|said| said.iter().any(|said| *said == line))
+        });
+    }
+}
+
+#[test]
+fn two_people_talk_wait_for_each_other_and_play_again() {
+    let Some(_turn) = turn() else { return };
+    let [mut host, mut guest] = pair("p2p");
+
+    // While a line is typed its letters are no keys.
+    let before = host.shown()["match"].clone();
+    say(&host, &guest, "Ann", "we will dance bxgq");
+    say(&guest, &host, "Ben", "gg");
+    let after = host.shown()["match"].clone();
+    assert_eq!((&after["hero"], &after["commands"]), (&before["hero"], &before["commands"]));
+    host.key("Return");
+    host.wait_for("a field", |shown| shown["match"]["overlay"] == "Talk");
+    host.assert_tidy("talk");
+    host.picture("talk");
+    guest.assert_tidy("talk");
+    guest.picture("talk");
+    host.key("Escape");
+    host.wait_for("no field", |shown| shown["match"]["overlay"] == "None");
+
+    // The guest's computer stands still for longer than the time-out.
+    signal(&guest, "-STOP");
+    host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost");
+    host.assert_tidy("lost");
+    host.picture("lost");
+    host.key("w");
+    host.wait_for("no card", |shown| shown["match"]["overlay"] == "None");
+    signal(&guest, "-CONT");
+    let stopped = host.shown()["match"]["tick"].as_u64().expect("a tick");
+    host.wait_tick(stopped + 60);
+    guest.wait_tick(stopped + 60);
+
+    host.key("Escape");
+    host.click("surrender");
+    host.click("surrender");
+    for window in [&host, &guest] {
+        let over = window.wait_screen("result");
+        assert_eq!(
+            (&over["match"]["outcome"], &over["match"]["can_rematch"]),
+            (&"surrender".into(), &true.into())
+        );
+    }
+    guest.point([480.0, 20.0]);
+    say(&guest, &host, "Ben", "again?");
+    host.click("again");
+    guest.wait_for("a wish", |shown| shown["match"]["wanted"] == serde_json::json!([0]));
+    for (window, name) in [(&host, "asked"), (&guest, "wanted")] {
+        window.assert_tidy("vote");
+        window.picture(name);
+    }
+    guest.click("again");
+    for window in [&host, &guest] {
+        window.wait_screen("match");
+        window.wait_tick(60);
+    }
+
+    // Killed, the guest does not come back.
+    signal(&guest, "-KILL");
+    let _ = guest.program.wait();
+    host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost");
+    host.click("claim");
+    let over = host.wait_screen("result");
+    assert_eq!(
+        (&over["match"]["outcome"], &over["match"]["verdict"]),
+        (&"peer_lost".into(), &"Victory".into())
+    );
+    assert_eq!(over["match"]["can_rematch"], false);
+    host.assert_tidy("claimed");
+    host.picture("claimed");
+    host.close();
+    host.wait_end();
+    let mut seeds = BTreeSet::new();
+    for file in host.replays() {
+        assert_eq!(verify(&file, |_| {}).expect("a replay").verdict, Verdict::Equal, "{}", file.display());
+        seeds.insert(Replay::open(&file).expect("a replay").header().seed);
+    }
+    assert_eq!(seeds.len(), 2, "a replay and a seed for each match");
+}
+
+#[test]
+fn they_play_again_on_the_server_that_one_of_them_hosts() {
+    let Some(_turn) = turn() else { return };
+    let [mut host, mut guest] = pair("client-server");
+    say(&host, &guest, "Ann", "short one");
+    guest.key("Escape");
+    guest.click("surrender");
+    guest.click("surrender");
+    for window in [&host, &guest] {
+        let over = window.wait_screen("result");
+        assert_eq!(over["match"]["can_rematch"], true, "{over}");
+        window.click("again");
+    }
+    for window in [&host, &guest] {
+        window.wait_screen("match");
+        window.wait_tick(60);
+    }
+    // The server goes with its host.
+    host.close();
+    host.wait_end();
+    guest.wait_screen("result");
+    guest.close();
+    guest.wait_end();
+    for window in [&host, &guest] {
+        assert_eq!(window.replays().len(), 2, "a replay of each match");
+    }
+}
+
+#[test]
+fn a_locked_match_is_joined_from_the_list_by_its_code() {
+    let Some(_turn) = turn() else { return };
+    let cable = Cable::lay();
+    let (a, b) = (cable.as_ref().map(|cable| &*cable.a.0), cable.as_ref().map(|cable| &*cable.b.0));
+    let mut host = Window::open("Cat", "1280x720", a, &["host", "--room", "sesame"]);
+    host.wait_screen("waiting");
+    let mut guest = Window::open("Dan", "960x540", b, &[]);
+    guest.wait_screen("start");
+    for code in ["poppy", "sesame"] {
+        guest.click("join");
+        guest.wait_screen("join");
+        guest.click("room 0");
+        guest.wait_for("a field for the code", |shown| {
+            shown["items"].as_array().is_some_and(|items| items.iter().any(|item| item["name"] == "code"))
+        });
+        guest.assert_tidy("code");
+        guest.picture("code");
+        guest.display.xdotool(&["type", "--delay", "60", code]);
+        guest.key("Return");
+        if code == "poppy" {
+            guest.wait_screen("failed");
+            guest.click("back");
+            guest.wait_screen("start");
+        }
+    }
+    for window in [&mut host, &mut guest] {
+        window.wait_tick(1);
+        window.close();
+    }
+    host.wait_end();
+    guest.wait_end();
+}
