@@ -18,7 +18,7 @@ use super::seal::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
 use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId};
 
 /// The version of everything in this module; peers of different versions refuse each other by name.
-pub const PROTOCOL_VERSION: u16 = 2;
+pub const PROTOCOL_VERSION: u16 = 3;
 
 /// Most tick hashes in one [`DesyncHashes`].
 pub const DESYNC_HASHES_MAX: usize = 64;
