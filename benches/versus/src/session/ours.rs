@@ -6,7 +6,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::{CLICK_TICKS_MAX, Meter, ONE_WAY, Sessions};
-use mini_rts_arena::net::{Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName, Settings, Time};
+use mini_rts_arena::net::{
+    Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, LockstepSession,
+    MatchConfig, OnLoss, PlayerName, Settings, Time,
+};
 use mini_rts_arena::sim::math::{Fx, Vec2};
 use mini_rts_arena::sim::{AttackBehaviour, Command, PARTS, StateHash, Target, TickRate};
 
