@@ -98,7 +98,7 @@ impl GuestConfig {
     }
 }
 
-/// A server that has let a guest in: its match is played by a [`super::ClientSession`].
+/// A server that has let a guest in: its match is played by a [`crate::net::ClientSession`].
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
     /// Where the server is.
