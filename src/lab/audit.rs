@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::fmt;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use twox_hash::XxHash3_64;
 
 use crate::game::Histogram;
 use crate::net::{DATAGRAM_BYTES_MAX, DueTick, Stall, StallCause, Time};
@@ -349,6 +349,6 @@ fn digest(ran: &TickInputs) -> u64 {
     ran.iter().fold(u64::from(ran.tick.0), |digest, (player, input)| {
         // Anything longer could not have come out of a datagram.
         let bytes = postcard::to_slice(input, &mut buffer).map_or(&[][..], |bytes| &*bytes);
-        xxh3_64_with_seed(bytes, digest.rotate_left(1) ^ u64::from(player.0))
+        XxHash3_64::oneshot_with_seed(digest.rotate_left(1) ^ u64::from(player.0), bytes)
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use twox_hash::XxHash3_64;
 
 use super::audit::Violation;
 use super::fault::FaultCounts;
@@ -86,7 +86,7 @@ impl CampaignOptions {
     /// The match with this seed.
     #[must_use]
     pub fn setup(&self, seed: u64) -> VirtualSetup {
-        let draw = |what: u64| xxh3_64_with_seed(&what.to_le_bytes(), seed);
+        let draw = |what: u64| XxHash3_64::oneshot_with_seed(seed, &what.to_le_bytes());
         let peers = self.peers.unwrap_or(2 + (draw(0) % (PLAYERS_MAX as u64 - 1)) as usize);
         let pilot = |seat: usize| {
             self.pilot.unwrap_or(match draw(1 + seat as u64) % 4 {
@@ -190,7 +190,7 @@ impl CampaignReport {
         self.violations
             .extend(result.violations.into_iter().take(room).map(|violation| (seed, peers, violation)));
         self.counts.add_all(&result.counts);
-        self.log = xxh3_64_with_seed(&result.log.to_le_bytes(), self.log);
+        self.log = XxHash3_64::oneshot_with_seed(self.log, &result.log.to_le_bytes());
         self.match_time += result.took;
     }
 }

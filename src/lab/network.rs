@@ -10,7 +10,7 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::{Ipv4Addr, SocketAddr};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use twox_hash::XxHash3_64;
 
 pub use link::{Burst, LinkFaults};
 
@@ -98,7 +98,7 @@ impl Network {
 
     /// Sends a datagram to wherever `to` leads.
     pub fn send(&mut self, now: Time, from: usize, to: SocketAddr, bytes: &[u8]) {
-        self.log.note(b's', now.0 << 3 | from as u64, xxh3_64_with_seed(bytes, 0));
+        self.log.note(b's', now.0 << 3 | from as u64, XxHash3_64::oneshot_with_seed(0, bytes));
         let Some(to) = self.addresses.iter().position(|&address| address == to) else { return };
         let source = self.addresses[from];
         self.tape.keep(to, source, bytes);
@@ -185,7 +185,7 @@ impl EventLog {
         let mut bytes = [kind; 17];
         bytes[1..9].copy_from_slice(&what.to_le_bytes());
         bytes[9..].copy_from_slice(&more.to_le_bytes());
-        self.0 = xxh3_64_with_seed(&bytes, self.0);
+        self.0 = XxHash3_64::oneshot_with_seed(self.0, &bytes);
     }
 
     /// The hash so far.

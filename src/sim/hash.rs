@@ -1,7 +1,7 @@
 //! Fingerprints of a game state.
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 /// How many tables a state has, each with a hash of its own.
 pub const PARTS: usize = 8;
@@ -23,7 +23,7 @@ impl StateHash {
         for (to, part) in bytes.chunks_exact_mut(8).zip(parts) {
             to.copy_from_slice(&part.to_le_bytes());
         }
-        Self { whole: xxh3_64(&bytes), parts }
+        Self { whole: XxHash3_64::oneshot(&bytes), parts }
     }
 }
 
@@ -38,6 +38,6 @@ impl HashChain {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.0.to_le_bytes());
         bytes[8..].copy_from_slice(&whole.to_le_bytes());
-        Self(xxh3_64(&bytes))
+        Self(XxHash3_64::oneshot(&bytes))
     }
 }

@@ -167,5 +167,5 @@ pub struct Map {
 #[must_use]
 pub fn fingerprint<T: Serialize>(data: &T) -> u64 {
     let bytes = postcard::to_allocvec(data).expect("plain data encodes");
-    xxhash_rust::xxh3::xxh3_64(&bytes)
+    twox_hash::XxHash3_64::oneshot(&bytes)
 }

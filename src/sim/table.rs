@@ -2,8 +2,10 @@
 //! search for the field that differs.
 
 use alloc::string::String;
+use core::hash::Hasher as _;
 
 use arrayvec::ArrayVec;
+use twox_hash::xxhash3_64::{DEFAULT_SECRET_LENGTH, RawHasher, SecretBuffer};
 
 use super::math::{Angle, Fx};
 use super::tick::{PlayerId, Tick};
@@ -110,14 +112,26 @@ pub(super) fn gather_column<T: Cell>(bytes: &mut ArrayVec<u8, GATHERED_MAX>, col
     }
 }
 
-/// Hashes one column.
-pub(super) fn hash_column<T: Cell>(hasher: &mut xxhash_rust::xxh3::Xxh3, column: &[T]) {
-    if cfg!(target_endian = "little") {
-        hasher.update(bytemuck::cast_slice(column));
-    } else {
-        for &cell in column {
-            hasher.update(bytemuck::bytes_of(&cell.little_endian()));
+/// XXH3 over columns, one after the other, without an allocation.
+pub(super) struct ColumnHasher(RawHasher<&'static [u8; DEFAULT_SECRET_LENGTH]>);
+
+impl ColumnHasher {
+    pub(super) fn new() -> Self {
+        Self(RawHasher::new(SecretBuffer::default()))
+    }
+
+    pub(super) fn write<T: Cell>(&mut self, column: &[T]) {
+        if cfg!(target_endian = "little") {
+            self.0.write(bytemuck::cast_slice(column));
+        } else {
+            for &cell in column {
+                self.0.write(bytemuck::bytes_of(&cell.little_endian()));
+            }
         }
+    }
+
+    pub(super) fn finish(&self) -> u64 {
+        self.0.finish()
     }
 }
 
@@ -259,11 +273,11 @@ macro_rules! table {
                 if sizes.iter().sum::<usize>() <= $crate::sim::table::GATHERED_MAX {
                     let mut bytes = arrayvec::ArrayVec::new();
                     $($crate::sim::table::gather_column(&mut bytes, &self.$field);)*
-                    return xxhash_rust::xxh3::xxh3_64(&bytes);
+                    return twox_hash::XxHash3_64::oneshot(&bytes);
                 }
-                let mut hasher = xxhash_rust::xxh3::Xxh3::new();
-                $($crate::sim::table::hash_column(&mut hasher, &self.$field);)*
-                hasher.digest()
+                let mut hasher = $crate::sim::table::ColumnHasher::new();
+                $(hasher.write(&self.$field);)*
+                hasher.finish()
             }
 
             /// The first column that differs, and its first row that does.

@@ -7,7 +7,7 @@
 //! half of the way's delay, jitter and loss: what happens on a way happens along it.
 
 use core::time::Duration;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use twox_hash::XxHash3_64;
 
 use crate::net::Time;
 
@@ -79,7 +79,7 @@ impl Half {
             return Some(Time(at.0 + self.delay_us as u64));
         };
         let slot = (since / SLOT_US).to_le_bytes();
-        let drawn = xxh3_64_with_seed(&slot, self.seed);
+        let drawn = XxHash3_64::oneshot_with_seed(self.seed, &slot);
         let [loss, jitter] = [drawn >> 32, drawn & 0xffff_ffff].map(|half| half as f64 / f64::from(u32::MAX));
         if loss < self.loss || self.is_out(since as f64) {
             return None;
@@ -110,7 +110,8 @@ impl Half {
             let number = self.known.len() as u64;
             let drawn = |what: u64| {
                 let bytes = (2 * number + what).to_le_bytes();
-                let share = (xxh3_64_with_seed(&bytes, !self.seed) >> 11) as f64 / (1_u64 << 53) as f64;
+                let share =
+                    (XxHash3_64::oneshot_with_seed(!self.seed, &bytes) >> 11) as f64 / (1_u64 << 53) as f64;
                 -(1.0 - share).ln()
             };
             let begin = last + drawn(0) * outages.every.as_micros() as f64;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::{Ipv4Addr, SocketAddr};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use twox_hash::XxHash3_64;
 
 use super::row::Topology;
 use super::weather::{Half, Way};
@@ -76,7 +76,7 @@ impl Wire {
         };
         let place: Vec<_> = (0..players).map(Some).chain(is_served.then_some(server)).collect();
         let half = |place: usize, direction: u64| {
-            Half::new(way, xxh3_64_with_seed(&[place as u8, direction as u8], seed))
+            Half::new(way, XxHash3_64::oneshot_with_seed(seed, &[place as u8, direction as u8]))
         };
         Self {
             halves: (0..=players).map(|place| [half(place, 0), half(place, 1)]).collect(),

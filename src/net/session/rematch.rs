@@ -46,7 +46,7 @@ impl Votes {
 
 /// The seed of the match after that of `seed`. As short as one that a host draws.
 pub(in crate::net) fn next_seed(seed: u64) -> u64 {
-    u64::from(xxhash_rust::xxh3::xxh3_64_with_seed(b"rematch", seed) as u32)
+    u64::from(twox_hash::XxHash3_64::oneshot_with_seed(seed, b"rematch") as u32)
 }
 
 impl LockstepSession {

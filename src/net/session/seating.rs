@@ -243,7 +243,7 @@ impl LockstepSession {
 
 /// The connection id by which `from` addresses `to`, both of them guests.
 fn mesh_id(key: u64, from: PlayerId, to: PlayerId) -> u32 {
-    xxhash_rust::xxh3::xxh3_64_with_seed(&[from.0, to.0], key) as u32
+    twox_hash::XxHash3_64::oneshot_with_seed(key, &[from.0, to.0]) as u32
 }
 
 /// Whether all ids by which a guest is addressed differ, for every guest.

@@ -1,6 +1,6 @@
 //! What becomes of each command: the instants that it passes on its way.
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use twox_hash::XxHash3_64;
 
 use crate::game::Script;
 use crate::net::Time;
@@ -142,7 +142,7 @@ impl Display {
     /// Of a player in the match of a seed.
     pub(in crate::lab::compare) fn of(player: usize, seed: u64) -> Self {
         const FRAME_US: u64 = 16_667;
-        Self { phase_us: xxh3_64_with_seed(&[player as u8, b'd'], seed) % FRAME_US }
+        Self { phase_us: XxHash3_64::oneshot_with_seed(seed, &[player as u8, b'd']) % FRAME_US }
     }
 
     /// The first frame after `at`; both count from tick 0. A picture moves from state to state within a tick, so
