@@ -96,9 +96,9 @@ macro_rules! enum_cell {
 }
 pub(super) use enum_cell;
 
-/// Tables up to so many bytes are gathered and hashed at once: to begin and end a stream takes longer than
-/// their hash, and all tables but those of units, arrows and slots are small.
-pub(super) const GATHERED_MAX: usize = 2048;
+/// Tables up to so many bytes are gathered and hashed at once: to begin and end a stream takes longer than to copy
+/// them, and all tables are as small in a match for people.
+pub(super) const GATHERED_MAX: usize = 16384;
 
 /// Appends one column's bytes; there must be room for them.
 pub(super) fn gather_column<T: Cell>(bytes: &mut ArrayVec<u8, GATHERED_MAX>, column: &[T]) {
