@@ -46,8 +46,9 @@ fn check(row: &MatchRow) {
         ("opponent's frame", &row.opponent_frame_ms, bounds.opponent_ms),
     ] {
         let least = least(quantiles);
-        // A peer that has fallen behind runs its own order as soon as it is sealed, and the others wait.
-        let is_bound = what != "own" || cell.architecture == Architecture::ClientServer;
+        // After a stall of seconds the clocks of peers differ for a while: one that is behind runs its own order as
+        // soon as it is sealed, and the others wait.
+        let is_bound = what != "own" || cell.view != View::HostLost || cell.architecture != Architecture::P2p;
         assert!(!is_bound || least >= bound - bounds.error_ms, "{cell}: {what} {least} ms, bound {bound} ms");
         let p50 = quantiles.p50().expect("measured");
         let wait = bound + bounds.wait_ms;

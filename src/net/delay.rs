@@ -23,6 +23,9 @@ const INPUTS_MAX: u32 = 64;
 /// How many count in lockstep: at 60 ticks/s those of 17 s. On a link that loses 2 %, twenty of them have seen what
 /// a loss costs, and only one window in a hundred has seen fewer than the eleven that decide.
 const WINDOW: usize = 1024;
+/// How many count where ticks of a relay are held back for an even pace: a late one there stalls one view, and what
+/// the way has stopped needing is to be given back soon.
+const WINDOW_PLAYOUT: usize = 512;
 /// The highest so many of them contain the 99th percentile.
 const HIGHEST: usize = WINDOW / 100 + 1;
 /// Until so many measurements are there, the delay stays where it began.
@@ -88,6 +91,13 @@ impl DelayControl {
     pub(super) fn for_server(self) -> Self {
         let needs = self.needs.iter().map(|_| Needs::new(WINDOW_SERVER)).collect();
         Self { inputs256: Some(0), needs, ..self }
+    }
+
+    /// The same for ticks that come from a relay.
+    #[must_use]
+    pub(super) fn for_playout(self) -> Self {
+        let needs = self.needs.iter().map(|_| Needs::new(WINDOW_PLAYOUT)).collect();
+        Self { needs, ..self }
     }
 
     /// The delay now, in microseconds.

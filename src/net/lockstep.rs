@@ -221,8 +221,8 @@ fn last_named(input: &[u8]) -> Option<Selection> {
     // Of most inputs only the number of commands need be read, and that is none.
     let ((_, commands), _) = postcard::take_from_bytes::<(HeroControl, u8)>(input).ok()?;
     (commands > 0).then_some(())?;
-    let input: PlayerInput = postcard::from_bytes(input).ok()?;
-    input.commands.iter().rev().find_map(|command| command.selection().cloned())
+    let mut input: PlayerInput = postcard::from_bytes(input).ok()?;
+    input.commands.iter_mut().rev().find_map(|command| command.selection_mut().cloned())
 }
 
 #[cfg(test)]

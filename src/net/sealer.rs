@@ -77,11 +77,11 @@ impl Sealer {
     }
 
     /// Takes a command for tick `wish` or the next open one. An order to nobody is none.
-    pub(super) fn command(&mut self, wish: Tick, command: Command) -> Result<(), TooManyCommands> {
+    pub(super) fn command(&mut self, wish: Tick, mut command: Command) -> Result<(), TooManyCommands> {
         if self.waiting.len() == WAITING_MAX {
             return Err(TooManyCommands);
         }
-        if command.selection().is_none_or(|units| !units.is_empty()) {
+        if command.selection_mut().is_none_or(|units| !units.is_empty()) {
             self.waiting.push_back((wish, command));
         }
         Ok(())

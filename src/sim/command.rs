@@ -197,20 +197,6 @@ impl Command {
 
     /// The units it speaks to, if it is an order to units.
     #[must_use]
-    pub const fn selection(&self) -> Option<&Selection> {
-        match self {
-            Self::Move(units, ..)
-            | Self::Attack(units, ..)
-            | Self::AttackMove(units, ..)
-            | Self::Stop(units)
-            | Self::Hold(units, _)
-            | Self::Follow(units, _) => Some(units),
-            _ => None,
-        }
-    }
-
-    /// The same, to change them.
-    #[must_use]
     pub const fn selection_mut(&mut self) -> Option<&mut Selection> {
         match self {
             Self::Move(units, ..)

@@ -91,10 +91,11 @@ impl Recorded {
                 let is_kept = |command: &Command| !matches!(command, Command::Surrender | Command::Pause);
                 let room = SCRIPT_COMMANDS_MAX - lines.len();
                 for mut command in input.commands.into_iter().filter(is_kept).take(room) {
-                    if let Some(units) = command.selection_mut() {
+                    let is_order = command.selection_mut().is_none_or(|units| {
                         units.retain(|unit| first.contains(unit));
-                    }
-                    if command.selection().is_none_or(|units| !units.is_empty()) {
+                        !units.is_empty()
+                    });
+                    if is_order {
                         lines.push(ScriptLine { at_us, command });
                     }
                 }

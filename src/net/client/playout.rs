@@ -10,7 +10,7 @@ pub(super) struct Playout(DelayControl);
 
 impl Playout {
     pub(super) fn new(now: Time, tick_us: i64) -> Self {
-        Self(DelayControl::new(now, 1, 0, tick_us, false))
+        Self(DelayControl::new(now, 1, 0, tick_us, false).for_playout())
     }
 
     /// The match begins, and the way down is as long as that.

@@ -1,15 +1,10 @@
 //! After the last tick, where client and server stay: who wants a rematch, and the way to it.
 
-use core::time::Duration;
-
 use super::{ClientSession, End, Phase};
 use crate::net::message::{Acknowledge, PacketId, Rematch, Seats};
-use crate::net::session::{Event, GuestConfig, LockstepSession};
+use crate::net::session::{Event, GuestConfig, LockstepSession, VOTE_EVERY};
 use crate::net::time::Time;
 use crate::sim::PlayerId;
-
-/// Between two messages to a server that has not acknowledged one.
-const VOTE_EVERY: Duration = Duration::from_millis(100);
 
 /// What was said after the last tick.
 #[derive(Clone, Copy, Debug, Default)]

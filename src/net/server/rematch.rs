@@ -9,15 +9,13 @@ use core::time::Duration;
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerConfig, ServerSession};
 use crate::net::message::{Acknowledge, PacketId, Rematch, Seats};
-use crate::net::session::{End, Event, next_seed};
+use crate::net::session::{End, Event, VOTE_EVERY, next_seed};
 use crate::net::time::Time;
 use crate::sim::PlayerId;
 use rand_chacha::rand_core::Rng as _;
 
 /// How long after the end a client may take to say that it stays.
 const STAY_WITHIN: Duration = Duration::from_secs(1);
-/// Between two messages to a client that has not acknowledged one.
-const VOTE_EVERY: Duration = Duration::from_millis(100);
 /// How long those who have not acknowledged that all want to hold the next match up.
 const KNOWN_WITHIN: Duration = Duration::from_secs(1);
 

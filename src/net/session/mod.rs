@@ -31,7 +31,7 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
 pub use self::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
 pub(super) use self::pause::{PausesTaken, RESUME_EVERY};
-pub(super) use self::rematch::next_seed;
+pub(super) use self::rematch::{VOTE_EVERY, next_seed};
 pub use self::settings::{GuestConfig, HostConfig, OnLoss, Served, Settings};
 
 use self::chat::Talk;

@@ -13,8 +13,8 @@ use crate::net::message::{Acknowledge, PacketId, Rematch, Seats};
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, PlayerId};
 
-/// Between two messages to a peer that has not acknowledged one, at least.
-const VOTE_EVERY: Duration = Duration::from_millis(100);
+/// Between two messages to a peer that has not acknowledged one, at least; with a server, too.
+pub(in crate::net) const VOTE_EVERY: Duration = Duration::from_millis(100);
 
 /// What was said after the match that runs or has ended.
 #[derive(Clone, Debug, Default)]
