@@ -1,5 +1,7 @@
 //! What can be typed.
 
+mod replay;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -11,6 +13,8 @@ use mini_rts_arena::lab::compare::Topology;
 use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, PlayerName, Token};
 use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, TickRate, UNITS_MAX};
 use mini_rts_arena::transport::LinkSpec;
+
+pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFiles};
 
 /// A two-player RTS arena in deterministic lockstep over UDP. Without a command it opens its window; with no
 /// display it plays a match between two bots over loopback.
@@ -459,35 +463,6 @@ impl SuiteChoice {
             Self::Drama => vec![Suite::Drama],
         }
     }
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct ReplayArguments {
-    #[command(subcommand)]
-    pub(crate) action: ReplayAction,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ReplayAction {
-    /// Header, length, result and state of files.
-    Info(ReplayFiles),
-    /// Simulate again and compare every recorded hash.
-    Verify(ReplayFiles),
-    /// Watch one in the window.
-    Watch {
-        /// The replay.
-        file: PathBuf,
-    },
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct ReplayFiles {
-    /// Replays.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Print the result as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
