@@ -387,6 +387,43 @@ fn damaged_replays_get_a_verdict_and_never_a_panic() {
 }
 
 #[test]
+fn a_replay_is_cut_compared_and_told() {
+    let home = home();
+    let both = play(home.path(), 7, 240, &[], ["", ""], false);
+    let [host, guest] = both.each_ref().map(|result| result["replay"].as_str().expect("recorded").to_owned());
+    let replay = |words: &[&str]| run(home.path(), &[&["replay"], words].concat());
+    // Both recorded the same match, and its end is the state that they ended with.
+    assert_eq!(replay(&["diff", &host, &guest]).code, Some(0));
+    let end = replay(&["seek", &host, "--to", "240", "--json"]).json();
+    assert_eq!((&end["tick"], &end["state_hash"]), (&240.into(), &both[0]["state_hash"]));
+    fails(&replay(&["seek", &host, "--to", "241"]), "there is no tick 241");
+
+    let part = home.path().join("part.mra");
+    let part = part.to_str().expect("text");
+    assert_eq!(replay(&["cut", &host, "--from", "60", "--to", "180", part]).code, Some(0));
+    let verified = replay(&["verify", part, "--json"]).json();
+    assert_eq!((&verified[0]["verdict"], &verified[0]["ticks"]), (&"equal".into(), &120.into()));
+    let hashes = [&host, part].map(|file| replay(&["seek", file, "--to", "100", "--json"]).json());
+    assert_eq!(hashes[0]["state_hash"], hashes[1]["state_hash"]);
+    fails(&replay(&["cut", &host, "--from", "60", "--to", "180", part]), "exists already");
+    fails(&replay(&["cut", &host, "--from", "300", "--to", "400", "new.mra"]), "from 0 to 240");
+    assert!(!home.path().join("new.mra.part").exists(), "a part of nothing is left behind");
+
+    let other = play(home.path(), 8, 240, &[], ["", "--record=off"], false);
+    let other = other[0]["replay"].as_str().expect("recorded");
+    let parted = replay(&["diff", &host, other, "--json"]);
+    assert_eq!((parted.code, &parted.json()["setup"]), (Some(1), &"seed".into()));
+    let listed = replay(&["list", "--json"]).json();
+    assert_eq!(listed.as_array().map(Vec::len), Some(3), "{listed}");
+    assert!(replay(&["watch", "--headless", &host]).stdout.ends_with("ended by tick_limit\n"));
+    let orders = replay(&["export", &host, "--json"]).json();
+    assert!(orders.as_array().is_some_and(|orders| orders.len() > 10), "{orders}");
+    let rows = replay(&["export", &host, "--csv"]).stdout.lines().count();
+    assert_eq!(Some(rows - 1), orders.as_array().map(Vec::len));
+    fails(&replay(&["export", &host]), "--csv");
+}
+
+#[test]
 fn without_a_display_a_match_plays_itself() {
     let home = home();
     let mut demo = Arena::start(command(home.path(), &[]));

@@ -5,8 +5,8 @@ mod replay_support;
 use std::io::Cursor;
 
 use mini_rts_arena::replay::{
-    End, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, VerifyReport, compare,
-    info, verify, verify_replay,
+    CUT_VERSION, End, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict,
+    VerifyReport, compare, info, verify, verify_replay,
 };
 use mini_rts_arena::sim::{PlayerId, Tick, TickInputs, World};
 use replay_support::{header, recorded, recorded_by, recorded_with, records, script, setup, tick_limit};
@@ -408,7 +408,7 @@ fn other_builds_and_formats_have_verdicts_of_their_own() {
 
     let mut bytes = recorded(60, 5);
     let start = borders(&bytes)[0];
-    bytes[8] = 2;
+    bytes[8] = u8::try_from(CUT_VERSION + 1).unwrap();
     let crc = crc32fast::hash(&bytes[..14]).to_le_bytes();
     bytes[14..18].copy_from_slice(&crc);
     let crc = crc32fast::hash(&bytes[..start - 4]).to_le_bytes();
@@ -456,12 +456,6 @@ fn an_idle_minute_is_small() {
 #[test]
 fn one_can_go_to_a_tick() {
     let bytes = recorded(30, 470);
-    // While the world is empty its states are none that could be gone back to.
-    let mut world = World::new(setup(30));
-    world.step(&script(Tick(0)));
-    if !world.state().is_consistent() {
-        return;
-    }
     for bytes in [&bytes[..], &bytes[..bytes.len() - 1]] {
         let mut replay = Replay::read(Cursor::new(bytes)).unwrap();
         for (to, keyframe) in [(310, 300), (469, 450), (5, 0), (150, 150), (299, 150), (149, 0)] {

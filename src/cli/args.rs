@@ -1,16 +1,21 @@
 //! What can be typed.
 
+mod measure;
+mod replay;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::PilotChoice;
-use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
 use mini_rts_arena::lab::compare::Topology;
 use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, PlayerName, Token};
-use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, TickRate, UNITS_MAX};
+use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
+
+pub(crate) use measure::{BalanceArguments, BenchArguments};
+pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFiles};
 
 /// A two-player RTS arena in deterministic lockstep over UDP. Without a command it opens its window; with no
 /// display it plays a match between two bots over loopback.
@@ -383,111 +388,6 @@ impl From<TopologyChoice> for Topology {
             TopologyChoice::Listen => Self::Listen,
         }
     }
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct BalanceArguments {
-    /// Matches of each line.
-    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=i64::from(MATCHES_MAX)))]
-    pub(crate) matches: u32,
-    /// The first seed; the others count up.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=(u32::MAX as u64)))]
-    pub(crate) seed: u64,
-    /// Matches at a time; by default one per core.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) jobs: Option<u16>,
-    /// A map by name, or a file; may be given several times. All that are built in by default.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) map: Vec<String>,
-    /// Rules by name, or a file.
-    #[arg(long, value_name = "NAME|FILE", default_value = "standard")]
-    pub(crate) rules: String,
-    /// Simulation steps per second: 30, 40, 50 or 60.
-    #[arg(long, default_value = "60", value_parser = tick_rate)]
-    pub(crate) tick_rate: TickRate,
-    /// What to measure.
-    #[arg(long, value_enum, default_value_t = SuiteChoice::All)]
-    pub(crate) suite: SuiteChoice,
-    /// Play each seed of line-ups of equals once from every seat, with the same luck: shows a bias of the
-    /// seat itself, however few matches.
-    #[arg(long)]
-    pub(crate) pairs: bool,
-    /// End with exit code 1 if a figure lies outside its band with its whole interval.
-    #[arg(long)]
-    pub(crate) check: bool,
-    /// Print the result as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct BenchArguments {
-    /// The size of a battle; may be given more than once. 200, 2000, 10000 and 50000 by default.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=UNITS_MAX as i64))]
-    pub(crate) units: Vec<u32>,
-    /// Measure so little that the figures mean nothing: for tests.
-    #[arg(long, hide = true)]
-    pub(crate) brief: bool,
-    /// Print the result as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SuiteChoice {
-    All,
-    /// Line-ups against themselves: seat 0's share of the wins.
-    Mirror,
-    /// Levels against themselves, and maps for four: each seat's share.
-    Seats,
-    /// Hard against normal, normal against easy.
-    Levels,
-    /// What armies of swordsmen and of archers lose to.
-    Counters,
-    /// How matches between normal bots go.
-    Drama,
-}
-
-impl SuiteChoice {
-    pub(crate) fn suites(self) -> Vec<Suite> {
-        match self {
-            Self::All => Suite::ALL.to_vec(),
-            Self::Mirror => vec![Suite::Mirror],
-            Self::Seats => vec![Suite::Seats],
-            Self::Levels => vec![Suite::Levels],
-            Self::Counters => vec![Suite::Counters],
-            Self::Drama => vec![Suite::Drama],
-        }
-    }
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct ReplayArguments {
-    #[command(subcommand)]
-    pub(crate) action: ReplayAction,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ReplayAction {
-    /// Header, length, result and state of files.
-    Info(ReplayFiles),
-    /// Simulate again and compare every recorded hash.
-    Verify(ReplayFiles),
-    /// Watch one in the window.
-    Watch {
-        /// The replay.
-        file: PathBuf,
-    },
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct ReplayFiles {
-    /// Replays.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Print the result as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -72,8 +72,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Balance(arguments)) => balance::run(&arguments),
         Some(Task::Bench(bench)) => bench::run(&bench),
         Some(Task::Replay(replay)) => match replay.action {
-            ReplayAction::Watch { file } => window::watch(file),
-            action => replay::run(&action),
+            ReplayAction::Watch { file, headless: false } => window::watch(file),
+            action => replay::run(action),
         },
     }
 }

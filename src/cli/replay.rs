@@ -1,4 +1,8 @@
-//! `arena replay info` and `arena replay verify`.
+//! `arena replay`: here `info` and `verify`, below the other actions.
+
+mod list;
+mod parts;
+mod timeline;
 
 use serde_json::{Value, json};
 use std::path::Path;
@@ -8,14 +12,25 @@ use super::args::{ReplayAction, ReplayFiles};
 use super::headless::progress_bar;
 use super::{FAILED, FOUND};
 use mini_rts_arena::replay::{self, OpenError, ReplayInfo, Verdict, VerifyReport};
+use mini_rts_arena::sim::Tick;
 
-/// Does it for every file; the worst result decides the exit code.
-pub(crate) fn run(action: &ReplayAction) -> anyhow::Result<ExitCode> {
-    let (files, look): (&ReplayFiles, fn(&Path) -> Looked) = match action {
-        ReplayAction::Info(files) => (files, info),
-        ReplayAction::Verify(files) => (files, verify),
-        ReplayAction::Watch { .. } => unreachable!("that needs the window"),
-    };
+/// Does what was asked for.
+pub(crate) fn run(action: ReplayAction) -> anyhow::Result<ExitCode> {
+    match action {
+        ReplayAction::Info(files) => Ok(look_into(&files, true, info)),
+        ReplayAction::Verify(files) => Ok(look_into(&files, false, verify)),
+        ReplayAction::List { folder, json } => list::list(folder, json),
+        ReplayAction::Watch { file, .. } => timeline::watch(&file),
+        ReplayAction::Seek { file, to, json } => parts::seek(&file, Tick(to), json),
+        ReplayAction::Cut { file, from, to, out } => parts::cut(&file, Tick(from), Tick(to), &out),
+        ReplayAction::Export(export) => parts::export(&export),
+        ReplayAction::Diff { one, other, json } => parts::diff(&one, &other, json),
+    }
+}
+
+/// Does it for every file; the worst result decides the exit code. Of one alone JSON is no list, if that is
+/// `single`.
+fn look_into(files: &ReplayFiles, single: bool, look: fn(&Path) -> Looked) -> ExitCode {
     let (mut values, mut worst) = (Vec::new(), 0);
     for file in &files.files {
         let looked = look(file);
@@ -28,10 +43,10 @@ pub(crate) fn run(action: &ReplayAction) -> anyhow::Result<ExitCode> {
         values.push(looked.json);
     }
     if files.json {
-        let single = matches!(action, ReplayAction::Info(_)) && values.len() == 1;
+        let single = single && values.len() == 1;
         println!("{}", if single { values.remove(0) } else { Value::Array(values) });
     }
-    Ok(ExitCode::from(worst))
+    ExitCode::from(worst)
 }
 
 struct Looked {
@@ -60,7 +75,7 @@ fn verify(file: &Path) -> Looked {
 
 fn verified(file: &Path, report: &VerifyReport) -> Looked {
     let verdict = report.verdict.as_str();
-    let tick = |tick: Option<mini_rts_arena::sim::Tick>| tick.map(|tick| tick.0);
+    let tick = |tick: Option<Tick>| tick.map(|tick| tick.0);
     let json = json!({
         "file": file,
         "verdict": verdict,

@@ -7,7 +7,7 @@ use super::backlog::EventBacklog;
 use super::view::{Buffers, View};
 use crate::net::Time;
 use crate::replay::{HeaderError, OpenError, Record, Replay, ReplayHeader, SeekError, Trailer};
-use crate::sim::{ForeignState, Tick, World};
+use crate::sim::{Tick, World};
 
 /// Ticks simulated in one call at most, so that a slow machine falls behind instead of standing still.
 const TICKS_PER_CALL_MAX: u32 = 240;
@@ -26,9 +26,6 @@ pub enum WatchError {
     /// It cannot go there.
     #[error(transparent)]
     Seek(#[from] SeekError),
-    /// A keyframe is not of this match.
-    #[error(transparent)]
-    State(#[from] ForeignState),
 }
 
 /// A replay being watched. It has no thread: whoever draws calls [`Self::advance`].
@@ -54,21 +51,24 @@ impl ReplayMatch {
     /// # Errors
     /// If there is nothing to watch in it.
     pub fn open(path: &Path, now: Time) -> Result<Self, WatchError> {
-        let replay = Replay::open(path)?;
-        let world = World::new(replay.header().setup()?);
+        let mut replay = Replay::open(path)?;
+        let world = match replay.begins() {
+            Tick(0) => World::new(replay.header().setup()?),
+            begins => replay.world_at(begins)?,
+        };
         let names = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
         let view = View::new(&world, names, None, now);
         Ok(Self {
             replay,
-            world,
             view,
             buffers: Buffers::default(),
             backlog: EventBacklog::default(),
             now,
-            played_us: 0.0,
+            played_us: world.setup().tick_rate.micros_to(world.state().tick()) as f64,
             speed: 1.0,
             is_paused: false,
             is_over: false,
+            world,
         })
     }
 
@@ -120,21 +120,10 @@ impl ReplayMatch {
     /// # Errors
     /// If the file does not let us.
     pub fn seek(&mut self, tick: Tick) -> Result<(), WatchError> {
-        let setup = self.world.setup().clone();
-        self.world = match self.replay.seek(tick)? {
-            Some(state) => World::restore(setup, state)?,
-            None => World::new(setup),
-        };
-        self.is_over = false;
+        self.world = self.replay.world_at(tick)?;
+        self.is_over = self.world.state().tick() < tick;
         // What lies between here and there was not watched.
         self.backlog.clear();
-        while self.world.state().tick() < tick {
-            match self.replay.next() {
-                Some(Record::Tick { inputs, .. }) => self.world.step(&inputs),
-                Some(_) => {}
-                None => break,
-            }
-        }
         self.view.current = self.buffers.copy(self.world.state());
         self.view.previous = Arc::clone(&self.view.current);
         self.played_us = self.view.setup.tick_rate.micros_to(self.view.current.tick()) as f64;

@@ -4,7 +4,7 @@
 use std::io::{Read, Seek};
 
 use super::format::HeaderError;
-use super::reader::{End, Record, Replay};
+use super::reader::{End, Record, Replay, world_of};
 use crate::sim::{Difference, GameState, Tick, World};
 
 /// What the comparison found.
@@ -31,7 +31,8 @@ pub struct Comparison {
 /// # Errors
 /// If its header cannot be played here.
 pub fn compare<R: Read + Seek>(mut replay: Replay<R>) -> Result<Comparison, HeaderError> {
-    let mut world = World::new(replay.header().setup()?);
+    let setup = replay.header().setup()?;
+    let mut world = World::new(setup.clone());
     let mut found = Comparison::default();
     for record in replay.by_ref() {
         match record {
@@ -40,6 +41,13 @@ pub fn compare<R: Read + Seek>(mut replay: Replay<R>) -> Result<Comparison, Head
                 found.ticks += 1;
                 if let Some(recorded) = hash {
                     found.compare(world.hash().whole == recorded, inputs.tick);
+                }
+            }
+            Record::Keyframe { tick, snapshot } if found.ticks == 0 => {
+                // Where a cut match begins: there is nothing yet to compare with.
+                match world_of(&setup, tick, &snapshot) {
+                    Some(begun) => world = begun,
+                    None => break,
                 }
             }
             Record::Keyframe { tick, snapshot } => {
@@ -57,7 +65,7 @@ pub fn compare<R: Read + Seek>(mut replay: Replay<R>) -> Result<Comparison, Head
     }
     found.outcome = replay.trailer().map(|trailer| trailer.result.outcome.clone());
     let last = replay.trailer().and_then(|trailer| trailer.final_hash);
-    if let (Some(recorded), Some(tick)) = (last, found.ticks.checked_sub(1)) {
+    if let (Some(recorded), Some(tick)) = (last, world.state().tick().0.checked_sub(1)) {
         found.compare(world.hash().whole == recorded, Tick(tick));
     }
     found.is_whole = replay.end() == Some(&End::Complete);

@@ -14,8 +14,10 @@ use crate::sim::{
 pub const EXTENSION: &str = "mra";
 /// What a replay's name ends in while it is being written, and after a crash.
 pub const PART_EXTENSION: &str = "mra.part";
-/// The version of the file format that this program writes and reads.
+/// The version of the file of a match from its beginning.
 pub const FORMAT_VERSION: u16 = 1;
+/// The version of a file that begins in the middle of a match: its first frame is the keyframe of that tick.
+pub const CUT_VERSION: u16 = 2;
 /// Most bytes of an encoded header.
 pub const HEADER_MAX: usize = 64 << 10;
 /// Most bytes of a frame's payload.
@@ -196,15 +198,15 @@ impl ReplayHeader {
         KEYFRAME_SECONDS * self.tick_rate.hz()
     }
 
-    /// The file's beginning: all that comes before the first frame.
-    pub(super) fn encode(&self) -> Result<Vec<u8>, HeaderError> {
+    /// The beginning of a file of this version: all that comes before the first frame.
+    pub(super) fn encode(&self, version: u16) -> Result<Vec<u8>, HeaderError> {
         self.check()?;
         let body = encode(self);
         if body.len() > HEADER_MAX {
             return Err(HeaderError::TooLong(body.len()));
         }
         let mut file = MAGIC.to_vec();
-        file.extend(FORMAT_VERSION.to_le_bytes());
+        file.extend(version.to_le_bytes());
         file.extend((body.len() as u32).to_le_bytes());
         file.extend(crc32fast::hash(&file).to_le_bytes());
         file.extend(&body);
@@ -443,7 +445,7 @@ mod tests {
         header.rules.clear();
         assert_eq!(header.setup(), Err(HeaderError::Unreadable));
         // It can still be read who played.
-        let file = header.encode().unwrap();
+        let file = header.encode(FORMAT_VERSION).unwrap();
         let body = &file[PREFIX..file.len() - 4];
         assert_eq!(ReplayHeader::decode(body).unwrap().seats[1].name, "b");
     }

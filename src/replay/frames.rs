@@ -100,6 +100,14 @@ impl<R: Read + Seek> Frames<R> {
         Ok(Some(kind))
     }
 
+    /// Reads a frame that is none of the chain yet: one goes back to where that goes on.
+    pub(super) fn peek(&mut self) -> Result<Option<FrameKind>, Bad> {
+        let chain = self.chain.clone();
+        let kind = self.next();
+        self.chain = chain;
+        kind
+    }
+
     /// The trailer of a file of `size` bytes, found from its end: its last bytes are length and CRC.
     pub(super) fn trailer_at_end(&mut self, start: u64, size: u64) -> Option<TrailerBody> {
         let tail = 4 + FRAME_SUFFIX as u64;
@@ -108,9 +116,7 @@ impl<R: Read + Seek> Frames<R> {
         self.input.read_exact(&mut len).ok()?;
         let frame = u64::from(u32::from_le_bytes(len)) + (FRAME_PREFIX + FRAME_SUFFIX) as u64;
         self.go_to(size.checked_sub(frame).filter(|&at| at >= start)?).ok()?;
-        let chain = self.chain.clone();
-        let kind = self.next();
-        self.chain = chain;
+        let kind = self.peek();
         matches!(kind, Ok(Some(FrameKind::Trailer))).then(|| trailer_body(&self.payload))?
     }
 }

@@ -4,6 +4,9 @@
 //! compares. `docs/REPLAY_FORMAT.md` has the bytes.
 
 mod against;
+mod cut;
+mod diff;
+mod export;
 mod format;
 mod frames;
 mod reader;
@@ -11,9 +14,12 @@ mod verify;
 mod writer;
 
 pub use against::{Comparison, compare};
+pub use cut::{CutError, cut};
+pub use diff::{Parting, diff};
+pub use export::{ExportError, Said, Word, said, write_csv, write_json};
 pub use format::{
-    EXTENSION, FILE_MAX, FORMAT_VERSION, FRAME_MAX, HASH_TICKS, HEADER_MAX, HeaderError, KEYFRAME_SECONDS,
-    NAME_MAX, PART_EXTENSION, ReplayEvent, ReplayHeader, ReplayResult, ReplaySeat,
+    CUT_VERSION, EXTENSION, FILE_MAX, FORMAT_VERSION, FRAME_MAX, HASH_TICKS, HEADER_MAX, HeaderError,
+    KEYFRAME_SECONDS, NAME_MAX, PART_EXTENSION, ReplayEvent, ReplayHeader, ReplayResult, ReplaySeat,
 };
 pub use reader::{End, OpenError, Record, Replay, SeekError, Trailer};
 pub use verify::{Progress, ReplayInfo, Verdict, VerifyReport, info, verify, verify_replay};

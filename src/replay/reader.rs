@@ -5,12 +5,12 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::format::{
-    CHAIN, FILE_MAX, FORMAT_VERSION, FRAME_TICKS_MAX, FrameKind, HEADER_MAX, HeaderError, MAGIC, PREFIX,
-    RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, SeatInputs, TrailerBody, decode, decode_inputs,
-    encode_inputs, hashes_in, is_hashed, next_hashed,
+    CHAIN, CUT_VERSION, FILE_MAX, FORMAT_VERSION, FRAME_TICKS_MAX, FrameKind, HEADER_MAX, HeaderError, MAGIC,
+    PREFIX, RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, SeatInputs, TrailerBody, decode,
+    decode_inputs, encode_inputs, hashes_in, is_hashed, next_hashed,
 };
 use super::frames::{Bad, Frames, fill, trailer_body};
-use crate::sim::{GameState, SIMULATION_BUILD, Tick, TickInputs};
+use crate::sim::{GameState, SIMULATION_BUILD, Setup, Tick, TickInputs, World};
 
 /// A replay being read, as an iterator over its records. It ends with the last whole frame;
 /// [`Self::end`] then says why.
@@ -20,6 +20,8 @@ pub struct Replay<R = BufReader<File>> {
     header: ReplayHeader,
     /// The offset of the first frame.
     start: u64,
+    /// The first tick.
+    begins: Tick,
     run: Run,
     /// The tick after the last one in a whole frame.
     next: Tick,
@@ -111,7 +113,9 @@ pub enum OpenError {
     #[error("the header is damaged: copy the file again")]
     Corrupt,
     /// It is of another format.
-    #[error("replay format {found}, this program reads {FORMAT_VERSION}: use the version that recorded it")]
+    #[error(
+        "replay format {found}, this program reads up to {CUT_VERSION}: use the version that recorded it"
+    )]
     Unsupported {
         /// The format's version.
         found: u16,
@@ -155,19 +159,21 @@ impl<R: Read + Seek> Replay<R> {
             return Err(OpenError::TooLarge(size));
         }
         input.rewind()?;
-        let (header, bytes) = read_header(&mut input)?;
+        let (header, version, bytes) = read_header(&mut input)?;
         let start = bytes.len() as u64;
         let mut chain = blake3::Hasher::new();
         chain.update(&bytes);
         let mut frames = Frames::new(input, chain);
         let promised = frames.trailer_at_end(start, size);
+        let begins = if version == CUT_VERSION { first_keyframe(&mut frames, start)? } else { Tick(0) };
         frames.go_to(start)?;
         Ok(Self {
             frames,
             header,
             start,
+            begins,
             run: Run::default(),
-            next: Tick(0),
+            next: begins,
             keyframes: Vec::new(),
             end: None,
             trailer: None,
@@ -188,7 +194,13 @@ impl<R: Read + Seek> Replay<R> {
         self.header.simulation_build != SIMULATION_BUILD
     }
 
-    /// How many ticks the trailer promises. Only for progress bars: nothing has checked it yet.
+    /// The first tick: 0, or where the match was cut.
+    #[must_use]
+    pub fn begins(&self) -> Tick {
+        self.begins
+    }
+
+    /// At which tick it ends, as the trailer promises. Only for progress bars: nothing has checked it yet.
     #[must_use]
     pub fn promised_ticks(&self) -> Option<u32> {
         self.promised.as_ref().map(|trailer| trailer.ticks)
@@ -209,7 +221,30 @@ impl<R: Read + Seek> Replay<R> {
     /// How many ticks are in the frames read so far.
     #[must_use]
     pub fn ticks_read(&self) -> u32 {
-        self.next.0
+        self.next.since(self.begins)
+    }
+
+    /// The world before `tick`, or as far as the file goes; the next records are what follows.
+    ///
+    /// # Errors
+    /// As [`Self::seek`], or if the keyframe is not of this match.
+    pub fn world_at(&mut self, tick: Tick) -> Result<World, SeekError> {
+        let setup = self.header.setup()?;
+        let mut world = match self.seek(tick)? {
+            Some(state) => {
+                let at = state.tick();
+                World::restore(setup, state).map_err(|_| SeekError::Keyframe(at))?
+            }
+            None => World::new(setup),
+        };
+        while world.state().tick() < tick {
+            match self.next() {
+                Some(Record::Tick { inputs, .. }) => world.step(&inputs),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Ok(world)
     }
 
     /// Goes to the last keyframe at or before `tick` and gives its state; the next records are what
@@ -223,6 +258,7 @@ impl<R: Read + Seek> Replay<R> {
         if self.is_foreign() {
             return Err(HeaderError::ForeignBuild(self.header.simulation_build).into());
         }
+        let tick = tick.max(self.begins);
         if self.promised.is_none() && self.end.is_none() {
             // Without a trailer the keyframes must be found by reading on.
             while self.next <= tick && self.next().is_some() {}
@@ -235,7 +271,7 @@ impl<R: Read + Seek> Replay<R> {
         self.frames.chained = false;
         let Some((at, offset)) = found else {
             self.frames.go_to(self.start)?;
-            self.next = Tick(0);
+            self.next = self.begins;
             return Ok(None);
         };
         self.frames.go_to(offset)?;
@@ -322,7 +358,9 @@ impl<R: Read + Seek> Replay<R> {
     fn read_keyframe(&mut self) -> Result<Option<Record>, Bad> {
         let (tick, snapshot) = split_u32(&self.frames.payload).ok_or(Bad::Corrupt("no keyframe"))?;
         let tick = Tick(tick);
-        let due = tick == self.next && tick.0 > 0 && tick.0.is_multiple_of(self.header.keyframe_ticks());
+        let is_first = self.frames.began == self.start;
+        let on_time = is_first || tick.0.is_multiple_of(self.header.keyframe_ticks());
+        let due = tick == self.next && tick.0 > 0 && on_time;
         let last = self.keyframes.last().map_or(Tick(0), |&(tick, _)| tick);
         if !due || (self.frames.chained && tick <= last) {
             return Err(Bad::Corrupt("a keyframe of another tick"));
@@ -340,7 +378,8 @@ impl<R: Read + Seek> Replay<R> {
         if chained && trailer.chain != self.frames.chain_before {
             return Err(Bad::Corrupt("frames of another recording, or in another order"));
         }
-        if trailer.ticks != self.next.0 || trailer.final_hash.is_some() != (trailer.ticks > 0) {
+        let has_ticks = self.next > self.begins;
+        if trailer.ticks != self.next.0 || trailer.final_hash.is_some() != has_ticks {
             return Err(Bad::Corrupt("a trailer of another match"));
         }
         if chained && trailer.keyframes != self.keyframes {
@@ -458,8 +497,27 @@ fn groups_are_canonical(mut bytes: &[u8], seats: usize, count: u32) -> bool {
     ticks == count
 }
 
-/// Reads a header, and gives its bytes too.
-fn read_header(input: &mut impl Read) -> Result<(ReplayHeader, Vec<u8>), OpenError> {
+/// The world that goes on from a recorded state; `None` if that is not one of this match before `tick`.
+pub(super) fn world_of(setup: &Setup, tick: Tick, snapshot: &[u8]) -> Option<World> {
+    let state = GameState::decode(snapshot).ok().filter(|state| state.tick() == tick)?;
+    World::restore(setup.clone(), state).ok()
+}
+
+/// The tick in whose state a cut match begins.
+fn first_keyframe<R: Read + Seek>(frames: &mut Frames<R>, start: u64) -> Result<Tick, OpenError> {
+    frames.go_to(start)?;
+    match frames.peek() {
+        Ok(Some(FrameKind::Keyframe)) => match split_u32(&frames.payload) {
+            Some((tick, _)) if (1..=Tick::MAX.0).contains(&tick) => Ok(Tick(tick)),
+            _ => Err(OpenError::Corrupt),
+        },
+        Ok(None) | Err(Bad::Torn) => Err(OpenError::Truncated),
+        Ok(Some(_)) | Err(Bad::Corrupt(_)) => Err(OpenError::Corrupt),
+    }
+}
+
+/// Reads a header, and gives the file's version and its bytes too.
+fn read_header(input: &mut impl Read) -> Result<(ReplayHeader, u16, Vec<u8>), OpenError> {
     let mut bytes = vec![0; PREFIX];
     let got = fill(input, &mut bytes)?;
     if got == 0 {
@@ -478,10 +536,10 @@ fn read_header(input: &mut impl Read) -> Result<(ReplayHeader, Vec<u8>), OpenErr
     let version = u16::from_le_bytes([head[8], head[9]]);
     let len = u32::from_le_bytes([head[10], head[11], head[12], head[13]]) as usize;
     let header = read_header_body(input, len, &mut bytes);
-    if version != FORMAT_VERSION {
+    if !(FORMAT_VERSION..=CUT_VERSION).contains(&version) {
         return Err(OpenError::Unsupported { found: version, header: header.ok().map(Box::new) });
     }
-    Ok((header?, bytes))
+    Ok((header?, version, bytes))
 }
 
 fn read_header_body(

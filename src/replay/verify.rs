@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::format::{ReplayHeader, ReplayResult};
-use super::reader::{End, OpenError, Record, Replay, Trailer};
+use super::reader::{End, OpenError, Record, Replay, Trailer, world_of};
 use crate::sim::{Outcome, Tick, World};
 
 /// Ticks between two reports of progress.
@@ -133,7 +133,7 @@ pub fn verify_replay<R: Read + Seek>(
             break;
         }
         if check.ticks > 0 && check.ticks.is_multiple_of(PROGRESS_TICKS) {
-            progress(Progress { tick: Tick(check.ticks - 1), of });
+            progress(Progress { tick: check.last(), of });
         }
     }
     let wrong = wrong.or_else(|| replay.trailer().and_then(|trailer| check.trailer(trailer)));
@@ -151,7 +151,7 @@ pub fn verify_replay<R: Read + Seek>(
         },
         (None, end) => {
             let (verdict, reason) = of_end(end, Verdict::Equal);
-            let last_good_tick = ticks.checked_sub(1).map(Tick);
+            let last_good_tick = (ticks > 0).then(|| check.last());
             VerifyReport { verdict, reason, ticks, first_bad_tick: None, last_good_tick, x_real_time }
         }
     }
@@ -192,7 +192,7 @@ fn info_of<R: Read + Seek>(input: R) -> Result<ReplayInfo, OpenError> {
         reason,
         header: Some(replay.header().clone()),
         ticks,
-        last_good_tick: ticks.checked_sub(1).map(Tick),
+        last_good_tick: ticks.checked_sub(1).map(|before| replay.begins().plus(before)),
         result: replay.trailer().map(|trailer| trailer.result.clone()),
     })
 }
@@ -219,8 +219,9 @@ impl Check {
                 self.ticks += 1;
                 hash.and_then(|hash| self.hash(hash))
             }
+            Record::Keyframe { tick, snapshot } if self.ticks == 0 => self.begin(*tick, snapshot),
             Record::Keyframe { tick, snapshot } => {
-                let last = Tick(self.ticks - 1);
+                let last = self.last();
                 if self.world.state().encode() == *snapshot {
                     self.good = Some(last);
                     return None;
@@ -232,9 +233,28 @@ impl Check {
         }
     }
 
+    /// Goes to where a cut match begins.
+    fn begin(&mut self, tick: Tick, snapshot: &[u8]) -> Option<Wrong> {
+        match world_of(self.world.setup(), tick, snapshot) {
+            Some(world) => {
+                self.world = world;
+                None
+            }
+            None => Some(Wrong {
+                tick: None,
+                reason: format!("no match can go on from its state at tick {tick}"),
+            }),
+        }
+    }
+
+    /// The tick that ran last.
+    fn last(&self) -> Tick {
+        Tick(self.world.state().tick().0.saturating_sub(1))
+    }
+
     /// Compares with the state hash recorded after the last tick.
     fn hash(&mut self, recorded: u64) -> Option<Wrong> {
-        let tick = Tick(self.ticks - 1);
+        let tick = self.last();
         let here = self.world.hash().whole;
         if here == recorded {
             self.good = Some(tick);
@@ -265,7 +285,7 @@ impl Check {
             said.winner,
             word(here)
         );
-        Some(Wrong { tick: self.ticks.checked_sub(1).map(Tick), reason })
+        Some(Wrong { tick: (self.ticks > 0).then(|| self.last()), reason })
     }
 }
 

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 
 use super::format::{
-    EXTENSION, FILE_MAX, FRAME_MAX, FRAME_PREFIX, FRAME_SUFFIX, FRAME_TICKS_MAX, FrameKind, HeaderError,
-    PART_EXTENSION, RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, TrailerBody, chain_of, encode,
-    encode_inputs, frame_prefix, hashes_in, is_hashed, next_hashed,
+    CUT_VERSION, EXTENSION, FILE_MAX, FORMAT_VERSION, FRAME_MAX, FRAME_PREFIX, FRAME_SUFFIX, FRAME_TICKS_MAX,
+    FrameKind, HeaderError, PART_EXTENSION, RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, TrailerBody,
+    chain_of, encode, encode_inputs, frame_prefix, hashes_in, is_hashed, next_hashed,
 };
 use crate::sim::{GameState, StateHash, Tick, TickInputs};
 
@@ -110,6 +110,9 @@ pub enum RecordError {
     /// The match has outgrown its format.
     #[error("the match is too long for one replay: it ends at tick {0}")]
     TooLong(Tick),
+    /// A replay cannot begin with a state that large.
+    #[error("the state at tick {0} takes more than {FRAME_MAX} bytes: no replay can begin with it")]
+    StateTooLong(Tick),
     /// The outcome is no word.
     #[error("{0:?} cannot be the outcome of a match")]
     Outcome(String),
@@ -383,20 +386,34 @@ impl<W: Write> ReplayEncoder<W> {
     /// # Errors
     /// If the header is not fit.
     pub fn new(out: W, header: &ReplayHeader) -> Result<Self, RecordError> {
-        let ready = header.encode()?;
+        Ok(Self::with_beginning(out, header, header.encode(FORMAT_VERSION)?))
+    }
+
+    /// Begins a replay in the middle of its match, with the state before its first tick.
+    ///
+    /// # Errors
+    /// If the header is not fit, or the state does not fit in a frame.
+    pub fn from_state(out: W, header: &ReplayHeader, state: &GameState) -> Result<Self, RecordError> {
+        let mut encoder = Self::with_beginning(out, header, header.encode(CUT_VERSION)?);
+        encoder.next = state.tick();
+        encoder.keyframe(state);
+        if encoder.keyframes.is_empty() { Err(RecordError::StateTooLong(state.tick())) } else { Ok(encoder) }
+    }
+
+    fn with_beginning(out: W, header: &ReplayHeader, beginning: Vec<u8>) -> Self {
         let mut chain = blake3::Hasher::new();
-        chain.update(&ready);
-        Ok(Self {
+        chain.update(&beginning);
+        Self {
             out,
             seats: header.seats.len(),
-            ready,
+            ready: beginning,
             written: 0,
             chain,
             next: Tick(0),
             run: Run::default(),
             last_hash: None,
             keyframes: Vec::new(),
-        })
+        }
     }
 
     /// Appends a tick that ran, and the whole state hash after it.

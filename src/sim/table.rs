@@ -112,6 +112,19 @@ pub(super) fn gather_column<T: Cell>(bytes: &mut ArrayVec<u8, GATHERED_MAX>, col
     }
 }
 
+/// A table of at most so many rows is gathered cell by cell: to copy a column takes a call, and a cell none.
+pub(super) const FEW: usize = 4;
+
+/// Puts one column's bytes, of [`FEW`] rows at most, where `gathered` ends, and moves that on.
+pub(super) fn gather_cells<T: Cell>(bytes: &mut [u8], gathered: &mut usize, column: &[T]) {
+    for cell in column {
+        let cell = cell.little_endian();
+        let end = *gathered + size_of::<T>();
+        bytes[*gathered..end].copy_from_slice(bytemuck::bytes_of(&cell));
+        *gathered = end;
+    }
+}
+
 /// XXH3 over columns, one after the other, without an allocation.
 pub(super) struct ColumnHasher(RawHasher<&'static [u8; DEFAULT_SECRET_LENGTH]>);
 
@@ -269,6 +282,12 @@ macro_rules! table {
             /// A hash of every value in every column.
             #[must_use]
             pub fn hash(&self) -> u64 {
+                if self.len() <= $crate::sim::table::FEW {
+                    let mut bytes = [0; $crate::sim::table::FEW * (0 $(+ size_of::<$type>())*)];
+                    let mut gathered = 0;
+                    $($crate::sim::table::gather_cells(&mut bytes, &mut gathered, &self.$field);)*
+                    return twox_hash::XxHash3_64::oneshot(&bytes[..gathered]);
+                }
                 let sizes = [$(core::mem::size_of_val(self.$field.as_slice())),*];
                 if sizes.iter().sum::<usize>() <= $crate::sim::table::GATHERED_MAX {
                     let mut bytes = arrayvec::ArrayVec::new();

@@ -1,0 +1,85 @@
+//! `arena replay list`: what lies in a folder.
+
+use anyhow::Context as _;
+use comfy_table::Table;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::{Looked, informed};
+use crate::cli::paths::data_folder;
+use mini_rts_arena::replay::{self, EXTENSION, PART_EXTENSION, ReplayInfo};
+
+/// Most files that are looked into.
+const LISTED_MAX: usize = 10_000;
+
+/// Lists the replays of a folder, whole or not, the newest first.
+pub(crate) fn list(folder: Option<PathBuf>, json: bool) -> anyhow::Result<ExitCode> {
+    let folder = folder.map_or_else(|| data_folder("replays"), Ok)?;
+    let mut listed = Vec::new();
+    for file in replays_in(&folder)? {
+        match replay::info(&file) {
+            Ok(info) => listed.push((file, info)),
+            Err(error) => eprintln!("{}: {error}", file.display()),
+        }
+    }
+    let started = |info: &ReplayInfo| info.header.as_ref().map(|header| header.started_unix_s);
+    listed.sort_by(|(a, first), (b, second)| started(second).cmp(&started(first)).then_with(|| a.cmp(b)));
+    if json {
+        let values = listed.iter().map(|(file, info)| informed(file, info)).map(|Looked { json, .. }| json);
+        println!("{}", Value::Array(values.collect()));
+    } else if listed.is_empty() {
+        println!("no replays in {}", folder.display());
+    } else {
+        println!("{}", table(&listed));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The files of a folder that are called replays.
+fn replays_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let endings = [EXTENSION, PART_EXTENSION].map(|ending| format!(".{ending}"));
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if !endings.iter().any(|ending| name.ends_with(ending)) || !path.is_file() {
+            continue;
+        }
+        if files.len() == LISTED_MAX {
+            eprintln!("{} has more than {LISTED_MAX} replays: not all are listed", folder.display());
+            break;
+        }
+        files.push(path);
+    }
+    Ok(files)
+}
+
+fn table(listed: &[(PathBuf, ReplayInfo)]) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
+    table.set_header(["file", "recorded", "players", "map", "length", "result", "state"]);
+    for (file, info) in listed {
+        let header = info.header.as_ref();
+        let text = |of: &dyn Fn(&replay::ReplayHeader) -> String| header.map_or_else(String::new, of);
+        let seconds = header.map_or(0, |header| info.ticks / header.tick_rate.hz());
+        table.add_row([
+            file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            text(&|header| {
+                let started = UNIX_EPOCH + Duration::from_secs(header.started_unix_s);
+                humantime::format_rfc3339_seconds(started).to_string()
+            }),
+            text(&|header| {
+                let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
+                names.join(" against ")
+            }),
+            text(&|header| header.map_name.clone()),
+            format!("{}:{:02}", seconds / 60, seconds % 60),
+            info.result.as_ref().map_or_else(String::new, |result| result.outcome.clone()),
+            info.verdict.to_string(),
+        ]);
+    }
+    table
+}

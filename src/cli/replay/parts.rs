@@ -1,0 +1,142 @@
+//! `arena replay seek`, `cut`, `export` and `diff`.
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::cli::FOUND;
+use crate::cli::args::ExportArguments;
+use mini_rts_arena::replay::{self, Parting, Replay};
+use mini_rts_arena::sim::Tick;
+
+/// The state before a tick.
+pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode> {
+    let begun = Instant::now();
+    let mut replay = open(file)?;
+    let world = replay.world_at(to).with_context(|| file.display().to_string())?;
+    let ms = begun.elapsed().as_secs_f64() * 1000.0;
+    let (reached, begins) = (world.state().tick(), replay.begins());
+    anyhow::ensure!(
+        reached == to,
+        "{} goes from tick {begins} to {}: there is no tick {to}",
+        file.display(),
+        if reached < to { reached.0 } else { replay.promised_ticks().unwrap_or(reached.0) }
+    );
+    let hash = world.hash().whole;
+    if json {
+        println!("{}", json!({"tick": to.0, "state_hash": format!("{hash:016x}"), "ms": ms}));
+    } else {
+        println!("{}: before tick {to} the state hash is {hash:016x} ({ms:.1} ms)", file.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A part as a replay of its own. It gets its name when it is whole, and nothing is overwritten.
+pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Result<ExitCode> {
+    let mut replay = open(file)?;
+    anyhow::ensure!(!out.exists(), "{} exists already: choose another name", out.display());
+    let part = PathBuf::from(format!("{}.part", out.display()));
+    let file_out = File::create_new(&part).with_context(|| format!("cannot write {}", part.display()))?;
+    let written = replay::cut(&mut replay, from, to, file_out).map_err(anyhow::Error::from);
+    let named = written.and_then(|(ticks, written)| {
+        written.sync_all()?;
+        std::fs::rename(&part, out)?;
+        Ok(ticks)
+    });
+    if named.is_err() {
+        // Half a part is worth nothing.
+        let _ = std::fs::remove_file(&part);
+    }
+    let ticks = named.with_context(|| file.display().to_string())?;
+    println!("{}: {ticks} ticks, {from} to {}", out.display(), from.0 + ticks - 1);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the players ordered.
+pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
+    let mut replay = open(&arguments.file)?;
+    replay.header().setup().with_context(|| arguments.file.display().to_string())?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if arguments.csv {
+        replay::write_csv(&mut replay, &mut out)
+    } else {
+        replay::write_json(&mut replay, &mut out)
+    };
+    written?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where two recordings part; exit code 1 if they do.
+pub(crate) fn diff(one: &Path, other: &Path, json: bool) -> anyhow::Result<ExitCode> {
+    let found = replay::diff(open(one)?, open(other)?)
+        .with_context(|| format!("{} or {}", one.display(), other.display()))?;
+    if json {
+        println!("{}", parting_json(&found));
+    } else {
+        println!("{}", parting_text(&found, [one, other]));
+    }
+    Ok(if found.is_none() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}
+
+fn open(file: &Path) -> anyhow::Result<Replay> {
+    Replay::open(file).with_context(|| file.display().to_string())
+}
+
+fn parting_json(found: &Parting) -> Value {
+    let tick = |tick: Option<Tick>| tick.map(|tick| tick.0);
+    let inputs = found.inputs.map(|(tick, player)| json!({"tick": tick.0, "player": player.0}));
+    let state = found.state.as_ref().map(|(tick, difference)| {
+        json!({
+            "tick": tick.0,
+            "part": difference.part,
+            "row": difference.row,
+            "unit": difference.unit.map(|unit| unit.to_string()),
+            "field": difference.field,
+            "values": difference.values,
+        })
+    });
+    json!({
+        "verdict": if found.is_none() { "equal" } else { "different" },
+        "setup": found.setup,
+        "inputs": inputs,
+        "hashes": tick(found.hashes),
+        "state": state,
+        "astray": found.astray.map(tick),
+        "ends": found.ends.map(|end| end.0),
+        "ticks_compared": found.ticks,
+    })
+}
+
+fn parting_text(found: &Parting, files: [&Path; 2]) -> String {
+    if let Some(setup) = found.setup {
+        return format!("different matches: not the same {setup}");
+    }
+    let mut lines = Vec::new();
+    if let Some((tick, player)) = found.inputs {
+        lines.push(format!("in tick {tick} player {player} says something else"));
+    }
+    if let Some(tick) = found.hashes {
+        lines.push(format!("after tick {tick} the recorded state hashes differ, with the same inputs"));
+    }
+    if let Some((tick, difference)) = &found.state {
+        lines.push(format!("after tick {tick} the states differ: {difference}"));
+    }
+    for (file, astray) in files.iter().zip(found.astray) {
+        if let Some(tick) = astray {
+            lines.push(format!("{}: after tick {tick} not what its inputs make of it here", file.display()));
+        }
+    }
+    if found.ends[0] != found.ends[1] {
+        lines
+            .push(format!("one ends before tick {}, the other before tick {}", found.ends[0], found.ends[1]));
+    }
+    if lines.is_empty() {
+        lines.push(format!("equal: {} ticks", found.ticks));
+    }
+    lines.join("\n")
+}

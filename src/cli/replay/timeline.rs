@@ -1,0 +1,125 @@
+//! `arena replay watch --headless`: a match as lines of text.
+
+use anyhow::Context as _;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use mini_rts_arena::replay::{Record, Replay, ReplayEvent};
+use mini_rts_arena::sim::{ControlBehaviour, Event, GameState, PlayerId, Tick, World};
+
+/// How things stand is told every so many seconds of the match.
+const STATUS_SECONDS: u32 = 15;
+
+/// Prints what happens in a replay.
+pub(crate) fn watch(file: &Path) -> anyhow::Result<ExitCode> {
+    let mut replay = Replay::open(file).with_context(|| file.display().to_string())?;
+    let world = replay.world_at(replay.begins()).with_context(|| file.display().to_string())?;
+    let names = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut timeline = Timeline { world, names };
+    match timeline.tell(&mut replay, &mut out).and_then(|()| out.flush()) {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        told => told?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Timeline {
+    world: World,
+    names: Vec<String>,
+}
+
+impl Timeline {
+    fn tell(&mut self, replay: &mut Replay, out: &mut impl Write) -> io::Result<()> {
+        let header = replay.header();
+        writeln!(
+            out,
+            "{} on {}, {} rules",
+            self.names.join(" against "),
+            header.map_name,
+            header.rules_name
+        )?;
+        let every = STATUS_SECONDS * header.tick_rate.hz();
+        for record in replay.by_ref() {
+            match record {
+                Record::Tick { inputs, .. } => {
+                    self.world.step(&inputs);
+                    for event in self.world.events() {
+                        if let Some(told) = self.told(event) {
+                            self.line(out, inputs.tick, &told)?;
+                        }
+                    }
+                    if self.world.state().tick().0.is_multiple_of(every) {
+                        self.line(out, self.world.state().tick(), &self.status())?;
+                    }
+                }
+                Record::Event { tick, event } => {
+                    let (player, what) = match event {
+                        ReplayEvent::Left(player) => (player, "left"),
+                        ReplayEvent::Lost(player) => (player, "was lost"),
+                    };
+                    self.line(out, tick, &format!("{} {what}", self.name(player)))?;
+                }
+                Record::Keyframe { .. } => {}
+            }
+        }
+        self.line(out, self.world.state().tick(), &self.status())?;
+        let end = match replay.trailer() {
+            Some(trailer) => {
+                let team = trailer.result.winner;
+                let winners =
+                    team.map(|team| replay.header().players_of(team).map(|player| self.name(player)));
+                let won = winners.map(|names| format!(", {} won", names.collect::<Vec<_>>().join(" and ")));
+                format!("ended by {}{}", trailer.result.outcome, won.unwrap_or_default())
+            }
+            None => "the recording ends here".into(),
+        };
+        self.line(out, self.world.state().tick(), &end)
+    }
+
+    fn line(&self, out: &mut impl Write, tick: Tick, told: &str) -> io::Result<()> {
+        let ms = self.world.setup().tick_rate.micros_to(tick) / 1000;
+        writeln!(out, "{}:{:02}.{}  {told}", ms / 60_000, ms / 1000 % 60, ms / 100 % 10)
+    }
+
+    fn name(&self, player: PlayerId) -> &str {
+        self.names.get(player.index()).map_or("somebody", String::as_str)
+    }
+
+    /// What is worth a line; minions fight all the time.
+    fn told(&self, event: &Event) -> Option<String> {
+        Some(match *event {
+            Event::Capture { circle, player } => format!("{} takes circle {}", self.name(player), circle + 1),
+            Event::Death { owner, control: ControlBehaviour::Player, .. } => {
+                format!("{}'s hero falls", self.name(owner))
+            }
+            Event::Birth { owner, control: ControlBehaviour::Player, .. } => {
+                format!("{}'s hero is back", self.name(owner))
+            }
+            Event::Banner { player, .. } => format!("{} raises the banner", self.name(player)),
+            Event::Shield { core, open: true } => format!("{}'s core can be hurt", self.name(core)),
+            Event::Shield { core, open: false } => format!("{}'s core is shielded again", self.name(core)),
+            _ => return None,
+        })
+    }
+
+    /// Of each player: minions, circles, core, and the points of the team.
+    fn status(&self) -> String {
+        let state: &GameState = self.world.state();
+        let mut text = String::new();
+        for player in state.player_ids() {
+            let team = state.team_of(player);
+            let core = state.cores.hp.get(player.index()).copied().unwrap_or_default();
+            let score = state.players.score.get(player.index()).copied().unwrap_or_default();
+            let between = if text.is_empty() { "" } else { " | " };
+            let (name, minions, circles) =
+                (self.name(player), state.minions(player), state.circles_held(team));
+            write!(text, "{between}{name}: minions {minions}, circles {circles}, core {core}, score {score}")
+                .expect("a string takes all");
+        }
+        text
+    }
+}

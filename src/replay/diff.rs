@@ -1,0 +1,176 @@
+//! Two recordings side by side: where they part, and in what.
+
+use std::io::{Read, Seek};
+
+use super::reader::{Record, Replay, SeekError};
+use crate::sim::{Difference, GameState, PlayerId, Setup, Tick, TickInputs, World};
+
+/// Where two recordings part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parting {
+    /// What the matches were set up with that is not the same in both; nothing else is compared then.
+    pub setup: Option<&'static str>,
+    /// The tick after the last one of each.
+    pub ends: [Tick; 2],
+    /// The first tick whose inputs differ, and whose they are.
+    pub inputs: Option<(Tick, PlayerId)>,
+    /// The first tick after which the recorded hashes differ though the inputs did not: hashes are recorded after
+    /// every tenth tick, so the states part at most nine ticks before.
+    pub hashes: Option<Tick>,
+    /// The first tick after which the states differ, and the first field. After other inputs that is exact;
+    /// after the same inputs it is the next keyframe that shows it.
+    pub state: Option<(Tick, Difference)>,
+    /// For each, the first tick after which its recorded hash is not that of its own inputs, simulated here.
+    pub astray: [Option<Tick>; 2],
+    /// Ticks that are in both and were compared.
+    pub ticks: u32,
+}
+
+impl Parting {
+    /// Whether nothing differs: the same match, recorded up to the same tick.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.setup.is_none()
+            && self.inputs.is_none()
+            && self.hashes.is_none()
+            && self.state.is_none()
+            && self.ends[0] == self.ends[1]
+    }
+}
+
+/// Simulates two recordings tick by tick until their states part, or one ends. Both must begin at the same tick.
+///
+/// # Errors
+/// If one cannot be played here.
+pub fn diff<R: Read + Seek>(mut one: Replay<R>, mut other: Replay<R>) -> Result<Parting, SeekError> {
+    let setups = [one.header().setup()?, other.header().setup()?];
+    let begins = [one.begins(), other.begins()];
+    let mut found = Parting { setup: setup_difference(&setups), ..Parting::default() };
+    if begins[0] != begins[1] {
+        found.setup = found.setup.or(Some("first tick"));
+    }
+    if found.setup.is_some() {
+        found.ends = [&one, &other].map(|replay| Tick(replay.promised_ticks().unwrap_or_default()));
+        return Ok(found);
+    }
+    let world = one.world_at(begins[0])?;
+    other.seek(begins[1])?;
+    let mut sides = [Reel::new(one), Reel::new(other)];
+    let mut pair = Pair { same: world, parted: None };
+    loop {
+        let [a, b] = &mut sides;
+        let (Some(a), Some(b)) = (a.next(), b.next()) else { break };
+        found.keyframes(&a, &b);
+        if found.state.is_some() {
+            break;
+        }
+        pair.step(&mut found, [&a, &b]);
+        found.ticks += 1;
+        if found.state.is_some() {
+            break;
+        }
+    }
+    found.ends = sides.map(Reel::end);
+    Ok(found)
+}
+
+/// The world of both, and that of the second from the tick on in which its inputs are others.
+struct Pair {
+    same: World,
+    parted: Option<World>,
+}
+
+impl Pair {
+    fn step(&mut self, found: &mut Parting, frames: [&Frame; 2]) {
+        let [a, b] = frames;
+        if a.inputs != b.inputs && self.parted.is_none() {
+            let whose = a.inputs.iter().zip(b.inputs.iter()).find(|((_, a), (_, b))| a != b);
+            let player = whose.map_or(PlayerId(0), |((player, _), _)| player);
+            found.inputs = Some((a.inputs.tick, player));
+            self.parted = Some(self.same.clone());
+        }
+        self.same.step(&a.inputs);
+        if let Some(parted) = &mut self.parted {
+            parted.step(&b.inputs);
+        }
+        let tick = a.inputs.tick;
+        let worlds = [&self.same, self.parted.as_ref().unwrap_or(&self.same)];
+        for (side, (world, frame)) in worlds.iter().zip(frames).enumerate() {
+            if frame.hash.is_some_and(|recorded| recorded != world.hash().whole) {
+                found.astray[side].get_or_insert(tick);
+            }
+        }
+        match &self.parted {
+            Some(parted) => {
+                let difference = self.same.state().difference(parted.state());
+                found.state = difference.map(|difference| (tick, difference));
+            }
+            None if a.hash.is_some() && b.hash.is_some() && a.hash != b.hash => {
+                found.hashes.get_or_insert(tick);
+            }
+            None => {}
+        }
+    }
+}
+
+impl Parting {
+    /// Compares what both recorded of the state before this tick.
+    fn keyframes(&mut self, a: &Frame, b: &Frame) {
+        if let (Some(a_state), Some(b_state)) = (&a.keyframe, &b.keyframe)
+            && a_state != b_state
+        {
+            let states = [a_state, b_state].map(|state| GameState::decode_to_compare(state).ok());
+            let last = Tick(a.inputs.tick.0.saturating_sub(1));
+            if let [Some(a), Some(b)] = states {
+                self.state = a.difference(&b).map(|difference| (last, difference));
+            }
+        }
+    }
+}
+
+/// The ticks of a recording, each with the state before it if that was recorded.
+struct Reel<R> {
+    replay: Replay<R>,
+}
+
+struct Frame {
+    keyframe: Option<Vec<u8>>,
+    inputs: TickInputs,
+    hash: Option<u64>,
+}
+
+impl<R: Read + Seek> Reel<R> {
+    const fn new(replay: Replay<R>) -> Self {
+        Self { replay }
+    }
+
+    fn next(&mut self) -> Option<Frame> {
+        let mut keyframe = None;
+        loop {
+            match self.replay.next()? {
+                Record::Tick { inputs, hash } => return Some(Frame { keyframe, inputs, hash }),
+                Record::Keyframe { snapshot, .. } => keyframe = Some(snapshot),
+                Record::Event { .. } => {}
+            }
+        }
+    }
+
+    /// The tick after the last one there is.
+    fn end(mut self) -> Tick {
+        for _ in self.replay.by_ref() {}
+        self.replay.begins().plus(self.replay.ticks_read())
+    }
+}
+
+/// The first thing in which two matches were set up differently.
+fn setup_difference([one, other]: &[Setup; 2]) -> Option<&'static str> {
+    [
+        ("seed", one.seed != other.seed),
+        ("tick rate", one.tick_rate != other.tick_rate),
+        ("seats", one.seats != other.seats),
+        ("rules", one.rules != other.rules),
+        ("map", one.map != other.map),
+    ]
+    .into_iter()
+    .find_map(|(name, differs)| differs.then_some(name))
+}
