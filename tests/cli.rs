@@ -421,6 +421,12 @@ fn a_replay_is_cut_compared_and_told() {
     let rows = replay(&["export", &host, "--csv"]).stdout.lines().count();
     assert_eq!(Some(rows - 1), orders.as_array().map(Vec::len));
     fails(&replay(&["export", &host]), "--csv");
+
+    let torn = home.path().join("torn.mra");
+    let whole = std::fs::read(&host).expect("a file");
+    std::fs::write(&torn, &whole[..whole.len() / 2]).expect("a file");
+    let told = replay(&["export", torn.to_str().expect("text"), "--csv"]);
+    assert!(told.code == Some(0) && told.stderr.contains("good up to tick"), "{told:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
     Settings, Time,
 };
-use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult};
+use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, cut};
 use mini_rts_arena::sim::{
     AttackBehaviour, PlayerId, SeatSetup, Setup, StateHash, Tick, TickInputs, TickRate, World, fingerprint,
 };
@@ -97,6 +97,24 @@ fn it_goes_forward_and_back_and_ends() {
     replay.seek(Tick(10)).expect("there");
     replay.advance(Time(SECOND));
     assert!(tick(&replay) > 10 && !replay.is_over());
+}
+
+#[test]
+fn a_part_is_watched_from_where_it_begins() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, hashes, _) = record(folder.path());
+    let part = folder.path().join("part.mra");
+    let out = std::fs::File::create_new(&part).expect("a file");
+    let mut whole = Replay::open(&file).expect("a replay");
+    cut(&mut whole, Tick(100), Tick(500), out).expect("a part");
+    let mut replay = ReplayMatch::open(&part, Time(5 * SECOND)).expect("a replay");
+    assert_eq!((tick(&replay), replay.length()), (100, Some(500)));
+    replay.advance(Time(6 * SECOND));
+    assert_eq!((tick(&replay), replay.view().0.current.hash()), (160, hashes[159]));
+    for (to, reached) in [(450, 450), (20, 100), (100, 100), (800, 500)] {
+        replay.seek(Tick(to)).expect("as far as it goes");
+        assert_eq!((tick(&replay), replay.view().0.current.hash()), (reached, hashes[reached as usize - 1]));
+    }
 }
 
 #[test]

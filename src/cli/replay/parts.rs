@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::cli::FOUND;
 use crate::cli::args::ExportArguments;
-use mini_rts_arena::replay::{self, Parting, Replay};
+use mini_rts_arena::replay::{self, End, Parting, Replay};
 use mini_rts_arena::sim::Tick;
 
 /// The state before a tick.
@@ -52,6 +52,7 @@ pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Resu
         let _ = std::fs::remove_file(&part);
     }
     let ticks = named.with_context(|| file.display().to_string())?;
+    note_early_end(file, &replay);
     println!("{}: {ticks} ticks, {from} to {}", out.display(), from.0 + ticks - 1);
     Ok(ExitCode::SUCCESS)
 }
@@ -68,6 +69,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     };
     written?;
     out.flush()?;
+    note_early_end(&arguments.file, &replay);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -81,6 +83,14 @@ pub(crate) fn diff(one: &Path, other: &Path, json: bool) -> anyhow::Result<ExitC
         println!("{}", parting_text(&found, [one, other]));
     }
     Ok(if found.is_none() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}
+
+/// Says that what was read is not all that was played.
+fn note_early_end(file: &Path, replay: &Replay) {
+    if let Some(End::Truncated { .. } | End::Corrupt { .. }) = replay.end() {
+        let ends = replay.begins().plus(replay.ticks_read());
+        eprintln!("{}: the file is good up to tick {ends}; see `arena replay verify`", file.display());
+    }
 }
 
 fn open(file: &Path) -> anyhow::Result<Replay> {
