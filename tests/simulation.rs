@@ -260,16 +260,19 @@ fn first_state() -> GameState {
 #[test]
 fn sudden_death_starts_at_5_01_and_ends_by_6_40() {
     // Nobody moves: no circle is taken, both share the first place and burn alike.
-    assert_eq!(run_to_end(first_state(), standard(1)), (Outcome::Draw, None, Tick(400 * 60)));
+    let rules = standard(1).rules;
+    let seconds = 300 + rules.core_hp.cast_unsigned().div_ceil(rules.burn_shared.cast_unsigned());
+    assert!(seconds <= 400, "burnt down after {seconds} s");
+    let end = Tick(seconds * 60);
+    assert_eq!(run_to_end(first_state(), standard(1)), (Outcome::Draw, None, end));
     // Ahead in points, nobody ahead in circles: points decide.
     let mut ahead = first_state();
     ahead.players.score[1] = 10;
-    assert_eq!(run_to_end(ahead, standard(1)), (Outcome::SuddenDeath, Some(1), Tick(400 * 60)));
+    assert_eq!(run_to_end(ahead, standard(1)), (Outcome::SuddenDeath, Some(1), end));
     // Ahead in circles: only the other burns, from 5:01.
     let mut held = first_state();
     held.circles.owner[0] = PlayerId(0);
     held.globals.tick[0] = Tick(299 * 60);
-    let rules = standard(1).rules;
     held.cores.hp = vec![rules.core_hp, 20 * rules.burn_behind];
     assert_eq!(run_to_end(held, standard(1)), (Outcome::SuddenDeath, Some(0), Tick((300 + 20) * 60)));
 }
