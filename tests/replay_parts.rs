@@ -6,10 +6,11 @@ use std::io::Cursor;
 
 use mini_rts_arena::game::Script;
 use mini_rts_arena::replay::{
-    CutError, Record, Replay, ReplayEncoder, ReplayResult, Verdict, Word, cut, diff, said, verify_replay,
-    write_csv, write_json,
+    CutError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, Word, compare, cut, diff,
+    said, verify_replay, write_csv, write_json,
 };
-use mini_rts_arena::sim::{Command, PlayerId, Tick, TickInputs, World};
+use mini_rts_arena::sim::math::Angle;
+use mini_rts_arena::sim::{Command, HeroControl, PlayerId, Tick, TickInputs, World};
 use replay_support::{header, recorded, recorded_by, recorded_with, script, setup, tick_limit};
 
 fn open(bytes: &[u8]) -> Replay<Cursor<&[u8]>> {
@@ -20,18 +21,23 @@ fn part(bytes: &[u8], from: u32, to: u32) -> Vec<u8> {
     cut(&mut open(bytes), Tick(from), Tick(to), Vec::new()).expect("ticks to cut").1
 }
 
-/// A match of these inputs; keyframes as a recorder has them.
-fn recorded_of(ticks: u32, inputs: impl Fn(Tick) -> TickInputs) -> Vec<u8> {
-    let (header, mut world) = (header(30), World::new(setup(30)));
-    let mut encoder = ReplayEncoder::new(Vec::new(), &header).expect("a header");
+/// A match of these inputs so far, with keyframes as a recorder has them; `each` may add to it after each tick.
+fn encoded(
+    ticks: u32,
+    inputs: impl Fn(Tick) -> TickInputs,
+    each: impl Fn(Tick, &mut ReplayEncoder<Vec<u8>>),
+) -> ReplayEncoder<Vec<u8>> {
+    let mut world = World::new(setup(30));
+    let mut encoder = ReplayEncoder::new(Vec::new(), &header(30)).expect("a header");
     for tick in (0..ticks).map(Tick) {
         world.step(&inputs(tick));
         encoder.tick(&inputs(tick), world.hash().whole).expect("the next tick");
         if world.state().tick().0.is_multiple_of(150) {
             encoder.keyframe(world.state());
         }
+        each(tick, &mut encoder);
     }
-    encoder.finish(tick_limit()).expect("a result")
+    encoder
 }
 
 /// The state hash before a tick, simulated from the beginning.
@@ -78,6 +84,12 @@ fn a_part_is_a_replay() {
                 "{from} to {to}"
             );
         }
+        let found = compare(open(&bytes)).expect("a match of here");
+        assert_eq!((found.ticks, found.first_bad_tick, found.is_whole), (to - from, None, true));
+        // Without its end it is gone through for the state to begin with.
+        let torn = &bytes[..bytes.len() - 1];
+        let world = open(torn).world_at(Tick(to - 1)).expect("a tick of the part");
+        assert_eq!(world.hash().whole, hash_at(to - 1), "{from} to {to}, torn");
         // A part of a part is that part of the whole.
         if to - from > 20 {
             assert_eq!(part(&bytes, from + 7, to - 7), part(&whole, from + 7, to - 7));
@@ -87,14 +99,8 @@ fn a_part_is_a_replay() {
 
 #[test]
 fn a_part_ends_as_the_match_only_at_its_end() {
-    let mut encoder = ReplayEncoder::new(Vec::new(), &header(30)).expect("a header");
-    let mut world = World::new(setup(30));
-    for tick in (0..40).map(Tick) {
-        world.step(&script(tick));
-        encoder.tick(&script(tick), world.hash().whole).expect("the next tick");
-    }
     let left = ReplayResult { outcome: "peer_left".into(), winner: Some(1) };
-    let whole = encoder.finish(left.clone()).expect("a result");
+    let whole = encoded(40, script, |_, _| {}).finish(left.clone()).expect("a result");
     for (to, result) in [(40, &left), (900, &left), (39, &tick_limit())] {
         let bytes = part(&whole, 10, to);
         let mut replay = open(&bytes);
@@ -175,14 +181,15 @@ fn equal_recordings_do_not_part() {
 #[test]
 fn other_inputs_part_in_their_tick_and_field() {
     let one = recorded(30, 320);
-    let other = recorded_of(320, |tick| {
+    let dashes = |tick| {
         let mut inputs = script(tick);
         if tick == Tick(123) {
             inputs.inputs[1].commands.clear();
-            inputs.inputs[1].commands.push(Command::Dash(mini_rts_arena::sim::math::Angle(1_000)));
+            inputs.inputs[1].commands.push(Command::Dash(Angle(1_000)));
         }
         inputs
-    });
+    };
+    let other = encoded(320, dashes, |_, _| {}).finish(tick_limit()).expect("a result");
     let found = diff(open(&one), open(&other)).expect("two replays");
     assert_eq!(found.inputs, Some((Tick(123), PlayerId(1))));
     let (tick, difference) = found.state.clone().expect("another state");
@@ -206,6 +213,19 @@ fn a_recording_that_went_astray_is_named() {
 }
 
 #[test]
+fn the_last_ticks_are_compared_too() {
+    // After tick 309 no tick is hashed but the last.
+    let hurt = |tick, world: &mut World| {
+        if tick == Tick(313) {
+            world.disturb("units[3].hp").expect("a unit there is");
+        }
+    };
+    let (one, other) = (recorded(30, 317), recorded_by(30, 317, hurt, |_, hash| hash));
+    let found = diff(open(&one), open(&other)).expect("two replays");
+    assert_eq!((found.inputs, found.hashes, found.is_none()), (None, Some(Tick(316)), false));
+}
+
+#[test]
 fn other_matches_are_not_compared() {
     let one = recorded(30, 20);
     let found = diff(open(&one), open(&recorded(60, 20))).expect("two replays");
@@ -217,17 +237,17 @@ fn other_matches_are_not_compared() {
 #[test]
 fn what_was_said_can_be_said_again() {
     let bytes = recorded(30, 200);
-    let commands: Vec<(u32, u8, Command)> = (0..200)
+    let commands: Vec<(Tick, PlayerId, Command)> = (0..200)
         .map(Tick)
         .flat_map(|tick| {
             let inputs = script(tick);
             let said = inputs.iter().flat_map(|(player, input)| {
-                input.commands.iter().map(move |command| (tick.0, player.0, command.clone()))
+                input.commands.iter().map(move |command| (tick, player, command.clone()))
             });
             said.collect::<Vec<_>>()
         })
         .collect();
-    let exported: Vec<(u32, u8, Command)> = said(&mut open(&bytes))
+    let exported: Vec<(Tick, PlayerId, Command)> = said(&mut open(&bytes))
         .filter_map(|said| match said.word {
             Word::Command(command) => Some((said.tick, said.player, command)),
             Word::Hero(_) | Word::Event(_) => None,
@@ -236,7 +256,7 @@ fn what_was_said_can_be_said_again() {
     assert_eq!(exported, commands);
     // What a hero's keys say is told when it changes.
     let changes = said(&mut open(&bytes)).filter(|said| matches!(said.word, Word::Hero(_))).count();
-    let mut held = [mini_rts_arena::sim::HeroControl::default(); 2];
+    let mut held = [HeroControl::default(); 2];
     let expected = (0..200)
         .map(Tick)
         .flat_map(|tick| script(tick).inputs)
@@ -254,7 +274,7 @@ fn what_was_said_can_be_said_again() {
         .collect();
     let again = Script::read(lines.join("\n").as_bytes()).expect("a script");
     let of_player: Vec<Command> =
-        commands.into_iter().filter(|said| said.1 == 1).map(|said| said.2).collect();
+        commands.into_iter().filter(|said| said.1 == PlayerId(1)).map(|said| said.2).collect();
     assert_eq!(again.lines().iter().map(|line| line.command.clone()).collect::<Vec<_>>(), of_player);
 
     let mut table = Vec::new();
@@ -264,16 +284,12 @@ fn what_was_said_can_be_said_again() {
 
 #[test]
 fn a_part_keeps_its_events() {
-    let mut encoder = ReplayEncoder::new(Vec::new(), &header(30)).expect("a header");
-    let mut world = World::new(setup(30));
-    for tick in (0..60).map(Tick) {
-        world.step(&script(tick));
-        encoder.tick(&script(tick), world.hash().whole).expect("the next tick");
+    let lost = |tick, encoder: &mut ReplayEncoder<Vec<u8>>| {
         if tick == Tick(30) {
-            encoder.event(Tick(31), mini_rts_arena::replay::ReplayEvent::Lost(PlayerId(1)));
+            encoder.event(Tick(31), ReplayEvent::Lost(PlayerId(1)));
         }
-    }
-    let whole = encoder.finish(tick_limit()).expect("a result");
+    };
+    let whole = encoded(60, script, lost).finish(tick_limit()).expect("a result");
     let events = |bytes: &[u8]| open(bytes).filter(|record| matches!(record, Record::Event { .. })).count();
     assert_eq!([events(&part(&whole, 20, 50)), events(&part(&whole, 40, 50))], [1, 0]);
 }

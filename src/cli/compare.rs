@@ -17,6 +17,7 @@ use mini_rts_arena::lab::compare::{
     Analysis, RealOptions, RealStudy, Recorded, Size, Study, StudyOptions, page, real, study, summarize,
 };
 use mini_rts_arena::replay::Replay;
+use mini_rts_arena::sim::Tick;
 
 /// Plays the study, or reads one, and says what it shows.
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
@@ -112,7 +113,16 @@ fn play_real(arguments: &CompareArguments, options: &StudyOptions) -> anyhow::Re
 }
 
 fn recorded(file: &Path) -> anyhow::Result<Recorded> {
-    let read = || -> anyhow::Result<Recorded> { Ok(Recorded::read(Replay::open(file)?)?) };
+    let read = || -> anyhow::Result<Recorded> {
+        let replay = Replay::open(file)?;
+        // Its commands are to units that a match does not begin with.
+        anyhow::ensure!(
+            replay.begins() == Tick(0),
+            "it is a part of a match, from tick {} on",
+            replay.begins()
+        );
+        Ok(Recorded::read(replay)?)
+    };
     read().with_context(|| format!("cannot take the commands of {}", file.display()))
 }
 

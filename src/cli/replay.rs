@@ -5,6 +5,7 @@ mod parts;
 mod timeline;
 
 use serde_json::{Value, json};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -47,6 +48,11 @@ fn look_into(files: &ReplayFiles, single: bool, look: fn(&Path) -> Looked) -> Ex
         println!("{}", if single { values.remove(0) } else { Value::Array(values) });
     }
     ExitCode::from(worst)
+}
+
+/// What became of writing to stdout: whoever closed it has seen enough.
+fn unless_closed(written: io::Result<()>) -> io::Result<()> {
+    written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
 
 struct Looked {

@@ -151,7 +151,7 @@ impl ReplayMatch {
         self.replay.header()
     }
 
-    /// How many ticks there are, if the file is whole.
+    /// At which tick it ends, if the file is whole.
     #[must_use]
     pub fn length(&self) -> Option<u32> {
         self.replay.promised_ticks()

@@ -2,9 +2,10 @@
 
 use std::io::{Read, Seek, Write};
 
+use super::encoder::ReplayEncoder;
 use super::format::ReplayResult;
 use super::reader::{Record, Replay, SeekError};
-use super::writer::{RecordError, ReplayEncoder};
+use super::writer::RecordError;
 use crate::sim::Tick;
 
 /// Ticks between two writes: what is kept in memory meanwhile.

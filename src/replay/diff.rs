@@ -14,8 +14,8 @@ pub struct Parting {
     pub ends: [Tick; 2],
     /// The first tick whose inputs differ, and whose they are.
     pub inputs: Option<(Tick, PlayerId)>,
-    /// The first tick after which the recorded hashes differ though the inputs did not: hashes are recorded after
-    /// every tenth tick, so the states part at most nine ticks before.
+    /// The first tick after which the recorded states differ though the inputs did not: hashes are recorded after
+    /// every tenth tick and the last, so the states part at most nine ticks before.
     pub hashes: Option<Tick>,
     /// The first tick after which the states differ, and the first field. After other inputs that is exact;
     /// after the same inputs it is the next keyframe that shows it.
@@ -36,6 +36,34 @@ impl Parting {
             && self.state.is_none()
             && self.ends[0] == self.ends[1]
     }
+
+    /// Compares what both recorded of the state before this tick.
+    fn keyframes(&mut self, a: &Frame, b: &Frame) {
+        if let (Some(one), Some(other)) = (&a.keyframe, &b.keyframe)
+            && one != other
+        {
+            let last = Tick(a.inputs.tick.0.saturating_sub(1));
+            if self.inputs.is_none() {
+                self.hashes.get_or_insert(last);
+            }
+            let states = [one, other].map(|state| GameState::decode_to_compare(state).ok());
+            if let [Some(one), Some(other)] = states {
+                self.state = one.difference(&other).map(|difference| (last, difference));
+            }
+        }
+    }
+
+    /// Compares the state hashes with which both end, unless they have parted before: the last ticks may have no
+    /// other.
+    fn last_hashes(&mut self, hashes: [Option<u64>; 2]) {
+        if let [Some(one), Some(other)] = hashes
+            && one != other
+            && self.ends[0] == self.ends[1]
+            && self.inputs.is_none()
+        {
+            self.hashes.get_or_insert(Tick(self.ends[0].0.saturating_sub(1)));
+        }
+    }
 }
 
 /// Simulates two recordings tick by tick until their states part, or one ends. Both must begin at the same tick.
@@ -55,11 +83,8 @@ pub fn diff<R: Read + Seek>(mut one: Replay<R>, mut other: Replay<R>) -> Result<
     }
     let world = one.world_at(begins[0])?;
     other.seek(begins[1])?;
-    let mut sides = [Reel::new(one), Reel::new(other)];
     let mut pair = Pair { same: world, parted: None };
-    loop {
-        let [a, b] = &mut sides;
-        let (Some(a), Some(b)) = (a.next(), b.next()) else { break };
+    while let (Some(a), Some(b)) = (next_frame(&mut one), next_frame(&mut other)) {
         found.keyframes(&a, &b);
         if found.state.is_some() {
             break;
@@ -70,7 +95,11 @@ pub fn diff<R: Read + Seek>(mut one: Replay<R>, mut other: Replay<R>) -> Result<
             break;
         }
     }
-    found.ends = sides.map(Reel::end);
+    for replay in [&mut one, &mut other] {
+        replay.for_each(drop);
+    }
+    found.ends = [&one, &other].map(|replay| replay.begins().plus(replay.ticks_read()));
+    found.last_hashes([&one, &other].map(|replay| replay.trailer().and_then(|trailer| trailer.final_hash)));
     Ok(found)
 }
 
@@ -113,52 +142,21 @@ impl Pair {
     }
 }
 
-impl Parting {
-    /// Compares what both recorded of the state before this tick.
-    fn keyframes(&mut self, a: &Frame, b: &Frame) {
-        if let (Some(a_state), Some(b_state)) = (&a.keyframe, &b.keyframe)
-            && a_state != b_state
-        {
-            let states = [a_state, b_state].map(|state| GameState::decode_to_compare(state).ok());
-            let last = Tick(a.inputs.tick.0.saturating_sub(1));
-            if let [Some(a), Some(b)] = states {
-                self.state = a.difference(&b).map(|difference| (last, difference));
-            }
-        }
-    }
-}
-
-/// The ticks of a recording, each with the state before it if that was recorded.
-struct Reel<R> {
-    replay: Replay<R>,
-}
-
+/// A tick of a recording, and the state before it if that was recorded.
 struct Frame {
     keyframe: Option<Vec<u8>>,
     inputs: TickInputs,
     hash: Option<u64>,
 }
 
-impl<R: Read + Seek> Reel<R> {
-    const fn new(replay: Replay<R>) -> Self {
-        Self { replay }
-    }
-
-    fn next(&mut self) -> Option<Frame> {
-        let mut keyframe = None;
-        loop {
-            match self.replay.next()? {
-                Record::Tick { inputs, hash } => return Some(Frame { keyframe, inputs, hash }),
-                Record::Keyframe { snapshot, .. } => keyframe = Some(snapshot),
-                Record::Event { .. } => {}
-            }
+fn next_frame<R: Read + Seek>(replay: &mut Replay<R>) -> Option<Frame> {
+    let mut keyframe = None;
+    loop {
+        match replay.next()? {
+            Record::Tick { inputs, hash } => return Some(Frame { keyframe, inputs, hash }),
+            Record::Keyframe { snapshot, .. } => keyframe = Some(snapshot),
+            Record::Event { .. } => {}
         }
-    }
-
-    /// The tick after the last one there is.
-    fn end(mut self) -> Tick {
-        for _ in self.replay.by_ref() {}
-        self.replay.begins().plus(self.replay.ticks_read())
     }
 }
 

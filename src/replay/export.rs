@@ -1,6 +1,6 @@
 //! What the players said, for other programs: every command, and every change of what a hero's keys say.
 
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 
 use serde::Serialize;
 
@@ -12,11 +12,11 @@ use crate::sim::{Command, HeroControl, PlayerId, Tick, TickRate};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Said {
     /// The tick it belongs to.
-    pub tick: u32,
+    pub tick: Tick,
     /// When that begins, in milliseconds from the first tick of the match.
     pub at_ms: f64,
     /// Who.
-    pub player: u8,
+    pub player: PlayerId,
     /// What.
     #[serde(flatten)]
     pub word: Word,
@@ -32,20 +32,6 @@ pub enum Word {
     Hero(HeroControl),
     /// The player left, or was lost.
     Event(ReplayEvent),
-}
-
-/// Why nothing was exported.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// It cannot be written.
-    #[error("the export cannot be written: {0}")]
-    Io(#[from] std::io::Error),
-    /// A value cannot be written.
-    #[error("the export cannot be written: {0}")]
-    Json(#[from] serde_json::Error),
-    /// A row cannot be written.
-    #[error("the export cannot be written: {0}")]
-    Csv(#[from] csv::Error),
 }
 
 /// All that was said, in the order of the ticks, as far as the replay goes.
@@ -80,7 +66,7 @@ pub fn said<R: Read + Seek>(replay: &mut Replay<R>) -> impl Iterator<Item = Said
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_csv<R: Read + Seek>(replay: &mut Replay<R>, out: impl Write) -> Result<(), ExportError> {
+pub fn write_csv<R: Read + Seek>(replay: &mut Replay<R>, out: impl Write) -> io::Result<()> {
     let names: Vec<String> = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
     let mut table = csv::Writer::from_writer(out);
     table.write_record(["tick", "at_ms", "player", "name", "kind", "value"])?;
@@ -90,7 +76,7 @@ pub fn write_csv<R: Read + Seek>(replay: &mut Replay<R>, out: impl Write) -> Res
             Word::Hero(control) => ("hero", serde_json::to_string(control)?),
             Word::Event(event) => ("event", serde_json::to_string(event)?),
         };
-        let name = names.get(usize::from(said.player)).map_or("", String::as_str);
+        let name = names.get(said.player.index()).map_or("", String::as_str);
         let (tick, at_ms, player) =
             (said.tick.to_string(), format!("{:.3}", said.at_ms), said.player.to_string());
         table.write_record([&tick, &at_ms, &player, name, kind, &value])?;
@@ -103,7 +89,7 @@ pub fn write_csv<R: Read + Seek>(replay: &mut Replay<R>, out: impl Write) -> Res
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_json<R: Read + Seek>(replay: &mut Replay<R>, mut out: impl Write) -> Result<(), ExportError> {
+pub fn write_json<R: Read + Seek>(replay: &mut Replay<R>, mut out: impl Write) -> io::Result<()> {
     out.write_all(b"[")?;
     for (index, said) in said(replay).enumerate() {
         out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
@@ -116,6 +102,6 @@ pub fn write_json<R: Read + Seek>(replay: &mut Replay<R>, mut out: impl Write) -
 
 impl Said {
     fn new(rate: TickRate, tick: Tick, player: PlayerId, word: Word) -> Self {
-        Self { tick: tick.0, at_ms: rate.micros_to(tick) as f64 / 1000.0, player: player.0, word }
+        Self { tick, at_ms: rate.micros_to(tick) as f64 / 1000.0, player, word }
     }
 }

@@ -6,6 +6,7 @@
 mod against;
 mod cut;
 mod diff;
+mod encoder;
 mod export;
 mod format;
 mod frames;
@@ -16,11 +17,12 @@ mod writer;
 pub use against::{Comparison, compare};
 pub use cut::{CutError, cut};
 pub use diff::{Parting, diff};
-pub use export::{ExportError, Said, Word, said, write_csv, write_json};
+pub use encoder::ReplayEncoder;
+pub use export::{Said, Word, said, write_csv, write_json};
 pub use format::{
     CUT_VERSION, EXTENSION, FILE_MAX, FORMAT_VERSION, FRAME_MAX, HASH_TICKS, HEADER_MAX, HeaderError,
     KEYFRAME_SECONDS, NAME_MAX, PART_EXTENSION, ReplayEvent, ReplayHeader, ReplayResult, ReplaySeat,
 };
 pub use reader::{End, OpenError, Record, Replay, SeekError, Trailer};
 pub use verify::{Progress, ReplayInfo, Verdict, VerifyReport, info, verify, verify_replay};
-pub use writer::{RecordError, RecordStatus, ReplayEncoder, ReplayRecorder, ReplaySink};
+pub use writer::{RecordError, RecordStatus, ReplayRecorder, ReplaySink};

@@ -85,7 +85,7 @@ pub enum End {
 pub struct Trailer {
     /// Why and for whom.
     pub result: ReplayResult,
-    /// How many ticks ran.
+    /// How many ticks ran, from the beginning of the match.
     pub ticks: u32,
     /// The state hash after the last; `None` if none ran.
     pub final_hash: Option<u64>,

@@ -58,7 +58,7 @@ impl core::fmt::Display for Verdict {
 pub struct Progress {
     /// The tick simulated last.
     pub tick: Tick,
-    /// How many there are, by the trailer; `None` without one.
+    /// At which tick it ends, by the trailer; `None` without one.
     pub of: Option<u32>,
 }
 

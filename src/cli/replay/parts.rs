@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use super::unless_closed;
 use crate::cli::FOUND;
 use crate::cli::args::ExportArguments;
 use mini_rts_arena::replay::{self, End, Parting, Replay};
@@ -67,8 +68,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     } else {
         replay::write_json(&mut replay, &mut out)
     };
-    written?;
-    out.flush()?;
+    unless_closed(written.and_then(|()| out.flush()))?;
     note_early_end(&arguments.file, &replay);
     Ok(ExitCode::SUCCESS)
 }

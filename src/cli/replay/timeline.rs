@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::unless_closed;
 use mini_rts_arena::replay::{Record, Replay, ReplayEvent};
 use mini_rts_arena::sim::{ControlBehaviour, Event, GameState, PlayerId, Tick, World};
 
@@ -19,11 +20,7 @@ pub(crate) fn watch(file: &Path) -> anyhow::Result<ExitCode> {
     let names = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
     let mut out = BufWriter::new(io::stdout().lock());
     let mut timeline = Timeline { world, names };
-    match timeline.tell(&mut replay, &mut out).and_then(|()| out.flush()) {
-        // Whoever read it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        told => told?,
-    }
+    unless_closed(timeline.tell(&mut replay, &mut out).and_then(|()| out.flush()))?;
     Ok(ExitCode::SUCCESS)
 }
 
