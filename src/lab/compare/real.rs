@@ -176,7 +176,7 @@ fn order(cells: usize, seeds: u32) -> Vec<(usize, u64)> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut block: Vec<usize> = (0..cells).collect();
         for at in (1..cells).rev() {
-            block.swap(at, rng.next_u64() as usize % (at + 1));
+            block.swap(at, (rng.next_u64() % (at as u64 + 1)) as usize);
         }
         order.extend(block.into_iter().map(|cell| (cell, seed)));
     }

@@ -46,7 +46,7 @@ fn drawn_script(world: &World, player: PlayerId, seed: u64, seconds: f64) -> Scr
             return lines.into_iter().collect();
         }
         let target = numbered(place(world, player, &mut rng), lines.len() as u32);
-        let first = rng.next_u64() as usize % minions.len().max(1);
+        let first = (rng.next_u64() % minions.len().max(1) as u64) as usize;
         let named = || minions.iter().skip(first).take(SELECTION_MAX).copied().collect::<Selection>();
         let command = match rng.next_u64() % 4 {
             0 if !minions.is_empty() => Command::Move(named(), target, When::Now),
