@@ -12,7 +12,7 @@ use super::view::{ViewReader, ViewWriter};
 use crate::net::discovery::Beacon;
 use crate::net::{ChatText, LinkStatus, Time, Traffic};
 use crate::sim::{Command, HeroControl, Tick};
-use crate::transport::{Impairment, LinkSpec, Udp, clock};
+use crate::transport::{Impairment, LinkSpec, Timer, Udp, clock};
 
 /// Most controls and most reports that wait; more reports are left out, more controls wait.
 const QUEUE_MAX: usize = 256;
@@ -117,7 +117,8 @@ impl MatchThread {
         let (control, controls) = bounded(QUEUE_MAX);
         let (reports, progress) = bounded(QUEUE_MAX);
         let link = link.map(Impairment::new);
-        let runner = Runner { game, udp, link, controls, reports, view };
+        let timer = Timer::new()?;
+        let runner = Runner { game, udp, timer, link, controls, reports, view };
         let thread = std::thread::Builder::new().name("match".into()).spawn(move || runner.run())?;
         Ok(Self { control, progress, thread })
     }
@@ -158,6 +159,7 @@ pub struct MatchEnded;
 struct Runner {
     game: Match,
     udp: Udp,
+    timer: Timer,
     link: Option<Impairment>,
     controls: Receiver<Control>,
     reports: Sender<Progress>,
@@ -240,7 +242,9 @@ impl Runner {
     fn wait(&mut self, now: Time) {
         let link = self.link.as_ref().and_then(Impairment::next_at);
         let due = [self.game.poll_timeout(), link].into_iter().flatten().min();
-        let sleep = due.map_or(IDLE, |due| due.since(clock::now().max(now))).min(IDLE);
+        let now = clock::now().max(now);
+        let sleep = due.map_or(IDLE, |due| due.since(now)).min(IDLE);
+        self.timer.arm(now.plus(sleep));
         select_biased! {
             recv(self.udp.received()) -> received => {
                 let more = self.udp.received().try_iter();
@@ -267,6 +271,7 @@ impl Runner {
                     self.game.leave();
                 }
             },
+            recv(self.timer.fired()) -> _ => {}
             default(sleep) => {}
         }
     }

@@ -14,7 +14,7 @@ use super::server::{Server, ServerSummary};
 use crate::net::Time;
 use crate::net::discovery::Beacon;
 use crate::sim::Tick;
-use crate::transport::{Impairment, LinkSpec, Udp, clock};
+use crate::transport::{Impairment, LinkSpec, Timer, Udp, clock};
 
 /// Most reports that wait; more are left out.
 const QUEUE_MAX: usize = 256;
@@ -66,7 +66,8 @@ impl ServerThread {
         let (leave, leaves) = bounded(1);
         let (reports, progress) = bounded(QUEUE_MAX);
         let link = link.map(Impairment::new);
-        let runner = Runner { server, udp, link, leaves, reports, status_at: Time(0) };
+        let timer = Timer::new()?;
+        let runner = Runner { server, udp, timer, link, leaves, reports, status_at: Time(0) };
         let thread = std::thread::Builder::new().name("server".into()).spawn(move || runner.run())?;
         Ok(Self { leave, progress, thread })
     }
@@ -102,6 +103,7 @@ impl ServerThread {
 struct Runner {
     server: Server,
     udp: Udp,
+    timer: Timer,
     link: Option<Impairment>,
     leaves: Receiver<()>,
     reports: Sender<ServerProgress>,
@@ -175,7 +177,9 @@ impl Runner {
     fn wait(&mut self) {
         let link = self.link.as_ref().and_then(Impairment::next_at);
         let due = [self.server.poll_timeout(), link].into_iter().flatten().min();
-        let sleep = due.map_or(IDLE, |due| due.since(clock::now())).min(IDLE);
+        let now = clock::now();
+        let sleep = due.map_or(IDLE, |due| due.since(now)).min(IDLE);
+        self.timer.arm(now.plus(sleep));
         select_biased! {
             recv(self.udp.received()) -> received => {
                 let more = self.udp.received().try_iter();
@@ -189,6 +193,7 @@ impl Runner {
                     self.leaves = crossbeam_channel::never();
                 }
             }
+            recv(self.timer.fired()) -> _ => {}
             default(sleep) => {}
         }
     }

@@ -3,7 +3,9 @@
 pub mod clock;
 pub mod discovery;
 mod impair;
+mod timer;
 mod udp;
 
 pub use impair::{Impairment, InvalidLinkSpec, LinkSpec};
+pub use timer::Timer;
 pub use udp::{BindError, DEFAULT_PORT, LAST_DEFAULT_PORT, PortChoice, Received, Udp};

@@ -48,7 +48,7 @@ pub enum BindError {
     )]
     AllInUse,
     /// The address is none of this machine's.
-    #[error("{0} is not an address of this machine; see `ip address`, or leave --bind out")]
+    #[error("{0} is not an address of this machine; `arena doctor` lists them, or leave --bind out")]
     NoSuchAddress(IpAddr),
     /// Anything else.
     #[error("cannot open UDP {address}: {error}")]
@@ -186,8 +186,8 @@ fn open(address: SocketAddr) -> Result<UdpSocket, BindError> {
 }
 
 fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool, dropped: &AtomicU64) {
-    // One byte more than allowed, so that a longer datagram is seen to be too long.
-    let mut buffer = [0; DATAGRAM_BYTES_MAX + 1];
+    // As long as any datagram: Windows makes an error of one that is longer than the buffer.
+    let mut buffer = vec![0; usize::from(u16::MAX)];
     while is_wanted.load(Ordering::Relaxed) {
         match socket.recv_from(&mut buffer) {
             Ok((length, from)) => {
@@ -204,7 +204,9 @@ fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            // An ICMP answer to something we sent, as some systems report it; or worse. Neither may spin.
+            // Windows tells of the ICMP answer to each datagram sent to a closed port: one error each, so no spin.
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+            // Whatever else may come again at once.
             Err(_) => std::thread::sleep(REST_AFTER_ERROR),
         }
     }
