@@ -20,4 +20,5 @@ pub mod lab;
 pub mod net;
 pub mod replay;
 pub mod sim;
+mod text;
 pub mod transport;

@@ -12,6 +12,8 @@ extern crate alloc;
 mod net;
 #[path = "../src/sim/mod.rs"]
 mod sim;
+#[path = "../src/text.rs"]
+mod text;
 
 #[test]
 fn the_protocol_builds_on_the_simulation_alone() {

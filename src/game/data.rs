@@ -1,6 +1,8 @@
 //! Rules and maps from TOML: the ones built in, and files. What loads cannot overflow the simulation.
 
 use std::fmt::Display;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use super::outcome::MatchError;
 use crate::net::{MatchConfig, Roster};
 use crate::sim::{Map, Rules, SeatSetup, Setup, UnitRules, World, fingerprint};
+use crate::text::Escaped;
 use maps::parse_map;
 
 mod maps;
@@ -24,19 +27,31 @@ const MAPS: [(&str, &str); 3] = [
     ("quad", include_str!("../../assets/maps/quad.toml")),
 ];
 
+/// Most bytes of a file of rules or of a map: some hundred times those built in.
+pub const DATA_BYTES_MAX: u64 = 1 << 20;
+
 /// Why rules or a map cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// The file cannot be read.
-    #[error("{file} is neither built in nor a file that can be read: {source}")]
+    #[error("{} is neither built in nor a file that can be read: {source}", Escaped(file))]
     Read {
         /// As it was asked for.
         file: String,
         /// Why.
         source: std::io::Error,
     },
+    /// The file has too many bytes.
+    #[error(
+        "{} has more than {DATA_BYTES_MAX} bytes, the most for rules or a map: is it another file?",
+        Escaped(file)
+    )]
+    TooLarge {
+        /// As it was asked for.
+        file: String,
+    },
     /// The content is not what it should be.
-    #[error("{file}:{line}: {field}: {message}")]
+    #[error("{}:{line}: {}: {}", Escaped(file), Escaped(field), Escaped(message))]
     Invalid {
         /// As it was asked for.
         file: String,
@@ -114,7 +129,21 @@ fn text(embedded: &[(&str, &str)], name_or_path: &str) -> Result<String, DataErr
         return Ok((*text).to_owned());
     }
     let unreadable = |source| DataError::Read { file: name_or_path.to_owned(), source };
-    std::fs::read_to_string(Path::new(name_or_path)).map_err(unreadable)
+    read_text(Path::new(name_or_path))
+        .map_err(unreadable)?
+        .ok_or_else(|| DataError::TooLarge { file: name_or_path.to_owned() })
+}
+
+/// The text of a file, or nothing if it has more than [`DATA_BYTES_MAX`] bytes. A pipe or a device says nothing of
+/// its size, so no more than that is read.
+fn read_text(file: &Path) -> std::io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    File::open(file)?.take(DATA_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > DATA_BYTES_MAX {
+        return Ok(None);
+    }
+    let text = String::from_utf8(bytes);
+    text.map(Some).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
 /// A text and where it came from, for errors.
@@ -411,6 +440,33 @@ mod tests {
             let error = rules_error(from, to);
             assert!(error.contains(why), "{to}: {error}");
         }
+    }
+
+    #[test]
+    fn a_file_without_end_is_refused_with_the_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("large.toml");
+        let text = format!("{STANDARD_RULES}#");
+        let fill = |length: u64| text.clone() + &"x".repeat(length as usize - text.len());
+        for (length, is_read) in [(DATA_BYTES_MAX, true), (DATA_BYTES_MAX + 1, false), (30 << 20, false)] {
+            std::fs::write(&file, fill(length)).expect("written");
+            for error in [rules(&file.to_string_lossy()).err(), map(&file.to_string_lossy()).err()] {
+                let is_too_large = matches!(&error, Some(DataError::TooLarge { .. }));
+                assert_eq!(is_too_large, !is_read, "{length} bytes: {error:?}");
+            }
+        }
+        if cfg!(unix) {
+            let error = rules("/dev/zero").expect_err("no end").to_string();
+            assert!(error.starts_with("/dev/zero has more than 1048576 bytes"), "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_do_not_command_the_terminal() {
+        let error = rules_error("aggro = 7.0", "\"agg\u{1b}[31mro\" = 7.0");
+        assert!(error.contains("\\u{1b}[31m") && !error.contains('\u{1b}'), "{error:?}");
+        let error = rules("no\u{1b}[2J.toml").expect_err("no file").to_string();
+        assert!(error.starts_with("no\\u{1b}[2J.toml is neither"), "{error:?}");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use predictor::{HORIZON_TICKS_MAX, PredictionCounts, Predictor};
 pub use replay_match::{REPLAY_SPEEDS, ReplayMatch, WatchError};
 pub use report::{DesyncReport, Party};
 pub use runner::{Control, Finished, MatchThread, Progress};
-pub use script::{SCRIPT_COMMANDS_MAX, Script, ScriptError, ScriptLine};
+pub use script::{SCRIPT_BYTES_MAX, SCRIPT_COMMANDS_MAX, Script, ScriptError, ScriptLine};
 pub use server::{Server, ServerOptions, ServerSummary};
 pub use server_thread::{ServerFinished, ServerProgress, ServerThread};
 pub use session::Session;

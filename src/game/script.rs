@@ -5,11 +5,14 @@ use std::io::{BufRead, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::sim::Command;
+use crate::text::Escaped;
 
 /// Most commands of one script: an hour of five per second.
 pub const SCRIPT_COMMANDS_MAX: usize = 18_000;
 /// Longest line: a command names at most 32 units.
 const LINE_BYTES_MAX: u64 = 4_096;
+/// Most bytes of a script: an hour of five commands per second that name a dozen units each.
+pub const SCRIPT_BYTES_MAX: u64 = 8 << 20;
 
 /// One command and its instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +36,7 @@ pub enum ScriptError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// A line is not `{"at_ms":F,"command":{…}}`.
-    #[error("line {line}: {message}")]
+    #[error("line {line}: {}", Escaped(message))]
     Line {
         /// Counted from 1.
         line: usize,
@@ -43,6 +46,9 @@ pub enum ScriptError {
     /// There are too many.
     #[error("more than {SCRIPT_COMMANDS_MAX} commands")]
     TooMany,
+    /// It has too many bytes, empty lines included.
+    #[error("more than {SCRIPT_BYTES_MAX} bytes")]
+    TooLarge,
 }
 
 /// A line as the file has it.
@@ -57,15 +63,20 @@ impl Script {
     /// Reads one JSON object a line, `{"at_ms":F,"command":{…}}`; empty lines are skipped.
     ///
     /// # Errors
-    /// If it cannot be read, a line is something else, or there are more than [`SCRIPT_COMMANDS_MAX`].
+    /// If it cannot be read, a line is something else, or there are more than [`SCRIPT_COMMANDS_MAX`] commands or
+    /// [`SCRIPT_BYTES_MAX`] bytes.
     pub fn read(mut from: impl BufRead) -> Result<Self, ScriptError> {
-        let (mut lines, mut text) = (Vec::new(), String::new());
+        let (mut lines, mut text, mut bytes) = (Vec::new(), String::new(), 0);
         for number in 1.. {
             text.clear();
             let error = |message: String| ScriptError::Line { line: number, message };
             let read = std::io::Read::take(&mut from, LINE_BYTES_MAX).read_line(&mut text)?;
             if read == 0 {
                 break;
+            }
+            bytes += read as u64;
+            if bytes > SCRIPT_BYTES_MAX {
+                return Err(ScriptError::TooLarge);
             }
             if read as u64 == LINE_BYTES_MAX && !text.ends_with('\n') {
                 return Err(error(format!("longer than {LINE_BYTES_MAX} bytes")));
@@ -154,5 +165,10 @@ mod tests {
         }
         let many = format!("{good}\n").repeat(SCRIPT_COMMANDS_MAX + 1);
         assert!(matches!(Script::read(many.as_bytes()), Err(ScriptError::TooMany)));
+        let endless = std::io::BufReader::new(std::io::Read::take(std::io::repeat(b'\n'), 1 << 30));
+        assert!(matches!(Script::read(endless), Err(ScriptError::TooLarge)), "blank lines are bytes, too");
+        let error =
+            Script::read(&b"{\"at_ms\":1,\"\x1b[31m\":2}"[..]).expect_err("unknown field").to_string();
+        assert!(error.contains("\\u{1b}[31m") && !error.contains('\u{1b}'), "{error:?}");
     }
 }

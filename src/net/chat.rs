@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::allowance::Bucket;
 use super::message::Chat;
-use super::name::is_hidden;
 use super::time::Time;
 use crate::sim::PlayerId;
+use crate::text::is_hidden;
 
 /// Most bytes of a [`ChatText`].
 pub const CHAT_BYTES_MAX: usize = 120;

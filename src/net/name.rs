@@ -5,6 +5,8 @@ use core::fmt;
 use arrayvec::ArrayString;
 use serde::{Deserialize, Serialize};
 
+use crate::text::is_hidden;
+
 /// Most characters of a [`PlayerName`].
 pub const NAME_CHARS_MAX: usize = 16;
 /// Most bytes of a [`PlayerName`].
@@ -69,19 +71,6 @@ impl fmt::Display for PlayerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
-}
-
-/// Characters that take no place, look like a space without being one, or turn the text around them.
-pub(super) const fn is_hidden(character: char) -> bool {
-    matches!(character,
-        '\0'..='\u{1F}' | '\u{7F}'..='\u{A0}' | '\u{AD}' // controls, no-break space, soft hyphen
-        | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{1680}' | '\u{17B4}'..='\u{17B5}'
-        | '\u{180B}'..='\u{180F}' // Mongolian selectors and separators
-        | '\u{2000}'..='\u{200F}' | '\u{2028}'..='\u{202F}' // spaces, zero widths, marks and overrides of direction
-        | '\u{205F}'..='\u{206F}' | '\u{2800}' | '\u{3000}' | '\u{3164}'
-        | '\u{E000}'..='\u{F8FF}' // private use: every font shows something else
-        | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFF}'
-        | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{10FFFF}')
 }
 
 #[cfg(test)]

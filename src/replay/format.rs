@@ -9,6 +9,7 @@ use crate::sim::{
     Map, PLAYERS_MAX, PlayerId, PlayerInput, RuleError, Rules, SIMULATION_BUILD, SeatSetup, Setup, Tick,
     TickRate,
 };
+use crate::text::is_hidden;
 
 /// The extension of a finished replay.
 pub const EXTENSION: &str = "mra";
@@ -110,8 +111,10 @@ pub struct ReplayResult {
 /// A header that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// A name or version string is too long or has control characters.
-    #[error("{0:?} is no name for a replay: at most {NAME_MAX} bytes without control characters")]
+    /// A name or version string is too long or has hidden characters.
+    #[error(
+        "{0:?} is no name for a replay: at most {NAME_MAX} bytes without control, invisible or text-turning characters"
+    )]
     Name(String),
     /// There are not 2 to 4 seats, or one has an impossible team, or the recorder sits in none.
     #[error("a replay needs 2 to {PLAYERS_MAX} seats with teams below {PLAYERS_MAX}")]
@@ -228,7 +231,7 @@ impl ReplayHeader {
         }
         let texts = [&self.program, &self.machine, &self.rules_name, &self.map_name];
         let mut names = self.seats.iter().map(|seat| &seat.name).chain(texts);
-        match names.find(|name| name.len() > NAME_MAX || name.chars().any(char::is_control)) {
+        match names.find(|name| name.len() > NAME_MAX || name.chars().any(is_hidden)) {
             Some(name) => Err(HeaderError::Name(name.clone())),
             None => Ok(()),
         }
@@ -435,6 +438,17 @@ mod tests {
         refused(|_, map| map.circles = vec![(0, 0); 9], "map.circles");
         refused(|_, map| map.walls.push(crate::sim::Wall { min: (5, 5), max: (5, 9) }), "map.walls.max.x");
         refused(|_, map| map.rocks.push(crate::sim::Rock { at: (0, 0), radius: 0 }), "map.rocks.radius");
+    }
+
+    #[test]
+    fn a_name_that_hides_or_turns_text_is_refused() {
+        for (name, is_good) in
+            [("Zoë", true), ("a\u{1b}b", false), ("a\u{202e}b", false), ("\u{200b}", false)]
+        {
+            let mut header = header(|_, _| {});
+            header.seats[1].name = name.into();
+            assert_eq!(header.check().is_ok(), is_good, "{name:?}");
+        }
     }
 
     #[test]
