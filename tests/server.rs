@@ -90,7 +90,8 @@ fn a_relay_and_its_clients_agree_on_every_tick() {
 #[test]
 fn a_bad_link_loses_updates_and_nothing_else() {
     let home = home();
-    let link = "delay=40ms,jitter=10ms,loss=5%,dup=1%,reorder=2%";
+    // Every datagram twice: nobody is expelled for what the network repeats.
+    let link = "delay=40ms,jitter=10ms,loss=5%,dup=100%,reorder=2%";
     let server = ["--ticks=900", "--seed=6", &format!("--link={link},seed=1")];
     let clients = [format!("--link={link},seed=2"), format!("--link={link},seed=3")];
     let server = serve(home.path(), &server);
@@ -102,6 +103,24 @@ fn a_bad_link_loses_updates_and_nothing_else() {
         assert_eq!(client["updates"]["differed"], 0);
         assert!(client["updates"]["agreed"].as_u64() > Some(200), "{}", client["updates"]);
         assert_eq!(verified(home.path(), client)["verdict"], "equal");
+    }
+}
+
+/// Longer than the server's own time-out.
+#[test]
+fn a_server_that_was_suspended_loses_no_client() {
+    let home = home();
+    let server = serve(home.path(), &["--ticks=300"]);
+    let mut clients = [0, 1].map(|_| join(home.path(), server.port(), &["--timeout=20"]));
+    for client in &mut clients {
+        client.wait_for_line("all players are here");
+    }
+    server.signal("STOP");
+    std::thread::sleep(std::time::Duration::from_millis(3_600));
+    server.signal("CONT");
+    let [one, other] = clients.map(Arena::end);
+    for result in [server.end(), one, other].map(value) {
+        assert_eq!((&result["outcome"], &result["ticks"]), (&"tick_limit".into(), &300.into()), "{result}");
     }
 }
 

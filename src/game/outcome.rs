@@ -131,5 +131,8 @@ fn describe(refusal: &Refusal) -> String {
         Refusal::Full { seats } => format!("all {seats} seats are taken; wait for the next match"),
         Refusal::Running => "the match has begun already; wait for the next one".into(),
         Refusal::Token => "it keeps no seat for this token: its time is over, or the match is another".into(),
+        Refusal::Address { most } => format!(
+            "{most} of its seats, the most for one address, are taken from yours; join from another computer"
+        ),
     }
 }

@@ -1,7 +1,7 @@
 //! One match on its server, in whatever time it is given.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -88,6 +88,11 @@ impl Server {
             replay: None,
             events: VecDeque::with_capacity(EVENTS_MAX),
         }
+    }
+
+    /// Names this computer's own addresses: [`ServerSession::set_own_addresses`].
+    pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+        self.session.set_own_addresses(addresses);
     }
 
     /// Takes a datagram in; call [`Self::advance`] after the last that is there.

@@ -5,6 +5,7 @@
 
 use core::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select_biased};
+use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
 use super::match_event::MatchEvent;
@@ -62,7 +63,8 @@ impl ServerThread {
     ///
     /// # Errors
     /// If the system has no thread left.
-    pub fn start(server: Server, udp: Udp, link: Option<LinkSpec>) -> std::io::Result<Self> {
+    pub fn start(mut server: Server, udp: Udp, link: Option<LinkSpec>) -> std::io::Result<Self> {
+        server.set_own_addresses(udp.reachable_at().iter().map(SocketAddr::ip));
         let (leave, leaves) = bounded(1);
         let (reports, progress) = bounded(QUEUE_MAX);
         let link = link.map(Impairment::new);
@@ -125,6 +127,8 @@ impl Runner {
     /// Runs one match to its end.
     fn play(&mut self) {
         loop {
+            // What is here is heard before anybody's silence is judged.
+            self.receive();
             let now = clock::now();
             self.server.advance(now);
             self.send(now);
@@ -173,6 +177,13 @@ impl Runner {
         });
     }
 
+    /// Takes in what has come.
+    fn receive(&mut self) {
+        for received in self.udp.received().try_iter().take(BATCH_MAX) {
+            self.server.handle_datagram(received.at, received.from, &received.bytes);
+        }
+    }
+
     /// Sleeps until something comes in or is due.
     fn wait(&mut self) {
         let link = self.link.as_ref().and_then(Impairment::next_at);
@@ -182,8 +193,7 @@ impl Runner {
         self.timer.arm(now.plus(sleep));
         select_biased! {
             recv(self.udp.received()) -> received => {
-                let more = self.udp.received().try_iter();
-                for received in received.into_iter().chain(more).take(BATCH_MAX) {
+                if let Ok(received) = received {
                     self.server.handle_datagram(received.at, received.from, &received.bytes);
                 }
             }

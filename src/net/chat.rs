@@ -142,6 +142,11 @@ impl ChatChannel {
         Self { waiting: ArrayVec::new_const(), next: 0, wanted: 0, send_at: now, allowed }
     }
 
+    /// The same talk on another link, with what the peer may still say: a new connection is no new allowance.
+    pub(super) const fn reopened(&self, now: Time) -> Self {
+        Self { waiting: ArrayVec::new_const(), next: 0, wanted: 0, send_at: now, allowed: self.allowed }
+    }
+
     /// A line to send. One that finds no room is left out.
     pub(super) fn push(&mut self, now: Time, from: PlayerId, text: ChatText) {
         let line = Chat { number: self.next, from: from.0, text };

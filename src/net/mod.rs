@@ -3,6 +3,7 @@
 //! sockets to `transport` and the world to its caller.
 #![deny(clippy::disallowed_methods, clippy::iter_over_hash_type)]
 
+mod admission;
 mod allowance;
 mod architecture;
 mod chat;
@@ -26,6 +27,7 @@ mod session;
 mod short;
 mod time;
 mod update;
+mod wakeup;
 
 pub use architecture::{Architecture, UnknownArchitecture};
 pub use chat::{CHAT_BYTES_MAX, ChatText, InvalidChat, TooManyLines};

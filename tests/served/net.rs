@@ -13,7 +13,7 @@ use mini_rts_arena::game::{
 use mini_rts_arena::net::message::PacketId;
 use mini_rts_arena::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, ServerConfig, ServerSession, Settings, Time, Token,
+    PlayerName, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
 };
 use mini_rts_arena::sim::{AttackBehaviour, Rules, StateHash, TickRate, UnitRules, fingerprint};
 use mini_rts_arena::transport::{Impairment, LinkSpec};
@@ -80,7 +80,7 @@ pub(crate) fn staying(architecture: Architecture, link: &str) -> Net {
     net
 }
 
-fn server_config(
+pub(crate) fn server_config(
     architecture: Architecture,
     rules: u64,
     ticks: Option<u32>,
@@ -171,8 +171,12 @@ pub(crate) struct Seat {
     pub(crate) updates_at: Vec<Time>,
     /// Whether nothing arrives, up or down.
     pub(crate) is_cut: bool,
+    /// Whether its process does nothing at the moment, and what comes in meanwhile is lost.
+    pub(crate) is_suspended: bool,
     /// The connection id and the newest counter by which it addresses the server.
     pub(crate) envelope: (u32, u32),
+    /// The same of the server toward it.
+    pub(crate) heard: (u32, u32),
 }
 
 pub(crate) struct Net {
@@ -180,13 +184,30 @@ pub(crate) struct Net {
     pub(crate) server: Option<Server>,
     pub(crate) served: Option<Result<ServerSummary, MatchError>>,
     pub(crate) seats: Vec<Seat>,
+    /// What the server sent to addresses that no seat has.
+    pub(crate) strays: Vec<Transmit>,
+    /// Whether the server's process does nothing at the moment, and what comes in meanwhile is lost.
+    pub(crate) is_suspended: bool,
 }
 
 impl Net {
     pub(crate) fn new(session: ServerSession, link: &str, pilots: &[Option<PilotChoice>]) -> Self {
+        let server = Server::new(session, ServerOptions::default());
+        let (seats, strays) = (Vec::new(), Vec::new());
+        let mut net =
+            Self { now: Time(0), server: Some(server), served: None, seats, strays, is_suspended: false };
+        for pilot in pilots {
+            net.enter(link, *pilot);
+        }
+        net
+    }
+
+    /// One more client comes.
+    pub(crate) fn enter(&mut self, link: &str, pilot: Option<PilotChoice>) {
+        let n = self.seats.len();
         let spec = |seed: usize| format!("{link},seed={seed}").parse::<LinkSpec>().expect("a link");
-        let seat = |(n, pilot): (usize, &Option<PilotChoice>)| Seat {
-            game: Some(client(Time(0), n as u8, *pilot, None)),
+        self.seats.push(Seat {
+            game: Some(client(self.now, n as u8, pilot, None)),
             address: address(n as u8 + 1),
             up: Impairment::new(spec(2 * n + 1)),
             down: Impairment::new(spec(2 * n + 2)),
@@ -198,11 +219,10 @@ impl Net {
             up_bits: 0,
             updates_at: Vec::new(),
             is_cut: false,
+            is_suspended: false,
             envelope: (0, 0),
-        };
-        let server = Server::new(session, ServerOptions::default());
-        let seats = pilots.iter().enumerate().map(seat).collect();
-        Self { now: Time(0), server: Some(server), served: None, seats }
+            heard: (0, 0),
+        });
     }
 
     /// The same by rules that are not built in.
@@ -226,20 +246,23 @@ impl Net {
     pub(crate) fn step(&mut self) {
         self.now = self.now.plus(Duration::from_millis(1));
         let now = self.now;
-        if let Some(server) = &mut self.server {
+        if let Some(server) = self.server.as_mut().filter(|_| !self.is_suspended) {
             server.advance(now);
             while let Some(transmit) = server.poll_transmit() {
-                if let Some(seat) = self.seats.iter_mut().find(|seat| seat.address == transmit.to) {
-                    seat.down.push(now, transmit);
+                match self.seats.iter_mut().find(|seat| seat.address == transmit.to) {
+                    Some(seat) => seat.down.push(now, transmit),
+                    None => self.strays.push(transmit),
                 }
             }
+            // As its thread does before it sleeps.
+            let _ = server.poll_timeout();
             if server.is_over() {
                 let (result, next) = self.server.take().expect("it is").into_rematch();
                 (self.served, self.server) = (Some(result), next);
             }
         }
         for seat in &mut self.seats {
-            seat.step(now, self.server.as_mut());
+            seat.step(now, self.server.as_mut().filter(|_| !self.is_suspended));
         }
     }
 
@@ -265,9 +288,26 @@ impl Net {
         }
     }
 
+    /// A datagram as if the server had sent it to this client.
+    pub(crate) fn forge_down(&mut self, seat: usize, id: PacketId, body: &[u8]) {
+        let (connection, counter) = self.seats[seat].heard;
+        self.seats[seat].heard.1 += 1;
+        let mut bytes = vec![id as u8];
+        bytes.extend(connection.to_le_bytes());
+        bytes.extend((counter + 1).to_le_bytes());
+        bytes.extend(body);
+        if let Some(game) = &mut self.seats[seat].game {
+            game.handle_datagram(self.now, SERVER, &bytes);
+        }
+    }
+
     pub(crate) fn tick(&self) -> u32 {
         self.server.as_ref().and_then(Server::world).map_or(0, |world| world.state().tick().0)
     }
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
 }
 
 impl Seat {
@@ -280,21 +320,24 @@ impl Seat {
             if bytes[0] == PacketId::GameStateUpdate as u8 {
                 self.updates_at.push(now);
             }
-            if let Some(game) = self.game.as_mut().filter(|_| !self.is_cut) {
+            if !matches!(bytes[0], 0x03 | 0x04 | 0x10 | 0x11) {
+                self.heard = (word(bytes, 1), self.heard.1.max(word(bytes, 5)));
+            }
+            if let Some(game) = self.game.as_mut().filter(|_| !self.is_cut && !self.is_suspended) {
                 game.handle_datagram(now, SERVER, bytes);
             }
         }
-        if let Some(game) = &mut self.game {
+        if let Some(game) = self.game.as_mut().filter(|_| !self.is_suspended) {
             game.advance(now);
             while let Some(transmit) = game.poll_transmit() {
                 let bytes = transmit.datagram.bytes();
                 if !matches!(bytes[0], 0x03 | 0x04 | 0x10 | 0x11) {
-                    let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-                    self.envelope = (word(1), self.envelope.1.max(word(5)));
+                    self.envelope = (word(bytes, 1), self.envelope.1.max(word(bytes, 5)));
                 }
                 self.up_bits += 8 * (bytes.len() + HEADERS);
                 self.up.push(now, transmit);
             }
+            let _ = game.poll_timeout();
             while let Some(event) = game.poll_event() {
                 if let MatchEvent::Token(token) = event {
                     self.token = Some(token);

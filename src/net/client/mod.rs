@@ -35,6 +35,7 @@ use super::session::{
     DueTick, End, Event, LinkStatus, OnLoss, SILENT_AFTER, Served, Settings, Traffic, Transmit,
 };
 use super::time::Time;
+use super::wakeup::Wakeup;
 use crate::sim::{
     Command, GameState, HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
 };
@@ -68,6 +69,7 @@ enum Phase {
 /// One client's view of a match.
 pub struct ClientSession {
     now: Time,
+    wakeup: Wakeup,
     settings: Settings,
     phase: Phase,
     config: MatchConfig,
@@ -129,6 +131,7 @@ impl ClientSession {
         let playout = is_relay.then(|| Playout::new(now, clock.tick_us()));
         let mut session = Self {
             now,
+            wakeup: Wakeup::default(),
             settings,
             phase: Phase::Waiting,
             config,
@@ -204,6 +207,9 @@ impl ClientSession {
         if matches!(self.phase, Phase::Closed) {
             return;
         }
+        // While this process was suspended, nothing could be heard.
+        let suspended = self.wakeup.take_lateness(self.now);
+        self.link.heard_at = self.link.heard_at.plus(suspended).min(self.now);
         if self.now >= self.link.ping_at {
             let is_calm = self.confirmed.ran() > Tick(0);
             self.link.ping_at = self.now.plus(if is_calm { PING_RUNNING } else { PING_SETUP });
@@ -228,7 +234,8 @@ impl ClientSession {
             Phase::Ending { send_at, .. } => Some(send_at),
             _ => None,
         };
-        [phase, Some(self.link.ping_at), self.talk.due_at(), self.vote_due_at()].into_iter().flatten().min()
+        let due = [phase, Some(self.link.ping_at), self.talk.due_at(), self.vote_due_at()];
+        self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
     /// The next datagram to send.
@@ -484,10 +491,10 @@ impl ClientSession {
     fn on_bye(&mut self, bye: Bye) -> Option<()> {
         match bye {
             Bye::Finished { ticks, chain } => {
-                // The last ticks may still have to run here, or the last state to come. It is said again where the
-                // answer to an earlier one was lost.
+                // The last ticks may still have to run here, or the last state to come: then it is said again. Before
+                // tick 0 it ends a rematch that not all have come back to.
                 let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
-                if is_ending || self.confirmed.ran() >= Tick(ticks) {
+                if is_ending || self.confirmed.ran() == Tick(ticks) {
                     self.link.said_bye = true;
                     self.send(PacketId::Bye, &Bye::Finished { ticks, chain });
                     self.close(End::Finished);
@@ -495,9 +502,11 @@ impl ClientSession {
             }
             Bye::Left { .. } => {
                 self.send(PacketId::Acknowledge, &Acknowledge::Left);
-                self.close(End::PeerLeft(PlayerId::NONE));
+                let is_over = matches!(self.phase, Phase::Ending { end: End::Finished, .. } | Phase::Over);
+                self.close(if is_over { End::Finished } else { End::PeerLeft(PlayerId::NONE) });
             }
-            Bye::StartState => self.close(End::StartState),
+            // The answer to the world that was built here.
+            Bye::StartState if matches!(self.phase, Phase::Ready) => self.close(End::StartState),
             Bye::Dropped => self.close(End::PeerLost(PlayerId::NONE)),
             Bye::Expelled { rejected } => {
                 self.rejected = rejected;

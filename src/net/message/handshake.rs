@@ -177,6 +177,11 @@ pub enum Refusal {
     Running,
     /// No seat is kept for this token.
     Token,
+    /// Players from the same address have all the seats that one address may take.
+    Address {
+        /// How many that are.
+        most: u8,
+    },
 }
 
 /// Who plays in a seat.

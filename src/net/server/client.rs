@@ -1,18 +1,21 @@
 //! A client as the server sees it: its link, its inputs, and how it has behaved.
 
+use core::net::SocketAddr;
+
 use super::queue::InputQueue;
 use crate::net::allowance::Bucket;
 use crate::net::chat::ChatChannel;
 use crate::net::link::Link;
-use crate::net::message::{SeatInfo, Token};
+use crate::net::message::{Bye, SeatInfo, Token};
 use crate::net::seal::Sealed;
 use crate::net::session::Traffic;
 use crate::net::time::Time;
 use crate::sim::{PlayerId, Tick, TickRate};
 
-/// How many refusals a client may collect before it is expelled.
+/// How many refusals a client may collect before it is expelled. What does not open, a repetition above all, is not
+/// one of them: links and strangers repeat datagrams, too.
 const REFUSALS_MAX: u32 = 128;
-/// So many are forgiven each second: a link that repeats datagrams is no cheat.
+/// Refusals that are forgiven each second: inputs of an honest client may come out of place after an outage.
 const FORGIVEN_PER_S: u64 = 4;
 /// Datagrams that a client may send in a tick, over a second.
 const DATAGRAMS_PER_TICK: u64 = 3;
@@ -22,7 +25,8 @@ const DATAGRAMS_PER_TICK: u64 = 3;
 pub enum Rejection {
     /// It is no message, says something impossible, or does not fit the phase.
     Malformed,
-    /// Its envelope was opened before, or is too old to tell.
+    /// Its envelope was opened before, is too old to tell, or is none. Anybody may have sent it: it is counted, and
+    /// held against nobody.
     Repeated,
     /// An input for a tick that is too far ahead.
     TooFar,
@@ -49,18 +53,28 @@ pub(super) enum Standing {
     Lost,
 }
 
+/// How a client was let in: said again where the request comes again.
+#[derive(Debug)]
+pub(super) struct Admission {
+    pub(super) nonce: u64,
+    /// Where the request came from, and the only address that [`Self::confirm`] goes to: it holds the token.
+    pub(super) from: SocketAddr,
+    pub(super) token: Token,
+    pub(super) confirm: Sealed,
+}
+
 /// One client's end of the server.
 #[derive(Debug)]
 pub(super) struct ClientConnection {
     pub(super) player: PlayerId,
     pub(super) seat: SeatInfo,
-    pub(super) nonce: u64,
-    pub(super) token: Token,
-    pub(super) confirm: Sealed,
+    pub(super) admission: Admission,
     pub(super) link: Link,
     pub(super) queue: InputQueue,
     pub(super) talk: ChatChannel,
     pub(super) standing: Standing,
+    /// Once it has lost its seat: what it hears whenever it sends something.
+    pub(super) last_word: Bye,
     /// The surrender that a departure makes is still to be played.
     pub(super) departs: bool,
     /// The tick of the newest update it has: everything before it is known there. `None` for one that has come
@@ -82,7 +96,7 @@ impl ClientConnection {
     pub(super) fn new(
         now: Time,
         seat: SeatInfo,
-        (nonce, token, confirm): (u64, Token, Sealed),
+        admission: Admission,
         link: Link,
         rate: TickRate,
         bits_per_s: u64,
@@ -91,13 +105,12 @@ impl ClientConnection {
         Self {
             player: link.player,
             seat,
-            nonce,
-            token,
-            confirm,
+            admission,
             link,
             queue: InputQueue::new(),
             talk: ChatChannel::new(now, 1),
             standing: Standing::Here,
+            last_word: Bye::Dropped,
             departs: false,
             updated: Some(Tick(0)),
             traffic: Traffic::default(),
@@ -112,15 +125,10 @@ impl ClientConnection {
     }
 
     /// The same player, who has nothing yet, on another link.
-    pub(super) fn returned(
-        self,
-        now: Time,
-        (nonce, token, confirm): (u64, Token, Sealed),
-        link: Link,
-    ) -> Self {
+    pub(super) fn returned(self, now: Time, admission: Admission, link: Link) -> Self {
         let (queue, standing, updated) = (InputQueue::new(), Standing::Here, None);
-        let talk = ChatChannel::new(now, 1);
-        Self { nonce, token, confirm, link, queue, talk, standing, updated, ..self }
+        let talk = self.talk.reopened(now);
+        Self { admission, link, queue, talk, standing, updated, ..self }
     }
 
     /// Whether there is still somebody whose seat this is.
@@ -133,11 +141,21 @@ impl ClientConnection {
         matches!(self.standing, Standing::Here) && self.link.is_ready
     }
 
-    /// Counts a datagram. False if there are too many.
-    pub(super) fn count_datagram(&mut self, now: Time, bytes: usize) -> bool {
+    /// Counts what came under its connection id.
+    pub(super) const fn count_received(&mut self, bytes: usize) {
         self.traffic.packets_received += 1;
         self.traffic.bytes_received += bytes as u64;
+    }
+
+    /// Counts a datagram that was opened. False if there are too many.
+    pub(super) fn count_opened(&mut self, now: Time) -> bool {
         self.datagrams.take(now, 1)
+    }
+
+    /// Counts one that was not.
+    pub(super) const fn count_unopened(&mut self) {
+        let count = &mut self.rejected[Rejection::Repeated as usize];
+        *count = count.saturating_add(1);
     }
 
     /// Counts a refusal. False if there were too many.
@@ -147,7 +165,9 @@ impl ClientConnection {
         self.refusals.take(now, 1)
     }
 
+    /// What was refused of what it is answerable for.
     pub(super) fn rejections(&self) -> u32 {
-        self.rejected.iter().fold(0, |sum, &count| sum.saturating_add(count))
+        let own = self.rejected.iter().enumerate().filter(|&(why, _)| why != Rejection::Repeated as usize);
+        own.fold(0, |sum, (_, &count)| sum.saturating_add(count))
     }
 }

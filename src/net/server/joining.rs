@@ -5,16 +5,17 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use rand_chacha::rand_core::Rng as _;
 
-use super::client::{ClientConnection, Standing};
-use super::{Phase, ServerSession};
+use super::client::{Admission, ClientConnection, Standing};
+use super::{Phase, ServerSession, Vacated};
+use crate::net::admission::{READY_WITHIN, may_sit, seats_per_address};
 use crate::net::door::{Knock, refuse};
 use crate::net::link::{Link, PING_RUNNING, PING_SETUP};
 use crate::net::message::{
-    Acknowledge, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Refusal, SeatInfo, Seating, Start, Token,
-    handshake,
+    Acknowledge, Bye, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Refusal, SeatInfo, Seating, Start,
+    Token, handshake,
 };
 use crate::net::seal::Seal;
-use crate::net::session::{End, Event};
+use crate::net::session::Event;
 use crate::net::time::Time;
 use crate::sim::{GameState, PlayerId, StateHash};
 
@@ -35,14 +36,15 @@ impl ServerSession {
             }
             Knock::Welcome(request) => request,
         };
-        let known = self.clients.iter().flatten().find(|client| client.nonce == request.nonce);
-        if let Some(confirm) = known.map(|client| client.confirm.clone()) {
+        let is_again = |known: &&Admission| (known.nonce, known.from) == (request.nonce, from);
+        let known = self.clients.iter().flatten().map(|client| &client.admission).find(is_again);
+        if let Some(confirm) = known.map(|known| known.confirm.clone()) {
             self.out.transmit(from, confirm);
             return Some(());
         }
         let seat = match request.token {
             Some(token) => self.kept_seat(token),
-            None => self.free_seat(&request),
+            None => self.free_seat(from, &request),
         };
         match seat {
             Ok(player) => self.take_seat(from, player, &request),
@@ -61,19 +63,24 @@ impl ServerSession {
         if let Some(seat) = again.filter(|&seat| self.clients[seat].is_none()) {
             return Ok(PlayerId(seat as u8));
         }
-        let is_kept = |client: &&ClientConnection| client.token == token && client.is_in();
+        let is_kept = |client: &&ClientConnection| client.admission.token == token && client.is_in();
         let kept = self.clients.iter().flatten().find(is_kept).map(|client| client.player);
         let is_open = matches!(self.phase, Phase::Running | Phase::Seating { .. });
         kept.filter(|_| is_open).ok_or(Refusal::Token)
     }
 
-    fn free_seat(&self, request: &JoinRequest) -> Result<PlayerId, Refusal> {
+    fn free_seat(&self, from: SocketAddr, request: &JoinRequest) -> Result<PlayerId, Refusal> {
         let seats = self.settings.config.seats;
+        let open = seats - u8::from(self.settings.host.is_some());
+        let seated = self.clients.iter().flatten().map(|client| client.admission.from.ip());
         let is_for_host = |seat: u8| seat == 0 && self.settings.host.is_some();
         let is_free =
             |seat: u8| self.clients.get(usize::from(seat)).is_some_and(Option::is_none) && !is_for_host(seat);
         if !matches!(self.phase, Phase::Gathering) || !self.settings.kept.is_empty() {
             return Err(Refusal::Running);
+        }
+        if !may_sit(from.ip(), &self.own_addresses, seated, open) {
+            return Err(Refusal::Address { most: seats_per_address(open) });
         }
         match request.seat {
             Some(seat) if is_free(seat) => Ok(PlayerId(seat)),
@@ -88,22 +95,22 @@ impl ServerSession {
         self.rng.fill_bytes(&mut drawn);
         let before = self.clients[player.index()].take();
         let given = request.token.unwrap_or(Token(drawn));
-        let token = before.as_ref().map_or(given, |before| before.token);
+        let token = before.as_ref().map_or(given, |before| before.admission.token);
         let confirm = JoinConfirm { nonce, player: player.0, connection_id, config, token: Some(token) };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
         let team = self.settings.teams[player.index()];
         let link =
             Link::new(self.now, player, &[from], true, Seal::new(connection_id, request.connection_id));
         self.out.transmit(from, confirm.clone());
-        let door = (nonce, token, confirm);
+        let admission = Admission { nonce, from, token, confirm };
         if let Some(before) = before {
-            self.clients[player.index()] = Some(before.returned(self.now, door, link));
+            self.clients[player.index()] = Some(before.returned(self.now, admission, link));
             self.out.event(Event::Heard { player });
             return;
         }
         let seat = SeatInfo { name: request.name, hero: request.hero, team };
         let (rate, bits) = (config.tick_rate, self.settings.bits_per_s);
-        let client = ClientConnection::new(self.now, seat, door, link, rate, bits);
+        let client = ClientConnection::new(self.now, seat, admission, link, rate, bits);
         self.clients[player.index()] = Some(client);
         self.out.event(Event::Joined { player, name: request.name });
         self.count_players();
@@ -126,16 +133,28 @@ impl ServerSession {
         }
     }
 
-    /// A client that goes before tick 0 is agreed frees its seat.
+    /// A client that goes before tick 0 is agreed frees its seat. In a rematch nobody else may take it, so there is
+    /// none.
     pub(super) fn vacate(&mut self, seat: usize) {
         let Some(client) = self.clients[seat].take() else { return };
+        if let (Phase::Seating { since, .. }, Some(at)) = (&self.phase, &mut self.give_up_at) {
+            // Nobody was waited for while all seats were taken.
+            *at = at.plus(self.now.since(*since));
+        }
         self.phase = Phase::Gathering;
+        if self.vacated.is_full() {
+            self.vacated.remove(0);
+        }
+        self.vacated.push(Vacated { link: client.link, last_word: client.last_word });
         self.first_hash = None;
         for client in self.clients.iter_mut().flatten() {
             client.link.is_ready = false;
         }
         self.out.event(Event::Vacated { player: client.player });
         self.count_players();
+        if !self.settings.kept.is_empty() {
+            self.end_vote();
+        }
     }
 
     /// The world before tick 0 is built.
@@ -147,15 +166,19 @@ impl ServerSession {
         assert!(matches!(self.phase, Phase::Preparing), "nothing to prepare");
         self.first_hash = Some(hash.whole);
         self.updates.begin(state, self.clients.len());
-        self.phase = Phase::Seating { send_at: self.now };
+        self.phase = Phase::Seating { send_at: self.now, since: self.now };
     }
 
-    /// Tells the seating to those who have not built their world.
+    /// Tells the seating to those who have not built their world, for a while.
     pub(super) fn seat(&mut self) {
-        let Phase::Seating { send_at } = self.phase else { return };
-        if self.now >= send_at {
+        let Phase::Seating { send_at, since } = self.phase else { return };
+        if self.now.since(since) >= READY_WITHIN {
+            for player in self.seats_of(|client| !client.link.is_ready).iter() {
+                self.dismiss(player.index(), Bye::Dropped);
+            }
+        } else if self.now >= send_at {
             self.send_seating();
-            self.phase = Phase::Seating { send_at: self.now.plus(SEATING_EVERY) };
+            self.phase = Phase::Seating { send_at: self.now.plus(SEATING_EVERY), since };
         }
     }
 
@@ -191,25 +214,31 @@ impl ServerSession {
         }
     }
 
+    /// A client has built its world. One that came to another state plays another match: it goes, the others stay.
+    fn on_seated(&mut self, seat: usize, state_hash: u64) -> Option<()> {
+        let is_running = matches!(self.phase, Phase::Running);
+        let link = &mut self.clients[seat].as_mut()?.link;
+        if link.is_ready {
+            return Some(());
+        }
+        if Some(state_hash) != self.first_hash {
+            self.dismiss(seat, Bye::StartState);
+            return Some(());
+        }
+        link.is_ready = true;
+        if is_running {
+            link.start_at = Some(self.now);
+        } else if self.clients.iter().flatten().all(|client| client.link.is_ready) {
+            self.begin_running();
+        }
+        Some(())
+    }
+
     pub(super) fn on_acknowledge(&mut self, seat: usize, what: Acknowledge) -> Option<()> {
-        let now = self.now;
         let is_open = matches!(self.phase, Phase::Seating { .. } | Phase::Running);
         match what {
             Acknowledge::Seating { round, state_hash, .. } if is_open && round == self.round => {
-                if Some(state_hash) != self.first_hash {
-                    self.begin_ending(End::StartState);
-                    return Some(());
-                }
-                let client = self.clients[seat].as_mut()?;
-                if !core::mem::replace(&mut client.link.is_ready, true)
-                    && matches!(self.phase, Phase::Running)
-                {
-                    client.link.start_at = Some(now);
-                }
-                let all_ready = self.clients.iter().flatten().all(|client| client.link.is_ready);
-                if all_ready && matches!(self.phase, Phase::Seating { .. }) {
-                    self.begin_running();
-                }
+                return self.on_seated(seat, state_hash);
             }
             // An acknowledgement that was late.
             Acknowledge::Seating { .. } => {}
@@ -217,7 +246,10 @@ impl ServerSession {
             Acknowledge::Resume { pause } => return self.on_resume_acknowledged(seat, pause),
             Acknowledge::Chat { number } => return self.on_chat_acknowledged(seat, number),
             Acknowledge::Rematch { wanted, .. } => return self.on_rematch_acknowledged(seat, wanted),
-            Acknowledge::Left => self.clients[seat].as_mut()?.link.said_bye = true,
+            // Only a server that has said so leaves.
+            Acknowledge::Left if matches!(self.phase, Phase::Ending { .. }) => {
+                self.clients[seat].as_mut()?.link.said_bye = true;
+            }
             _ => return None,
         }
         Some(())

@@ -14,7 +14,7 @@ mod running;
 mod updates;
 
 use arrayvec::ArrayVec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -25,16 +25,19 @@ use self::client::{ClientConnection, Standing};
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
+use super::admission::CONFIRM_WITHIN;
 use super::architecture::Architecture;
 use super::clock::TickClock;
 use super::discovery::{self, Beacon};
 use super::door::Door;
-use super::message::{MatchConfig, PacketId, Roster, Seats, Token};
+use super::link::Link;
+use super::message::{Acknowledge, Bye, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats, Token};
 use super::name::PlayerName;
 use super::outbox::Outbox;
-use super::seal::{OpenError, Sealed, connection_id};
+use super::seal::{Sealed, connection_id};
 use super::session::{End, Event, LinkStatus, SILENT_AFTER, Traffic, Transmit};
 use super::time::Time;
+use super::wakeup::Wakeup;
 use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
 
 /// What a server decides.
@@ -81,6 +84,7 @@ enum Phase {
     /// The clients build theirs.
     Seating {
         send_at: Time,
+        since: Time,
     },
     Running,
     /// All clients have the last tick and stay for a vote.
@@ -90,8 +94,16 @@ enum Phase {
         end: End,
         byes_left: u8,
         send_at: Time,
+        /// Until when the last update may be waited for.
+        known_by: Time,
     },
     Closed,
+}
+
+/// A connection whose client has lost its seat before tick 0. The client learns why as soon as it sends something.
+struct Vacated {
+    link: Link,
+    last_word: Bye,
 }
 
 /// What is known of a client.
@@ -127,11 +139,16 @@ pub struct ServerTick {
 /// An authoritative server's side of a match.
 pub struct ServerSession {
     now: Time,
+    wakeup: Wakeup,
     settings: ServerConfig,
+    /// Of this computer.
+    own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     door: Door,
     phase: Phase,
     /// By seat.
     clients: ArrayVec<Option<ClientConnection>, PLAYERS_MAX>,
+    /// The latest, oldest first.
+    vacated: ArrayVec<Vacated, PLAYERS_MAX>,
     round: u8,
     roster: Roster,
     /// Hash of the state before tick 0.
@@ -167,9 +184,12 @@ impl ServerSession {
         rng.fill_bytes(&mut cookie_key);
         Self {
             now,
+            wakeup: Wakeup::default(),
+            own_addresses: ArrayVec::new(),
             door: Door::new(config, settings.room_code, cookie_key),
             phase: Phase::Gathering,
             clients: core::iter::repeat_with(|| None).take(seats).collect(),
+            vacated: ArrayVec::new(),
             round: 0,
             roster: Roster::new(),
             first_hash: None,
@@ -191,6 +211,12 @@ impl ServerSession {
             rng,
             out: Outbox::new(Traffic::default()),
         }
+    }
+
+    /// Names this computer's own addresses beside loopback, of which the first few count: players there may take all
+    /// seats.
+    pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+        self.own_addresses = addresses.into_iter().take(OWN_ADDRESSES_MAX).collect();
     }
 
     /// Takes a datagram in.
@@ -219,16 +245,18 @@ impl ServerSession {
     fn on_enveloped(&mut self, from: SocketAddr, id: PacketId, bytes: &[u8]) -> Option<()> {
         let (now, to) = (self.now, connection_id(bytes)?);
         let is_to = |client: &ClientConnection| client.link.seal.local_id() == to;
-        let seat = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to))?;
+        let Some(seat) = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to)) else {
+            return self.answer_vacated(to, id, bytes);
+        };
         let client = self.clients[seat].as_mut()?;
-        if !client.count_datagram(now, bytes.len()) {
+        client.count_received(bytes.len());
+        let Ok((_, body, newest)) = client.link.seal.open(bytes) else {
+            client.count_unopened();
+            return None;
+        };
+        if !client.count_opened(now) {
             return self.refuse(seat, Rejection::Flood);
         }
-        let (body, newest) = match client.link.seal.open(bytes) {
-            Ok((_, body, newest)) => (body, newest),
-            Err(OpenError::Repeated(_)) => return self.refuse(seat, Rejection::Repeated),
-            Err(_) => return self.refuse(seat, Rejection::Malformed),
-        };
         client.link.hear(now, from, newest);
         let player = client.player;
         let was_silent = core::mem::take(&mut client.link.is_silent);
@@ -240,6 +268,20 @@ impl ServerSession {
         }
         let done = self.on_message(seat, id, body);
         if done.is_none() { self.refuse(seat, Rejection::Malformed) } else { done }
+    }
+
+    /// Says again why the client of this connection has no seat any more, or that it is known to have left.
+    fn answer_vacated(&mut self, to: u32, id: PacketId, bytes: &[u8]) -> Option<()> {
+        let vacated = self.vacated.iter_mut().find(|vacated| vacated.link.seal.local_id() == to)?;
+        vacated.link.seal.open(bytes).ok()?;
+        let datagram = if id == PacketId::Bye {
+            vacated.link.seal.seal(PacketId::Acknowledge as u8, &super::message::encode(&Acknowledge::Left))
+        } else {
+            vacated.link.seal.seal(PacketId::Bye as u8, &super::message::encode(&vacated.last_word))
+        };
+        let to = *vacated.link.addresses.first()?;
+        self.out.transmit(to, datagram);
+        Some(())
     }
 
     /// Counts what a client should not have sent, and expels it past a bound. Always `None`.
@@ -259,14 +301,17 @@ impl ServerSession {
     /// Does what time brings. Call it whenever [`Self::poll_timeout`] has come; earlier or later does no harm.
     pub fn handle_timeout(&mut self, now: Time) {
         self.now = self.now.max(now);
+        self.make_up_for(self.wakeup.take_lateness(self.now));
         self.ping_clients();
         match self.phase {
-            Phase::Gathering => {
-                if self.give_up_at.is_some_and(|at| self.now >= at) {
+            Phase::Gathering if self.give_up_at.is_some_and(|at| self.now >= at) => {
+                if self.settings.kept.is_empty() {
                     self.close(End::NoAnswer);
+                } else {
+                    self.end_vote();
                 }
             }
-            Phase::Preparing | Phase::Closed => {}
+            Phase::Gathering | Phase::Preparing | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
             Phase::Running => {
                 self.seat_returned();
@@ -288,14 +333,26 @@ impl ServerSession {
         let phase = match self.phase {
             Phase::Gathering => self.give_up_at,
             Phase::Preparing | Phase::Over => None,
-            Phase::Seating { send_at } | Phase::Ending { send_at, .. } => Some(send_at),
+            Phase::Seating { send_at, .. } | Phase::Ending { send_at, .. } => Some(send_at),
             Phase::Running => Some(self.clock.at(self.next)),
             Phase::Closed => return None,
         };
-        [pings, starts, phase, self.pauses.due_at(), self.talk_due_at(), self.vote_due_at()]
-            .into_iter()
-            .flatten()
-            .min()
+        let due = [pings, starts, phase, self.pauses.due_at(), self.talk_due_at(), self.vote_due_at()];
+        self.wakeup.ask(self.now, due.into_iter().flatten().min())
+    }
+
+    /// This process was suspended for so long: nobody could be heard meanwhile.
+    fn make_up_for(&mut self, suspended: Duration) {
+        let now = self.now;
+        for client in self.clients.iter_mut().flatten() {
+            client.link.heard_at = client.link.heard_at.plus(suspended).min(now);
+            if let Standing::Away { until } = &mut client.standing {
+                *until = until.plus(suspended);
+            }
+        }
+        if let Phase::Seating { since, .. } = &mut self.phase {
+            *since = since.plus(suspended).min(now);
+        }
     }
 
     /// The next datagram to send.
@@ -419,11 +476,14 @@ impl ServerSession {
     /// Names clients that are silent, and gives up those that stay so.
     fn watch_silence(&mut self) {
         let is_running = matches!(self.phase, Phase::Running);
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing | Phase::Seating { .. });
         for seat in 0..self.clients.len() {
             let Some(client) = &mut self.clients[seat] else { continue };
             let (player, silence) = (client.player, self.now.since(client.link.heard_at));
+            let is_unconfirmed = is_open && !client.link.is_heard;
+            let most = if is_unconfirmed { CONFIRM_WITHIN } else { Duration::MAX };
             match client.standing {
-                Standing::Here if silence >= self.settings.timeout && !client.link.said_bye => {
+                Standing::Here if silence >= self.settings.timeout.min(most) && !client.link.said_bye => {
                     if is_running && !self.settings.rejoin.is_zero() {
                         client.standing = Standing::Away { until: self.now.plus(self.settings.rejoin) };
                         client.link.is_silent = true;

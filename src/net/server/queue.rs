@@ -7,7 +7,8 @@ use arrayvec::ArrayVec;
 use crate::net::lockstep::QUEUE_TICKS;
 use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
 
-/// Most commands that wait for their tick: as many as all inputs in the queue can hold.
+/// Most commands that wait for their tick: as many as all inputs in the queue can hold. Of a client whose late
+/// commands are more, the newest are left out.
 const WAITING_MAX: usize = COMMANDS_PER_TICK_MAX * QUEUE_TICKS as usize;
 
 /// Inputs by number, at most [`QUEUE_TICKS`] of them.
@@ -82,7 +83,8 @@ impl InputQueue {
             touched.walk = input.hero.walk.or(touched.walk);
             touched.strike = input.hero.strike.or(touched.strike);
             self.hero = input.hero;
-            self.waiting.extend(input.commands);
+            let room = WAITING_MAX - self.waiting.len();
+            self.waiting.extend(input.commands.into_iter().take(room));
             self.processed = self.processed.plus(1);
         }
         let HeroControl { walk, strike } = self.hero;
@@ -149,5 +151,19 @@ mod tests {
         assert_eq!(queue.take(Tick(1)), input(Some(3), &whole), "a press that is over acts once");
         assert_eq!(queue.take(Tick(2)), input(None, &[8, 9]));
         assert_eq!(queue.take(Tick(3)), input(None, &[]));
+    }
+
+    #[test]
+    fn late_commands_wait_in_bounded_memory() {
+        let mut queue = InputQueue::new();
+        queue.begin_at(Tick(0));
+        let whole: Vec<u16> = (0..COMMANDS_PER_TICK_MAX as u16).collect();
+        for batch in 1..=3 {
+            for _ in 0..QUEUE_TICKS {
+                push(&mut queue, &input(None, &whole));
+            }
+            assert_eq!(queue.take(Tick(batch * QUEUE_TICKS - 1)), input(None, &whole));
+            assert_eq!(queue.waiting.len(), WAITING_MAX - COMMANDS_PER_TICK_MAX, "batch {batch}");
+        }
     }
 }

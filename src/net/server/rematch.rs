@@ -16,6 +16,8 @@ use rand_chacha::rand_core::Rng as _;
 
 /// How long after the end a client may take to say that it stays.
 const STAY_WITHIN: Duration = Duration::from_secs(1);
+/// From the agreed rematch until all must have come back; if somebody has not, there is none.
+const RETURN_WITHIN: Duration = Duration::from_secs(5);
 /// How long those who have not acknowledged that all want to hold the next match up.
 const KNOWN_WITHIN: Duration = Duration::from_secs(1);
 
@@ -38,7 +40,7 @@ impl ServerSession {
     pub fn again(&mut self) -> Self {
         let mut entropy = [0; 32];
         self.rng.fill_bytes(&mut entropy);
-        let kept = self.clients.iter().flatten().map(|client| client.token).collect();
+        let kept = self.clients.iter().flatten().map(|client| client.admission.token).collect();
         let seed = next_seed(self.settings.config.seed);
         let config = crate::net::MatchConfig { seed, ..self.settings.config };
         let mut settings = ServerConfig { config, kept, ..self.settings.clone() };
@@ -47,6 +49,8 @@ impl ServerSession {
             beacon.players = beacon.seats;
         }
         let mut next = Self::new(self.now, settings, entropy);
+        let return_by = self.now.plus(RETURN_WITHIN);
+        next.give_up_at = Some(next.give_up_at.map_or(return_by, |at| at.min(return_by)));
         // What is still to be said is said.
         core::mem::swap(&mut next.out, &mut self.out);
         next

@@ -11,6 +11,8 @@ use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerId, PlayerInput, T
 
 /// How often a farewell is said before one goes without an answer.
 const BYES: u8 = 8;
+/// From the last tick until every client must have acknowledged its state; farewells follow in any case.
+const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 /// Between two last updates to a client that has not acknowledged one.
 const LAST_EVERY: Duration = Duration::from_millis(50);
 /// Between the first two farewells; each pause after it is twice as long, up to [`BYE_PAUSE_MAX`].
@@ -33,12 +35,11 @@ pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> Pla
 
 impl ServerSession {
     pub(super) fn on_message(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Option<()> {
-        if !self.clients[seat].as_ref()?.is_in() {
-            let rejected = self.clients[seat].as_ref()?.rejections();
-            let is_expelled = self.clients[seat].as_ref()?.link.is_gone;
-            let bye = if is_expelled { Bye::Expelled { rejected } } else { Bye::Dropped };
+        let client = self.clients[seat].as_ref()?;
+        if !client.is_in() {
+            let last_word = client.last_word;
             if id != PacketId::Bye {
-                self.send(seat, PacketId::Bye, &bye);
+                self.send(seat, PacketId::Bye, &last_word);
             }
             return Some(());
         }
@@ -154,10 +155,15 @@ impl ServerSession {
 
     /// A client that has been refused too often is told, and its seat departs.
     pub(super) fn expel(&mut self, seat: usize) {
+        let rejected = self.clients[seat].as_ref().map_or(0, ClientConnection::rejections);
+        self.dismiss(seat, Bye::Expelled { rejected });
+    }
+
+    /// A client loses its seat, and hears this. What it has done is its own affair: the others play on.
+    pub(super) fn dismiss(&mut self, seat: usize, last_word: Bye) {
         let Some(client) = &mut self.clients[seat] else { return };
-        client.link.is_gone = true;
-        let rejected = client.rejections();
-        self.send(seat, PacketId::Bye, &Bye::Expelled { rejected });
+        client.last_word = last_word;
+        self.send(seat, PacketId::Bye, &last_word);
         match self.phase {
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.vacate(seat),
             Phase::Over => self.end_vote(),
@@ -188,14 +194,16 @@ impl ServerSession {
     }
 
     pub(super) fn begin_ending(&mut self, end: End) {
-        self.phase = Phase::Ending { end, byes_left: BYES, send_at: self.now };
+        let known_by = self.now.plus(KNOWN_WITHIN);
+        self.phase = Phase::Ending { end, byes_left: BYES, send_at: self.now, known_by };
     }
 
-    /// The last update until all have it, then farewells.
+    /// The last update until all have it, or have had time enough, then farewells.
     pub(super) fn say_bye(&mut self) {
-        let Phase::Ending { end, byes_left, send_at } = self.phase else { return };
+        let Phase::Ending { end, byes_left, send_at, known_by } = self.phase else { return };
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
-        let all_know = end != End::Finished || here().all(|client| client.updated >= Some(self.ran));
+        let knows = |client: &ClientConnection| client.link.said_bye || client.updated >= Some(self.ran);
+        let all_know = end != End::Finished || self.now >= known_by || here().all(knows);
         let all_said_bye = here().all(|client| client.link.said_bye);
         if all_know && end == End::Finished && byes_left == BYES && self.awaits_vote() {
             if let Phase::Ending { send_at, .. } = &mut self.phase {
@@ -212,12 +220,11 @@ impl ServerSession {
         }
         if !all_know {
             self.send_last_again();
-            self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(LAST_EVERY) };
+            self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(LAST_EVERY), known_by };
             return;
         }
         let bye = match end {
             End::Finished => Bye::Finished { ticks: self.ran.0, chain: self.chain.0 },
-            End::StartState => Bye::StartState,
             _ => Bye::Left { tick: self.ran.0 },
         };
         for seat in 0..self.clients.len() {
@@ -228,7 +235,8 @@ impl ServerSession {
             }
         }
         let pause = (BYE_PAUSE * (1 << (BYES - byes_left))).min(BYE_PAUSE_MAX);
-        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(pause) };
+        let send_at = self.now.plus(pause);
+        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at, known_by };
     }
 }
 
