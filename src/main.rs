@@ -1,5 +1,9 @@
 //! The `arena` command.
 
+// What is written to a closed or full stream must not panic: `out!`, `outln!` and `logln!` write it.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
 mod cli;
 #[cfg(feature = "gui")]
 mod gui;

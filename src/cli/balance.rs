@@ -1,7 +1,6 @@
 //! `arena balance`.
 
 use comfy_table::{CellAlignment, Table};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::time::Instant;
 
 use super::FOUND;
 use super::args::BalanceArguments;
+use super::console::progress_bar;
 use mini_rts_arena::game::data;
 use mini_rts_arena::lab::balance::{BalanceOptions, BalanceReport, Figure, Unit, Verdict, balance};
 use mini_rts_arena::sim::{Map, TickRate};
@@ -16,7 +16,7 @@ use mini_rts_arena::sim::{Map, TickRate};
 /// Plays the matches and says what they show.
 pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
     let options = options(arguments)?;
-    let bar = progress_bar();
+    let bar = progress_bar("{bar:40} match {pos}/{len}, {per_sec}, {eta} left");
     let began = Instant::now();
     let report = balance(&options, |over, total| {
         bar.set_length(total);
@@ -29,9 +29,9 @@ pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
     );
     let pace = Pace::new(&report, options.tick_rate, began.elapsed().as_secs_f64());
     if arguments.json {
-        println!("{}", as_json(&options, &report, &pace));
+        outln!("{}", as_json(&options, &report, &pace));
     } else {
-        println!("{}\n{}", table(&report), summary(&report, &pace));
+        outln!("{}\n{}", table(&report), summary(&report, &pace));
     }
     let fails = report.figures.iter().any(|figure| figure.verdict() == Some(Verdict::Fails));
     Ok(if arguments.check && fails { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
@@ -55,12 +55,6 @@ fn options(arguments: &BalanceArguments) -> anyhow::Result<BalanceOptions> {
         suites,
         pairs: arguments.pairs,
     })
-}
-
-/// A bar on stderr; hidden where that is no terminal.
-fn progress_bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} match {pos}/{len}, {per_sec}, {eta} left");
-    ProgressBar::new(0).with_style(style.expect("a valid template"))
 }
 
 /// How fast the matches were played.

@@ -1,12 +1,12 @@
 //! `arena bench`.
 
 use comfy_table::{CellAlignment, Table};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use super::args::BenchArguments;
+use super::console::progress_bar;
 use mini_rts_arena::lab::{BenchOptions, BenchReport, UNITS, bench};
 
 /// Measures and reports.
@@ -20,17 +20,16 @@ pub(crate) fn run(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
         (options.round, options.replay_ticks) = (Duration::from_millis(5), 600);
         options.coded_units = 400;
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {msg}").expect("a valid template");
-    let bar = ProgressBar::new(0).with_style(style).with_message("measuring");
+    let bar = progress_bar("{bar:40} {pos}/{len}  measuring");
     let report = bench(&options, |done, of| {
         bar.set_length(of);
         bar.set_position(done);
     })?;
     bar.finish_and_clear();
     if arguments.json {
-        println!("{}", as_json(&report));
+        outln!("{}", as_json(&report));
     } else {
-        println!("{}", as_text(&report));
+        outln!("{}", as_text(&report));
     }
     Ok(ExitCode::SUCCESS)
 }

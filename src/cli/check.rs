@@ -36,9 +36,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     match options.side {
         Side::All => {}
         Side::Listening(address) => {
-            eprintln!("waiting at {address}; on the other machine: arena check --connect THIS_ADDRESS");
+            logln!("waiting at {address}; on the other machine: arena check --connect THIS_ADDRESS");
         }
-        Side::Connecting(address) => eprintln!("joining the check at {address}"),
+        Side::Connecting(address) => logln!("joining the check at {address}"),
     }
     let bar = progress_bar(Some(options.matches));
     bar.set_message(format!("matches of {} ticks", options.ticks));
@@ -46,9 +46,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     bar.finish_and_clear();
     let seconds = began.elapsed().as_secs_f64();
     if arguments.json {
-        println!("{}", as_json(&report, seconds));
+        outln!("{}", as_json(&report, seconds));
     } else {
-        println!("{}", as_text(&report, seconds));
+        outln!("{}", as_text(&report, seconds));
     }
     Ok(if report.first_desync.is_some() { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
 }

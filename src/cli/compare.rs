@@ -5,7 +5,6 @@ mod markdown;
 mod report;
 
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Write as _};
 use std::path::Path;
@@ -13,6 +12,7 @@ use std::process::ExitCode;
 
 use super::FOUND;
 use super::args::CompareArguments;
+use super::console::progress_bar;
 use mini_rts_arena::lab::compare::{
     Analysis, RealOptions, RealStudy, Recorded, Size, Study, StudyOptions, page, real, study, summarize,
 };
@@ -49,9 +49,9 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         splice().with_context(|| format!("cannot put the figures into {}", file.display()))?;
     }
     if arguments.json {
-        println!("{}", report::as_json(&study, &analysis));
+        outln!("{}", report::as_json(&study, &analysis));
     } else {
-        print!("{}", report::as_text(&analysis));
+        out!("{}", report::as_text(&analysis));
     }
     Ok(if analysis.is_valid() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
@@ -75,8 +75,7 @@ fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
         recorded: arguments.from.as_deref().map(recorded).transpose()?,
     };
     let load_before = environment::load();
-    let style = ProgressStyle::with_template("{bar:40} match {pos}/{len}, {eta} left");
-    let bar = ProgressBar::new(0).with_style(style.expect("a valid template"));
+    let bar = progress_bar("{bar:40} match {pos}/{len}, {eta} left");
     let mut rows = study(&options, |over, total| {
         bar.set_length(total as u64);
         bar.set_position(over as u64);
@@ -102,8 +101,7 @@ fn play_real(arguments: &CompareArguments, options: &StudyOptions) -> anyhow::Re
         jobs: options.jobs,
         folder: folder.path().to_owned(),
     };
-    let style = ProgressStyle::with_template("{bar:40} real match {pos}/{len}, {eta} left");
-    let bar = ProgressBar::new(0).with_style(style.expect("a valid template"));
+    let bar = progress_bar("{bar:40} real match {pos}/{len}, {eta} left");
     let study = real(&real_options, |over, total| {
         bar.set_length(total as u64);
         bar.set_position(over as u64);

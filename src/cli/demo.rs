@@ -21,7 +21,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let (host_udp, guest_udp) =
         (Udp::bind(loopback, PortChoice::Any)?, Udp::bind(loopback, PortChoice::Any)?);
     let address = host_udp.local_address();
-    eprintln!("listening {address}");
+    logln!("listening {address}");
     let ticks = TICKS.to_string();
     let Some(Task::Host(host)) = parse(&["host", "--headless", "--name", "Blue", "--ticks", &ticks])?.task
     else {
@@ -47,7 +47,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         (Err(MatchError::NotBegun), _) => return Ok(ExitCode::SUCCESS),
         (Err(error), _) | (_, Err(error)) => bail!("{error}"),
     };
-    print!("{}", output::match_text(&host, summary));
+    out!("{}", output::match_text(&host, summary));
     if summary.outcome == MatchOutcome::Interrupted {
         return Ok(ExitCode::SUCCESS);
     }
@@ -59,8 +59,8 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     if report.verdict != Verdict::Equal {
         bail!("the replay does not verify: {}", report.reason);
     }
-    println!("both peers' states are equal; the replay verifies at {:.0} x real time", report.x_real_time);
-    println!("replay {}", replay.display());
+    outln!("both peers' states are equal; the replay verifies at {:.0} x real time", report.x_real_time);
+    outln!("replay {}", replay.display());
     Ok(ExitCode::SUCCESS)
 }
 

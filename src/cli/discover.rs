@@ -13,16 +13,16 @@ pub(crate) fn run(arguments: &DiscoverArguments) -> anyhow::Result<ExitCode> {
     let browser = Browser::start().context("cannot look for matches on the LAN")?;
     browser.wait_for(Instant::now() + arguments.duration, |_| false);
     for warning in browser.warnings() {
-        eprintln!("warning: {warning}");
+        logln!("warning: {warning}");
     }
     let mut rooms = browser.rooms();
     rooms.sort_by_key(|room| (room.name, room.id));
     if arguments.json {
-        println!("{}", output::rooms_json(&rooms));
+        outln!("{}", output::rooms_json(&rooms));
     } else if rooms.is_empty() {
-        println!("no matches on the LAN");
+        outln!("no matches on the LAN");
     } else {
-        println!("{}", output::room_table(&rooms));
+        outln!("{}", output::room_table(&rooms));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -15,13 +15,13 @@ use mini_rts_arena::transport::discovery::{Asked, Diagnosis, Heard, diagnose};
 /// Tries what discovery does, and says what to do next. Exit code 1 if no match can be found or joined.
 pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
     let address = arguments.address.as_deref().map(|text| setup::resolve(text, true)).transpose()?;
-    eprintln!("announcing a match, looking for it, and listening for {} s", arguments.duration.as_secs_f64());
+    logln!("announcing a match, looking for it, and listening for {} s", arguments.duration.as_secs_f64());
     let diagnosis =
         diagnose(arguments.duration, SIMULATION_BUILD, address).context("cannot examine the network")?;
     if arguments.json {
-        println!("{}", as_json(&diagnosis));
+        outln!("{}", as_json(&diagnosis));
     } else {
-        print!("{}", as_text(&diagnosis));
+        out!("{}", as_text(&diagnosis));
     }
     Ok(if diagnosis.works() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }

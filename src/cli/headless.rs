@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use crossbeam_channel::Sender;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::args::{HostArguments, JoinArguments, MatchArguments};
 use super::setup::{self, Prepared};
+use super::console::{self, log_above};
 use super::{FOUND, output};
 use mini_rts_arena::game::{
     Control, Finished, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary,
@@ -31,7 +32,7 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let udp = setup::bind(game, PortChoice::Default)?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
-        eprintln!("seed {seed}");
+        logln!("seed {seed}");
     }
     let announcer = match prepared.beacon.clone().filter(|_| !game.no_discovery) {
         Some(beacon) => {
@@ -77,7 +78,7 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
         [room] => Ok(room.address),
         [] => bail!("the match that was open is so no longer; try again"),
         rooms => {
-            eprintln!("{}", output::room_table(rooms));
+            logln!("{}", output::room_table(rooms));
             bail!("{} matches are open; give the address of one of them", rooms.len())
         }
     }
@@ -94,7 +95,7 @@ fn play(
     let port = udp.local_address().port();
     let thread = MatchThread::start(prepared.game, udp, game.link).context("cannot start the match")?;
     leave_on_interrupt(thread.control().clone())?;
-    eprintln!("{waiting}; Ctrl-C leaves");
+    logln!("{waiting}; Ctrl-C leaves");
     let bar = progress_bar(game.ticks);
     watch(&thread, &bar, announcer.as_ref());
     let finished = thread.join();
@@ -114,7 +115,7 @@ pub(crate) fn play_client(
 ) -> anyhow::Result<ExitCode> {
     let thread = MatchThread::start(prepared.game, udp, None).context("cannot start the match")?;
     leave_on_interrupt(thread.control().clone())?;
-    eprintln!("waiting for another player; Ctrl-C leaves");
+    logln!("waiting for another player; Ctrl-C leaves");
     let bar = progress_bar(game.ticks);
     while let Ok(progress) = thread.progress(LOOK_EVERY) {
         each();
@@ -156,9 +157,9 @@ fn show(progress: &Progress, bar: &ProgressBar) {
 }
 
 fn tell(bar: &ProgressBar, event: &MatchEvent) {
-    let Some(line) = tell_line(event) else { return };
-    // A hidden bar prints nothing, but a log should have the line.
-    if bar.is_hidden() { eprintln!("{line}") } else { bar.println(line) }
+    if let Some(line) = tell_line(event) {
+        log_above(bar, &line);
+    }
 }
 
 /// What happened, in words.
@@ -189,17 +190,12 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
     })
 }
 
-/// A bar on stderr; hidden where that is no terminal.
+/// A bar for a match of so many ticks, or of nobody knows how many.
 pub(crate) fn progress_bar(ticks: Option<u32>) -> ProgressBar {
-    let bar = match ticks {
-        Some(ticks) => ProgressBar::new(u64::from(ticks)),
-        None => ProgressBar::no_length(),
-    };
-    let style = match ticks {
-        Some(_) => "{bar:40} tick {pos}/{len}  {msg}",
-        None => "{spinner} tick {pos}  {msg}",
-    };
-    bar.with_style(ProgressStyle::with_template(style).expect("a valid template"))
+    let Some(ticks) = ticks else { return console::progress_bar("{spinner} tick {pos}  {msg}") };
+    let bar = console::progress_bar("{bar:40} tick {pos}/{len}  {msg}");
+    bar.set_length(u64::from(ticks));
+    bar
 }
 
 /// Ctrl-C leaves the match properly.
@@ -216,9 +212,9 @@ fn report(game: &MatchArguments, port: u16, finished: &Finished) -> anyhow::Resu
         Ok(summary) => summary,
         Err(MatchError::NotBegun) => {
             if game.json {
-                println!("{}", output::not_begun_json(port));
+                outln!("{}", output::not_begun_json(port));
             } else {
-                println!("interrupted before the match began");
+                outln!("interrupted before the match began");
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -226,20 +222,20 @@ fn report(game: &MatchArguments, port: u16, finished: &Finished) -> anyhow::Resu
     };
     let desync_file = write_desync(game, summary)?;
     if let Some(error) = &summary.trace_error {
-        eprintln!("the trace is incomplete: {error}");
+        logln!("the trace is incomplete: {error}");
     }
     if game.json {
-        println!("{}", output::match_json(port, finished, summary, desync_file.as_deref()));
+        outln!("{}", output::match_json(port, finished, summary, desync_file.as_deref()));
     } else {
-        print!("{}", output::match_text(finished, summary));
+        out!("{}", output::match_text(finished, summary));
     }
     if let Some(file) = &desync_file {
-        eprintln!("desync report {}", file.display());
+        logln!("desync report {}", file.display());
     }
     if let Some(replay) = &summary.replay {
         // Last, and never in the way of JSON.
         let line = format!("replay {}", replay.display());
-        if game.json { eprintln!("{line}") } else { println!("{line}") }
+        if game.json { logln!("{line}") } else { outln!("{line}") }
     }
     let is_desync = summary.outcome == MatchOutcome::Desync;
     Ok(if is_desync { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })

@@ -1,5 +1,8 @@
 //! The command line: what was typed becomes one call, and its result becomes text or JSON and an exit code.
 
+#[macro_use]
+pub(crate) mod console;
+
 pub(crate) mod args;
 mod balance;
 mod bench;
@@ -29,26 +32,30 @@ const FAILED: u8 = 2;
 
 /// Parses, runs, reports.
 pub(crate) fn main() -> ExitCode {
+    console::finish(parse_and_run())
+}
+
+fn parse_and_run() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            eprintln!("error: what to do is missing; see --help");
+            logln!("error: what to do is missing; see --help");
             return ExitCode::from(FAILED);
         }
         Err(error) if error.use_stderr() => {
-            eprintln!("{}", in_one_line(&error.to_string()));
+            logln!("{}", in_one_line(&error.to_string()));
             return ExitCode::from(FAILED);
         }
-        // Help and version; a reader that has gone away needs neither.
+        // Help and version.
         Err(help) => {
-            let _ = help.print();
+            console::wrote_out(help.print());
             return ExitCode::SUCCESS;
         }
     };
     match run(arguments) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {}", format!("{error:#}").replace('\n', " "));
+            logln!("error: {}", format!("{error:#}").replace('\n', " "));
             ExitCode::from(FAILED)
         }
     }

@@ -5,7 +5,6 @@ mod parts;
 mod timeline;
 
 use serde_json::{Value, json};
-use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -37,22 +36,17 @@ fn look_into(files: &ReplayFiles, single: bool, look: fn(&Path) -> Looked) -> Ex
         let looked = look(file);
         worst = worst.max(looked.code);
         match (&looked.error, files.json) {
-            (Some(error), _) => eprintln!("error: {}: {error}", file.display()),
-            (None, false) => println!("{}", looked.text),
+            (Some(error), _) => logln!("error: {}: {error}", file.display()),
+            (None, false) => outln!("{}", looked.text),
             (None, true) => {}
         }
         values.push(looked.json);
     }
     if files.json {
         let single = single && values.len() == 1;
-        println!("{}", if single { values.remove(0) } else { Value::Array(values) });
+        outln!("{}", if single { values.remove(0) } else { Value::Array(values) });
     }
     ExitCode::from(worst)
-}
-
-/// What became of writing to stdout: whoever closed it has seen enough.
-fn unless_closed(written: io::Result<()>) -> io::Result<()> {
-    written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
 
 struct Looked {

@@ -27,7 +27,7 @@ pub(crate) fn serve(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
         let _ = leave.try_send(());
     };
     ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
-    eprintln!("waiting for {} players; Ctrl-C leaves", arguments.players);
+    logln!("waiting for {} players; Ctrl-C leaves", arguments.players);
     watch(&thread, announcer.as_ref());
     let finished = thread.join();
     drop(announcer);
@@ -79,7 +79,7 @@ fn start(arguments: &HostArguments, host: Option<Token>) -> anyhow::Result<(Serv
     let udp = setup::bind(game, PortChoice::Default)?;
     let port = udp.local_address().port();
     let prepared = setup::serve(arguments, port, host)?;
-    eprintln!("seed {}", prepared.seed);
+    logln!("seed {}", prepared.seed);
     let thread = ServerThread::start(prepared.server, udp, game.link).context("cannot start the server")?;
     Ok((thread, prepared.beacon, port))
 }
@@ -120,7 +120,7 @@ fn show(progress: &ServerProgress, announcer: Option<&Announcer>, in_full: bool)
     match progress {
         ServerProgress::Event(event) if in_full => {
             if let Some(line) = tell_line(event) {
-                eprintln!("{line}");
+                logln!("{line}");
             }
         }
         ServerProgress::Event(_) => {}
@@ -133,7 +133,7 @@ fn show(progress: &ServerProgress, announcer: Option<&Announcer>, in_full: bool)
                     format!("{name} {} kB down {} kB up {rejected} refused", sent / 1000, received / 1000)
                 };
                 let clients: Vec<String> = clients.iter().map(client).collect();
-                eprintln!("tick {tick}, late p99 {late_p99_ms:.1} ms; {}", clients.join("; "));
+                logln!("tick {tick}, late p99 {late_p99_ms:.1} ms; {}", clients.join("; "));
             }
         }
     }
@@ -144,22 +144,22 @@ fn report(game: &MatchArguments, port: u16, finished: &ServerFinished) -> anyhow
         Ok(summary) => summary,
         Err(MatchError::NotBegun) => {
             if game.json {
-                println!("{}", output::not_begun_json(port));
+                outln!("{}", output::not_begun_json(port));
             } else {
-                println!("interrupted before the match began");
+                outln!("interrupted before the match began");
             }
             return Ok(ExitCode::SUCCESS);
         }
         Err(error) => bail!("{error}"),
     };
     if game.json {
-        println!("{}", output::server_json(port, summary));
+        outln!("{}", output::server_json(port, summary));
     } else {
-        print!("{}", output::server_text(summary));
+        out!("{}", output::server_text(summary));
     }
     if let Some(replay) = &summary.replay {
         let line = format!("replay {}", replay.display());
-        if game.json { eprintln!("{line}") } else { println!("{line}") }
+        if game.json { logln!("{line}") } else { outln!("{line}") }
     }
     Ok(ExitCode::SUCCESS)
 }

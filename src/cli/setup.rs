@@ -40,7 +40,7 @@ pub(crate) fn bind(game: &MatchArguments, usual: PortChoice) -> anyhow::Result<U
         Some(port) => PortChoice::Exactly(port),
     };
     let udp = Udp::bind(game.bind, port)?;
-    eprintln!("listening {}", udp.local_address());
+    logln!("listening {}", udp.local_address());
     Ok(udp)
 }
 

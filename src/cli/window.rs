@@ -30,7 +30,7 @@ pub(crate) fn menu_or(otherwise: impl FnOnce() -> anyhow::Result<ExitCode>) -> a
     match open(Opening::Menu) {
         Ok(code) => Ok(code),
         Err(reason) => {
-            eprintln!("no window ({reason}): two bots play over loopback");
+            logln!("no window ({reason}): two bots play over loopback");
             otherwise()
         }
     }

@@ -137,7 +137,7 @@ impl App {
                 |error| format!("no picture: {error:#}"),
                 |to| format!("picture {}", to.display()),
             );
-            eprintln!("{text}");
+            logln!("{text}");
             self.desk.note(text);
         }
         if let Some(probe) = &mut self.probe {

@@ -190,7 +190,7 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
     let udp = setup::bind(game, PortChoice::Default)?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
-        eprintln!("seed {seed}");
+        logln!("seed {seed}");
     }
     let beacon = prepared.beacon.filter(|_| !game.no_discovery);
     Ok(Parts { game: prepared.game, udp, link: game.link, beacon, server: None })

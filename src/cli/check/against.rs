@@ -20,9 +20,9 @@ pub(super) fn run(file: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     }
     let seconds = began.elapsed().as_secs_f64();
     if as_json {
-        println!("{}", to_json(file, &found, seconds));
+        outln!("{}", to_json(file, &found, seconds));
     } else {
-        println!("{}", to_text(file, &found, seconds));
+        outln!("{}", to_text(file, &found, seconds));
     }
     Ok(if found.first_bad_tick.is_some() { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
 }

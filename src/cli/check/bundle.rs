@@ -14,9 +14,9 @@ pub(super) fn run(file: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let verdict = DesyncBundle::decode(&read(file)?).and_then(|bundle| bundle.run());
     let verdict = verdict.with_context(|| format!("cannot use {}", file.display()))?;
     if as_json {
-        println!("{}", to_json(&verdict));
+        outln!("{}", to_json(&verdict));
     } else {
-        println!("{}", to_text(&verdict));
+        outln!("{}", to_text(&verdict));
     }
     let deviates = verdict.sides.iter().any(|side| side.deviation.is_some());
     Ok(if deviates { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })

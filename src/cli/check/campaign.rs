@@ -34,9 +34,9 @@ pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let desync = first_desync(&report)?;
     let seconds = began.elapsed().as_secs_f64();
     if arguments.json {
-        println!("{}", as_json(arguments, &report, desync.as_ref(), seconds));
+        outln!("{}", as_json(arguments, &report, desync.as_ref(), seconds));
     } else {
-        println!("{}", as_text(arguments, &report, desync.as_ref(), seconds));
+        outln!("{}", as_text(arguments, &report, desync.as_ref(), seconds));
     }
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
@@ -60,7 +60,7 @@ fn compare(arguments: &CheckArguments, options: &CampaignOptions) -> ExitCode {
                 "classic": json(&cell.classic),
             })
         });
-        println!("{}", Value::from(cells.collect::<Vec<Value>>()));
+        outln!("{}", Value::from(cells.collect::<Vec<Value>>()));
         return ExitCode::SUCCESS;
     }
     let mut table = comfy_table::Table::new();
@@ -85,7 +85,7 @@ fn compare(arguments: &CheckArguments, options: &CampaignOptions) -> ExitCode {
         });
         table.add_row(link.into_iter().chain(figures));
     }
-    println!("{table}");
+    outln!("{table}");
     ExitCode::SUCCESS
 }
 

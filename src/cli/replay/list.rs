@@ -21,18 +21,18 @@ pub(crate) fn list(folder: Option<PathBuf>, json: bool) -> anyhow::Result<ExitCo
     for file in replays_in(&folder)? {
         match replay::info(&file) {
             Ok(info) => listed.push((file, info)),
-            Err(error) => eprintln!("{}: {error}", file.display()),
+            Err(error) => logln!("{}: {error}", file.display()),
         }
     }
     let started = |info: &ReplayInfo| info.header.as_ref().map(|header| header.started_unix_s);
     listed.sort_by(|(a, first), (b, second)| started(second).cmp(&started(first)).then_with(|| a.cmp(b)));
     if json {
         let values = listed.iter().map(|(file, info)| informed(file, info)).map(|Looked { json, .. }| json);
-        println!("{}", Value::Array(values.collect()));
+        outln!("{}", Value::Array(values.collect()));
     } else if listed.is_empty() {
-        println!("no replays in {}", folder.display());
+        outln!("no replays in {}", folder.display());
     } else {
-        println!("{}", table(&listed));
+        outln!("{}", table(&listed));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -49,7 +49,7 @@ fn replays_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
             continue;
         }
         if files.len() == LISTED_MAX {
-            eprintln!("{} has more than {LISTED_MAX} replays: not all are listed", folder.display());
+            logln!("{} has more than {LISTED_MAX} replays: not all are listed", folder.display());
             break;
         }
         files.push(path);

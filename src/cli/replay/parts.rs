@@ -3,14 +3,13 @@
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use super::unless_closed;
 use crate::cli::FOUND;
 use crate::cli::args::ExportArguments;
+use crate::cli::console::stream;
 use mini_rts_arena::replay::{self, End, Parting, Replay};
 use mini_rts_arena::sim::Tick;
 
@@ -29,9 +28,9 @@ pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode
     );
     let hash = world.hash().whole;
     if json {
-        println!("{}", json!({"tick": to.0, "state_hash": format!("{hash:016x}"), "ms": ms}));
+        outln!("{}", json!({"tick": to.0, "state_hash": format!("{hash:016x}"), "ms": ms}));
     } else {
-        println!("{}: before tick {to} the state hash is {hash:016x} ({ms:.1} ms)", file.display());
+        outln!("{}: before tick {to} the state hash is {hash:016x} ({ms:.1} ms)", file.display());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -54,7 +53,7 @@ pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Resu
     }
     let ticks = named.with_context(|| file.display().to_string())?;
     note_early_end(file, &replay);
-    println!("{}: {ticks} ticks, {from} to {}", out.display(), from.0 + ticks - 1);
+    outln!("{}: {ticks} ticks, {from} to {}", out.display(), from.0 + ticks - 1);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -62,13 +61,9 @@ pub(crate) fn cut(file: &Path, from: Tick, to: Tick, out: &Path) -> anyhow::Resu
 pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     let mut replay = open(&arguments.file)?;
     replay.header().setup().with_context(|| arguments.file.display().to_string())?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = if arguments.csv {
-        replay::write_csv(&mut replay, &mut out)
-    } else {
-        replay::write_json(&mut replay, &mut out)
-    };
-    unless_closed(written.and_then(|()| out.flush()))?;
+    stream(|out| {
+        if arguments.csv { replay::write_csv(&mut replay, out) } else { replay::write_json(&mut replay, out) }
+    });
     note_early_end(&arguments.file, &replay);
     Ok(ExitCode::SUCCESS)
 }
@@ -78,9 +73,9 @@ pub(crate) fn diff(one: &Path, other: &Path, json: bool) -> anyhow::Result<ExitC
     let found = replay::diff(open(one)?, open(other)?)
         .with_context(|| format!("{} or {}", one.display(), other.display()))?;
     if json {
-        println!("{}", parting_json(&found));
+        outln!("{}", parting_json(&found));
     } else {
-        println!("{}", parting_text(&found, [one, other]));
+        outln!("{}", parting_text(&found, [one, other]));
     }
     Ok(if found.is_none() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
@@ -89,7 +84,7 @@ pub(crate) fn diff(one: &Path, other: &Path, json: bool) -> anyhow::Result<ExitC
 fn note_early_end(file: &Path, replay: &Replay) {
     if let Some(End::Truncated { .. } | End::Corrupt { .. }) = replay.end() {
         let ends = replay.begins().plus(replay.ticks_read());
-        eprintln!("{}: the file is good up to tick {ends}; see `arena replay verify`", file.display());
+        logln!("{}: the file is good up to tick {ends}; see `arena replay verify`", file.display());
     }
 }
 

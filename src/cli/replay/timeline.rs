@@ -2,11 +2,11 @@
 
 use anyhow::Context as _;
 use std::fmt::Write as _;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::unless_closed;
+use crate::cli::console::stream;
 use mini_rts_arena::replay::{Record, Replay, ReplayEvent};
 use mini_rts_arena::sim::{ControlBehaviour, Event, GameState, PlayerId, Tick, World};
 
@@ -18,9 +18,8 @@ pub(crate) fn watch(file: &Path) -> anyhow::Result<ExitCode> {
     let mut replay = Replay::open(file).with_context(|| file.display().to_string())?;
     let world = replay.world_at(replay.begins()).with_context(|| file.display().to_string())?;
     let names = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
-    let mut out = BufWriter::new(io::stdout().lock());
     let mut timeline = Timeline { world, names };
-    unless_closed(timeline.tell(&mut replay, &mut out).and_then(|()| out.flush()))?;
+    stream(|out| timeline.tell(&mut replay, out));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -30,7 +29,7 @@ struct Timeline {
 }
 
 impl Timeline {
-    fn tell(&mut self, replay: &mut Replay, out: &mut impl Write) -> io::Result<()> {
+    fn tell(&mut self, replay: &mut Replay, out: &mut dyn Write) -> io::Result<()> {
         let header = replay.header();
         writeln!(
             out,
@@ -77,7 +76,7 @@ impl Timeline {
         self.line(out, self.world.state().tick(), &end)
     }
 
-    fn line(&self, out: &mut impl Write, tick: Tick, told: &str) -> io::Result<()> {
+    fn line(&self, out: &mut dyn Write, tick: Tick, told: &str) -> io::Result<()> {
         let ms = self.world.setup().tick_rate.micros_to(tick) / 1000;
         writeln!(out, "{}:{:02}.{}  {told}", ms / 60_000, ms / 1000 % 60, ms / 100 % 10)
     }

@@ -124,8 +124,8 @@ fn keep_report(summary: &Summary) {
     for (extension, bytes) in files.into_iter().filter_map(|(extension, bytes)| Some((extension, bytes?))) {
         let file = replay.with_extension(extension);
         match std::fs::write(&file, bytes) {
-            Ok(()) => eprintln!("desync report {}", file.display()),
-            Err(error) => eprintln!("cannot write {}: {error}", file.display()),
+            Ok(()) => logln!("desync report {}", file.display()),
+            Err(error) => logln!("cannot write {}: {error}", file.display()),
         }
     }
 }

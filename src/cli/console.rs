@@ -1,0 +1,94 @@
+//! The one way out of the program: results to stdout, progress and logs to stderr.
+//!
+//! Whoever closes one of them, as `| head -1` does, has seen enough: what is written there from then on is
+//! dropped, and the command ends as it would have. Any other failure, such as a full disk, ends nothing either, for
+//! a match is worth more than its log; but [`finish`] makes it an error: one line on stderr and exit code 2.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::fmt;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use super::FAILED;
+
+/// Why stdout took no more, if not because it was closed.
+static OUT: OnceLock<io::Error> = OnceLock::new();
+/// The same of stderr.
+static LOG: OnceLock<io::Error> = OnceLock::new();
+
+/// Prints a part of the result.
+macro_rules! out {
+    ($($what:tt)*) => { $crate::cli::console::write_out(format_args!($($what)*)) };
+}
+
+/// Prints a line of the result.
+macro_rules! outln {
+    ($($what:tt)*) => {
+        $crate::cli::console::write_out(format_args!("{}\n", format_args!($($what)*)))
+    };
+}
+
+/// Prints a line that is no result: progress, a warning, an error.
+macro_rules! logln {
+    ($($what:tt)*) => {
+        $crate::cli::console::write_log(format_args!("{}\n", format_args!($($what)*)))
+    };
+}
+
+/// What `out!` and `outln!` do.
+pub(crate) fn write_out(what: fmt::Arguments<'_>) {
+    keep(&OUT, io::stdout().write_fmt(what));
+}
+
+/// What `logln!` does.
+pub(crate) fn write_log(what: fmt::Arguments<'_>) {
+    keep(&LOG, io::stderr().write_fmt(what));
+}
+
+/// Prints a long result piece by piece; it stops where nobody reads on.
+pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = write(&mut out).and_then(|()| out.flush());
+    keep(&OUT, written);
+}
+
+/// Takes note of what somebody else has written to stdout.
+pub(crate) fn wrote_out(result: io::Result<()>) {
+    keep(&OUT, result);
+}
+
+/// The exit code of a command that would end with `code`: an error, if something could not be written.
+pub(crate) fn finish(code: ExitCode) -> ExitCode {
+    keep(&OUT, io::stdout().flush());
+    let failed = [(&OUT, "the result to stdout"), (&LOG, "to stderr")];
+    let failed = failed.into_iter().find_map(|(stream, what)| Some((stream.get()?, what)));
+    let Some((error, what)) = failed else { return code };
+    logln!("error: cannot write {what}: {error}; send it where there is room");
+    ExitCode::from(FAILED)
+}
+
+fn keep(stream: &OnceLock<io::Error>, result: io::Result<()>) {
+    if let Err(error) = result
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        // The first failure says what the later ones come from.
+        let _ = stream.set(error);
+    }
+}
+
+/// A bar on stderr, drawn as the template says; hidden where that is no terminal.
+pub(crate) fn progress_bar(template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).expect("a valid template");
+    ProgressBar::no_length().with_style(style)
+}
+
+/// A line above the bar.
+pub(crate) fn log_above(bar: &ProgressBar, line: &str) {
+    // A hidden bar prints nothing, but a log should have the line.
+    if bar.is_hidden() {
+        logln!("{line}");
+    } else {
+        bar.println(line);
+    }
+}
