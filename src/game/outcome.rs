@@ -1,8 +1,9 @@
 //! How a match ends, and why there may be none.
 
+use super::data::{embedded_maps, embedded_rules};
 use crate::net::Refusal;
 use crate::replay::{HeaderError, RecordError};
-use crate::sim::{NoSuchField, Outcome, PlayerId};
+use crate::sim::{NoSuchField, Outcome, PlayerId, fingerprint};
 
 /// Why and how a match ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,10 +66,10 @@ pub enum MatchError {
     )]
     Unreachable(PlayerId, PlayerId),
     /// The host plays by rules that this program does not have.
-    #[error("the host plays by rules {0:016x}, which are not here: give the host's file with --rules")]
+    #[error("the host plays by rules of its own ({0:016x}): give its file with --rules")]
     UnknownRules(u64),
     /// The host plays on a map that this program does not have.
-    #[error("the host plays on map {0:016x}, which is not here: give the host's file with --map")]
+    #[error("the host plays on a map of its own ({0:016x}): give its file with --map")]
     UnknownMap(u64),
     /// The replay could not be begun.
     #[error(transparent)]
@@ -94,11 +95,26 @@ pub enum MatchError {
     #[error("the server has refused too much of what was sent from here, and ended it")]
     Expelled,
     /// The other peer gave up a match before it began.
-    #[error("player {0} left before the match began")]
+    #[error("{} left before the match began", party(*.0))]
     LeftEarly(PlayerId),
     /// The other peer fell silent before the match began.
-    #[error("player {0} was lost before the match began")]
+    #[error("{} was lost before the match began", party(*.0))]
     LostEarly(PlayerId),
+}
+
+/// Who somebody is.
+fn party(player: PlayerId) -> String {
+    if player == PlayerId::NONE { "the server".into() } else { format!("player {player}") }
+}
+
+/// Which rules or map the host has and which were asked for, by name where they are built in.
+fn differing(what: &str, embedded: &[(u64, String)], host: u64, guest: u64) -> String {
+    let named = |print| embedded.iter().find(|(known, _)| *known == print).map(|(_, name)| name);
+    let asked = named(guest).map_or_else(|| "your file's".to_owned(), Clone::clone);
+    match named(host) {
+        Some(host) => format!("its {what}: {host}, not {asked}; leave --{what} out"),
+        None => format!("its {what}: its own ({host:016x}), not {asked}; give its file with --{what}"),
+    }
 }
 
 /// A refusal in words, with what to do.
@@ -111,10 +127,14 @@ fn describe(refusal: &Refusal) -> String {
             format!("its simulation is build {host}, this one's {guest}; update the older one")
         }
         Refusal::Rules { host, guest } => {
-            format!("it plays by rules {host:016x}, not by {guest:016x}; give its file with --rules, or none")
+            let embedded: Vec<_> =
+                embedded_rules().map(|rules| (fingerprint(&*rules), rules.name.clone())).collect();
+            differing("rules", &embedded, *host, *guest)
         }
         Refusal::Map { host, guest } => {
-            format!("it plays on map {host:016x}, not on {guest:016x}; give its file with --map, or none")
+            let embedded: Vec<_> =
+                embedded_maps().map(|map| (fingerprint(&*map), map.name.clone())).collect();
+            differing("map", &embedded, *host, *guest)
         }
         Refusal::Ticks { host: Some(host), guest } => {
             format!("its match has {host} ticks, not {guest}; leave --ticks out")

@@ -51,12 +51,19 @@ pub enum ScriptError {
     TooLarge,
 }
 
-/// A line as the file has it.
+/// A line as the file has it. What [`write_json`](crate::replay::write_json) says of a command beside it, its tick
+/// and its player, is read and left out.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LineFile {
     at_ms: f64,
     command: Command,
+    #[serde(default, skip_serializing)]
+    #[expect(dead_code, reason = "only what is exported may stand there")]
+    tick: Option<u32>,
+    #[serde(default, skip_serializing)]
+    #[expect(dead_code, reason = "only what is exported may stand there")]
+    player: Option<u8>,
 }
 
 impl Script {
@@ -102,7 +109,8 @@ impl Script {
     /// If it cannot be written.
     pub fn write(&self, mut to: impl Write) -> std::io::Result<()> {
         for ScriptLine { at_us, command } in &self.lines {
-            let line = LineFile { at_ms: *at_us as f64 / 1000.0, command: command.clone() };
+            let at_ms = *at_us as f64 / 1000.0;
+            let line = LineFile { at_ms, command: command.clone(), tick: None, player: None };
             serde_json::to_writer(&mut to, &line)?;
             to.write_all(b"\n")?;
         }
@@ -153,6 +161,8 @@ mod tests {
     fn what_is_no_script_is_refused_by_its_line() {
         let good = r#"{"at_ms":1.5,"command":"Banner"}"#;
         assert_eq!(Script::read(good.as_bytes()).expect("good").lines()[0].at_us, 1_500);
+        let exported = r#"{"tick":90,"at_ms":1500.0,"player":1,"command":"Banner"}"#;
+        assert_eq!(Script::read(exported.as_bytes()).expect("good").lines()[0].at_us, 1_500_000);
         let long = format!("{good}\n{{\"at_ms\":{}", "1".repeat(5_000));
         for (text, why) in [
             (r#"{"at_ms":-1,"command":"Banner"}"#, "line 1: at_ms"),

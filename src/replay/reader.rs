@@ -144,8 +144,18 @@ impl Replay {
     /// # Errors
     /// If it has no readable header.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        Self::read(BufReader::with_capacity(64 << 10, File::open(path)?))
+        Self::read(open_file(path.as_ref())?)
     }
+}
+
+/// A file to read a replay from.
+pub(super) fn open_file(path: &Path) -> Result<BufReader<File>, OpenError> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        let what = "it is a folder; `arena replay list` lists what is in it";
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, what).into());
+    }
+    Ok(BufReader::with_capacity(64 << 10, file))
 }
 
 impl<R: Read + Seek> Replay<R> {

@@ -1,12 +1,11 @@
 //! Judging a replay: simulate it again and compare everything that was recorded of the states.
 
-use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{Read, Seek};
 use std::path::Path;
 use std::time::Instant;
 
 use super::format::{ReplayHeader, ReplayResult};
-use super::reader::{End, OpenError, Record, Replay, Trailer, world_of};
+use super::reader::{End, OpenError, Record, Replay, Trailer, open_file, world_of};
 use crate::sim::{Outcome, Tick, World};
 
 /// Ticks between two reports of progress.
@@ -162,8 +161,7 @@ pub fn verify_replay<R: Read + Seek>(
 /// # Errors
 /// If it is no replay, or cannot be read.
 pub fn info(path: impl AsRef<Path>) -> Result<ReplayInfo, OpenError> {
-    let file = BufReader::with_capacity(64 << 10, File::open(path)?);
-    info_of(file)
+    info_of(open_file(path.as_ref())?)
 }
 
 fn info_of<R: Read + Seek>(input: R) -> Result<ReplayInfo, OpenError> {
