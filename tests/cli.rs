@@ -2,7 +2,7 @@
 
 mod arena;
 
-use arena::{Arena, Ended, Proxy, command, run};
+use arena::{Arena, Ended, Proxy, command, fails, run};
 use serde_json::Value;
 use std::net::UdpSocket;
 use std::path::Path;
@@ -270,6 +270,12 @@ fn check_runs_between_two_machines() {
     let home = home();
     let free = UdpSocket::bind(("127.0.0.1", 0)).expect("a port").local_addr().expect("bound");
     let address = free.to_string();
+    let connect_seat_0 = ["check", "--connect", &address, "--inject-desync=60:units[0].hp:0"];
+    fails(&run(home.path(), &connect_seat_0), "seat 1 is played on this machine");
+    fails(
+        &run(home.path(), &["check", "--listen", "--inject-desync=60"]),
+        "seat 0 is played on this machine",
+    );
     for inject in [None, Some("--inject-desync=60")] {
         let shared = ["--json", "--matches=2"];
         let connect = [&["check", "--connect", &address][..], &shared, inject.as_slice()].concat();
@@ -285,52 +291,6 @@ fn check_runs_between_two_machines() {
         for key in ["tick", "field", "values", "seed"] {
             assert_eq!(here["first_desync"][key], there["first_desync"][key], "{key}");
         }
-    }
-}
-
-/// What went wrong, in one line that says what to do.
-fn fails(ended: &Ended, expected: &str) {
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    let lines: Vec<&str> = ended.stderr.lines().collect();
-    let errors: Vec<&&str> = lines.iter().filter(|line| line.starts_with("error: ")).collect();
-    assert!(errors.len() == 1 && lines.last() == Some(errors[0]), "one line: {lines:?}");
-    assert!(errors[0].contains(expected), "{expected:?} in {:?}", errors[0]);
-    assert!(ended.stdout.is_empty(), "{}", ended.stdout);
-}
-
-#[test]
-fn wrong_use_is_one_line_and_exit_2() {
-    let home = home();
-    let taken = UdpSocket::bind(("0.0.0.0", 0)).expect("a port");
-    let port = taken.local_addr().expect("bound").port().to_string();
-    let cases: &[(&[&str], &str)] = &[
-        (&["host", "--headless", "--port", &port], "is in use"),
-        (&["host", "--headless", "--bind", "203.0.113.9"], "not an address of this machine"),
-        (&["host", "--headless", "--no-discovery", "--port=0", "--wait=0.2"], "nobody"),
-        (&["join", "no-such-host.invalid", "--headless"], "no such host"),
-        (&["join", "127.0.0.1:9", "--headless", "--wait=0.3"], "no answer"),
-        (&["join", "--headless", "--no-discovery"], "needs an address"),
-        (&["host", "--headless", "--port=0", "--map=nowhere"], "nowhere"),
-        (&["host", "--headless", "--port=0", "--rules=/no/such.toml"], "/no/such.toml"),
-        (&["host", "--headless", "--port=0", "--record=/no/such/place/match"], "/no/such/place"),
-        (&["host", "--headless", "--port=0", "--trace=/no/such/place/t"], "/no/such/place"),
-        (&["host", "--headless", "--link=loss=5"], "0% to 100%"),
-        (&["host", "--headless", "--tick-rate=61"], "30, 40, 50 or 60"),
-        (&["host", "--headless", "--ticks=0"], "--ticks"),
-        (&["host", "--headless", "--name=this name is far too long"], "at most 16"),
-        (&["host", "--headless", "--frobnicate"], "--frobnicate"),
-        (&["frobnicate"], "frobnicate"),
-        (&["check", "--link=speed=1"], "speed=1"),
-        (&["check", "--inject-desync=x"], "TICK"),
-        (&["check", "--against=/nowhere.mra"], "/nowhere.mra"),
-        (&["check", "--listen", "--peers=3"], "two peers"),
-        (&["check", "--ticks=5", "--inject-desync=3:units[99].hp"], "no such field"),
-        (&["replay", "info", "/no/such.mra"], "/no/such.mra"),
-        (&["replay", "verify", "/no/such.mra"], "/no/such.mra"),
-        (&["replay"], "--help"),
-    ];
-    for (words, expected) in cases {
-        fails(&run(home.path(), words), expected);
     }
 }
 
@@ -373,6 +333,9 @@ fn damaged_replays_get_a_verdict_and_never_a_panic() {
         let verdict = json[0]["verdict"].as_str().expect("a verdict");
         assert!(ended.code == Some(1) && expected.contains(&verdict), "{ended:?}");
     };
+    let missing = home.path().join("missing.mra");
+    let missing = run(home.path(), &["replay", "verify", missing.to_str().expect("text"), "--json"]);
+    assert_eq!((missing.code, &missing.json()[0]["verdict"]), (Some(2), &Value::Null), "{missing:?}");
     judge(&verify(&[]), &["corrupt"]);
     judge(&verify(b"not a replay at all"), &["corrupt"]);
     for percent in [10, 50, 90, 99] {
@@ -420,7 +383,16 @@ fn a_replay_is_cut_compared_and_told() {
     assert!(orders.as_array().is_some_and(|orders| orders.len() > 10), "{orders}");
     let rows = replay(&["export", &host, "--csv"]).stdout.lines().count();
     assert_eq!(Some(rows - 1), orders.as_array().map(Vec::len));
-    fails(&replay(&["export", &host]), "--csv");
+    fails(&replay(&["export", &host]), "<--csv|--json>");
+    // What is exported can be given again.
+    let script = home.path().join("script");
+    let own = orders.as_array().into_iter().flatten();
+    let own = own.filter(|order| order["player"] == 0 && !order["command"].is_null());
+    std::fs::write(&script, own.clone().map(|order| format!("{order}\n")).collect::<String>())
+        .expect("written");
+    let script = format!("--script={}", script.display());
+    let again = run(home.path(), &["play", "--headless", "--json", "--ticks=240", "--seed=7", &script]);
+    assert_eq!(again.json()["commands"], own.count(), "{again:?}");
 
     let torn = home.path().join("torn.mra");
     let whole = std::fs::read(&host).expect("a file");

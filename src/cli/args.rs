@@ -1,24 +1,34 @@
 //! What can be typed.
 
+mod check;
+mod matches;
 mod measure;
 mod replay;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::PilotChoice;
 use mini_rts_arena::lab::compare::Topology;
-use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, PlayerName, Token};
-use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, Tick, TickRate};
-use mini_rts_arena::transport::LinkSpec;
+use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
+use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
 
+pub(crate) use check::CheckArguments;
+pub(crate) use matches::{
+    HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, OutputArguments,
+    PlayArguments, ServeArguments, TableArguments, TermsArguments, UPDATES_USUAL,
+};
 pub(crate) use measure::{BalanceArguments, BenchArguments};
 pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFiles};
 
 /// A two-player RTS arena in deterministic lockstep over UDP. Without a command it opens its window; with no
 /// display it plays a match between two bots over loopback.
+///
+/// Results go to stdout, progress and logs to stderr. Exit codes: 0 fine; 1 a check found what it looks for, or a
+/// match ended in a desync; 2 wrong use or an error, in one line on stderr. A reader that closes stdout or stderr
+/// early changes no exit code; one that takes no more, such as a full disk, makes it 2.
 #[derive(Debug, Parser)]
 #[command(name = "arena", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
@@ -28,14 +38,14 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
-    /// Play against the computer in the window.
-    Play(PlayArguments),
+    /// Play against the computer, in the window or without one.
+    Play(Box<PlayArguments>),
     /// Open a match on the LAN and play it.
     Host(Box<HostArguments>),
     /// Join a match: the one at an address, or the one that is open on the LAN.
     Join(Box<JoinArguments>),
     /// Run the server of a match: it computes the world, everybody joins it.
-    Serve(Box<HostArguments>),
+    Serve(Box<ServeArguments>),
     /// List the matches on the LAN.
     Discover(DiscoverArguments),
     /// Find out what of the network works here, and what to do next.
@@ -54,162 +64,54 @@ pub(crate) enum Task {
     Bench(BenchArguments),
 }
 
-/// What host and guest have in common.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct MatchArguments {
-    /// Your name, 1 to 16 characters.
-    #[arg(long, value_parser = PlayerName::new)]
-    pub(crate) name: Option<PlayerName>,
-    /// The address of this machine to use; all by default.
-    #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
-    pub(crate) bind: IpAddr,
-    /// This process's own UDP port, 0 for any. A host takes 4124 by default, or the next free one up to
-    /// 4133; a guest any.
-    #[arg(long)]
-    pub(crate) port: Option<u16>,
-    /// The code of a locked room.
-    #[arg(long, value_name = "CODE", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    pub(crate) room: Option<String>,
-    /// Your hero.
-    #[arg(long, value_enum, default_value_t = Hero::Swordsman)]
-    pub(crate) hero: Hero,
-    /// Who plays this seat: you in the window, `normal` without one.
-    #[arg(long, value_enum)]
-    pub(crate) bot: Option<BotChoice>,
-    /// Give the commands of this file at their instants, whatever happens: a JSON object a line,
-    /// {"at_ms":F,"command":{...}}, at_ms from the first tick.
-    #[arg(long, value_name = "FILE", conflicts_with = "bot")]
-    pub(crate) script: Option<PathBuf>,
-    /// Play without a window.
-    #[arg(long)]
-    pub(crate) headless: bool,
-    /// End after so many ticks; a guest takes the host's.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(Tick::MAX.0)))]
-    pub(crate) ticks: Option<u32>,
-    /// Simulation steps per second: 30, 40, 50 or 60. The host's counts; 60 by default.
-    #[arg(long, value_parser = tick_rate)]
-    pub(crate) tick_rate: Option<TickRate>,
-    /// A map by name, or a file. A guest takes the host's.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) map: Option<String>,
-    /// Rules by name, or a file. A guest takes the host's.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) rules: Option<String>,
-    /// How long before its tick an input is sealed: `auto`, as short as the link allows, or a number of ticks.
-    #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = input_delay)]
-    pub(crate) input_delay: InputDelay,
-    /// Where to record, or `off`; by default a new file in your data folder.
-    #[arg(long, value_name = "FILE|off")]
-    pub(crate) record: Option<String>,
-    /// Write every tick, command, stall and hash to this file, a JSON object a line.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
-    /// Make the link worse: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7.
-    #[arg(long, value_name = "SPEC")]
-    pub(crate) link: Option<LinkSpec>,
-    /// How long to wait for the other side: 30 seconds without a window, a day with one.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub(crate) wait: Option<Seconds>,
-    /// Silence after which a peer is lost.
-    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
-    pub(crate) timeout: Seconds,
-    /// Neither announce nor look for matches on the LAN.
-    #[arg(long)]
-    pub(crate) no_discovery: bool,
-    /// Print the result as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Client-server: updates per second.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=60))]
-    pub(crate) updates: u32,
-    /// Client-server: how many updates the view of what is confirmed lies in the past.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=20))]
-    pub(crate) interpolation: u32,
-    /// Show your own orders before they are confirmed.
-    #[arg(long, value_enum, default_value_t = Switch::On)]
-    pub(crate) prediction: Switch,
-    /// Client-server: for how long the seat of a client that is not heard is kept; 0 without a window.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
-    pub(crate) rejoin: Option<Seconds>,
-    /// Client-server: take back the seat whose token this is; `join` prints it.
-    #[arg(long, value_name = "HEX", value_parser = token)]
-    pub(crate) token: Option<Token>,
-    /// Change the state after a tick, to test the desync check: TICK or TICK:FIELD, such as `600:units[0].hp`.
-    #[arg(long, value_name = "TICK[:FIELD]")]
-    pub(crate) inject_desync: Option<Injection>,
-    /// Where the report of a desync goes; by default beside the replay.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) desync_report: Option<PathBuf>,
-}
-
-impl MatchArguments {
-    /// Who plays this seat.
-    pub(crate) fn bot(&self) -> BotChoice {
-        self.bot.unwrap_or(if self.headless { BotChoice::Normal } else { BotChoice::None })
-    }
-
-    /// For how long the seat of a client that is not heard is kept.
-    pub(crate) fn rejoin(&self) -> Seconds {
-        const WINDOW: Seconds = Seconds::from_secs(45);
-        self.rejoin.unwrap_or(if self.headless { Seconds::ZERO } else { WINDOW })
-    }
-
-    /// How long to wait for the other side.
-    pub(crate) fn wait(&self) -> Seconds {
-        const HEADLESS: Seconds = Seconds::from_secs(30);
-        const WINDOW: Seconds = Seconds::from_secs(86_400);
-        self.wait.unwrap_or(if self.headless { HEADLESS } else { WINDOW })
+impl Arguments {
+    /// Reads a command line, from the program's name on.
+    ///
+    /// # Errors
+    /// If it is none, or asks for help.
+    pub(crate) fn read<W: Into<OsString> + Clone>(
+        words: impl IntoIterator<Item = W>,
+    ) -> Result<Self, clap::Error> {
+        let mut command = command();
+        let mut read = command.try_get_matches_from_mut(words)?;
+        Self::from_arg_matches_mut(&mut read).map_err(|error| error.format(&mut command))
     }
 }
 
-#[derive(Args, Debug)]
-pub(crate) struct PlayArguments {
-    /// How well the computer plays.
-    #[arg(long, value_enum, default_value_t = Level::Normal)]
-    pub(crate) bot: Level,
-    /// Your name, 1 to 16 characters.
-    #[arg(long, value_parser = PlayerName::new)]
-    pub(crate) name: Option<PlayerName>,
-    /// Your hero.
-    #[arg(long, value_enum, default_value_t = Hero::Swordsman)]
-    pub(crate) hero: Hero,
+/// What a command, or a part of its flags, is given when nothing is typed.
+pub(crate) fn usual<A: Args>() -> A {
+    let command = A::augment_args(Command::new("arena"));
+    let read = command.try_get_matches_from(["arena"]).and_then(|read| A::from_arg_matches(&read));
+    read.expect("every flag may be left out")
 }
 
-#[derive(Args, Clone, Debug)]
-pub(crate) struct HostArguments {
-    #[command(flatten)]
-    pub(crate) game: MatchArguments,
-    /// Who simulates. By default a host plays p2p, and a server client-server.
-    #[arg(long, value_enum)]
-    pub(crate) architecture: Option<ArchitectureChoice>,
-    /// Seats: 2, 3 or 4. More than two play on a map for four, `quad` unless another is given.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
-    pub(crate) players: u8,
-    /// Play in teams: the team of each seat, such as `0,0,1,1`; alone, `--teams` makes partners of those who
-    /// sit across. Without it everybody plays alone.
-    #[arg(long, value_name = "TEAM,TEAM,...", num_args = 0..=1, default_missing_value = "0,1,0,1", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..PLAYERS_MAX as i64))]
-    pub(crate) teams: Vec<u8>,
-    /// Your seat.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=0))]
-    pub(crate) seat: u8,
-    /// The seed of every random draw; a random one by default.
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
+/// All that can be typed.
+pub(crate) fn command() -> Command {
+    with_negative_numbers(Arguments::command())
 }
 
-#[derive(Args, Clone, Debug)]
-pub(crate) struct JoinArguments {
-    /// The host's address; without it, the one match that is open on the LAN.
-    #[arg(value_name = "ADDR[:PORT]")]
-    pub(crate) address: Option<String>,
-    #[command(flatten)]
-    pub(crate) game: MatchArguments,
-    /// A certain seat.
-    #[arg(long)]
-    pub(crate) seat: Option<u8>,
-    /// Where to reach another guest, instead of the addresses that the host tells; may be given several times.
-    #[arg(long, value_name = "SEAT=IP:PORT", value_parser = via)]
-    pub(crate) via: Vec<(PlayerId, SocketAddr)>,
+/// The commands that have a flag: for who has typed it after another one.
+pub(crate) fn owners(flag: &str) -> Vec<String> {
+    fn search(command: &Command, name: &str, flag: &str, found: &mut Vec<String>) {
+        if command.get_arguments().any(|arg| arg.get_long() == Some(flag)) {
+            found.push(name.to_owned());
+        }
+        for inner in command.get_subcommands() {
+            search(inner, format!("{name} {}", inner.get_name()).trim(), flag, found);
+        }
+    }
+    let mut found = Vec::new();
+    search(&command(), "", flag.trim_start_matches('-'), &mut found);
+    found
+}
+
+/// A negative number is a value, which its range refuses by name, and no unknown flag.
+fn with_negative_numbers(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let takes_one = arg.get_action().takes_values();
+        if takes_one { arg.allow_negative_numbers(true) } else { arg }
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 #[derive(Args, Debug)]
@@ -231,80 +133,6 @@ pub(crate) struct DoctorArguments {
     #[arg(long = "for", value_name = "SECONDS", default_value = "4", value_parser = seconds)]
     pub(crate) duration: Seconds,
     /// Print what was found as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct CheckArguments {
-    /// Who simulates; with a server, that is one more process, and all seats are clients.
-    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
-    pub(crate) architecture: ArchitectureChoice,
-    /// Peers in each match: 2 by default, with `--faults` a number that each seed draws.
-    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
-    pub(crate) peers: Option<u8>,
-    /// Processes over real UDP; the default.
-    #[arg(long)]
-    pub(crate) processes: bool,
-    /// Peers in this process, in virtual time: hundreds of matches a minute, the same every time.
-    #[arg(long = "virtual", conflicts_with = "processes")]
-    pub(crate) is_virtual: bool,
-    /// Let each seed draw what goes wrong: over 30 kinds of faults. Who plays is drawn, too.
-    #[arg(long, requires = "is_virtual")]
-    pub(crate) faults: bool,
-    /// Compare latency and stalls with classic lockstep (delay in whole ticks, one datagram a tick) on the
-    /// same links instead.
-    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "link", "inject_desync"])]
-    pub(crate) baseline: bool,
-    /// How many matches, with seeds that count up.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) matches: u32,
-    /// The seed of the first match; a random one by default.
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=(u32::MAX as u64)))]
-    pub(crate) seed: Option<u64>,
-    /// Ticks of each match.
-    #[arg(long, default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..=i64::from(Tick::MAX.0)))]
-    pub(crate) ticks: u32,
-    /// Make both links worse, as in `host --link`; each direction draws from a seed of its own.
-    #[arg(long, value_name = "SPEC")]
-    pub(crate) link: Option<String>,
-    /// A map by name, or a file.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) map: Option<String>,
-    /// Rules by name, or a file.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) rules: Option<String>,
-    /// Who plays.
-    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with = "faults")]
-    pub(crate) bot: BotChoice,
-    /// Simulation steps per second: 30, 40, 50 or 60.
-    #[arg(long, default_value = "60", value_parser = tick_rate)]
-    pub(crate) tick_rate: TickRate,
-    /// How long before its tick an input is sealed: `auto` or a number of ticks.
-    #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = input_delay)]
-    pub(crate) input_delay: InputDelay,
-    /// Matches at a time; by default one per core.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) jobs: Option<u16>,
-    /// Instead of playing: run the tick that broke a match again, from the bundle beside its report, and say
-    /// whose state deviates.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) bundle: Option<PathBuf>,
-    /// Instead of playing: simulate the match of a replay, recorded here or on another machine, and compare every
-    /// state that it holds.
-    #[arg(long, value_name = "REPLAY", conflicts_with_all = ["bundle", "is_virtual"])]
-    pub(crate) against: Option<PathBuf>,
-    /// Between two machines: wait here, at this address (all, port 4124, by default), for `check --connect`
-    /// there. Seeds, ticks and rules are this side's.
-    #[arg(long, value_name = "ADDR[:PORT]", num_args = 0..=1, default_missing_value = "0.0.0.0", conflicts_with_all = ["bundle", "is_virtual", "against", "connect"])]
-    pub(crate) listen: Option<String>,
-    /// Between two machines: play the other side of `check --listen` at that address, with as many `--matches`.
-    #[arg(long, value_name = "ADDR[:PORT]", conflicts_with_all = ["bundle", "is_virtual", "against"])]
-    pub(crate) connect: Option<String>,
-    /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
-    #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
-    pub(crate) inject_desync: Option<Injection>,
-    /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -337,7 +165,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
     /// Play nothing: make tables and page again from what `--csv` wrote.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "full", "real", "seeds", "from", "csv"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "full", "real", "seeds", "from", "csv", "jobs"])]
     pub(crate) rebuild: Option<PathBuf>,
     /// Matches at a time; by default one per core.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -405,14 +233,6 @@ impl From<Hero> for AttackBehaviour {
     }
 }
 
-/// How well the computer plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Level {
-    Easy,
-    Normal,
-    Hard,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
     On,
@@ -440,13 +260,6 @@ impl From<ArchitectureChoice> for Architecture {
     }
 }
 
-impl HostArguments {
-    /// Whether a host's match has a server.
-    pub(crate) fn has_server(&self) -> bool {
-        self.architecture.is_some_and(|choice| choice != ArchitectureChoice::P2p)
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BotChoice {
     /// Nobody gives orders.
@@ -459,6 +272,11 @@ pub(crate) enum BotChoice {
 }
 
 impl BotChoice {
+    /// The rules by which it plays if no others are given: a probe measures, and nothing must end its match.
+    pub(crate) fn rules(self) -> Option<String> {
+        (self == Self::Probe).then(|| "endless".to_owned())
+    }
+
     pub(crate) const fn pilot(self) -> PilotChoice {
         match self {
             Self::None => PilotChoice::None,
@@ -470,25 +288,81 @@ impl BotChoice {
     }
 }
 
-/// `TICK[:FIELD[:SEAT]]`.
+/// `TICK[:FIELD]`: a change to the state of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Injection {
     pub(crate) tick: u32,
     pub(crate) field: String,
+}
+
+/// `TICK[:FIELD[:SEAT]]`: the same in one of several seats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SeatInjection {
+    pub(crate) what: Injection,
     pub(crate) seat: u8,
+}
+
+impl Injection {
+    /// Refuses a tick that a match of so many ticks does not have.
+    pub(crate) fn check(&self, ticks: u32) -> anyhow::Result<()> {
+        let tick = self.tick;
+        anyhow::ensure!(
+            tick < ticks,
+            "--inject-desync: there is no tick {tick} in a match of {ticks}; give one from 0 to {}",
+            ticks.saturating_sub(1)
+        );
+        Ok(())
+    }
 }
 
 impl std::str::FromStr for Injection {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut parts = text.splitn(3, ':');
-        let tick = parts.next().and_then(|tick| tick.parse().ok());
-        let field = parts.next().unwrap_or("units[0].hp").to_owned();
-        let seat = parts.next().map_or(Some(1), |seat| seat.parse().ok().filter(|&seat| seat < 4));
-        match (tick, seat) {
-            (Some(tick), Some(seat)) if !field.is_empty() => Ok(Self { tick, field, seat }),
-            _ => Err("expected TICK, TICK:FIELD or TICK:FIELD:SEAT, such as 600:units[0].hp:1".into()),
+        let (tick, field) = text.split_once(':').unwrap_or((text, "units[0].hp"));
+        let tick = tick.parse().ok().filter(|_| !field.is_empty() && !field.contains(':'));
+        let found = tick.map(|tick| Self { tick, field: field.to_owned() });
+        found.ok_or_else(|| {
+            "expected TICK or TICK:FIELD, such as 600:units[0].hp; the seat is this player's".into()
+        })
+    }
+}
+
+impl std::str::FromStr for SeatInjection {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.splitn(3, ':').collect();
+        let what = parts[..parts.len().min(2)].join(":").parse().ok();
+        let seat = parts.get(2).map_or(Some(1), |seat| seat.parse().ok());
+        let found = what.zip(seat).map(|(what, seat)| Self { what, seat });
+        found.ok_or_else(|| "expected TICK, TICK:FIELD or TICK:FIELD:SEAT, such as 600:units[0].hp:1".into())
+    }
+}
+
+/// Who plays with whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Teams {
+    /// Partners sit across, of four.
+    Across,
+    /// The team of each seat.
+    Each(Vec<u8>),
+}
+
+impl Teams {
+    /// What stands for [`Self::Across`].
+    pub(crate) const ACROSS: &str = "across";
+}
+
+impl std::str::FromStr for Teams {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == Self::ACROSS {
+            return Ok(Self::Across);
         }
+        let team = |team: &str| team.parse().ok().filter(|team| (0..PLAYERS_MAX as u8).contains(team));
+        let teams: Option<Vec<u8>> = text.split(',').map(team).collect();
+        let expected =
+            || format!("expected a team from 0 to {} for each seat, such as 0,0,1,1", PLAYERS_MAX - 1);
+        teams.map(Self::Each).ok_or_else(expected)
     }
 }
 
@@ -511,7 +385,8 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 fn seconds_or_none(text: &str) -> Result<Seconds, String> {
-    if text == "0" { Ok(Seconds::ZERO) } else { seconds(text) }
+    let read = if text == "0" { Ok(Seconds::ZERO) } else { seconds(text) };
+    read.map_err(|_| "expected 0, or seconds from 0.01 to 86400".into())
 }
 
 fn token(text: &str) -> Result<Token, String> {
@@ -519,15 +394,6 @@ fn token(text: &str) -> Result<Token, String> {
     let bytes: Option<Vec<u8>> = (0..16).map(byte).collect();
     let bytes = bytes.filter(|_| text.len() == 32).and_then(|bytes| bytes.try_into().ok());
     bytes.map(Token).ok_or_else(|| "expected the 32 hex digits that `join` printed".into())
-}
-
-fn via(text: &str) -> Result<(PlayerId, SocketAddr), String> {
-    let parts = text.split_once('=');
-    let seat =
-        parts.and_then(|(seat, _)| seat.parse().ok()).filter(|seat| (1..PLAYERS_MAX as u8).contains(seat));
-    let address = parts.and_then(|(_, address)| address.parse().ok());
-    let both = seat.map(PlayerId).zip(address);
-    both.ok_or_else(|| "expected SEAT=IP:PORT with a guest's seat, such as 2=192.168.1.20:4126".into())
 }
 
 fn tick_rate(text: &str) -> Result<TickRate, String> {
@@ -547,20 +413,24 @@ fn input_delay(text: &str) -> Result<InputDelay, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
     fn an_injection_has_a_tick_and_may_have_more() {
-        let read = |text: &str| text.parse::<Injection>().map(|read| (read.tick, read.field, read.seat));
-        assert_eq!(read("600"), Ok((600, "units[0].hp".into(), 1)));
-        assert_eq!(read("5:players[1].score:0"), Ok((5, "players[1].score".into(), 0)));
-        for bad in ["", "x", "5:", "5:units[0].hp:9", "5:units[0].hp:x"] {
-            assert!(read(bad).is_err(), "{bad}");
+        let what = |tick, field: &str| Injection { tick, field: field.into() };
+        assert_eq!("600".parse(), Ok(what(600, "units[0].hp")));
+        assert_eq!("5:players[1].score".parse(), Ok(what(5, "players[1].score")));
+        for bad in ["", "x", "5:", "5:units[0].hp:1"] {
+            assert!(bad.parse::<Injection>().is_err(), "{bad}");
+        }
+        assert_eq!("600".parse(), Ok(SeatInjection { what: what(600, "units[0].hp"), seat: 1 }));
+        assert_eq!("5:cores[0].hp:0".parse(), Ok(SeatInjection { what: what(5, "cores[0].hp"), seat: 0 }));
+        for bad in ["", "x", "5:", "5:units[0].hp:", "5:units[0].hp:x"] {
+            assert!(bad.parse::<SeatInjection>().is_err(), "{bad}");
         }
     }
 }

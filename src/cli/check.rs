@@ -9,13 +9,12 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::args::{BotChoice, CheckArguments};
+use super::args::{CheckArguments, SeatInjection};
 use super::headless::progress_bar;
 use super::{FOUND, paths, setup};
 use clap::ValueEnum as _;
 use mini_rts_arena::lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
 use mini_rts_arena::net::InputDelay;
-use mini_rts_arena::transport::LinkSpec;
 
 /// How long one side of a check between two machines waits for the other.
 const WAIT: Duration = Duration::from_secs(600);
@@ -54,11 +53,10 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
-    if let Some(link) = &arguments.link {
-        link.parse::<LinkSpec>()?;
-    }
     let seed = first_seed(arguments)?;
     let side = side(arguments)?;
+    let peers = arguments.peers.unwrap_or(2);
+    check_injection(arguments, peers, side)?;
     let bot = arguments.bot.to_possible_value().expect("every bot has a name");
     let delay = match arguments.input_delay {
         InputDelay::Auto => "auto".into(),
@@ -66,17 +64,17 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     };
     let data = [("--map", &arguments.map), ("--rules", &arguments.rules)];
     let data = data.into_iter().filter_map(|(flag, value)| Some(format!("{flag}={}", value.as_ref()?)));
-    let mut shared = vec![format!("--bot={}", bot.get_name()), format!("--input-delay={delay}")];
+    let mut shared = Vec::new();
     if side != Side::All {
         // Whoever starts the other side walks over to it.
         shared.push(format!("--wait={}", WAIT.as_secs()));
     }
-    let rules =
-        (arguments.bot == BotChoice::Probe && arguments.rules.is_none()).then(|| "--rules=endless".into());
+    let rules = arguments.bot.rules().filter(|_| arguments.rules.is_none());
+    let rules = rules.map(|rules| format!("--rules={rules}"));
     Ok(CheckOptions {
         program: std::env::current_exe().context("cannot find this program's own file")?,
         architecture: arguments.architecture.into(),
-        peers: arguments.peers.unwrap_or(2),
+        peers,
         matches: arguments.matches,
         seed,
         ticks: arguments.ticks,
@@ -85,13 +83,33 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
         side,
         host_arguments: vec![format!("--tick-rate={}", arguments.tick_rate.hz())],
         arguments: shared.into_iter().chain(data).chain(rules).collect(),
+        seat_arguments: vec![format!("--bot={}", bot.get_name()), format!("--input-delay={delay}")],
         link: arguments.link.clone(),
         inject: arguments
             .inject_desync
             .as_ref()
-            .map(|inject| (format!("{}:{}", inject.tick, inject.field), inject.seat)),
+            .map(|SeatInjection { what, seat }| (format!("{}:{}", what.tick, what.field), *seat)),
         reports: paths::data_folder("reports")?,
     })
+}
+
+/// Refuses a difference that nobody would plant: then its absence would prove nothing.
+fn check_injection(arguments: &CheckArguments, peers: u8, side: Side) -> anyhow::Result<()> {
+    let Some(SeatInjection { what, seat }) = &arguments.inject_desync else { return Ok(()) };
+    let here = match side {
+        Side::All => 0..peers,
+        Side::Listening(_) => 0..1,
+        Side::Connecting(_) => 1..2,
+    };
+    if !here.contains(seat) {
+        let legal = match side {
+            Side::All => format!("{peers} peers have seats 0 to {}", peers - 1),
+            _ => format!("seat {} is played on this machine", here.start),
+        };
+        bail!("--inject-desync: there is no seat {seat} here; {legal}: TICK:FIELD:SEAT");
+    }
+    // The connecting side learns only from the match how long it is.
+    if matches!(side, Side::Connecting(_)) { Ok(()) } else { what.check(arguments.ticks) }
 }
 
 /// Which side of a check between two machines this is, if it is one.

@@ -24,6 +24,12 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     for file in [&arguments.csv, &arguments.html].into_iter().flatten() {
         check_writable(file)?;
     }
+    if let Some(file) = &arguments.markdown {
+        let read = std::fs::read_to_string(file).map_err(anyhow::Error::from);
+        let read = read.and_then(|document| markdown::check(&document));
+        read.with_context(|| format!("cannot put the figures into {}", file.display()))?;
+        check_writable(file)?;
+    }
     let study = match &arguments.rebuild {
         Some(file) => read(file)?,
         None => play(arguments)?,

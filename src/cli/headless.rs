@@ -1,6 +1,6 @@
-//! `arena host` and `arena join` without a window.
+//! `arena host`, `join` and `play` without a window.
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use crossbeam_channel::Sender;
 use indicatif::ProgressBar;
 use std::net::SocketAddr;
@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::args::{HostArguments, JoinArguments, MatchArguments};
-use super::setup::{self, Prepared};
+use super::args::{HostArguments, JoinArguments, MatchArguments, PlayArguments};
 use super::console::{self, log_above};
+use super::local::LocalMatch;
+use super::setup::{self, Prepared};
 use super::{FOUND, output};
 use mini_rts_arena::game::{
-    Control, Finished, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary,
+    Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary,
 };
 use mini_rts_arena::net::discovery::Room;
 use mini_rts_arena::sim::PlayerId;
@@ -28,36 +29,44 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Opens a match and plays it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
-    let game = &arguments.game;
-    let udp = setup::bind(game, PortChoice::Default)?;
+    let network = &arguments.game.network;
+    let udp = setup::bind(network, PortChoice::Default, None)?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
         logln!("seed {seed}");
     }
-    let announcer = match prepared.beacon.clone().filter(|_| !game.no_discovery) {
+    let announcer = match prepared.beacon.clone().filter(|_| !network.no_discovery) {
         Some(beacon) => {
             Some(Announcer::start(beacon).context("cannot announce the match; try --no-discovery")?)
         }
         None => None,
     };
-    play(game, prepared, udp, announcer, "waiting for another player")
+    play_on(&arguments.game, prepared.game, udp, announcer, None)
 }
 
 /// Finds a match and plays it.
 pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let game = &arguments.game;
-    let udp = setup::bind(game, PortChoice::Any)?;
-    let host = match &arguments.address {
-        Some(address) => setup::resolve(address, game.bind.is_ipv4())?,
-        None => find_host(game)?,
-    };
+    let network = &game.network;
+    let given = arguments.address.as_deref().map(|address| setup::resolve(address, network.is_ipv4()));
+    let given = given.transpose()?;
+    let udp = setup::bind(network, PortChoice::Any, given)?;
+    let host = given.map_or_else(|| find_host(game), Ok)?;
     let prepared = setup::join(arguments, host, &udp.reachable_at())?;
-    play(game, prepared, udp, None, &format!("asking {host}"))
+    play_on(game, prepared.game, udp, None, Some(host))
+}
+
+/// Plays against bots, all in this process.
+pub(crate) fn play(arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
+    let LocalMatch { game, udp, seed, others: _others } = LocalMatch::start(arguments)?;
+    logln!("listening {}", udp.local_address());
+    logln!("seed {seed}");
+    play_on(&arguments.as_host().game, game, udp, None, None)
 }
 
 /// The one match that is open on the LAN.
 fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
-    if game.no_discovery {
+    if game.network.no_discovery {
         bail!("--no-discovery needs an address to join, such as 192.168.1.20");
     }
     let browser = Browser::start().context("cannot look for matches; give the host's address")?;
@@ -84,39 +93,42 @@ fn find_host(game: &MatchArguments) -> anyhow::Result<SocketAddr> {
     }
 }
 
-/// Runs the match thread to its end and says what came of it.
-fn play(
+/// Runs the match thread to its end and says what came of it; `asked` is the host, if that is elsewhere.
+fn play_on(
     game: &MatchArguments,
-    prepared: Prepared,
+    prepared: Match,
     udp: Udp,
     announcer: Option<Announcer>,
-    waiting: &str,
+    asked: Option<SocketAddr>,
 ) -> anyhow::Result<ExitCode> {
     let port = udp.local_address().port();
-    let thread = MatchThread::start(prepared.game, udp, game.link).context("cannot start the match")?;
+    let thread =
+        MatchThread::start(prepared, udp, game.network.link.link).context("cannot start the match")?;
     leave_on_interrupt(thread.control().clone())?;
-    logln!("{waiting}; Ctrl-C leaves");
-    let bar = progress_bar(game.ticks);
+    match asked {
+        Some(host) => logln!("asking {host}; Ctrl-C leaves"),
+        None => logln!("waiting for another player; Ctrl-C leaves"),
+    }
+    let bar = progress_bar(game.terms.ticks);
     watch(&thread, &bar, announcer.as_ref());
     let finished = thread.join();
     bar.finish_and_clear();
     // Only now may the room disappear from lists.
     drop(announcer);
-    report(game, port, &finished)
+    report(game, port, &finished, asked)
 }
 
-/// Plays on the server that this process runs on `port`; `each` is called every now and then.
+/// Plays on the server that this process runs; `each` is called every now and then.
 pub(crate) fn play_client(
     game: &MatchArguments,
     prepared: Prepared,
     udp: Udp,
-    port: u16,
     each: impl Fn(),
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Finished> {
     let thread = MatchThread::start(prepared.game, udp, None).context("cannot start the match")?;
     leave_on_interrupt(thread.control().clone())?;
     logln!("waiting for another player; Ctrl-C leaves");
-    let bar = progress_bar(game.ticks);
+    let bar = progress_bar(game.terms.ticks);
     while let Ok(progress) = thread.progress(LOOK_EVERY) {
         each();
         if let Some(progress) = progress {
@@ -125,7 +137,7 @@ pub(crate) fn play_client(
     }
     let finished = thread.join();
     bar.finish_and_clear();
-    report(game, port, &finished)
+    Ok(finished)
 }
 
 /// Shows progress until the match is over.
@@ -207,24 +219,37 @@ pub(crate) fn leave_on_interrupt(control: Sender<Control>) -> anyhow::Result<()>
     ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")
 }
 
-fn report(game: &MatchArguments, port: u16, finished: &Finished) -> anyhow::Result<ExitCode> {
-    let summary = match &finished.result {
-        Ok(summary) => summary,
-        Err(MatchError::NotBegun) => {
-            if game.json {
+/// Prints what came of a match; `asked` is the host, if that is elsewhere.
+pub(crate) fn report(
+    game: &MatchArguments,
+    port: u16,
+    finished: &Finished,
+    asked: Option<SocketAddr>,
+) -> anyhow::Result<ExitCode> {
+    let json = game.output.json;
+    let summary = match (&finished.result, asked) {
+        (Ok(summary), _) => summary,
+        (Err(MatchError::NotBegun), _) => {
+            if json {
                 outln!("{}", output::not_begun_json(port));
             } else {
                 outln!("interrupted before the match began");
             }
             return Ok(ExitCode::SUCCESS);
         }
-        Err(error) => bail!("{error}"),
+        (Err(MatchError::NoAnswer), None) => return Err(nobody_came(game.wait())),
+        (Err(MatchError::NoAnswer), Some(host)) => bail!(
+            "no answer from {host} within {} s: is a match open there? `arena doctor {host}` tries the way",
+            game.wait().as_secs_f64()
+        ),
+        (Err(error), _) => bail!("{error}"),
     };
+    check_planted(game, summary)?;
     let desync_file = write_desync(game, summary)?;
     if let Some(error) = &summary.trace_error {
         logln!("the trace is incomplete: {error}");
     }
-    if game.json {
+    if json {
         outln!("{}", output::match_json(port, finished, summary, desync_file.as_deref()));
     } else {
         out!("{}", output::match_text(finished, summary));
@@ -235,10 +260,33 @@ fn report(game: &MatchArguments, port: u16, finished: &Finished) -> anyhow::Resu
     if let Some(replay) = &summary.replay {
         // Last, and never in the way of JSON.
         let line = format!("replay {}", replay.display());
-        if game.json { logln!("{line}") } else { outln!("{line}") }
+        if json { logln!("{line}") } else { outln!("{line}") }
     }
     let is_desync = summary.outcome == MatchOutcome::Desync;
     Ok(if is_desync { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+}
+
+/// Why a match that was opened here has not begun.
+pub(crate) fn nobody_came(waited: Duration) -> anyhow::Error {
+    let seconds = waited.as_secs_f64();
+    anyhow!(
+        "not all seats were taken within {seconds} s: nobody came, or too few; --wait SECONDS waits longer, and \
+         `arena doctor` says whether others can find this machine"
+    )
+}
+
+/// A difference that was never planted must not look like one that was not found.
+fn check_planted(game: &MatchArguments, summary: &Summary) -> anyhow::Result<()> {
+    let Some(inject) = &game.inject_desync else { return Ok(()) };
+    let is_planted = inject.tick < summary.ticks || summary.outcome == MatchOutcome::Interrupted;
+    anyhow::ensure!(
+        is_planted,
+        "--inject-desync: nothing was planted, for the match ended before tick {}: {} after {} ticks",
+        inject.tick,
+        summary.outcome.as_str(),
+        summary.ticks
+    );
+    Ok(())
 }
 
 /// Writes the report that all peers have alike, and beside it the bundle.

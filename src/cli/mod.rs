@@ -12,6 +12,7 @@ mod demo;
 mod discover;
 mod doctor;
 mod headless;
+pub(crate) mod local;
 mod output;
 pub(crate) mod paths;
 mod replay;
@@ -19,11 +20,10 @@ pub(crate) mod serve;
 pub(crate) mod setup;
 mod window;
 
-use clap::Parser as _;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;
 
-use args::{Arguments, ReplayAction, Task};
+use args::{Arguments, HostArguments, ReplayAction, Task};
 
 /// Exit code of a check that found what it looks for.
 const FOUND: u8 = 1;
@@ -36,14 +36,14 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn parse_and_run() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             logln!("error: what to do is missing; see --help");
             return ExitCode::from(FAILED);
         }
         Err(error) if error.use_stderr() => {
-            logln!("{}", in_one_line(&error.to_string()));
+            logln!("{}", in_one_line(&error));
             return ExitCode::from(FAILED);
         }
         // Help and version.
@@ -55,7 +55,7 @@ fn parse_and_run() -> ExitCode {
     match run(arguments) {
         Ok(code) => code,
         Err(error) => {
-            logln!("error: {}", format!("{error:#}").replace('\n', " "));
+            logln!("error: {}", chain(&error));
             ExitCode::from(FAILED)
         }
     }
@@ -64,12 +64,11 @@ fn parse_and_run() -> ExitCode {
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match arguments.task {
         None => window::menu_or(demo::run),
-        Some(Task::Play(play)) => window::play(play),
+        Some(Task::Play(play)) if play.output.headless => headless::play(&play),
+        Some(Task::Play(play)) => window::play(*play),
         Some(Task::Serve(serve)) => serve::serve(&serve),
-        Some(Task::Host(host)) if host.game.headless && host.has_server() => serve::host(&host),
-        Some(Task::Host(host)) if host.game.headless => headless::host(&host),
-        Some(Task::Host(host)) => window::host(*host),
-        Some(Task::Join(join)) if join.game.headless => headless::join(&join),
+        Some(Task::Host(host)) => host_match(*host),
+        Some(Task::Join(join)) if join.game.output.headless => headless::join(&join),
         Some(Task::Join(join)) => window::join(*join),
         Some(Task::Discover(discover)) => discover::run(&discover),
         Some(Task::Doctor(doctor)) => doctor::run(&doctor),
@@ -85,12 +84,40 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The message of a usage error without its usage: the first paragraph in one line.
-fn in_one_line(message: &str) -> String {
+fn host_match(host: HostArguments) -> anyhow::Result<ExitCode> {
+    host.check()?;
+    match (host.game.output.headless, host.has_server()) {
+        (true, true) => serve::host(&host),
+        (true, false) => headless::host(&host),
+        (false, _) => window::host(host),
+    }
+}
+
+/// An error and its causes in one line, each said once: many errors already quote theirs.
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text.replace('\n', " ")
+}
+
+/// The message of a usage error without its usage: the first paragraph in one line, and what to do.
+fn in_one_line(error: &clap::Error) -> String {
+    let message = error.to_string();
     let lines = message.lines().take_while(|line| !line.trim().is_empty());
     let first = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+    let owners = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) if error.kind() == ErrorKind::UnknownArgument => args::owners(flag),
+        _ => Vec::new(),
+    };
     let tip = message.lines().find_map(|line| line.trim().strip_prefix("tip: "));
     match tip {
+        _ if !owners.is_empty() => format!("{first}; it is a flag of {}", owners.join(", ")),
         Some(tip) => format!("{first}; {tip}"),
         None => format!("{first}; see --help"),
     }

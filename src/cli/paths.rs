@@ -24,7 +24,13 @@ pub(crate) fn replay_path(
 ) -> anyhow::Result<Option<PathBuf>> {
     let path = match record {
         Some("off") => return Ok(None),
-        Some(file) => PathBuf::from(file),
+        Some(file) => {
+            let path = PathBuf::from(file);
+            let is_folder = file.ends_with(std::path::is_separator) || path.is_dir();
+            anyhow::ensure!(!file.is_empty(), "--record has no name; give a FILE, or `off`");
+            anyhow::ensure!(!is_folder, "--record {file} is a folder; add the name of a file in it");
+            path
+        }
         None => {
             let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
             let stamp: String = now.chars().filter(|c| c.is_ascii_alphanumeric()).collect();

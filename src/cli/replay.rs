@@ -52,7 +52,8 @@ fn look_into(files: &ReplayFiles, single: bool, look: fn(&Path) -> Looked) -> Ex
 struct Looked {
     json: Value,
     text: String,
-    error: Option<OpenError>,
+    /// Why there is nothing to say about a match.
+    error: Option<String>,
     code: u8,
 }
 
@@ -67,9 +68,7 @@ fn verify(file: &Path) -> Looked {
     bar.finish_and_clear();
     match result {
         Ok(report) => verified(file, &report),
-        // A file that cannot be read at all is no verdict on a match.
-        Err(error @ OpenError::Io(_)) => unreadable(file, error, FAILED),
-        Err(error) => unreadable(file, error, FOUND),
+        Err(error) => unreadable(file, &error),
     }
 }
 
@@ -98,7 +97,7 @@ fn verified(file: &Path, report: &VerifyReport) -> Looked {
 fn info(file: &Path) -> Looked {
     match replay::info(file) {
         Ok(info) => informed(file, &info),
-        Err(error) => unreadable(file, error, FAILED),
+        Err(error) => Looked { code: FAILED, ..unreadable(file, &error) },
     }
 }
 
@@ -157,21 +156,24 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
     if info.verdict != Verdict::Complete {
         text += &format!("\n  {}", info.reason);
     }
-    let code = if header.is_some() { 0 } else { FAILED };
-    Looked { json, text, error: None, code }
+    let (error, code) = if header.is_some() { (None, 0) } else { (Some(info.reason.clone()), FAILED) };
+    Looked { json, text, error, code }
 }
 
-/// A file that is not a replay at all: damage of the whole.
-fn unreadable(file: &Path, error: OpenError, code: u8) -> Looked {
+/// A file that is no replay: a verdict only if its bytes could be read, else an error.
+fn unreadable(file: &Path, error: &OpenError) -> Looked {
+    let is_read = !matches!(error, OpenError::Io(_));
     let json = json!({
         "file": file,
-        "verdict": Verdict::Corrupt.as_str(),
+        "verdict": is_read.then(|| Verdict::Corrupt.as_str()),
         "ticks": 0,
         "first_bad_tick": null,
+        "last_good_tick": null,
         "x_real_time": 0.0,
         "reason": error.to_string(),
     });
-    Looked { json, text: String::new(), error: Some(error), code }
+    let code = if is_read { FOUND } else { FAILED };
+    Looked { json, text: String::new(), error: Some(error.to_string()), code }
 }
 
 const fn hero(hero: mini_rts_arena::sim::AttackBehaviour) -> &'static str {

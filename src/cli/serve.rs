@@ -6,8 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::args::{HostArguments, JoinArguments, MatchArguments};
-use super::headless::{play_client, tell_line};
+use super::args::{
+    HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, ServeArguments,
+};
+use super::headless::{self, nobody_came, tell_line};
 use super::setup::Prepared;
 use super::{output, setup};
 use mini_rts_arena::game::{MatchError, ServerFinished, ServerProgress, ServerThread};
@@ -17,36 +19,41 @@ use mini_rts_arena::transport::discovery::Announcer;
 use mini_rts_arena::transport::{PortChoice, Udp};
 
 /// Runs a match's server until the match is over.
-pub(crate) fn serve(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
-    let game = HostArguments { game: headless(&arguments.game), ..arguments.clone() };
-    let (thread, beacon, port) = start(&game, None)?;
-    let announcer = announce(&arguments.game, beacon)?;
+pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
+    // A server has no window.
+    let arguments = ServeArguments { headless: true, ..arguments.clone() };
+    let (thread, beacon, port) = start(&arguments, None)?;
+    let announcer = announce(&arguments.network, beacon)?;
     let leave = thread.leave().clone();
     let handler = move || {
         // A full queue means that the server is being told already.
         let _ = leave.try_send(());
     };
     ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
-    logln!("waiting for {} players; Ctrl-C leaves", arguments.players);
+    logln!("waiting for {} players; Ctrl-C leaves", arguments.table.players);
     watch(&thread, announcer.as_ref());
     let finished = thread.join();
     drop(announcer);
-    report(&arguments.game, port, &finished)
+    report(&arguments, port, &finished)
 }
 
 /// Runs a server and plays on it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let Served { server, port, game, udp, beacon } = Served::start(arguments)?;
-    let announcer = announce(&arguments.game, beacon)?;
-    let code = play_client(&arguments.game, game, udp, port, || {
+    let announcer = announce(&arguments.game.network, beacon)?;
+    let finished = headless::play_client(&arguments.game, game, udp, || {
         while let Ok(Some(progress)) = server.progress(Duration::ZERO) {
             show(&progress, announcer.as_ref(), false);
         }
     })?;
     // Others may still be saying good-bye.
     let _ = server.leave().try_send(());
-    let _ = server.join();
-    Ok(code)
+    let served = server.join();
+    if matches!(served.result, Err(MatchError::NoAnswer)) {
+        // The client only knows that its server is gone.
+        return Err(nobody_came(arguments.game.wait()));
+    }
+    headless::report(&arguments.game, port, &finished, None)
 }
 
 /// A server, and the client of whoever hosts the match on it.
@@ -64,44 +71,43 @@ impl Served {
     /// Starts the server and prepares the client.
     pub(crate) fn start(arguments: &HostArguments) -> anyhow::Result<Self> {
         let token = setup::drawn_token()?;
-        let (server, beacon, port) = start(arguments, Some(token))?;
-        let address = loopback(arguments.game.bind, port);
+        let (server, beacon, port) = start(&arguments.server(), Some(token))?;
+        let address = loopback(arguments.game.network.bind, port);
+        let game = &arguments.game;
         // The way to the own server is not made worse.
-        let game = MatchArguments { port: Some(0), link: None, token: Some(token), ..arguments.game.clone() };
-        let join = JoinArguments { address: None, game, seat: None, via: Vec::new() };
+        let network = NetworkArguments { link: LinkArguments { link: None }, ..game.network.clone() };
+        let game = MatchArguments { network, ..game.clone() };
+        let join = JoinArguments { address: None, game, seat: None, via: Vec::new(), token: Some(token) };
         let udp = Udp::bind(address.ip(), PortChoice::Any)?;
         Ok(Self { server, port, game: setup::join(&join, address, &[])?, udp, beacon })
     }
 }
 
-fn start(arguments: &HostArguments, host: Option<Token>) -> anyhow::Result<(ServerThread, Beacon, u16)> {
-    let game = &arguments.game;
-    let udp = setup::bind(game, PortChoice::Default)?;
+fn start(arguments: &ServeArguments, host: Option<Token>) -> anyhow::Result<(ServerThread, Beacon, u16)> {
+    let network = &arguments.network;
+    let udp = setup::bind(network, PortChoice::Default, None)?;
     let port = udp.local_address().port();
     let prepared = setup::serve(arguments, port, host)?;
     logln!("seed {}", prepared.seed);
-    let thread = ServerThread::start(prepared.server, udp, game.link).context("cannot start the server")?;
+    let thread =
+        ServerThread::start(prepared.server, udp, network.link.link).context("cannot start the server")?;
     Ok((thread, prepared.beacon, port))
 }
 
-fn announce(game: &MatchArguments, beacon: Beacon) -> anyhow::Result<Option<Announcer>> {
-    if game.no_discovery {
+fn announce(network: &NetworkArguments, beacon: Beacon) -> anyhow::Result<Option<Announcer>> {
+    if network.no_discovery {
         return Ok(None);
     }
     Ok(Some(Announcer::start(beacon).context("cannot announce the match; try --no-discovery")?))
 }
 
-/// A server has no window.
-fn headless(game: &MatchArguments) -> MatchArguments {
-    MatchArguments { headless: true, ..game.clone() }
-}
-
 /// Where a socket bound to `bind` is reached from this machine.
-const fn loopback(bind: IpAddr, port: u16) -> SocketAddr {
+const fn loopback(bind: Option<IpAddr>, port: u16) -> SocketAddr {
     let ip = match bind {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
+        None => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        Some(IpAddr::V4(ip)) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        Some(IpAddr::V6(ip)) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        Some(ip) => ip,
     };
     SocketAddr::new(ip, port)
 }
@@ -139,27 +145,28 @@ fn show(progress: &ServerProgress, announcer: Option<&Announcer>, in_full: bool)
     }
 }
 
-fn report(game: &MatchArguments, port: u16, finished: &ServerFinished) -> anyhow::Result<ExitCode> {
+fn report(arguments: &ServeArguments, port: u16, finished: &ServerFinished) -> anyhow::Result<ExitCode> {
     let summary = match &finished.result {
         Ok(summary) => summary,
         Err(MatchError::NotBegun) => {
-            if game.json {
+            if arguments.json {
                 outln!("{}", output::not_begun_json(port));
             } else {
                 outln!("interrupted before the match began");
             }
             return Ok(ExitCode::SUCCESS);
         }
+        Err(MatchError::NoAnswer) => return Err(nobody_came(arguments.network.wait(true))),
         Err(error) => bail!("{error}"),
     };
-    if game.json {
+    if arguments.json {
         outln!("{}", output::server_json(port, summary));
     } else {
         out!("{}", output::server_text(summary));
     }
     if let Some(replay) = &summary.replay {
         let line = format!("replay {}", replay.display());
-        if game.json { logln!("{line}") } else { outln!("{line}") }
+        if arguments.json { logln!("{line}") } else { outln!("{line}") }
     }
     Ok(ExitCode::SUCCESS)
 }

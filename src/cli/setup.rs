@@ -4,12 +4,15 @@ use anyhow::{Context as _, bail};
 use arrayvec::ArrayVec;
 use std::fs::File;
 use std::io::BufReader;
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::args::{BotChoice, HostArguments, JoinArguments, MatchArguments, Switch};
+use super::args::{
+    HostArguments, JoinArguments, MatchArguments, NetworkArguments, ServeArguments, Switch, TableArguments,
+    Teams, TermsArguments, UPDATES_USUAL,
+};
 use super::paths;
 use mini_rts_arena::game::{Inject, Match, MatchOptions, Script, Server, ServerOptions, Trace, data};
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
@@ -24,6 +27,8 @@ use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
 const COUNTDOWN_HEADLESS: Duration = Duration::from_millis(400);
 /// The same for people.
 const COUNTDOWN_WINDOW: Duration = Duration::from_secs(3);
+/// Updates that a view of the past lies behind if nothing else is said.
+const INTERPOLATION_USUAL: u32 = 2;
 
 /// What a match needs beside its socket.
 pub(crate) struct Prepared {
@@ -32,14 +37,27 @@ pub(crate) struct Prepared {
     pub(crate) seed: Option<u64>,
 }
 
-/// The socket that the flags ask for, or the usual one; its address is the first line on stderr.
-pub(crate) fn bind(game: &MatchArguments, usual: PortChoice) -> anyhow::Result<Udp> {
-    let port = match game.port {
+/// The socket that the flags ask for, or the usual one; its address is the first line on stderr. `to` is whom it
+/// must reach.
+pub(crate) fn bind(
+    network: &NetworkArguments,
+    usual: PortChoice,
+    to: Option<SocketAddr>,
+) -> anyhow::Result<Udp> {
+    let any = match to {
+        Some(SocketAddr::V6(_)) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    };
+    let ip = network.bind.unwrap_or(any);
+    if let Some(to) = to.filter(|to| to.is_ipv4() != ip.is_ipv4()) {
+        bail!("{to} cannot be reached from {ip}: leave --bind out, or give an address of the same kind");
+    }
+    let port = match network.port {
         None => usual,
         Some(0) => PortChoice::Any,
         Some(port) => PortChoice::Exactly(port),
     };
-    let udp = Udp::bind(game.bind, port)?;
+    let udp = Udp::bind(ip, port)?;
     logln!("listening {}", udp.local_address());
     Ok(udp)
 }
@@ -53,40 +71,36 @@ struct Decided {
 }
 
 /// A match as the flags have it, open on `port`.
-fn decide(arguments: &HostArguments, architecture: Architecture, port: u16) -> anyhow::Result<Decided> {
-    let game = &arguments.game;
-    let seed = match arguments.seed {
+fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> anyhow::Result<Decided> {
+    let (terms, table) = (&arguments.terms, &arguments.table);
+    let seed = match table.seed {
         Some(seed) => seed,
         // Short enough to be typed, and exact in every JSON reader.
         None => u64::from(getrandom::u32().context("the system has no random numbers")?),
     };
-    let (rules, map) = (rules(game)?, map(game)?);
-    let (rules, map) = (
-        rules.map_or_else(|| default_rules(game.bot()), Ok)?,
-        map.map_or_else(|| default_map(arguments.players), Ok)?,
-    );
-    let seats = usize::from(arguments.players);
-    map.check(seats).with_context(|| format!("map {} seats {}, not {seats}", map.name, map.bases.len()))?;
+    let rules = rules(terms)?.map_or_else(|| data::rules("standard"), Ok)?;
+    let map = map(terms)?.map_or_else(|| data::map(usual_map(table.players)), Ok)?;
+    seats_on(&map, usize::from(table.players))?;
     let room_id = getrandom::u64().context("the system has no random numbers")?;
     let config = MatchConfig {
         room_id,
         architecture,
         seed,
-        tick_rate: game.tick_rate.unwrap_or(TickRate::HZ_60),
-        ticks: game.ticks,
+        tick_rate: terms.tick_rate.unwrap_or(TickRate::HZ_60),
+        ticks: terms.ticks,
         rules: fingerprint(&*rules),
         map: fingerprint(&*map),
-        seats: arguments.players,
+        seats: table.players,
     };
     let players = u8::from(architecture == Architecture::P2p);
     let beacon = Beacon {
         id: RoomId(room_id),
         port,
-        name: game.name.map_or_else(default_name, Ok)?,
+        name: arguments.name.map_or_else(default_name, Ok)?,
         architecture,
         players,
-        seats: arguments.players,
-        locked: game.room.is_some(),
+        seats: table.players,
+        locked: arguments.network.room.is_some(),
         closed: false,
         version: VersionText::new(env!("CARGO_PKG_VERSION")).expect("a version is visible ASCII"),
         build: SIMULATION_BUILD,
@@ -94,22 +108,45 @@ fn decide(arguments: &HostArguments, architecture: Architecture, port: u16) -> a
     Ok(Decided { config, beacon, rules, map })
 }
 
+/// Refuses a map that has no seats for so many players.
+pub(crate) fn seats_on(map: &Map, players: usize) -> anyhow::Result<()> {
+    let seats = map.bases.len();
+    anyhow::ensure!(
+        players <= seats,
+        "map {} has {seats} seats, not {players}; choose another --map, such as {}",
+        map.name,
+        usual_map(players as u8)
+    );
+    map.check(players).with_context(|| format!("map {} cannot be played", map.name))
+}
+
+/// The map for so many players if no other is given.
+const fn usual_map(players: u8) -> &'static str {
+    if players > 2 { "quad" } else { "standard" }
+}
+
 /// A host's match on `port`.
 pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepared> {
     let game = &arguments.game;
-    let Decided { config, beacon, rules, map } = decide(arguments, Architecture::P2p, port)?;
+    let server = arguments.server();
+    let Decided { config, beacon, rules, map } = decide(&server, Architecture::P2p, port)?;
     let seed = config.seed;
     let settings = settings(game)?;
     let host = HostConfig {
         config,
-        room_code: room_code(game),
-        teams: teams(arguments)?,
-        countdown: if game.headless { COUNTDOWN_HEADLESS } else { COUNTDOWN_WINDOW },
+        room_code: room_code(&game.network),
+        teams: teams(&arguments.table)?,
+        countdown: countdown(game.output.headless),
         beacon: Some(beacon.clone()),
     };
     let options = options(game, Some(rules), Some(map), Some(seed))?;
     let session = LockstepSession::host(clock::now(), settings, host, entropy()?);
     Ok(Prepared { game: Match::new(session, options), beacon: Some(beacon), seed: Some(seed) })
+}
+
+/// From the last guest's arrival to tick 0.
+const fn countdown(is_headless: bool) -> Duration {
+    if is_headless { COUNTDOWN_HEADLESS } else { COUNTDOWN_WINDOW }
 }
 
 /// A server, and what it is announced by.
@@ -122,34 +159,33 @@ pub(crate) struct PreparedServer {
 /// A match with a server on `port`. If this process plays, too, its client brings the token of `host` and
 /// records, and the server does not.
 pub(crate) fn serve(
-    arguments: &HostArguments,
+    arguments: &ServeArguments,
     port: u16,
     host: Option<Token>,
 ) -> anyhow::Result<PreparedServer> {
-    let game = &arguments.game;
-    let architecture = arguments.architecture.map_or(Architecture::ClientServer, Architecture::from);
+    let (network, architecture) = (&arguments.network, arguments.architecture.into());
     if architecture == Architecture::P2p {
         bail!("p2p has no server; try --architecture client-server or relay");
     }
     let Decided { config, beacon, rules, map } = decide(arguments, architecture, port)?;
     let settings = ServerConfig {
         config,
-        room_code: room_code(game),
-        teams: teams(arguments)?,
+        room_code: room_code(network),
+        teams: teams(&arguments.table)?,
         host,
-        countdown: if game.headless { COUNTDOWN_HEADLESS } else { COUNTDOWN_WINDOW },
+        countdown: countdown(arguments.headless),
         beacon: Some(beacon.clone()),
-        timeout: game.timeout,
-        rejoin: game.rejoin(),
-        wait: Some(game.wait()),
-        updates: game.updates,
-        stays: !game.headless,
+        timeout: network.timeout,
+        rejoin: arguments.rejoin.unwrap_or(Duration::ZERO),
+        wait: Some(network.wait(arguments.headless)),
+        updates: arguments.updates,
+        stays: !arguments.headless,
         kept: ArrayVec::new(),
         bits_per_s: BITS_PER_S_USUAL,
     };
     let session = ServerSession::new(clock::now(), settings, entropy()?);
     let record = if host.is_none() {
-        paths::replay_path(game.record.as_deref(), "server", Some(config.seed))?
+        paths::replay_path(arguments.record.as_deref(), "server", Some(config.seed))?
     } else {
         None
     };
@@ -165,17 +201,17 @@ pub(crate) fn join(
     own: &[SocketAddr],
 ) -> anyhow::Result<Prepared> {
     let game = &arguments.game;
-    let (rules, map) = (rules(game)?, map(game)?);
+    let (rules, map) = (rules(&game.terms)?, map(&game.terms)?);
     let guest = GuestConfig {
         host: address,
-        room_code: room_code(game),
+        room_code: room_code(&game.network),
         seat: arguments.seat,
         rules: rules.as_deref().map(fingerprint),
         map: map.as_deref().map(fingerprint),
-        ticks: game.ticks,
-        tick_rate: game.tick_rate,
+        ticks: game.terms.ticks,
+        tick_rate: game.terms.tick_rate,
         addresses: own.iter().copied().collect(),
-        token: game.token,
+        token: arguments.token,
         via: arguments.via.iter().copied().take(PLAYERS_MAX - 1).collect(),
     };
     let options = options(game, rules, map, None)?;
@@ -190,7 +226,7 @@ pub(crate) fn drawn_token() -> anyhow::Result<Token> {
     Ok(Token(bytes))
 }
 
-/// `ADDR[:PORT]` as an address of the same family as `bind`.
+/// `ADDR[:PORT]` as an address; a name's of IPv4, or else of IPv6.
 pub(crate) fn resolve(text: &str, is_ipv4: bool) -> anyhow::Result<SocketAddr> {
     // A bare IPv6 address has colons of its own.
     let bare = text.parse().map(|ip| SocketAddr::new(ip, DEFAULT_PORT)).ok();
@@ -198,8 +234,13 @@ pub(crate) fn resolve(text: &str, is_ipv4: bool) -> anyhow::Result<SocketAddr> {
     if let Some(address) = bare.or(whole) {
         return Ok(address);
     }
-    let has_port = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let text = if has_port { text.to_owned() } else { format!("{text}:{DEFAULT_PORT}") };
+    let port = text.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
+    if let Some((host, port)) = port
+        && port.parse::<u16>().is_err()
+    {
+        bail!("{port:?} is no UDP port: give one from 0 to 65535, or {host} alone for {DEFAULT_PORT}");
+    }
+    let text = if port.is_some() { text.to_owned() } else { format!("{text}:{DEFAULT_PORT}") };
     let advice = || {
         format!(
             "no such host: {text}; give an address such as 192.168.1.20:{DEFAULT_PORT}, or none to look on the LAN"
@@ -211,13 +252,13 @@ pub(crate) fn resolve(text: &str, is_ipv4: bool) -> anyhow::Result<SocketAddr> {
 
 fn settings(game: &MatchArguments) -> anyhow::Result<Settings> {
     Ok(Settings {
-        name: game.name.map_or_else(default_name, Ok)?,
-        hero: game.hero.into(),
-        input_delay: game.input_delay,
-        timeout: game.timeout,
+        name: game.player.name.map_or_else(default_name, Ok)?,
+        hero: game.player.hero.into(),
+        input_delay: game.player.input_delay,
+        timeout: game.network.timeout,
         wait: Some(game.wait()),
-        on_loss: if game.headless { OnLoss::End } else { OnLoss::Wait },
-        stays: !game.headless,
+        on_loss: if game.output.headless { OnLoss::End } else { OnLoss::Wait },
+        stays: !game.output.headless,
     })
 }
 
@@ -235,20 +276,24 @@ fn options(
     seed: Option<u64>,
 ) -> anyhow::Result<MatchOptions> {
     let role = if seed.is_some() { "host" } else { "guest" };
-    let trace = game.trace.as_ref().map(|path| {
+    let player = &game.player;
+    let trace = player.trace.as_ref().map(|path| {
         Trace::create(path).with_context(|| format!("cannot write the trace {}", path.display()))
     });
     let inject = game.inject_desync.as_ref();
+    if let (Some(inject), Some(ticks)) = (inject, game.terms.ticks) {
+        inject.check(ticks)?;
+    }
     Ok(MatchOptions {
         rules,
         map,
         pilot: Some(game.bot().pilot()),
-        script: game.script.as_deref().map(script).transpose()?,
-        record: paths::replay_path(game.record.as_deref(), role, seed)?,
+        script: player.script.as_deref().map(script).transpose()?,
+        record: paths::replay_path(game.output.record.as_deref(), role, seed)?,
         trace: trace.transpose()?,
-        prediction: game.prediction == Switch::On,
-        interpolation: game.interpolation,
-        updates: game.updates,
+        prediction: player.prediction == Switch::On,
+        interpolation: game.interpolation.unwrap_or(INTERPOLATION_USUAL),
+        updates: game.updates.unwrap_or(UPDATES_USUAL),
         inject: inject.map(|inject| Inject { tick: Tick(inject.tick), field: inject.field.clone() }),
         started_unix_s: paths::unix_seconds(),
     })
@@ -259,29 +304,25 @@ fn script(file: &Path) -> anyhow::Result<Script> {
     read().with_context(|| format!("{} is no script of commands", file.display()))
 }
 
-fn rules(game: &MatchArguments) -> anyhow::Result<Option<Arc<Rules>>> {
-    Ok(game.rules.as_deref().map(data::rules).transpose()?)
+fn rules(terms: &TermsArguments) -> anyhow::Result<Option<Arc<Rules>>> {
+    Ok(terms.rules.as_deref().map(data::rules).transpose()?)
 }
 
-fn map(game: &MatchArguments) -> anyhow::Result<Option<Arc<Map>>> {
-    Ok(game.map.as_deref().map(data::map).transpose()?)
-}
-
-/// A probe measures; nothing must end its match.
-fn default_rules(bot: BotChoice) -> anyhow::Result<Arc<Rules>> {
-    Ok(data::rules(if bot == BotChoice::Probe { "endless" } else { "standard" })?)
-}
-
-fn default_map(players: u8) -> anyhow::Result<Arc<Map>> {
-    Ok(data::map(if players > 2 { "quad" } else { "standard" })?)
+fn map(terms: &TermsArguments) -> anyhow::Result<Option<Arc<Map>>> {
+    Ok(terms.map.as_deref().map(data::map).transpose()?)
 }
 
 /// Each seat's team; at least two of them.
-fn teams(arguments: &HostArguments) -> anyhow::Result<ArrayVec<u8, PLAYERS_MAX>> {
-    let (seats, given) = (usize::from(arguments.players), &arguments.teams);
-    if given.is_empty() {
-        return Ok((0..arguments.players).collect());
-    }
+fn teams(table: &TableArguments) -> anyhow::Result<ArrayVec<u8, PLAYERS_MAX>> {
+    let seats = usize::from(table.players);
+    let given = match &table.teams {
+        None => return Ok((0..table.players).collect()),
+        Some(Teams::Across) if seats == 4 => return Ok([0, 1, 0, 1].into()),
+        Some(Teams::Across) => {
+            bail!("--teams alone makes partners of four: add --players 4, or name each seat's team")
+        }
+        Some(Teams::Each(given)) => given,
+    };
     if given.len() != seats {
         bail!("--teams names {} seats, --players {seats}: give a team for each", given.len());
     }
@@ -292,8 +333,8 @@ fn teams(arguments: &HostArguments) -> anyhow::Result<ArrayVec<u8, PLAYERS_MAX>>
 }
 
 /// A room's code crosses the network only as this; it keeps strangers out by mistake, not by force.
-fn room_code(game: &MatchArguments) -> u64 {
-    game.room.as_ref().map_or(0, |code| fingerprint(code).max(1))
+fn room_code(network: &NetworkArguments) -> u64 {
+    network.room.as_ref().map_or(0, |code| fingerprint(code).max(1))
 }
 
 fn entropy() -> anyhow::Result<[u8; 32]> {

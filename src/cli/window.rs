@@ -18,7 +18,7 @@ pub(crate) use crate::gui::{NoWindow, Opening};
 #[expect(dead_code, reason = "without a window nothing is opened")]
 pub(crate) enum Opening {
     Menu,
-    Practice(PlayArguments),
+    Practice(Box<PlayArguments>),
     Host(Box<HostArguments>),
     Join(Box<JoinArguments>),
     Watch(PathBuf),
@@ -38,23 +38,23 @@ pub(crate) fn menu_or(otherwise: impl FnOnce() -> anyhow::Result<ExitCode>) -> a
 
 /// A match against the computer.
 pub(crate) fn play(arguments: PlayArguments) -> anyhow::Result<ExitCode> {
-    needed(open(Opening::Practice(arguments)))
+    needed(open(Opening::Practice(Box::new(arguments))), "`arena play --headless` lets a bot play")
 }
 
 /// Opens a match on the LAN.
 pub(crate) fn host(arguments: HostArguments) -> anyhow::Result<ExitCode> {
-    needed(open(Opening::Host(Box::new(arguments))))
+    needed(open(Opening::Host(Box::new(arguments))), "`arena host --headless` lets a bot play")
 }
 
 /// Joins a match on the LAN.
 pub(crate) fn join(arguments: JoinArguments) -> anyhow::Result<ExitCode> {
-    needed(open(Opening::Join(Box::new(arguments))))
+    needed(open(Opening::Join(Box::new(arguments))), "`arena join --headless` lets a bot play")
 }
 
 /// Watches a replay.
 pub(crate) fn watch(file: PathBuf) -> anyhow::Result<ExitCode> {
     ReplayMatch::open(&file, clock::now()).with_context(|| file.display().to_string())?;
-    needed(open(Opening::Watch(file)))
+    needed(open(Opening::Watch(file)), "`arena replay watch --headless` prints what happens")
 }
 
 /// Shows both seats of a match between bots, under both architectures.
@@ -75,11 +75,12 @@ pub(crate) fn watch_both(arguments: &WatchBothArguments) -> anyhow::Result<ExitC
         Screens::open(&Cell { architecture, ..cell.clone() }, seed)
             .with_context(|| format!("{architecture} cannot be played on such a link"))?;
     }
-    needed(open(Opening::Both(Box::new(cell), seed)))
+    needed(open(Opening::Both(Box::new(cell), seed)), "`arena compare` measures the same without one")
 }
 
-fn needed(opened: Result<ExitCode, NoWindow>) -> anyhow::Result<ExitCode> {
-    opened.map_err(|reason| anyhow::anyhow!("no window: {reason}; host and join have --headless"))
+/// Where there is no window, what to do `instead`.
+fn needed(opened: Result<ExitCode, NoWindow>, instead: &str) -> anyhow::Result<ExitCode> {
+    opened.map_err(|reason| anyhow::anyhow!("no window: {reason}; {instead}"))
 }
 
 #[cfg(feature = "gui")]

@@ -162,9 +162,7 @@ impl App {
 fn first_screen(opening: Opening, desk: &mut Desk) -> Screen {
     let next = match opening {
         Opening::Menu => Next::Start,
-        Opening::Practice(play) => {
-            Next::Launch(Wish::Practice { level: play.bot, hero: play.hero, name: play.name })
-        }
+        Opening::Practice(arguments) => Next::Launch(Wish::Practice(arguments)),
         Opening::Host(arguments) => Next::Launch(Wish::Host(arguments)),
         Opening::Join(arguments) => Next::Join(Some(arguments)),
         Opening::Watch(file) => Next::Watch(file),

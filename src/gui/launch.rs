@@ -1,17 +1,16 @@
 //! Matches that a window starts: against the computer, as host, as guest.
 
-use anyhow::{Context as _, bail};
-use clap::Parser as _;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use anyhow::Context as _;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::cli::args::{Arguments, Hero, HostArguments, JoinArguments, Level, Task};
+use crate::cli::args::{HostArguments, JoinArguments, PlayArguments};
+use crate::cli::local::LocalMatch;
 use crate::cli::serve::Served;
 use crate::cli::setup;
 use mini_rts_arena::game::{
     Control, Finished, Match, MatchEvent, MatchThread, Progress, ServerProgress, ServerThread, ViewReader,
 };
-use mini_rts_arena::net::PlayerName;
 use mini_rts_arena::net::discovery::Beacon;
 use mini_rts_arena::transport::discovery::Announcer;
 use mini_rts_arena::transport::{PortChoice, Udp};
@@ -22,7 +21,7 @@ const FAREWELL: Duration = Duration::from_millis(1500);
 /// What somebody wants to play.
 #[derive(Clone, Debug)]
 pub(crate) enum Wish {
-    Practice { level: Level, hero: Hero, name: Option<PlayerName> },
+    Practice(Box<PlayArguments>),
     Host(Box<HostArguments>),
     Join(Box<JoinArguments>, SocketAddr),
 }
@@ -40,6 +39,8 @@ pub(crate) struct Game {
     thread: Option<MatchThread>,
     /// The server that this process runs, too.
     server: Option<ServerThread>,
+    /// The bots of a practice match: they stay until the window has done with it.
+    _others: Vec<MatchThread>,
     announcer: Option<Announcer>,
     announced: Option<Beacon>,
 }
@@ -52,13 +53,14 @@ struct Parts {
     beacon: Option<Beacon>,
     /// The port that others join, if it is not that of `udp`.
     server: Option<(ServerThread, u16)>,
+    others: Vec<MatchThread>,
 }
 
 impl Game {
     /// Starts it.
     pub(crate) fn start(wish: Wish) -> anyhow::Result<Self> {
         let parts = match &wish {
-            Wish::Practice { level, hero, name } => practice(*level, *hero, *name)?,
+            Wish::Practice(arguments) => practice(arguments)?,
             Wish::Host(arguments) => host(arguments)?,
             Wish::Join(arguments, address) => join(arguments, *address)?,
         };
@@ -78,6 +80,7 @@ impl Game {
             warning,
             thread: Some(thread),
             server: parts.server.map(|(server, _)| server),
+            _others: parts.others,
             announcer,
             announced: None,
         })
@@ -137,7 +140,7 @@ impl Game {
     }
 
     pub(crate) const fn is_practice(&self) -> bool {
-        matches!(self.wish, Wish::Practice { .. })
+        matches!(self.wish, Wish::Practice(_))
     }
 
     fn announce(&mut self, beacon: Option<Beacon>) {
@@ -150,36 +153,10 @@ impl Game {
     }
 }
 
-/// A match over loopback with a bot in the other seat: the same way as over a network, so that there is one
-/// way to be right.
-fn practice(level: Level, hero: Hero, name: Option<PlayerName>) -> anyhow::Result<Parts> {
-    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let (udp, bot_udp) = (Udp::bind(loopback, PortChoice::Any)?, Udp::bind(loopback, PortChoice::Any)?);
-    let address = udp.local_address();
-    let mut own = host_arguments(&["--headless", "--bot", "none"])?;
-    own.game.hero = hero;
-    own.game.name = Some(name.map_or_else(setup::default_name, Ok)?);
-    let (bot, bot_name) = match level {
-        Level::Easy => ("easy", "Easy bot"),
-        Level::Normal => ("normal", "Normal bot"),
-        Level::Hard => ("hard", "Hard bot"),
-    };
-    let flags = ["--headless", "--record", "off", "--bot", bot, "--name", bot_name];
-    let game = setup::host(&own, address.port())?.game;
-    let bot = setup::join(&join_arguments(&flags)?, address, &[])?.game;
-    // It ends with the match; nobody waits for it.
-    run_alone(MatchThread::start(bot, bot_udp, None).context("the system has no thread left")?)?;
-    Ok(Parts { game, udp, link: None, beacon: None, server: None })
-}
-
-/// Lets a match thread run until its match is over.
-fn run_alone(thread: MatchThread) -> anyhow::Result<()> {
-    let wait = move || drop(thread.join());
-    std::thread::Builder::new()
-        .name("opponent".into())
-        .spawn(wait)
-        .context("the system has no thread left")?;
-    Ok(())
+fn practice(arguments: &PlayArguments) -> anyhow::Result<Parts> {
+    let LocalMatch { game, udp, seed, others } = LocalMatch::start(arguments)?;
+    logln!("seed {seed}");
+    Ok(Parts { game, udp, link: arguments.link.link, beacon: None, server: None, others })
 }
 
 fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
@@ -187,41 +164,39 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
     if arguments.has_server() {
         return serve(arguments);
     }
-    let udp = setup::bind(game, PortChoice::Default)?;
+    let udp = setup::bind(&game.network, PortChoice::Default, None)?;
     let prepared = setup::host(arguments, udp.local_address().port())?;
     if let Some(seed) = prepared.seed {
         logln!("seed {seed}");
     }
-    let beacon = prepared.beacon.filter(|_| !game.no_discovery);
-    Ok(Parts { game: prepared.game, udp, link: game.link, beacon, server: None })
+    let beacon = prepared.beacon.filter(|_| !game.network.no_discovery);
+    Ok(Parts {
+        game: prepared.game,
+        udp,
+        link: game.network.link.link,
+        beacon,
+        server: None,
+        others: Vec::new(),
+    })
 }
 
 /// A server, and this player's client of it.
 fn serve(arguments: &HostArguments) -> anyhow::Result<Parts> {
     let Served { server, port, game, udp, beacon } = Served::start(arguments)?;
-    let beacon = Some(beacon).filter(|_| !arguments.game.no_discovery);
-    Ok(Parts { game: game.game, udp, link: None, beacon, server: Some((server, port)) })
+    let beacon = Some(beacon).filter(|_| !arguments.game.network.no_discovery);
+    Ok(Parts { game: game.game, udp, link: None, beacon, server: Some((server, port)), others: Vec::new() })
 }
 
 fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Parts> {
     let game = &arguments.game;
-    let udp = setup::bind(game, PortChoice::Any)?;
+    let udp = setup::bind(&game.network, PortChoice::Any, Some(address))?;
     let prepared = setup::join(arguments, address, &udp.reachable_at())?;
-    Ok(Parts { game: prepared.game, udp, link: game.link, beacon: None, server: None })
-}
-
-/// What `arena host` with these flags would do.
-pub(crate) fn host_arguments(flags: &[&str]) -> anyhow::Result<HostArguments> {
-    match Arguments::try_parse_from(["arena", "host"].iter().chain(flags))?.task {
-        Some(Task::Host(arguments)) => Ok(*arguments),
-        _ => bail!("`arena host` does not parse"),
-    }
-}
-
-/// What `arena join` with these flags would do.
-pub(crate) fn join_arguments(flags: &[&str]) -> anyhow::Result<JoinArguments> {
-    match Arguments::try_parse_from(["arena", "join"].iter().chain(flags))?.task {
-        Some(Task::Join(arguments)) => Ok(*arguments),
-        _ => bail!("`arena join` does not parse"),
-    }
+    Ok(Parts {
+        game: prepared.game,
+        udp,
+        link: game.network.link.link,
+        beacon: None,
+        server: None,
+        others: Vec::new(),
+    })
 }

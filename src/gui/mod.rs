@@ -29,7 +29,7 @@ use mini_rts_arena::lab::compare::Cell;
 /// What the window begins with.
 pub(crate) enum Opening {
     Menu,
-    Practice(PlayArguments),
+    Practice(Box<PlayArguments>),
     Host(Box<HostArguments>),
     Join(Box<JoinArguments>),
     Watch(PathBuf),

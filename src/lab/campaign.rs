@@ -74,6 +74,8 @@ pub struct CampaignReport {
     pub violations: Vec<(u64, usize, Violation)>,
     /// Matches in which something did not hold.
     pub violated: u32,
+    /// Matches that ended before the tick in which a difference was to be planted.
+    pub unplanted: u32,
     /// How often each kind of fault took effect.
     pub counts: FaultCounts,
     /// A hash over everything that happened in all matches.
@@ -159,7 +161,9 @@ pub fn campaign(options: &CampaignOptions, progress: impl Fn(u32) + Sync) -> Cam
     let mut results = results.into_inner().expect("no job panicked with it");
     results.sort_by_key(|&(index, _)| index);
     let mut report = CampaignReport::default();
+    let planted_at = options.inject.as_ref().map(|(_, inject)| inject.tick);
     for (index, result) in results {
+        report.unplanted += u32::from(planted_at.is_some_and(|tick| result.ticks <= tick.0));
         report.add(options.seed + u64::from(index), result);
     }
     report

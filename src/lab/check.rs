@@ -31,8 +31,10 @@ pub struct CheckOptions {
     pub jobs: usize,
     /// Further arguments of the host, or the server, alone.
     pub host_arguments: Vec<String>,
-    /// Further arguments of all, after which the link's seed is appended.
+    /// Further arguments of all.
     pub arguments: Vec<String>,
+    /// Further arguments of those who have a seat.
+    pub seat_arguments: Vec<String>,
     /// What all links do to datagrams; each direction draws from a seed of its own.
     pub link: Option<String>,
     /// `TICK:FIELD` to disturb, and the seat that does.
@@ -86,6 +88,12 @@ pub enum CheckError {
         seed: u64,
         /// What went wrong.
         error: ProcessError,
+    },
+    /// A planted difference did not show.
+    #[error("match with seed {seed}: the difference that was planted in it was not found")]
+    NotFound {
+        /// Of the match.
+        seed: u64,
     },
     /// The two do not say the same.
     #[error("match with seed {seed}: the peers disagree: {what}; both results are above")]
@@ -164,14 +172,18 @@ fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
         }
     }
     let outcome = first["outcome"].as_str().unwrap_or("unknown").to_owned();
-    match options.architecture {
+    let played = match options.architecture {
         Architecture::P2p => judge_peers(options, seed, outcome, &seats, &results),
         Architecture::ClientServer | Architecture::Relay => {
             // A server has no seat, and nothing of its own to compare.
             let clients = &results[results.len() - seats.len()..];
             judge_clients(options, seed, outcome, &seats, clients)
         }
+    }?;
+    if options.inject.is_some() && played.desync.is_none() {
+        return Err(CheckError::NotFound { seed });
     }
+    Ok(played)
 }
 
 /// The processes of a match that run here.
@@ -326,6 +338,7 @@ fn process(
         all.extend_from_slice(&options.host_arguments);
     }
     if let Some(seat) = role.seat() {
+        all.extend_from_slice(&options.seat_arguments);
         all.push(format!("--desync-report={}", options.report_file(seed, seat).display()));
     }
     if let Some(link) = &options.link {

@@ -169,9 +169,14 @@ impl ServedMatch {
             return Some(format!("{said:?}, and the server {expected:?}"));
         }
         let differed = summary.updates.map_or(0, |updates| updates.differed);
-        let is_planted = self.setup.inject.as_ref().is_some_and(|(planted, _)| *planted == seat);
-        (differed > 0 && summary.desync.is_none() && !is_planted)
-            .then(|| format!("{differed} states differed, and no tick was named"))
+        let planted = self.setup.inject.as_ref().filter(|(planted, _)| *planted == seat);
+        match (planted, &summary.desync) {
+            (_, Some(_)) => None,
+            (Some((_, inject)), None) if inject.tick.0 < server.ticks => {
+                Some(format!("what was planted in tick {} was not found", inject.tick))
+            }
+            (_, None) => (differed > 0).then(|| format!("{differed} states differed, and no tick was named")),
+        }
     }
 
     fn violate(&mut self, oracle: Oracle, peer: usize, what: String) {

@@ -116,6 +116,16 @@ pub(crate) fn run(home: &Path, words: &[&str]) -> Ended {
     Arena::run(home, words).end()
 }
 
+/// What went wrong, in one line that says what to do.
+pub(crate) fn fails(ended: &Ended, expected: &str) {
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    let errors: Vec<&&str> = lines.iter().filter(|line| line.starts_with("error: ")).collect();
+    assert!(errors.len() == 1 && lines.last() == Some(errors[0]), "one line: {lines:?}");
+    assert!(errors[0].contains(expected), "{expected:?} in {:?}", errors[0]);
+    assert!(ended.stdout.is_empty(), "{}", ended.stdout);
+}
+
 /// A UDP proxy of somebody else's: the guest knows only its port, the host sees only its address.
 pub(crate) struct Proxy {
     pub(crate) port: u16,

@@ -82,11 +82,13 @@ pub(crate) struct ReplayFiles {
 }
 
 #[derive(Args, Debug)]
+#[group(skip)]
+#[command(group = clap::ArgGroup::new("form").args(["csv", "json"]).required(true))]
 pub(crate) struct ExportArguments {
     /// The replay.
     pub(crate) file: PathBuf,
     /// As a table, a row for each order.
-    #[arg(long, required_unless_present = "json", conflicts_with = "json")]
+    #[arg(long)]
     pub(crate) csv: bool,
     /// As JSON, an object for each order.
     #[arg(long)]

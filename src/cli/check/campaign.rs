@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use super::{desync_json, desync_text, first_seed, jobs};
-use crate::cli::args::{BotChoice, CheckArguments};
+use super::{check_injection, desync_json, desync_text, first_seed, jobs};
+use crate::cli::args::{CheckArguments, SeatInjection};
 use crate::cli::headless::progress_bar;
-use crate::cli::{FOUND, paths};
+use crate::cli::{FOUND, paths, setup};
 use mini_rts_arena::game::{Inject, Percentiles, data};
 use mini_rts_arena::lab::{
-    CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, Violation, baseline, campaign,
+    CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, Side, Violation, baseline, campaign,
 };
 use mini_rts_arena::net::Architecture;
-use mini_rts_arena::sim::Tick;
+use mini_rts_arena::sim::{PLAYERS_MAX, Tick};
 use mini_rts_arena::transport::LinkSpec;
 
 /// Most violations that are printed.
@@ -31,6 +31,7 @@ pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     bar.set_message(format!("matches of {} ticks", options.ticks));
     let report = campaign(&options, |over| bar.set_position(u64::from(over)));
     bar.finish_and_clear();
+    check_planted(&options, &report)?;
     let desync = first_desync(&report)?;
     let seconds = began.elapsed().as_secs_f64();
     if arguments.json {
@@ -98,14 +99,17 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
     if is_served && (arguments.faults || arguments.baseline) {
         bail!("--faults and --baseline are of p2p; with a server, --link makes the ways worse");
     }
-    let inject = arguments.inject_desync.as_ref();
-    if let (Some(inject), least) = (inject, peers.unwrap_or(2))
-        && usize::from(inject.seat) >= least
-    {
-        bail!("--inject-desync: there is no seat {} among {least} peers", inject.seat);
-    }
-    let usual = if arguments.bot == BotChoice::Probe { "endless" } else { "standard" };
+    // Whatever number a seed draws, it has the seats of two.
+    check_injection(arguments, arguments.peers.unwrap_or(2), Side::All)?;
+    let usual = arguments.bot.rules().unwrap_or_else(|| "standard".to_owned());
     let map = |usual: &str| data::map(arguments.map.as_deref().unwrap_or(usual));
+    let maps = [map("standard")?, map("quad")?];
+    match peers {
+        Some(peers) => setup::seats_on(&maps[usize::from(peers > 2)], peers)?,
+        None => {
+            setup::seats_on(&maps[1], PLAYERS_MAX).context("--faults draws 2 to 4 peers, or give --peers")?
+        }
+    }
     let link = arguments.link.as_deref().map(str::parse::<LinkSpec>).transpose()?;
     Ok(CampaignOptions {
         architecture: arguments.architecture.into(),
@@ -114,17 +118,32 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
         ticks: arguments.ticks,
         tick_rate: arguments.tick_rate,
         peers,
-        rules: data::rules(arguments.rules.as_deref().unwrap_or(usual))?,
-        maps: [map("standard")?, map("quad")?],
+        rules: data::rules(arguments.rules.as_deref().unwrap_or(&usual))?,
+        maps,
         pilot: (!arguments.faults).then(|| arguments.bot.pilot()),
         input_delay: arguments.input_delay,
         link: link.unwrap_or_default(),
         has_faults: arguments.faults,
-        inject: inject.map(|inject| {
-            (usize::from(inject.seat), Inject { tick: Tick(inject.tick), field: inject.field.clone() })
+        inject: arguments.inject_desync.as_ref().map(|SeatInjection { what, seat }| {
+            (usize::from(*seat), Inject { tick: Tick(what.tick), field: what.field.clone() })
         }),
         jobs: jobs(arguments),
     })
+}
+
+/// A difference that was never planted must not look like one that was not found.
+fn check_planted(options: &CampaignOptions, report: &CampaignReport) -> anyhow::Result<()> {
+    let Some((_, inject)) = &options.inject else { return Ok(()) };
+    // A fault may end a match before.
+    let is_enough = report.unplanted == 0 || (options.has_faults && report.unplanted < report.matches);
+    anyhow::ensure!(
+        is_enough,
+        "--inject-desync: nothing was planted, for {} of {} matches ended before tick {}; give an earlier one",
+        report.unplanted,
+        report.matches,
+        inject.tick
+    );
+    Ok(())
 }
 
 /// Writes the report that all peers have alike.
@@ -166,7 +185,9 @@ fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
     }
     let inject = arguments.inject_desync.iter();
     command.extend(
-        inject.map(|inject| format!(" --inject-desync {}:{}:{}", inject.tick, inject.field, inject.seat)),
+        inject.map(|SeatInjection { what, seat }| {
+            format!(" --inject-desync {}:{}:{seat}", what.tick, what.field)
+        }),
     );
     command
 }
@@ -257,6 +278,11 @@ fn fault_table(report: &CampaignReport) -> comfy_table::Table {
     table
 }
 
+/// `violation`: no states differed, but something else did not hold; [`CampaignReport::violations`] says what.
 const fn verdict(report: &CampaignReport) -> &'static str {
-    if report.first_desync.is_some() { "desync" } else { "equal" }
+    match (&report.first_desync, report.is_clean()) {
+        (Some(_), _) => "desync",
+        (None, true) => "equal",
+        (None, false) => "violation",
+    }
 }

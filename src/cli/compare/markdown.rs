@@ -18,18 +18,56 @@ const END: &str = "<!-- end -->";
 /// A column of a table.
 type Column = (&'static str, Measure);
 
+/// What blocks can be called.
+const NAMES: [&str; 12] = [
+    "answer",
+    "run",
+    "base",
+    "grid",
+    "presets",
+    "factors",
+    "equal-rate",
+    "bytes",
+    "host-lost",
+    "bots",
+    "seats",
+    "real",
+];
+
 /// `document` with its blocks written anew.
 ///
 /// # Errors
 /// If a block has no end, or a name that no figures have.
 pub(super) fn splice(document: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
+    with_blocks(document, |name| block(name, study, analysis))
+}
+
+/// Finds out before the study whether [`splice`] will find its blocks.
+///
+/// # Errors
+/// As those of [`splice`], or if there are none.
+pub(super) fn check(document: &str) -> anyhow::Result<()> {
+    let mut found = 0;
+    with_blocks(document, |name| {
+        found += 1;
+        anyhow::ensure!(NAMES.contains(&name), "there are no figures called {name}");
+        Ok(String::new())
+    })?;
+    anyhow::ensure!(found > 0, "it has no block `<!-- compare NAME -->`");
+    Ok(())
+}
+
+fn with_blocks(
+    document: &str,
+    mut block: impl FnMut(&str) -> anyhow::Result<String>,
+) -> anyhow::Result<String> {
     let mut out = String::new();
     let mut rest = document;
     while let Some(at) = rest.find("<!-- compare ") {
         let (before, from) = rest.split_at(at);
         let (name, body) = from["<!-- compare ".len()..].split_once(" -->").context("a block has no name")?;
         let (_, after) = body.split_once(END).with_context(|| format!("block {name} has no `{END}`"))?;
-        let block = block(name, study, analysis)?;
+        let block = block(name)?;
         let _ = write!(out, "{before}<!-- compare {name} -->\n{block}{END}");
         rest = after;
     }

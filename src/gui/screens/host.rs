@@ -4,9 +4,9 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
 use super::start::{heading, named, part, you_are};
 use super::{Attract, Next};
-use crate::cli::args::ArchitectureChoice;
+use crate::cli::args::{ArchitectureChoice, HostArguments, usual};
 use crate::gui::app::Desk;
-use crate::gui::launch::{Wish, host_arguments};
+use crate::gui::launch::Wish;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 
@@ -64,14 +64,11 @@ fn rows(
     let last = row(ROW, 0.0);
     if page.button("open", part(last, 0, 2), "Open the match", Weight::Primary) {
         let hero = desk.you.hero();
-        let opened = named(desk, |name| match host_arguments(&[]) {
-            Ok(mut arguments) => {
-                arguments.game.name = Some(name);
-                arguments.game.hero = hero;
-                arguments.architecture = Some(*architecture);
-                Next::Launch(Wish::Host(Box::new(arguments)))
-            }
-            Err(_) => Next::Start,
+        let opened = named(desk, |name| {
+            let mut arguments = HostArguments { architecture: *architecture, ..usual() };
+            arguments.game.player.name = Some(name);
+            arguments.game.player.hero = hero;
+            Next::Launch(Wish::Host(Box::new(arguments)))
         });
         next = opened.or(next);
     }

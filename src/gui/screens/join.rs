@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 
 use super::start::part;
 use super::{Attract, Next};
-use crate::cli::args::JoinArguments;
+use crate::cli::args::{JoinArguments, usual};
 use crate::cli::setup;
 use crate::gui::app::Desk;
-use crate::gui::launch::{Wish, join_arguments};
+use crate::gui::launch::Wish;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use mini_rts_arena::net::Architecture;
@@ -56,13 +56,13 @@ impl JoinScreen {
         let arguments = match &self.arguments {
             Some(arguments) => arguments.clone(),
             None => {
-                let mut arguments = join_arguments(&[]).map_err(|error| error.to_string())?;
-                arguments.game.name = Some(desk.you.player_name()?);
-                arguments.game.hero = desk.you.hero();
+                let mut arguments: JoinArguments = usual();
+                arguments.game.player.name = Some(desk.you.player_name()?);
+                arguments.game.player.hero = desk.you.hero();
                 Box::new(arguments)
             }
         };
-        let is_ipv4 = arguments.game.bind.is_ipv4();
+        let is_ipv4 = arguments.game.network.is_ipv4();
         let address = setup::resolve(address.trim(), is_ipv4).map_err(|error| format!("{error:#}"))?;
         Ok(Wish::Join(arguments, address))
     }
@@ -125,7 +125,8 @@ impl JoinScreen {
             if row.bottom() > list.bottom() - 24.0 {
                 break;
             }
-            let has_code = self.arguments.as_ref().is_some_and(|arguments| arguments.game.room.is_some());
+            let has_code =
+                self.arguments.as_ref().is_some_and(|arguments| arguments.game.network.room.is_some());
             if room_row(page, index, row, room) {
                 if room.locked && !has_code {
                     let name = room.name.as_str().to_owned();
@@ -174,7 +175,7 @@ impl JoinScreen {
         }
         match self.wish_for(&address, desk) {
             Ok(Wish::Join(mut arguments, address)) => {
-                arguments.game.room = Some(code);
+                arguments.game.network.room = Some(code);
                 Some(Next::Launch(Wish::Join(arguments, address)))
             }
             Ok(_) => None,

@@ -4,7 +4,7 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::path::PathBuf;
 
 use super::{Attract, Next, describe_replay, menu, newest_replay};
-use crate::cli::args::Level;
+use crate::cli::args::{BotChoice, PlayArguments, usual};
 use crate::gui::app::Desk;
 use crate::gui::launch::Wish;
 use crate::gui::page::{Page, Weight};
@@ -61,14 +61,21 @@ impl StartScreen {
         you_are(desk, page, row(38.0, 14.0));
         heading(page, "against", row(17.0, 5.0), "Play against the computer");
         let levels = row(ROW, 14.0);
-        for (place, (level, text)) in
-            [(Level::Easy, "Easy"), (Level::Normal, "Normal"), (Level::Hard, "Hard")].into_iter().enumerate()
+        for (place, (bot, text)) in
+            [(BotChoice::Easy, "Easy"), (BotChoice::Normal, "Normal"), (BotChoice::Hard, "Hard")]
+                .into_iter()
+                .enumerate()
         {
-            let weight = if level == Level::Normal { Weight::Primary } else { Weight::Normal };
+            let weight = if bot == BotChoice::Normal { Weight::Primary } else { Weight::Normal };
             let name = format!("play {}", text.to_lowercase());
             if page.button(&name, part(levels, place, 3), text, weight) {
                 let hero = desk.you.hero();
-                next = named(desk, |name| Next::Launch(Wish::Practice { level, hero, name: Some(name) }));
+                next = named(desk, |name| {
+                    let mut arguments = PlayArguments { bot, ..usual() };
+                    arguments.player.name = Some(name);
+                    arguments.player.hero = hero;
+                    Next::Launch(Wish::Practice(Box::new(arguments)))
+                });
             }
         }
         heading(page, "network", row(17.0, 5.0), "Play with somebody on this network");

@@ -140,7 +140,7 @@ fn say(page: &mut Page<'_>, inside: Rect, title: &str, colour: egui_macroquad::e
 
 const fn title(game: &Game) -> &'static str {
     match game.wish {
-        Wish::Practice { .. } => "Starting",
+        Wish::Practice(_) => "Starting",
         Wish::Host(_) => "Waiting for a second player",
         Wish::Join(..) => "Joining",
     }
@@ -155,7 +155,7 @@ fn wait_text(game: &Game, waited_s: f64) -> String {
     });
     let waited = super::clock(waited_s);
     let state = joined.unwrap_or_else(|| match &game.wish {
-        Wish::Practice { .. } => "The other seat is being taken.".into(),
+        Wish::Practice(_) => "The other seats are being taken.".into(),
         Wish::Host(_) => format!("Your match is open, {waited}."),
         Wish::Join(_, address) => format!("Asking {address}, {waited}."),
     });
@@ -166,7 +166,7 @@ fn wait_text(game: &Game, waited_s: f64) -> String {
         [] => "This computer has no network: nobody else can find it.".to_owned(),
         all => format!("Others join by address {}.", all.iter().map(at).collect::<Vec<_>>().join(" or ")),
     };
-    let found = match (&game.warning, arguments.game.no_discovery) {
+    let found = match (&game.warning, arguments.game.network.no_discovery) {
         (Some(warning), _) => format!("{}.", capitalised(warning)),
         (None, true) => String::new(),
         (None, false) => "It is in the list of everybody on this network who chooses Join.".into(),

@@ -257,21 +257,22 @@ impl RealMatch<'_> {
     }
 
     fn shared(&self) -> Vec<String> {
-        let Cell { updates, interpolation, .. } = self.cell;
-        let mut shared = vec!["--rules=endless".to_owned()];
-        if *updates > 0 {
-            shared.extend([format!("--updates={updates}"), format!("--interpolation={interpolation}")]);
-        }
-        shared
+        let updates = self.cell.updates;
+        let updates = (updates > 0).then(|| format!("--updates={updates}"));
+        ["--rules=endless".to_owned()].into_iter().chain(updates).collect()
     }
 
     fn playing(&self, seat: usize) -> Vec<String> {
-        vec![
+        let Cell { updates, interpolation, .. } = self.cell;
+        let interpolation = (*updates > 0).then(|| format!("--interpolation={interpolation}"));
+        let mut playing = vec![
             format!("--script={}", self.file(seat, "script").display()),
             format!("--trace={}", self.file(seat, "trace").display()),
             format!("--prediction={}", if self.cell.prediction { "on" } else { "off" }),
             format!("--hero={}", hero_word(hero_of(self.seed, seat))),
-        ]
+        ];
+        playing.extend(interpolation);
+        playing
     }
 
     /// What a node's link does to what it sends: between players the whole way, to or from a server that stands

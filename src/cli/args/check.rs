@@ -1,0 +1,114 @@
+//! What can be typed after `arena check`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+use super::{ArchitectureChoice, BotChoice, SeatInjection, input_delay, tick_rate};
+use mini_rts_arena::net::InputDelay;
+use mini_rts_arena::sim::{PLAYERS_MAX, Tick, TickRate};
+use mini_rts_arena::transport::LinkSpec;
+
+/// The flags of matches that are played: without meaning where none is.
+const PLAYED: [&str; 19] = [
+    "processes",
+    "is_virtual",
+    "faults",
+    "baseline",
+    "matches",
+    "seed",
+    "ticks",
+    "link",
+    "map",
+    "rules",
+    "bot",
+    "tick_rate",
+    "input_delay",
+    "jobs",
+    "listen",
+    "connect",
+    "inject_desync",
+    "architecture",
+    "peers",
+];
+/// The flags that the listening side of a check between two machines decides.
+const DECIDED_THERE: [&str; 4] = ["seed", "ticks", "tick_rate", "jobs"];
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    /// Who simulates; with a server, that is one more process, and all seats are clients.
+    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
+    pub(crate) architecture: ArchitectureChoice,
+    /// Peers in each match: 2 by default, with `--faults` a number that each seed draws.
+    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
+    pub(crate) peers: Option<u8>,
+    /// Processes over real UDP; the default.
+    #[arg(long)]
+    pub(crate) processes: bool,
+    /// Peers in this process, in virtual time: hundreds of matches a minute, the same every time.
+    #[arg(long = "virtual", conflicts_with = "processes")]
+    pub(crate) is_virtual: bool,
+    /// Let each seed draw what goes wrong: over 30 kinds of faults. Who plays is drawn, too.
+    #[arg(long, requires = "is_virtual")]
+    pub(crate) faults: bool,
+    /// Compare latency and stalls with classic lockstep (delay in whole ticks, one datagram a tick) on the
+    /// same links instead.
+    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "link", "inject_desync", "matches", "jobs"])]
+    pub(crate) baseline: bool,
+    /// How many matches, with seeds that count up.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) matches: u32,
+    /// The seed of the first match; a random one by default.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=(u32::MAX as u64)))]
+    pub(crate) seed: Option<u64>,
+    /// Ticks of each match.
+    #[arg(long, default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..=i64::from(Tick::MAX.0)))]
+    pub(crate) ticks: u32,
+    /// Make both links worse, as in `host --link`; each direction draws from a seed of its own.
+    #[arg(long, value_name = "SPEC", value_parser = link)]
+    pub(crate) link: Option<String>,
+    /// A map by name, or a file.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) map: Option<String>,
+    /// Rules by name, or a file.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) rules: Option<String>,
+    /// Who plays.
+    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with = "faults")]
+    pub(crate) bot: BotChoice,
+    /// Simulation steps per second: 30, 40, 50 or 60.
+    #[arg(long, default_value = "60", value_parser = tick_rate)]
+    pub(crate) tick_rate: TickRate,
+    /// How long before its tick an input is sealed: `auto` or a number of ticks.
+    #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = input_delay)]
+    pub(crate) input_delay: InputDelay,
+    /// Matches at a time; by default one per core.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) jobs: Option<u16>,
+    /// Instead of playing: run the tick that broke a match again, from the bundle beside its report, and say
+    /// whose state deviates.
+    #[arg(long, value_name = "FILE", conflicts_with_all = PLAYED)]
+    pub(crate) bundle: Option<PathBuf>,
+    /// Instead of playing: simulate the match of a replay, recorded here or on another machine, and compare every
+    /// state that it holds.
+    #[arg(long, value_name = "REPLAY", conflicts_with_all = PLAYED, conflicts_with = "bundle")]
+    pub(crate) against: Option<PathBuf>,
+    /// Between two machines: wait here, at this address (all, port 4124, by default), for `check --connect`
+    /// there. Seeds, ticks and rules are this side's.
+    #[arg(long, value_name = "ADDR[:PORT]", num_args = 0..=1, default_missing_value = "0.0.0.0", conflicts_with_all = ["is_virtual", "connect", "jobs"])]
+    pub(crate) listen: Option<String>,
+    /// Between two machines: play the other side of `check --listen` at that address, with as many `--matches`.
+    #[arg(long, value_name = "ADDR[:PORT]", conflicts_with = "is_virtual", conflicts_with_all = DECIDED_THERE)]
+    pub(crate) connect: Option<String>,
+    /// Plant a difference: TICK, TICK:FIELD or TICK:FIELD:SEAT, such as `600:units[0].hp:1`.
+    #[arg(long, value_name = "TICK[:FIELD[:SEAT]]")]
+    pub(crate) inject_desync: Option<SeatInjection>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A link's specification as it was typed, for other processes.
+fn link(text: &str) -> Result<String, String> {
+    let read = text.parse::<LinkSpec>().map(|_| text.to_owned());
+    read.map_err(|error| error.to_string())
+}

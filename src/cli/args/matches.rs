@@ -1,0 +1,321 @@
+//! What can be typed after `arena host`, `join`, `serve` and `play`: each command has the flags that it honours,
+//! and no others.
+
+use clap::Args;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use super::{
+    ArchitectureChoice, BotChoice, Hero, Injection, Seconds, Switch, Teams, input_delay, seconds,
+    seconds_or_none, tick_rate, token,
+};
+use mini_rts_arena::net::{InputDelay, PlayerName, Token};
+use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
+use mini_rts_arena::transport::LinkSpec;
+
+/// What a player brings to a match.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlayerArguments {
+    /// Your name, 1 to 16 characters.
+    #[arg(long, value_parser = PlayerName::new)]
+    pub(crate) name: Option<PlayerName>,
+    /// Your hero.
+    #[arg(long, value_enum, default_value_t = Hero::Swordsman)]
+    pub(crate) hero: Hero,
+    /// Give the commands of this file at their instants, whatever happens: a JSON object a line,
+    /// {"at_ms":F,"command":{...}}, at_ms from the first tick. Objects of `replay export --json` are such lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// How long before its tick an input is sealed: `auto`, as short as the link allows, or a number of ticks.
+    #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = input_delay)]
+    pub(crate) input_delay: InputDelay,
+    /// Show your own orders before they are confirmed.
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub(crate) prediction: Switch,
+    /// Write every tick, command, stall and hash to this file, a JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+/// What is played.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TermsArguments {
+    /// End after so many ticks; a guest takes the host's.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(Tick::MAX.0)))]
+    pub(crate) ticks: Option<u32>,
+    /// Simulation steps per second: 30, 40, 50 or 60. The host's counts; 60 by default.
+    #[arg(long, value_parser = tick_rate)]
+    pub(crate) tick_rate: Option<TickRate>,
+    /// A map by name, or a file; a guest takes the host's.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) map: Option<String>,
+    /// Rules by name, or a file; a guest takes the host's.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) rules: Option<String>,
+}
+
+/// What only who opens a match decides.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TableArguments {
+    /// Seats: 2, 3 or 4. More than two play on a map for four, `quad` unless another is given.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
+    pub(crate) players: u8,
+    /// Play in teams: the team of each seat, such as `0,0,1,1`. Alone, with four players, `--teams` makes partners
+    /// of those who sit across. Without it everybody plays alone.
+    #[arg(long, value_name = "TEAM,TEAM,...", num_args = 0..=1, default_missing_value = Teams::ACROSS)]
+    pub(crate) teams: Option<Teams>,
+    /// The seed of every random draw; a random one by default.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How others are found and reached.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct NetworkArguments {
+    /// The address of this machine to use; by default all, of IPv6 only to join an address of IPv6.
+    #[arg(long, value_name = "IP")]
+    pub(crate) bind: Option<IpAddr>,
+    /// This process's own UDP port, 0 for any. A host and a server take 4124 by default, or the next free one
+    /// up to 4133; a guest any.
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// The code of a locked room.
+    #[arg(long, value_name = "CODE", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) room: Option<String>,
+    #[command(flatten)]
+    pub(crate) link: LinkArguments,
+    /// How long to wait for the other side: 30 seconds without a window, a day with one.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) wait: Option<Seconds>,
+    /// Silence after which a peer is lost.
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = seconds)]
+    pub(crate) timeout: Seconds,
+    /// Neither announce nor look for matches on the LAN.
+    #[arg(long)]
+    pub(crate) no_discovery: bool,
+}
+
+/// What becomes of datagrams on their way.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LinkArguments {
+    /// Make the link worse: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7.
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) link: Option<LinkSpec>,
+}
+
+/// What remains of a match that a player plays.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct OutputArguments {
+    /// Play without a window.
+    #[arg(long)]
+    pub(crate) headless: bool,
+    /// Where to record, or `off`; by default a new file in your data folder.
+    #[arg(long, value_name = "FILE|off")]
+    pub(crate) record: Option<String>,
+    /// Print the result as JSON.
+    #[arg(long, requires = "headless")]
+    pub(crate) json: bool,
+}
+
+/// What host and guest have in common.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MatchArguments {
+    #[command(flatten)]
+    pub(crate) player: PlayerArguments,
+    /// Who plays this seat: you in the window, `normal` without one.
+    #[arg(long, value_enum, conflicts_with = "script")]
+    pub(crate) bot: Option<BotChoice>,
+    #[command(flatten)]
+    pub(crate) terms: TermsArguments,
+    #[command(flatten)]
+    pub(crate) network: NetworkArguments,
+    /// Client-server: updates per second, 20 by default; a guest's are the host's.
+    #[arg(long, value_name = "N", value_parser = updates())]
+    pub(crate) updates: Option<u32>,
+    /// Client-server, without prediction: how many updates the view of what is confirmed lies in the past; 2 by
+    /// default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub(crate) interpolation: Option<u32>,
+    /// Change the state after a tick, to test the desync check: TICK or TICK:FIELD, such as `600:units[0].hp`.
+    #[arg(long, value_name = "TICK[:FIELD]")]
+    pub(crate) inject_desync: Option<Injection>,
+    /// Where the report of a desync goes; by default beside the replay.
+    #[arg(long, value_name = "FILE", requires = "headless")]
+    pub(crate) desync_report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct HostArguments {
+    #[command(flatten)]
+    pub(crate) game: MatchArguments,
+    #[command(flatten)]
+    pub(crate) table: TableArguments,
+    /// Who simulates.
+    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
+    pub(crate) architecture: ArchitectureChoice,
+    /// Your seat: a host's is always 0, and guests choose theirs with `join --seat`.
+    #[arg(long, default_value = "0", value_parser = host_seat)]
+    pub(crate) seat: u8,
+    /// With a server: for how long the seat of a client that is not heard is kept; 0 without a window, 45 with one.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
+    pub(crate) rejoin: Option<Seconds>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct JoinArguments {
+    /// The host's address; without it, the one match that is open on the LAN.
+    #[arg(value_name = "ADDR[:PORT]")]
+    pub(crate) address: Option<String>,
+    #[command(flatten)]
+    pub(crate) game: MatchArguments,
+    /// A certain seat.
+    #[arg(long)]
+    pub(crate) seat: Option<u8>,
+    /// Where to reach another guest, instead of the addresses that the host tells; may be given several times.
+    #[arg(long, value_name = "SEAT=IP:PORT", value_parser = via)]
+    pub(crate) via: Vec<(PlayerId, SocketAddr)>,
+    /// With a server: take back the seat whose token this is; `join` prints it.
+    #[arg(long, value_name = "HEX", value_parser = token)]
+    pub(crate) token: Option<Token>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ServeArguments {
+    /// The name that the match is listed by, 1 to 16 characters.
+    #[arg(long, value_parser = PlayerName::new)]
+    pub(crate) name: Option<PlayerName>,
+    #[command(flatten)]
+    pub(crate) terms: TermsArguments,
+    #[command(flatten)]
+    pub(crate) table: TableArguments,
+    #[command(flatten)]
+    pub(crate) network: NetworkArguments,
+    /// What the server does: `client-server` or `relay`.
+    #[arg(long, value_enum, default_value_t = ArchitectureChoice::ClientServer)]
+    pub(crate) architecture: ArchitectureChoice,
+    /// Client-server: updates per second.
+    #[arg(long, value_name = "N", default_value_t = UPDATES_USUAL, value_parser = updates())]
+    pub(crate) updates: u32,
+    /// For how long the seat of a client that is not heard is kept; 0 by default.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
+    pub(crate) rejoin: Option<Seconds>,
+    /// A server never has a window; this may be said all the same.
+    #[arg(long)]
+    pub(crate) headless: bool,
+    /// Where to record, or `off`; by default a new file in your data folder.
+    #[arg(long, value_name = "FILE|off")]
+    pub(crate) record: Option<String>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlayArguments {
+    #[command(flatten)]
+    pub(crate) player: PlayerArguments,
+    /// Who plays the other seats. Yours is played by you in the window, and by a `normal` bot or the script
+    /// without one.
+    #[arg(long, value_enum, default_value_t = BotChoice::Normal)]
+    pub(crate) bot: BotChoice,
+    #[command(flatten)]
+    pub(crate) terms: TermsArguments,
+    #[command(flatten)]
+    pub(crate) table: TableArguments,
+    #[command(flatten)]
+    pub(crate) link: LinkArguments,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// A server's updates per second if nothing else is said.
+pub(crate) const UPDATES_USUAL: u32 = 20;
+
+impl MatchArguments {
+    /// Who plays this seat.
+    pub(crate) fn bot(&self) -> BotChoice {
+        self.bot.unwrap_or(if self.output.headless { BotChoice::Normal } else { BotChoice::None })
+    }
+
+    /// How long to wait for the other side.
+    pub(crate) fn wait(&self) -> Seconds {
+        self.network.wait(self.output.headless)
+    }
+}
+
+impl NetworkArguments {
+    /// Which kind of address a name shall be resolved to.
+    pub(crate) fn is_ipv4(&self) -> bool {
+        self.bind.is_none_or(|ip| ip.is_ipv4())
+    }
+
+    /// How long to wait for the other side.
+    pub(crate) fn wait(&self, is_headless: bool) -> Seconds {
+        const HEADLESS: Seconds = Seconds::from_secs(30);
+        const WINDOW: Seconds = Seconds::from_secs(86_400);
+        self.wait.unwrap_or(if is_headless { HEADLESS } else { WINDOW })
+    }
+}
+
+impl HostArguments {
+    /// Whether a host's match has a server.
+    pub(crate) fn has_server(&self) -> bool {
+        self.architecture != ArchitectureChoice::P2p
+    }
+
+    /// Refuses flags that mean nothing in lockstep.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let of_server = [
+            ("--updates", self.game.updates.is_some()),
+            ("--interpolation", self.game.interpolation.is_some()),
+            ("--rejoin", self.rejoin.is_some()),
+        ];
+        match of_server.into_iter().find(|(_, is_given)| *is_given && !self.has_server()) {
+            Some((flag, _)) => {
+                anyhow::bail!("{flag} is of matches with a server; add --architecture client-server")
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What the server of this host's match is given.
+    pub(crate) fn server(&self) -> ServeArguments {
+        const REJOIN_WINDOW: Seconds = Seconds::from_secs(45);
+        let MatchArguments { player, terms, network, updates, output, .. } = self.game.clone();
+        let kept = if output.headless { Seconds::ZERO } else { REJOIN_WINDOW };
+        // A probe measures; nothing must end its match.
+        let rules = terms.rules.or_else(|| self.game.bot().rules());
+        ServeArguments {
+            name: player.name,
+            terms: TermsArguments { rules, ..terms },
+            table: self.table.clone(),
+            network,
+            architecture: self.architecture,
+            updates: updates.unwrap_or(UPDATES_USUAL),
+            rejoin: Some(self.rejoin.unwrap_or(kept)),
+            headless: output.headless,
+            record: None,
+            json: output.json,
+        }
+    }
+}
+
+fn updates() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=60)
+}
+
+fn host_seat(text: &str) -> Result<u8, String> {
+    let seat = text.parse().ok().filter(|&seat| seat == 0);
+    seat.ok_or_else(|| "a host sits in seat 0; guests choose others with `arena join --seat N`".into())
+}
+
+fn via(text: &str) -> Result<(PlayerId, SocketAddr), String> {
+    let parts = text.split_once('=');
+    let seat =
+        parts.and_then(|(seat, _)| seat.parse().ok()).filter(|seat| (1..PLAYERS_MAX as u8).contains(seat));
+    let address = parts.and_then(|(_, address)| address.parse().ok());
+    let both = seat.map(PlayerId).zip(address);
+    both.ok_or_else(|| "expected SEAT=IP:PORT with a guest's seat, such as 2=192.168.1.20:4126".into())
+}
