@@ -177,8 +177,8 @@ mod tests {
         assert!(matches!(Script::read(many.as_bytes()), Err(ScriptError::TooMany)));
         let endless = std::io::BufReader::new(std::io::Read::take(std::io::repeat(b'\n'), 1 << 30));
         assert!(matches!(Script::read(endless), Err(ScriptError::TooLarge)), "blank lines are bytes, too");
-        let error =
-            Script::read(&b"{\"at_ms\":1,\"\x1b[31m\":2}"[..]).expect_err("unknown field").to_string();
+        let turned = r#"{"at_ms":1,"\u001b[31m":2}"#;
+        let error = Script::read(turned.as_bytes()).expect_err("unknown field").to_string();
         assert!(error.contains("\\u{1b}[31m") && !error.contains('\u{1b}'), "{error:?}");
     }
 }
