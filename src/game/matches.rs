@@ -4,7 +4,7 @@ mod ending;
 
 use core::time::Duration;
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use super::backlog::EventBacklog;
@@ -199,6 +199,11 @@ impl Match {
         let past = self.past.as_ref().and_then(|past| past.next(self.bridged()));
         let past = past.and_then(|tick| self.session.seen_at(tick, self.behind()));
         [self.session.poll_timeout(), pilot, past].into_iter().flatten().min()
+    }
+
+    /// Names this computer's own addresses: [`crate::net::LockstepSession::set_own_addresses`].
+    pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+        self.session.set_own_addresses(addresses);
     }
 
     /// An order of this player, for the next open tick. False if too many wait already.

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, never, select_biased};
+use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
 use super::match_event::MatchEvent;
@@ -109,11 +110,12 @@ impl MatchThread {
     }
 
     fn spawn(
-        game: Match,
+        mut game: Match,
         udp: Udp,
         link: Option<LinkSpec>,
         view: Option<ViewWriter>,
     ) -> std::io::Result<Self> {
+        game.set_own_addresses(udp.reachable_at().iter().map(SocketAddr::ip));
         let (control, controls) = bounded(QUEUE_MAX);
         let (reports, progress) = bounded(QUEUE_MAX);
         let link = link.map(Impairment::new);

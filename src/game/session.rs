@@ -1,7 +1,7 @@
 //! The session under a match, whichever plays: the rest of [`super::Match`] does not tell them apart.
 
 use arrayvec::ArrayVec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
 use super::predictor::Predictor;
@@ -95,6 +95,12 @@ impl Session {
 
     pub(super) fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         either!(self, session => session.report(now, tick, hash));
+    }
+
+    pub(super) fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+        if let Self::Lockstep(session) = self {
+            session.set_own_addresses(addresses);
+        }
     }
 
     pub(super) fn provide_state(&mut self, tick: Tick, state: Vec<u8>) {

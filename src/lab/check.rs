@@ -162,16 +162,19 @@ fn play(options: &CheckOptions, seed: u64) -> Result<Played, CheckError> {
     let results = processes.into_iter().map(|(_, process)| process.result());
     let results = results.collect::<Result<Vec<Value>, ProcessError>>();
     let results = results.map_err(|error| CheckError::Process { seed, error })?;
-    let (first, others) = results.split_first().expect("one process at least runs here");
-    for (key, other) in SHARED_KEYS.iter().flat_map(|key| others.iter().map(move |other| (*key, other))) {
-        // After a desync each peer has stopped where it was.
-        let is_loose = first["outcome"] == "desync" && matches!(key, "ticks" | "state_hash");
-        if !is_loose && first[key] != other[key] {
-            let what = format!("{key} is {} and {}", first[key], other[key]);
-            return Err(CheckError::Disagree { seed, what });
+    // After a desync a peer has stopped where it was; of three or more the others play on.
+    let mut played_on = results.iter().filter(|result| result["outcome"] != "desync");
+    if let Some(first) = played_on.next() {
+        for (key, other) in played_on.flat_map(|other| SHARED_KEYS.map(|key| (key, other))) {
+            if first[key] != other[key] {
+                let what = format!("{key} is {} and {}", first[key], other[key]);
+                return Err(CheckError::Disagree { seed, what });
+            }
         }
     }
-    let outcome = first["outcome"].as_str().unwrap_or("unknown").to_owned();
+    let odd = results.iter().find(|result| result["outcome"] == "desync");
+    let outcome = odd.or(results.first()).and_then(|result| result["outcome"].as_str());
+    let outcome = outcome.unwrap_or("unknown").to_owned();
     let played = match options.architecture {
         Architecture::P2p => judge_peers(options, seed, outcome, &seats, &results),
         Architecture::ClientServer | Architecture::Relay => {

@@ -76,7 +76,7 @@ impl Sabotage {
         (Self::SwappedCommands, Oracle::Commands),
         (Self::WithheldAcks, Oracle::Outcome),
         (Self::FalseAcks, Oracle::Outcome),
-        (Self::FalseChain, Oracle::Progress),
+        (Self::FalseChain, Oracle::Outcome),
         (Self::ChangedWorld, Oracle::Hashes),
         (Self::WithheldHashes, Oracle::Desync),
         (Self::FalseBye, Oracle::Outcome),

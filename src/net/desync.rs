@@ -20,12 +20,21 @@ const CHUNKS_AT_ONCE: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct History {
     ran: Tick,
-    ring: Vec<(u64, HashChain)>,
+    ring: Vec<Ran>,
+}
+
+/// What is kept of a tick.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ran {
+    hash: u64,
+    chain: HashChain,
+    /// The low half of the chain over all inputs up to this tick.
+    inputs: [u8; 4],
 }
 
 impl History {
     pub(super) fn new() -> Self {
-        Self { ran: Tick(0), ring: core::iter::repeat_n((0, HashChain::default()), HISTORY).collect() }
+        Self { ran: Tick(0), ring: core::iter::repeat_n(Ran::default(), HISTORY).collect() }
     }
 
     /// Ticks run.
@@ -44,22 +53,27 @@ impl History {
             return Some(HashChain::default());
         }
         let kept = ran <= self.ran && self.ran.since(ran) < HISTORY as u32;
-        kept.then(|| self.ring[(ran.0 as usize - 1) % HISTORY].1)
+        kept.then(|| self.ring[(ran.0 as usize - 1) % HISTORY].chain)
     }
 
-    /// Appends the hash after `tick`.
-    pub(super) fn push(&mut self, tick: Tick, hash: &StateHash) {
+    /// Appends the hash after `tick`, with the chain over all inputs up to it.
+    pub(super) fn push(&mut self, tick: Tick, hash: &StateHash, inputs: u64) {
         assert_eq!(tick, self.ran, "ticks are reported in order");
         let chain = self.chain().then(hash.whole);
-        self.ring[tick.0 as usize % HISTORY] = (hash.whole, chain);
+        self.ring[tick.0 as usize % HISTORY] =
+            Ran { hash: hash.whole, chain, inputs: (inputs as u32).to_le_bytes() };
         self.ran = tick.plus(1);
     }
 
     /// The hashes of the last ticks, for the other peer.
     pub(super) fn latest(&self) -> DesyncHashes {
         let first = self.ran.0.saturating_sub(DESYNC_HASHES_MAX as u32);
-        let hashes = (first..self.ran.0).map(|tick| self.ring[tick as usize % HISTORY].0).collect();
-        DesyncHashes { first, hashes }
+        let ran = || (first..self.ran.0).map(|tick| self.ring[tick as usize % HISTORY]);
+        DesyncHashes {
+            first,
+            hashes: ran().map(|ran| ran.hash).collect(),
+            inputs: ran().map(|ran| ran.inputs).collect(),
+        }
     }
 
     /// The first tick on which the other peer's hashes and these differ, if one does.
@@ -67,9 +81,18 @@ impl History {
         // The peer names any tick it likes, the last there is included.
         (theirs.first..=u32::MAX).zip(&theirs.hashes).find_map(|(tick, &hash)| {
             let kept = Tick(tick) < self.ran && self.ran.0 - tick <= HISTORY as u32;
-            (kept && self.ring[tick as usize % HISTORY].0 != hash).then_some(Tick(tick))
+            (kept && self.ring[tick as usize % HISTORY].hash != hash).then_some(Tick(tick))
         })
     }
+}
+
+/// Who computes wrongly, as the majority sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Odd {
+    /// This peer.
+    Me,
+    /// The peer at the other end of this link.
+    Link(usize),
 }
 
 /// One search, with all peers who are there.
@@ -81,6 +104,10 @@ pub(super) struct Search {
     pub(super) hashes: DesyncHashes,
     /// The first tick that differs, once all lists are here.
     pub(super) tick: Option<Tick>,
+    /// Who is in the minority of one, once all lists are here.
+    pub(super) odd: Option<Odd>,
+    /// How often what is lacking was sent since the last acknowledgement.
+    pub(super) tries: u32,
     /// Whether the result has been handed out.
     pub(super) is_reported: bool,
     ours: Option<Vec<u8>>,
@@ -100,7 +127,8 @@ struct Side {
 impl Search {
     pub(super) fn new(cause: usize, hashes: DesyncHashes, links: impl Iterator<Item = usize>) -> Self {
         let side = |link| Side { link, has_hashes: false, has: Vec::new(), theirs: Vec::new() };
-        Self { cause, hashes, tick: None, is_reported: false, ours: None, sides: links.map(side).collect() }
+        let sides = links.map(side).collect();
+        Self { cause, hashes, tick: None, odd: None, tries: 0, is_reported: false, ours: None, sides }
     }
 
     /// The links to all who take part.
@@ -121,6 +149,27 @@ impl Search {
             known.any(|other| other != one)
         };
         { ticks }.find(differ).map(Tick)
+    }
+
+    /// Of three or more peers that all ran the same inputs, the only one whose state after `tick` differs from
+    /// what all others have: it has computed wrongly. `lists` are of the links in the order of [`Self::links`].
+    pub(super) fn odd_one(&self, tick: Tick, lists: &[&DesyncHashes]) -> Option<Odd> {
+        let at = |list: &DesyncHashes| {
+            let index = tick.0.checked_sub(list.first)? as usize;
+            Some((*list.hashes.get(index)?, *list.inputs.get(index)?))
+        };
+        let (own, inputs) = at(&self.hashes)?;
+        let others: ArrayVec<(u64, [u8; 4]), { PLAYERS_MAX - 1 }> =
+            lists.iter().copied().map(at).collect::<Option<_>>()?;
+        if others.len() < 2 || others.iter().any(|other| other.1 != inputs) {
+            return None;
+        }
+        let mut deviating = others.iter().zip(self.links()).filter(|(other, _)| other.0 != own);
+        match (deviating.next(), deviating.next()) {
+            (Some((_, link)), None) => Some(Odd::Link(link)),
+            _ if others.iter().all(|other| other.0 != own && other.0 == others[0].0) => Some(Odd::Me),
+            _ => None,
+        }
     }
 
     /// Gives our state after [`Self::tick`]; empty if it is no longer kept.
@@ -168,6 +217,7 @@ impl Search {
         let side = self.sides.iter_mut().find(|side| side.link == link);
         if let Some(has) = side.and_then(|side| side.has.get_mut(usize::from(chunk))) {
             *has = true;
+            self.tries = 0;
         }
     }
 
@@ -239,9 +289,9 @@ mod tests {
     fn both_find_the_same_first_tick_wherever_their_lists_end() {
         let (mut a, mut b) = (History::new(), History::new());
         for tick in 0..700 {
-            a.push(Tick(tick), &hash(u64::from(tick)));
+            a.push(Tick(tick), &hash(u64::from(tick)), 0);
             if tick < 690 {
-                b.push(Tick(tick), &hash(u64::from(if tick >= 680 { tick + 1 } else { tick })));
+                b.push(Tick(tick), &hash(u64::from(if tick >= 680 { tick + 1 } else { tick })), 0);
             }
         }
         assert_eq!(a.first_difference(&b.latest()), Some(Tick(680)));
@@ -258,7 +308,7 @@ mod tests {
             for (peer, history) in histories.iter_mut().enumerate() {
                 let odd = peer == 1 && tick >= 290;
                 if tick < 295 + peer as u32 {
-                    history.push(Tick(tick), &hash(u64::from(tick + u32::from(odd))));
+                    history.push(Tick(tick), &hash(u64::from(tick + u32::from(odd))), 0);
                 }
             }
         }

@@ -6,6 +6,7 @@ use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::hold_up::HoldUp;
 use super::message::{ADDRESSES_MAX, DesyncHashes, Seats};
 use super::seal::Seal;
 use super::time::Time;
@@ -15,6 +16,8 @@ use crate::sim::{PlayerId, Tick};
 pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
 /// Between pings while it runs.
 pub(super) const PING_RUNNING: Duration = Duration::from_millis(500);
+/// Longest time between pings to a peer that was never heard; it doubles up to that.
+pub(super) const PING_UNHEARD_MAX: Duration = Duration::from_secs(1);
 /// Of how many datagrams the loss is measured at a time.
 const LOSS_WINDOW: u64 = 128;
 /// A link that loses more than this gets a second datagram per tick, per mille; so does one of which nothing
@@ -42,8 +45,10 @@ pub(super) struct Link {
     pub(super) heard_at: Time,
     /// Whether it was ever heard.
     pub(super) is_heard: bool,
-    /// When the newest ping left that it answered.
-    pub(super) answered_at: Time,
+    /// How long its player has held the match up.
+    pub(super) hold_up: HoldUp,
+    /// How many times it claimed a difference of hash chains and then took it back.
+    pub(super) false_claims: u8,
     /// Whether its silence has been reported.
     pub(super) is_silent: bool,
     /// It has every input of ours before this tick.
@@ -78,6 +83,8 @@ pub(super) struct Link {
     pub(super) seals_at: Option<i64>,
     /// When to ping it next.
     pub(super) ping_at: Time,
+    /// Pings that left before it was heard for the first time.
+    pub(super) unanswered: u8,
     /// When to send the second datagram of this tick, while the link loses some.
     pub(super) second_at: Option<Time>,
     /// When to send again if nothing else is sent.
@@ -104,7 +111,8 @@ impl Link {
             rtt: Rtt::default(),
             heard_at: now,
             is_heard: false,
-            answered_at: Time(0),
+            hold_up: HoldUp::default(),
+            false_claims: 0,
             is_silent: false,
             acked: Tick(0),
             ran: Tick(0),
@@ -122,6 +130,7 @@ impl Link {
             slack_heard: None,
             seals_at: None,
             ping_at: now,
+            unanswered: 0,
             second_at: None,
             resend_at: now,
             loss_from: (0, 0),
@@ -265,7 +274,7 @@ mod tests {
         for n in 0..1280 {
             let sealed = there.seal(5, &[]);
             if n % 10 != 0 {
-                link.seal.open(sealed.bytes()).expect("new");
+                link.seal.open(Time(0), sealed.bytes()).expect("new");
             }
             link.measure_loss();
         }

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
+use twox_hash::XxHash3_64;
 
 use super::time::Time;
 use crate::sim::{
@@ -19,6 +20,8 @@ const KEPT_TICKS: u32 = 2 * QUEUE_TICKS;
 pub struct Lockstep {
     next: Tick,
     queues: ArrayVec<InputQueue, PLAYERS_MAX>,
+    /// Over the canonical bytes of all inputs that have passed.
+    chain: u64,
 }
 
 /// An input for a tick that is farther ahead than [`QUEUE_TICKS`].
@@ -35,7 +38,8 @@ impl Lockstep {
     /// An empty gate before tick 0.
     #[must_use]
     pub fn new(players: usize) -> Self {
-        Self { next: Tick(0), queues: core::iter::repeat_with(InputQueue::new).take(players).collect() }
+        let queues = core::iter::repeat_with(InputQueue::new).take(players).collect();
+        Self { next: Tick(0), queues, chain: 0 }
     }
 
     /// The next tick to pass.
@@ -139,12 +143,27 @@ impl Lockstep {
         Some(PlayerId(queue as u8))
     }
 
+    /// The hash chain over all inputs that have passed.
+    #[must_use]
+    pub(super) const fn chain(&self) -> u64 {
+        self.chain
+    }
+
+    /// Whether the next tick lacks this player's input.
+    #[must_use]
+    pub fn lacks(&self, player: PlayerId) -> bool {
+        self.queues.get(player.index()).is_some_and(|queue| !queue.has(self.next))
+    }
+
     /// Lets the next tick pass if it is complete.
     pub fn pass(&mut self) -> Option<TickInputs> {
         if !self.is_complete() {
             return None;
         }
         let tick = self.next;
+        for queue in &self.queues {
+            self.chain = XxHash3_64::oneshot_with_seed(self.chain, queue.bytes(tick));
+        }
         let inputs = self.queues.iter().map(|queue| queue.input(tick)).collect();
         self.next = tick.plus(1);
         Some(TickInputs { tick, inputs })
@@ -199,6 +218,12 @@ impl InputQueue {
 
     fn has(&self, tick: Tick) -> bool {
         self.wanted > tick || self.departed.is_some_and(|from| tick >= from)
+    }
+
+    /// The canonical bytes of the input for `tick`; of ticks without an input of this player's none.
+    fn bytes(&self, tick: Tick) -> &[u8] {
+        let is_gone = self.departed.is_some_and(|from| tick >= from);
+        self.slot(tick).filter(|_| !is_gone).map_or(&[], |slot| &slot.bytes)
     }
 
     fn input(&self, tick: Tick) -> PlayerInput {

@@ -18,7 +18,7 @@ use super::seal::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
 use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId};
 
 /// The version of everything in this module; peers of different versions refuse each other by name.
-pub const PROTOCOL_VERSION: u16 = 3;
+pub const PROTOCOL_VERSION: u16 = 4;
 
 /// Most tick hashes in one [`DesyncHashes`].
 pub const DESYNC_HASHES_MAX: usize = 64;
@@ -346,6 +346,9 @@ pub struct DesyncHashes {
     pub first: u32,
     /// Hashes after `first` and the ticks that follow it.
     pub hashes: ArrayVec<u64, DESYNC_HASHES_MAX>,
+    /// For each of these ticks the low half of the chain over all inputs up to it: worlds that ran other inputs
+    /// differ without either of them being wrong.
+    pub inputs: ArrayVec<[u8; 4], DESYNC_HASHES_MAX>,
 }
 
 /// A piece of the sender's state after the first tick that differs.

@@ -6,6 +6,8 @@
 
 use arrayvec::ArrayVec;
 
+use super::time::Time;
+
 /// Most bytes of a UDP payload: below every common path's limit.
 pub const DATAGRAM_BYTES_MAX: usize = 1200;
 /// Bytes before the body.
@@ -17,6 +19,10 @@ pub(super) const BODY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX - ENVELOPE_BYTES - T
 
 /// How many datagrams a late one may be behind the newest and still be read.
 const WINDOW: u64 = 64;
+/// How far a counter may be ahead of the newest one at any time.
+const AHEAD_MAX: u64 = 256;
+/// How many datagrams per second of silence it may be further ahead: more than any peer sends.
+const AHEAD_PER_S: u64 = 2_000;
 
 /// A datagram that is ready to leave: the transport takes nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +56,8 @@ pub struct Seal {
     /// Bit i is set if counter `next - 1 - i` was received.
     seen: u64,
     received: u64,
+    /// When the newest one was received.
+    newest_at: Time,
 }
 
 /// Why an envelope was not opened.
@@ -64,6 +72,9 @@ pub enum OpenError {
     /// It came before, or so late that one cannot tell.
     #[error("datagram {0} came before or too late")]
     Repeated(u64),
+    /// It counts more datagrams than can have been sent since the newest one.
+    #[error("datagram {0} counts more than can have been sent")]
+    Ahead(u64),
 }
 
 impl Seal {
@@ -71,7 +82,7 @@ impl Seal {
     /// `remote_id` the other end in datagrams that leave.
     #[must_use]
     pub const fn new(local_id: u32, remote_id: u32) -> Self {
-        Self { local_id, remote_id, sent: 0, next: 0, seen: 0, received: 0 }
+        Self { local_id, remote_id, sent: 0, next: 0, seen: 0, received: 0, newest_at: Time(0) }
     }
 
     /// Puts a body into an envelope.
@@ -93,8 +104,8 @@ impl Seal {
     /// Takes a body out of its envelope: the packet id, the body, and whether it is the newest so far.
     ///
     /// # Errors
-    /// If it is not for this connection, or came before.
-    pub fn open<'a>(&mut self, datagram: &'a [u8]) -> Result<(u8, &'a [u8], bool), OpenError> {
+    /// If it is not for this connection, came before, or is too far ahead.
+    pub fn open<'a>(&mut self, now: Time, datagram: &'a [u8]) -> Result<(u8, &'a [u8], bool), OpenError> {
         if datagram.len() < ENVELOPE_BYTES || datagram.len() > DATAGRAM_BYTES_MAX {
             return Err(OpenError::Length(datagram.len()));
         }
@@ -106,6 +117,11 @@ impl Seal {
         let newest = counter >= self.next;
         if newest {
             let ahead = counter + 1 - self.next;
+            let elapsed_ms = now.since(self.newest_at).as_millis() as u64;
+            if ahead > AHEAD_MAX.saturating_add(elapsed_ms.saturating_mul(AHEAD_PER_S) / 1000) {
+                return Err(OpenError::Ahead(counter));
+            }
+            self.newest_at = now;
             self.seen = if ahead >= WINDOW { 0 } else { self.seen << ahead };
             self.next = counter + 1;
         }
@@ -148,6 +164,8 @@ pub(super) fn connection_id(datagram: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
+    const NOW: Time = Time(0);
+
     fn pair() -> (Seal, Seal) {
         (Seal::new(1, 2), Seal::new(2, 1))
     }
@@ -157,8 +175,8 @@ mod tests {
         let (mut a, mut b) = pair();
         let sent: ArrayVec<Sealed, 5> = (0..5).map(|i| a.seal(7, &[i])).collect();
         for (i, newest) in [(0, true), (3, true), (1, false), (4, true), (2, false)] {
-            assert_eq!(b.open(sent[i].bytes()), Ok((7, &[i as u8][..], newest)));
-            assert_eq!(b.open(sent[i].bytes()), Err(OpenError::Repeated(i as u64)));
+            assert_eq!(b.open(NOW, sent[i].bytes()), Ok((7, &[i as u8][..], newest)));
+            assert_eq!(b.open(NOW, sent[i].bytes()), Err(OpenError::Repeated(i as u64)));
         }
         assert_eq!(b.arrivals(), (5, 5));
     }
@@ -169,13 +187,31 @@ mod tests {
         let first = a.seal(7, &[]);
         for _ in 0..WINDOW {
             let next = a.seal(7, &[]);
-            assert!(b.open(next.bytes()).is_ok());
+            assert!(b.open(NOW, next.bytes()).is_ok());
         }
-        assert_eq!(b.open(first.bytes()), Err(OpenError::Repeated(0)));
+        assert_eq!(b.open(NOW, first.bytes()), Err(OpenError::Repeated(0)));
         let own = b.seal(7, &[]);
-        assert_eq!(b.open(own.bytes()), Err(OpenError::Connection(1)));
-        assert_eq!(b.open(&[0; 8]), Err(OpenError::Length(8)));
-        assert_eq!(b.open(&[0; 1201]), Err(OpenError::Length(1201)));
+        assert_eq!(b.open(NOW, own.bytes()), Err(OpenError::Connection(1)));
+        assert_eq!(b.open(NOW, &[0; 8]), Err(OpenError::Length(8)));
+        assert_eq!(b.open(NOW, &[0; 1201]), Err(OpenError::Length(1201)));
+    }
+
+    #[test]
+    fn a_counter_that_time_cannot_explain_is_refused_and_changes_nothing() {
+        let (mut a, mut b) = pair();
+        assert!(b.open(NOW, a.seal(7, &[]).bytes()).is_ok());
+        let far = |a: &mut Seal, ahead: u64| {
+            let mut far = a.clone();
+            far.sent += ahead;
+            far.seal(7, &[])
+        };
+        let forged = far(&mut a, 1 << 31);
+        assert_eq!(b.open(NOW, forged.bytes()), Err(OpenError::Ahead(1 + (1 << 31))));
+        assert_eq!(b.open(NOW, far(&mut a, AHEAD_MAX).bytes()), Err(OpenError::Ahead(1 + AHEAD_MAX)));
+        assert!(b.open(NOW, a.seal(7, &[]).bytes()).is_ok(), "the link still works");
+        // After an outage the counter may be as far ahead as was sent meanwhile.
+        let later = Time(10_000_000);
+        assert!(b.open(later, far(&mut a, 10 * AHEAD_PER_S).bytes()).is_ok());
     }
 
     #[test]
@@ -184,7 +220,7 @@ mod tests {
         (a.sent, b.next) = (u64::from(u32::MAX), u64::from(u32::MAX));
         for _ in 0..3 {
             let sealed = a.seal(7, &[]);
-            assert!(b.open(sealed.bytes()).is_ok());
+            assert!(b.open(NOW, sealed.bytes()).is_ok());
         }
         assert_eq!(b.next, u64::from(u32::MAX) + 3);
     }

@@ -141,7 +141,7 @@ impl Insider {
     fn heard(&mut self, net: &mut Net) -> Vec<(PacketId, Vec<u8>)> {
         let datagrams = heard(net, self.from);
         let opened = datagrams.iter().filter_map(|datagram| {
-            let (id, body, _) = self.seal.open(datagram).ok()?;
+            let (id, body, _) = self.seal.open(net.now, datagram).ok()?;
             Some((PacketId::of(id)?, body.to_vec()))
         });
         opened.collect()

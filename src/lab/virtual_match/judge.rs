@@ -118,7 +118,12 @@ impl VirtualMatch {
     /// Whether each ended as it should: all to the end, but for what the scenario does to them. Where two
     /// play, both miss each other; of more, at most one is missed by the others, who play on.
     fn judge_ends(&mut self, ends: &[PeerEnd], left: &[bool], ended_at: &[Time]) {
-        let expected = if self.setup.inject.is_some() { EndClass::Desync } else { EndClass::Finished };
+        // Of three or more the odd one goes, and the others play on.
+        let odd = self.setup.inject.as_ref().map(|(seat, _)| *seat);
+        let expected = |peer: usize| match odd {
+            Some(odd) if ends.len() == 2 || odd == peer => EndClass::Desync,
+            _ => EndClass::Finished,
+        };
         let has_begun = (0..ends.len()).any(|peer| self.audit.peer(peer).next > Tick(0));
         let broken_max = match self.scenario.fatal {
             None => 0,
@@ -136,7 +141,7 @@ impl VirtualMatch {
             broken += usize::from(class == EndClass::Broken);
             let may_be_over = class == EndClass::Finished && self.scenario.fatal.is_some();
             let is_expected =
-                class == expected || may_be_over || (class == EndClass::Broken && broken <= broken_max);
+                class == expected(peer) || may_be_over || (class == EndClass::Broken && broken <= broken_max);
             let is_alike = ends.len() > 2 || *others.get_or_insert(class) == class;
             if !is_expected || !is_alike {
                 let said = ends.iter().map(PeerEnd::to_string).collect::<Vec<_>>().join(", ");
@@ -166,7 +171,7 @@ impl VirtualMatch {
     fn judge_desync(&mut self, ends: &[PeerEnd]) {
         let Some((_, inject)) = self.setup.inject.clone() else { return };
         let mut first = None;
-        for (peer, end) in ends.iter().enumerate().filter(|(_, end)| class(end) == EndClass::Desync) {
+        for (peer, end) in ends.iter().enumerate().filter(|(_, end)| matches!(end, PeerEnd::Played(_))) {
             let now = self.now;
             let Some(report) = end.desync() else {
                 self.audit.violated(Oracle::Desync, peer, now, "no report".into());

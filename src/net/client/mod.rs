@@ -180,7 +180,7 @@ impl ClientSession {
         if connection_id(bytes)? != self.link.seal.local_id() {
             return None;
         }
-        let (_, body, newest) = self.link.seal.open(bytes).ok()?;
+        let (_, body, newest) = self.link.seal.open(self.now, bytes).ok()?;
         self.link.hear(self.now, from, newest);
         self.is_lost = false;
         if core::mem::take(&mut self.link.is_silent) {

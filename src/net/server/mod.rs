@@ -250,7 +250,7 @@ impl ServerSession {
         };
         let client = self.clients[seat].as_mut()?;
         client.count_received(bytes.len());
-        let Ok((_, body, newest)) = client.link.seal.open(bytes) else {
+        let Ok((_, body, newest)) = client.link.seal.open(now, bytes) else {
             client.count_unopened();
             return None;
         };
@@ -273,7 +273,7 @@ impl ServerSession {
     /// Says again why the client of this connection has no seat any more, or that it is known to have left.
     fn answer_vacated(&mut self, to: u32, id: PacketId, bytes: &[u8]) -> Option<()> {
         let vacated = self.vacated.iter_mut().find(|vacated| vacated.link.seal.local_id() == to)?;
-        vacated.link.seal.open(bytes).ok()?;
+        vacated.link.seal.open(self.now, bytes).ok()?;
         let datagram = if id == PacketId::Bye {
             vacated.link.seal.seal(PacketId::Acknowledge as u8, &super::message::encode(&Acknowledge::Left))
         } else {

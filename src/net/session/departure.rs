@@ -1,23 +1,31 @@
 //! Seats that leave or are lost while the others play on, without a host: all who stay agree on the first
 //! tick for which such a seat has no input.
 //!
-//! Who leaves says that tick itself. Who is no longer heard cannot, so those who still hear each other tell
-//! each other how many of its inputs they hold ([`Suspicion`]) and from then on take no more from it. Once
-//! all of them name the same seats, the tick is the most that any of them holds, and whoever lacks inputs
-//! before it gets them from whoever has them ([`Relayed`]). Another loss meanwhile makes a larger set, and
-//! all begin again with that. When two peers merely do not hear each other, the higher seat of the two goes.
+//! A peer that leaves names that tick itself. A peer that is silent, or holds the match up ([`HoldUp`]),
+//! cannot be asked, so those who still play tell each other how many of its inputs they hold ([`Suspicion`])
+//! and from then on take no more from it directly. Each peer suspects on its own evidence alone, never on
+//! another's word. A peer without that evidence answers a suspicion by relaying the inputs it holds
+//! ([`Relayed`]), so a broken link between two peers costs them latency and nobody a seat. Once all name the
+//! same seats, the tick is the highest input that any of them holds, and what is missing before it is
+//! relayed, too. Another loss meanwhile makes a larger set, and the agreement starts again with it. A peer
+//! that keeps the agreement itself from settling is suspected in turn.
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::{DEAF_FOR, End, Event, LockstepSession, OnLoss, Phase};
+use crate::net::hold_up::HoldUp;
 use crate::net::link::Link;
+use crate::net::lockstep::QUEUE_TICKS;
 use crate::net::message::{Acknowledge, Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
-/// How long a peer that another one suspects has to answer before it is suspected here, too.
-const ANSWER_WITHIN: Duration = Duration::from_millis(1000);
+/// How long an agreement may hold the match up before those who keep it from settling are suspected, too;
+/// at least [`AGREE_TRIES`] times the retransmission timeout of the link to them.
+const AGREE_WITHIN: Duration = Duration::from_secs(2);
+/// See [`AGREE_WITHIN`].
+const AGREE_TRIES: u32 = 6;
 /// Between two suspicions to those who have not settled, at least.
 const SUSPICION_EVERY: Duration = Duration::from_millis(50);
 /// Between two times that a peer is asked for that the match waits for.
@@ -35,41 +43,52 @@ pub(super) struct Departures {
     departed: Seats,
     /// What the others said last, by seat.
     said: [Option<Suspicion>; PLAYERS_MAX],
-    /// Who complained about whom, and when; until it is clear which of the two goes.
-    complaints: ArrayVec<Complaint, { PLAYERS_MAX * PLAYERS_MAX }>,
     send_at: Time,
+    /// Since when neither the suspects nor the next tick have changed.
+    unchanged: Option<(Time, Seats, Tick)>,
     /// The last of the others, while it is lost and the match waits for it.
-    awaited: Option<PlayerId>,
+    awaited: Option<Awaited>,
 }
 
+/// The last of the others, for whom the match waits.
 #[derive(Clone, Copy, Debug)]
-struct Complaint {
-    by: PlayerId,
-    about: PlayerId,
-    at: Time,
+struct Awaited {
+    player: PlayerId,
+    /// Whether it was silent, or heard all the time without inputs.
+    was_silent: bool,
 }
 
 impl Departures {
-    /// The seats from which nothing more is taken.
+    /// The seats from which nothing is taken directly.
     pub(super) const fn suspects(&self) -> Seats {
         self.suspects
     }
 
-    /// For whom the match waits.
-    pub(super) const fn awaited(&self) -> Option<PlayerId> {
-        self.awaited
+    /// The suspects whose departure is not agreed yet.
+    const fn open(&self) -> Seats {
+        self.suspects.without(self.departed)
     }
 
-    /// Whether nobody is suspected and nobody complains.
-    pub(super) fn is_calm(&self) -> bool {
-        self.suspects.without(self.departed).is_empty() && self.complaints.is_empty()
+    /// For whom the match waits.
+    pub(super) fn awaited(&self) -> Option<PlayerId> {
+        self.awaited.map(|awaited| awaited.player)
+    }
+
+    /// Whether nobody is suspected.
+    pub(super) const fn is_calm(&self) -> bool {
+        self.open().is_empty()
     }
 
     /// When there is something to do, as long as nothing comes in.
     pub(super) fn due_at(&self) -> Option<Time> {
-        let answers = self.complaints.iter().map(|complaint| complaint.at.plus(ANSWER_WITHIN));
-        let send = (!self.suspects.without(self.departed).is_empty()).then_some(self.send_at);
-        answers.chain(send).min()
+        (!self.is_calm()).then_some(self.send_at)
+    }
+
+    /// What `player` said last, if it names the seats that are suspected here. Seats that have departed here
+    /// need not be named.
+    fn agreed(&self, player: PlayerId) -> Option<&Suspicion> {
+        let said = self.said[player.index()].as_ref()?;
+        (said.seats.without(self.departed) == self.open()).then_some(said)
     }
 }
 
@@ -98,25 +117,28 @@ impl LockstepSession {
 
     /// The last of the others is lost, and the match waits for it. Nothing is decided: if it is heard again,
     /// all goes on where it stopped.
-    pub(super) fn wait_for(&mut self, player: PlayerId) {
-        let Some(play) = &mut self.play else { return };
-        if play.departures.awaited.replace(player) == Some(player) {
-            return;
-        }
+    pub(super) fn wait_for(&mut self, player: PlayerId, was_silent: bool) {
+        let Some(play) = self.play.as_mut().filter(|play| play.departures.awaited.is_none()) else { return };
+        play.departures.awaited = Some(Awaited { player, was_silent });
         if let Some(link) = self.link_of(player) {
             self.links[link].is_silent = true;
         }
         self.out.event(Event::Waiting { player });
     }
 
-    /// A peer is heard: if the match waited for it, it goes on.
+    /// A peer is heard: if the match waited for it, play resumes. A peer that was heard all the time must send
+    /// the input that is lacking.
     pub(super) fn stop_waiting(&mut self, player: PlayerId) {
-        let Some(play) = self.play.as_mut().filter(|play| play.departures.awaited == Some(player)) else {
+        let (Some(link), Some(play)) = (self.link_of(player), &mut self.play) else { return };
+        let Some(awaited) = play.departures.awaited.filter(|awaited| awaited.player == player) else {
             return;
         };
+        if !awaited.was_silent && play.gate.lacks(player) {
+            return;
+        }
         play.departures.awaited = None;
-        let Some(link) = self.link_of(player) else { return };
         let link = &mut self.links[link];
+        link.hold_up = HoldUp::default();
         link.resend_at = self.now;
         // What comes until both have caught up waited for the way to open, and says nothing of how long it is.
         self.deaf_until = self.now.plus(link.rtt.timeout(DEAF_FOR) * CAUGHT_UP_WITHIN);
@@ -126,12 +148,14 @@ impl LockstepSession {
         self.lost().is_some()
     }
 
-    /// For whom the match waits since it is lost, and when it was last heard.
+    /// For whom the match waits since it is lost, and since when: when it was last heard, or began to hold the
+    /// match up.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
         let running = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
-        let player = running.departures.awaited?;
-        Some((player, self.links[self.link_of(player)?].heard_at))
+        let player = running.departures.awaited()?;
+        let link = &self.links[self.link_of(player)?];
+        Some((player, link.hold_up.since().map_or(link.heard_at, |since| since.min(link.heard_at))))
     }
 
     /// Waits no longer: the match ends with the other lost. Nothing comes of it while nobody is.
@@ -156,115 +180,130 @@ impl LockstepSession {
     }
 
     /// What this peer has to say of `seats`.
-    fn suspicion(&self, seats: Seats) -> Suspicion {
-        let play = self.play.as_ref().expect("running");
+    fn suspicion(&self, seats: Seats) -> Option<Suspicion> {
+        let play = self.play.as_ref()?;
         let held = seats.iter().filter(|player| player.index() < self.roster.len());
-        Suspicion {
+        Some(Suspicion {
             seats,
             held: held
                 .map(|player| play.gate.departed(player).unwrap_or(play.gate.wanted(player)).0)
                 .collect(),
             is_settled: seats.without(play.departures.departed).is_empty(),
-        }
+        })
     }
 
-    /// Judges complaints, tells the others again, and lets seats depart that all agree on.
+    /// Whether departures are agreed on now.
+    pub(super) const fn is_agreeing(&self) -> bool {
+        matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. })
+    }
+
+    /// Whether inputs go to and come from this peer directly: it has neither departed nor is it suspected.
+    pub(super) fn is_direct(&self, link: &Link) -> bool {
+        let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects);
+        !link.is_gone && !suspects.has(link.player)
+    }
+
+    /// Tells the others again who is suspected, and lets seats depart that all agree on.
     pub(super) fn pursue_suspicion(&mut self) {
-        if !matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. }) {
+        let Some(departures) = self.play.as_ref().map(|play| &play.departures) else { return };
+        if !self.is_agreeing() || departures.is_calm() {
             return;
         }
-        self.judge_complaints();
-        let Some(play) = &self.play else { return };
-        let open = play.departures.suspects.without(play.departures.departed);
-        if open.is_empty() || matches!(self.phase, Phase::Closed) {
-            return;
-        }
-        if self.now >= play.departures.send_at {
-            let suspicion = self.suspicion(play.departures.suspects);
+        if self.now >= departures.send_at
+            && let Some(suspicion) = self.suspicion(departures.suspects)
+        {
             let mut again = SUSPICION_EVERY;
-            for player in self.others_here().iter() {
-                let link = self.link_of(player).expect("here");
+            for link in self.links_to(self.others_here()) {
                 self.send(link, PacketId::Suspicion, &suspicion);
                 again = again.max(self.links[link].rtt.timeout(SUSPICION_EVERY));
             }
             let send_at = self.now.plus(again);
-            self.play.as_mut().expect("running").departures.send_at = send_at;
+            if let Some(play) = &mut self.play {
+                play.departures.send_at = send_at;
+            }
         }
+        self.suspect_dissenters();
         self.settle_suspects();
     }
 
-    /// A complaint whose subject has answered is about the way between the two: the higher seat goes. One
-    /// whose subject has not is right.
-    fn judge_complaints(&mut self) {
+    /// Suspects the peers that keep an agreement from settling while it holds the match up: those who name
+    /// other seats, and those who claim inputs of a suspect and do not relay them.
+    fn suspect_dissenters(&mut self) {
+        let others = self.others_here();
+        let now = self.now;
         let Some(play) = &mut self.play else { return };
-        let complaints = core::mem::take(&mut play.departures.complaints);
-        for complaint in complaints {
-            let Complaint { by, about, at } = complaint;
-            let play = self.play.as_ref().expect("running");
-            if play.departures.suspects.has(about) || play.departures.suspects.has(by) {
-                continue;
-            }
-            let answered = match self.link_of(about) {
-                Some(link) => self.links[link].answered_at >= at,
-                None => about == self.me,
-            };
-            let loser = if answered { by.max(about) } else { about };
-            if !answered && self.now < at.plus(ANSWER_WITHIN) {
-                self.play.as_mut().expect("running").departures.complaints.push(complaint);
-            } else if loser == self.me {
-                self.close(End::PeerLost(by));
+        let (suspects, next) = (play.departures.suspects, play.gate.next());
+        let since = match play.departures.unchanged {
+            Some((since, seats, tick)) if (seats, tick) == (suspects, next) => since,
+            _ => {
+                play.departures.unchanged = Some((now, suspects, next));
                 return;
-            } else {
-                self.suspect(loser);
+            }
+        };
+        let is_held_up = play.departures.open().iter().any(|player| play.gate.lacks(player));
+        if !is_held_up {
+            return;
+        }
+        let dissents = |player: PlayerId| {
+            play.departures.agreed(player).is_none_or(|said| {
+                let claims = said.seats.iter().zip(&said.held);
+                { claims }.any(|(seat, &held)| suspects.has(seat) && play.gate.wanted(seat) < Tick(held))
+            })
+        };
+        let dissenters: Seats = others.iter().filter(|&player| dissents(player)).collect();
+        for link in self.links_to(dissenters) {
+            let within = AGREE_WITHIN.max(self.links[link].rtt.timeout(SUSPICION_EVERY) * AGREE_TRIES);
+            if now.since(since) >= within {
+                self.suspect(self.links[link].player);
             }
         }
     }
 
-    /// A peer does not hear some seats, or agrees with others who do not.
+    /// A peer suspects some seats. Seats without evidence against them here are not suspected for it: the
+    /// peer gets the inputs that it lacks of them.
     pub(super) fn on_suspicion(&mut self, link: usize, suspicion: Suspicion) -> Option<()> {
-        let is_played = matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. });
-        let (by, now) = (self.links[link].player, self.now);
+        let by = self.links[link].player;
+        let play = self.play.as_ref().filter(|_| self.is_agreeing())?;
+        // Nobody holds inputs that have not been sealed, and nobody seals farther ahead.
+        let held_max = play.gate.next().plus(QUEUE_TICKS).min(Tick::MAX);
         let is_whole = suspicion.seats.0 >> self.roster.len() == 0
             && suspicion.held.len() == suspicion.seats.count() as usize
-            && suspicion.held.iter().all(|&held| held <= Tick::MAX.0)
+            && suspicion.held.iter().all(|&held| Tick(held) <= held_max)
             && !suspicion.seats.has(by);
-        let play = self.play.as_mut().filter(|_| is_played && is_whole)?;
-        if play.departures.suspects.has(by) {
+        if !is_whole || play.departures.suspects.has(by) {
             return None;
         }
-        let known = play.departures.suspects.and(play.departures.departed);
-        let mut is_news = false;
-        for about in suspicion.seats.without(known).iter() {
-            let complaint = Complaint { by, about, at: now };
-            let is_known = |other: &Complaint| (other.by, other.about) == (by, about);
-            if !play.departures.complaints.iter().any(is_known) {
-                is_news |= play.departures.complaints.try_push(complaint).is_ok();
-            }
-        }
-        if is_news {
-            for link in &mut self.links {
-                link.ping_at = now;
-            }
-        }
-        let play = self.play.as_mut()?;
-        let is_needed = !suspicion.is_settled;
-        let settled = suspicion.seats.without(play.departures.departed).is_empty();
-        play.departures.said[by.index()] = Some(suspicion.clone());
-        if is_needed {
+        let is_settled = suspicion.seats.without(play.departures.departed).is_empty();
+        if !suspicion.is_settled {
             self.relay(link, &suspicion);
-            if settled {
-                let answer = self.suspicion(suspicion.seats);
+            if is_settled && let Some(answer) = self.suspicion(suspicion.seats) {
                 self.send(link, PacketId::Suspicion, &answer);
             }
         }
+        self.play.as_mut()?.departures.said[by.index()] = Some(suspicion);
         self.pursue_suspicion();
         Some(())
+    }
+
+    /// Hands new inputs of `player` on to those who do not take them from it.
+    pub(super) fn relay_onward(&mut self, player: PlayerId, from: Tick) {
+        for link in 0..self.links.len() {
+            let to = self.links[link].player;
+            let Some(play) = &self.play else { return };
+            let said = play.departures.said.get(to.index()).and_then(Option::as_ref);
+            let lacks = said.is_some_and(|said| said.seats.has(player) && !said.is_settled);
+            if lacks && to != player && !self.links[link].is_gone {
+                let seats = Seats::default().with(player);
+                let held = core::iter::once(from.0).collect();
+                self.relay(link, &Suspicion { seats, held, is_settled: false });
+            }
+        }
     }
 
     /// Sends the inputs of missing seats that the peer lacks and this one has.
     fn relay(&mut self, link: usize, lacking: &Suspicion) {
         let mut relayed = ArrayVec::<Relayed, RELAYED_AT_ONCE>::new();
-        let gate = &self.play.as_ref().expect("running").gate;
+        let Some(gate) = self.play.as_ref().map(|play| &play.gate) else { return };
         for (player, &from) in lacking.seats.iter().zip(&lacking.held) {
             if player == self.me {
                 continue;
@@ -310,33 +349,30 @@ impl LockstepSession {
     fn settle_suspects(&mut self) {
         let others = self.others_here();
         let Some(play) = &self.play else { return };
-        let suspects = play.departures.suspects;
-        let open = suspects.without(play.departures.departed);
-        let said = |player: PlayerId| {
-            play.departures.said[player.index()].as_ref().filter(|said| said.seats == suspects)
-        };
-        if open.is_empty() || !others.iter().all(|player| said(player).is_some()) {
+        let departures = &play.departures;
+        let open = departures.open();
+        let Some(first) = open.iter().next() else { return };
+        if !others.iter().all(|player| departures.agreed(player).is_some()) {
             return;
         }
         let living = others.and(open).with(self.me);
         let here = others.with(self.me);
         let has_lowest = living.iter().next() == here.iter().next();
         if here.count() * 2 < living.count() || (here.count() * 2 == living.count() && !has_lowest) {
-            // The others are more: they go on.
-            self.close(End::PeerLost(open.iter().next().expect("not empty")));
+            // The others are more: the match continues there.
+            self.close(End::PeerLost(first));
             return;
         }
-        let held = |player: PlayerId, said: &Suspicion| {
-            let at = suspects.iter().position(|suspect| suspect == player).expect("a suspect");
-            Tick(said.held[at])
+        let held = |player: PlayerId| {
+            let said = others.iter().filter_map(|other| departures.agreed(other));
+            let held = said.filter_map(|said| {
+                let at = said.seats.iter().position(|seat| seat == player)?;
+                said.held.get(at).copied().map(Tick)
+            });
+            held.max().unwrap_or_default().max(play.gate.wanted(player))
         };
-        let ticks: ArrayVec<(PlayerId, Tick), PLAYERS_MAX> = open
-            .iter()
-            .map(|player| {
-                let told = others.iter().filter_map(|other| Some(held(player, said(other)?))).max();
-                (player, told.unwrap_or_default().max(play.gate.wanted(player)))
-            })
-            .collect();
+        let ticks: ArrayVec<(PlayerId, Tick), PLAYERS_MAX> =
+            open.iter().map(|player| (player, held(player))).collect();
         if ticks.iter().all(|&(player, tick)| play.gate.wanted(player) >= tick) {
             for (player, tick) in ticks {
                 self.depart(player, tick, true);
@@ -391,22 +427,41 @@ impl LockstepSession {
         }
     }
 
-    /// The others have gone on without this peer.
+    /// A peer no longer takes anything from this one, nor does it send anything: others relay between the two, or
+    /// it has gone on without this peer.
     pub(super) fn on_dropped(&mut self, link: usize) {
-        let player = self.links[link].player;
         if matches!(self.phase, Phase::Running) {
-            self.suspect(player);
+            self.suspect(self.links[link].player);
         }
     }
 
-    /// All ticks have run here, and a peer is lost before it said good-bye. For those who stay the match ends
-    /// as it would have without it.
-    pub(super) fn lose_at_the_end(&mut self, link: usize) {
-        let player = self.links[link].player;
-        self.links[link].is_gone = true;
-        if self.links.iter().all(|link| link.is_gone) {
-            self.close(End::PeerLost(player));
+    /// Measures who holds the match up, and suspects those who have spent their budget.
+    pub(super) fn watch_hold_ups(&mut self) {
+        let Some(play) = &self.play else { return };
+        let is_due = matches!(self.phase, Phase::Running) && play.is_due(self.now);
+        for link in 0..self.links.len() {
+            let Some(play) = &self.play else { return };
+            let player = self.links[link].player;
+            let is_suspect = play.departures.suspects.has(player);
+            let holds_up = is_due && play.gate.lacks(player) && !self.links[link].is_gone;
+            self.links[link].hold_up.note(self.now, holds_up);
+            let is_spent = self.links[link].hold_up.is_spent(self.now, self.settings.timeout);
+            if !is_spent || !holds_up || is_suspect {
+                continue;
+            }
+            if self.waits_for_lost(player) {
+                self.wait_for(player, false);
+            } else {
+                self.suspect(player);
+            }
         }
+    }
+
+    /// The links to these seats.
+    fn links_to(&self, seats: Seats) -> impl Iterator<Item = usize> + use<> {
+        let links: ArrayVec<usize, PLAYERS_MAX> =
+            (0..self.links.len()).filter(|&link| seats.has(self.links[link].player)).collect();
+        links.into_iter()
     }
 
     fn link_of(&self, player: PlayerId) -> Option<usize> {

@@ -4,6 +4,9 @@ use core::time::Duration;
 
 use super::play::low_half;
 use super::{End, LockstepSession, Phase};
+use crate::net::hold_up::HOLD_UP_AT_ONCE;
+use crate::net::link::Link;
+use crate::net::lockstep::QUEUE_TICKS;
 use crate::net::message::{Bye, PacketId};
 use crate::sim::{HashChain, PlayerId, Tick};
 
@@ -11,20 +14,23 @@ use crate::sim::{HashChain, PlayerId, Tick};
 pub(super) const BYES: u8 = 8;
 /// Between the first two farewells; each pause after it is twice as long, up to [`BYE_PAUSE_MAX`].
 const BYE_PAUSE: Duration = Duration::from_millis(20);
+/// How long all ticks may have run here before a peer that has not finished is lost: one whose last inputs a
+/// third peer withholds asks for them after [`HOLD_UP_AT_ONCE`].
+const FINISH_WITHIN: u32 = 2;
 /// Longest pause between two farewells: together they outlast a burst of losses by a second.
 const BYE_PAUSE_MAX: Duration = Duration::from_millis(320);
 
 impl LockstepSession {
     pub(super) fn begin_ending(&mut self, end: End) {
         let now = self.now;
-        self.phase = Phase::Ending { end, byes_left: BYES, send_at: now };
+        self.phase = Phase::Ending { end, byes_left: BYES, send_at: now, since: now };
     }
 
     /// All ticks have run here, or this player leaves: answer until the others know, say good-bye, close.
     pub(super) fn say_bye(&mut self) {
-        let Phase::Ending { end, byes_left, send_at } = self.phase else { return };
+        let Phase::Ending { end, byes_left, send_at, since } = self.phase else { return };
         let is_over_for_all = end != End::Finished || self.others_have_finished();
-        let all_said_bye = self.links.iter().all(|link| link.said_bye || link.is_gone);
+        let all_said_bye = self.links.iter().all(|link| link.said_bye || !self.is_direct(link));
         if is_over_for_all && end == End::Finished && byes_left == BYES && self.begin_vote() {
             return;
         }
@@ -37,14 +43,18 @@ impl LockstepSession {
             return;
         }
         if !is_over_for_all {
+            if self.now.since(since) >= HOLD_UP_AT_ONCE.max(self.settings.timeout) * FINISH_WITHIN {
+                self.suspect_unfinished();
+                return;
+            }
             let mut next = Duration::MAX;
             for link in 0..self.links.len() {
-                if !self.links[link].is_gone {
+                if self.is_direct(&self.links[link]) {
                     self.send_inputs(link, false);
                     next = next.min(self.links[link].resend_at.since(self.now));
                 }
             }
-            self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(next) };
+            self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(next), since };
             return;
         }
         let bye = self.bye(end);
@@ -60,7 +70,22 @@ impl LockstepSession {
             self.send(link, PacketId::Bye, &bye);
         }
         let pause = (BYE_PAUSE * (1 << (BYES - byes_left))).min(BYE_PAUSE_MAX);
-        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(pause) };
+        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(pause), since };
+    }
+
+    /// All ticks have run here, and some peers answer but do not finish.
+    fn suspect_unfinished(&mut self) {
+        for link in 0..self.links.len() {
+            if self.is_direct(&self.links[link]) && !self.has_finished(&self.links[link]) {
+                self.suspect(self.links[link].player);
+            }
+        }
+    }
+
+    /// Whether this peer has all our inputs and has reported the hash after the last tick.
+    fn has_finished(&self, link: &Link) -> bool {
+        let end = self.play.as_ref().map_or(Tick(0), |play| play.history.ran());
+        link.said_bye || (link.acked >= end && link.ran >= end)
     }
 
     fn bye(&self, end: End) -> Bye {
@@ -77,9 +102,7 @@ impl LockstepSession {
 
     /// Whether every peer has all our inputs and has reported the hash after the last tick.
     fn others_have_finished(&self) -> bool {
-        let Some(play) = &self.play else { return true };
-        let end = play.history.ran();
-        self.links.iter().all(|link| link.is_gone || link.said_bye || (link.acked >= end && link.ran >= end))
+        self.links.iter().all(|link| !self.is_direct(link) || self.has_finished(link))
     }
 
     /// A peer leaves.
@@ -109,21 +132,31 @@ impl LockstepSession {
             (Bye::Left { .. }, Phase::Searching { .. }) => self.give_up_search(),
             (Bye::Left { tick }, Phase::Running) => {
                 let wanted = self.play.as_ref()?.gate.wanted(self.links[link].player);
-                // It has no reason to name a tick before one that it has sent.
-                if Tick(tick) < wanted || Tick(tick) > Tick::MAX {
+                // It has no reason to name a tick before one that it has sent, or one that it cannot have sealed.
+                if Tick(tick) < wanted || tick > wanted.0.saturating_add(QUEUE_TICKS) {
                     return None;
                 }
                 self.links[link].left_at.get_or_insert(Tick(tick));
                 self.settle_leavers();
             }
-            (Bye::StartState, _) => self.close(End::StartState),
-            (Bye::Unreachable { seat, other }, Phase::Seating { .. }) => {
+            // Only the host compares start states and links, and only before tick 0.
+            (Bye::StartState, Phase::Seating { .. }) if self.is_from_host(link) => {
+                self.close(End::StartState);
+            }
+            (Bye::Unreachable { seat, other }, Phase::Seating { .. }) if self.is_from_host(link) => {
                 self.close(End::Unreachable(PlayerId(seat), PlayerId(other)));
+            }
+            (Bye::Dropped, Phase::Seating { .. }) if self.is_from_host(link) => {
+                self.close(End::PeerLost(PlayerId(0)));
             }
             (Bye::Dropped, _) => self.on_dropped(link),
             _ => return None,
         }
         Some(())
+    }
+
+    fn is_from_host(&self, link: usize) -> bool {
+        !self.is_host() && link == 0
     }
 
     /// Whether a peer can have run so many ticks: none without our input.

@@ -22,8 +22,7 @@ mod setup;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
-use core::cell::Cell;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
@@ -42,20 +41,19 @@ use super::desync::Search;
 use super::discovery::{self, Beacon};
 use super::door::{Asking, Door};
 use super::link::Link;
-use super::message::{ADDRESSES_MAX, MatchConfig, PacketId, Roster, SeatInfo};
+use super::message::{ADDRESSES_MAX, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo};
 use super::outbox::Outbox;
 use super::seal::{Sealed, connection_id};
 use super::sealer::TooManyCommands;
 use super::time::Time;
+use super::wakeup::Wakeup;
 use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
 /// How far a peer seals beyond the last tick it ran, so that it does not stall others while it is stalled.
 pub const LEAD_TICKS_MAX: u32 = 32;
 /// Silence after which a peer is named on screen.
 pub const SILENT_AFTER: Duration = Duration::from_millis(500);
-/// A call that comes so much later than [`LockstepSession::poll_timeout`] asked for: the computer stood still.
-const OVERSLEPT: Duration = Duration::from_millis(20);
-/// For so long after that, what comes in may have waited here.
+/// For this long after a late wake-up, what comes in may have waited here.
 const DEAF_FOR: Duration = Duration::from_millis(100);
 
 /// A datagram to send.
@@ -108,6 +106,7 @@ enum Phase {
         end: End,
         byes_left: u8,
         send_at: Time,
+        since: Time,
     },
     Closed,
 }
@@ -115,8 +114,7 @@ enum Phase {
 /// One peer's view of a lockstep match.
 pub struct LockstepSession {
     now: Time,
-    /// When the next call was asked for.
-    wake_at: Cell<Option<Time>>,
+    wakeup: Wakeup,
     /// Until when arrivals say nothing of the way that they came.
     deaf_until: Time,
     settings: Settings,
@@ -124,6 +122,8 @@ pub struct LockstepSession {
     phase: Phase,
     config: Option<MatchConfig>,
     me: PlayerId,
+    /// Host: this computer's own addresses beside loopback.
+    own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     roster: Roster,
     /// A guest's first link is the one to its host.
     links: ArrayVec<Link, { PLAYERS_MAX - 1 }>,
@@ -171,7 +171,7 @@ impl LockstepSession {
     fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
         Self {
             now,
-            wake_at: Cell::new(None),
+            wakeup: Wakeup::default(),
             deaf_until: now,
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
@@ -179,6 +179,7 @@ impl LockstepSession {
             phase: Phase::Gathering,
             config,
             me: PlayerId(0),
+            own_addresses: ArrayVec::new(),
             roster: Roster::new(),
             links: ArrayVec::new(),
             seated: None,
@@ -190,6 +191,12 @@ impl LockstepSession {
             rng,
             out: Outbox::new(Traffic::default()),
         }
+    }
+
+    /// Host: names this computer's own addresses beside loopback, of which the first few count: players there may
+    /// take all seats.
+    pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+        self.own_addresses = addresses.into_iter().take(OWN_ADDRESSES_MAX).collect();
     }
 
     /// Takes a datagram in.
@@ -219,7 +226,7 @@ impl LockstepSession {
             _ => {
                 let to = connection_id(bytes)?;
                 let link = self.links.iter().position(|link| link.seal.local_id() == to)?;
-                let (_, body, newest) = self.links[link].seal.open(bytes).ok()?;
+                let (_, body, newest) = self.links[link].seal.open(self.now, bytes).ok()?;
                 self.on_heard(link, from, newest);
                 let is_stale = self.votes.is_stale(self.links[link].player, counter(bytes)?);
                 if is_stale { None } else { self.on_message(link, id, body, newest) }
@@ -276,6 +283,7 @@ impl LockstepSession {
             Phase::Ending { .. } => self.say_bye(),
         }
         self.watch_silence();
+        self.watch_hold_ups();
         self.pursue_suspicion();
         self.pursue_talk();
         self.pursue_vote();
@@ -283,8 +291,14 @@ impl LockstepSession {
 
     fn wake(&mut self, now: Time) {
         self.now = self.now.max(now);
-        if self.wake_at.take().is_some_and(|at| self.now.since(at) > OVERSLEPT) {
+        let overslept = self.wakeup.take_lateness(self.now);
+        if overslept > Duration::ZERO {
             self.deaf_until = self.now.plus(DEAF_FOR);
+            // What the others sent meanwhile has not been read yet: this process was suspended, not they.
+            for link in &mut self.links {
+                link.heard_at = link.heard_at.plus(overslept);
+                link.hold_up.forgive(overslept);
+            }
         }
     }
 
@@ -304,11 +318,11 @@ impl LockstepSession {
             Phase::Searching { send_at, .. } | Phase::Ending { send_at, .. } => Some(*send_at),
         };
         let patience = self.give_up_at.filter(|_| matches!(self.phase, Phase::Gathering));
-        let suspicion = self.play.as_ref().and_then(|play| play.departures.due_at());
+        let agreeing = self.play.as_ref().filter(|_| self.is_agreeing());
+        let suspicion = agreeing.and_then(|play| play.departures.due_at());
         let spoken = [self.talk_due_at(), self.vote_due_at()];
         let at = [pings, phase, patience, suspicion].into_iter().chain(spoken).flatten().min();
-        self.wake_at.set(at);
-        at
+        self.wakeup.ask(self.now, at)
     }
 
     /// The next datagram to send.
@@ -500,11 +514,11 @@ impl LockstepSession {
             }
             // Without its host a guest has no match yet; another guest is the host's to miss.
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if link > 0 => {}
-            Phase::Running if self.waits_for_lost(player) => self.wait_for(player),
+            Phase::Running if self.waits_for_lost(player) => self.wait_for(player, true),
             Phase::Running => self.suspect(player),
             Phase::Over => self.end_vote(),
             Phase::Searching { .. } => self.give_up_search(),
-            Phase::Ending { end: End::Finished, .. } => self.lose_at_the_end(link),
+            Phase::Ending { end: End::Finished, .. } => self.suspect(player),
             Phase::Ending { .. } => self.say_bye(),
             _ => self.close(End::PeerLost(player)),
         }

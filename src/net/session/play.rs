@@ -91,7 +91,7 @@ impl Play {
         }
         let (peer, completed_at) = self.gate.completed_by()?;
         let sealed_at = self.gate.arrival(me, tick)?;
-        let due = self.clock.at(tick).max(self.ran_at);
+        let due = self.due();
         let stall = (now.since(due) >= Stall::LEAST).then(|| {
             let is_network = completed_at > due && peer != me;
             let cause = if is_network { StallCause::Network } else { StallCause::Computer };
@@ -110,13 +110,21 @@ impl Play {
         Some(DueTick { inputs, sealed_at, others_sealed_at, stall })
     }
 
+    /// When the next tick is due here, whether or not its inputs are.
+    fn due(&self) -> Time {
+        self.clock.at(self.gate.next()).max(self.ran_at)
+    }
+
+    /// Whether the next tick is due.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        let is_over = self.end.is_some_and(|end| self.gate.next() >= end);
+        now > self.due() && !is_over && !self.pauses.is_on()
+    }
+
     /// Whose input the next tick lacks although it is due, and since when.
     pub(super) fn waits_for(&self, now: Time) -> Option<(PlayerId, Time)> {
-        let tick = self.gate.next();
-        let due = self.clock.at(tick).max(self.ran_at);
-        let is_due = now > due && self.end.is_none_or(|end| tick < end) && !self.pauses.is_on();
         let player = self.gate.waits_for()?;
-        is_due.then_some((player, due))
+        self.is_due(now).then_some((player, self.due()))
     }
 
     /// What was due before `at` does not count as late.
@@ -126,7 +134,7 @@ impl Play {
 
     /// A tick has run.
     pub(super) fn ran(&mut self, now: Time, tick: Tick, hash: &StateHash) {
-        self.history.push(tick, hash);
+        self.history.push(tick, hash, self.gate.chain());
         self.ran_at = now;
     }
 
@@ -186,7 +194,7 @@ impl LockstepSession {
         }
         let sealed = self.play.as_mut().expect("running").seal_due(now, me);
         for link in 0..self.links.len() {
-            if self.links[link].is_gone {
+            if !self.is_direct(&self.links[link]) {
                 continue;
             }
             let is_second = self.links[link].second_at.is_some_and(|at| now >= at);
@@ -207,7 +215,7 @@ impl LockstepSession {
         let tick = play.gate.next();
         let is_over = play.end.is_some_and(|end| tick >= end);
         let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.clock.at(tick));
-        let here = self.links.iter().filter(|link| !link.is_gone);
+        let here = self.links.iter().filter(|link| self.is_direct(link));
         let links = here.flat_map(|link| [link.second_at, link.start_at, Some(link.resend_at)]);
         [seal, run, play.pauses.due_at()].into_iter().chain(links).flatten().min()
     }
@@ -294,6 +302,7 @@ impl LockstepSession {
         if is_running && is_awake && play.gate.wanted(peer.player) > lacked {
             peer.note_slack(lacked, play.clock.at(lacked).minus(now));
         }
+        let (player, arrived) = (peer.player, play.gate.wanted(peer.player) > lacked);
         peer.acked = peer.acked.max(wanted);
         peer.ran = peer.ran.max(ran);
         peer.keep_chain(ran, header.chain);
@@ -307,6 +316,9 @@ impl LockstepSession {
             }
         }
         self.forget_what_all_know();
+        if arrived {
+            self.relay_onward(player, lacked);
+        }
         self.settle_leavers();
         let has_run = self.play.as_ref().is_some_and(|play| ran <= play.history.ran());
         if has_run {
@@ -317,9 +329,10 @@ impl LockstepSession {
 
     /// What every peer that is still there has acknowledged need not be sent again.
     pub(super) fn forget_what_all_know(&mut self) {
+        // To a suspect the others relay what it lacks.
+        let acked = self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.acked).min();
         let Some(play) = &mut self.play else { return };
-        let here = self.links.iter().filter(|link| !link.is_gone);
-        play.known_to_all = here.map(|link| link.acked).min().unwrap_or(play.sealer.next());
+        play.known_to_all = acked.unwrap_or(play.sealer.next());
         play.sealer.forget(play.known_to_all);
     }
 
@@ -330,7 +343,8 @@ impl LockstepSession {
             return false;
         };
         let differs = |chain: [u8; 4]| chain != low_half(own);
-        let here = |link: &Link| !link.is_gone && link.chain(ran).is_some_and(differs);
+        // A suspect is dealt with already, and its claims would only stop the match again.
+        let here = |link: &Link| self.is_direct(link) && link.chain(ran).is_some_and(differs);
         let link = self.links.iter().position(here);
         if let Some(link) = link {
             self.begin_search(link);

@@ -76,7 +76,7 @@ impl LockstepSession {
 
     /// All have everything they need: whether they stay for a vote.
     pub(super) fn begin_vote(&mut self) -> bool {
-        let is_whole = self.links.iter().all(|link| !link.is_gone && !link.said_bye);
+        let is_whole = self.links.iter().all(|link| self.is_direct(link) && !link.said_bye);
         if !self.settings.stays || self.votes.is_over || !is_whole {
             return false;
         }
@@ -189,7 +189,7 @@ impl LockstepSession {
             self.votes.fences[link.player.index()] = Some(link.seal.arrivals().0 as u32);
             let fresh = Link::new(now, link.player, &link.addresses, link.follows, link.seal.clone());
             let old = core::mem::replace(link, fresh);
-            (link.rtt, link.answered_at) = (old.rtt, old.answered_at);
+            link.rtt = old.rtt;
             (link.heard_at, link.is_heard, link.ping_at) = (old.heard_at, old.is_heard, old.ping_at);
             (link.lost_there, link.lost_here) = (old.lost_there, old.lost_here);
         }

@@ -5,10 +5,15 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{End, Event, LockstepSession, Phase};
-use crate::net::desync::Search;
+use crate::net::desync::{Odd, Search};
+
 use crate::net::message::{Acknowledge, DesyncHashes, DesyncState, PacketId};
 use crate::sim::Tick;
 
+/// How many times in a row the time between two messages doubles while nothing is acknowledged.
+const RETRIES_DOUBLE: u32 = 5;
+/// How many claims of a difference a peer may take back before it is suspected.
+const FALSE_CLAIMS_MAX: u8 = 2;
 /// Shortest time between two messages of a search.
 const SEARCH_EVERY: Duration = Duration::from_millis(20);
 
@@ -18,8 +23,9 @@ impl LockstepSession {
         if !matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. }) {
             return;
         }
-        let hashes = self.play.as_ref().expect("ran").history.latest();
-        let here = self.links.iter().enumerate().filter(|(_, link)| !link.is_gone);
+        let Some(play) = &self.play else { return };
+        let hashes = play.history.latest();
+        let here = self.links.iter().enumerate().filter(|(_, link)| self.is_direct(link));
         let search = Box::new(Search::new(link, hashes, here.map(|(i, _)| i)));
         self.phase = Phase::Searching { search, send_at: self.now, since: self.now };
         self.compare_lists();
@@ -27,11 +33,13 @@ impl LockstepSession {
 
     /// The peer's last hashes: it searches, or answers our search.
     pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: DesyncHashes) -> Option<()> {
-        let differ = self.play.as_ref()?.history.first_difference(&theirs).is_some();
+        let play = self.play.as_ref().filter(|_| theirs.hashes.len() == theirs.inputs.len())?;
+        let is_suspect = play.departures.suspects().has(self.links[link].player);
+        let differ = play.history.first_difference(&theirs).is_some();
         self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes { differ });
         self.links[link].hashes.get_or_insert_with(|| Box::new(theirs));
         // A claim alone stops nothing: our own hashes must differ too.
-        if differ {
+        if differ && !is_suspect {
             self.begin_search(link);
         }
         self.compare_lists();
@@ -47,6 +55,7 @@ impl LockstepSession {
             && let Some(tick) = search.first_difference(&lists)
         {
             search.tick = Some(tick);
+            search.odd = search.odd_one(tick, &lists);
             self.out.event(Event::StateWanted { tick });
         }
     }
@@ -59,10 +68,15 @@ impl LockstepSession {
         self.advance_search(|search| search.has_hashes(link))
     }
 
-    /// The peer whose chain differed has the same hashes as we: the match goes on.
+    /// The peer whose chain differed has the same hashes as we: play resumes. It happens to nobody who tells
+    /// the truth, and to a liar only so often.
     fn dismiss_search(&mut self, link: usize) {
-        if matches!(&self.phase, Phase::Searching { search, .. } if search.cause == link) {
-            self.drop_search();
+        let is_cause = matches!(&self.phase, Phase::Searching { search, .. } if search.cause == link);
+        if is_cause && self.drop_search() {
+            self.links[link].false_claims += 1;
+            if self.links[link].false_claims >= FALSE_CLAIMS_MAX {
+                self.suspect(self.links[link].player);
+            }
         }
     }
 
@@ -73,13 +87,22 @@ impl LockstepSession {
         if search.tick.is_some() {
             return false;
         }
-        let play = self.play.as_ref().expect("ran");
-        if play.end.is_some_and(|end| play.history.ran() >= end) {
+        self.leave_search();
+        true
+    }
+
+    /// Plays on where the search began.
+    fn leave_search(&mut self) {
+        for link in &mut self.links {
+            link.hashes = None;
+        }
+        let has_ended =
+            self.play.as_ref().is_some_and(|play| play.end.is_some_and(|end| play.history.ran() >= end));
+        if has_ended {
             self.begin_ending(End::Finished);
         } else {
             self.phase = Phase::Running;
         }
-        true
     }
 
     /// The state after the tick that [`Event::StateWanted`] named, in the bytes of its snapshot; empty if it
@@ -139,9 +162,10 @@ impl LockstepSession {
             }
             again = again.max(self.links[link].rtt.timeout(SEARCH_EVERY));
         }
-        let again = self.now.plus(again);
-        if let Phase::Searching { send_at, .. } = &mut self.phase {
-            *send_at = again;
+        if let Phase::Searching { search, send_at, .. } = &mut self.phase {
+            // A peer that acknowledges nothing gets less and less.
+            *send_at = self.now.plus(again * (1 << search.tries.min(RETRIES_DOUBLE)));
+            search.tries += 1;
         }
     }
 
@@ -156,9 +180,20 @@ impl LockstepSession {
         }
         let Phase::Searching { search, .. } = &self.phase else { return Some(()) };
         if search.is_reported && search.is_sent() {
-            self.begin_ending(End::Desync);
+            self.conclude_search();
         }
         Some(())
+    }
+
+    /// The difference is reported: a single odd one goes, and the others play on; else the match ends.
+    fn conclude_search(&mut self) {
+        let Phase::Searching { search, .. } = &self.phase else { return };
+        if let Some(Odd::Link(link)) = search.odd {
+            self.leave_search();
+            self.suspect(self.links[link].player);
+        } else {
+            self.begin_ending(End::Desync);
+        }
     }
 
     /// Tells what is known of the difference.
@@ -175,6 +210,11 @@ impl LockstepSession {
         if !core::mem::replace(&mut search.is_reported, true) {
             self.report_search();
         }
-        self.close(End::Desync);
+        let Phase::Searching { search, .. } = &self.phase else { return };
+        if matches!(search.odd, Some(Odd::Link(_))) {
+            self.conclude_search();
+        } else {
+            self.close(End::Desync);
+        }
     }
 }

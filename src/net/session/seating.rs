@@ -10,9 +10,10 @@ use core::time::Duration;
 
 use super::play::Play;
 use super::{End, Event, LockstepSession, Phase, Role};
+use crate::net::admission::READY_WITHIN;
 use crate::net::delay::RESERVE_US;
 use crate::net::link::Link;
-use crate::net::message::{Acknowledge, PacketId, SeatInfo, Seating, Seats, Start};
+use crate::net::message::{Acknowledge, Bye, PacketId, SeatInfo, Seating, Seats, Start};
 use crate::net::seal::Seal;
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
@@ -20,8 +21,8 @@ use rand_chacha::rand_core::Rng as _;
 
 /// Between two seatings, or two starts, to a guest that has not acknowledged one.
 const SEATING_EVERY: Duration = Duration::from_millis(50);
-/// How long the guests may take to find each other before the host says that they cannot.
-const FIND_WITHIN: Duration = Duration::from_secs(5);
+/// How often a guest that loses its seat is told why, at once: nobody asks for it again.
+const DISMISSALS: usize = 3;
 
 /// The seating that is in force.
 #[derive(Clone, Debug)]
@@ -78,7 +79,8 @@ impl LockstepSession {
         self.phase = Phase::Seating { send_at, since: self.now };
     }
 
-    /// Host: tell the seating to those who are not ready; give up when two of them cannot hear each other.
+    /// Host: tells the seating to those who are not ready; when the time for that is over, one that is not
+    /// loses its seat and the room is open again.
     pub(super) fn seat(&mut self) {
         let Phase::Seating { send_at, since } = self.phase else { return };
         if !self.is_host() || self.now < send_at {
@@ -86,11 +88,8 @@ impl LockstepSession {
         }
         let seated = self.seated.as_ref().expect("seating");
         let seating = seated.seating.clone();
-        if self.now.since(since) >= FIND_WITHIN
-            && let Some(link) = self.links.iter().find(|link| !link.unheard.is_empty())
-        {
-            let (seat, other) = (link.player, link.unheard.iter().next().expect("not empty"));
-            self.begin_ending(End::Unreachable(seat.min(other), seat.max(other)));
+        if self.now.since(since) >= READY_WITHIN {
+            self.vacate_unready(since);
             return;
         }
         for link in 0..self.links.len() {
@@ -175,7 +174,7 @@ impl LockstepSession {
             return None;
         }
         if Some(state_hash) != seated.hash {
-            self.begin_ending(End::StartState);
+            self.dismiss(link, Bye::StartState, End::StartState);
             return Some(());
         }
         self.links[link].unheard = unheard;
@@ -188,6 +187,51 @@ impl LockstepSession {
             self.begin_running(self.now.plus(countdown));
         }
         Some(())
+    }
+
+    /// Host: the guests that are not ready keep all others waiting. Those that have not answered go; if all have,
+    /// the guest goes that takes part in most of the broken links between them; of several one that is not ready,
+    /// and then the highest seat.
+    fn vacate_unready(&mut self, since: Time) {
+        // The time that others wasted does not count against the wait for guests.
+        let wasted = self.now.since(since);
+        self.give_up_at = self.give_up_at.map(|at| at.plus(wasted));
+        let guests: Seats = self.links.iter().map(|link| link.player).collect();
+        let mut is_silent = false;
+        for link in (0..self.links.len()).rev() {
+            let peer = &self.links[link];
+            let names_others = !peer.unheard.without(guests).is_empty();
+            if !peer.is_ready && (peer.unheard.is_empty() || names_others) {
+                is_silent = true;
+                self.dismiss(link, Bye::Dropped, End::PeerLost(self.links[link].player));
+            }
+        }
+        if is_silent {
+            return;
+        }
+        let breaks = |a: &Link, b: &Link| a.unheard.has(b.player) || b.unheard.has(a.player);
+        let broken = |link: &Link| self.links.iter().filter(|other| breaks(link, other)).count();
+        let rank = |link: &Link| (broken(link), !link.is_ready, link.player);
+        let worst = (0..self.links.len()).max_by_key(|&i| rank(&self.links[i]));
+        let Some(worst) = worst else { return };
+        let player = self.links[worst].player;
+        let other = self.links.iter().find(|other| breaks(&self.links[worst], other));
+        let other = other.map_or(self.me, |other| other.player);
+        let (seat, other) = (player.min(other), player.max(other));
+        let bye = Bye::Unreachable { seat: seat.0, other: other.0 };
+        self.dismiss(worst, bye, End::Unreachable(seat, other));
+    }
+
+    /// Host: this guest loses its seat, and only it. In a rematch nobody can take its place, and it ends.
+    fn dismiss(&mut self, link: usize, bye: Bye, end: End) {
+        for _ in 0..DISMISSALS {
+            self.send(link, PacketId::Bye, &bye);
+        }
+        if self.votes.has_played() {
+            self.close(end);
+        } else {
+            self.vacate(link);
+        }
     }
 
     /// Host: tells the instant of tick 0 to those who have not acknowledged it.

@@ -1,19 +1,28 @@
 //! Knocking, and seats being taken; and the pings that go on for ever.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use super::play::Play;
 use super::{End, Event, Guest, GuestConfig, LockstepSession, Phase, Role, Served, Settings};
+use crate::net::admission::{CONFIRM_WITHIN, may_sit, seats_per_address};
 use crate::net::architecture::Architecture;
 use crate::net::door::{Answer, Knock, REQUEST_EVERY, refuse};
-use crate::net::link::{LOSSY_PER_MILLE, Link, PING_RUNNING, PING_SETUP};
+use crate::net::link::{LOSSY_PER_MILLE, Link, PING_RUNNING, PING_SETUP, PING_UNHEARD_MAX};
 use crate::net::message::{
-    JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
+    Bye, JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
 };
 use crate::net::seal::Seal;
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, PlayerId, SIMULATION_BUILD};
 use rand_chacha::rand_core::Rng as _;
+
+/// Whether an address belongs to no network but the own: loopback, link-local or private (RFC 1918, RFC 4193).
+fn is_private(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+    }
+}
 
 /// The request that a guest sends, without a cookie yet.
 pub(super) fn request(
@@ -52,11 +61,13 @@ impl LockstepSession {
             Knock::Welcome(request) => request,
         };
         if let Some(known) = guests.iter().position(|guest| guest.nonce == request.nonce) {
-            let confirm = guests[known].confirm.clone();
+            // Only to where it was confirmed: an observer has a cookie of its own address, and not this one's.
+            let guest = guests.get(known).filter(|guest| guest.addresses.first() == Some(&from))?;
+            let confirm = guest.confirm.clone();
             self.out.transmit(from, confirm);
             return Some(());
         }
-        match self.free_seat(&request) {
+        match self.free_seat(from.ip(), &request) {
             Ok(player) => self.seat_guest(from, player, &request),
             Err(reason) => self.out.transmit(from, refuse(request.nonce, reason)),
         }
@@ -64,7 +75,7 @@ impl LockstepSession {
     }
 
     /// The seat a guest may take: the one it asks for, or the lowest that is free.
-    fn free_seat(&self, request: &JoinRequest) -> Result<PlayerId, Refusal> {
+    fn free_seat(&self, from: IpAddr, request: &JoinRequest) -> Result<PlayerId, Refusal> {
         let seats = self.config.as_ref().map_or(0, |config| config.seats);
         let is_free = |seat: u8| {
             let player = PlayerId(seat);
@@ -72,6 +83,11 @@ impl LockstepSession {
         };
         if !matches!(self.phase, Phase::Gathering) {
             return Err(Refusal::Running);
+        }
+        let seated = self.links.iter().filter_map(|link| Some(link.addresses.first()?.ip()));
+        let open = seats.saturating_sub(1);
+        if !may_sit(from, &self.own_addresses, seated, open) {
+            return Err(Refusal::Address { most: seats_per_address(open) });
         }
         match request.seat {
             Some(seat) if is_free(seat) => Ok(PlayerId(seat)),
@@ -87,7 +103,10 @@ impl LockstepSession {
         let confirm = JoinConfirm { nonce, player: player.0, connection_id, config, token: None };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
         let seat = SeatInfo { name: request.name, hero: request.hero, team: teams[player.index()] };
-        let own = request.addresses.iter().copied().filter(|&address| address != from);
+        let is_own = |address: &SocketAddr| {
+            *address != from && (address.ip() == from.ip() || is_private(address.ip()))
+        };
+        let own = request.addresses.iter().copied().filter(is_own);
         guests.push(Guest {
             nonce: request.nonce,
             seat,
@@ -164,13 +183,20 @@ impl LockstepSession {
         Some(())
     }
 
-    /// While seats are being taken: the guest asks again, the patience of both ends.
+    /// While seats are being taken: the guest asks again, the patience of both ends, and guests that took a seat
+    /// and were never heard from it.
     pub(super) fn gather(&mut self) {
         if self.give_up_at.is_some_and(|at| self.now >= at) {
             self.close(End::NoAnswer);
             return;
         }
         let now = self.now;
+        let is_unused = |link: &Link| !link.is_heard && now.since(link.heard_at) >= CONFIRM_WITHIN;
+        while self.is_host()
+            && let Some(unused) = self.links.iter().position(is_unused)
+        {
+            self.vacate(unused);
+        }
         if let Role::Guest { asking, .. } = &mut self.role
             && self.links.is_empty()
             && now >= asking.ask_at
@@ -189,9 +215,19 @@ impl LockstepSession {
         let is_calm =
             self.play.as_ref().is_some_and(|play| play.history.ran().0 > 0 && play.departures.is_calm());
         for link in 0..self.links.len() {
-            if self.now >= self.links[link].ping_at && !self.links[link].is_gone {
-                self.links[link].ping_at = self.now.plus(if is_calm { PING_RUNNING } else { PING_SETUP });
-                self.send(link, PacketId::Ping, &Ping { time_us: self.now.0 });
+            let peer = &mut self.links[link];
+            if self.now >= peer.ping_at && !peer.is_gone {
+                let every = if is_calm { PING_RUNNING } else { PING_SETUP };
+                // A guest is pinged wherever another guest says it might be; who is there has not asked for it.
+                peer.unanswered = if peer.is_heard { 0 } else { peer.unanswered.saturating_add(1) };
+                let doubled = PING_SETUP * (1 << peer.unanswered.saturating_sub(1).min(5));
+                peer.ping_at = self.now.plus(every.max(doubled.min(PING_UNHEARD_MAX)));
+                if self.play.is_some() && !self.is_direct(&self.links[link]) {
+                    // So that it, too, takes what it lacks from the others.
+                    self.send(link, PacketId::Bye, &Bye::Dropped);
+                } else {
+                    self.send(link, PacketId::Ping, &Ping { time_us: self.now.0 });
+                }
             }
         }
     }
@@ -215,7 +251,6 @@ impl LockstepSession {
         }
         let sample = self.now.since(Time(pong.echo_us));
         let link = &mut self.links[index];
-        link.answered_at = link.answered_at.max(Time(pong.echo_us));
         link.rtt.observe(sample);
         link.lost_there = pong.lost_per_mille.min(1000);
         // A sample that took long says little about the other clock.
