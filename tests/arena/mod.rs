@@ -81,6 +81,20 @@ impl Arena {
         assert!(Command::new("kill").args(["-s", name, &id]).status().expect("kill runs").success());
     }
 
+    /// The most memory that it held, by the last that Linux says of it before it ends.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let mut peak = 0;
+        while let Some(kilobytes) = std::fs::read_to_string(&status).ok().and_then(|status| {
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+            line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()
+        }) {
+            peak = kilobytes * 1024;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        peak
+    }
+
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Ended {
         let mut stdout = self.child.stdout.take().expect("piped");
