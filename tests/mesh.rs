@@ -95,7 +95,7 @@ fn inputs_that_only_one_survivor_has_reach_the_others() {
     });
     run(&mut peers, MINUTE, |now, peers| {
         if now > Time(4_000_000) {
-            peers[3].session.submit_command(Tick(0), Command::Banner).ok();
+            peers[3].session.submit_command(Tick(0), Time(0), Command::Banner).ok();
         }
         peers[3].dead |= now > Time(4_150_000);
     });
@@ -283,7 +283,7 @@ fn the_odd_one_of_three_departs_and_the_others_play_on() {
 fn pause_at(peer: &mut Peer, ticks: usize, asked: &mut usize) {
     if peer.inputs.len() >= ticks * (*asked + 1) {
         *asked += 1;
-        peer.session.submit_command(Tick(0), Command::Pause).expect("room");
+        peer.session.submit_command(Tick(0), Time(0), Command::Pause).expect("room");
     }
 }
 

@@ -116,7 +116,7 @@ fn body<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> Result<(Vec<St
 fn inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let (header, inputs) = decode_inputs(bytes).map_err(|error| error.to_string())?;
     let says = inputs.clone().map(|input| match input {
-        Some(input) => format!("{:?}", decode::<PlayerInput>(&input).expect("found well-formed")),
+        Some(input) => said(&input),
         None => "held".into(),
     });
     let says = [format!("{header:?}")].into_iter().chain(says).collect();
@@ -127,12 +127,18 @@ fn inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
 fn client_inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let (header, inputs) = decode_client_inputs(bytes).map_err(|error| error.to_string())?;
     let says = inputs.clone().map(|input| match input {
-        Some(input) => format!("{:?}", decode::<PlayerInput>(&input).expect("found well-formed")),
+        Some(input) => said(&input),
         None => "held".into(),
     });
     let says = [format!("{header:?}")].into_iter().chain(says).collect();
     let inputs: Vec<_> = inputs.collect();
     Ok((says, encode_client_inputs(&header, inputs.iter().map(|input| input.as_deref())).to_vec()))
+}
+
+/// An input, and when its commands were given.
+fn said(input: &[u8]) -> String {
+    let (input, given) = decode_input(input).expect("found well-formed");
+    if given.is_empty() { format!("{input:?}") } else { format!("{input:?} given {given:?}") }
 }
 
 /// An update of a match of two, in one part.
@@ -141,13 +147,16 @@ fn update(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let update = decode_update(piece, 2).map_err(|error| error.to_string())?;
     let nothing: Held = [Default::default(); 2].into_iter().collect();
     let (mut held, mut ticks) = (nothing.clone(), Vec::new());
-    let read = update.inputs(Tick(part.tick.into()), &mut held, |inputs| ticks.push(inputs));
+    let read = update.inputs(Tick(part.tick.into()), &mut held, |timed| ticks.push(timed));
     read.map_err(|error| error.to_string())?;
     let mut again = part.encode().to_vec();
     encode_update(&update.head, &nothing, ticks.iter(), &mut again);
     again.extend(update.delta);
-    let inputs = ticks.iter().flat_map(|ticks| ticks.inputs.iter().map(|input| (ticks.tick, input)));
-    let inputs = inputs.map(|(tick, input)| format!("tick {tick}: {input:?}"));
+    let inputs = ticks.iter().flat_map(|timed| {
+        let given = timed.inputs.inputs.iter().zip(&timed.given);
+        given.map(|(input, given)| (timed.inputs.tick, encode_input(input, given).expect("short")))
+    });
+    let inputs = inputs.map(|(tick, input)| format!("tick {tick}: {}", said(&input)));
     let says = [format!("{part:?}"), format!("{:?}", update.head)].into_iter().chain(inputs);
     Ok((says.chain([format!("a state in {} bytes", update.delta.len())]).collect(), again))
 }
@@ -508,10 +517,10 @@ fn any_body() -> impl Strategy<Value = (PacketId, Vec<u8>)> {
     fn of<T: Serialize>(id: PacketId, message: &T) -> (PacketId, Vec<u8>) {
         (id, encode(message).to_vec())
     }
-    let pong = (any::<u64>(), prop::option::of(edge64()), edge(), any::<u16>()).prop_map(
-        |(echo, clock_us, delay_us, lost_per_mille)| {
+    let pong = (any::<u64>(), prop::option::of(edge64()), any::<u64>(), edge(), any::<u16>()).prop_map(
+        |(echo, clock_us, time_us, error_us, lost_per_mille)| {
             let echo_us = if echo % 2 == 0 { echo % (1 << 41) } else { echo };
-            of(PacketId::Pong, &Pong { echo_us, clock_us, delay_us, lost_per_mille })
+            of(PacketId::Pong, &Pong { echo_us, clock_us, time_us, error_us, lost_per_mille })
         },
     );
     let inputs = (any::<u16>(), 0..70_u8, small(), word(), any::<[u8; 4]>(), any::<u8>(), small()).prop_map(

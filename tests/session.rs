@@ -41,7 +41,7 @@ fn every_command_runs_once_and_in_order_on_both_sides() {
             // Ticks are sealed ahead of their time: what is given in the last half second may miss the end.
             while peer.inputs.len() > 3 && given[i] < 1000 && peer.inputs.len() < 850 && now.0 % 3 == 0 {
                 let order = Command::HeroGo(target(given[i]));
-                if peer.session.submit_command(Tick(0), order).is_err() {
+                if peer.session.submit_command(Tick(0), now, order).is_err() {
                     break;
                 }
                 given[i] += 1;

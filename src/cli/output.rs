@@ -52,10 +52,14 @@ pub(crate) fn match_json(
         "latency_ms": {
             "own": percentiles(summary.latencies.own.percentiles()),
             "opponent": percentiles(summary.latencies.opponent.percentiles()),
-            "own_predicted": percentiles(summary.prediction.as_ref().and_then(|(_, shown)| shown.percentiles())),
+            "shown": {
+                "own": percentiles(summary.latencies.own_shown.percentiles()),
+                "opponent": percentiles(summary.latencies.opponent_shown.percentiles()),
+            },
         },
-        "corrections": summary.prediction.as_ref().map_or(0, |(counts, _)| counts.corrections),
-        "prediction": summary.prediction.as_ref().map(|(counts, _)| json!({
+        "clock_error_ms": summary.latencies.clock_error_us.map(ms),
+        "corrections": summary.prediction.as_ref().map_or(0, |counts| counts.corrections),
+        "prediction": summary.prediction.as_ref().map(|counts| json!({
             "compared": counts.compared,
             "mispredicted": counts.mispredicted,
             "error_max_tiles": counts.error_max,
@@ -164,9 +168,11 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
         })
     };
     let own = latency("your clicks acted", summary.latencies.own.percentiles());
-    // A server does not tell when the others' clicks were.
     let opponent = latency(", theirs", summary.latencies.opponent.percentiles());
-    let _ = writeln!(text, "{own}{opponent}");
+    // A match of a few seconds has none that count.
+    if !own.is_empty() {
+        let _ = writeln!(text, "{own}{opponent}");
+    }
     let rtt_us = finished.link.and_then(|link| link.rtt_us).unwrap_or(0);
     let _ = writeln!(
         text,

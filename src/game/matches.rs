@@ -105,6 +105,7 @@ impl Match {
     pub fn advance_with(&mut self, now: Time, mut ran: impl FnMut(&DueTick, &StateHash)) {
         loop {
             self.session.handle_timeout(now);
+            self.measures.opened(now, self.session.open_tick(), self.session.player());
             let mut is_idle = true;
             while let Some(event) = self.session.poll_event() {
                 is_idle = false;
@@ -123,6 +124,11 @@ impl Match {
         }
         self.predict(now);
         self.look_back(now);
+        if let Some(world) = &self.world {
+            let view = self.predictor.as_ref().or_else(|| self.past.as_ref().map(Past::seen));
+            let drawn = view.map_or(world, Predictor::world).state();
+            self.measures.look(now, world.state(), drawn, self.session.player());
+        }
     }
 
     /// Runs the predicted world up to the last input that is sealed.
@@ -135,9 +141,7 @@ impl Match {
         }
         let me = self.session.player();
         let mut predictor = self.predictor.take().unwrap_or_else(|| Predictor::new(world, me));
-        let mut shown = 0;
-        self.session.predict(now, &mut predictor, world, |input| shown += input.commands.len());
-        self.measures.shown(now, shown, &mut predictor);
+        self.session.predict(now, &mut predictor, world);
         self.predictor = Some(predictor);
     }
 
@@ -295,6 +299,7 @@ impl Match {
             },
             Event::Counting { begin } => {
                 self.begin = begin;
+                self.measures.begin(begin);
                 if let Err(error) = self.begin_recording() {
                     return self.fail(error);
                 }
@@ -341,6 +346,7 @@ impl Match {
         if let Some(past) = &mut self.past {
             past.adopt(state);
         }
+        self.measures.give_up_unshown();
         if self.recorder.take().is_some() {
             self.tell(MatchEvent::RecordingStopped(
                 "what led to the server's state is not known here".into(),
@@ -399,10 +405,12 @@ impl Match {
     }
 
     /// Orders something that was meant for the instant `due`, if for one.
-    fn give(&mut self, now: Time, due: Option<Time>, wish: Tick, command: Command) -> bool {
-        let is_taken = self.session.submit_command(wish, command).is_ok();
-        if is_taken {
-            self.measures.given(now, due, self.session.player());
+    fn give(&mut self, now: Time, due: Option<Time>, wish: Tick, mut command: Command) -> bool {
+        // An order to nobody is none.
+        let is_none = command.selection_mut().is_some_and(|units| units.is_empty());
+        let is_taken = self.session.submit_command(wish, due.unwrap_or(now), command).is_ok();
+        if is_taken && !is_none {
+            self.measures.given(now, due, (wish, self.session.open_tick()), self.session.player());
         }
         is_taken
     }
@@ -430,8 +438,7 @@ impl Match {
         }
         let is_over = world.state().outcome() != Outcome::Running;
         let (me, is_served) = (self.session.player(), self.session.is_served());
-        let seen = self.session.seen_at(tick, self.behind()).map_or(now, |at| at.max(now));
-        self.measures.ran(now, due, &hash, me, seen, is_served);
+        self.measures.ran(now, due, (world.state(), &hash), me, is_served);
         self.session.report(now, tick, &hash);
         if is_over {
             self.session.finish();

@@ -1,30 +1,48 @@
 //! What a match measures of itself while it runs, and says in its trace.
 
-use arrayvec::ArrayVec;
+use core::time::Duration;
 use std::collections::VecDeque;
 
-use super::predictor::Predictor;
 use super::stats::Latencies;
-use super::trace::Trace;
+use super::trace::{Applied, Trace};
 use crate::net::{DueTick, Time};
-use crate::sim::{COMMANDS_PER_TICK_MAX, PLAYERS_MAX, PlayerId, StateHash, Tick};
+use crate::sim::{COMMANDS_PER_TICK_MAX, GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
-/// Most own commands of which is known when they were given; the oldest give way.
+/// Most own commands that have not run; of more, the oldest are no longer timed.
 const UNDER_WAY_MAX: usize = 1024;
+/// Most commands of a player that have run and that the view does not show yet: those of two seconds.
+const UNSHOWN_MAX: usize = 120 * COMMANDS_PER_TICK_MAX;
+/// What was given in the first seconds does not count: the input delay has not settled.
+const WARM_UP: Duration = Duration::from_secs(3);
 
 /// The measurements of one peer.
 pub(super) struct Measures {
-    /// From seal to tick.
+    /// From the instant a command was given.
     pub(super) latencies: Latencies,
     /// Ticks that ran late, and by how many microseconds together.
     pub(super) stalls: (u32, u64),
     pub(super) trace: Option<Trace>,
+    /// From when on commands count.
+    counts_from: Time,
     /// Commands applied of each player.
     applied: [u32; PLAYERS_MAX],
     /// Commands given here.
     given: u32,
-    /// Own commands on their way: when each was given, and when it showed.
-    under_way: VecDeque<(Time, Option<Time>)>,
+    /// Own commands for a tick that is not open yet, by their number.
+    unopened: VecDeque<(u32, Tick)>,
+    /// Own commands that have not run: when the view first showed each.
+    under_way: VecDeque<Option<Time>>,
+    /// By player: commands that have run and that the view does not show yet.
+    unshown: [VecDeque<Unshown>; PLAYERS_MAX],
+}
+
+/// A command that ran and has not been shown.
+struct Unshown {
+    applied: Applied,
+    /// When it was given.
+    given: Option<Time>,
+    /// Commands of its player in the first state that has it.
+    count: u32,
 }
 
 impl Measures {
@@ -33,72 +51,142 @@ impl Measures {
             latencies: Latencies::default(),
             stalls: (0, 0),
             trace,
+            counts_from: Time(u64::MAX),
             applied: [0; PLAYERS_MAX],
             given: 0,
+            unopened: VecDeque::with_capacity(UNDER_WAY_MAX),
             under_way: VecDeque::with_capacity(UNDER_WAY_MAX),
+            unshown: core::array::from_fn(|_| VecDeque::with_capacity(UNSHOWN_MAX)),
         }
     }
 
-    /// A command of this player was given, meant for the instant `due` if for one.
-    pub(super) fn given(&mut self, now: Time, due: Option<Time>, me: PlayerId) {
-        if let Some(trace) = &mut self.trace {
+    /// Tick 0 is at `begin`.
+    pub(super) const fn begin(&mut self, begin: Time) {
+        self.counts_from = begin.plus(WARM_UP);
+    }
+
+    /// A command of this player was given, meant for the instant `due` if for one, and for tick `wish`: if that is
+    /// not `open` yet, it counts as given when it is.
+    pub(super) fn given(&mut self, now: Time, due: Option<Time>, (wish, open): (Tick, Tick), me: PlayerId) {
+        if wish > open {
+            push(&mut self.unopened, UNDER_WAY_MAX, (self.given, wish));
+        } else if let Some(trace) = &mut self.trace {
             trace.given(self.given, me, now, due);
         }
         self.given += 1;
-        if self.under_way.len() == UNDER_WAY_MAX {
-            self.under_way.pop_front();
-        }
-        self.under_way.push_back((now, None));
+        push(&mut self.under_way, UNDER_WAY_MAX, None);
     }
 
-    /// The prediction shows the next `count` own commands.
-    pub(super) fn shown(&mut self, now: Time, count: usize, predictor: &mut Predictor) {
-        let hidden = self.under_way.iter_mut().filter(|(_, shown)| shown.is_none());
-        for (given, shown) in hidden.take(count) {
-            predictor.note_shown(now.since(*given));
-            *shown = Some(now);
+    /// Commands go into tick `open` now.
+    pub(super) fn opened(&mut self, now: Time, open: Tick, me: PlayerId) {
+        while let Some((id, _)) = self.unopened.pop_front_if(|(_, wish)| *wish <= open) {
+            if let Some(trace) = &mut self.trace {
+                trace.given(id, me, now, None);
+            }
         }
     }
 
-    /// A tick has run, and the confirmed view shows it at `seen`. With `is_served` a tick is the
-    /// server's, and nothing is said of the others' inputs for it.
+    /// A tick has run and led to `state`. With `is_served` a tick is the server's, and nothing is said of the others'
+    /// inputs for it.
     pub(super) fn ran(
         &mut self,
         now: Time,
         due: &DueTick,
-        hash: &StateHash,
+        (state, hash): (&GameState, &StateHash),
         me: PlayerId,
-        seen: Time,
         is_served: bool,
     ) {
         let tick = due.inputs.tick;
-        self.latencies.own.add(now.since(due.sealed_at));
-        for &(_, sealed_at) in &due.others_sealed_at {
-            self.latencies.opponent.add(now.since(sealed_at));
-        }
         if let Some(stall) = &due.stall {
             self.stalls.0 += 1;
             self.stalls.1 += stall.ran.since(stall.due).as_micros() as u64;
-        }
-        let own_commands = due.inputs.inputs.get(me.index()).map_or(0, |input| input.commands.len());
-        let taken = (0..own_commands).map(|_| self.under_way.pop_front().and_then(|(_, shown)| shown));
-        let own_shown: ArrayVec<Option<Time>, COMMANDS_PER_TICK_MAX> = taken.collect();
-        let Some(trace) = &mut self.trace else { return };
-        if let Some(stall) = &due.stall {
-            trace.stall(tick, stall);
+            if let Some(trace) = &mut self.trace {
+                trace.stall(tick, stall);
+            }
         }
         for (player, input) in due.inputs.iter() {
             let own = player == me;
-            if own || !is_served {
+            if let Some(trace) = self.trace.as_mut().filter(|_| own || !is_served) {
                 trace.tick(tick, player, own.then_some(due.sealed_at), now);
             }
             for place in 0..input.commands.len() {
-                let shown = own_shown.get(place).copied().flatten().filter(|_| own);
-                trace.applied(self.applied[player.index()], player, tick, seen, shown);
-                self.applied[player.index()] += 1;
+                let given = due.given.get(player.index()).and_then(|given| *given.get(place)?);
+                let later = (input.commands.len() - 1 - place) as u32;
+                let count = state.players.commands[player.index()].saturating_sub(later);
+                self.command_ran(now, tick, (player, own), given, (count, due.clock_error_us));
             }
         }
-        trace.hash(tick, hash.whole);
+        if let Some(trace) = &mut self.trace {
+            trace.hash(tick, hash.whole);
+        }
+    }
+
+    fn command_ran(
+        &mut self,
+        now: Time,
+        tick: Tick,
+        (player, own): (PlayerId, bool),
+        given: Option<Time>,
+        (count, clock_error_us): (u32, u64),
+    ) {
+        let given = given.filter(|&given| given >= self.counts_from);
+        if let Some(given) = given {
+            let latencies = &mut self.latencies;
+            let of = if own { &mut latencies.own } else { &mut latencies.opponent };
+            of.add(now.since(given));
+            if !own {
+                latencies.clock_error_us = latencies.clock_error_us.max(Some(clock_error_us));
+            }
+        }
+        let id = self.applied[player.index()];
+        self.applied[player.index()] += 1;
+        let applied = Applied { id, player, tick, at: now, shown: None };
+        let shown = if own { self.under_way.pop_front().flatten() } else { None };
+        if let Some(shown) = shown {
+            return self.show(Unshown { applied, given, count }, shown, own);
+        }
+        let unshown = &mut self.unshown[player.index()];
+        if unshown.len() == UNSHOWN_MAX
+            && let (Some(oldest), Some(trace)) = (unshown.pop_front(), &mut self.trace)
+        {
+            trace.applied(&oldest.applied);
+        }
+        unshown.push_back(Unshown { applied, given, count });
+    }
+
+    /// The view shows `drawn`, and the world is `confirmed`: which commands does it show for the first time?
+    pub(super) fn look(&mut self, now: Time, confirmed: &GameState, drawn: &GameState, me: PlayerId) {
+        for player in 0..confirmed.players.len() {
+            let reached = drawn.players.commands[player];
+            let is_shown = |unshown: &mut Unshown| unshown.count <= reached;
+            while let Some(unshown) = self.unshown[player].pop_front_if(is_shown) {
+                self.show(unshown, now, player == me.index());
+            }
+        }
+        let ahead = drawn.players.commands[me.index()].saturating_sub(confirmed.players.commands[me.index()]);
+        for shown in self.under_way.iter_mut().take(ahead as usize) {
+            shown.get_or_insert(now);
+        }
+    }
+
+    fn show(&mut self, unshown: Unshown, shown: Time, own: bool) {
+        if let Some(given) = unshown.given {
+            let latencies = &mut self.latencies;
+            let of = if own { &mut latencies.own_shown } else { &mut latencies.opponent_shown };
+            of.add(shown.since(given));
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.applied(&Applied { shown: Some(shown), ..unshown.applied });
+        }
+    }
+
+    /// What has not been shown by now never is: another state was taken over, or the match is over.
+    pub(super) fn give_up_unshown(&mut self) {
+        for unshown in self.unshown.iter_mut().flat_map(|unshown| unshown.drain(..)) {
+            if let Some(trace) = &mut self.trace {
+                trace.applied(&unshown.applied);
+            }
+        }
     }
 
     /// The input delay has moved.
@@ -107,4 +195,12 @@ impl Measures {
             trace.delay(tick, delay_us);
         }
     }
+}
+
+/// Adds `value`; of more than `most` the oldest gives way.
+fn push<T>(queue: &mut VecDeque<T>, most: usize, value: T) {
+    if queue.len() == most {
+        queue.pop_front();
+    }
+    queue.push_back(value);
 }

@@ -56,7 +56,7 @@ impl Past {
             ran(tick, self.world.events());
         }
         let horizon = next.min(self.world.state().tick().plus(longest));
-        self.bridge.advance(now, &self.world, core::iter::empty(), horizon, |_| {});
+        self.bridge.advance(now, &self.world, core::iter::empty(), horizon);
     }
 
     fn step(&mut self) {

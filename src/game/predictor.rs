@@ -6,7 +6,6 @@
 
 use core::time::Duration;
 
-use super::stats::Histogram;
 use crate::net::Time;
 use crate::sim::math::{Fx, Vec2};
 use crate::sim::{Direction, GameState, HeroControl, PlayerId, PlayerInput, Tick, TickInputs, UnitId, World};
@@ -46,8 +45,6 @@ pub struct Predictor {
     own: Vec<(Tick, PlayerInput)>,
     slides: Vec<Slide>,
     counts: PredictionCounts,
-    /// From the instant an order was given until it showed.
-    shown: Histogram,
 }
 
 /// A unit on its way to the right place.
@@ -73,20 +70,17 @@ impl Predictor {
             own: Vec::with_capacity(HORIZON_TICKS_MAX as usize),
             slides: Vec::with_capacity(4 * units),
             counts: PredictionCounts::default(),
-            shown: Histogram::default(),
         }
     }
 
     /// Predicts on from `confirmed` up to the state before `horizon`. `own` are this player's inputs that are not
-    /// part of it yet, in order, by the tick for which they were sealed. `each` learns of every own input that is
-    /// shown for the first time.
+    /// part of it yet, in order, by the tick for which they were sealed.
     pub fn advance(
         &mut self,
         now: Time,
         confirmed: &World,
         own: impl Iterator<Item = (Tick, PlayerInput)>,
         horizon: Tick,
-        mut each: impl FnMut(&PlayerInput),
     ) {
         let horizon = horizon.min(confirmed.state().tick().plus(HORIZON_TICKS_MAX));
         let shown = self.world.state().tick();
@@ -107,9 +101,6 @@ impl Predictor {
                 self.compare(now);
             }
             self.step();
-            if self.world.state().tick() > shown {
-                each(&self.inputs.inputs[self.me.index()]);
-            }
         }
         if self.world.state().tick() == shown && is_new {
             self.compare(now);
@@ -179,17 +170,6 @@ impl Predictor {
         &self.counts
     }
 
-    /// From the instant an order was given until it showed.
-    #[must_use]
-    pub const fn shown(&self) -> &Histogram {
-        &self.shown
-    }
-
-    /// An order showed so long after it was given.
-    pub(super) fn note_shown(&mut self, after: Duration) {
-        self.shown.add(after);
-    }
-
     /// Writes the predicted state into `picture`, with corrected units on their way.
     pub fn show(&self, now: Time, picture: &mut GameState) {
         picture.copy_from(self.world.state());
@@ -244,11 +224,10 @@ mod tests {
 
     /// A second of a hero that turns every tenth tick, confirmed `lag` ticks late, each input `late` ticks after
     /// its own.
-    fn play(lag: u32, late: u32) -> (Predictor, u32) {
+    fn play(lag: u32, late: u32) -> Predictor {
         let mut confirmed = world();
         let mut predictor = Predictor::new(&confirmed, PlayerId(0));
         let input = |tick: u32| walk((tick / 10 % 8) as u8);
-        let mut shown = 0;
         for tick in 0..60_u32 {
             let now = Time::from_micros(u64::from(tick) * 16_667);
             if let Some(ran) = tick.checked_sub(lag) {
@@ -258,18 +237,18 @@ mod tests {
             }
             let base = confirmed.state().tick();
             let own = (base.0.saturating_sub(late)..=tick).map(|tick| (Tick(tick), input(tick)));
-            predictor.advance(now, &confirmed, own, Tick(tick + 1), |_| shown += 1);
+            predictor.advance(now, &confirmed, own, Tick(tick + 1));
             assert_eq!(predictor.world().state().tick(), Tick(tick + 1));
         }
-        (predictor, shown)
+        predictor
     }
 
     #[test]
-    fn what_arrives_in_time_is_predicted_exactly_and_shown_once() {
-        let (predictor, shown) = play(7, 0);
+    fn what_arrives_in_time_is_predicted_exactly() {
+        let predictor = play(7, 0);
         let counts = predictor.counts();
         assert!(counts.compared > 40, "{counts:?}");
-        assert_eq!((counts.mispredicted, counts.corrections, shown), (0, 0, 60), "{counts:?}");
+        assert_eq!((counts.mispredicted, counts.corrections), (0, 0), "{counts:?}");
         let mut picture = GameState::default();
         predictor.show(Time(0), &mut picture);
         assert_eq!(picture, *predictor.world().state(), "nothing slides");
@@ -277,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_is_late_is_corrected_by_sliding() {
-        let (predictor, _) = play(7, 1);
+        let predictor = play(7, 1);
         let counts = predictor.counts();
         assert!(counts.mispredicted > 0 && counts.corrections == 0, "{counts:?}");
         assert!(counts.error_max > 0.0 && counts.error_max < 0.25, "{counts:?}");

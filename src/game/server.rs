@@ -10,11 +10,11 @@ use super::match_event::MatchEvent;
 use super::options::next_name;
 use super::outcome::{MatchError, MatchOutcome};
 use super::stats::Histogram;
-use crate::net::{ClientStatus, End, Event, Rejection, Roster, ServerSession, ServerTick, Time, Transmit};
-use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
-use crate::sim::{
-    Command, GameState, Map, Outcome, PlayerId, Rules, Selection, StateHash, Tick, TickInputs, World,
+use crate::net::{
+    ClientStatus, End, Event, Rejection, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit,
 };
+use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
+use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, Selection, StateHash, Tick, World};
 
 /// Most events that wait to be polled.
 const EVENTS_MAX: usize = 256;
@@ -259,15 +259,15 @@ impl Server {
     fn run(&mut self, now: Time, mut due: ServerTick) {
         let Some(world) = &mut self.world else { return };
         self.lateness.add(due.late);
-        take_out_foreign(world.state(), &mut due.inputs, |player| {
+        take_out_foreign(world.state(), &mut due.timed, |player| {
             self.session.reject(player, Rejection::NotOwner);
         });
-        world.step(&due.inputs);
+        world.step(&due.timed.inputs);
         let hash = world.hash();
         if let Some(recorder) = &mut self.recorder {
-            recorder.record(&due.inputs, &hash, world.state());
+            recorder.record(&due.timed.inputs, &hash, world.state());
         }
-        self.session.report(now, &due.inputs, &hash, world.state());
+        self.session.report(now, &due.timed, &hash, world.state());
         if world.state().outcome() != Outcome::Running {
             self.session.finish(&hash, world.state());
         }
@@ -327,13 +327,18 @@ impl Server {
 }
 
 /// Takes the commands out that name living units of others. No client that plays by the rules sends one.
-fn take_out_foreign(state: &GameState, inputs: &mut TickInputs, mut reject: impl FnMut(PlayerId)) {
-    for (player, input) in inputs.inputs.iter_mut().enumerate() {
+fn take_out_foreign(state: &GameState, timed: &mut TimedInputs, mut reject: impl FnMut(PlayerId)) {
+    let inputs = timed.inputs.inputs.iter_mut().zip(&mut timed.given);
+    for (player, (input, given)) in inputs.enumerate() {
         let player = PlayerId(player as u8);
         let is_foreign = |unit| state.row(unit).is_some_and(|row| state.units.owner[row] != player);
+        let is_own = |command: &Command| {
+            !selection_of(command).is_some_and(|units| units.iter().any(|&unit| is_foreign(unit)))
+        };
+        let mut of = input.commands.iter();
+        given.retain(|_| of.next().is_some_and(is_own));
         input.commands.retain(|command| {
-            let is_own =
-                !selection_of(command).is_some_and(|units| units.iter().any(|&unit| is_foreign(unit)));
+            let is_own = is_own(command);
             if !is_own {
                 reject(player);
             }

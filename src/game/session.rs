@@ -10,9 +10,7 @@ use crate::net::{
     Architecture, ChatText, ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause,
     Time, TooManyCommands, TooManyLines, Traffic, Transmit,
 };
-use crate::sim::{
-    Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick, World,
-};
+use crate::sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// What plays a match. Every session knocks as a lockstep guest; where a server answers, it goes on as a client.
 #[expect(clippy::large_enum_variant, reason = "there is one for each match")]
@@ -85,8 +83,18 @@ impl Session {
         }
     }
 
-    pub(super) fn submit_command(&mut self, wish: Tick, command: Command) -> Result<(), TooManyCommands> {
-        either!(self, session => session.submit_command(wish, command))
+    pub(super) fn submit_command(
+        &mut self,
+        wish: Tick,
+        given: Time,
+        command: Command,
+    ) -> Result<(), TooManyCommands> {
+        either!(self, session => session.submit_command(wish, given, command))
+    }
+
+    /// The first tick that is not sealed.
+    pub(super) fn open_tick(&self) -> Tick {
+        either!(self, session => session.open_tick())
     }
 
     pub(super) fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
@@ -171,8 +179,8 @@ impl Session {
         matches!(self, Self::Client(client) if matches!(client.config().architecture, Architecture::ClientServer))
     }
 
-    /// When the confirmed view shows what a tick did, if it lies so far in the past that it moves evenly: with a
-    /// server. `None` where it shows everything at once.
+    /// When a view that lies `behind` the server's ticks, so that it moves evenly, comes to `tick`. `None` without a
+    /// server.
     pub(super) fn seen_at(&self, tick: Tick, behind: Duration) -> Option<Time> {
         let Self::Client(client) = self else { return None };
         let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
@@ -180,21 +188,15 @@ impl Session {
     }
 
     /// Predicts the world on, with the own inputs that are sealed and not confirmed.
-    pub(super) fn predict(
-        &self,
-        now: Time,
-        predictor: &mut Predictor,
-        confirmed: &World,
-        each: impl FnMut(&PlayerInput),
-    ) {
+    pub(super) fn predict(&self, now: Time, predictor: &mut Predictor, confirmed: &World) {
         match self {
             Self::Lockstep(session) => {
                 let (horizon, own) = session.unconfirmed();
-                predictor.advance(now, confirmed, own, horizon, each);
+                predictor.advance(now, confirmed, own, horizon);
             }
             Self::Client(session) => {
                 let (horizon, own) = session.unconfirmed();
-                predictor.advance(now, confirmed, own, horizon, each);
+                predictor.advance(now, confirmed, own, horizon);
             }
         }
     }

@@ -58,13 +58,20 @@ impl Histogram {
     }
 }
 
-/// From seal to the tick that runs it, for this player's inputs and for the others'.
+/// How long commands took, from the instant they were given; those of the first 3 s do not count. A bot's command
+/// counts as given when the tick that it means opens: its reaction is no latency.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// This player's.
+    /// This player's, until the confirmed world here ran them.
     pub own: Histogram,
-    /// The others', here; their seals are known to half the asymmetry of the way.
+    /// The others', until the confirmed world here ran them; their instants come through the offset of the clocks.
     pub opponent: Histogram,
+    /// This player's, until the view first showed them.
+    pub own_shown: Histogram,
+    /// The others', until the view first showed them.
+    pub opponent_shown: Histogram,
+    /// By how much others' instants may be wrong, in microseconds; `None` while none has counted.
+    pub clock_error_us: Option<u64>,
 }
 
 #[cfg(test)]

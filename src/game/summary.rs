@@ -7,7 +7,7 @@ use super::bundle::DesyncBundle;
 use super::outcome::MatchOutcome;
 use super::predictor::PredictionCounts;
 use super::report::DesyncReport;
-use super::stats::{Histogram, Latencies};
+use super::stats::Latencies;
 use crate::net::{MatchConfig, Roster, UpdateCounts};
 use crate::sim::{PLAYERS_MAX, PlayerId, StateHash};
 
@@ -34,12 +34,12 @@ pub struct Summary {
     pub counts: [u32; 3],
     /// Points of each player.
     pub scores: ArrayVec<i32, PLAYERS_MAX>,
-    /// From seal to tick.
+    /// How long commands took.
     pub latencies: Latencies,
     /// Ticks that ran late, and by how many microseconds together.
     pub stalls: (u32, u64),
-    /// How well predictions came true, and how soon own orders showed; nothing without prediction.
-    pub prediction: Option<(PredictionCounts, Histogram)>,
+    /// How well predictions came true; nothing without prediction.
+    pub prediction: Option<PredictionCounts>,
     /// What became of the server's updates, where there is one.
     pub updates: Option<UpdateCounts>,
     /// How much of what was sent from here the server refused.

@@ -43,25 +43,24 @@ impl Trace {
         ));
     }
 
-    /// A command of this player was given; a probe or a script meant it for the instant `due`.
-    pub(super) fn given(&mut self, id: u32, player: PlayerId, at: Time, due: Option<Time>) {
-        let at = at.0;
+    /// A command of this player was given, and the session had it at `taken`. A probe or a script gives it at the
+    /// instant `due` for which it means it, however late this computer comes to it.
+    pub(super) fn given(&mut self, id: u32, player: PlayerId, taken: Time, due: Option<Time>) {
+        let Time(taken) = taken;
         match due {
-            Some(due) => self.line(format_args!(
-                r#"{{"cmd":{id},"player":{player},"t_capture_us":{at},"t_intended_us":{}}}"#,
-                due.0
+            Some(Time(due)) => self.line(format_args!(
+                r#"{{"cmd":{id},"player":{player},"t_capture_us":{due},"t_taken_us":{taken}}}"#
             )),
-            None => self.line(format_args!(r#"{{"cmd":{id},"player":{player},"t_capture_us":{at}}}"#)),
+            None => self.line(format_args!(r#"{{"cmd":{id},"player":{player},"t_capture_us":{taken}}}"#)),
         }
     }
 
-    /// A command was applied, and prediction may have shown it before.
-    pub(super) fn applied(&mut self, id: u32, player: PlayerId, tick: Tick, at: Time, shown: Option<Time>) {
-        let at = at.0;
+    /// A command was applied, and the view shows it, unless the match ended before.
+    pub(super) fn applied(&mut self, command: &Applied) {
+        let Applied { id, player, tick, at: Time(at), shown } = *command;
         match shown {
-            Some(shown) => self.line(format_args!(
-                r#"{{"cmd":{id},"player":{player},"tick":{tick},"t_apply_us":{at},"t_shown_us":{}}}"#,
-                shown.0
+            Some(Time(shown)) => self.line(format_args!(
+                r#"{{"cmd":{id},"player":{player},"tick":{tick},"t_apply_us":{at},"t_shown_us":{shown}}}"#
             )),
             None => {
                 self.line(format_args!(
@@ -116,6 +115,19 @@ impl Trace {
             self.out = None;
         }
     }
+}
+
+/// A command that the confirmed world ran.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Applied {
+    /// Which of its player's, from 0.
+    pub(super) id: u32,
+    pub(super) player: PlayerId,
+    pub(super) tick: Tick,
+    /// When it ran here.
+    pub(super) at: Time,
+    /// When the view first showed it.
+    pub(super) shown: Option<Time>,
 }
 
 struct OrNull<T>(Option<T>);

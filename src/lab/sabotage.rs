@@ -8,8 +8,10 @@ use rand_chacha::rand_core::SeedableRng as _;
 use super::audit::Oracle;
 use super::network::below;
 use crate::game::Inject;
-use crate::net::message::{Body, Bye, PacketId, Pong, decode, encode};
-use crate::net::{InputsHeader, Time, decode_inputs, encode_inputs};
+use crate::net::message::{Bye, PacketId, Pong, decode, encode};
+use crate::net::{
+    EncodedInput, InputsHeader, Time, decode_input, decode_inputs, encode_input, encode_inputs,
+};
 use crate::sim::{Direction, PlayerInput, Tick};
 
 /// The peer that breaks the rules.
@@ -198,13 +200,14 @@ impl Saboteur {
     fn edited(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (mut header, inputs) = decode_inputs(&bytes[ENVELOPE..]).ok()?;
         let mut inputs: Vec<Option<PlayerInput>> =
-            inputs.map(|bytes| bytes.and_then(|bytes| decode(&bytes).ok())).collect();
+            inputs.map(|bytes| bytes.and_then(|bytes| Some(decode_input(&bytes).ok()?.0))).collect();
         let first = header.first_near(self.from)?;
         if first.plus(inputs.len() as u32) <= self.from {
             return None;
         }
         self.edit(&mut header, first, &mut inputs)?;
-        let inputs: Vec<Option<Body>> = inputs.iter().map(|input| input.as_ref().map(encode)).collect();
+        let encoded = |input: &Option<PlayerInput>| input.as_ref().and_then(|input| encode_input(input, &[]));
+        let inputs: Vec<Option<EncodedInput>> = inputs.iter().map(encoded).collect();
         let body = encode_inputs(&header, inputs.iter().map(|input| input.as_deref()));
         Some([&bytes[..ENVELOPE], &body].concat())
     }

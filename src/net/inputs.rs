@@ -4,10 +4,9 @@
 //! `[count | slack_of << 4][first u16][wanted][behind][chain 4]([slack])`, then the inputs. A half byte of 15
 //! stands for 15 and more, and a varint with the rest follows the first byte, `count` before `slack_of`.
 
-use arrayvec::ArrayVec;
-
-use super::message::{Body, Malformed, decode_first};
-use crate::sim::{INPUT_BYTES_MAX, PlayerInput, Tick};
+use super::given::{EncodedInput, take_input};
+use super::message::{Body, Malformed};
+use crate::sim::Tick;
 
 /// Most inputs in one datagram.
 pub const INPUTS_PER_DATAGRAM_MAX: usize = 64;
@@ -85,8 +84,9 @@ impl InputsHeader {
     }
 }
 
-/// The body of a PlayerInput datagram: the header, and as many inputs as it counts, each in its canonical
-/// bytes, or `None` for one that holds the control of the one before it and has no command.
+/// The body of a PlayerInput datagram: the header, and as many inputs as it counts, each as
+/// [`super::encode_input`] wrote it, or `None` for one that holds the control of the one before it and has no
+/// command.
 ///
 /// # Panics
 /// If they do not fit into a body.
@@ -161,11 +161,8 @@ pub(super) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>, Malform
     if unread.is_empty() { Ok(Inputs { rest: bytes, left: count, held: 0 }) } else { Err(malformed) }
 }
 
-/// The canonical bytes of one [`PlayerInput`].
-pub type EncodedInput = ArrayVec<u8, INPUT_BYTES_MAX>;
-
-/// The inputs of a datagram that [`decode_inputs`] found well-formed: the canonical bytes of each, or `None`
-/// for one that holds the control of the one before it and has no command.
+/// The inputs of a datagram that [`decode_inputs`] found well-formed: the bytes of each, for
+/// [`super::decode_input`], or `None` for one that holds the control of the one before it and has no command.
 #[derive(Clone, Debug)]
 pub struct Inputs<'a> {
     rest: &'a [u8],
@@ -203,7 +200,7 @@ fn split(bytes: &[u8]) -> Result<(Option<EncodedInput>, u8, &[u8]), Malformed> {
     input.try_extend_from_slice(head).map_err(|_| malformed)?;
     let most = rest.len().min(input.remaining_capacity());
     input.try_extend_from_slice(&rest[..most]).map_err(|_| malformed)?;
-    let (_, after) = decode_first::<PlayerInput>(&input)?;
+    let (_, _, after) = take_input(&input).ok_or(malformed)?;
     let length = input.len() - after.len();
     input.truncate(length);
     // What can be tagged as at rest is.
@@ -216,6 +213,8 @@ fn split(bytes: &[u8]) -> Result<(Option<EncodedInput>, u8, &[u8]), Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::given::encode_input;
+    use crate::sim::PlayerInput;
 
     fn body_of(header: &InputsHeader) -> Body {
         encode_inputs(header, core::iter::repeat(None))
@@ -277,18 +276,21 @@ mod tests {
         use crate::sim::Command::Banner;
         let orders =
             PlayerInput { commands: [Banner, Banner].into_iter().collect(), ..PlayerInput::default() };
-        let orders = postcard::to_allocvec(&orders).expect("an input");
+        let orders = encode_input(&orders, &[7, 0x0102]).expect("short");
         let body = encode_inputs(&IDLE, [Some(&orders[..])].into_iter());
-        assert_eq!(body.len(), 11 + 1 + 2);
+        assert_eq!(body.len(), 11 + 1 + 2 + 2 * 2, "and two bytes each that say when they were given");
         let (_, mut inputs) = decode_inputs(&body).expect("canonical");
-        assert_eq!(inputs.next().expect("one").expect("orders")[..], orders);
+        assert_eq!(inputs.next().expect("one").expect("orders"), orders);
         let (head, _) = body.split_at(11);
         let read = |input: &[u8]| decode_inputs(&[head, input].concat()).map(|(_, inputs)| inputs.count());
-        assert_eq!(read(&[AT_REST | 2, 3, 3]), Ok(1));
-        assert!(matches!(read(&[0, 0, 0, 2, 3, 3]), Err(Malformed::NotCanonical(_))), "the long form");
+        assert_eq!(read(&[AT_REST | 2, 3, 3, 7, 0, 2, 1]), Ok(1));
+        assert!(
+            matches!(read(&[0, 0, 0, 2, 3, 3, 7, 0, 2, 1]), Err(Malformed::NotCanonical(_))),
+            "the long form"
+        );
         assert!(matches!(read(&[AT_REST]), Err(Malformed::NotCanonical(_))), "no orders");
-        assert!(read(&[AT_REST | 2, 3]).is_err(), "cut");
-        assert!(read(&[AT_REST | 9, 3, 3, 3, 3, 3, 3, 3, 3, 3]).is_err(), "too many");
+        assert!(read(&[AT_REST | 2, 3, 3, 7, 0, 2]).is_err(), "cut");
+        assert!(read(&[&[AT_REST | 9][..], &[3; 9 + 18]].concat()).is_err(), "too many");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::given::{GivenQueue, RemoteClock};
 use super::hold_up::HoldUp;
 use super::message::{ADDRESSES_MAX, DesyncHashes, Seats};
 use super::seal::Seal;
@@ -79,8 +80,10 @@ pub(super) struct Link {
     pub(super) slack: Option<(Tick, i64)>,
     /// The last tick whose slack it reported.
     pub(super) slack_heard: Option<Tick>,
-    /// Its seals, as far as we can tell: microseconds after the same tick is due here, mostly negative.
-    pub(super) seals_at: Option<i64>,
+    /// Its clock beside ours.
+    pub(super) clock: RemoteClock,
+    /// Lockstep: when its commands were given, of inputs that wait for their tick.
+    pub(super) given: GivenQueue,
     /// When to ping it next.
     pub(super) ping_at: Time,
     /// Pings that left before it was heard for the first time.
@@ -128,7 +131,8 @@ impl Link {
             lost_here: None,
             slack: None,
             slack_heard: None,
-            seals_at: None,
+            clock: RemoteClock::default(),
+            given: GivenQueue::new(),
             ping_at: now,
             unanswered: 0,
             second_at: None,

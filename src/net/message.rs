@@ -188,8 +188,10 @@ pub struct Pong {
     pub echo_us: u64,
     /// Microseconds since tick 0 on the sender's tick clock; negative before it.
     pub clock_us: Option<i64>,
-    /// The sender's input delay, in microseconds.
-    pub delay_us: u32,
+    /// The sender's time, when the ping came.
+    pub time_us: u64,
+    /// Of a server: by how much it may be wrong about when the others gave their commands, in microseconds.
+    pub error_us: u32,
     /// Datagrams of the ping's sender that were lost of late, per mille.
     pub lost_per_mille: u16,
 }

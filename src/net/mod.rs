@@ -14,6 +14,7 @@ mod delay;
 mod desync;
 pub mod discovery;
 mod door;
+mod given;
 mod hold_up;
 mod inputs;
 mod link;
@@ -35,8 +36,9 @@ pub use chat::{CHAT_BYTES_MAX, ChatText, InvalidChat, TooManyLines};
 pub use client::{ClientSession, UpdateCounts};
 pub use client_inputs::{ClientInputsHeader, decode_client_inputs, encode_client_inputs};
 pub use delay::{DELAY_TICKS_MAX, InputDelay};
+pub use given::{EncodedInput, GIVEN_UNKNOWN, Given, GivenTimes, TickGiven, decode_input, encode_input};
 pub use hold_up::HOLD_UP_AT_ONCE;
-pub use inputs::{EncodedInput, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs};
+pub use inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs};
 pub use lockstep::{Lockstep, QUEUE_TICKS, TooFarAhead};
 pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo, Seats, Token};
 pub use name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};
@@ -46,6 +48,6 @@ pub use server::{BITS_PER_S_USUAL, ClientStatus, Rejection, ServerConfig, Server
 pub use session::*;
 pub use time::Time;
 pub use update::{
-    Carried, Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, UPDATE_BYTES_MAX, UPDATE_PARTS_MAX, UPDATE_TICKS_MAX,
-    Update, UpdateHead, UpdatePart, decode_update, encode_update,
+    Carried, Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, TimedInputs, UPDATE_BYTES_MAX, UPDATE_PARTS_MAX,
+    UPDATE_TICKS_MAX, Update, UpdateHead, UpdatePart, decode_update, encode_update,
 };

@@ -3,9 +3,10 @@
 
 use alloc::collections::VecDeque;
 
-use super::inputs::EncodedInput;
+use super::given::{EncodedInput, Given, GivenTimes, encode_input, stamp};
 use super::short::shorten;
-use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Selection, Tick};
+use super::time::Time;
+use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, PlayerInput, Selection, Tick};
 
 /// Most commands that wait for their tick; beyond it the newest are refused.
 pub(super) const WAITING_MAX: usize = 256;
@@ -13,6 +14,8 @@ pub(super) const WAITING_MAX: usize = 256;
 const HEROES_MAX: usize = 64;
 /// Most ticks sealed and not yet acknowledged by all.
 pub(super) const SEALED_MAX: usize = 128;
+/// Most own commands that are sealed and have not run; of more, the oldest are no longer timed.
+const UNDER_WAY_MAX: usize = SEALED_MAX * COMMANDS_PER_TICK_MAX;
 
 /// Commands that could not be taken because too many wait already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,10 +32,19 @@ pub(super) struct SealedInput {
     pub(super) lead_us: i64,
     /// Whether it holds the control of the tick before and has no command.
     pub(super) is_held: bool,
-    /// Its encoding.
+    /// As it is sent: its encoding, and when its commands were given.
     pub(super) bytes: EncodedInput,
-    /// The encoding of its short form, for one who has all inputs before it.
+    /// The same of its short form, for one who has all inputs before it.
     pub(super) short: EncodedInput,
+    /// Bytes of the encoding alone.
+    length: usize,
+}
+
+impl SealedInput {
+    /// Its encoding alone.
+    pub(super) fn input(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
 }
 
 /// What this player has said and not yet sealed, and what is sealed and not yet known to all.
@@ -43,12 +55,23 @@ pub(super) struct Sealer {
     /// What was held at any time since the last seal: a press shorter than a tick acts once.
     touched: HeroControl,
     heroes: VecDeque<(Tick, HeroControl)>,
-    waiting: VecDeque<(Tick, Command)>,
+    waiting: VecDeque<Waiting>,
     sealed: VecDeque<SealedInput>,
+    /// When each command was given that is sealed and has not run.
+    given: VecDeque<Time>,
     /// The control in the input sealed last.
     last: HeroControl,
     /// The units of the last order sealed.
     named: Selection,
+}
+
+/// A command that waits for its tick.
+#[derive(Clone, Debug)]
+struct Waiting {
+    wish: Tick,
+    /// When it was given; if it is for a later tick, when that opened.
+    given: Time,
+    command: Command,
 }
 
 impl Sealer {
@@ -60,6 +83,7 @@ impl Sealer {
             heroes: VecDeque::with_capacity(HEROES_MAX),
             waiting: VecDeque::with_capacity(WAITING_MAX),
             sealed: VecDeque::with_capacity(SEALED_MAX),
+            given: VecDeque::with_capacity(UNDER_WAY_MAX),
             last: HeroControl::default(),
             named: Selection::default(),
         }
@@ -76,13 +100,18 @@ impl Sealer {
         self.next
     }
 
-    /// Takes a command for tick `wish` or the next open one. An order to nobody is none.
-    pub(super) fn command(&mut self, wish: Tick, mut command: Command) -> Result<(), TooManyCommands> {
+    /// Takes a command for tick `wish` or the next open one, given at `given`. An order to nobody is none.
+    pub(super) fn command(
+        &mut self,
+        wish: Tick,
+        given: Time,
+        mut command: Command,
+    ) -> Result<(), TooManyCommands> {
         if self.waiting.len() == WAITING_MAX {
             return Err(TooManyCommands);
         }
         if command.selection_mut().is_none_or(|units| !units.is_empty()) {
-            self.waiting.push_back((wish, command));
+            self.waiting.push_back(Waiting { wish, given, command });
         }
         Ok(())
     }
@@ -96,21 +125,27 @@ impl Sealer {
         self.heroes.push_back((wish, hero));
     }
 
-    /// Seals the next tick with everything that waits for it; with `held_only`, with the held control and no
-    /// command, which then wait on.
-    pub(super) fn seal(&mut self, lead_us: i64, held_only: bool) -> (Tick, PlayerInput) {
+    /// Seals the next tick at `now` with everything that waits for it; with `held_only`, with the held control and
+    /// no command, which then wait on.
+    pub(super) fn seal(&mut self, now: Time, lead_us: i64, held_only: bool) -> (Tick, PlayerInput) {
         assert!(self.sealed.len() < SEALED_MAX, "sealing runs ahead of every acknowledgement");
         let tick = self.next;
         let mut input = PlayerInput { hero: self.hero_for(tick, held_only), ..PlayerInput::default() };
+        let mut given = Given::new();
         if !held_only {
-            self.fill(tick, &mut input);
+            self.fill(now, tick, &mut input, &mut given);
         }
         self.next = tick.plus(1);
+        // A program's reaction is no wait of its command.
+        for waiting in self.waiting.iter_mut().filter(|waiting| waiting.wish == self.next) {
+            waiting.given = waiting.given.max(now);
+        }
         let is_held = input.commands.is_empty() && input.hero == self.last;
         self.last = input.hero;
-        let bytes = encode(&input).expect("filled to fit");
-        let short = self.shortened(&input, &bytes);
-        self.sealed.push_back(SealedInput { tick, lead_us, is_held, bytes, short });
+        let bytes = encode_input(&input, &given).expect("filled to fit");
+        let length = bytes.len() - core::mem::size_of_val(&given[..]);
+        let short = self.shortened(&input, &given, &bytes);
+        self.sealed.push_back(SealedInput { tick, lead_us, is_held, bytes, short, length });
         (tick, input)
     }
 
@@ -123,6 +158,11 @@ impl Sealer {
     /// The sealed input of `tick`, while it is kept.
     pub(super) fn sealed(&self, tick: Tick) -> Option<&SealedInput> {
         self.since(tick).next().filter(|sealed| sealed.tick == tick)
+    }
+
+    /// The next `count` own commands run: when they were given.
+    pub(super) fn take_given(&mut self, count: usize) -> GivenTimes {
+        (0..count.min(COMMANDS_PER_TICK_MAX)).map(|_| self.given.pop_front()).collect()
     }
 
     /// Forgets what is sealed before `tick`: every peer has it. The latest [`SEALED_MAX`] / 2 stay as far as
@@ -147,40 +187,40 @@ impl Sealer {
         HeroControl { walk: self.hero.walk.or(touched.walk), strike: self.hero.strike.or(touched.strike) }
     }
 
-    fn shortened(&mut self, input: &PlayerInput, bytes: &EncodedInput) -> EncodedInput {
+    fn shortened(&mut self, input: &PlayerInput, given: &Given, bytes: &EncodedInput) -> EncodedInput {
         if input.commands.is_empty() {
             return bytes.clone();
         }
         let mut short = input.clone();
         shorten(&mut short, &mut self.named);
-        encode(&short).expect("shorter than the whole")
+        encode_input(&short, given).expect("shorter than the whole")
     }
 
     /// Commands keep their order: the first that does not fit, or whose time has not come, ends the list.
-    fn fill(&mut self, tick: Tick, input: &mut PlayerInput) {
-        while let Some((wish, command)) = self.waiting.pop_front() {
-            let fits = wish <= tick && input.commands.try_push(command.clone()).is_ok();
-            if fits && encode(input).is_some() {
+    fn fill(&mut self, now: Time, tick: Tick, input: &mut PlayerInput, given: &mut Given) {
+        while let Some(first) = self.waiting.pop_front() {
+            let fits = first.wish <= tick && input.commands.try_push(first.command.clone()).is_ok();
+            if fits && encode_input(input, &[]).is_some() {
+                given.push(stamp(first.given, now));
+                if self.given.len() == UNDER_WAY_MAX {
+                    self.given.pop_front();
+                }
+                self.given.push_back(first.given);
                 continue;
             }
             if fits {
                 input.commands.pop();
             }
-            self.waiting.push_front((wish, command));
+            self.waiting.push_front(first);
             break;
         }
     }
 }
 
-fn encode(input: &PlayerInput) -> Option<EncodedInput> {
-    let mut bytes = [0; INPUT_BYTES_MAX];
-    let used = postcard::to_slice(input, &mut bytes).ok()?.len();
-    Some(bytes[..used].iter().copied().collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::given::decode_input;
     use crate::sim::{COMMANDS_PER_TICK_MAX, Direction, SELECTION_MAX, UnitId, When};
 
     fn walk(eighth: u8) -> HeroControl {
@@ -196,11 +236,11 @@ mod tests {
         for n in 0..100 {
             let one = || core::iter::once(UnitId { index: 7, generation: 0 }).collect();
             let selection = if n % 3 == 0 { whole.clone() } else { one() };
-            sealer.command(Tick(0), Command::Move(selection, target(n), When::Now)).expect("room");
+            sealer.command(Tick(0), Time(0), Command::Move(selection, target(n), When::Now)).expect("room");
         }
         let mut seen = 0;
         for _ in 0..100 {
-            let (tick, input) = sealer.seal(0, false);
+            let (tick, input) = sealer.seal(Time(0), 0, false);
             sealer.forget(tick);
             assert!(input.commands.len() <= COMMANDS_PER_TICK_MAX);
             for command in &input.commands {
@@ -214,9 +254,9 @@ mod tests {
     #[test]
     fn a_wish_waits_for_its_tick() {
         let mut sealer = Sealer::new();
-        sealer.command(Tick(2), Command::Banner).expect("room");
+        sealer.command(Tick(2), Time(0), Command::Banner).expect("room");
         sealer.hero(Tick(1), walk(3));
-        let sealed: alloc::vec::Vec<PlayerInput> = (0..3).map(|_| sealer.seal(0, false).1).collect();
+        let sealed: alloc::vec::Vec<PlayerInput> = (0..3).map(|_| sealer.seal(Time(0), 0, false).1).collect();
         assert_eq!(sealed[0], PlayerInput::default());
         assert_eq!((sealed[1].hero, sealed[1].commands.len()), (walk(3), 0));
         assert_eq!((sealed[2].hero, &sealed[2].commands[..]), (walk(3), &[Command::Banner][..]));
@@ -227,17 +267,17 @@ mod tests {
         let mut sealer = Sealer::new();
         sealer.hero(Tick(0), walk(2));
         sealer.hero(Tick(0), HeroControl::default());
-        assert_eq!(sealer.seal(0, false).1.hero, walk(2));
-        assert_eq!(sealer.seal(0, false).1.hero, HeroControl::default());
+        assert_eq!(sealer.seal(Time(0), 0, false).1.hero, walk(2));
+        assert_eq!(sealer.seal(Time(0), 0, false).1.hero, HeroControl::default());
     }
 
     #[test]
     fn skipped_ticks_hold_the_control_and_carry_no_command() {
         let mut sealer = Sealer::new();
         sealer.hero(Tick(0), walk(1));
-        sealer.command(Tick(0), Command::Banner).expect("room");
-        sealer.seal(0, true);
-        let (tick, input) = sealer.seal(0, false);
+        sealer.command(Tick(0), Time(0), Command::Banner).expect("room");
+        sealer.seal(Time(0), 0, true);
+        let (tick, input) = sealer.seal(Time(0), 0, false);
         assert_eq!((tick, input.hero, input.commands.len()), (Tick(1), walk(1), 1));
     }
 
@@ -245,8 +285,27 @@ mod tests {
     fn more_than_can_wait_is_refused() {
         let mut sealer = Sealer::new();
         for _ in 0..WAITING_MAX {
-            sealer.command(Tick(0), Command::Banner).expect("room");
+            sealer.command(Tick(0), Time(0), Command::Banner).expect("room");
         }
-        assert_eq!(sealer.command(Tick(0), Command::Banner), Err(TooManyCommands));
+        assert_eq!(sealer.command(Tick(0), Time(0), Command::Banner), Err(TooManyCommands));
+    }
+
+    #[test]
+    fn a_command_counts_from_when_it_was_given_or_its_tick_opened() {
+        let mut sealer = Sealer::new();
+        let at = Time::from_micros;
+        // For tick 2, at once, and by hand in the open tick; seals are 10 ms apart.
+        sealer.command(Tick(2), at(1_000), Command::Banner).expect("room");
+        sealer.seal(at(10_000), 0, false);
+        sealer.seal(at(20_000), 0, false);
+        sealer.command(Tick(0), at(23_000), Command::Surrender).expect("room");
+        let (_, input) = sealer.seal(at(30_000), 0, false);
+        assert_eq!(input.commands.len(), 2);
+        let sealed = sealer.sealed(Tick(2)).expect("kept");
+        let (again, given) = decode_input(&sealed.bytes).expect("whole");
+        assert_eq!((&again, &given[..]), (&input, &[200, 230][..]));
+        assert_eq!(postcard::from_bytes(sealed.input()), Ok(input));
+        assert_eq!(sealer.take_given(2)[..], [Some(at(20_000)), Some(at(23_000))]);
+        assert_eq!(sealer.take_given(1)[..], [None]);
     }
 }

@@ -8,9 +8,10 @@
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
+use super::given::{GIVEN_UNKNOWN, Given, TickGiven, encode_input, take_input};
 use super::message::{Malformed, Seats, decode_first};
 use super::seal::BODY_BYTES_MAX;
-use crate::sim::{HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerInput, Tick, TickInputs};
+use crate::sim::{HeroControl, PLAYERS_MAX, PlayerInput, Tick, TickInputs};
 
 /// Most parts of an update.
 pub const UPDATE_PARTS_MAX: usize = 8;
@@ -103,6 +104,24 @@ pub struct UpdateHead {
     pub hash: u64,
 }
 
+/// The inputs of a tick, and when their commands were given on the server's clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimedInputs {
+    /// What all players said.
+    pub inputs: TickInputs,
+    /// By player, for each command.
+    pub given: TickGiven,
+}
+
+impl From<TickInputs> for TimedInputs {
+    /// Of no command is known when it was given.
+    fn from(inputs: TickInputs) -> Self {
+        let unknown = |input: &PlayerInput| input.commands.iter().map(|_| GIVEN_UNKNOWN).collect();
+        let given = inputs.inputs.iter().map(unknown).collect();
+        Self { inputs, given }
+    }
+}
+
 /// An update's head and what follows it.
 #[derive(Clone, Debug)]
 pub struct Update<'a> {
@@ -189,7 +208,7 @@ pub type Held = ArrayVec<HeroControl, PLAYERS_MAX>;
 pub fn encode_update<'a>(
     head: &UpdateHead,
     held: &Held,
-    inputs: impl ExactSizeIterator<Item = &'a TickInputs> + Clone,
+    inputs: impl ExactSizeIterator<Item = &'a TimedInputs> + Clone,
     bytes: &mut Vec<u8>,
 ) {
     assert!(inputs.len() <= UPDATE_TICKS_MAX, "inputs of {} ticks", inputs.len());
@@ -200,17 +219,16 @@ pub fn encode_update<'a>(
     let map = bytes.len();
     bytes.resize(map + (inputs.len() * players).div_ceil(8), 0);
     let mut held = held.clone();
-    for (place, tick) in inputs.enumerate() {
-        for (player, input) in tick.inputs.iter().enumerate() {
+    for (place, TimedInputs { inputs, given }) in inputs.enumerate() {
+        for (player, input) in inputs.inputs.iter().enumerate() {
             if input.commands.is_empty() && input.hero == held[player] {
                 continue;
             }
             held[player] = input.hero;
             let bit = place * players + player;
             bytes[map + bit / 8] |= 1 << (bit % 8);
-            let mut room = [0; INPUT_BYTES_MAX];
-            let encoded = postcard::to_slice(input, &mut room).expect("an input fits");
-            bytes.extend_from_slice(encoded);
+            let given = given.get(player).map_or(&[][..], |given| given);
+            bytes.extend_from_slice(&encode_input(input, given).expect("an input fits"));
         }
     }
 }
@@ -234,10 +252,7 @@ fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
     let (map, mut rest) = rest.split_at_checked(count.div_ceil(8))?;
     for bit in 0..8 * map.len() {
         if map[bit / 8] >> (bit % 8) & 1 == 1 {
-            let (_, after) = decode_first::<PlayerInput>(rest).ok()?;
-            if bit >= count || rest.len() - after.len() > INPUT_BYTES_MAX {
-                return None;
-            }
+            let (_, _, after) = take_input(rest).filter(|_| bit < count)?;
             rest = after;
         }
     }
@@ -261,7 +276,7 @@ impl Update<'_> {
         &self,
         tick: Tick,
         held: &mut Held,
-        mut each: impl FnMut(TickInputs),
+        mut each: impl FnMut(TimedInputs),
     ) -> Result<(), Malformed> {
         assert_eq!(held.len(), self.players, "players");
         let (map, mut rest) = self.inputs.split_at((self.ticks * self.players).div_ceil(8));
@@ -270,20 +285,23 @@ impl Update<'_> {
             let back = (self.ticks - place) as u32;
             let tick = Tick(tick.0.checked_sub(back).ok_or(malformed)?);
             let mut inputs = TickInputs { tick, inputs: ArrayVec::new() };
+            let mut all_given = TickGiven::new();
             for (player, hero) in held.iter_mut().enumerate() {
                 let bit = place * self.players + player;
                 if map[bit / 8] >> (bit % 8) & 1 == 0 {
                     inputs.inputs.push(PlayerInput { hero: *hero, ..PlayerInput::default() });
+                    all_given.push(Given::new());
                     continue;
                 }
-                let (input, after) = postcard::take_from_bytes::<PlayerInput>(rest).map_err(|_| malformed)?;
+                let (input, given, after) = take_input(rest).ok_or(malformed)?;
                 if input.commands.is_empty() && input.hero == *hero {
                     return Err(malformed);
                 }
                 (*hero, rest) = (input.hero, after);
                 inputs.inputs.push(input);
+                all_given.push(given);
             }
-            each(inputs);
+            each(TimedInputs { inputs, given: all_given });
         }
         Ok(())
     }
@@ -367,12 +385,14 @@ mod tests {
         }
     }
 
-    fn ticks() -> Vec<TickInputs> {
+    fn ticks() -> Vec<TimedInputs> {
         let mut ticks: Vec<TickInputs> = (600..609).map(|tick| TickInputs::idle(Tick(tick), 3)).collect();
         for tick in &mut ticks[3..] {
             tick.inputs[1].hero.walk = Some(Direction::eighth(3));
         }
         ticks[5].inputs[2].commands.push(Command::Banner);
+        let mut ticks: Vec<TimedInputs> = ticks.into_iter().map(TimedInputs::from).collect();
+        ticks[5].given[2][0] = 40_000;
         ticks
     }
 

@@ -294,7 +294,7 @@ fn a_walking_hero_is_predicted_and_updates_keep_coming() {
     moved_after.sort_unstable();
     let slowest = moved_after[moved_after.len() * 95 / 100];
     let seat = &net.seats[1];
-    let (counts, _) = seat.summary().prediction.clone().expect("predicted");
+    let counts = seat.summary().prediction.clone().expect("predicted");
     let gaps = seat.updates_at.windows(2).map(|pair| pair[1].since(pair[0]));
     let mut gaps: Vec<Duration> = gaps.collect();
     gaps.sort_unstable();

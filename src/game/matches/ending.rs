@@ -59,7 +59,7 @@ impl Match {
             scores: players.score.iter().copied().collect(),
             roster: self.roster.clone(),
             latencies: core::mem::take(&mut self.measures.latencies),
-            prediction: self.predictor.as_ref().map(|found| (found.counts().clone(), found.shown().clone())),
+            prediction: self.predictor.as_ref().map(|found| found.counts().clone()),
             updates: self.session.client().map(|client| *client.updates()),
             rejected: self.session.client().map_or(0, ClientSession::rejected),
             stalls: self.measures.stalls,
@@ -127,6 +127,7 @@ impl Match {
                 Err(error) => self.tell(MatchEvent::RecordingStopped(error.to_string())),
             }
         }
+        self.measures.give_up_unshown();
         if let Some(trace) = &mut self.measures.trace {
             let traffic = self.session.traffic();
             let cpu_us = crate::transport::clock::cpu_time_us();

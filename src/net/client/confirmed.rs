@@ -7,9 +7,10 @@ use core::time::Duration;
 use crate::net::client_inputs::nearest;
 use crate::net::time::Time;
 use crate::net::update::{
-    Assembled, Assembly, Carried, Held, UPDATE_TICKS_MAX, Update, UpdateHead, UpdatePart, decode_update,
+    Assembled, Assembly, Carried, Held, TimedInputs, UPDATE_TICKS_MAX, Update, UpdateHead, UpdatePart,
+    decode_update,
 };
-use crate::sim::{DeltaCoder, GameState, HeroControl, Tick, TickInputs};
+use crate::sim::{DeltaCoder, GameState, HeroControl, Tick};
 
 /// States kept as bases: the server takes one of the newest that it knows to be here.
 const BASES: usize = 32;
@@ -78,9 +79,9 @@ pub(super) struct Confirmed {
     /// The tick of the newest update.
     updated: Tick,
     /// Ticks to be handed out, and when they came.
-    ready: VecDeque<(TickInputs, Time)>,
+    ready: VecDeque<(TimedInputs, Time)>,
     /// Of an update that is being read.
-    read: Vec<TickInputs>,
+    read: Vec<TimedInputs>,
     /// All before this one have been handed out or wait in `ready`.
     known: Tick,
     ran: Tick,
@@ -169,12 +170,12 @@ impl Confirmed {
 
     /// The next tick to be handed out, and how many wait.
     pub(super) fn next(&self) -> Option<(Tick, usize)> {
-        let (inputs, _) = self.ready.front().filter(|_| !self.wants_state)?;
-        Some((inputs.tick, self.ready.len()))
+        let (timed, _) = self.ready.front().filter(|_| !self.wants_state)?;
+        Some((timed.inputs.tick, self.ready.len()))
     }
 
     /// Hands a tick out, and when it came.
-    pub(super) fn take_next(&mut self) -> Option<(TickInputs, Time)> {
+    pub(super) fn take_next(&mut self) -> Option<(TimedInputs, Time)> {
         self.ready.pop_front()
     }
 
@@ -304,14 +305,15 @@ impl Confirmed {
         }
         self.read.clear();
         let (read, mut last) = (&mut self.read, held);
-        update.inputs(tick, &mut last, |inputs| read.push(inputs)).ok()?;
+        update.inputs(tick, &mut last, |timed| read.push(timed)).ok()?;
         let first = self.known;
-        for inputs in self.read.drain(..) {
+        for timed in self.read.drain(..) {
+            let inputs = &timed.inputs;
             let held = inputs.inputs.iter().map(|input| input.hero).collect();
             self.held[inputs.tick.0 as usize % HELD] = (inputs.tick, held);
             if !adopt && !self.wants_state && inputs.tick >= self.known {
                 self.known = inputs.tick.plus(1);
-                self.ready.push_back((inputs, now));
+                self.ready.push_back((timed, now));
             }
         }
         if adopt {

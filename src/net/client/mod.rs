@@ -24,6 +24,7 @@ use self::rematch::Votes;
 use super::architecture::Architecture;
 use super::clock::TickClock;
 use super::delay::{DelayControl, InputDelay};
+use super::given::Given;
 use super::link::{Link, PING_RUNNING, PING_SETUP};
 use super::message::{
     Acknowledge, Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seating, Seats, Start, Token, decode,
@@ -35,6 +36,7 @@ use super::session::{
     DueTick, End, Event, LinkStatus, OnLoss, SILENT_AFTER, Served, Settings, Traffic, Transmit,
 };
 use super::time::Time;
+use super::update::TimedInputs;
 use super::wakeup::Wakeup;
 use crate::sim::{
     Command, GameState, HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
@@ -95,6 +97,8 @@ pub struct ClientSession {
     pauses: Pauses,
     /// When the last tick was handed out.
     handed_at: Time,
+    /// By how much the server may be wrong about when the others gave their commands, in microseconds.
+    server_error_us: u64,
     /// Whose clients are not heard, who has left, who was lost; as the newest update has them.
     seats: [Seats; 3],
     chain: HashChain,
@@ -152,6 +156,7 @@ impl ClientSession {
             playout,
             pauses: Pauses::default(),
             handed_at: now,
+            server_error_us: 0,
             seats: [Seats::default(); 3],
             chain: HashChain::default(),
             rejected: 0,
@@ -251,10 +256,19 @@ impl ClientSession {
     /// The next tick that the server has run and the caller has not, once it is due here. Run it, then call [`Self::report`].
     pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
         self.now = self.now.max(now);
-        let (inputs, stall) = self.next_due()?;
+        let (TimedInputs { inputs, given }, stall) = self.next_due()?;
         let sealed_at = self.sealed_at(inputs.tick);
         self.pause_with(&inputs);
-        Some(DueTick { inputs, sealed_at, others_sealed_at: Default::default(), stall })
+        let here = |(player, given): (usize, &Given)| {
+            if player == self.me.index() {
+                self.sealer.take_given(given.len())
+            } else {
+                self.link.clock.all_here(given, self.now)
+            }
+        };
+        let given = given.iter().enumerate().map(here).collect();
+        let clock_error_us = self.link.clock.error_us() + self.server_error_us;
+        Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
     }
 
     /// Says what the world's hash is after `tick`, the last that [`Self::poll_tick`] gave.
@@ -297,12 +311,23 @@ impl ClientSession {
         self.confirmed.differed()
     }
 
-    /// Orders something, in tick `wish` or as soon after it as can be.
+    /// Orders something that was given at `given`, in tick `wish` or as soon after it as can be.
     ///
     /// # Errors
     /// If too many commands wait already.
-    pub fn submit_command(&mut self, wish: Tick, command: Command) -> Result<(), TooManyCommands> {
-        self.sealer.command(wish, command)
+    pub fn submit_command(
+        &mut self,
+        wish: Tick,
+        given: Time,
+        command: Command,
+    ) -> Result<(), TooManyCommands> {
+        self.sealer.command(wish, given, command)
+    }
+
+    /// The first tick that is not sealed: what is ordered now is part of it.
+    #[must_use]
+    pub fn open_tick(&self) -> Tick {
+        self.sealer.next()
     }
 
     /// Sets the hero's held control, from tick `wish` on or as soon after it as can be.
@@ -412,7 +437,7 @@ impl ClientSession {
         let from = Tick(self.confirmed.ran().0.saturating_sub(self.confirmed.lag()));
         let inputs = self.sealer.since(from).filter(move |sealed| sealed.tick >= from);
         let inputs =
-            inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(&sealed.bytes).ok()?)));
+            inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(sealed.input()).ok()?)));
         (self.sealer.next(), inputs)
     }
 
@@ -464,11 +489,11 @@ impl ClientSession {
 
     fn on_ping(&mut self, ping: Ping) -> Option<()> {
         let clock_us = matches!(self.phase, Phase::Running).then(|| self.clock.position_us(self.now));
-        let delay_us = u32::try_from(self.delay.delay_us()).unwrap_or(0);
         let pong = Pong {
             echo_us: ping.time_us,
             clock_us,
-            delay_us,
+            time_us: self.now.0,
+            error_us: 0,
             lost_per_mille: self.link.lost_here.unwrap_or(0),
         };
         self.send(PacketId::Pong, &pong);

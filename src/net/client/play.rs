@@ -10,8 +10,8 @@ use crate::net::seal::BODY_BYTES_MAX;
 use crate::net::sealer::SEALED_MAX;
 use crate::net::session::{Stall, StallCause};
 use crate::net::time::Time;
-use crate::net::update::{UpdateHead, UpdatePart};
-use crate::sim::{PlayerId, Tick, TickInputs};
+use crate::net::update::{TimedInputs, UpdateHead, UpdatePart};
+use crate::sim::{PlayerId, Tick};
 
 /// How much the delay moves before an event says so, in microseconds.
 const DELAY_EVENT_US: i64 = 1_000;
@@ -80,7 +80,7 @@ impl ClientSession {
             let tick = self.sealer.next();
             let is_last = tick.plus(1) >= limit || self.now < self.seal_at(tick.plus(1));
             let held_only = !is_last && matches!(self.settings.input_delay, InputDelay::Auto);
-            self.sealer.seal(self.clock.at(tick).minus(self.now), held_only);
+            self.sealer.seal(self.now, self.clock.at(tick).minus(self.now), held_only);
             sealed = true;
         }
         sealed
@@ -99,7 +99,7 @@ impl ClientSession {
     }
 
     /// The next tick that has come, if it is due: its inputs, and why it is late if it is.
-    pub(super) fn next_due(&mut self) -> Option<(TickInputs, Option<Stall>)> {
+    pub(super) fn next_due(&mut self) -> Option<(TimedInputs, Option<Stall>)> {
         let (tick, waiting) = self.confirmed.next()?;
         let due = self.due_at(tick).filter(|_| waiting <= HELD_BACK_MAX);
         if due.is_some_and(|due| self.now < due) {
@@ -212,6 +212,8 @@ impl ClientSession {
         }
         let sample = self.now.since(Time(pong.echo_us));
         self.link.rtt.observe(sample);
+        self.link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
+        self.server_error_us = pong.error_us.into();
         self.link.lost_there = pong.lost_per_mille.min(1000);
         if self.sealer.next() == Tick(0) {
             self.delay.restart(self.delay_guess_us());

@@ -286,7 +286,15 @@ impl ServerSession {
         let is_running = matches!(self.phase, Phase::Running) && !self.pauses.is_on();
         let clock_us = is_running.then(|| self.clock.position_us(self.now));
         let lost_per_mille = self.clients[seat].as_ref()?.link.lost_here.unwrap_or(0);
-        let pong = Pong { echo_us: ping.time_us, clock_us, delay_us: 0, lost_per_mille };
+        let others = self.clients.iter().enumerate().filter(|&(other, _)| other != seat);
+        let error_us = others.filter_map(|(_, client)| Some(client.as_ref()?.link.clock.error_us())).max();
+        let pong = Pong {
+            echo_us: ping.time_us,
+            clock_us,
+            time_us: self.now.0,
+            error_us: u32::try_from(error_us.unwrap_or(0)).unwrap_or(u32::MAX),
+            lost_per_mille,
+        };
         self.send(seat, PacketId::Pong, &pong);
         Some(())
     }
@@ -297,6 +305,7 @@ impl ServerSession {
         }
         let link = &mut self.clients[seat].as_mut()?.link;
         link.rtt.observe(self.now.since(Time(pong.echo_us)));
+        link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
         link.lost_there = pong.lost_per_mille.min(1000);
         Some(())
     }

@@ -37,6 +37,7 @@ use super::outbox::Outbox;
 use super::seal::{Sealed, connection_id};
 use super::session::{End, Event, LinkStatus, SILENT_AFTER, Traffic, Transmit};
 use super::time::Time;
+use super::update::TimedInputs;
 use super::wakeup::Wakeup;
 use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
 
@@ -130,8 +131,8 @@ pub struct ClientStatus {
 /// A tick to run now.
 #[derive(Clone, Debug)]
 pub struct ServerTick {
-    /// All inputs. What the caller takes out of them, the others never see.
-    pub inputs: TickInputs,
+    /// All inputs, and when their commands were given. What the caller takes out of them, the others never see.
+    pub timed: TimedInputs,
     /// How long ago it was due.
     pub late: Duration,
 }
@@ -377,20 +378,21 @@ impl ServerSession {
         self.clock.forgive(self.now, tick);
         self.next = tick.plus(1);
         self.unpause();
-        let inputs = self.clients.iter_mut().map(|client| running::input_of(client, tick)).collect();
-        Some(ServerTick { inputs: TickInputs { tick, inputs }, late })
+        let (inputs, given) = self.clients.iter_mut().map(|client| running::input_of(client, tick)).unzip();
+        Some(ServerTick { timed: TimedInputs { inputs: TickInputs { tick, inputs }, given }, late })
     }
 
     /// Says what a tick came to: its inputs as they were played, and the state after it.
     ///
     /// # Panics
     /// If it is not the tick that was polled last.
-    pub fn report(&mut self, now: Time, inputs: &TickInputs, hash: &StateHash, state: &GameState) {
+    pub fn report(&mut self, now: Time, timed: &TimedInputs, hash: &StateHash, state: &GameState) {
         self.now = self.now.max(now);
+        let inputs = &timed.inputs;
         assert_eq!(inputs.tick.plus(1), self.next, "ticks are reported in order");
         self.ran = self.next;
         self.chain = self.chain.then(hash.whole);
-        self.updates.keep(inputs, hash.whole);
+        self.updates.keep(timed, hash.whole);
         let is_last = self.end.is_some_and(|end| self.ran >= end);
         if is_last || self.updates.is_state_due(self.wants_state()) {
             self.updates.keep_state(hash, state);

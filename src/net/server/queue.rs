@@ -2,8 +2,8 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use arrayvec::ArrayVec;
 
+use crate::net::given::{EncodedInput, Given, decode_input};
 use crate::net::lockstep::QUEUE_TICKS;
 use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
 
@@ -14,12 +14,13 @@ const WAITING_MAX: usize = COMMANDS_PER_TICK_MAX * QUEUE_TICKS as usize;
 /// Inputs by number, at most [`QUEUE_TICKS`] of them.
 #[derive(Clone, Debug)]
 pub(super) struct InputQueue {
-    slots: Vec<ArrayVec<u8, INPUT_BYTES_MAX>>,
+    slots: Vec<EncodedInput>,
     /// The first number that is lacking; nothing before the first datagram.
     received: Option<Tick>,
     /// The first number that has not been processed.
     processed: Tick,
-    waiting: VecDeque<Command>,
+    /// Each with when it was given.
+    waiting: VecDeque<(Command, u16)>,
     /// In the newest processed input.
     hero: HeroControl,
     /// In the newest received input.
@@ -29,7 +30,7 @@ pub(super) struct InputQueue {
 impl InputQueue {
     pub(super) fn new() -> Self {
         Self {
-            slots: core::iter::repeat_with(ArrayVec::new).take(QUEUE_TICKS as usize).collect(),
+            slots: core::iter::repeat_with(EncodedInput::new).take(QUEUE_TICKS as usize).collect(),
             received: None,
             processed: Tick(0),
             waiting: VecDeque::with_capacity(WAITING_MAX),
@@ -63,7 +64,7 @@ impl InputQueue {
         number.since(self.processed) < QUEUE_TICKS
     }
 
-    /// Takes the input that is lacking next, in its canonical bytes.
+    /// Takes the input that is lacking next, as [`encode_input`](crate::net::encode_input) writes it.
     pub(super) fn push(&mut self, hero: HeroControl, bytes: &[u8]) {
         let number = self.received.expect("begun");
         let slot = &mut self.slots[(number.0 % QUEUE_TICKS) as usize];
@@ -74,35 +75,37 @@ impl InputQueue {
     }
 
     /// Everything that is here for `tick` and before it, as one input: late commands are carried out now, once
-    /// and in order, and the newest control is held. A press that ended among the late ones acts once.
-    pub(super) fn take(&mut self, tick: Tick) -> PlayerInput {
+    /// and in order, and the newest control is held. A press that ended among the late ones acts once. And when
+    /// each of its commands was given.
+    pub(super) fn take(&mut self, tick: Tick) -> (PlayerInput, Given) {
         let mut touched = HeroControl::default();
         while self.received.is_some_and(|received| self.processed < received) && self.processed <= tick {
             let bytes = &self.slots[(self.processed.0 % QUEUE_TICKS) as usize];
-            let input: PlayerInput = postcard::from_bytes(bytes).expect("only what can be read is pushed");
+            let (input, given) = decode_input(bytes).expect("only what can be read is pushed");
             touched.walk = input.hero.walk.or(touched.walk);
             touched.strike = input.hero.strike.or(touched.strike);
             self.hero = input.hero;
             let room = WAITING_MAX - self.waiting.len();
-            self.waiting.extend(input.commands.into_iter().take(room));
+            self.waiting.extend(input.commands.into_iter().zip(given).take(room));
             self.processed = self.processed.plus(1);
         }
         let HeroControl { walk, strike } = self.hero;
         let hero = HeroControl { walk: walk.or(touched.walk), strike: strike.or(touched.strike) };
-        let mut input = PlayerInput { hero, ..PlayerInput::default() };
-        while let Some(command) = self.waiting.pop_front() {
+        let (mut input, mut all_given) = (PlayerInput { hero, ..PlayerInput::default() }, Given::new());
+        while let Some((command, given)) = self.waiting.pop_front() {
             if input.commands.is_full() {
-                self.waiting.push_front(command);
+                self.waiting.push_front((command, given));
                 break;
             }
             input.commands.push(command);
             if !fits(&input) {
                 let command = input.commands.pop().expect("just pushed");
-                self.waiting.push_front(command);
+                self.waiting.push_front((command, given));
                 break;
             }
+            all_given.push(given);
         }
-        input
+        (input, all_given)
     }
 }
 
@@ -113,6 +116,7 @@ fn fits(input: &PlayerInput) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::given::encode_input;
     use crate::sim::Direction;
     use crate::sim::math::Angle;
 
@@ -124,7 +128,7 @@ mod tests {
     }
 
     fn push(queue: &mut InputQueue, input: &PlayerInput) {
-        queue.push(input.hero, &postcard::to_allocvec(input).expect("an input"));
+        queue.push(input.hero, &encode_input(input, &[]).expect("an input"));
     }
 
     #[test]
@@ -133,24 +137,24 @@ mod tests {
         queue.begin_at(Tick(5));
         push(&mut queue, &input(Some(1), &[1]));
         push(&mut queue, &input(Some(2), &[2]));
-        assert_eq!(queue.take(Tick(4)), input(None, &[]));
-        assert_eq!(queue.take(Tick(5)), input(Some(1), &[1]));
+        assert_eq!(queue.take(Tick(4)).0, input(None, &[]));
+        assert_eq!(queue.take(Tick(5)).0, input(Some(1), &[1]));
         assert_eq!((queue.processed(), queue.received()), (Tick(6), Some(Tick(7))));
-        assert_eq!(queue.take(Tick(6)), input(Some(2), &[2]));
-        assert_eq!(queue.take(Tick(7)), input(Some(2), &[]), "held");
+        assert_eq!(queue.take(Tick(6)).0, input(Some(2), &[2]));
+        assert_eq!(queue.take(Tick(7)).0, input(Some(2), &[]), "held");
     }
 
     #[test]
     fn late_commands_run_in_the_next_tick_once_and_in_order() {
         let mut queue = InputQueue::new();
         queue.begin_at(Tick(0));
-        assert_eq!(queue.take(Tick(0)), input(None, &[]));
+        assert_eq!(queue.take(Tick(0)).0, input(None, &[]));
         let whole: Vec<u16> = (0..8).collect();
         push(&mut queue, &input(Some(3), &whole));
         push(&mut queue, &input(None, &[8, 9]));
-        assert_eq!(queue.take(Tick(1)), input(Some(3), &whole), "a press that is over acts once");
-        assert_eq!(queue.take(Tick(2)), input(None, &[8, 9]));
-        assert_eq!(queue.take(Tick(3)), input(None, &[]));
+        assert_eq!(queue.take(Tick(1)).0, input(Some(3), &whole), "a press that is over acts once");
+        assert_eq!(queue.take(Tick(2)).0, input(None, &[8, 9]));
+        assert_eq!(queue.take(Tick(3)).0, input(None, &[]));
     }
 
     #[test]
@@ -162,7 +166,7 @@ mod tests {
             for _ in 0..QUEUE_TICKS {
                 push(&mut queue, &input(None, &whole));
             }
-            assert_eq!(queue.take(Tick(batch * QUEUE_TICKS - 1)), input(None, &whole));
+            assert_eq!(queue.take(Tick(batch * QUEUE_TICKS - 1)).0, input(None, &whole));
             assert_eq!(queue.waiting.len(), WAITING_MAX - COMMANDS_PER_TICK_MAX, "batch {batch}");
         }
     }

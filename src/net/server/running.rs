@@ -5,6 +5,7 @@ use core::time::Duration;
 use super::client::{ClientConnection, Rejection, Standing};
 use super::{Phase, ServerSession};
 use crate::net::client_inputs::decode_client_inputs;
+use crate::net::given::{GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
 use crate::net::message::{Acknowledge, Bye, PacketId, decode};
 use crate::net::session::{End, Event};
 use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerId, PlayerInput, Tick};
@@ -19,17 +20,18 @@ const LAST_EVERY: Duration = Duration::from_millis(50);
 const BYE_PAUSE: Duration = Duration::from_millis(20);
 const BYE_PAUSE_MAX: Duration = Duration::from_millis(320);
 
-/// What a seat does in `tick`.
-pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> PlayerInput {
-    let Some(client) = client else { return PlayerInput::default() };
+/// What a seat does in `tick`, and when its commands were given.
+pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> (PlayerInput, Given) {
+    let Some(client) = client else { return Default::default() };
     if core::mem::take(&mut client.departs) {
         let commands = core::iter::once(Command::Surrender).collect();
-        return PlayerInput { commands, ..PlayerInput::default() };
+        let given = core::iter::once(GIVEN_UNKNOWN).collect();
+        return (PlayerInput { commands, ..PlayerInput::default() }, given);
     }
     match client.standing {
         Standing::Here => client.queue.take(tick),
         // Whoever is not heard lets go of the keys.
-        _ => PlayerInput::default(),
+        _ => Default::default(),
     }
 }
 
@@ -97,12 +99,15 @@ impl ServerSession {
             }
             match (input, held) {
                 (Some(bytes), _) => {
-                    let input: PlayerInput = postcard::from_bytes(&bytes).ok()?;
+                    let (input, given) = decode_input(&bytes).ok()?;
                     // There is a shorter form of this one, and only that is canonical.
                     if input.commands.is_empty() && held == Some(input.hero) {
                         return None;
                     }
-                    client.queue.push(input.hero, &bytes);
+                    let here = client.link.clock.all_here(&given, now);
+                    let given: Given =
+                        here.iter().map(|at| at.map_or(GIVEN_UNKNOWN, |at| stamp(at, now))).collect();
+                    client.queue.push(input.hero, &encode_input(&input, &given)?);
                     held = Some(input.hero);
                 }
                 (None, Some(hero)) => push_held(client, hero),

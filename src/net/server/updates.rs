@@ -10,10 +10,10 @@ use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
 use crate::net::message::{Body, PacketId, Seats};
 use crate::net::update::{
-    Carried, Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, UPDATE_BYTES_MAX, UPDATE_TICKS_MAX, UpdateHead,
-    UpdatePart, encode_update,
+    Carried, Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, TimedInputs, UPDATE_BYTES_MAX, UPDATE_TICKS_MAX,
+    UpdateHead, UpdatePart, encode_update,
 };
-use crate::sim::{DeltaCoder, GameState, HeroControl, StateHash, Tick, TickInputs, TickRate};
+use crate::sim::{DeltaCoder, GameState, HeroControl, StateHash, Tick, TickRate};
 
 /// States kept as bases: a client acknowledges each within a round trip.
 const BASES: usize = 32;
@@ -46,7 +46,7 @@ pub(super) struct Updates {
 
 /// A tick that has run.
 struct Past {
-    inputs: TickInputs,
+    timed: TimedInputs,
     /// Of the state after it.
     hash: u64,
 }
@@ -99,13 +99,14 @@ impl Updates {
     }
 
     /// A tick has run, and led to this hash.
-    pub(super) fn keep(&mut self, inputs: &TickInputs, hash: u64) {
-        self.ran = inputs.tick.plus(1);
+    pub(super) fn keep(&mut self, timed: &TimedInputs, hash: u64) {
+        let tick = timed.inputs.tick;
+        self.ran = tick.plus(1);
         if self.past.len() < UPDATE_TICKS_MAX {
-            self.past.push(Past { inputs: inputs.clone(), hash });
+            self.past.push(Past { timed: timed.clone(), hash });
         } else {
-            let past = &mut self.past[inputs.tick.0 as usize % UPDATE_TICKS_MAX];
-            past.inputs.clone_from(inputs);
+            let past = &mut self.past[tick.0 as usize % UPDATE_TICKS_MAX];
+            past.timed.clone_from(timed);
             past.hash = hash;
         }
     }
@@ -128,18 +129,19 @@ impl Updates {
     }
 
     fn past(&self, tick: Tick) -> Option<&Past> {
-        self.past.get(tick.0 as usize % UPDATE_TICKS_MAX).filter(|past| past.inputs.tick == tick)
+        self.past.get(tick.0 as usize % UPDATE_TICKS_MAX).filter(|past| past.timed.inputs.tick == tick)
     }
 
-    fn inputs_between(&self, from: Tick, to: Tick) -> ArrayVec<&TickInputs, UPDATE_TICKS_MAX> {
-        (from.0..to.0).filter_map(|tick| Some(&self.past(Tick(tick))?.inputs)).collect()
+    fn inputs_between(&self, from: Tick, to: Tick) -> ArrayVec<&TimedInputs, UPDATE_TICKS_MAX> {
+        (from.0..to.0).filter_map(|tick| Some(&self.past(Tick(tick))?.timed)).collect()
     }
 
     /// What was held in the tick before `tick`.
     fn held_before(&self, tick: Tick) -> Held {
         let before = tick.0.checked_sub(1).and_then(|before| self.past(Tick(before)));
-        let held =
-            |player: usize| before.map_or(HeroControl::default(), |past| past.inputs.inputs[player].hero);
+        let held = |player: usize| {
+            before.map_or(HeroControl::default(), |past| past.timed.inputs.inputs[player].hero)
+        };
         (0..self.players).map(held).collect()
     }
 
@@ -283,7 +285,7 @@ mod tests {
     fn inputs_go_on_only_from_what_is_remembered() {
         let mut updates = Updates::new(TickRate::HZ_60, 20, false);
         for tick in 0..300 {
-            updates.keep(&TickInputs::idle(Tick(tick), 2), 0);
+            updates.keep(&crate::sim::TickInputs::idle(Tick(tick), 2).into(), 0);
         }
         let known = |behind: u32| Tick(300 - behind);
         let is_remembered = |from: Tick| updates.past(Tick(from.0 - 1)).is_some();

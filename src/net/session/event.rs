@@ -5,6 +5,7 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use crate::net::chat::ChatText;
+use crate::net::given::GivenTimes;
 use crate::net::message::{MatchConfig, Refusal, Roster};
 use crate::net::name::PlayerName;
 use crate::net::time::Time;
@@ -17,9 +18,11 @@ pub struct DueTick {
     pub inputs: TickInputs,
     /// When this player's own input was sealed.
     pub sealed_at: Time,
-    /// When the others' inputs were sealed, on this peer's clock: an estimate from clock offset and delay
-    /// that they report twice a second, good to half the asymmetry of the way.
-    pub others_sealed_at: ArrayVec<(PlayerId, Time), { PLAYERS_MAX - 1 }>,
+    /// By player: when each command of the tick was given, on this peer's clock.
+    pub given: ArrayVec<GivenTimes, PLAYERS_MAX>,
+    /// By how much others' instants in `given` may be wrong, in microseconds: clocks are compared over ways of which
+    /// only the sum is known.
+    pub clock_error_us: u64,
     /// Set if it runs later than it was due.
     pub stall: Option<Stall>,
 }

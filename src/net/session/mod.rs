@@ -344,15 +344,26 @@ impl LockstepSession {
         self.play.as_mut()?.pass(self.now, self.me, &self.links)
     }
 
-    /// Orders something, in tick `wish` or as soon after it as can be.
+    /// Orders something that was given at `given`, in tick `wish` or as soon after it as can be.
     ///
     /// # Errors
     /// If too many commands wait already.
-    pub fn submit_command(&mut self, wish: Tick, command: Command) -> Result<(), TooManyCommands> {
+    pub fn submit_command(
+        &mut self,
+        wish: Tick,
+        given: Time,
+        command: Command,
+    ) -> Result<(), TooManyCommands> {
         match &mut self.play {
-            Some(play) => play.sealer.command(wish, command),
+            Some(play) => play.sealer.command(wish, given, command),
             None => Ok(()),
         }
+    }
+
+    /// The first tick that is not sealed: what is ordered now is part of it.
+    #[must_use]
+    pub fn open_tick(&self) -> Tick {
+        self.play.as_ref().map_or(Tick(0), |play| play.sealer.next())
     }
 
     /// Sets the hero's held control, from tick `wish` on or as soon after it as can be.

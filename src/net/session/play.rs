@@ -1,5 +1,6 @@
 //! While ticks run: seal, send, take in, let pass, compare.
 
+use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::departure::{ASK_LOST_EVERY, Departures};
@@ -8,6 +9,7 @@ use super::{DueTick, End, Event, LEAD_TICKS_MAX, LockstepSession, Phase, Stall, 
 use crate::net::clock::TickClock;
 use crate::net::delay::{DelayControl, InputDelay};
 use crate::net::desync::History;
+use crate::net::given::{Given, GivenQueue, GivenTimes, decode_input};
 use crate::net::inputs::{
     HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs,
 };
@@ -19,7 +21,8 @@ use crate::net::sealer::{SEALED_MAX, Sealer};
 use crate::net::short::restore;
 use crate::net::time::Time;
 use crate::sim::{
-    HashChain, HeroControl, INPUT_BYTES_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick,
+    HashChain, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick,
+    TickInputs,
 };
 
 /// Most datagrams for one link at one time, when what it lacks does not fit into one.
@@ -97,17 +100,38 @@ impl Play {
             let cause = if is_network { StallCause::Network } else { StallCause::Computer };
             Stall { due, ran: now, peer: if is_network { peer } else { me }, cause }
         });
-        let tick_at = self.clock.at(tick);
-        let is_here = |link: &&Link| !link.is_gone;
-        let sealed = |link: &Link| Some((link.player, tick_at.shifted(link.seals_at?)));
-        let others_sealed_at = links.iter().filter(is_here).filter_map(sealed).collect();
         // All peers let the clock stand still from the same instant: when the one that was late sealed.
         let one_way_us = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2;
         let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
         self.clock.forgive(now.shifted(-way.cast_signed()), tick);
         let inputs = self.gate.pass()?;
         self.pauses.see(&inputs);
-        Some(DueTick { inputs, sealed_at, others_sealed_at, stall })
+        let given = self.given(now, &inputs, me, links);
+        let clock_error_us = links.iter().map(|link| link.clock.error_us()).max().unwrap_or(0);
+        Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
+    }
+
+    /// By player: when each command of a tick was given.
+    fn given(
+        &mut self,
+        now: Time,
+        inputs: &TickInputs,
+        me: PlayerId,
+        links: &[Link],
+    ) -> ArrayVec<GivenTimes, PLAYERS_MAX> {
+        let given = |(player, input): (PlayerId, &PlayerInput)| {
+            let count = input.commands.len();
+            if count == 0 {
+                return GivenTimes::new();
+            }
+            if player == me {
+                return self.sealer.take_given(count);
+            }
+            let link = links.iter().find(|link| link.player == player);
+            let known = link.and_then(|link| Some(link.clock.all_here(link.given.of(inputs.tick)?, now)));
+            known.unwrap_or_default()
+        };
+        inputs.iter().map(given).collect()
     }
 
     /// When the next tick is due here, whether or not its inputs are.
@@ -166,9 +190,9 @@ impl Play {
             let tick = self.sealer.next();
             let is_last = tick.plus(1) >= limit || now < self.seal_at(tick.plus(1));
             let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
-            self.sealer.seal(self.clock.at(tick).minus(now), held_only);
+            self.sealer.seal(now, self.clock.at(tick).minus(now), held_only);
             // The own input goes the way of all others: encoded, pushed, decoded.
-            let input = &self.sealer.sealed(tick).expect("just sealed").bytes;
+            let input = self.sealer.sealed(tick).expect("just sealed").input();
             self.gate.push(now, me, tick, input).expect("within the lead");
             sealed = true;
         }
@@ -294,7 +318,7 @@ impl LockstepSession {
         }
         let lacked = play.gate.wanted(peer.player);
         if !play.departures.suspects().has(peer.player) {
-            push_inputs(&mut play.gate, now, peer.player, first, inputs)?;
+            push_inputs(&mut play.gate, &mut peer.given, now, peer.player, first, inputs)?;
         }
         // What waited here while this computer stood still says nothing of the way.
         let is_awake = now >= self.deaf_until;
@@ -381,6 +405,7 @@ impl LockstepSession {
 /// Takes a datagram's inputs in. `None` if they say what no peer says.
 fn push_inputs(
     gate: &mut Lockstep,
+    given: &mut GivenQueue,
     now: Time,
     player: PlayerId,
     first: Tick,
@@ -392,7 +417,11 @@ fn push_inputs(
     let Some(mut held) = gate.held_before(player, lacked) else { return Some(()) };
     for (tick, input) in (lacked.0..).map(Tick).zip(inputs.skip(known as usize)) {
         let input = match input {
-            Some(short) => read_short(&short, held, gate.named(player))?,
+            Some(short) => {
+                let (input, at) = read_short(&short, held, gate.named(player))?;
+                given.keep(tick, at);
+                input
+            }
             None => PlayerInput { hero: held, ..PlayerInput::default() },
         };
         held = input.hero;
@@ -404,12 +433,13 @@ fn push_inputs(
     Some(())
 }
 
-/// The input that is `short` after one that held `held` and named `named`. `None` if it has a shorter form.
-fn read_short(short: &[u8], held: HeroControl, named: &Selection) -> Option<PlayerInput> {
-    let mut input: PlayerInput = postcard::from_bytes(short).ok()?;
+/// The input that is `short` after one that held `held` and named `named`, and when its commands were given. `None`
+/// if it has a shorter form.
+fn read_short(short: &[u8], held: HeroControl, named: &Selection) -> Option<(PlayerInput, Given)> {
+    let (mut input, given) = decode_input(short).ok()?;
     let holds_only = input.commands.is_empty() && input.hero == held;
     restore(&mut input, named).filter(|()| !holds_only)?;
-    Some(input)
+    Some((input, given))
 }
 
 /// What of a hash chain goes into every datagram.

@@ -236,9 +236,9 @@ impl LockstepSession {
         let is_running = matches!(self.phase, Phase::Running);
         let runs = |play: &&Play| is_running && !play.pauses.is_on();
         let clock_us = self.play.as_ref().filter(runs).map(|play| play.clock.position_us(self.now));
-        let delay_us = u32::try_from(self.delay_us().unwrap_or(0)).unwrap_or(0);
         let lost_per_mille = self.links[link].lost_here.unwrap_or(LOSSY_PER_MILLE + 1);
-        let pong = Pong { echo_us: ping.time_us, clock_us, delay_us, lost_per_mille };
+        let (echo_us, time_us) = (ping.time_us, self.now.0);
+        let pong = Pong { echo_us, clock_us, time_us, error_us: 0, lost_per_mille };
         self.send(link, PacketId::Pong, &pong);
         Some(())
     }
@@ -252,6 +252,7 @@ impl LockstepSession {
         let sample = self.now.since(Time(pong.echo_us));
         let link = &mut self.links[index];
         link.rtt.observe(sample);
+        link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
         link.lost_there = pong.lost_per_mille.min(1000);
         // A sample that took long says little about the other clock.
         let usual_us = link.rtt.smoothed_us().unwrap_or(0) + link.rtt.deviation_us();
@@ -266,7 +267,6 @@ impl LockstepSession {
             return Some(());
         };
         let ahead_us = play.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
-        self.links[index].seals_at = Some(ahead_us - i64::from(pong.delay_us));
         self.links[index].ahead_us = Some(ahead_us);
         let others = || self.links.iter().filter(|link| !link.is_gone).filter_map(|link| link.ahead_us);
         play.clock.observe(others().sum::<i64>() / (others().count() as i64 + 1));

@@ -116,7 +116,7 @@ impl Sessions for Ours {
                     peer.click_at = peer.ran + self.random.u32(1..=CLICK_TICKS_MAX);
                     let command = click(&mut self.random);
                     let wish = mini_rts_arena::sim::Tick(peer.ran);
-                    meter.calls(|| peer.session.submit_command(wish, command)).context("a command")?;
+                    meter.calls(|| peer.session.submit_command(wish, now, command)).context("a command")?;
                 }
                 peer.out.leave(now, peer.address, &mut self.in_flight);
             }
