@@ -125,9 +125,26 @@ fn prediction_shows_own_orders_at_once_and_nothing_else_does() {
         assert!(shown(&on) < 17.0, "{architecture}: {}", shown(&on));
         assert!(shown(&off) >= off.own_ms.p50().expect("measured"), "{architecture}: {}", shown(&off));
         assert_eq!((off.corrections, on.commands), (0, off.commands));
+        assert_eq!(on.opponent_ms, on.opponent_confirmed_ms, "{architecture}: what is predicted is not late");
         // Two pictures of what is known to both are nearer to each other than two of what is guessed.
         assert!(off.apart_mean < on.apart_mean, "{} {}", off.apart_mean, on.apart_mean);
     }
+}
+
+#[test]
+fn a_picture_in_the_past_shows_each_update_later() {
+    let base = Cell { prediction: false, ..base_cell(Architecture::ClientServer) };
+    let seen = [0, 1, 2].map(|interpolation| {
+        let row = play(&Cell { interpolation, ..base.clone() }, 5, 8);
+        check(&row);
+        let behind = |share: fn(&Quantiles) -> Option<f64>| {
+            share(&row.opponent_ms).expect("measured") - share(&row.opponent_confirmed_ms).expect("measured")
+        };
+        assert!(behind(Quantiles::p50) >= 0.0, "{row:?}");
+        row.opponent_ms.p50().expect("measured")
+    });
+    // An update is 50 ms; the first of them is partly there anyway, as a tick waits for its update.
+    assert!(seen[1] > seen[0] + 10.0 && (45.0..55.0).contains(&(seen[2] - seen[1])), "{seen:?}");
 }
 
 #[test]

@@ -57,10 +57,8 @@ fn a_study_is_made_again_from_its_file() {
     let is_base = |finding: &&Value| {
         finding["view"] == "defaults"
             && finding["sentence"].as_str().is_some_and(|text| {
-                text.starts_with("At 100 ms RTT and 2 % loss, the opponent's order is seen")
-                    && text.contains(
-                        "in p2p than in client-server (20 updates/s, shown 2 late, server half-way)",
-                    )
+                text.starts_with("At 100 ms RTT and 2 % loss, the opponent's order is confirmed")
+                    && text.contains("in p2p than in client-server (20 updates/s, server half-way)")
             })
     };
     assert_eq!(findings.iter().filter(is_base).count(), 1, "{findings:#?}");
@@ -102,7 +100,7 @@ fn the_tables_come_with_their_findings() {
         "Defaults against defaults",
         "Equal send rate",
         "Latency against bytes",
-        "client-server 20/s, 2 late, midway",
+        "client-server 20/s, midway",
         "sooner in p2p than in client-server",
         "p-values adjusted for all of them (Holm)",
         "valid: all",

@@ -28,30 +28,29 @@ fn a_sound_study_is_valid_and_says_what_the_model_has() {
         assert!(check.asked > 0 || check.name == "timers", "{} is never asked", check.name);
     }
     let sentences: Vec<String> = analysis.findings().map(|finding| finding.sentence()).collect();
-    // Two updates of 50 ms late, and half an update until the next, against 3 ms.
-    let at = "At 100 ms RTT and 2 % loss, the opponent's order is seen 12";
+    // Half an update of 50 ms until the next.
+    let at = "At 100 ms RTT and 2 % loss, the opponent's order is confirmed 2";
     let found = sentences.iter().find(|sentence| sentence.starts_with(at));
     let found = found.unwrap_or_else(|| panic!("{sentences:#?}"));
-    let says =
-        "sooner in p2p than in client-server (20 updates/s, shown 2 late, server half-way); 8 matches each.";
+    let says = "sooner in p2p than in client-server (20 updates/s, server half-way); 8 matches each.";
     assert!(found.ends_with(says), "{found}");
     // Prediction shows own orders alike in both: never a finding.
     let is_of_prediction =
         |sentence: &&String| sentence.contains("own order shows") && sentence.contains("p2p than");
     let without = |sentence: &String| sentence.contains("no prediction");
     assert!(sentences.iter().filter(is_of_prediction).all(without), "{sentences:#?}");
-    assert_eq!(analysis.answer().len(), 3, "{:?}", analysis.answer());
-    // The study differs by 122 ms at 50 ms of way: no place would do.
+    let answer = analysis.answer();
+    assert_eq!(answer.len(), 3, "{answer:?}");
+    assert!(answer[0].starts_with("The opponent's order is confirmed"), "{answer:?}");
+    // Two updates late, and what prediction hides.
+    let late = "Without prediction: The opponent's order is seen 12";
+    assert!(answer[2].starts_with(late) && answer[2].contains("shown 2 updates late"), "{answer:?}");
+    // The study differs by 25 ms at 50 ms of way.
     let break_even = analysis
         .break_evens
         .iter()
         .find(|found| found.server.cell == study::cell(Architecture::ClientServer));
-    assert!(
-        break_even
-            .expect("measured")
-            .sentence()
-            .ends_with("no place of the server makes client-server as quick as p2p.")
-    );
+    assert!(break_even.expect("measured").sentence().ends_with("less than the 50 ms between the players."));
 }
 
 #[test]

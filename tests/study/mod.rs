@@ -51,7 +51,8 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
     let least = bounds(cell);
     let is_server = cell.architecture == Architecture::ClientServer;
     let interval_ms = if is_server { 1000.0 / f64::from(cell.updates) } else { 0.0 };
-    let late = if is_server { interval_ms * f64::from(cell.interpolation) } else { 3.0 };
+    let is_late = is_server && !cell.prediction;
+    let late = if is_late { interval_ms * f64::from(cell.interpolation) } else { 0.0 };
     let mut spans: [Vec<f64>; 8] = Default::default();
     for _ in 0..ORDERS {
         let wait = draws.next() * TICK_MS;
@@ -163,9 +164,7 @@ pub(crate) fn cells() -> Vec<Cell> {
     cells.push(Cell { view: View::EqualRate, updates: 60, ..server.clone() });
     cells.push(Cell { view: View::Bytes, ..p2p.clone() });
     for updates in [10, 20, 30, 60] {
-        for interpolation in [1, 2] {
-            cells.push(Cell { view: View::Bytes, updates, interpolation, ..server.clone() });
-        }
+        cells.push(Cell { view: View::Bytes, updates, ..server.clone() });
     }
     cells
 }

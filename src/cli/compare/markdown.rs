@@ -12,7 +12,7 @@ const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
 const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
 const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
 const SEEN: Measure = Measure::Latency(Span::Opponent, Share::P50);
-const SEEN_P95: Measure = Measure::Latency(Span::Opponent, Share::P95);
+const CONFIRMED_P95: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P95);
 const END: &str = "<!-- end -->";
 
 /// A column of a table.
@@ -39,7 +39,11 @@ const NAMES: [&str; 12] = [
 /// # Errors
 /// If a block has no end, or a name that no figures have.
 pub(super) fn splice(document: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
-    with_blocks(document, |name| block(name, study, analysis))
+    with_blocks(document, |name, old| match name {
+        // What was not played between processes this time stays as it was.
+        "real" if analysis.agreement.is_none() => Ok(old.to_owned()),
+        name => block(name, study, analysis),
+    })
 }
 
 /// Finds out before the study whether [`splice`] will find its blocks.
@@ -48,7 +52,7 @@ pub(super) fn splice(document: &str, study: &Study, analysis: &Analysis<'_>) -> 
 /// As those of [`splice`], or if there are none.
 pub(super) fn check(document: &str) -> anyhow::Result<()> {
     let mut found = 0;
-    with_blocks(document, |name| {
+    with_blocks(document, |name, _| {
         found += 1;
         anyhow::ensure!(NAMES.contains(&name), "there are no figures called {name}");
         Ok(String::new())
@@ -59,15 +63,15 @@ pub(super) fn check(document: &str) -> anyhow::Result<()> {
 
 fn with_blocks(
     document: &str,
-    mut block: impl FnMut(&str) -> anyhow::Result<String>,
+    mut block: impl FnMut(&str, &str) -> anyhow::Result<String>,
 ) -> anyhow::Result<String> {
     let mut out = String::new();
     let mut rest = document;
     while let Some(at) = rest.find("<!-- compare ") {
         let (before, from) = rest.split_at(at);
         let (name, body) = from["<!-- compare ".len()..].split_once(" -->").context("a block has no name")?;
-        let (_, after) = body.split_once(END).with_context(|| format!("block {name} has no `{END}`"))?;
-        let block = block(name)?;
+        let (old, after) = body.split_once(END).with_context(|| format!("block {name} has no `{END}`"))?;
+        let block = block(name, old.trim_start_matches('\n'))?;
         let _ = write!(out, "{before}<!-- compare {name} -->\n{block}{END}");
         rest = after;
     }
@@ -76,11 +80,11 @@ fn with_blocks(
 
 fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
     let latencies: &[Column] = &[
-        ("own order shown, ms", SHOWN),
-        ("own confirmed", OWN),
-        ("opponent's confirmed", CONFIRMED),
+        ("opponent's order confirmed, ms", CONFIRMED),
+        ("p95", CONFIRMED_P95),
         ("opponent's seen", SEEN),
-        ("seen, p95", SEEN_P95),
+        ("own confirmed", OWN),
+        ("own shown", SHOWN),
         ("stalls, ms/s", Measure::StallMsPerS),
     ];
     let costs: &[Column] = &[
@@ -104,14 +108,14 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         }
         "factors" => table(one_at_a_time(analysis), &[latencies, costs].concat()),
         "equal-rate" => table(analysis.listed(View::EqualRate).collect(), &[latencies, &costs[..4]].concat()),
-        "bytes" => table(analysis.listed(View::Bytes).collect(), &[&latencies[3..4], &costs[..4]].concat()),
+        "bytes" => table(analysis.listed(View::Bytes).collect(), &[&latencies[..2], &costs[..4]].concat()),
         "host-lost" => table(analysis.listed(View::HostLost).collect(), lost),
         "bots" => table(analysis.listed(View::Bots).collect(), &costs[4..]),
         "seats" => seats(analysis),
-        "real" => analysis.agreement.as_ref().map_or_else(
-            || "Not played between processes this time: `--real`.\n".into(),
-            |agreement| agreement.sentence() + "\n\n" + &real(agreement),
-        ),
+        "real" => {
+            let agreement = analysis.agreement.as_ref();
+            agreement.map_or_else(String::new, |agreement| agreement.sentence() + "\n\n" + &real(agreement))
+        }
         other => bail!("there are no figures called {other}"),
     })
 }

@@ -110,6 +110,7 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
         put(name, json!(value(measure)));
         intervals.insert(name.to_owned(), json!(interval(measure)));
     }
+    put("not_measured", json!(not_measured(summary)));
     put("matches", json!(summary.rows.len()));
     put("view", json!(wording::view(cell.view)));
     put("source", json!(if summary.source == Source::Real { "real" } else { "virtual" }));
@@ -126,6 +127,14 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
     put("commands", json!(sum(|row| row.commands)));
     put("censored", json!(sum(|row| row.censored)));
     Value::Object(object)
+}
+
+/// Why a cell has no latencies; nothing if it has.
+fn not_measured(summary: &CellSummary<'_>) -> Option<&'static str> {
+    if summary.cell.view == View::Bots {
+        return Some("bots give orders as the world asks for them, not by a script of instants");
+    }
+    summary.is_unplayable().then_some("not playable: not one order was applied")
 }
 
 fn measure_key(measure: Measure) -> String {
@@ -205,13 +214,13 @@ fn agreement_json(agreement: &Agreement) -> Value {
 
 fn table(analysis: &Analysis<'_>, view: View) -> Table {
     const P50: [(&str, Measure); 3] = [
-        ("opponent", Measure::Latency(Span::Opponent, Share::P50)),
+        ("opponent confirmed", Measure::Latency(Span::OpponentConfirmed, Share::P50)),
         ("own confirmed", Measure::Latency(Span::Own, Share::P50)),
         ("own shown", Measure::Latency(Span::OwnPredicted, Share::P50)),
     ];
     const LOST: [(&str, Measure); 1] = [("ticks after loss", Measure::TicksAfterLoss)];
     const REST: [(&str, Measure); 5] = [
-        ("p95", Measure::Latency(Span::Opponent, Share::P95)),
+        ("p95", Measure::Latency(Span::OpponentConfirmed, Share::P95)),
         ("stalls ms/s", Measure::StallMsPerS),
         ("jumps/min", Measure::CorrectionsPerMin),
         ("up kbit/s", Measure::PlayerUp),

@@ -40,7 +40,7 @@ pub enum Factor {
     Topology,
     /// Updates per second.
     Updates,
-    /// How late others are shown.
+    /// How far in the past the picture is.
     Interpolation,
     /// Whether own orders are predicted.
     Prediction,
@@ -82,16 +82,16 @@ pub(super) const fn least(measure: Measure) -> f64 {
 /// What is compared in a view; the list is part of the number of comparisons.
 #[must_use]
 pub(super) const fn measures(view: View) -> &'static [Measure] {
-    const OPPONENT: Measure = Measure::Latency(Span::Opponent, Share::P50);
-    const OPPONENT_P95: Measure = Measure::Latency(Span::Opponent, Share::P95);
     const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
+    const CONFIRMED_P95: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P95);
+    const SEEN: Measure = Measure::Latency(Span::Opponent, Share::P50);
     const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
     const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
     match view {
         View::Defaults => &[
-            OPPONENT,
-            OPPONENT_P95,
             CONFIRMED,
+            CONFIRMED_P95,
+            SEEN,
             OWN,
             SHOWN,
             Measure::StallMsPerS,
@@ -99,8 +99,8 @@ pub(super) const fn measures(view: View) -> &'static [Measure] {
             Measure::Apart,
             Measure::AllNodes,
         ],
-        View::EqualRate => &[OPPONENT, CONFIRMED, OWN, SHOWN, Measure::AllNodes],
-        View::Bytes => &[OPPONENT, Measure::AllNodes],
+        View::EqualRate => &[CONFIRMED, OWN, SHOWN, Measure::AllNodes],
+        View::Bytes => &[CONFIRMED, Measure::AllNodes],
         View::HostLost => &[Measure::TicksAfterLoss],
         View::Bots => &[Measure::CorrectionsPerMin, Measure::Apart],
     }
@@ -185,6 +185,11 @@ fn compare<'a>(
     if base.is_unplayable() || other.is_unplayable() {
         return None;
     }
+    // A screen that predicts shows others' orders when they are confirmed: compared once.
+    if matches!(measure, Measure::Latency(Span::Opponent, _)) && base.cell.prediction && other.cell.prediction
+    {
+        return None;
+    }
     let differences = paired(&base.by_seed(measure), &other.by_seed(measure));
     let difference = Mean::of(&differences)?;
     let p = paired_p(&differences);
@@ -227,7 +232,7 @@ impl Factor {
             Self::Architecture => cell.architecture.to_string(),
             Self::Topology => wording::place(cell.topology, "the server"),
             Self::Updates => format!("{} updates/s", cell.updates),
-            Self::Interpolation => format!("others shown {} updates late", cell.interpolation),
+            Self::Interpolation => format!("the picture {} updates late", cell.interpolation),
             Self::Prediction if cell.prediction => "prediction".into(),
             Self::Prediction => "no prediction".into(),
             Self::Players => format!("{} players", cell.players),

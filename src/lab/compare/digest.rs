@@ -2,6 +2,7 @@
 
 use super::comparison::{Comparison, Factor};
 use super::findings::{unit, words};
+use super::plan::base_cell;
 use super::row::{Source, View};
 use super::summary::{Measure, Share, Span};
 use super::wording;
@@ -34,10 +35,12 @@ pub(super) fn digests<'a, 'b>(comparisons: &'b [Comparison<'a>]) -> Vec<Digest<'
     digests
 }
 
-/// The study in three sentences: when one sees what the other does, when one's machine has it, which interpolation
-/// does not put off, and what that costs, between p2p and client-server as they come.
+/// The study in three sentences, p2p against client-server as they come: when one's machine has what the other did,
+/// what that costs, and when a screen shows it that does not predict.
 #[must_use]
 pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
+    const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
+    const SEEN: Measure = Measure::Latency(Span::Opponent, Share::P50);
     let is_asked = |digest: &&Digest<'_, '_>| {
         let first = digest.members[0];
         first.factor == Factor::Architecture
@@ -45,22 +48,28 @@ pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
             && first.base.cell.architecture == Architecture::P2p
             && first.other.cell.architecture == Architecture::ClientServer
     };
-    let most = digests.iter().filter(is_asked).max_by_key(|digest| digest.members.len());
-    let Some(digest) = most else { return Vec::new() };
-    let asked = [
-        Measure::Latency(Span::Opponent, Share::P50),
-        Measure::Latency(Span::OpponentConfirmed, Share::P50),
-        Measure::AllNodes,
-    ];
-    let server = wording::name(&digest.members[0].other.cell);
-    let sentence = |measure: Measure| {
+    let most = |prediction: bool| {
+        let of = digests.iter().filter(is_asked);
+        let of = of.filter(move |digest| digest.members[0].other.cell.prediction == prediction);
+        let usual = |digest: &&Digest<'_, '_>| {
+            let cell = &digest.members[0].other.cell;
+            cell.interpolation == base_cell(cell.architecture).interpolation
+        };
+        of.max_by_key(|digest| (usual(digest), digest.members.len()))
+    };
+    let asked = [(true, CONFIRMED), (true, Measure::AllNodes), (false, SEEN)];
+    let sentence = |(prediction, measure): (bool, Measure)| {
+        let digest = most(prediction)?;
+        let server = wording::name(&digest.members[0].other.cell);
+        let start = if prediction { "" } else { "Without prediction: " };
         let between = || {
             let subject = wording::measure(measure);
             format!("No difference shown between p2p and {server}: {subject}.")
         };
-        digest.sentence(measure, &format!("in p2p than in {server}")).unwrap_or_else(between)
+        let found = digest.sentence(measure, &format!("in p2p than in {server}"));
+        Some(start.to_owned() + &found.unwrap_or_else(between))
     };
-    asked.into_iter().map(sentence).collect()
+    asked.into_iter().filter_map(sentence).collect()
 }
 
 impl Digest<'_, '_> {

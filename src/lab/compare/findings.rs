@@ -12,7 +12,7 @@ use crate::net::Architecture;
 pub struct BreakEven<'a> {
     /// The client-server cell that it is reckoned from.
     pub server: &'a CellSummary<'a>,
-    /// d(A, S) + d(S, B) at which both architectures show an opponent's order equally late, in milliseconds.
+    /// d(A, S) + d(S, B) at which both architectures confirm an opponent's order equally late, in milliseconds.
     /// Below zero no place would do.
     pub way_ms: Mean,
 }
@@ -37,7 +37,7 @@ impl BreakEven<'_> {
         let (cell, direct) = (&self.server.cell, self.direct_ms());
         let [low, high] = self.way_ms.interval.unwrap_or([self.way_ms.value; 2]);
         let at = wording::at(cell);
-        let start = format!("{at}, with {} updates/s shown {} late,", cell.updates, cell.interpolation);
+        let start = format!("{at}, with {} updates/s,", cell.updates);
         if self.is_hopeless() {
             return format!("{start} no place of the server makes client-server as quick as p2p.");
         }
@@ -64,7 +64,8 @@ impl BreakEven<'_> {
 pub(super) fn break_evens<'a>(comparisons: &[Comparison<'a>]) -> Vec<BreakEven<'a>> {
     let is_asked = |comparison: &&Comparison<'a>| {
         comparison.factor == Factor::Architecture
-            && comparison.measure == Measure::Latency(Span::Opponent, Share::P50)
+            && comparison.measure == Measure::Latency(Span::OpponentConfirmed, Share::P50)
+            && comparison.other.cell.prediction
             && comparison.base.cell.architecture == Architecture::P2p
             && comparison.other.cell.architecture == Architecture::ClientServer
             && comparison.other.cell.view == View::Defaults

@@ -231,7 +231,7 @@ fn method(analysis: &Analysis<'_>) -> String {
     for view in analysis.views() {
         let says = match view {
             View::Defaults => {
-                "each architecture as it comes: prediction on, 20 updates a second, others shown 2 updates late, unless a row says otherwise"
+                "each architecture as it comes: prediction on, 20 updates a second, unless a row says otherwise"
             }
             View::EqualRate => "a server sends an update for each tick, as often as peers send inputs",
             View::Bytes => "a server's updates from few to many, against the bytes that it costs",

@@ -128,9 +128,10 @@ fn one_at_a_time(base: &Cell) -> impl Iterator<Item = Cell> {
     let topologies = [Topology::Remote, Topology::Listen].map(|topology| Cell { topology, ..base.clone() });
     let jitters = [0.0, 20.0].map(|jitter_ms| Cell { jitter_ms, ..base.clone() });
     let updates = [30, 60].map(|updates| Cell { updates, ..base.clone() });
-    let interpolation = Cell { interpolation: 1, ..base.clone() };
-    let held = updates.into_iter().chain([interpolation]).filter(|_| base.updates > 0);
     let blind = Cell { prediction: false, ..base.clone() };
+    // With prediction nothing is shown late.
+    let interpolation = [0, 1].map(|interpolation| Cell { interpolation, ..blind.clone() });
+    let held = updates.into_iter().chain(interpolation).filter(|_| base.updates > 0);
     let four = Cell { players: 4, units: 28, ..base.clone() };
     let units = [30, 200].map(|units| Cell { units, ..base.clone() });
     // Four players, as a player begins with 511 units at most, and no prediction, which takes most of the time.

@@ -159,7 +159,7 @@ pub struct MatchRow {
     pub own_frame_ms: Quantiles,
     /// Until the confirmed state of each other player had it; a predicted picture slides there from then on.
     pub opponent_confirmed_ms: Quantiles,
-    /// Until the state that each other player is shown had it, interpolation included.
+    /// Until the screen of each other player showed a state that had it.
     pub opponent_ms: Quantiles,
     /// Until the first frame of each other player's display showed it.
     pub opponent_frame_ms: Quantiles,

@@ -10,6 +10,8 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 const RESAMPLES: usize = 2_000;
 /// Of the 2,000 means in order, those between which 95 % lie.
 const ENDS: [usize; 2] = [49, 1949];
+/// Differences whose standard error is a smaller part of their mean than this are the same but for rounding.
+const SAME: f64 = 1e-9;
 /// Seed of the resampling, so that the same matches always give the same interval.
 const SEED: u64 = 0x5eed;
 
@@ -50,7 +52,8 @@ pub fn paired(base: &BTreeMap<u64, f64>, other: &BTreeMap<u64, f64>) -> Vec<f64>
 }
 
 /// Two-sided p-value of paired differences under the hypothesis that their mean is zero: Student's t-test.
-/// 1 with fewer than two differences.
+/// 1 with fewer than two differences. Of differences that are all the same nothing is known of what chance does:
+/// then it is that of a permutation of signs.
 ///
 /// A permutation of signs cannot do this work: 8 seeds give no p-value below 2 / 2^8, which no adjustment for
 /// more than six comparisons survives.
@@ -62,7 +65,7 @@ pub fn paired_p(differences: &[f64]) -> f64 {
     let error = (squares / (n as f64 - 1.0) / n as f64).sqrt();
     match (middle.abs(), error) {
         (0.0, _) => 1.0,
-        (_, 0.0) => 0.0,
+        (middle, error) if error < middle * SAME => 0.5_f64.powi(n as i32 - 1),
         (middle, error) => outside(middle / error, n - 1),
     }
 }
@@ -177,7 +180,8 @@ mod tests {
         assert!((paired_p(&differences) - 0.139_326).abs() < 1e-5);
         assert_eq!(paired_p(&[5.0]), 1.0);
         assert_eq!(paired_p(&[0.0, 0.0]), 1.0);
-        assert_eq!(paired_p(&[5.0, 5.0]), 0.0);
+        assert_eq!(paired_p(&[5.0, 5.0]), 0.5, "both of the same sign by chance");
+        assert_eq!(paired_p(&[0.1; 8]), 1.0 / 128.0, "no certainty without a spread");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub enum Span {
     OwnPredicted,
     /// Until the others have it in the confirmed state.
     OpponentConfirmed,
-    /// Until the others are shown a state that has it, interpolation included.
+    /// Until the others' screens show a state that has it.
     Opponent,
 }
 

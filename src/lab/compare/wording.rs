@@ -49,7 +49,7 @@ pub fn link(cell: &Cell) -> String {
     if cell.preset.is_empty() { link } else { format!("{} ({link})", cell.preset) }
 }
 
-/// An architecture with its settings: `client-server (20 updates/s, shown 2 late, server half-way)`.
+/// An architecture with its settings: `client-server (20 updates/s, server half-way)`.
 #[must_use]
 pub fn name(cell: &Cell) -> String {
     let setting = setting(cell);
@@ -60,7 +60,7 @@ pub fn name(cell: &Cell) -> String {
     }
 }
 
-/// The same in few words: `client-server 20/s, 2 late, midway`.
+/// The same in few words: `client-server 20/s, midway`.
 #[must_use]
 pub fn brief(cell: &Cell) -> String {
     let place = topology(cell.topology);
@@ -68,12 +68,13 @@ pub fn brief(cell: &Cell) -> String {
         Architecture::P2p => "p2p".into(),
         Architecture::Relay => format!("relay, {place}"),
         Architecture::ClientServer => {
-            format!("client-server {}/s, {} late, {place}", cell.updates, cell.interpolation)
+            let late = late(cell).map_or_else(String::new, |late| format!(", {late}"));
+            format!("client-server {}/s{late}, {place}", cell.updates)
         }
     }
 }
 
-/// The settings of a server: `20 updates/s, shown 2 late, server half-way`; empty in p2p.
+/// The settings of a server: `20 updates/s, server half-way`; empty in p2p.
 #[must_use]
 pub fn setting(cell: &Cell) -> String {
     match cell.architecture {
@@ -81,9 +82,17 @@ pub fn setting(cell: &Cell) -> String {
         Architecture::Relay => place(cell.topology, "relay"),
         Architecture::ClientServer => {
             let place = place(cell.topology, "server");
-            format!("{} updates/s, shown {} late, {place}", cell.updates, cell.interpolation)
+            let late = late(cell).map_or_else(String::new, |late| format!(", {late}"));
+            format!("{} updates/s{late}, {place}", cell.updates)
         }
     }
+}
+
+/// How far in the past the screen of a client is: `shown 2 updates late`. Prediction shows what is confirmed, and
+/// beyond it.
+fn late(cell: &Cell) -> Option<String> {
+    let updates = if cell.interpolation == 1 { "update" } else { "updates" };
+    (!cell.prediction).then(|| format!("shown {} {updates} late", cell.interpolation))
 }
 
 /// Where the server stands.

@@ -135,7 +135,8 @@ fn keep_most<K: Ord + Copy>(cells: &mut Vec<&CellSummary<'_>>, key: impl Fn(&Cel
 /// What makes a line of a plot.
 pub(super) fn setting(cell: &Cell) -> (Architecture, Topology, u32, u32) {
     let topology = if cell.architecture == Architecture::P2p { Topology::Lan } else { cell.topology };
-    (cell.architecture, topology, cell.updates, cell.interpolation)
+    let late = if cell.prediction { 0 } else { cell.interpolation };
+    (cell.architecture, topology, cell.updates, late)
 }
 
 fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
@@ -188,8 +189,8 @@ fn over_time(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
     let title = "Corrections between bots";
     panels.extend(by_second(&bots, title, unit, corrections, &mut legend));
     let text = format!(
-        "Second by second, mean over the matches, at {}. A stall is a tick that ran late, or in client-server a \
-         picture that had nothing new to show; a correction is a jump of a predicted own hero by more than a \
+        "Second by second, mean over the matches, at {}. A stall is a tick that ran late, or in client-server an \
+         update that a picture two updates in the past would have waited for; a correction is a jump of a predicted own hero by more than a \
          quarter of a tile. Bots fight, and a script does not; their matches end at different times, and are \
          drawn until the first one ends.",
         wording::condition(&first.cell)

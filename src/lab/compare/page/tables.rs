@@ -12,9 +12,8 @@ use super::escaped;
 use super::figures::{Grid, setting};
 use crate::net::Architecture;
 
-const OPPONENT: Measure = Measure::Latency(Span::Opponent, Share::P50);
-const OPPONENT_P95: Measure = Measure::Latency(Span::Opponent, Share::P95);
 const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
+const CONFIRMED_P95: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P95);
 const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
 const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
 
@@ -61,9 +60,8 @@ pub(super) fn better(analysis: &Analysis<'_>) -> String {
             escaped(&wording::name(&server.cell))
         );
         for (title, measure) in [
-            ("Opponent's order seen sooner, ms", OPPONENT),
-            ("19 of 20 opponent's orders seen sooner, ms", OPPONENT_P95),
             ("Opponent's order confirmed sooner, ms", CONFIRMED),
+            ("Opponent's order confirmed sooner, p95, ms", CONFIRMED_P95),
             ("Own order confirmed sooner, ms", OWN),
             ("Own order shown sooner, ms", SHOWN),
         ] {
@@ -144,7 +142,7 @@ fn presets(analysis: &Analysis<'_>) -> String {
     let mut html =
         String::from("<h3>Links by name</h3>\n<table class=\"grid presets\">\n<thead><tr><th>link</th>");
     let columns = [
-        ("opponent seen, ms", OPPONENT),
+        ("opponent confirmed, ms", CONFIRMED),
         ("own confirmed, ms", OWN),
         ("own shown, ms", SHOWN),
         ("sent by all, kbit/s", Measure::AllNodes),
@@ -193,10 +191,10 @@ pub(super) fn cells(analysis: &Analysis<'_>) -> String {
 }
 
 const COLUMNS: [(&str, Measure); 12] = [
-    ("opponent", OPPONENT),
-    ("opponent p95", OPPONENT_P95),
-    ("opponent p99", Measure::Latency(Span::Opponent, Share::P99)),
-    ("opponent confirmed", Measure::Latency(Span::OpponentConfirmed, Share::P50)),
+    ("opponent confirmed", CONFIRMED),
+    ("opponent confirmed p95", CONFIRMED_P95),
+    ("opponent confirmed p99", Measure::Latency(Span::OpponentConfirmed, Share::P99)),
+    ("opponent seen", Measure::Latency(Span::Opponent, Share::P50)),
     ("own confirmed", OWN),
     ("own shown", SHOWN),
     ("stalls, ms/s", Measure::StallMsPerS),

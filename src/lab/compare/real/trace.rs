@@ -33,11 +33,10 @@ pub(super) struct NodeTrace {
 /// A command that ran here.
 #[derive(Clone, Copy)]
 struct Applied {
-    tick: u64,
-    /// When the confirmed view showed it.
+    /// When the confirmed world ran it.
     at: u64,
-    /// When prediction did.
-    shown: Option<u64>,
+    /// When the view first showed it.
+    shown: u64,
 }
 
 struct Stalled {
@@ -69,12 +68,12 @@ impl NodeTrace {
         let number = |key: &str| line[key].as_u64();
         let player = number("player").unwrap_or(0) as usize;
         if line.get("cmd").is_some() {
-            if let (Some(meant), Some(captured)) = (number("t_intended_us"), number("t_capture_us")) {
+            if let (Some(meant), Some(captured)) = (number("t_capture_us"), number("t_taken_us")) {
                 self.given.push((meant, captured));
-            } else if let (Some(at), Some(tick)) = (number("t_apply_us"), number("tick"))
+            } else if let (Some(at), Some(shown)) = (number("t_apply_us"), number("t_shown_us"))
                 && player < PLAYERS_MAX
             {
-                self.applied[player].push(Applied { tick, at, shown: number("t_shown_us") });
+                self.applied[player].push(Applied { at, shown });
             }
         } else if let (Some(tick), Some(at)) = (number("tick"), number("t_apply_us"))
             && player == me
@@ -147,21 +146,17 @@ fn add(
     traces: &[NodeTrace],
     (seed, is_decided_here): (u64, bool),
 ) {
-    let seen = |trace: &NodeTrace| {
-        let applied = *trace.applied[player].get(number)?;
-        Some((applied, *trace.ran_at.get(&applied.tick)?))
-    };
+    let seen = |trace: &NodeTrace| trace.applied[player].get(number).copied();
     let Some(seen) = traces.iter().map(seen).collect::<Option<Vec<_>>>() else {
         return latencies.censor();
     };
     // A clock that all share: what comes later is later.
     let after = |at: u64| at.saturating_sub(meant) as f64 / 1000.0;
-    let decided = seen.iter().map(|&(_, ran)| ran).min().filter(|_| is_decided_here);
-    let seen = seen.iter().enumerate().map(|(node, &(applied, ran))| {
-        let shown = applied.shown.filter(|_| node == player).unwrap_or(applied.at);
+    let decided = seen.iter().map(|applied| applied.at).min().filter(|_| is_decided_here);
+    let seen = seen.iter().enumerate().map(|(node, &Applied { at, shown })| {
         let begin = traces[node].begin;
         let frame = begin + Display::of(node, seed).frame_after(shown.saturating_sub(begin));
-        Seen { player: node, confirmed: after(ran), shown: after(shown), frame: after(frame) }
+        Seen { player: node, confirmed: after(at), shown: after(shown), frame: after(frame) }
     });
     latencies.add(player, after(captured), decided.map(after), seen);
 }
@@ -243,15 +238,15 @@ mod tests {
     fn traces() -> Vec<NodeTrace> {
         let line = |at_us| ScriptLine { at_us, command: Command::Banner };
         let own = [
-            r#"{"cmd":0,"player":0,"t_capture_us":7000100,"t_intended_us":7000000}"#,
+            r#"{"cmd":0,"player":0,"t_capture_us":7000000,"t_taken_us":7000100}"#,
             r#"{"stall":361,"t0_us":6990000,"t1_us":7010000,"peer":1,"cause":"network"}"#,
             r#"{"tick":362,"player":0,"t_capture_us":7001000,"t_apply_us":7040000}"#,
             r#"{"cmd":0,"player":0,"tick":362,"t_apply_us":7040000,"t_shown_us":7005000}"#,
             r#"{"tick":362,"hash":"00000000000000aa"}"#,
         ];
         let other = [
-            r#"{"cmd":0,"player":1,"t_capture_us":1000000,"t_intended_us":1000000}"#,
-            r#"{"cmd":0,"player":0,"tick":362,"t_apply_us":7045000}"#,
+            r#"{"cmd":0,"player":1,"t_capture_us":1000000,"t_taken_us":1000000}"#,
+            r#"{"cmd":0,"player":0,"tick":362,"t_apply_us":7044000,"t_shown_us":7045000}"#,
             r#"{"tick":362,"player":0,"t_capture_us":null,"t_apply_us":7045000}"#,
             r#"{"tick":362,"player":1,"t_capture_us":7001000,"t_apply_us":7044000}"#,
         ];

@@ -9,7 +9,7 @@ use super::stalls::Stalls;
 use super::{Cell, Wire};
 use crate::game::{Match, MatchEvent, MatchOutcome, Server};
 use crate::net::{Architecture, Stall, StallCause, Time};
-use crate::sim::{Command, GameState, Tick};
+use crate::sim::{Command, GameState, PLAYERS_MAX, Tick, World};
 
 /// A player's process.
 pub(super) struct Node {
@@ -26,16 +26,16 @@ pub(super) struct Node {
     pub(super) ticks_at_loss: Option<u32>,
     /// Ticks run within what counts.
     pub(super) ticks_counted: u32,
-    /// How far the confirmed view of a server's states lies in the past; nothing in lockstep.
+    /// With a server: how far in the past a picture would be that moves evenly. What comes later than it would be
+    /// shown is a stall, whether or not the screen predicts.
     behind: Option<Duration>,
-    is_predicted: bool,
     window: [Time; 2],
     timer: Option<Time>,
     is_due: bool,
     is_lost: bool,
     applied: Applied,
-    /// Own commands that the picture has shown.
-    shown: usize,
+    /// By player: commands that the picture has shown.
+    shown: [usize; PLAYERS_MAX],
     ran: Ran,
     ran_at: Time,
     /// What the screen shows.
@@ -66,13 +66,12 @@ impl Node {
             ticks_counted: 0,
             behind: (cell.architecture == Architecture::ClientServer)
                 .then(|| Duration::from_secs(1) * cell.interpolation / cell.updates.max(1)),
-            is_predicted: cell.prediction,
             window: [Time(u64::MAX); 2],
             timer: Some(Time(0)),
             is_due: true,
             is_lost: false,
             applied: Applied::default(),
-            shown: 0,
+            shown: [0; PLAYERS_MAX],
             ran: Ran::default(),
             ran_at: Time(0),
             screen: GameState::default(),
@@ -185,9 +184,8 @@ impl Node {
         true
     }
 
-    /// When the confirmed view is to show what a tick did: as soon as that is known in lockstep; with a server as
-    /// long after it left there as the view lies in the past.
-    fn seen_at(&self, now: Time, tick: Tick) -> Time {
+    /// When a tick is needed: at once in lockstep; with a server when an even picture comes to it.
+    fn needed_at(&self, now: Time, tick: Tick) -> Time {
         let (Some(client), Some(behind)) = (self.game.session().client(), self.behind) else { return now };
         let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
         client.server_time_of(tick).plus(one_way + behind)
@@ -199,7 +197,7 @@ impl Node {
         let world = self.game.begin().and(self.game.world())?;
         let due = match session.client() {
             None => session.waits_for()?.1,
-            Some(_) if self.behind.is_some() => self.seen_at(now, world.state().tick()).max(self.ran_at),
+            Some(_) if self.behind.is_some() => self.needed_at(now, world.state().tick()).max(self.ran_at),
             // Relayed ticks come at the pace of ticks.
             Some(_) => self.ran_at.plus(Duration::from_secs(1) / world.setup().tick_rate.hz()),
         };
@@ -210,8 +208,7 @@ impl Node {
         let Some(&first) = self.ran.ticks.first() else { return };
         let is_held = self.behind.is_some();
         if is_held {
-            // The picture moves on with the first of them.
-            let due = self.seen_at(now, first).max(self.ran_at);
+            let due = self.needed_at(now, first).max(self.ran_at);
             self.stalls.add(due, now, StallCause::Network);
         }
         for stall in self.ran.stalls.drain(..) {
@@ -224,34 +221,33 @@ impl Node {
             journeys.ran(tick, now);
         }
         for (player, number, tick) in core::mem::take(&mut self.ran.commands) {
-            let seen = self.seen_at(now, tick).max(now);
-            let own_shown = player == self.player && self.is_predicted;
             let Some(journey) = journeys.of(player, number) else { continue };
             journey.tick = Some(tick);
             journey.confirmed[self.player] = Some(now);
-            journey.shown[self.player].get_or_insert(if own_shown { now } else { seen });
         }
         self.ran_at = now;
     }
 
-    /// Own commands that the predicted state has and did not have before.
+    /// Commands that the state on the screen has and did not have before.
     fn note_shown(&mut self, now: Time, journeys: &mut Journeys) {
-        let predictor = self.game.predictor().filter(|_| self.is_predicted);
-        let (Some(predictor), Some(world)) = (predictor, self.game.world()) else { return };
-        let commands = |state: &GameState| state.players.commands[self.player] as usize;
-        // Of those before the confirmed state, some may never run.
-        let skipped = self.applied.next(self.player).saturating_sub(commands(world.state()));
-        let reached = commands(predictor.world().state()) + skipped;
-        for number in self.shown..reached {
-            if let Some(journey) = journeys.of(self.player, number) {
-                journey.shown[self.player].get_or_insert(now);
+        let Some(confirmed) = self.game.world().map(World::state) else { return };
+        let drawn = self.game.seen().map_or(confirmed, |view| view.world().state());
+        for (player, shown) in self.shown.iter_mut().enumerate().take(confirmed.players.len()) {
+            let commands = |state: &GameState| state.players.commands[player] as usize;
+            // Of those before the confirmed state, some may never run.
+            let skipped = self.applied.next(player).saturating_sub(commands(confirmed));
+            let reached = commands(drawn) + skipped;
+            for number in *shown..reached {
+                if let Some(journey) = journeys.of(player, number) {
+                    journey.shown[self.player].get_or_insert(now);
+                }
             }
+            *shown = reached.max(*shown);
         }
-        self.shown = self.shown.max(reached);
     }
 
     fn note_corrections(&mut self, now: Time) {
-        let Some(predictor) = self.game.predictor().filter(|_| self.is_predicted) else { return };
+        let Some(predictor) = self.game.predictor() else { return };
         let (before, by_s) = &mut self.corrections;
         let new = predictor.counts().corrections - core::mem::replace(before, predictor.counts().corrections);
         if new > 0 && (self.window[0]..self.window[1]).contains(&now) {

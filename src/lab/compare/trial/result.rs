@@ -71,13 +71,13 @@ impl Run {
         let (Some(captured), Some(authority), true) = (
             journey.captured,
             journey.tick.and_then(|tick| self.journeys.ran_at(tick)),
-            nodes().all(|node| journey.confirmed[node.player].is_some()),
+            nodes().all(|node| journey.shown[node.player].and(journey.confirmed[node.player]).is_some()),
         ) else {
             return latencies.censor();
         };
         let after = |at: Time| at.since(journey.intended).as_micros() as f64 / 1000.0;
         let seen = nodes().map(|node| {
-            let at = |instants: &[Option<Time>]| instants[node.player].expect("confirmed, so shown");
+            let at = |instants: &[Option<Time>]| instants[node.player].expect("just looked at");
             let (confirmed, shown) = (at(&journey.confirmed), at(&journey.shown));
             let frame_us = node.display.frame_after(shown.since(self.origin).as_micros() as u64);
             let frame = after(Time(self.origin.0 + frame_us));

@@ -18,16 +18,13 @@ pub(super) struct Whose {
 
 pub(super) const OPPONENT: Whose = Whose {
     id: "latency-opponent",
-    title: "Until an opponent's order is seen",
-    text: "Median from the instant at which an order was meant until the state that the other player is shown \
-           has it, mean over the matches with its 95 % interval; and until that player's confirmed state has \
-           it, which interpolation shows later. No protocol can be quicker than the bound: the \
-           way the order must go, and on average half a tick until the open one ends.",
+    title: "Until an opponent's order is confirmed",
+    text: "Median from the instant at which an order was meant until the other player's confirmed state has it, \
+           which is also when a screen that predicts shows it; mean over the matches with its 95 % interval. No \
+           protocol can be quicker than the bound: the way the order must go, and on average half a tick until \
+           the open one ends.",
     panel: "Opponent's order",
-    spans: &[
-        (Span::Opponent, "opponent's order seen"),
-        (Span::OpponentConfirmed, "opponent's order confirmed"),
-    ],
+    spans: &[(Span::OpponentConfirmed, "")],
     bound: |cell| cell.bounds().opponent_ms + cell.bounds().wait_ms,
 };
 
@@ -128,7 +125,6 @@ pub(super) fn distributions(grid: &Grid<'_>) -> Option<Figure> {
     let first = cells.first()?;
     let quantiles = [
         ("Opponent's order confirmed", Span::OpponentConfirmed),
-        ("Opponent's order seen", Span::Opponent),
         ("Own order confirmed", Span::Own),
         ("Own order shown", Span::OwnPredicted),
     ];
@@ -158,7 +154,7 @@ pub(super) fn distributions(grid: &Grid<'_>) -> Option<Figure> {
     });
     let panels = panels.into();
     let text = format!(
-        "Share of the orders that took at most so long, at {}: mean over the matches of each quantile. Lines end \
+        "Share of the orders that took at most that long, at {}: mean over the matches of each quantile. Lines end \
          at 99 %.",
         wording::condition(&first.cell)
     );

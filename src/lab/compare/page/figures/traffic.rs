@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::plot::{Axis, Dash, Line, Marker, Pen, Plot, Point};
+use super::super::plot::{Axis, Line, Marker, Pen, Plot, Point};
 use super::{CLOSE_UP, Figure, Grid, pen, setting, unique};
 use crate::lab::compare::analysis::Analysis;
 use crate::lab::compare::comparison::Factor;
@@ -90,9 +90,9 @@ pub(super) fn bytes(analysis: &Analysis<'_>) -> Option<Figure> {
     let cells = analysis.cells.iter().filter(|cell| cell.cell.view == View::Bytes);
     let mut conditions: BTreeMap<String, BTreeMap<_, Vec<&CellSummary<'_>>>> = BTreeMap::new();
     for cell in cells {
-        let (architecture, topology, _, interpolation) = setting(&cell.cell);
+        let (architecture, topology, ..) = setting(&cell.cell);
         let lines = conditions.entry(wording::condition(&cell.cell)).or_default();
-        lines.entry((architecture, topology, interpolation)).or_default().push(cell);
+        lines.entry((architecture, topology)).or_default().push(cell);
     }
     let mut legend = Vec::new();
     let panels = conditions.into_iter().map(|(condition, lines)| {
@@ -100,12 +100,7 @@ pub(super) fn bytes(analysis: &Analysis<'_>) -> Option<Figure> {
             .into_values()
             .map(|cells| {
                 let first = cells[0];
-                // The looks of an architecture are its place's; of the same place those shown later are dotted.
-                let dash = if first.cell.interpolation > 1 { Dash::Solid } else { Dash::Dotted };
-                let pen = match first.cell.architecture {
-                    Architecture::ClientServer => Pen { dash, ..pen(&first.cell) },
-                    _ => pen(&first.cell),
-                };
+                let pen = pen(&first.cell);
                 legend.push((pen, name_of_curve(&first.cell)));
                 let mut points: Vec<(u32, Point)> = cells.into_iter().filter_map(point_of_curve).collect();
                 points.sort_by_key(|&(updates, _)| updates);
@@ -121,7 +116,7 @@ pub(super) fn bytes(analysis: &Analysis<'_>) -> Option<Figure> {
     });
     let panels = panels.collect();
     let text =
-        "What is sent by all nodes together, and how late an opponent's order is seen for it; the number \
+        "What is sent by all nodes together, and how late an opponent's order is confirmed for it; the number \
                 beside a point is the server's updates per second."
             .to_owned();
     Some(Figure { id: "bytes", title: "Latency against bytes", text, legend: unique(legend), panels })
@@ -131,7 +126,7 @@ fn name_of_curve(cell: &Cell) -> String {
     match cell.architecture {
         Architecture::ClientServer => {
             let place = wording::place(cell.topology, "server");
-            format!("client-server (shown {} late, {place})", cell.interpolation)
+            format!("client-server ({place})")
         }
         _ => wording::name(cell),
     }
@@ -139,7 +134,7 @@ fn name_of_curve(cell: &Cell) -> String {
 
 fn point_of_curve(cell: &CellSummary<'_>) -> Option<(u32, Point)> {
     let bytes = cell.mean(Measure::AllNodes)?;
-    let latency = cell.mean(Measure::Latency(Span::Opponent, Share::P50))?;
+    let latency = cell.mean(Measure::Latency(Span::OpponentConfirmed, Share::P50))?;
     let updates = cell.cell.updates;
     let name = if updates > 0 { updates.to_string() } else { String::new() };
     Some((updates, Point { at: (bytes.value, latency.value), interval: latency.interval, name }))
