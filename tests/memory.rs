@@ -19,7 +19,6 @@ fn a_server_started_by_a_large_process_tells_its_own_memory() {
     let address = format!("127.0.0.1:{}", server.port());
     let words = ["join", &address, "--headless", "--json", "--record=off"];
     let clients = [Arena::run(home.path(), &words), Arena::run(home.path(), &words)];
-    assert!(ballast.iter().all(|&byte| byte == 7), "it was held");
     // The last that the system says of it while it lives.
     let peak = server.peak_bytes();
     let told = server.end().json()["memory_bytes"].as_u64().expect("a number");
@@ -29,5 +28,6 @@ fn a_server_started_by_a_large_process_tells_its_own_memory() {
         assert!(told < BALLAST_BYTES as u64 / 2, "a client with {told} bytes");
     }
     println!("{told} bytes told, {peak} by the system");
+    assert_eq!(std::hint::black_box(ballast).last(), Some(&7), "it was held");
     assert!(told.abs_diff(peak) * 5 <= peak, "{told} bytes, {peak} by the system");
 }
