@@ -453,3 +453,122 @@ fn a_link_that_loses_two_of_a_hundred_always_gets_the_second_datagram() {
         assert!(stalled < 3.0, "{stalled} ms stalled per second");
     }
 }
+
+/// What a run on a link of 100 ms there and back came to.
+struct Disturbed {
+    /// Of both peers, in microseconds, each 50 ms.
+    delays_us: Vec<(Time, [i64; 2])>,
+    stalled_per_mille: f64,
+}
+
+/// Plays a minute in which datagrams that would come `is_lost` at an instant to peer 0 or 1 do not.
+fn disturbed(seed: u64, is_lost: impl Fn(u64) -> Box<dyn FnMut(Time) -> bool>) -> Disturbed {
+    let mut peers = pair(3_600, InputDelay::Auto, "delay=50ms");
+    for (to, peer) in (0..).zip(peers.iter_mut().rev()) {
+        let mut is_lost = is_lost(2 * seed + to);
+        peer.wire = Box::new(move |now, _, bytes| (!is_lost(now)).then(|| bytes.to_vec()));
+    }
+    let mut delays_us = Vec::new();
+    run(&mut peers, Duration::from_secs(80), |now, peers| {
+        let is_new =
+            delays_us.last().is_none_or(|&(at, _): &(Time, _)| now.since(at) >= Duration::from_millis(50));
+        if let ([Some(a), Some(b)], true) = ([0, 1].map(|i: usize| peers[i].session.delay_us()), is_new) {
+            delays_us.push((now, [a, b]));
+        }
+    });
+    assert!(peers.iter().all(|peer| peer.ends == [End::Finished]), "seed {seed}");
+    Disturbed { delays_us, stalled_per_mille: peers.iter().map(stalled_ms_per_s).sum::<f64>() / 2.0 }
+}
+
+/// Exponentially distributed, in microseconds.
+fn exponential(rng: &mut rand_chacha::ChaCha8Rng, mean_us: f64) -> u64 {
+    use rand_chacha::rand_core::Rng as _;
+    (-(1.0 - f64::from(rng.next_u32()) / 4_294_967_296.0).ln() * mean_us) as u64
+}
+
+fn rng(seed: u64) -> rand_chacha::ChaCha8Rng {
+    rand_chacha::rand_core::SeedableRng::seed_from_u64(seed)
+}
+
+#[test]
+fn after_an_outage_the_delay_is_what_it_was() {
+    for one_way in [false, true] {
+        let (begin, end) = (Time(20_000_000), Time(20_300_000));
+        let Disturbed { delays_us, .. } =
+            disturbed(1, |to| Box::new(move |now| (begin..end).contains(&now) && !(one_way && to % 2 == 0)));
+        let before = delays_us.iter().rfind(|(at, _)| *at < begin).expect("it ran").1;
+        for (at, delay_us) in delays_us.iter().filter(|(at, _)| *at > Time(end.0 + 3_000_000)) {
+            let is_back = (0..2).all(|peer| (delay_us[peer] - before[peer]).abs() <= 16_667);
+            assert!(is_back, "one way: {one_way}, {delay_us:?} instead of {before:?} us at {at:?}");
+        }
+    }
+}
+
+#[test]
+fn outages_in_a_twentieth_of_the_time_raise_the_delay_by_less_than_a_third() {
+    for seed in 1..=3 {
+        let is_lost = |_| -> Box<dyn FnMut(Time) -> bool> {
+            // The same for both ways.
+            let mut rng = rng(seed);
+            let (mut begin, mut end) = (Time(0), Time(3_000_000));
+            Box::new(move |now| {
+                while now >= end {
+                    begin = Time(end.0 + exponential(&mut rng, 2_280_000.0));
+                    end = Time(begin.0 + exponential(&mut rng, 120_000.0));
+                }
+                now >= begin
+            })
+        };
+        let Disturbed { delays_us, .. } = disturbed(seed, is_lost);
+        let mut all: Vec<i64> = delays_us.iter().flat_map(|(_, us)| *us).collect();
+        all.sort_unstable();
+        assert!(all[all.len() / 2] <= 67_600, "seed {seed}: a median delay of {} us", all[all.len() / 2]);
+    }
+}
+
+#[test]
+fn losses_in_bursts_stall_little() {
+    use rand_chacha::rand_core::Rng as _;
+    const SEEDS: u64 = 4;
+    let stalled: f64 = (1..=SEEDS)
+        .map(|seed| {
+            // 5 % are lost, four in a row on average.
+            let is_lost = |to| -> Box<dyn FnMut(Time) -> bool> {
+                let (mut rng, mut is_bad) = (rng(to), false);
+                Box::new(move |_| {
+                    let turn = f64::from(rng.next_u32()) / 4_294_967_296.0;
+                    is_bad = if is_bad { turn >= 0.25 } else { turn < 0.013_158 };
+                    is_bad
+                })
+            };
+            disturbed(seed, is_lost).stalled_per_mille
+        })
+        .sum();
+    let stalled = stalled / SEEDS as f64;
+    assert!(stalled <= 8.0, "{stalled} ms stalled per second, the first seconds included");
+}
+
+#[test]
+fn a_peer_that_claims_to_need_more_than_its_link_explains_is_not_believed() {
+    use mini_rts_arena::net::{decode_inputs, encode_inputs};
+    const ENVELOPE: usize = 9;
+    let mut peers = pair(900, InputDelay::Auto, "delay=250us");
+    peers[1].wire = Box::new(|_, _, bytes| {
+        let lie = |body: &[u8]| {
+            let (mut header, inputs) = decode_inputs(body).ok()?;
+            header.slack = if header.slack_of > 0 { i16::MIN } else { 0 };
+            let inputs: Vec<_> = inputs.collect();
+            Some(encode_inputs(&header, inputs.iter().map(|input| input.as_deref())))
+        };
+        let is_inputs = bytes.first() == Some(&1) && bytes.len() > ENVELOPE;
+        let body = is_inputs.then(|| lie(&bytes[ENVELOPE..])).flatten();
+        Some(body.map_or_else(|| bytes.to_vec(), |body| [&bytes[..ENVELOPE], &body].concat()))
+    });
+    let mut longest_us = 0;
+    run(&mut peers, Duration::from_secs(30), |now, peers| {
+        if now > Time(8_000_000) {
+            longest_us = longest_us.max(peers[0].session.delay_us().unwrap_or(0));
+        }
+    });
+    assert!((50_000..65_000).contains(&longest_us), "{longest_us} us: one datagram again and two ticks");
+}

@@ -10,7 +10,7 @@ use super::network::{LinkFaults, Network};
 use super::scenario::Scenario;
 use super::virtual_match::{VirtualMatch, VirtualSetup};
 use crate::game::{Histogram, Percentiles};
-use crate::net::Time;
+use crate::net::{Time, Traffic};
 use crate::sim::{Tick, TickRate};
 
 /// Without anything else to send, inputs are sent again so often.
@@ -19,6 +19,10 @@ const RESEND_EVERY: Duration = Duration::from_millis(200);
 const CATCH_UP_MAX: Duration = Duration::from_millis(250);
 /// What is sent beside inputs: acknowledgement, hash, envelope.
 const HEADER_BYTES: usize = 20;
+/// Of an IPv4 and a UDP header.
+const IP_UDP_BYTES: u64 = 28;
+/// How often a match of sessions is looked at.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Latency and stalls of one of the two.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +31,8 @@ pub struct LockstepFigures {
     pub opponent_ms: Percentiles,
     /// Stalled time, as a share of the match.
     pub stalled: f64,
+    /// What one peer sends, with IP and UDP headers, in thousands of bits per second.
+    pub kbit_s: f64,
     /// The input delay in the end, in ticks.
     pub delay_ticks: f64,
 }
@@ -62,26 +68,42 @@ pub fn baseline(setup: &VirtualSetup) -> impl Iterator<Item = Option<BaselineCel
             rtt: 2 * link.delay,
             jitter: link.jitter,
             loss: link.loss,
-            ours: ours(setup.clone(), link)?,
+            ours: play_sessions(setup.clone(), Scenario::steady(2, link), |_| {})?,
             classic: Classic::new(setup, link).play()?,
         })
     })
 }
 
-fn ours(setup: VirtualSetup, link: LinkFaults) -> Option<LockstepFigures> {
+/// Plays a match of two sessions; `watch` sees it after every [`LOOK_EVERY`]. `None` if no tick ran.
+pub(super) fn play_sessions(
+    setup: VirtualSetup,
+    scenario: Scenario,
+    mut watch: impl FnMut(&VirtualMatch),
+) -> Option<LockstepFigures> {
     let tick_us = 1e6 / f64::from(setup.tick_rate.hz());
-    let mut game = VirtualMatch::new(setup, Scenario::steady(2, link));
-    let mut delay_us = 0;
-    while game.play_until(game.now().plus(Duration::from_secs(1))) {
+    let mut game = VirtualMatch::new(setup, scenario);
+    let (mut delay_us, mut sent_bytes) = (0, [0; 2]);
+    while game.play_until(game.now().plus(LOOK_EVERY)) {
         delay_us = game.link_of(0).map_or(delay_us, |(_, delay_us)| delay_us);
+        for (peer, bytes) in sent_bytes.iter_mut().enumerate() {
+            let on_wire = |traffic: Traffic| traffic.bytes_sent + IP_UDP_BYTES * traffic.packets_sent;
+            *bytes = game.traffic_of(peer).map_or(*bytes, on_wire);
+        }
+        watch(&game);
     }
     let stalled: u64 = (0..2).map(|peer| game.record(peer).stalled_us().iter().sum::<u64>()).sum();
     let ran: u64 = (0..2).map(|peer| u64::from(game.record(peer).next.0)).sum();
+    let played_us = ran as f64 * tick_us + stalled as f64;
     Some(LockstepFigures {
         opponent_ms: game.opponent_latency().percentiles()?,
-        stalled: stalled as f64 / (ran as f64 * tick_us + stalled as f64),
+        stalled: stalled as f64 / played_us,
+        kbit_s: kbit_s(sent_bytes.iter().sum(), played_us),
         delay_ticks: delay_us as f64 / tick_us,
     })
+}
+
+fn kbit_s(bytes: u64, over_us: f64) -> f64 {
+    bytes as f64 * 8_000.0 / over_us
 }
 
 /// Two peers of classic lockstep.
@@ -93,6 +115,7 @@ struct Classic {
     delay: u32,
     peers: [ClassicPeer; 2],
     latency: Histogram,
+    sent_bytes: u64,
     now: Time,
 }
 
@@ -135,6 +158,7 @@ impl Classic {
             delay,
             peers: [peer(), peer()],
             latency: Histogram::default(),
+            sent_bytes: 0,
             now: Time(0),
         }
     }
@@ -166,9 +190,11 @@ impl Classic {
             self.now = next.unwrap_or(end).max(Time(self.now.0 + 1));
         }
         let stalled: u64 = self.peers.iter().map(|peer| peer.stalled_us).sum();
+        let played_us = 2.0 * length.as_micros() as f64;
         Some(LockstepFigures {
             opponent_ms: self.latency.percentiles()?,
-            stalled: stalled as f64 / (2.0 * length.as_micros() as f64),
+            stalled: stalled as f64 / played_us,
+            kbit_s: kbit_s(self.sent_bytes, played_us),
             delay_ticks: f64::from(self.delay),
         })
     }
@@ -209,6 +235,7 @@ impl Classic {
             bytes[4 * place..4 * place + 4].copy_from_slice(&tick.0.to_le_bytes());
         }
         peer.sent_at = self.now;
+        self.sent_bytes += bytes.len() as u64 + IP_UDP_BYTES;
         let to = self.network.address(1 - at);
         self.network.send(self.now, at, to, &bytes);
     }

@@ -11,6 +11,7 @@ mod coding;
 pub mod compare;
 mod fault;
 mod network;
+mod outages;
 mod process;
 mod sabotage;
 mod scenario;
@@ -30,6 +31,7 @@ pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, Side, check}
 pub use coding::{CodingFigures, coding};
 pub use fault::{Fault, FaultCounts};
 pub use network::{Burst, LinkFaults, Network};
+pub use outages::{Disturbance, OutageCell, outages};
 pub use process::ProcessError;
 pub use sabotage::Sabotage;
 pub use scenario::{Act, Change, PeerClock, Scenario, Stop};

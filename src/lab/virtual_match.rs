@@ -15,7 +15,7 @@ use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::{Act, Change, Scenario};
 use super::sessions::{TIMEOUT, Table, WAIT, hero_of, settings};
 use crate::game::{DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, PilotChoice, Summary};
-use crate::net::{Architecture, InputDelay, LinkStatus, Time};
+use crate::net::{Architecture, InputDelay, LinkStatus, Time, Traffic};
 use crate::sim::{Command, Map, PLAYERS_MAX, Rules, Tick, TickRate, World};
 
 /// Most steps at one instant: each brings a datagram, or fires a timer for good.
@@ -212,6 +212,12 @@ impl VirtualMatch {
     pub fn link_of(&self, peer: usize) -> Option<(LinkStatus, i64)> {
         let session = self.peers[peer].game()?.session();
         Some((session.links().next()?, session.delay_us()?))
+    }
+
+    /// What a peer has sent and received, while its match is on.
+    #[must_use]
+    pub fn traffic_of(&self, peer: usize) -> Option<Traffic> {
+        Some(*self.peers[peer].game()?.session().traffic())
     }
 
     /// When every match is over that will ever be.

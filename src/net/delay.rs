@@ -30,13 +30,26 @@ const WINDOW_PLAYOUT: usize = 512;
 const HIGHEST: usize = WINDOW / 100 + 1;
 /// Until so many measurements are there, the delay stays where it began.
 const WINDOW_LEAST: usize = 8;
-/// When so many measurements in a row lie more than a tick below the target, the link has become another
-/// one: what was measured before them no longer counts.
-const WINDOW_NEW: usize = 32;
+/// What a link usually needs is the median of so many of the latest.
+const RECENT: usize = 64;
+/// After so many in a row that were late by more than a tick the link has become another one: the median begins anew
+/// with them, as it does whenever it has moved.
+const RECENT_LEAST: usize = 12;
+/// A stall that is saved in a full window is worth so much more delay, in microseconds; in a shorter one, where it
+/// stands for more, so much the more.
+const STALL_WORTH_US: i64 = 22_000;
+/// More delay for the sake of rare stalls must be worth so much more than it costs, in microseconds.
+const RARE_WORTH_US: i64 = 60_000;
+/// A stall counts as no longer than that where the rare ones are to be halved, in microseconds.
+const OUTAGE_US: i64 = 100_000;
+/// At least so many of them must be longer than a tick.
+const RARE_LEAST: usize = 2;
 /// How fast the delay may grow, per mille of elapsed time.
 const UP_PER_MILLE: i64 = 100;
-/// How fast it may shrink.
+/// How fast it may shrink while it is less than a tick too long: a need that comes again soon finds it long enough.
 const DOWN_PER_MILLE: i64 = 20;
+/// The same while it is farther off.
+const DOWN_FAR_PER_MILLE: i64 = 100;
 
 /// The delay a player asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +78,22 @@ pub(super) struct DelayControl {
     moved_at: Time,
 }
 
+/// What one link needed: what it usually does, and by how much single measurements differed from that.
 #[derive(Clone, Debug)]
 struct Needs {
+    /// The latest measurements, oldest first.
+    recent: ArrayVec<i64, RECENT>,
+    /// Their median when it last moved by more than a tick.
+    usual_us: i64,
+    /// The same when the clocks were last together.
+    together_us: i64,
+    /// How many of the latest were late by more than a tick, in a row.
+    late: usize,
+    /// Measurements less the usual at their time.
     ring: Vec<i64>,
     /// How many count.
     window: usize,
     next: usize,
-    /// How many of the latest lie more than a tick below the target.
-    low: usize,
     /// The highest, highest first.
     highest: [i64; HIGHEST],
 }
@@ -116,9 +137,13 @@ impl DelayControl {
 
     /// Learns that an input on `link` would just have been in time with a delay of `need_us`. What a lost
     /// datagram costs is in there: the input then came with the next one.
-    pub(super) fn observe(&mut self, link: usize, need_us: i64) {
-        let is_low = need_us + RESERVE_US + self.tick_us < self.target_us;
-        self.needs[link].observe(need_us, is_low);
+    ///
+    /// While the two clocks are `apart`, as after a stall that only one of them has moved for, that is in there, too,
+    /// and says nothing of the way.
+    pub(super) fn observe(&mut self, link: usize, need_us: i64, apart: bool) {
+        // A server that runs late inputs stalls nobody.
+        let is_late = self.inputs256.is_none() && need_us > self.delay_us + self.tick_us;
+        self.needs[link].observe(need_us, is_late, apart, self.tick_us);
         self.aim();
     }
 
@@ -130,7 +155,7 @@ impl DelayControl {
             *mean256 =
                 if *mean256 == 0 { now256 } else { mean256.saturating_add_signed(missed >> INPUTS_SHIFT) };
         }
-        self.observe(0, need_us);
+        self.observe(0, need_us, false);
     }
 
     /// A peer is gone, and its link needs nothing.
@@ -143,7 +168,7 @@ impl DelayControl {
         let inputs = self.inputs256.map(|mean256| (mean256 + 128) / 256);
         let need = |needs: &Needs| match inputs {
             Some(inputs) => needs.of_rank(rank_of(inputs)),
-            None => needs.percentile_99(),
+            None => needs.worth_waiting_for(self.tick_us),
         };
         if let Some(need) = self.needs.iter().filter_map(need).max() {
             // On a link without jitter every input would come at the very instant it is due; the worst of several
@@ -162,10 +187,11 @@ impl DelayControl {
             return false;
         }
         let missing = self.target_us - self.delay_us;
+        let down_per_mille = if missing < -self.tick_us { DOWN_FAR_PER_MILLE } else { DOWN_PER_MILLE };
         let step = if missing > self.tick_us {
             missing
         } else {
-            missing.clamp(-elapsed * DOWN_PER_MILLE / 1000, elapsed * UP_PER_MILLE / 1000)
+            missing.clamp(-elapsed * down_per_mille / 1000, elapsed * UP_PER_MILLE / 1000)
         };
         self.delay_us += step;
         step != 0
@@ -174,35 +200,75 @@ impl DelayControl {
 
 impl Needs {
     fn new(window: usize) -> Self {
-        Self { ring: Vec::with_capacity(window), window, next: 0, low: 0, highest: [i64::MIN; HIGHEST] }
+        Self {
+            recent: ArrayVec::new(),
+            usual_us: 0,
+            together_us: 0,
+            late: 0,
+            ring: Vec::with_capacity(window),
+            window,
+            next: 0,
+            highest: [i64::MIN; HIGHEST],
+        }
     }
 
-    fn observe(&mut self, need_us: i64, is_low: bool) {
-        self.low = if is_low { self.low + 1 } else { 0 };
-        if self.low >= WINDOW_NEW && self.ring.len() > WINDOW_NEW {
-            self.forget_all_but_the_newest();
+    fn observe(&mut self, need_us: i64, is_late: bool, apart: bool, tick_us: i64) {
+        self.late = if is_late { self.late + 1 } else { 0 };
+        self.follow(need_us, tick_us);
+        if apart && self.ring.len() >= WINDOW_LEAST {
+            // What one clock is behind is waited for, what the other is ahead is not given away.
+            self.usual_us = self.usual_us.max(self.together_us);
+            return;
+        }
+        self.together_us = self.usual_us;
+        let beyond_us = need_us - self.usual_us;
+        if (2..RECENT_LEAST).contains(&self.late) && !self.ring.is_empty() {
+            // The same stall.
+            let last = (self.next + self.window - 1) % self.window;
+            if beyond_us > self.ring[last] {
+                self.ring[last] = beyond_us;
+                self.rank_all();
+            }
+            return;
         }
         if self.ring.len() < self.window {
-            self.ring.push(need_us);
-            self.rank(need_us);
+            self.ring.push(beyond_us);
+            self.rank(beyond_us);
         } else {
-            let old = core::mem::replace(&mut self.ring[self.next], need_us);
+            let old = core::mem::replace(&mut self.ring[self.next], beyond_us);
             // Only one of the highest leaves a gap that must be searched for.
-            if old >= self.highest[HIGHEST - 1] { self.rank_all() } else { self.rank(need_us) }
+            if old >= self.highest[HIGHEST - 1] { self.rank_all() } else { self.rank(beyond_us) }
         }
         self.next = (self.next + 1) % self.window;
     }
 
-    /// Keeps the low ones that have come in a row; the next one makes [`WINDOW_NEW`] of them.
-    fn forget_all_but_the_newest(&mut self) {
-        const KEPT: usize = WINDOW_NEW - 1;
-        let length = self.ring.len();
-        // The oldest to the front.
-        self.ring.rotate_left(self.next % length);
-        self.ring.copy_within(length - KEPT.., 0);
-        self.ring.truncate(KEPT);
-        (self.next, self.low) = (KEPT, 0);
-        self.rank_all();
+    /// Follows what the link usually needs. When that moves, what it needs beyond it stays: the way has become
+    /// another one, or a clock has moved; what the link loses and how it varies has not changed.
+    fn follow(&mut self, need_us: i64, tick_us: i64) {
+        if self.recent.is_empty() {
+            self.usual_us = need_us;
+        }
+        if self.recent.is_full() {
+            self.recent.remove(0);
+        }
+        self.recent.push(need_us);
+        if self.late == RECENT_LEAST {
+            self.forget_all_but_the_least();
+        }
+        if self.recent.len() < RECENT_LEAST {
+            return;
+        }
+        let mut sorted = self.recent.clone();
+        let (_, &mut median_us, _) = sorted.select_nth_unstable(self.recent.len() / 2);
+        if (median_us - self.usual_us).abs() > tick_us {
+            self.usual_us = median_us;
+            self.forget_all_but_the_least();
+        }
+    }
+
+    fn forget_all_but_the_least(&mut self) {
+        let old = self.recent.len().saturating_sub(RECENT_LEAST);
+        self.recent.drain(..old);
     }
 
     fn rank(&mut self, need_us: i64) {
@@ -220,8 +286,26 @@ impl Needs {
         }
     }
 
-    fn percentile_99(&self) -> Option<i64> {
-        (self.ring.len() >= WINDOW_LEAST).then(|| self.highest[self.ring.len() / 100])
+    /// The 99th percentile, or more where that is worth its price: the longest of those above it that makes up for
+    /// what it adds by the stalls that it saves. Losses in bursts do, since many of them need little more; outages
+    /// of any length do not, since few of them are covered by any bearable delay.
+    fn worth_waiting_for(&self, tick_us: i64) -> Option<i64> {
+        let length = self.ring.len();
+        if length < WINDOW_LEAST {
+            return None;
+        }
+        let (above, rest) = self.highest.split_at(length / 100);
+        let most = rest[0];
+        let stall_worth_us = STALL_WORTH_US * WINDOW as i64 / length as i64;
+        let beyond = |us: i64| above.iter().take_while(|&&beyond_us| beyond_us > most + us).count();
+        let (long, late) = (beyond(tick_us), beyond(RESERVE_US));
+        let worth = |at: usize| (late - at) as i64 * stall_worth_us - (above[at] - most);
+        // An outage is one, however long.
+        let stalled = |with_us: i64| above.iter().map(|us| (us - with_us).clamp(0, OUTAGE_US)).sum::<i64>();
+        let best = (0..(long + 1).saturating_sub(RARE_LEAST)).max_by_key(|&at| worth(at));
+        let is_worth = |&at: &usize| worth(at) > RARE_WORTH_US && 2 * stalled(above[at]) < stalled(most);
+        let beyond_us = best.filter(is_worth).map_or(most, |at| above[at]);
+        Some(self.usual_us + beyond_us)
     }
 
     /// The highest counts 1, in a full window. Searched for each time: in a window of a server.
@@ -233,7 +317,7 @@ impl Needs {
         let mut needs = ArrayVec::<i64, WINDOW_SERVER>::new();
         needs.extend(self.ring.iter().copied());
         let (_, need, _) = needs.select_nth_unstable_by(rank - 1, |a, b| b.cmp(a));
-        Some(*need)
+        Some(self.usual_us + *need)
     }
 }
 
@@ -248,13 +332,26 @@ fn rank_of(inputs: u32) -> usize {
 mod tests {
     use super::*;
 
+    const TICK_US: i64 = 16_667;
+
     fn settled(need_us: i64) -> DelayControl {
-        let mut control = DelayControl::new(Time(0), 1, 10_000, 16_667, false);
+        let mut control = DelayControl::new(Time(0), 1, 10_000, TICK_US, false);
         for i in 0..2_000 {
-            control.observe(0, need_us);
+            control.observe(0, need_us, false);
             control.advance(Time(i * 16_667));
         }
         control
+    }
+
+    /// Measurements of 25 ms, at 60 a second, but for those that `rare` gives; the delay after each.
+    fn delays(control: &mut DelayControl, count: u64, rare: impl Fn(u64) -> Option<i64>) -> Vec<i64> {
+        let from = control.moved_at.0;
+        let mut observe = |i: u64| {
+            control.observe(0, rare(i).unwrap_or(25_000), false);
+            control.advance(Time(from + (i + 1) * 16_667));
+            control.delay_us()
+        };
+        (0..count).map(&mut observe).collect()
     }
 
     #[test]
@@ -268,45 +365,82 @@ mod tests {
     fn one_late_input_in_a_hundred_does_not_count_and_more_do() {
         let mut control = settled(25_000);
         for _ in 1..HIGHEST {
-            control.observe(0, 80_000);
-            control.observe(0, 25_000);
+            control.observe(0, 35_000, false);
+            control.observe(0, 25_000, false);
         }
-        control.advance(Time(40_000_000));
-        assert_eq!(control.delay_us(), 27_000);
-        control.observe(0, 80_000);
-        control.advance(Time(40_016_667));
-        assert_eq!(control.delay_us(), 82_000, "more than a tick is taken at once");
+        assert_eq!(control.target_us, 27_000);
+        control.observe(0, 35_000, false);
+        assert_eq!(control.target_us, 37_000);
     }
 
     #[test]
-    fn it_shrinks_by_two_percent_of_the_time() {
+    fn inputs_that_are_late_in_a_row_are_one_stall_until_the_way_is_another_one() {
+        let mut control = settled(25_000);
+        let outage = delays(&mut control, 600, |i| (i < RECENT_LEAST as u64 - 1).then_some(300_000));
+        assert!(outage.iter().all(|&us| us == 27_000));
+        let longer = delays(&mut control, 60, |_| Some(125_000));
+        assert_eq!(longer.iter().position(|&us| us >= 127_000), Some(RECENT_LEAST - 1));
+    }
+
+    #[test]
+    fn bursts_of_losses_are_covered_and_outages_of_any_length_are_not() {
+        // One in 85, each needs up to 64 ms more, evenly spread: 12 in a window.
+        let burst = |i: u64| (i % 85 == 0).then(|| 25_000 + 16_000 * (1 + (i / 85 % 4) as i64));
+        let covered = delays(&mut settled(25_000), 3_000, burst);
+        assert_eq!(covered.last(), Some(&(25_000 + 64_000 + RESERVE_US)));
+        // As many as outages of 120 ms in 5 % of the time bring, of up to half a second.
+        let outage = |i: u64| (i % 140 == 0).then(|| 25_000 + 70_000 * (1 + (i / 140 % 7) as i64));
+        let ignored = delays(&mut settled(25_000), 3_000, outage);
+        assert!(ignored.iter().all(|&us| us == 27_000));
+    }
+
+    #[test]
+    fn it_shrinks_fast_from_afar_and_slowly_within_a_tick() {
         let mut control = settled(100_000);
         for _ in 0..WINDOW {
-            control.observe(0, 10_000);
+            control.observe(0, 10_000, false);
         }
-        let from = control.moved_at;
-        control.advance(from.plus(core::time::Duration::from_secs(1)));
-        assert_eq!(control.delay_us(), 82_000);
+        let mut us_after = |ms: u64| {
+            control.advance(Time(control.moved_at.0 + ms * 1_000));
+            control.delay_us()
+        };
+        assert_eq!(us_after(800), 22_000);
+        assert_eq!(us_after(100), 20_000);
     }
 
     #[test]
-    fn a_link_that_has_become_short_is_believed_after_half_a_second() {
+    fn a_link_that_has_become_short_is_believed_after_half_a_second_and_keeps_its_losses() {
         let mut control = settled(100_000);
-        for i in 0..WINDOW_NEW {
-            assert_eq!(control.target_us, 102_000, "after {i}");
-            control.observe(0, 10_000);
+        delays(&mut control, 1_024, |i| Some(if i % 40 == 0 { 108_000 } else { 100_000 }));
+        assert_eq!(control.target_us, 110_000);
+        for i in 0..RECENT / 2 {
+            assert_eq!(control.target_us, 110_000, "after {i}");
+            control.observe(0, 10_000, false);
         }
-        assert_eq!(control.target_us, 12_000);
-        // The window fills anew, in order.
-        for i in 0..2 * WINDOW as i64 {
-            control.observe(0, 10_000 + i);
+        control.observe(0, 10_000, false);
+        assert_eq!(control.target_us, 20_000);
+    }
+
+    #[test]
+    fn while_clocks_are_apart_nothing_is_learnt_of_the_way() {
+        let mut control = settled(50_000);
+        for _ in 0..200 {
+            control.observe(0, -100_000, true);
         }
-        assert_eq!(control.target_us, 10_000 + (2 * WINDOW - HIGHEST) as i64 + RESERVE_US);
+        assert_eq!(control.target_us, 52_000, "what the other is ahead is not given away");
+        for _ in 0..200 {
+            control.observe(0, 150_000, true);
+        }
+        assert_eq!(control.target_us, 152_000);
+        for _ in 0..200 {
+            control.observe(0, 50_000, false);
+        }
+        assert_eq!(control.target_us, 52_000);
     }
 
     #[test]
     fn a_server_may_be_late_for_some() {
-        let mut control = DelayControl::new(Time(0), 1, 10_000, 16_667, false).for_server();
+        let mut control = DelayControl::new(Time(0), 1, 10_000, TICK_US, false).for_server();
         for i in 0..2_000 {
             control.observe_worst(if i % 8 == 0 { 60_000 } else { 25_000 }, 3);
             control.advance(Time(i * 50_000));
@@ -324,7 +458,7 @@ mod tests {
     fn a_fixed_delay_stays() {
         let mut control = DelayControl::new(Time(0), 1, 50_000, 16_667, true);
         for _ in 0..WINDOW {
-            control.observe(0, 200_000);
+            control.observe(0, 200_000, false);
         }
         assert!(!control.advance(Time(1_000_000)));
         assert_eq!(control.delay_us(), 50_000);
@@ -336,7 +470,8 @@ mod tests {
         let mut need = 7_i64;
         for i in 0..2_000 {
             need = need * 1_103 % 10_007;
-            needs.observe(need / (1 + i % 3) + 5_000 * i64::from(i % 50 == 0), i % 100 > 60);
+            let is_late = i % 100 > 60;
+            needs.observe(need / (1 + i % 3) + 5_000 * i64::from(i % 50 == 0), is_late, false, TICK_US);
             let mut sorted = needs.ring.clone();
             sorted.sort_unstable_by(|a, b| b.cmp(a));
             let highest: [i64; HIGHEST] =

@@ -26,6 +26,11 @@ const LOSS_WINDOW: u64 = 128;
 pub(super) const LOSSY_PER_MILLE: u16 = 10;
 /// How many such windows count together: of a loss of 2 % one window often shows nothing.
 const LOSS_WINDOWS: usize = 8;
+/// The most input delay beyond the longest way that a peer's word alone can ask for, in microseconds.
+const NEED_BEYOND_WAY_MAX_US: i64 = 150_000;
+/// A peer asks at most for so many ticks of delay beyond the longest way and one datagram that is sent again, while
+/// few datagrams are lost.
+const NEED_TICKS_BEYOND: i64 = 2;
 /// How many ticks of a peer's hash chain wait for this peer to run them too.
 const CHAINS: usize = 128;
 
@@ -172,6 +177,17 @@ impl Link {
         self.lost_here = Some(share(sent, arrived).max(share(all.0, all.1)));
     }
 
+    /// The longest input delay that the peer may ask for, in microseconds: what the way, its jitter and its losses
+    /// explain. The way is our own measurement, and so is what it loses; what the peer says it needs is its word.
+    pub(super) fn need_max_us(&self, tick_us: i64) -> i64 {
+        let tick = Duration::from_micros(tick_us.unsigned_abs());
+        let again_us = self.rtt.timeout(tick + tick / 2).as_micros() as i64;
+        // How many are lost in a row nobody can tell.
+        let is_lossy = self.lost_here.is_none_or(|lost| lost > LOSSY_PER_MILLE);
+        let repair_us = if is_lossy { i64::MAX } else { again_us + NEED_TICKS_BEYOND * tick_us };
+        self.rtt.longest_way_us() + repair_us.min(NEED_BEYOND_WAY_MAX_US)
+    }
+
     /// Notes an input that arrived `slack_us` before it was due.
     pub(super) fn note_slack(&mut self, tick: Tick, slack_us: i64) {
         if self.slack.is_none_or(|(_, least)| slack_us < least) {
@@ -190,9 +206,11 @@ impl Link {
     }
 }
 
-/// The time to a peer and back, smoothed as in RFC 6298.
-#[derive(Clone, Copy, Debug, Default)]
+/// The time to a peer and back, by the answers to our pings, smoothed as in RFC 6298.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rtt {
+    /// When the pings left that have no answer yet, oldest first.
+    unanswered: ArrayVec<Time, UNANSWERED_MAX>,
     smoothed_us: Option<u64>,
     deviation_us: u64,
     /// A ring.
@@ -202,9 +220,29 @@ pub(super) struct Rtt {
 
 /// How many of the latest samples are remembered one by one: before a match those of 0.4 s.
 const LATEST: usize = 8;
+/// Most pings whose answer still counts: those of the last 3 s before a match, of the last half minute in it.
+const UNANSWERED_MAX: usize = 64;
 
 impl Rtt {
-    pub(super) fn observe(&mut self, sample: Duration) {
+    /// A ping leaves.
+    pub(super) fn ping(&mut self, now: Time) {
+        if self.unanswered.is_full() {
+            self.unanswered.remove(0);
+        }
+        self.unanswered.push(now);
+    }
+
+    /// Learns from the answer to the ping that left at `left`, and returns how long it took. `None` if no such ping
+    /// waits for one: a peer may answer late, but cannot choose what it answers.
+    pub(super) fn answer(&mut self, now: Time, left: Time) -> Option<Duration> {
+        let at = self.unanswered.iter().position(|&ping| ping == left)?;
+        self.unanswered.remove(at);
+        let sample = now.since(left);
+        self.observe(sample);
+        Some(sample)
+    }
+
+    fn observe(&mut self, sample: Duration) {
         let sample = sample.as_micros() as u64;
         self.latest_us[self.samples % LATEST] = sample;
         self.samples += 1;
@@ -254,6 +292,21 @@ mod tests {
         assert_eq!(rtt.smoothed_us(), Some(50_000));
         assert_eq!(rtt.timeout(Duration::from_millis(80)), Duration::from_millis(80));
         assert!(rtt.timeout(Duration::ZERO) < Duration::from_millis(51));
+    }
+
+    #[test]
+    fn only_what_was_asked_is_answered_and_only_once() {
+        let mut rtt = Rtt::default();
+        let ms = |ms: u64| Time(ms * 1_000);
+        for n in 0..=UNANSWERED_MAX as u64 {
+            rtt.ping(ms(50 * n));
+        }
+        let now = ms(5_000);
+        assert_eq!(rtt.answer(now, ms(0)), None, "too long ago");
+        assert_eq!(rtt.answer(now, ms(4_999)), None, "never asked");
+        assert_eq!(rtt.answer(now, ms(3_200)), Some(Duration::from_millis(1_800)));
+        assert_eq!(rtt.answer(now, ms(3_200)), None, "answered already");
+        assert_eq!((rtt.samples, rtt.smoothed_us()), (1, Some(1_800_000)));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, requires = "is_virtual")]
     pub(crate) faults: bool,
     /// Compare latency and stalls with classic lockstep (delay in whole ticks, one datagram a tick) on the
-    /// same links instead.
+    /// same links instead, and print what outages and bursts of losses cost.
     #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "link", "inject_desync", "matches", "jobs"])]
     pub(crate) baseline: bool,
     /// How many matches, with seeds that count up.

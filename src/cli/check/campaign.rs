@@ -11,12 +11,15 @@ use crate::cli::headless::progress_bar;
 use crate::cli::{FOUND, paths, setup};
 use mini_rts_arena::game::{Inject, Percentiles, data};
 use mini_rts_arena::lab::{
-    CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, Side, Violation, baseline, campaign,
+    BaselineCell, CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, OutageCell, Side, Violation,
+    baseline, campaign, outages,
 };
 use mini_rts_arena::net::Architecture;
 use mini_rts_arena::sim::{PLAYERS_MAX, Tick};
 use mini_rts_arena::transport::LinkSpec;
 
+/// What outages cost is measured with at least so many seeds.
+const OUTAGE_SEEDS_LEAST: u32 = 8;
 /// Most violations that are printed.
 const SHOWN_MAX: usize = 10;
 
@@ -42,52 +45,112 @@ pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
 
-/// Prints latency and stalls of both kinds of lockstep.
+/// Prints latency and stalls of both kinds of lockstep, and what outages cost the session.
 fn compare(arguments: &CheckArguments, options: &CampaignOptions) -> ExitCode {
     let setup = options.setup(options.seed);
     let cells = baseline(&setup).flatten().collect::<Vec<_>>();
+    let seeds = (0..arguments.matches.max(OUTAGE_SEEDS_LEAST)).map(|nth| options.seed + u64::from(nth));
+    let setups = seeds.map(|seed| options.setup(seed)).collect::<Vec<_>>();
+    let costs = outages(&setups).flatten().collect::<Vec<_>>();
     if arguments.json {
-        let json = |of: &LockstepFigures| {
-            let Percentiles { p50, p95, p99 } = of.opponent_ms;
-            let opponent_ms = json!({ "p50": p50, "p95": p95, "p99": p99 });
-            json!({ "opponent_ms": opponent_ms, "stalled": of.stalled, "delay_ticks": of.delay_ticks })
-        };
-        let cells = cells.iter().map(|cell| {
-            json!({
-                "rtt_ms": cell.rtt.as_secs_f64() * 1e3,
-                "jitter_ms": cell.jitter.as_secs_f64() * 1e3,
-                "loss": f64::from(cell.loss) / 1e6,
-                "ours": json(&cell.ours),
-                "classic": json(&cell.classic),
-            })
-        });
-        outln!("{}", Value::from(cells.collect::<Vec<Value>>()));
-        return ExitCode::SUCCESS;
+        let links = cells.iter().map(cell_json).collect::<Vec<_>>();
+        let outages = costs.iter().map(outage_json).collect::<Vec<_>>();
+        outln!("{}", json!({ "links": links, "outages": outages }));
+    } else {
+        outln!("{}", link_table(&cells));
+        outln!("RTT 100 ms, {} seeds:", setups.len());
+        outln!("{}", outage_table(&costs));
     }
+    ExitCode::SUCCESS
+}
+
+fn cell_json(cell: &BaselineCell) -> Value {
+    let figures = |of: &LockstepFigures| {
+        json!({
+            "opponent_ms": percentiles_json(of.opponent_ms),
+            "stalled": of.stalled,
+            "kbit_s": of.kbit_s,
+            "delay_ticks": of.delay_ticks,
+        })
+    };
+    json!({
+        "rtt_ms": cell.rtt.as_secs_f64() * 1e3,
+        "jitter_ms": cell.jitter.as_secs_f64() * 1e3,
+        "loss": f64::from(cell.loss) / 1e6,
+        "ours": figures(&cell.ours),
+        "classic": figures(&cell.classic),
+    })
+}
+
+fn outage_json(cell: &OutageCell) -> Value {
+    json!({
+        "disturbance": cell.disturbance.as_str(),
+        "opponent_ms": percentiles_json(cell.opponent_ms),
+        "ratio": { "median": cell.ratio[0], "highest": cell.ratio[1] },
+        "stalled": { "mean": cell.stalled[0], "highest": cell.stalled[1] },
+        "kbit_s": cell.kbit_s,
+        "back_after_ms": cell.back_after.map(|after| after.as_secs_f64() * 1e3),
+    })
+}
+
+fn percentiles_json(Percentiles { p50, p95, p99 }: Percentiles) -> Value {
+    json!({ "p50": p50, "p95": p95, "p99": p99 })
+}
+
+fn link_table(cells: &[BaselineCell]) -> comfy_table::Table {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
-    table.set_header([
-        "RTT ms",
-        "jitter ms",
-        "loss",
-        "p50 ms",
-        "p99",
-        "stalled",
-        "classic p50",
-        "p99",
-        "stalled",
-    ]);
-    for cell in &cells {
+    let figures = ["p50 ms", "p99", "stalled", "kbit/s"];
+    let classic = ["classic p50", "p99", "stalled", "kbit/s"];
+    table.set_header(["RTT ms", "jitter ms", "loss"].into_iter().chain(figures).chain(classic));
+    for cell in cells {
         let ms = |duration: std::time::Duration| format!("{:.1}", duration.as_secs_f64() * 1e3);
         let link = [ms(cell.rtt), ms(cell.jitter), format!("{} %", cell.loss / 10_000)];
         let figures = [cell.ours, cell.classic].into_iter().flat_map(|of| {
             let Percentiles { p50, p99, .. } = of.opponent_ms;
-            [format!("{p50:.1}"), format!("{p99:.1}"), format!("{:.2} %", of.stalled * 100.0)]
+            [format!("{p50:.1}"), format!("{p99:.1}"), percent(of.stalled), format!("{:.1}", of.kbit_s)]
         });
         table.add_row(link.into_iter().chain(figures));
     }
-    outln!("{table}");
-    ExitCode::SUCCESS
+    table
+}
+
+fn outage_table(cells: &[OutageCell]) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
+    table.set_header([
+        "outages",
+        "p50 ms",
+        "p95",
+        "p99",
+        "p50 / without",
+        "worst seed",
+        "stalled",
+        "worst seed",
+        "kbit/s",
+        "delay back after",
+    ]);
+    for cell in cells {
+        let Percentiles { p50, p95, p99 } = cell.opponent_ms;
+        let back_after = cell.back_after.map(|after| format!("{:.2} s", after.as_secs_f64()));
+        table.add_row([
+            cell.disturbance.as_str().to_owned(),
+            format!("{p50:.1}"),
+            format!("{p95:.1}"),
+            format!("{p99:.1}"),
+            format!("{:.2}", cell.ratio[0]),
+            format!("{:.2}", cell.ratio[1]),
+            percent(cell.stalled[0]),
+            percent(cell.stalled[1]),
+            format!("{:.1}", cell.kbit_s),
+            back_after.unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
 }
 
 fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {

@@ -218,6 +218,7 @@ impl ClientSession {
         if self.now >= self.link.ping_at {
             let is_calm = self.confirmed.ran() > Tick(0);
             self.link.ping_at = self.now.plus(if is_calm { PING_RUNNING } else { PING_SETUP });
+            self.link.rtt.ping(self.now);
             self.send(PacketId::Ping, &Ping { time_us: self.now.0 });
         }
         match self.phase {

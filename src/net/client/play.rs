@@ -207,11 +207,10 @@ impl ClientSession {
     pub(super) fn on_pong(&mut self, pong: Pong) -> Option<()> {
         // A hundred hours are far beyond every match that is still in step.
         const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
-        if pong.echo_us > self.now.0 || pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
+        if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
             return None;
         }
-        let sample = self.now.since(Time(pong.echo_us));
-        self.link.rtt.observe(sample);
+        let sample = self.link.rtt.answer(self.now, Time(pong.echo_us))?;
         self.link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
         self.server_error_us = pong.error_us.into();
         self.link.lost_there = pong.lost_per_mille.min(1000);

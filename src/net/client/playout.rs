@@ -21,7 +21,7 @@ impl Playout {
     /// A datagram brought ticks from `first` on that were lacking. It says how long the way is, and what it costs
     /// if one is lost.
     pub(super) fn observe(&mut self, now: Time, clock: &TickClock, first: Tick) {
-        self.0.observe(0, now.minus(clock.at(first)));
+        self.0.observe(0, now.minus(clock.at(first)), false);
     }
 
     pub(super) fn advance(&mut self, now: Time) {

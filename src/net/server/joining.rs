@@ -277,6 +277,7 @@ impl ServerSession {
             let Some(client) = &mut self.clients[seat] else { continue };
             if client.standing == Standing::Here && self.now >= client.link.ping_at {
                 client.link.ping_at = self.now.plus(every);
+                client.link.rtt.ping(self.now);
                 self.send(seat, PacketId::Ping, &Ping { time_us: self.now.0 });
             }
         }
@@ -300,11 +301,8 @@ impl ServerSession {
     }
 
     pub(super) fn on_pong(&mut self, seat: usize, pong: Pong) -> Option<()> {
-        if pong.echo_us > self.now.0 {
-            return None;
-        }
         let link = &mut self.clients[seat].as_mut()?.link;
-        link.rtt.observe(self.now.since(Time(pong.echo_us)));
+        link.rtt.answer(self.now, Time(pong.echo_us))?;
         link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
         link.lost_there = pong.lost_per_mille.min(1000);
         Some(())

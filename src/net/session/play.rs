@@ -336,7 +336,9 @@ impl LockstepSession {
             if let (true, Some(sealed)) = (is_news, play.sealer.sealed(tick)) {
                 peer.slack_heard = Some(tick);
                 let need_us = sealed.lead_us - i64::from(header.slack) * 100;
-                play.delay.observe(link, need_us);
+                let tick_us = play.clock.tick_us();
+                let apart = peer.ahead_us.is_some_and(|ahead_us| ahead_us.abs() > tick_us);
+                play.delay.observe(link, need_us.min(peer.need_max_us(tick_us)), apart);
             }
         }
         self.forget_what_all_know();

@@ -226,6 +226,7 @@ impl LockstepSession {
                     // So that it, too, takes what it lacks from the others.
                     self.send(link, PacketId::Bye, &Bye::Dropped);
                 } else {
+                    self.links[link].rtt.ping(self.now);
                     self.send(link, PacketId::Ping, &Ping { time_us: self.now.0 });
                 }
             }
@@ -246,12 +247,11 @@ impl LockstepSession {
     pub(super) fn on_pong(&mut self, index: usize, pong: Pong) -> Option<()> {
         // A hundred hours are far beyond every match that is still in step.
         const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
-        if pong.echo_us > self.now.0 || pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
+        if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
             return None;
         }
-        let sample = self.now.since(Time(pong.echo_us));
         let link = &mut self.links[index];
-        link.rtt.observe(sample);
+        let sample = link.rtt.answer(self.now, Time(pong.echo_us))?;
         link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
         link.lost_there = pong.lost_per_mille.min(1000);
         // A sample that took long says little about the other clock.
