@@ -385,11 +385,11 @@ mod tests {
     #[test]
     fn bursts_of_losses_are_covered_and_outages_of_any_length_are_not() {
         // One in 85, each needs up to 64 ms more, evenly spread: 12 in a window.
-        let burst = |i: u64| (i % 85 == 0).then(|| 25_000 + 16_000 * (1 + (i / 85 % 4) as i64));
+        let burst = |i: u64| i.is_multiple_of(85).then(|| 25_000 + 16_000 * (1 + (i / 85 % 4) as i64));
         let covered = delays(&mut settled(25_000), 3_000, burst);
         assert_eq!(covered.last(), Some(&(25_000 + 64_000 + RESERVE_US)));
         // As many as outages of 120 ms in 5 % of the time bring, of up to half a second.
-        let outage = |i: u64| (i % 140 == 0).then(|| 25_000 + 70_000 * (1 + (i / 140 % 7) as i64));
+        let outage = |i: u64| i.is_multiple_of(140).then(|| 25_000 + 70_000 * (1 + (i / 140 % 7) as i64));
         let ignored = delays(&mut settled(25_000), 3_000, outage);
         assert!(ignored.iter().all(|&us| us == 27_000));
     }
