@@ -5,7 +5,7 @@ use std::time::Duration;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{Inject, MatchOutcome, Party, PilotChoice, data};
 use mini_rts_arena::lab::{
-    Act, CampaignOptions, Change, Fault, LinkFaults, PeerEnd, Sabotage, Scenario, Stop, VirtualMatch,
+    Act, CampaignOptions, Change, Fault, LinkFaults, PeerEnd, Sabotage, Scenario, Shard, Stop, VirtualMatch,
     VirtualResult, VirtualSetup, campaign,
 };
 use mini_rts_arena::net::{Architecture, InputDelay, Time};
@@ -27,6 +27,8 @@ fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
         input_delay: InputDelay::Auto,
         link: LinkSpec::default(),
         has_faults: true,
+        has_byzantine: false,
+        shard: Shard::WHOLE,
         inject: None,
         jobs: 2,
     }

@@ -2,6 +2,7 @@
 
 mod against;
 mod bundle;
+mod byzantine;
 mod campaign;
 
 use anyhow::{Context as _, bail};

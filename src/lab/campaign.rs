@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use twox_hash::XxHash3_64;
 
 use super::audit::Violation;
+use super::byzantine::{ByzantinePlan, ByzantineReport};
 use super::fault::FaultCounts;
 use super::network::LinkFaults;
-use super::scenario::Scenario;
+use super::scenario::{Act, Scenario};
 use super::served_match::ServedMatch;
 use super::virtual_match::{VirtualMatch, VirtualResult, VirtualSetup};
 use crate::bot::BotLevel;
@@ -51,10 +52,34 @@ pub struct CampaignOptions {
     pub link: LinkSpec,
     /// Whether each seed draws faults, too.
     pub has_faults: bool,
+    /// Whether each seed draws a seat that keeps to no rule, and what it does.
+    pub has_byzantine: bool,
+    /// Which of the matches are played: every so many, so that all shards together play all.
+    pub shard: Shard,
     /// A difference to plant, and in which seat.
     pub inject: Option<(usize, Inject)>,
     /// Matches at a time.
     pub jobs: usize,
+}
+
+/// A part of a campaign, to be played on its own: number `index` of `count`, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which.
+    pub index: u32,
+    /// Of how many; at least 1.
+    pub count: u32,
+}
+
+impl Shard {
+    /// Everything.
+    pub const WHOLE: Self = Self { index: 0, count: 1 };
+
+    /// How many of `matches` matches are in it.
+    #[must_use]
+    pub const fn share(self, matches: u32) -> u32 {
+        matches.saturating_sub(self.index).div_ceil(self.count)
+    }
 }
 
 /// What was found.
@@ -78,6 +103,8 @@ pub struct CampaignReport {
     pub unplanted: u32,
     /// How often each kind of fault took effect.
     pub counts: FaultCounts,
+    /// What byzantine seats cost.
+    pub byzantine: ByzantineReport,
     /// A hash over everything that happened in all matches.
     pub log: u64,
     /// How long the matches took in their own time.
@@ -107,21 +134,36 @@ impl CampaignOptions {
             map: self.maps[usize::from(peers > 2)].clone(),
             pilots: (0..peers).map(pilot).collect(),
             input_delay: self.input_delay,
-            numbered_every: self.has_faults.then_some(NUMBERED_EVERY),
+            numbered_every: (self.has_faults || self.has_byzantine).then_some(NUMBERED_EVERY),
             inject: self.inject.clone(),
             sabotage: None,
+            byzantine: self
+                .has_byzantine
+                .then(|| ByzantinePlan::from_seed(seed, peers, self.length(), self.architecture)),
         }
+    }
+
+    fn length(&self) -> Duration {
+        Duration::from_micros(self.tick_rate.micros_to(Tick(self.ticks)))
     }
 
     /// What goes wrong in the match with this seed.
     #[must_use]
     pub fn scenario(&self, setup: &VirtualSetup) -> Scenario {
-        let link = LinkFaults::from(self.link);
-        if !self.has_faults {
-            return Scenario::steady(setup.peers, link);
+        let link = self.link_of(setup);
+        if self.has_faults {
+            return Scenario::from_seed(setup.seed, setup.peers, self.length(), link);
         }
-        let length = Duration::from_micros(setup.tick_rate.micros_to(Tick(setup.ticks)));
-        Scenario::from_seed(setup.seed, setup.peers, length, link)
+        let mut scenario = Scenario::steady(setup.peers, link);
+        let crash = setup.byzantine.as_ref().and_then(|plan| plan.crash);
+        scenario.acts.extend(crash.map(|(peer, at)| (at, Act::Crash(peer))));
+        scenario
+    }
+
+    /// The links where nothing else is said of them: with a byzantine seat its plan draws them.
+    fn link_of(&self, setup: &VirtualSetup) -> LinkFaults {
+        let drawn = setup.byzantine.as_ref().filter(|_| self.link == LinkSpec::default());
+        drawn.map_or_else(|| LinkFaults::from(self.link), |plan| plan.link)
     }
 
     /// Plays the match with this seed.
@@ -129,7 +171,8 @@ impl CampaignOptions {
     pub fn play(&self, seed: u64) -> VirtualResult {
         let setup = self.setup(seed);
         if self.architecture != Architecture::P2p {
-            return ServedMatch::new(setup, LinkFaults::from(self.link), self.architecture).play();
+            let link = self.link_of(&setup);
+            return ServedMatch::new(setup, link, self.architecture).play();
         }
         let scenario = self.scenario(&setup);
         VirtualMatch::new(setup, scenario).play()
@@ -142,16 +185,18 @@ impl CampaignOptions {
 /// If this program does so outside a peer.
 pub fn campaign(options: &CampaignOptions, progress: impl Fn(u32) + Sync) -> CampaignReport {
     let (next, over) = (AtomicU32::new(0), AtomicU32::new(0));
-    let results = Mutex::new(Vec::with_capacity(options.matches as usize));
+    let matches = options.shard.share(options.matches);
+    let seed = |index: u32| options.seed + u64::from(options.shard.index + index * options.shard.count);
+    let results = Mutex::new(Vec::with_capacity(matches as usize));
     std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, options.matches.max(1) as usize) {
+        for _ in 0..options.jobs.clamp(1, matches.max(1) as usize) {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= options.matches {
+                    if index >= matches {
                         return;
                     }
-                    let result = options.play(options.seed + u64::from(index));
+                    let result = options.play(seed(index));
                     results.lock().expect("no job panics with it").push((index, result));
                     progress(over.fetch_add(1, Ordering::Relaxed) + 1);
                 }
@@ -164,7 +209,7 @@ pub fn campaign(options: &CampaignOptions, progress: impl Fn(u32) + Sync) -> Cam
     let planted_at = options.inject.as_ref().map(|(_, inject)| inject.tick);
     for (index, result) in results {
         report.unplanted += u32::from(planted_at.is_some_and(|tick| result.ticks <= tick.0));
-        report.add(options.seed + u64::from(index), result);
+        report.add(seed(index), result);
     }
     report
 }
@@ -178,15 +223,19 @@ impl CampaignReport {
 
     fn add(&mut self, seed: u64, result: VirtualResult) {
         let peers = result.ends.len();
-        let outcomes = result.ends.iter().filter(|end| end.outcome().is_some());
-        let end = outcomes.clone().find(|end| end.as_str() != "interrupted").or(result.ends.first());
+        let byzantine = result.byzantine.as_ref().map(|figures| figures.seat);
+        let honest = result.ends.iter().enumerate().filter(|&(seat, _)| Some(seat) != byzantine);
+        let honest = honest.map(|(_, end)| end);
+        let outcomes = honest.clone().filter(|end| end.outcome().is_some());
+        let end = outcomes.clone().find(|end| end.as_str() != "interrupted").or(honest.clone().next());
         let desync = outcomes.clone().find_map(|end| end.desync());
         self.matches += 1;
         *self.peers.entry(peers).or_default() += 1;
         *self.outcomes.entry(end.map_or("unfinished", |end| end.as_str())).or_default() += 1;
         // The tick that differs was compared, too.
         self.ticks_compared += u64::from(desync.map_or(result.ticks, |report| report.tick + 1));
-        if let (None, Some(report)) = (&self.first_desync, desync) {
+        // A byzantine seat may bring one about between two, and the oracles say where it may not.
+        if let (None, Some(report), None) = (&self.first_desync, desync, byzantine) {
             self.first_desync = Some((seed, report.clone()));
         }
         self.violated += u32::from(!result.violations.is_empty());
@@ -194,6 +243,9 @@ impl CampaignReport {
         self.violations
             .extend(result.violations.into_iter().take(room).map(|violation| (seed, peers, violation)));
         self.counts.add_all(&result.counts);
+        if let Some(figures) = &result.byzantine {
+            self.byzantine.add(figures);
+        }
         self.log = XxHash3_64::oneshot_with_seed(self.log, &result.log.to_le_bytes());
         self.match_time += result.took;
     }

@@ -5,6 +5,7 @@ pub mod balance;
 mod baseline;
 mod battlefield;
 mod bench;
+mod byzantine;
 mod campaign;
 mod check;
 mod coding;
@@ -26,7 +27,8 @@ pub use bench::{
     BattleBench, BattleFigures, BenchError, BenchOptions, BenchReport, UNITS, bench, hash_time, large_match,
     median, replay_speed, snapshot_time, standard_match, thread_time, timed,
 };
-pub use campaign::{CampaignOptions, CampaignReport, campaign};
+pub use byzantine::{Behaviour, BehaviourFigures, ByzantineFigures, ByzantinePlan, ByzantineReport, Spell};
+pub use campaign::{CampaignOptions, CampaignReport, Shard, campaign};
 pub use check::{CheckError, CheckOptions, CheckReport, FirstDesync, Side, check};
 pub use coding::{CodingFigures, coding};
 pub use fault::{Fault, FaultCounts};

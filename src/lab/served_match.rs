@@ -1,15 +1,16 @@
 //! One match of whole clients and a server in virtual time, over the virtual network: what `check` plays where
-//! a server runs the world, or relays inputs. No faults but those of the links.
+//! a server runs the world, or relays inputs. No faults but those of the links, and of a byzantine client.
 
 use core::time::Duration;
 use std::net::SocketAddr;
 
 use super::audit::{Oracle, Violation};
+use super::byzantine::{Attacker, BEGUN_WITHIN, ByzantineFigures, Deed, Pace, STALL_MAX};
 use super::network::{LinkFaults, Network};
 use super::sessions::{Table, hero_of, settings};
-use super::virtual_match::{PeerEnd, VirtualResult, VirtualSetup};
+use super::virtual_match::{PeerEnd, VirtualResult, VirtualSetup, guarded, surrenders};
 use crate::game::{Match, MatchOptions, MatchOutcome, Server, ServerOptions, ServerSummary};
-use crate::net::{Architecture, Time};
+use crate::net::{Architecture, PAUSE_LONGEST, PAUSES_MAX, Time};
 use crate::sim::Tick;
 
 /// A match that is not over so long after it should be never will.
@@ -26,8 +27,12 @@ pub(super) struct ServedMatch {
     /// Nothing in place of one that is over.
     clients: Vec<Option<Match>>,
     ends: Vec<PeerEnd>,
+    paces: Vec<Pace>,
     server: Option<Server>,
     verdict: Option<ServerSummary>,
+    attacker: Option<Attacker>,
+    /// What the byzantine seat has cost so far.
+    figures: ByzantineFigures,
     now: Time,
     spins: u32,
     violations: Vec<Violation>,
@@ -56,8 +61,11 @@ impl ServedMatch {
         Self {
             clients: clients.collect(),
             ends: (0..setup.peers).map(|_| PeerEnd::Unfinished).collect(),
+            paces: vec![Pace::default(); setup.peers],
             server: Some(Server::new(table.server(UPDATES), data_of(&setup))),
             verdict: None,
+            attacker: setup.byzantine.clone().map(|plan| Attacker::new(plan, setup.seed)),
+            figures: ByzantineFigures::default(),
             network,
             now: Time(0),
             spins: 0,
@@ -69,18 +77,36 @@ impl ServedMatch {
     /// Plays it to its end.
     pub(super) fn play(mut self) -> VirtualResult {
         let length = Duration::from_micros(self.setup.tick_rate.micros_to(Tick(self.setup.ticks)));
-        let end = Time(0).plus(length + length / 20 + PATIENCE);
-        while self.now < end && (self.server.is_some() || self.clients.iter().any(Option::is_some)) {
+        let paused =
+            if self.attacker.is_some() { PAUSE_LONGEST * u32::from(PAUSES_MAX) } else { Duration::ZERO };
+        let end = Time(0).plus(length + length / 20 + PATIENCE + paused);
+        while self.now < end && self.is_open() {
             self.step();
         }
         self.judge()
+    }
+
+    /// Whether the match is on for anybody who keeps to the rules.
+    fn is_open(&self) -> bool {
+        self.server.is_some() || self.honest().any(|seat| self.clients[seat].is_some())
+    }
+
+    /// The clients that keep to the rules.
+    fn honest(&self) -> impl Iterator<Item = usize> + use<> {
+        let byzantine = self.byzantine();
+        (0..self.setup.peers).filter(move |&seat| Some(seat) != byzantine)
+    }
+
+    fn byzantine(&self) -> Option<usize> {
+        self.setup.byzantine.as_ref().map(|plan| plan.seat)
     }
 
     /// To the next instant at which something happens, and what happens there.
     fn step(&mut self) {
         let clients = self.clients.iter().flatten().filter_map(Match::poll_timeout);
         let server = self.server.as_ref().and_then(Server::poll_timeout);
-        let next = clients.chain(server).chain(self.network.next_at()).min();
+        let attack = self.attacker.as_ref().and_then(Attacker::next_at);
+        let next = clients.chain(server).chain(attack).chain(self.network.next_at()).min();
         let next = next.unwrap_or(self.now.plus(PATIENCE)).max(self.now);
         self.spins = if next == self.now { self.spins + 1 } else { 0 };
         self.now = next;
@@ -88,63 +114,151 @@ impl ServedMatch {
             self.violate(Oracle::Bounds, 0, "a timer that is due does nothing".into());
             (self.now, self.spins) = (self.now.plus(Duration::from_millis(1)), 0);
         }
-        let Self { network, clients, server, now, .. } = self;
-        while let Some(arrival) = network.pop(*now) {
-            match clients.get_mut(arrival.to) {
-                Some(Some(client)) => client.handle_datagram(*now, arrival.from, &arrival.bytes),
-                Some(None) => {}
-                None => {
-                    if let Some(server) = server {
-                        server.handle_datagram(*now, arrival.from, &arrival.bytes);
-                    }
-                }
-            }
-        }
+        self.attack();
+        self.receive();
         for seat in 0..self.clients.len() {
             self.advance_client(seat);
         }
         self.advance_server();
     }
 
+    /// What the byzantine client does of its own.
+    fn attack(&mut self) {
+        let (now, Some(attacker)) = (self.now, &mut self.attacker) else { return };
+        let seat = attacker.plan().seat;
+        let (shots, deeds) = attacker.act(now);
+        for shot in shots {
+            self.network.send(now.plus(shot.after), seat, shot.to, &shot.bytes);
+        }
+        for deed in deeds {
+            let Some(client) = &mut self.clients[seat] else { continue };
+            match deed {
+                Deed::Order(command) => {
+                    client.submit_command(now, command);
+                }
+                Deed::Resume => client.resume(now),
+                Deed::Rebind => self.network.rebind(seat),
+                Deed::Leave => client.leave(),
+                Deed::Crash => self.end(seat, PeerEnd::Crashed),
+            }
+        }
+    }
+
+    /// Hands out the datagrams that have arrived.
+    fn receive(&mut self) {
+        let now = self.now;
+        let mut panics = Vec::new();
+        while let Some(arrival) = self.network.pop(now) {
+            let (to, from, bytes) = (arrival.to, arrival.from, &arrival.bytes);
+            let result = match (self.clients.get_mut(to), &mut self.server) {
+                (Some(Some(client)), _) => guarded(|| client.handle_datagram(now, from, bytes)),
+                (None, Some(server)) => guarded(|| server.handle_datagram(now, from, bytes)),
+                _ => Ok(()),
+            };
+            if let Err(message) = result {
+                panics.push((to, message));
+                break;
+            }
+        }
+        for (node, message) in panics {
+            self.panicked(node, message);
+        }
+    }
+
+    /// A node is gone, since its program broke down.
+    fn panicked(&mut self, node: usize, message: String) {
+        self.violate(Oracle::Panic, node, message);
+        if node < self.clients.len() {
+            self.end(node, PeerEnd::Crashed);
+        } else {
+            self.server = None;
+        }
+    }
+
+    fn end(&mut self, seat: usize, end: PeerEnd) {
+        (self.clients[seat], self.ends[seat]) = (None, end);
+        self.paces[seat].over(self.now);
+    }
+
     fn advance_client(&mut self, seat: usize) {
-        let (now, Some(client)) = (self.now, &mut self.clients[seat]) else { return };
-        let network = &mut self.network;
-        client.advance_with(now, |_, hash| network.log().note(b't', now.0 << 3 | seat as u64, hash.whole));
+        let (now, byzantine, Some(client)) = (self.now, self.byzantine(), &mut self.clients[seat]) else {
+            return;
+        };
+        let (network, pace, figures) = (&mut self.network, &mut self.paces[seat], &mut self.figures);
+        let result = guarded(|| {
+            client.advance_with(now, |due, hash| {
+                network.log().note(b't', now.0 << 3 | seat as u64, hash.whole);
+                pace.ran(now);
+                figures.has_departed |=
+                    byzantine.is_some_and(|other| other != seat && surrenders(due, other));
+            });
+        });
+        if let Err(message) = result {
+            return self.panicked(seat, message);
+        }
         while let Some(transmit) = client.poll_transmit() {
-            network.send(now, seat, transmit.to, transmit.datagram.bytes());
+            let (to, bytes) = (transmit.to, transmit.datagram.bytes());
+            match &mut self.attacker {
+                Some(attacker) if attacker.plan().seat == seat => {
+                    for shot in attacker.tamper(now, to, bytes) {
+                        network.send(now.plus(shot.after), seat, shot.to, &shot.bytes);
+                    }
+                    continue;
+                }
+                Some(attacker) => attacker.overhear(to, bytes),
+                None => {}
+            }
+            network.send(now, seat, to, bytes);
         }
         while client.poll_event().is_some() {}
+        pace.note_pause(now, client.session().pause().is_some());
+        if byzantine.is_some_and(|other| other != seat) {
+            figures.delay_us = figures.delay_us.max(client.session().delay_us().unwrap_or(0));
+        }
         if let Some(client) = self.clients[seat].take_if(|client| client.is_over()) {
-            self.ends[seat] = match client.into_summary() {
+            let end = match client.into_summary() {
                 Ok(summary) => PeerEnd::Played(Box::new(summary)),
                 Err(error) => PeerEnd::Failed(error.to_string()),
             };
+            self.end(seat, end);
         }
     }
 
     fn advance_server(&mut self) {
-        let (now, Some(server)) = (self.now, &mut self.server) else { return };
-        server.advance(now);
+        let (now, node, Some(server)) = (self.now, self.setup.peers, &mut self.server) else { return };
+        if let Err(message) = guarded(|| server.advance(now)) {
+            return self.panicked(node, message);
+        }
         while let Some(transmit) = server.poll_transmit() {
-            self.network.send(now, self.setup.peers, transmit.to, transmit.datagram.bytes());
+            self.network.send(now, node, transmit.to, transmit.datagram.bytes());
         }
         while server.poll_event().is_some() {}
         if let Some(server) = self.server.take_if(|server| server.is_over()) {
             match server.into_summary() {
                 Ok(summary) => self.verdict = Some(summary),
-                Err(error) => self.violate(Oracle::Outcome, self.setup.peers, error.to_string()),
+                // Who takes a seat and does not sit down can keep a match from beginning.
+                Err(_) if self.is_disturbed() => {}
+                Err(error) => self.violate(Oracle::Outcome, node, error.to_string()),
             }
         }
+    }
+
+    /// Whether a byzantine client does something before the match has surely begun.
+    fn is_disturbed(&self) -> bool {
+        self.setup.byzantine.as_ref().is_some_and(super::byzantine::ByzantinePlan::disturbs_setup)
     }
 
     /// All ended, alike; and no client's state ever differed from the server's, but by what was planted.
     fn judge(mut self) -> VirtualResult {
         let ticks = self.verdict.as_ref().map_or(0, |verdict| verdict.ticks);
-        for seat in 0..self.ends.len() {
+        let is_off = self.is_disturbed() && self.verdict.is_none() && self.server.is_none();
+        for seat in self.honest().filter(|_| !is_off) {
             if let Some(what) = self.fault_of(seat) {
+                self.figures.lost += 1;
                 self.violate(Oracle::Outcome, seat, what);
             }
         }
+        let byzantine = self.attacker.take().map(|attacker| self.judge_byzantine(&attacker));
         VirtualResult {
             ends: self.ends,
             violations: self.violations,
@@ -154,14 +268,43 @@ impl ServedMatch {
             took: self.now.since(Time(0)),
             stopped_after: None,
             named_after: None,
+            byzantine,
         }
+    }
+
+    /// Whether the others began or were off in time and never stood for too long.
+    fn judge_byzantine(&mut self, attacker: &Attacker) -> ByzantineFigures {
+        let mut figures = core::mem::take(&mut self.figures);
+        (figures.seat, figures.behaviours) = (attacker.plan().seat, attacker.done());
+        for seat in self.honest() {
+            let now = self.now;
+            if matches!(self.ends[seat], PeerEnd::Unfinished) {
+                self.paces[seat].over(now);
+                self.violate(Oracle::Outcome, seat, "it is not over after any patience".into());
+            }
+            let pace = self.paces[seat];
+            figures.stall = figures.stall.max(pace.longest());
+            figures.cost = figures.cost.max(pace.lost(self.setup.tick_rate));
+            figures.paused = figures.paused.max(pace.paused());
+            figures.has_begun |= pace.first().is_some();
+            if pace.longest() > STALL_MAX {
+                let what = format!("no tick for {:.1} s, without a pause", pace.longest().as_secs_f64());
+                self.violate(Oracle::Progress, seat, what);
+            }
+            let decided = pace.first().or(pace.ended()).unwrap_or(now);
+            if decided > Time(0).plus(BEGUN_WITHIN) {
+                let what = format!("neither begun nor off after {:.1} s", decided.0 as f64 / 1e6);
+                self.violate(Oracle::Progress, seat, what);
+            }
+        }
+        figures
     }
 
     /// What is wrong with the end of a client.
     fn fault_of(&self, seat: usize) -> Option<String> {
         let Some(server) = &self.verdict else { return Some("the server did not end".into()) };
         let PeerEnd::Played(summary) = &self.ends[seat] else {
-            return Some(format!("it ended as {}", self.ends[seat].as_str()));
+            return Some(format!("it ended as {}: {}", self.ends[seat].as_str(), self.ends[seat]));
         };
         let said = (summary.outcome, summary.ticks, summary.hash.whole);
         let expected: (MatchOutcome, u32, u64) = (server.outcome, server.ticks, server.hash.whole);
@@ -191,14 +334,16 @@ fn data_of(setup: &VirtualSetup) -> ServerOptions {
 
 fn client(setup: &VirtualSetup, table: &Table<'_>, seat: usize, server: SocketAddr) -> Match {
     let settings = settings(seat, hero_of(setup.seed, seat), setup.input_delay);
-    let inject = setup.inject.as_ref().filter(|(planted, _)| *planted == seat);
+    let inject =
+        setup.inject.as_ref().filter(|(planted, _)| *planted == seat).map(|(_, inject)| inject.clone());
+    let byzantine = setup.byzantine.as_ref().filter(|plan| plan.seat == seat);
     Match::new(
         table.guest(Time(0), settings, seat, server),
         MatchOptions {
             rules: Some(setup.rules.clone()),
             map: Some(setup.map.clone()),
             pilot: Some(setup.pilots[seat]),
-            inject: inject.map(|(_, inject)| inject.clone()),
+            inject: inject.or_else(|| byzantine.and_then(|plan| plan.deviation(setup.tick_rate))),
             updates: UPDATES,
             ..MatchOptions::default()
         },

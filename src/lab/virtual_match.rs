@@ -1,5 +1,6 @@
 //! One match between whole peers (sessions, worlds, bots) in virtual time, over the virtual network.
 
+mod byzantine;
 mod judge;
 mod peer;
 
@@ -7,15 +8,18 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 use std::sync::Arc;
 
+pub(super) use self::peer::guarded;
+
 use self::peer::Peer;
 use super::audit::{Audit, Oracle, Violation, numbered};
+use super::byzantine::{Attacker, ByzantineFigures, ByzantinePlan, Pace};
 use super::fault::{Fault, FaultCounts};
 use super::network::Network;
 use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::{Act, Change, Scenario};
 use super::sessions::{TIMEOUT, Table, WAIT, hero_of, settings};
 use crate::game::{DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, PilotChoice, Summary};
-use crate::net::{Architecture, InputDelay, LinkStatus, Time, Traffic};
+use crate::net::{Architecture, DueTick, InputDelay, LinkStatus, PAUSE_LONGEST, PAUSES_MAX, Time, Traffic};
 use crate::sim::{Command, Map, PLAYERS_MAX, Rules, Tick, TickRate, World};
 
 /// Most steps at one instant: each brings a datagram, or fires a timer for good.
@@ -48,6 +52,8 @@ pub struct VirtualSetup {
     pub inject: Option<(usize, Inject)>,
     /// A fault of the protocol to plant.
     pub sabotage: Option<Sabotage>,
+    /// A seat that keeps to no rule.
+    pub byzantine: Option<ByzantinePlan>,
 }
 
 /// What came of a match.
@@ -69,6 +75,8 @@ pub struct VirtualResult {
     pub stopped_after: Option<Duration>,
     /// From a planted difference to the end of the match for all: then all have named it.
     pub named_after: Option<Duration>,
+    /// What a byzantine seat cost, if there was one.
+    pub byzantine: Option<ByzantineFigures>,
 }
 
 /// How the match ended for one peer.
@@ -117,6 +125,10 @@ pub struct VirtualMatch {
     peers: Vec<Peer>,
     audit: Audit,
     saboteur: Option<Saboteur>,
+    attacker: Option<Attacker>,
+    /// What the byzantine seat has cost so far.
+    figures: ByzantineFigures,
+    paces: Vec<Pace>,
     now: Time,
     /// Steps that took no time, in a row.
     spins: u32,
@@ -146,6 +158,9 @@ impl VirtualMatch {
             peers: peers.collect(),
             audit: Audit::new(setup.peers, is_planted),
             saboteur: setup.sabotage.map(|what| Saboteur::new(what, setup.seed)),
+            attacker: setup.byzantine.clone().map(|plan| Attacker::new(plan, setup.seed)),
+            figures: ByzantineFigures::default(),
+            paces: vec![Pace::default(); setup.peers],
             network,
             scenario,
             now: Time(0),
@@ -164,7 +179,7 @@ impl VirtualMatch {
     #[must_use]
     pub fn play(mut self) -> VirtualResult {
         let end = self.patience();
-        while self.now < end && self.peers.iter().any(Peer::is_open) {
+        while self.now < end && self.is_open() {
             self.step();
         }
         self.judge()
@@ -172,10 +187,16 @@ impl VirtualMatch {
 
     /// Plays on until `until`; false if the match is over for all.
     pub fn play_until(&mut self, until: Time) -> bool {
-        while self.now < until && self.peers.iter().any(Peer::is_open) {
+        while self.now < until && self.is_open() {
             self.step();
         }
-        self.peers.iter().any(Peer::is_open)
+        self.is_open()
+    }
+
+    /// Whether the match is on for anybody who keeps to the rules.
+    fn is_open(&self) -> bool {
+        let byzantine = self.byzantine();
+        self.peers.iter().enumerate().any(|(peer, open)| Some(peer) != byzantine && open.is_open())
     }
 
     /// The time in the network.
@@ -223,14 +244,17 @@ impl VirtualMatch {
     /// When every match is over that will ever be.
     fn patience(&self) -> Time {
         let length = Duration::from_micros(self.setup.tick_rate.micros_to(Tick(self.setup.ticks)));
-        Time(0).plus(length + length / 20 + PATIENCE)
+        let paused =
+            if self.attacker.is_some() { PAUSE_LONGEST * u32::from(PAUSES_MAX) } else { Duration::ZERO };
+        Time(0).plus(length + length / 20 + PATIENCE + paused)
     }
 
     /// To the next instant at which something happens, and what happens there.
     fn step(&mut self) {
         let act = self.scenario.acts.get(self.next_act).map(|&(at, _)| at);
         let peers = self.peers.iter().filter_map(Peer::next_at);
-        let next = peers.chain(act).chain(self.network.next_at()).min();
+        let attack = self.attacker.as_ref().and_then(Attacker::next_at);
+        let next = peers.chain(act).chain(attack).chain(self.network.next_at()).min();
         let next = next.unwrap_or(self.now.plus(PATIENCE)).max(self.now);
         self.spins = if next == self.now { self.spins + 1 } else { 0 };
         self.now = next;
@@ -238,6 +262,7 @@ impl VirtualMatch {
             self.stop_spinning();
         }
         self.act();
+        self.attack();
         self.receive();
         for peer in 0..self.peers.len() {
             self.advance(peer);
@@ -351,16 +376,24 @@ impl VirtualMatch {
         if !self.peers[peer].is_due(now) {
             return;
         }
-        self.give_numbered(peer);
-        let (audit, network) = (&mut self.audit, &mut self.network);
+        let byzantine = self.byzantine();
+        let is_honest = byzantine != Some(peer);
+        if is_honest {
+            self.give_numbered(peer);
+        }
+        let (audit, network, pace) = (&mut self.audit, &mut self.network, &mut self.paces[peer]);
         let injected =
             self.setup.inject.as_ref().filter(|(seat, _)| *seat == peer).map(|(_, what)| what.tick);
-        let (planted_at, saboteur) = (&mut self.planted_at, &self.saboteur);
+        let (planted_at, saboteur, figures) = (&mut self.planted_at, &self.saboteur, &mut self.figures);
         let result = self.peers[peer].advance(now, |due, hash| {
             if let Some(saboteur) = saboteur {
                 saboteur.ran(peer, due.inputs.tick);
             }
-            audit.ran(peer, now, due, hash);
+            if is_honest {
+                audit.ran(peer, now, due, hash);
+                figures.has_departed |= byzantine.is_some_and(|seat| surrenders(due, seat));
+            }
+            pace.ran(now);
             network.log().note(b't', now.0 << 3 | peer as u64, hash.whole);
             if injected == Some(due.inputs.tick) {
                 *planted_at = Some(now);
@@ -374,6 +407,7 @@ impl VirtualMatch {
         if self.peers[peer].is_over() {
             self.peers[peer].ended_at = now;
         }
+        self.watch_honest(peer);
     }
 
     /// Gives the numbered commands that are due.
@@ -396,6 +430,9 @@ impl VirtualMatch {
         let at = self.now.plus(self.peers[peer].cost);
         while let Some(transmit) = self.peers[peer].poll_transmit() {
             let bytes = transmit.datagram.bytes();
+            if self.is_tampered(at, peer, transmit.to, bytes) {
+                continue;
+            }
             let sent = match &mut self.saboteur {
                 Some(saboteur) => saboteur.tamper(at, peer, bytes),
                 None => {
@@ -469,6 +506,8 @@ impl VirtualMatch {
         let inject = self.setup.inject.as_ref().filter(|(seat, _)| *seat == peer);
         let inject = inject.map(|(_, inject)| inject.clone());
         let inject = inject.or_else(|| self.setup.sabotage.and_then(|sabotage| sabotage.inject(peer)));
+        let byzantine = self.setup.byzantine.as_ref().filter(|plan| plan.seat == peer);
+        let inject = inject.or_else(|| byzantine.and_then(|plan| plan.deviation(*tick_rate)));
         Match::new(
             session,
             MatchOptions {
@@ -480,4 +519,9 @@ impl VirtualMatch {
             },
         )
     }
+}
+
+/// Whether a seat gives up in this tick, as one does that departs.
+pub(super) fn surrenders(due: &DueTick, seat: usize) -> bool {
+    due.inputs.inputs.get(seat).is_some_and(|input| input.commands.contains(&Command::Surrender))
 }

@@ -47,7 +47,7 @@ impl HoldUp {
 
     /// Whether the budget is spent. A `timeout` above [`HOLD_UP_AT_ONCE`] takes its place.
     pub(super) fn is_spent(&self, now: Time, timeout: Duration) -> bool {
-        let at_once = HOLD_UP_AT_ONCE.max(timeout);
+        let at_once = at_once(timeout);
         self.since.is_some_and(|since| now.since(since) >= at_once || self.in_all(now) >= at_once * IN_ALL)
     }
 
@@ -55,6 +55,17 @@ impl HoldUp {
         let current = self.since.map_or(Duration::ZERO, |since| now.since(since));
         self.before.saturating_add(current.saturating_sub(NOT_COUNTED))
     }
+}
+
+/// How long a player may hold the match up at once.
+pub(super) fn at_once(timeout: Duration) -> Duration {
+    HOLD_UP_AT_ONCE.max(timeout)
+}
+
+/// The same for a player that acknowledges nothing. It stops others from sealing, who then seem to hold the match
+/// up themselves: it must be found out before they are.
+pub(super) fn unacknowledged_at_once(timeout: Duration) -> Duration {
+    at_once(timeout) * 3 / 5
 }
 
 #[cfg(test)]

@@ -4,15 +4,18 @@ use clap::Args;
 use std::path::PathBuf;
 
 use super::{ArchitectureChoice, BotChoice, SeatInjection, input_delay, tick_rate};
+use mini_rts_arena::lab::Shard;
 use mini_rts_arena::net::InputDelay;
 use mini_rts_arena::sim::{PLAYERS_MAX, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
 
 /// The flags of matches that are played: without meaning where none is.
-const PLAYED: [&str; 19] = [
+const PLAYED: [&str; 21] = [
     "processes",
     "is_virtual",
     "faults",
+    "byzantine",
+    "shard",
     "baseline",
     "matches",
     "seed",
@@ -38,7 +41,7 @@ pub(crate) struct CheckArguments {
     /// Who simulates; with a server, that is one more process, and all seats are clients.
     #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
     pub(crate) architecture: ArchitectureChoice,
-    /// Peers in each match: 2 by default, with `--faults` a number that each seed draws.
+    /// Peers in each match: 2 by default, with `--faults` or `--byzantine` a number that each seed draws.
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) peers: Option<u8>,
     /// Processes over real UDP; the default.
@@ -50,6 +53,15 @@ pub(crate) struct CheckArguments {
     /// Let each seed draw what goes wrong: over 30 kinds of faults. Who plays is drawn, too.
     #[arg(long, requires = "is_virtual")]
     pub(crate) faults: bool,
+    /// Let each seed draw a seat that keeps to no rule: it withholds, lies, forges, replays, says different things
+    /// to different peers, leaves at any step. Nothing may panic, the others end alike, and none of them is lost or
+    /// stands for longer than 10 s. With a server, it is one of the clients.
+    #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "baseline", "inject_desync"])]
+    pub(crate) byzantine: bool,
+    /// Play only shard K of N, counted from 0: the seeds from `--seed` + K on, each N-th. All shards together
+    /// play all matches.
+    #[arg(long, value_name = "K/N", requires = "is_virtual", conflicts_with = "baseline", value_parser = shard)]
+    pub(crate) shard: Option<Shard>,
     /// Compare latency and stalls with classic lockstep (delay in whole ticks, one datagram a tick) on the
     /// same links instead, and print what outages and bursts of losses cost.
     #[arg(long, requires = "is_virtual", conflicts_with_all = ["faults", "link", "inject_desync", "matches", "jobs"])]
@@ -73,7 +85,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) rules: Option<String>,
     /// Who plays.
-    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with = "faults")]
+    #[arg(long, value_enum, default_value_t = BotChoice::Normal, conflicts_with_all = ["faults", "byzantine"])]
     pub(crate) bot: BotChoice,
     /// Simulation steps per second: 30, 40, 50 or 60.
     #[arg(long, default_value = "60", value_parser = tick_rate)]
@@ -111,4 +123,15 @@ pub(crate) struct CheckArguments {
 fn link(text: &str) -> Result<String, String> {
     let read = text.parse::<LinkSpec>().map(|_| text.to_owned());
     read.map_err(|error| error.to_string())
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let (index, count) = text.split_once('/').ok_or("expected K/N, such as 0/4")?;
+    let number = |text: &str| text.parse::<u32>().map_err(|_| "expected K/N, such as 0/4".to_owned());
+    let (index, count) = (number(index)?, number(count)?);
+    if index < count {
+        Ok(Shard { index, count })
+    } else {
+        Err(format!("the shards of {count} count from 0"))
+    }
 }

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use super::{check_injection, desync_json, desync_text, first_seed, jobs};
+use super::{byzantine, check_injection, desync_json, desync_text, first_seed, jobs};
 use crate::cli::args::{CheckArguments, SeatInjection};
 use crate::cli::headless::progress_bar;
 use crate::cli::{FOUND, paths, setup};
 use mini_rts_arena::game::{Inject, Percentiles, data};
 use mini_rts_arena::lab::{
-    BaselineCell, CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, OutageCell, Side, Violation,
-    baseline, campaign, outages,
+    BaselineCell, CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, OutageCell, Shard, Side,
+    Violation, baseline, campaign, outages,
 };
 use mini_rts_arena::net::Architecture;
 use mini_rts_arena::sim::{PLAYERS_MAX, Tick};
@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     if arguments.baseline {
         return Ok(compare(arguments, &options));
     }
-    let bar = progress_bar(Some(options.matches));
+    let bar = progress_bar(Some(options.shard.share(options.matches)));
     bar.set_message(format!("matches of {} ticks", options.ticks));
     let report = campaign(&options, |over| bar.set_position(u64::from(over)));
     bar.finish_and_clear();
@@ -38,9 +38,9 @@ pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let desync = first_desync(&report)?;
     let seconds = began.elapsed().as_secs_f64();
     if arguments.json {
-        outln!("{}", as_json(arguments, &report, desync.as_ref(), seconds));
+        outln!("{}", as_json(arguments, &options, &report, desync.as_ref(), seconds));
     } else {
-        outln!("{}", as_text(arguments, &report, desync.as_ref(), seconds));
+        outln!("{}", as_text(arguments, &options, &report, desync.as_ref(), seconds));
     }
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
@@ -155,7 +155,7 @@ fn percent(share: f64) -> String {
 
 fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
     let peers = match arguments.peers {
-        None if arguments.faults => None,
+        None if arguments.faults || arguments.byzantine => None,
         peers => Some(usize::from(peers.unwrap_or(2))),
     };
     let is_served = Architecture::from(arguments.architecture) != Architecture::P2p;
@@ -170,7 +170,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
     match peers {
         Some(peers) => setup::seats_on(&maps[usize::from(peers > 2)], peers)?,
         None => {
-            setup::seats_on(&maps[1], PLAYERS_MAX).context("--faults draws 2 to 4 peers, or give --peers")?
+            setup::seats_on(&maps[1], PLAYERS_MAX).context("each seed draws 2 to 4 peers, or give --peers")?
         }
     }
     let link = arguments.link.as_deref().map(str::parse::<LinkSpec>).transpose()?;
@@ -183,10 +183,12 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
         peers,
         rules: data::rules(arguments.rules.as_deref().unwrap_or(&usual))?,
         maps,
-        pilot: (!arguments.faults).then(|| arguments.bot.pilot()),
+        pilot: (!arguments.faults && !arguments.byzantine).then(|| arguments.bot.pilot()),
         input_delay: arguments.input_delay,
         link: link.unwrap_or_default(),
         has_faults: arguments.faults,
+        has_byzantine: arguments.byzantine,
+        shard: arguments.shard.unwrap_or(Shard::WHOLE),
         inject: arguments.inject_desync.as_ref().map(|SeatInjection { what, seat }| {
             (usize::from(*seat), Inject { tick: Tick(what.tick), field: what.field.clone() })
         }),
@@ -222,14 +224,15 @@ fn first_desync(report: &CampaignReport) -> anyhow::Result<Option<FirstDesync>> 
 /// The command that plays one match again.
 fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
     let mut command = format!("arena check --virtual --seed {seed} --ticks {}", arguments.ticks);
-    if arguments.faults {
-        command += " --faults";
+    let is_drawn = arguments.faults || arguments.byzantine;
+    if is_drawn {
+        command += if arguments.faults { " --faults" } else { " --byzantine" };
     } else {
         use clap::ValueEnum as _;
         let bot = arguments.bot.to_possible_value();
         command += &format!(" --bot {}", bot.as_ref().map_or("normal", |bot| bot.get_name()));
     }
-    if arguments.peers.is_some() || !arguments.faults {
+    if arguments.peers.is_some() || !is_drawn {
         command += &format!(" --peers {peers}");
     }
     let architecture = Architecture::from(arguments.architecture);
@@ -257,6 +260,7 @@ fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
 
 fn as_json(
     arguments: &CheckArguments,
+    options: &CampaignOptions,
     report: &CampaignReport,
     desync: Option<&FirstDesync>,
     seconds: f64,
@@ -271,10 +275,11 @@ fn as_json(
             "at_us": violation.at_us,
             "what": violation.what,
             "again": again(arguments, *seed, *peers),
+            "byzantine": byzantine::plan(options, *seed),
         })
     });
     let faults = report.counts.iter().map(|(fault, count)| (fault.as_str().to_owned(), count.into()));
-    json!({
+    let mut json = json!({
         "verdict": verdict(report),
         "matches": report.matches,
         "ticks_compared": report.ticks_compared,
@@ -288,11 +293,16 @@ fn as_json(
         "match_seconds": report.match_time.as_secs_f64(),
         "log": format!("{:016x}", report.log),
         "seconds": seconds,
-    })
+    });
+    if arguments.byzantine {
+        json["byzantine"] = byzantine::as_json(&report.byzantine);
+    }
+    json
 }
 
 fn as_text(
     arguments: &CheckArguments,
+    options: &CampaignOptions,
     report: &CampaignReport,
     desync: Option<&FirstDesync>,
     seconds: f64,
@@ -311,24 +321,25 @@ fn as_text(
     if arguments.faults {
         text += &format!("\n{}", fault_table(report));
     }
+    if arguments.byzantine {
+        text += &format!("\n{}", byzantine::as_table(&report.byzantine));
+    }
     if let Some(desync) = desync {
         text += &desync_text(desync);
     }
     if report.violated > 0 {
         text += &format!("\n{} matches in which something did not hold:", report.violated);
-        text.extend(
-            report
-                .violations
-                .iter()
-                .take(SHOWN_MAX)
-                .map(|(seed, peers, violation)| violation_text(violation, &again(arguments, *seed, *peers))),
-        );
+        text.extend(report.violations.iter().take(SHOWN_MAX).map(|(seed, peers, violation)| {
+            let plan = byzantine::plan(options, *seed);
+            violation_text(violation, &again(arguments, *seed, *peers), plan.as_deref())
+        }));
     }
     text
 }
 
-fn violation_text(violation: &Violation, again: &str) -> String {
-    format!("\n{violation}\n  {again}")
+fn violation_text(violation: &Violation, again: &str, plan: Option<&str>) -> String {
+    let plan = plan.map(|plan| format!("\n  {plan}")).unwrap_or_default();
+    format!("\n{violation}\n  {again}{plan}")
 }
 
 fn fault_table(report: &CampaignReport) -> comfy_table::Table {

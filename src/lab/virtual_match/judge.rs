@@ -48,25 +48,23 @@ fn class(end: &PeerEnd) -> EndClass {
 impl VirtualMatch {
     /// Says what came of it.
     pub(super) fn judge(mut self) -> VirtualResult {
-        let now = self.now;
-        self.judge_pace();
+        let attacker = self.attacker.take();
+        if attacker.is_none() {
+            self.judge_pace();
+        }
         let peers = core::mem::take(&mut self.peers);
         let left: Vec<bool> = peers.iter().map(Peer::is_leaving).collect();
         let ended_at: Vec<Time> = peers.iter().map(|peer| peer.ended_at).collect();
         let ends: Vec<PeerEnd> = peers.into_iter().map(end).collect();
-        let is_dropped = |end: &PeerEnd| class(end) == EndClass::Broken && ends.len() > 2;
-        self.audit.compare(|peer| !matches!(ends[peer], PeerEnd::Crashed) && !is_dropped(&ends[peer]));
-        self.judge_ends(&ends, &left, &ended_at);
-        let is_away = |player: usize| class(&ends[player]) != EndClass::Finished;
-        for (peer, end) in ends.iter().enumerate() {
-            if let PeerEnd::Played(summary) = end {
-                self.audit.check_stalls(peer, now, summary.stalls);
-                if class(end) == EndClass::Finished {
-                    self.audit.check_commands(peer, now, is_away);
-                }
-            }
+        let byzantine = attacker.map(|attacker| self.judge_byzantine(&attacker, &ends, &ended_at));
+        if byzantine.is_none() {
+            let is_dropped = |end: &PeerEnd| class(end) == EndClass::Broken && ends.len() > 2;
+            self.audit.compare(|peer| !matches!(ends[peer], PeerEnd::Crashed) && !is_dropped(&ends[peer]));
+            self.judge_ends(&ends, &left, &ended_at);
+            let is_away = |player: usize| class(&ends[player]) != EndClass::Finished;
+            self.judge_summaries(&ends, 0..ends.len(), is_away);
+            self.judge_desync(&ends);
         }
-        self.judge_desync(&ends);
         for end in &ends {
             let hash = end.played().map_or(0, |summary| summary.hash.whole);
             self.network.log().note(b'e', hash, end.as_str().len() as u64);
@@ -81,7 +79,24 @@ impl VirtualMatch {
             took: last.since(Time(0)),
             stopped_after: self.planted_at.map(|at| ran_at.since(at)),
             named_after: self.planted_at.map(|at| last.since(at)),
+            byzantine,
             ends,
+        }
+    }
+
+    /// Whether these peers measured what was seen, and ran what was ordered by those who are not away.
+    pub(super) fn judge_summaries(
+        &mut self,
+        ends: &[PeerEnd],
+        peers: impl IntoIterator<Item = usize>,
+        is_away: impl Fn(usize) -> bool,
+    ) {
+        for peer in peers {
+            let (now, Some(summary)) = (self.now, ends[peer].played()) else { continue };
+            self.audit.check_stalls(peer, now, summary.stalls);
+            if class(&ends[peer]) == EndClass::Finished {
+                self.audit.check_commands(peer, now, &is_away);
+            }
         }
     }
 

@@ -86,6 +86,10 @@ impl Peer {
         if let State::Open(game) = &self.state { Some(game) } else { None }
     }
 
+    pub(super) fn game_mut(&mut self) -> Option<&mut Match> {
+        if let State::Open(game) = &mut self.state { Some(game) } else { None }
+    }
+
     /// Whether it has yet to come, or plays.
     pub(super) const fn is_open(&self) -> bool {
         matches!(self.state, State::Absent(_) | State::Open(_))
@@ -181,7 +185,7 @@ impl Peer {
         let local = self.clock.shows(now);
         let State::Open(game) = &mut self.state else { return Ok(()) };
         let (socket, clock, is_paused) = (&mut self.socket, self.clock, core::mem::take(&mut self.is_paused));
-        let step = AssertUnwindSafe(|| {
+        let result = guarded(|| {
             for (at, from, bytes) in socket.drain(..) {
                 // A thread of its own notes when a datagram comes, unless the whole computer stands still.
                 let at = if is_paused { local } else { clock.shows(at) };
@@ -191,13 +195,10 @@ impl Peer {
             while game.poll_event().is_some() {}
         });
         self.busy_until = now.plus(self.cost);
-        if let Err(panic) = catch_unwind(step) {
+        if result.is_err() {
             self.crash();
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            return Err(text.unwrap_or("without a word").to_owned());
         }
-        Ok(())
+        result
     }
 
     /// The next datagram to send. After the last of a match that is over, the match is.
@@ -220,6 +221,18 @@ impl Peer {
             State::Crashed => None,
         }
     }
+}
+
+/// Takes a step of a program that may break down.
+///
+/// # Errors
+/// With its message if it panics.
+pub(in crate::lab) fn guarded(step: impl FnOnce()) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(step)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        text.unwrap_or("without a word").to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -14,16 +14,18 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::{DEAF_FOR, End, Event, LockstepSession, OnLoss, Phase};
-use crate::net::hold_up::HoldUp;
+use crate::net::hold_up::{HoldUp, at_once, unacknowledged_at_once};
 use crate::net::link::Link;
 use crate::net::lockstep::QUEUE_TICKS;
 use crate::net::message::{Acknowledge, Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
-/// How long an agreement may hold the match up before those who keep it from settling are suspected, too;
-/// at least [`AGREE_TRIES`] times the retransmission timeout of the link to them.
+/// How long an agreement may hold the match up before those who claim inputs of a suspect and do not relay them
+/// are suspected, too; at least [`AGREE_TRIES`] times the retransmission timeout of the link to them.
 const AGREE_WITHIN: Duration = Duration::from_secs(2);
+/// By how much longer those may who name other seats than the time in which they must find evidence of their own.
+const OWN_EVIDENCE: Duration = Duration::from_secs(1);
 /// See [`AGREE_WITHIN`].
 const AGREE_TRIES: u32 = 6;
 /// Between two suspicions to those who have not settled, at least.
@@ -244,17 +246,22 @@ impl LockstepSession {
         if !is_held_up {
             return;
         }
-        let dissents = |player: PlayerId| {
-            play.departures.agreed(player).is_none_or(|said| {
-                let claims = said.seats.iter().zip(&said.held);
-                { claims }.any(|(seat, &held)| suspects.has(seat) && play.gate.wanted(seat) < Tick(held))
-            })
+        let claims_more = |said: &Suspicion| {
+            let claims = said.seats.iter().zip(&said.held);
+            { claims }.any(|(seat, &held)| suspects.has(seat) && play.gate.wanted(seat) < Tick(held))
         };
-        let dissenters: Seats = others.iter().filter(|&player| dissents(player)).collect();
-        for link in self.links_to(dissenters) {
-            let within = AGREE_WITHIN.max(self.links[link].rtt.timeout(SUSPICION_EVERY) * AGREE_TRIES);
-            if now.since(since) >= within {
-                self.suspect(self.links[link].player);
+        // A peer that names other seats may still be gathering evidence of its own.
+        let differs: Seats =
+            others.iter().filter(|&player| play.departures.agreed(player).is_none()).collect();
+        let claims: Seats =
+            others.iter().filter(|&player| play.departures.agreed(player).is_some_and(claims_more)).collect();
+        let to_agree = at_once(self.settings.timeout) + OWN_EVIDENCE;
+        for (seats, least) in [(differs, to_agree), (claims, AGREE_WITHIN)] {
+            for link in self.links_to(seats) {
+                let within = least.max(self.links[link].rtt.timeout(SUSPICION_EVERY) * AGREE_TRIES);
+                if now.since(since) >= within {
+                    self.suspect(self.links[link].player);
+                }
             }
         }
     }
@@ -435,18 +442,27 @@ impl LockstepSession {
         }
     }
 
-    /// Measures who holds the match up, and suspects those who have spent their budget.
+    /// Measures who holds the match up, and suspects those who have spent their budget: players whose input lacks,
+    /// and before them those who acknowledge nothing, since others cannot seal for their sake.
     pub(super) fn watch_hold_ups(&mut self) {
         let Some(play) = &self.play else { return };
-        let is_due = matches!(self.phase, Phase::Running) && play.is_due(self.now);
+        let (now, timeout) = (self.now, self.settings.timeout);
+        let is_due = matches!(self.phase, Phase::Running) && play.is_due(now);
+        let stops = |link: &Link| is_due && self.is_direct(link) && play.is_stopped_by(link.acked);
+        let stoppers: Seats = self.links.iter().filter(|link| stops(link)).map(|link| link.player).collect();
+        let lack = |link: &Link| is_due && play.gate.lacks(link.player) && !link.is_gone;
+        let lacking: Seats = self.links.iter().filter(|link| lack(link)).map(|link| link.player).collect();
+        let blamed = if stoppers.is_empty() { lacking } else { stoppers };
         for link in 0..self.links.len() {
-            let Some(play) = &self.play else { return };
             let player = self.links[link].player;
-            let is_suspect = play.departures.suspects.has(player);
-            let holds_up = is_due && play.gate.lacks(player) && !self.links[link].is_gone;
-            self.links[link].hold_up.note(self.now, holds_up);
-            let is_spent = self.links[link].hold_up.is_spent(self.now, self.settings.timeout);
-            if !is_spent || !holds_up || is_suspect {
+            let hold_up = &mut self.links[link].hold_up;
+            hold_up.note(now, blamed.has(player));
+            let is_spent = hold_up.is_spent(now, timeout)
+                || stoppers.has(player)
+                    && hold_up
+                        .since()
+                        .is_some_and(|since| now.since(since) >= unacknowledged_at_once(timeout));
+            if !blamed.has(player) || !is_spent || !self.is_direct(&self.links[link]) {
                 continue;
             }
             if self.waits_for_lost(player) {

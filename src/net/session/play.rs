@@ -162,6 +162,11 @@ impl Play {
         self.ran_at = now;
     }
 
+    /// Whether nothing more may be sealed until a peer acknowledges more than what is before `acked`.
+    pub(super) fn is_stopped_by(&self, acked: Tick) -> bool {
+        self.sealer.next() >= acked.plus(SEALED_MAX as u32 / 2)
+    }
+
     /// The first tick that may not be sealed yet.
     fn seal_limit(&self) -> Tick {
         let ran = self.history.ran();

@@ -1,0 +1,405 @@
+//! A seat that keeps to no rule: how it misbehaves in a match, and when, drawn from a seed. It has passed the
+//! handshake like everybody else, so it knows its connections and its envelopes are in order.
+
+mod attacker;
+mod figures;
+mod forge;
+mod pace;
+
+use core::fmt;
+use core::time::Duration;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+use serde::Serialize;
+
+pub use self::figures::{BehaviourFigures, ByzantineFigures, ByzantineReport};
+
+pub(super) use self::attacker::{Attacker, Deed};
+pub(super) use self::pace::Pace;
+use super::network::{LinkFaults, below, up_to};
+use crate::game::Inject;
+use crate::net::{Architecture, Time};
+use crate::sim::{Tick, TickRate};
+
+/// Longest that honest players may stand, without a pause, for what one seat does.
+pub(super) const STALL_MAX: Duration = Duration::from_secs(10);
+/// Until then a match has begun, or is off for all: ready within 5 s, found within 5 s, a wait of 10 s.
+pub(super) const BEGUN_WITHIN: Duration = Duration::from_secs(30);
+/// What such a seat does before this may keep a match from beginning.
+const SETUP: Duration = Duration::from_millis(2_500);
+/// One in so many matches of four peers loses an honest one, too.
+const CRASH_ONE_IN: u64 = 4;
+/// One in so many seats does many things at once.
+const BUSY_ONE_IN: u64 = 8;
+
+/// One way to misbehave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Behaviour {
+    /// Datagrams go out without inputs; everything else is answered.
+    WithholdInputs,
+    /// No datagram of inputs goes out; pings are answered.
+    WithholdDatagrams,
+    /// Nothing that came is acknowledged any more.
+    WithholdAcks,
+    /// The steps before the match and after a pause are not acknowledged.
+    WithholdSteps,
+    /// Nothing goes out at all.
+    Silence,
+    /// The hash chain that is told is another one.
+    FalseChain,
+    /// So it is now and then, and the true one follows.
+    ChainTakenBack,
+    /// Inputs are told to come much too late.
+    FalseSlack,
+    /// What is said to be here, and to have run, is random.
+    FalseWanted,
+    /// Times, clocks, delays and losses that are told are random.
+    FalsePong,
+    /// Others are said not to be heard.
+    FalseSuspicion,
+    /// The number of inputs held of one who is gone is too large.
+    FalseHeld,
+    /// The state before tick 0 is another one, or some are said not to be heard.
+    FalseSeated,
+    /// As the host: the seating is damaged, or everybody hears another start.
+    FalseStart,
+    /// Inputs are others than the ones that this seat's own world runs.
+    WildInputs,
+    /// One peer hears another input than the others.
+    Equivocation,
+    /// Inputs are told to be of other ticks.
+    ShiftedTicks,
+    /// The world here goes astray.
+    Deviation,
+    /// Orders name units of others, or none that there are.
+    ForeignOrders,
+    /// Inputs of others are passed on that they never gave.
+    ForgedRelayed,
+    /// Hashes and states are shown that nobody has, and claimed to differ.
+    ForgedHashes,
+    /// Farewells of every kind but the next two.
+    FalseBye,
+    /// Farewells by its will, with odd ticks, and no leaving.
+    FalseLeft,
+    /// Farewells after the last tick, with odd ticks and chains.
+    FalseFinished,
+    /// Pauses are ended that are not, or long after now.
+    FalseResume,
+    /// Messages of every kind with random contents, whether there can be such or not.
+    RandomMessages,
+    /// Random bytes under every packet id.
+    RandomBodies,
+    /// Its own messages again, damaged, as new ones.
+    DamagedCopies,
+    /// Its own datagrams again.
+    ReplayOwn,
+    /// Datagrams of others again that it has overheard, from its own address.
+    ReplayOthers,
+    /// Every datagram many times.
+    Duplicates,
+    /// Datagrams leave in another order.
+    Reordering,
+    /// Counters of datagrams jump.
+    CounterJumps,
+    /// Datagrams come from one new address after the other.
+    AddressChanges,
+    /// Pauses as often as it can, and ends them.
+    Pauses,
+    /// Leaves.
+    Leave,
+    /// Is gone without a word.
+    Crash,
+}
+
+impl Behaviour {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 37] = [
+        Self::WithholdInputs,
+        Self::WithholdDatagrams,
+        Self::WithholdAcks,
+        Self::WithholdSteps,
+        Self::Silence,
+        Self::FalseChain,
+        Self::ChainTakenBack,
+        Self::FalseSlack,
+        Self::FalseWanted,
+        Self::FalsePong,
+        Self::FalseSuspicion,
+        Self::FalseHeld,
+        Self::FalseSeated,
+        Self::FalseStart,
+        Self::WildInputs,
+        Self::Equivocation,
+        Self::ShiftedTicks,
+        Self::Deviation,
+        Self::ForeignOrders,
+        Self::ForgedRelayed,
+        Self::ForgedHashes,
+        Self::FalseBye,
+        Self::FalseLeft,
+        Self::FalseFinished,
+        Self::FalseResume,
+        Self::RandomMessages,
+        Self::RandomBodies,
+        Self::DamagedCopies,
+        Self::ReplayOwn,
+        Self::ReplayOthers,
+        Self::Duplicates,
+        Self::Reordering,
+        Self::CounterJumps,
+        Self::AddressChanges,
+        Self::Pauses,
+        Self::Leave,
+        Self::Crash,
+    ];
+
+    /// The word for it in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::WithholdInputs => "withhold_inputs",
+            Self::WithholdDatagrams => "withhold_datagrams",
+            Self::WithholdAcks => "withhold_acks",
+            Self::WithholdSteps => "withhold_steps",
+            Self::Silence => "silence",
+            Self::FalseChain => "false_chain",
+            Self::ChainTakenBack => "chain_taken_back",
+            Self::FalseSlack => "false_slack",
+            Self::FalseWanted => "false_wanted",
+            Self::FalsePong => "false_pong",
+            Self::FalseSuspicion => "false_suspicion",
+            Self::FalseHeld => "false_held",
+            Self::FalseSeated => "false_seated",
+            Self::FalseStart => "false_start",
+            Self::WildInputs => "wild_inputs",
+            Self::Equivocation => "equivocation",
+            Self::ShiftedTicks => "shifted_ticks",
+            Self::Deviation => "deviation",
+            Self::ForeignOrders => "foreign_orders",
+            Self::ForgedRelayed => "forged_relayed",
+            Self::ForgedHashes => "forged_hashes",
+            Self::FalseBye => "false_bye",
+            Self::FalseLeft => "false_left",
+            Self::FalseFinished => "false_finished",
+            Self::FalseResume => "false_resume",
+            Self::RandomMessages => "random_messages",
+            Self::RandomBodies => "random_bodies",
+            Self::DamagedCopies => "damaged_copies",
+            Self::ReplayOwn => "replay_own",
+            Self::ReplayOthers => "replay_others",
+            Self::Duplicates => "duplicates",
+            Self::Reordering => "reordering",
+            Self::CounterJumps => "counter_jumps",
+            Self::AddressChanges => "address_changes",
+            Self::Pauses => "pauses",
+            Self::Leave => "leave",
+            Self::Crash => "crash",
+        }
+    }
+
+    /// Whether a client of a server can do it: it has no host's part, and no peers.
+    const fn is_for_clients(self) -> bool {
+        !matches!(
+            self,
+            Self::FalseChain
+                | Self::ChainTakenBack
+                | Self::FalseSlack
+                | Self::FalseStart
+                | Self::Equivocation
+                | Self::FalseHeld
+        )
+    }
+
+    /// Whether it is done once.
+    const fn is_final(self) -> bool {
+        matches!(self, Self::Leave | Self::Crash)
+    }
+
+    /// Whether it comes before tick 0.
+    const fn is_of_setup(self) -> bool {
+        matches!(self, Self::FalseSeated | Self::FalseStart)
+    }
+
+    /// Whether by it honest peers can hear different inputs of one tick. Without signatures nobody can then tell
+    /// who lies, and the match must merely end for all.
+    const fn splits(self) -> bool {
+        matches!(self, Self::Equivocation | Self::ShiftedTicks)
+    }
+}
+
+/// One behaviour for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spell {
+    /// Which.
+    pub behaviour: Behaviour,
+    /// From then on.
+    pub from: Time,
+    /// To then.
+    pub until: Time,
+    /// Between two messages or deeds of it, where it is made of those.
+    pub every: Duration,
+    /// Toward one of the others only, counted in the order in which they were first written to.
+    pub at: Option<u8>,
+}
+
+/// How one seat misbehaves in one match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByzantinePlan {
+    /// Which seat.
+    pub seat: usize,
+    /// What every link does to datagrams.
+    pub link: LinkFaults,
+    /// What it does.
+    pub spells: Vec<Spell>,
+    /// An honest peer that crashes, and when.
+    pub crash: Option<(usize, Time)>,
+    is_served: bool,
+}
+
+impl ByzantinePlan {
+    /// What the seed brings to a match of `length`.
+    #[must_use]
+    pub fn from_seed(seed: u64, peers: usize, length: Duration, architecture: Architecture) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(97);
+        let is_served = architecture != Architecture::P2p;
+        let seat = below(&mut rng, peers as u64) as usize;
+        let link = draw_link(&mut rng);
+        let count = if below(&mut rng, BUSY_ONE_IN) == 0 { 7 } else { 1 + below(&mut rng, 3) };
+        let spells = (0..count).map(|_| draw_spell(&mut rng, length, seat, is_served)).collect();
+        let crashes = peers == 4 && !is_served && below(&mut rng, CRASH_ONE_IN) == 0;
+        let other = (seat + 1 + below(&mut rng, peers as u64 - 1) as usize) % peers;
+        let crash = crashes.then_some((other, Time(0).plus(up_to(&mut rng, length))));
+        Self { seat, link, spells, crash, is_served }
+    }
+
+    /// One behaviour from `from` to the end.
+    #[must_use]
+    pub fn only(behaviour: Behaviour, seat: usize, from: Time) -> Self {
+        let every = Duration::from_millis(20);
+        let spell = Spell { behaviour, from, until: Time(u64::MAX), every, at: None };
+        let link = LinkFaults { delay: Duration::from_millis(20), ..LinkFaults::default() };
+        Self { seat, link, spells: vec![spell], crash: None, is_served: false }
+    }
+
+    /// Whether honest peers may end differently.
+    pub(super) fn splits(&self) -> bool {
+        !self.is_served
+            && self.spells.iter().any(|spell| spell.behaviour.splits() || self.is_false_host(spell))
+    }
+
+    /// As the host it decides who plays what.
+    fn is_false_host(&self, spell: &Spell) -> bool {
+        self.seat == 0 && spell.behaviour == Behaviour::FalseStart
+    }
+
+    /// Whether it does something before the match has surely begun.
+    pub(super) fn disturbs_setup(&self) -> bool {
+        let crash = self.crash.map(|(_, at)| at);
+        let spells = self.spells.iter().map(|spell| spell.from);
+        spells.chain(crash).any(|from| from < Time(0).plus(SETUP))
+    }
+
+    /// The difference that its world has from some tick on.
+    pub(super) fn deviation(&self, rate: TickRate) -> Option<Inject> {
+        let spell = self.spells.iter().find(|spell| spell.behaviour == Behaviour::Deviation)?;
+        let tick = Tick((spell.from.0 * u64::from(rate.hz()) / 1_000_000) as u32);
+        Some(Inject { tick, field: "units[0].hp".into() })
+    }
+}
+
+/// A link that is no trouble by itself.
+fn draw_link(rng: &mut ChaCha8Rng) -> LinkFaults {
+    LinkFaults {
+        delay: up_to(rng, Duration::from_millis(60)),
+        jitter: up_to(rng, Duration::from_millis(8)),
+        loss: below(rng, 20_000) as u32,
+        ..LinkFaults::default()
+    }
+}
+
+fn draw_spell(rng: &mut ChaCha8Rng, length: Duration, seat: usize, is_served: bool) -> Spell {
+    let behaviour = loop {
+        let behaviour = Behaviour::ALL[below(rng, Behaviour::ALL.len() as u64) as usize];
+        let is_hosts = behaviour == Behaviour::FalseStart;
+        if (!is_served || behaviour.is_for_clients()) && (seat == 0 || !is_hosts) {
+            break behaviour;
+        }
+    };
+    let early = below(rng, 5) == 0 || behaviour.is_of_setup();
+    let from = if early { up_to(rng, SETUP) } else { up_to(rng, length) };
+    let from = if behaviour.is_of_setup() { Time(0) } else { Time(0).plus(from) };
+    let lasts = match below(rng, 4) {
+        _ if behaviour.is_of_setup() => length,
+        0 => up_to(rng, Duration::from_millis(400)),
+        1 | 2 => up_to(rng, Duration::from_secs(8)),
+        _ => length * 4,
+    };
+    let every = match below(rng, 4) {
+        // Once, or nearly so.
+        0 => Duration::from_secs(3_600),
+        1 => Duration::from_secs(2) + up_to(rng, Duration::from_secs(5)),
+        _ => Duration::from_millis(5) + up_to(rng, Duration::from_millis(80)),
+    };
+    let at = (below(rng, 3) == 0).then(|| below(rng, 3) as u8);
+    let at = match behaviour {
+        // What one hears and another does not splits them.
+        Behaviour::Equivocation => Some(at.unwrap_or(0)),
+        Behaviour::WildInputs => None,
+        _ => at,
+    };
+    Spell { behaviour, from, until: from.plus(lasts), every, at }
+}
+
+impl fmt::Display for Spell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |time: Time| time.0 as f64 / 1e6;
+        write!(f, "{} from {:.1} s", self.behaviour.as_str(), seconds(self.from))?;
+        if !self.behaviour.is_final() && self.until < Time(600_000_000) {
+            write!(f, " to {:.1} s", seconds(self.until))?;
+        }
+        if let Some(at) = self.at {
+            write!(f, " at the peer written to as number {at}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ByzantinePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seat {} is byzantine: ", self.seat)?;
+        for (nth, spell) in self.spells.iter().enumerate() {
+            write!(f, "{}{spell}", if nth > 0 { ", " } else { "" })?;
+        }
+        if let Some((seat, at)) = self.crash {
+            write!(f, "; seat {seat} crashes after {:.1} s", at.0 as f64 / 1e6)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_behaviour_has_its_own_place_and_word_and_is_drawn() {
+        for (place, behaviour) in Behaviour::ALL.into_iter().enumerate() {
+            assert_eq!(behaviour as usize, place);
+            assert!(Behaviour::ALL[..place].iter().all(|other| other.as_str() != behaviour.as_str()));
+        }
+        let draw =
+            |seed, architecture| ByzantinePlan::from_seed(seed, 4, Duration::from_secs(60), architecture);
+        let plans: Vec<ByzantinePlan> = (0..1_000).map(|seed| draw(seed, Architecture::P2p)).collect();
+        let is_drawn =
+            |behaviour| plans.iter().flat_map(|plan| &plan.spells).any(|spell| spell.behaviour == behaviour);
+        assert!(Behaviour::ALL.into_iter().all(is_drawn));
+        assert_eq!(plans[5], draw(5, Architecture::P2p));
+        for seed in 0..1_000 {
+            let plan = draw(seed, Architecture::Relay);
+            assert!(plan.spells.iter().all(|spell| spell.behaviour.is_for_clients()), "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! What leaves such a seat: its session's datagrams, changed, and forged ones between them.
+
+use arrayvec::ArrayVec;
+use core::time::Duration;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+use std::net::SocketAddr;
+
+use super::forge::Forge;
+use super::{Behaviour, ByzantinePlan, Spell};
+use crate::lab::network::{below, up_to};
+use crate::net::message::{PacketId, decode};
+use crate::net::{
+    ClientInputsHeader, EncodedInput, Inputs, InputsHeader, Time, decode_client_inputs, decode_inputs,
+    encode_client_inputs, encode_inputs,
+};
+use crate::sim::{Command, Selection, Target, UnitId, When};
+
+/// Bytes of an envelope: packet id, connection id, counter.
+const ENVELOPE: usize = 9;
+/// Datagrams that it remembers, of its own and of others.
+const TAPE_MAX: usize = 128;
+/// The farthest that a datagram is held back.
+const HELD_BACK: Duration = Duration::from_millis(300);
+
+/// A datagram that leaves.
+pub(in crate::lab) struct Shot {
+    /// So long from now.
+    pub(in crate::lab) after: Duration,
+    pub(in crate::lab) to: SocketAddr,
+    pub(in crate::lab) bytes: Vec<u8>,
+}
+
+impl Shot {
+    fn now(to: SocketAddr, bytes: Vec<u8>) -> Self {
+        Self { after: Duration::ZERO, to, bytes }
+    }
+}
+
+/// What its player does.
+pub(in crate::lab) enum Deed {
+    Order(Command),
+    Resume,
+    Rebind,
+    Leave,
+    Crash,
+}
+
+/// A connection of this seat.
+struct Line {
+    /// By which the other end is addressed.
+    id: u32,
+    to: SocketAddr,
+    /// Of the next datagram.
+    counter: u32,
+    /// What was acknowledged when that ended: the first tick that lacks, how far behind it the match was, the
+    /// chain there.
+    frozen: Option<(u16, u16, [u8; 4])>,
+    /// The tick whose input is another one here than elsewhere.
+    split: Option<u16>,
+}
+
+/// The seat at work.
+pub(in crate::lab) struct Attacker {
+    plan: ByzantinePlan,
+    rng: ChaCha8Rng,
+    lines: Vec<Line>,
+    own: Vec<(SocketAddr, Vec<u8>)>,
+    overheard: Vec<(SocketAddr, Vec<u8>)>,
+    /// Of each spell that is made of messages or deeds, when the next is due.
+    due: Vec<Time>,
+    /// The first tick, its low half, of which no input was sent yet.
+    unsent: u16,
+    /// From and to which tick all hear another input than the own world runs.
+    wild: Option<(u16, Option<u16>)>,
+    is_gone: bool,
+    done: [bool; Behaviour::ALL.len()],
+}
+
+impl Attacker {
+    pub(in crate::lab) fn new(plan: ByzantinePlan, seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(96);
+        let due = |spell: &Spell| if is_timed(spell.behaviour) { spell.from } else { Time(u64::MAX) };
+        let mut done = [false; Behaviour::ALL.len()];
+        if plan.spells.iter().any(|spell| spell.behaviour == Behaviour::Deviation) {
+            done[Behaviour::Deviation as usize] = true;
+        }
+        Self {
+            due: plan.spells.iter().map(due).collect(),
+            plan,
+            rng,
+            lines: Vec::new(),
+            own: Vec::new(),
+            overheard: Vec::new(),
+            unsent: 0,
+            wild: None,
+            is_gone: false,
+            done,
+        }
+    }
+
+    /// What it does.
+    pub(in crate::lab) const fn plan(&self) -> &ByzantinePlan {
+        &self.plan
+    }
+
+    /// What took effect.
+    pub(in crate::lab) fn done(&self) -> Vec<Behaviour> {
+        Behaviour::ALL.into_iter().filter(|&behaviour| self.done[behaviour as usize]).collect()
+    }
+
+    /// Sees a datagram of another seat.
+    pub(in crate::lab) fn overhear(&mut self, to: SocketAddr, bytes: &[u8]) {
+        keep(&mut self.overheard, to, bytes, &mut self.rng);
+    }
+
+    /// When it does something of its own.
+    pub(in crate::lab) fn next_at(&self) -> Option<Time> {
+        self.due.iter().copied().min().filter(|&at| at < Time(u64::MAX) && !self.is_gone)
+    }
+
+    /// What leaves in place of a datagram of its session.
+    pub(in crate::lab) fn tamper(&mut self, now: Time, to: SocketAddr, bytes: &[u8]) -> Vec<Shot> {
+        let spells: Vec<Spell> = self.plan.spells.iter().copied().filter(|spell| spell.is_on(now)).collect();
+        if spells.iter().any(|spell| spell.behaviour == Behaviour::Silence && spell.at.is_none()) {
+            self.note(Behaviour::Silence);
+            return Vec::new();
+        }
+        if bytes.len() < ENVELOPE || !is_enveloped(bytes[0]) {
+            keep(&mut self.own, to, bytes, &mut self.rng);
+            return vec![Shot::now(to, bytes.to_vec())];
+        }
+        let line = self.line(to, bytes);
+        let spells: Vec<Spell> = spells.into_iter().filter(|spell| self.meets(spell, line)).collect();
+        let Some(body) = self.changed(line, bytes, &spells) else { return Vec::new() };
+        let (mut copies, mut after) = (1, Duration::ZERO);
+        for spell in &spells {
+            match spell.behaviour {
+                Behaviour::Duplicates => copies = 2 + below(&mut self.rng, 5) as usize,
+                Behaviour::Reordering => after = up_to(&mut self.rng, HELD_BACK),
+                Behaviour::CounterJumps if below(&mut self.rng, 32) == 0 => {
+                    let ahead = 1 << below(&mut self.rng, 32);
+                    self.lines[line].counter = self.lines[line].counter.wrapping_add(ahead);
+                }
+                _ => continue,
+            }
+            self.note(spell.behaviour);
+        }
+        let bytes = self.enveloped(line, bytes[0], &body);
+        (0..copies).map(|_| Shot { after, to, bytes: bytes.clone() }).collect()
+    }
+
+    /// What it sends and does of its own.
+    pub(in crate::lab) fn act(&mut self, now: Time) -> (Vec<Shot>, Vec<Deed>) {
+        let (mut shots, mut deeds) = (Vec::new(), Vec::new());
+        for nth in 0..self.due.len() {
+            if self.is_gone || self.due[nth] > now {
+                continue;
+            }
+            let spell = self.plan.spells[nth];
+            let next = now.plus(spell.every.max(Duration::from_millis(1)));
+            let is_over = spell.behaviour.is_final() || next >= spell.until;
+            self.due[nth] = if is_over { Time(u64::MAX) } else { next };
+            match self.deed(spell.behaviour) {
+                Some(deed) => {
+                    self.note(spell.behaviour);
+                    deeds.push(deed);
+                }
+                None => shots.extend(self.volley(&spell)),
+            }
+        }
+        (shots, deeds)
+    }
+
+    fn deed(&mut self, behaviour: Behaviour) -> Option<Deed> {
+        Some(match behaviour {
+            Behaviour::Pauses if below(&mut self.rng, 4) == 0 => Deed::Resume,
+            Behaviour::Pauses => Deed::Order(Command::Pause),
+            Behaviour::ForeignOrders => Deed::Order(foreign_order(&mut self.rng)),
+            Behaviour::AddressChanges => Deed::Rebind,
+            Behaviour::Leave => Deed::Leave,
+            Behaviour::Crash => {
+                self.is_gone = true;
+                Deed::Crash
+            }
+            _ => return None,
+        })
+    }
+
+    /// A forged message, or an old one, to all that the spell is about.
+    fn volley(&mut self, spell: &Spell) -> Vec<Shot> {
+        let tape = match spell.behaviour {
+            Behaviour::ReplayOwn => Some(&self.own),
+            Behaviour::ReplayOthers => Some(&self.overheard),
+            _ => None,
+        };
+        if let Some(tape) = tape {
+            if tape.is_empty() {
+                return Vec::new();
+            }
+            let (to, bytes) = tape[below(&mut self.rng, tape.len() as u64) as usize].clone();
+            self.note(spell.behaviour);
+            return vec![Shot { after: up_to(&mut self.rng, HELD_BACK), to, bytes }];
+        }
+        let Some((id, body)) = self.forged(spell.behaviour) else { return Vec::new() };
+        let mut shots = Vec::new();
+        for line in 0..self.lines.len() {
+            if self.meets(spell, line) {
+                self.note(spell.behaviour);
+                let bytes = self.enveloped(line, id, &body);
+                shots.push(Shot::now(self.lines[line].to, bytes));
+            }
+        }
+        shots
+    }
+
+    fn forged(&mut self, behaviour: Behaviour) -> Option<(u8, Vec<u8>)> {
+        let (tick, is_served) = (u32::from(self.unsent), self.plan.is_served);
+        let mut forge = Forge { rng: &mut self.rng, tick, is_served };
+        if behaviour != Behaviour::DamagedCopies {
+            return forge.message(behaviour).map(|(id, body)| (id as u8, body));
+        }
+        // Inputs of peers are left out: damaged ones could be those of the next tick, and differ by peer.
+        let is_fit =
+            |bytes: &[u8]| is_enveloped(bytes[0]) && (is_served || bytes[0] != PacketId::PlayerInput as u8);
+        let fit: Vec<&[u8]> = self.own.iter().map(|(_, bytes)| &bytes[..]).filter(|b| is_fit(b)).collect();
+        if fit.is_empty() {
+            return None;
+        }
+        let bytes = fit[below(forge.rng, fit.len() as u64) as usize];
+        let mut body = bytes[ENVELOPE..].to_vec();
+        forge.damage(&mut body);
+        Some((bytes[0], body))
+    }
+
+    /// The body that leaves in place of a datagram's; `None` if none does.
+    fn changed(&mut self, line: usize, bytes: &[u8], spells: &[Spell]) -> Option<Vec<u8>> {
+        let (id, mut body) = (PacketId::of(bytes[0])?, bytes[ENVELOPE..].to_vec());
+        for spell in spells {
+            let changed = match (spell.behaviour, id) {
+                (Behaviour::Silence, _)
+                | (Behaviour::WithholdDatagrams, PacketId::PlayerInput)
+                | (Behaviour::WithholdSteps, PacketId::Acknowledge) => {
+                    self.note(spell.behaviour);
+                    return None;
+                }
+                (Behaviour::FalsePong, PacketId::Pong) => self.false_pong(&body),
+                (Behaviour::FalseHeld, PacketId::Suspicion) => self.false_held(&body),
+                (Behaviour::FalseSeated, PacketId::Acknowledge) => self.false_seated(&body),
+                (Behaviour::FalseStart, PacketId::Start) => Some(self.forge().start()),
+                (Behaviour::FalseStart, PacketId::Seating) if below(&mut self.rng, 4) == 0 => {
+                    let mut damaged = body.clone();
+                    self.forge().damage(&mut damaged);
+                    Some(damaged)
+                }
+                _ => None,
+            };
+            if let Some(changed) = changed {
+                self.note(spell.behaviour);
+                body = changed;
+            }
+        }
+        if id != PacketId::PlayerInput {
+            return Some(body);
+        }
+        let changed = if self.plan.is_served {
+            self.client_inputs(line, &body, spells)
+        } else {
+            self.inputs(line, &body, spells)
+        };
+        Some(changed.unwrap_or(body))
+    }
+
+    /// A peer's inputs, changed.
+    fn inputs(&mut self, line: usize, body: &[u8], spells: &[Spell]) -> Option<Vec<u8>> {
+        let (mut header, inputs) = decode_inputs(body).ok()?;
+        let mut inputs = self.other_inputs(line, header.first, inputs, spells);
+        for spell in spells {
+            if self.change_header(spell.behaviour, line, &mut header) {
+                self.note(spell.behaviour);
+            }
+        }
+        inputs.truncate(usize::from(header.count));
+        Some(encode_inputs(&header, inputs.iter().map(Option::as_deref)).to_vec())
+    }
+
+    fn change_header(&mut self, behaviour: Behaviour, line: usize, header: &mut InputsHeader) -> bool {
+        let rng = &mut self.rng;
+        match behaviour {
+            Behaviour::WithholdInputs => header.count = 0,
+            Behaviour::WithholdAcks => {
+                let told =
+                    (header.first.wrapping_add(header.wanted.cast_unsigned()), header.behind, header.chain);
+                let (wanted, behind, chain) = *self.lines[line].frozen.get_or_insert(told);
+                header.wanted = wanted.wrapping_sub(header.first).cast_signed();
+                (header.behind, header.chain, header.slack_of, header.slack) = (behind, chain, 0, 0);
+            }
+            Behaviour::FalseWanted => {
+                header.wanted = header.wanted.wrapping_add(below(rng, 400) as i16 - 200);
+                header.behind = [header.behind, below(rng, 200) as u16, below(rng, 65_536) as u16]
+                    [below(rng, 3) as usize];
+            }
+            Behaviour::FalseChain => header.chain[0] ^= 0x55,
+            Behaviour::ChainTakenBack if below(rng, 16) == 0 => header.chain[1] ^= 0x55,
+            Behaviour::FalseSlack => {
+                header.slack_of = header.slack_of.max(1);
+                header.slack = -1 - below(rng, 32_767) as i16;
+            }
+            Behaviour::ShiftedTicks => {
+                let by = below(rng, 9) as i16 - 4;
+                header.first = header.first.wrapping_add_signed(by);
+                header.wanted = header.wanted.wrapping_sub(by);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// A client's inputs, changed.
+    fn client_inputs(&mut self, line: usize, body: &[u8], spells: &[Spell]) -> Option<Vec<u8>> {
+        let (mut header, inputs) = decode_client_inputs(body).ok()?;
+        let mut inputs = self.other_inputs(line, header.first, inputs, spells);
+        for spell in spells {
+            if self.change_client_header(spell.behaviour, &mut header) {
+                self.note(spell.behaviour);
+            }
+        }
+        inputs.truncate(usize::from(header.count));
+        Some(encode_client_inputs(&header, inputs.iter().map(Option::as_deref)).to_vec())
+    }
+
+    fn change_client_header(&mut self, behaviour: Behaviour, header: &mut ClientInputsHeader) -> bool {
+        let rng = &mut self.rng;
+        match behaviour {
+            Behaviour::WithholdInputs => header.count = 0,
+            Behaviour::WithholdAcks => {
+                let told = (header.first.wrapping_add(header.updated.cast_unsigned()), 0, [0; 4]);
+                let Some(line) = self.lines.first_mut() else { return false };
+                header.updated = line.frozen.get_or_insert(told).0.wrapping_sub(header.first).cast_signed();
+            }
+            Behaviour::FalseWanted => {
+                header.updated = header.updated.wrapping_add(below(rng, 400) as i16 - 200);
+                header.wants_state = below(rng, 2) == 0;
+            }
+            Behaviour::ShiftedTicks => {
+                header.first = header.first.wrapping_add_signed(below(rng, 400) as i16 - 200);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The inputs of a datagram, some of which are others than the own world runs.
+    fn other_inputs(
+        &mut self,
+        line: usize,
+        first: u16,
+        inputs: Inputs<'_>,
+        spells: &[Spell],
+    ) -> Vec<Option<EncodedInput>> {
+        let mut inputs: Vec<Option<EncodedInput>> = inputs.collect();
+        let is_on = |behaviour| spells.iter().any(|spell| spell.behaviour == behaviour);
+        // Only what nobody has heard yet: an input of which one peer has the true form must keep it.
+        match &mut self.wild {
+            None if is_on(Behaviour::WildInputs) => self.wild = Some((self.unsent, None)),
+            Some((_, until @ None)) if !is_on(Behaviour::WildInputs) => *until = Some(self.unsent),
+            _ => {}
+        }
+        if is_on(Behaviour::Equivocation) && self.lines[line].split.is_none() {
+            self.lines[line].split = Some(self.unsent);
+        }
+        let reaches = |tick: u16, from: u16| tick.wrapping_sub(from).cast_signed() >= 0;
+        for (nth, input) in inputs.iter_mut().enumerate() {
+            let tick = first.wrapping_add(nth as u16);
+            let is_wild = self.wild.is_some_and(|(from, until)| {
+                reaches(tick, from) && until.is_none_or(|until| !reaches(tick, until))
+            });
+            let is_split = self.lines[line].split == Some(tick);
+            if is_wild || is_split {
+                *input = Some(Forge::input(tick.wrapping_add(u16::from(is_split))).into_iter().collect());
+                self.done[if is_split { Behaviour::Equivocation } else { Behaviour::WildInputs } as usize] =
+                    true;
+            }
+        }
+        let next = first.wrapping_add(inputs.len() as u16);
+        if reaches(next, self.unsent) {
+            self.unsent = next;
+        }
+        inputs
+    }
+
+    fn false_pong(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+        let (echo_us, ..): (u64, Option<i64>, u32, u16) = decode(body).ok()?;
+        Some(self.forge().pong(echo_us))
+    }
+
+    /// The seats that its session suspects, with more of their inputs than there are.
+    fn false_held(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+        let (seats, mut held, is_settled): (u8, ArrayVec<u32, 4>, bool) = decode(body).ok()?;
+        let more = [1, 40, 16_000_000][below(&mut self.rng, 3) as usize];
+        for held in &mut held {
+            *held = held.saturating_add(more);
+        }
+        postcard::to_allocvec(&(seats, held, is_settled)).ok()
+    }
+
+    fn false_seated(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+        let (kind, round, hash, unheard): (u8, u8, u64, u8) = decode(body).ok()?;
+        let lie = below(&mut self.rng, 256) as u8;
+        // By seat, so that one who lies about the hash does so each time.
+        let (hash, unheard) =
+            if self.plan.spells.len().is_multiple_of(2) { (hash ^ 1, unheard) } else { (hash, lie) };
+        (kind == 0).then(|| postcard::to_allocvec(&(kind, round, hash, unheard)).ok())?
+    }
+
+    fn forge(&mut self) -> Forge<'_> {
+        Forge { rng: &mut self.rng, tick: u32::from(self.unsent), is_served: self.plan.is_served }
+    }
+
+    /// Whether a spell is about this line.
+    fn meets(&self, spell: &Spell, line: usize) -> bool {
+        spell.at.is_none_or(|at| usize::from(at) % self.lines.len() == line)
+    }
+
+    /// The line of an enveloped datagram.
+    fn line(&mut self, to: SocketAddr, bytes: &[u8]) -> usize {
+        let id = u32::from_le_bytes([1, 2, 3, 4].map(|at| bytes[at]));
+        let known = self.lines.iter().position(|line| line.id == id);
+        let line = known.unwrap_or_else(|| {
+            self.lines.push(Line { id, to, counter: 0, frozen: None, split: None });
+            self.lines.len() - 1
+        });
+        self.lines[line].to = to;
+        line
+    }
+
+    /// The next datagram of a line.
+    fn enveloped(&mut self, line: usize, id: u8, body: &[u8]) -> Vec<u8> {
+        let line = &mut self.lines[line];
+        let mut bytes = vec![id];
+        bytes.extend(line.id.to_le_bytes());
+        bytes.extend(line.counter.to_le_bytes());
+        bytes.extend(body);
+        line.counter = line.counter.wrapping_add(1);
+        keep(&mut self.own, line.to, &bytes, &mut self.rng);
+        bytes
+    }
+
+    const fn note(&mut self, behaviour: Behaviour) {
+        self.done[behaviour as usize] = true;
+    }
+}
+
+impl Spell {
+    fn is_on(&self, now: Time) -> bool {
+        self.from <= now && now < self.until
+    }
+}
+
+/// Whether it is made of messages or deeds, not of changes to what is sent anyway.
+const fn is_timed(behaviour: Behaviour) -> bool {
+    !matches!(
+        behaviour,
+        Behaviour::WithholdInputs
+            | Behaviour::WithholdDatagrams
+            | Behaviour::WithholdAcks
+            | Behaviour::WithholdSteps
+            | Behaviour::Silence
+            | Behaviour::FalseChain
+            | Behaviour::ChainTakenBack
+            | Behaviour::FalseSlack
+            | Behaviour::FalseWanted
+            | Behaviour::FalsePong
+            | Behaviour::FalseSeated
+            | Behaviour::FalseStart
+            | Behaviour::WildInputs
+            | Behaviour::Equivocation
+            | Behaviour::ShiftedTicks
+            | Behaviour::Deviation
+            | Behaviour::Duplicates
+            | Behaviour::Reordering
+            | Behaviour::CounterJumps
+    )
+}
+
+/// Whether an envelope is around what this first byte announces.
+fn is_enveloped(first: u8) -> bool {
+    !matches!(
+        PacketId::of(first),
+        None | Some(
+            PacketId::JoinRequest
+                | PacketId::JoinChallenge
+                | PacketId::JoinConfirm
+                | PacketId::JoinRefused
+                | PacketId::RoomQuery
+                | PacketId::RoomInfo
+        )
+    )
+}
+
+/// An order to some units, whoever's they are, if there are any.
+fn foreign_order(rng: &mut ChaCha8Rng) -> Command {
+    let mut unit = || UnitId { index: below(rng, 64) as u16, generation: below(rng, 2) as u16 };
+    let (units, foe): (Selection, UnitId) = ((0..4).map(|_| unit()).collect(), unit());
+    let place = Target::try_from((below(rng, 200) as i32 - 100, below(rng, 200) as i32 - 100));
+    match (below(rng, 4), place) {
+        (0, Ok(place)) => Command::Move(units, place, When::Now),
+        (1, Ok(place)) => Command::AttackMove(units, place, When::Queued),
+        (2, _) => Command::Attack(units, foe, When::Now),
+        _ => Command::HeroAttack(foe),
+    }
+}
+
+fn keep(tape: &mut Vec<(SocketAddr, Vec<u8>)>, to: SocketAddr, bytes: &[u8], rng: &mut ChaCha8Rng) {
+    let kept = (to, bytes.to_vec());
+    if tape.len() < TAPE_MAX {
+        tape.push(kept);
+    } else {
+        let place = below(rng, TAPE_MAX as u64) as usize;
+        tape[place] = kept;
+    }
+}

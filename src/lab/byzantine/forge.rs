@@ -1,0 +1,279 @@
+//! Bodies of messages that nobody meant. They are put together by hand and not by the messages' own types, so
+//! that what those refuse is said, too.
+
+use core::ops::Range;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng as _;
+use serde::Serialize;
+
+use super::Behaviour;
+use crate::lab::network::below;
+use crate::net::message::PacketId;
+use crate::net::{ClientInputsHeader, InputsHeader, encode_client_inputs, encode_inputs};
+use crate::sim::{Direction, HeroControl, PlayerInput, Tick};
+
+/// Most random bytes in one body, so that it fits into a datagram.
+const BODY_MAX: usize = 1_100;
+/// Variants of the farewell and of the acknowledgement, with one more that there is not.
+const BYES: u64 = 8;
+const ACKNOWLEDGEMENTS: u64 = 9;
+
+/// A message under its packet id.
+pub(super) type Forged = (PacketId, Vec<u8>);
+
+/// Draws messages.
+pub(super) struct Forge<'a> {
+    pub(super) rng: &'a mut ChaCha8Rng,
+    /// About where the match is.
+    pub(super) tick: u32,
+    pub(super) is_served: bool,
+}
+
+impl Forge<'_> {
+    /// A message of this behaviour, if it is made of those.
+    pub(super) fn message(&mut self, behaviour: Behaviour) -> Option<Forged> {
+        Some(match behaviour {
+            Behaviour::FalseSuspicion => self.suspicion(),
+            Behaviour::FalseHeld => self.held(),
+            Behaviour::ForgedRelayed => self.relayed(),
+            Behaviour::ForgedHashes => self.desync(),
+            Behaviour::FalseBye => {
+                let kind = 2 + self.below(BYES - 2) as u8;
+                self.bye(kind)
+            }
+            Behaviour::FalseLeft => self.bye(1),
+            Behaviour::FalseFinished => self.bye(0),
+            Behaviour::FalseResume => self.resume(),
+            Behaviour::RandomMessages => self.any(),
+            Behaviour::RandomBodies => self.garbage(),
+            _ => return None,
+        })
+    }
+
+    /// Changes some bytes, or how many there are.
+    pub(super) fn damage(&mut self, body: &mut Vec<u8>) {
+        match self.below(4) {
+            0 if !body.is_empty() => {
+                let length = self.below(body.len() as u64) as usize;
+                body.truncate(length);
+            }
+            1 if body.len() < BODY_MAX => {
+                let more = self.bytes(1..9);
+                body.extend(more);
+            }
+            _ if !body.is_empty() => {
+                for _ in 0..=self.below(3) {
+                    let at = self.below(body.len() as u64) as usize;
+                    body[at] =
+                        if self.below(2) == 0 { self.odd_byte() } else { body[at] ^ 1 << self.below(8) };
+                }
+            }
+            _ => body.push(0),
+        }
+    }
+
+    /// An answer to a ping that echoes `echo_us`.
+    pub(super) fn pong(&mut self, echo_us: u64) -> Vec<u8> {
+        let echo = match self.below(3) {
+            0 => echo_us,
+            1 => echo_us.saturating_sub(self.below(2_000_000)),
+            _ => self.odd(),
+        };
+        let clock = match self.below(4) {
+            0 => None,
+            1 => Some(self.odd().cast_signed()),
+            _ => Some(i64::from(self.tick) * 16_667 + self.below(20_000_000) as i64 - 10_000_000),
+        };
+        let (delay, lost) = (self.odd() as u32, self.odd() as u16);
+        encoded(&(echo, clock, delay, lost))
+    }
+
+    /// The start, so long from now.
+    pub(super) fn start(&mut self) -> Vec<u8> {
+        let in_us = match self.below(3) {
+            0 => self.odd() as i32,
+            1 => self.below(20_000_000) as i32 - 10_000_000,
+            _ => self.below(1_000_000) as i32,
+        };
+        encoded(&in_us)
+    }
+
+    /// An input that another one of the same tick is not.
+    pub(super) fn input(tick: u16) -> Vec<u8> {
+        let walk = Some(Direction::eighth((tick % 8) as u8));
+        encoded(&PlayerInput { hero: HeroControl { walk, strike: None }, ..PlayerInput::default() })
+    }
+
+    fn any(&mut self) -> Forged {
+        match self.below(15) {
+            0 => self.acknowledgement(),
+            1 => (PacketId::Ping, encoded(&self.odd())),
+            2 => {
+                let echo = self.odd();
+                (PacketId::Pong, self.pong(echo))
+            }
+            3 => {
+                let kind = self.below(BYES) as u8;
+                self.bye(kind)
+            }
+            4 => self.resume(),
+            5 => {
+                let text = ["gg", "\u{1b}[2J", "\u{202e}abc", "", " "][self.below(5) as usize];
+                (PacketId::Chat, encoded(&(self.odd() as u16, self.odd_byte() % 5, text)))
+            }
+            6 => {
+                let (game, ticks) = (self.odd_byte(), self.odd_tick());
+                (PacketId::Rematch, encoded(&(game, ticks, self.odd(), self.odd_byte())))
+            }
+            7 => self.suspicion(),
+            8 => self.relayed(),
+            9 | 10 => self.desync(),
+            11 => (PacketId::Start, self.start()),
+            12 => (PacketId::Seating, self.bytes(0..80)),
+            13 => (PacketId::GameStateUpdate, self.bytes(0..80)),
+            _ => (PacketId::PlayerInput, self.empty_inputs()),
+        }
+    }
+
+    /// A datagram of inputs without inputs: random ones could be those of the next tick, and differ by peer.
+    fn empty_inputs(&mut self) -> Vec<u8> {
+        let first = self.odd_tick() as u16;
+        let nothing = core::iter::empty();
+        if self.is_served {
+            let (updated, wants_state) = (self.odd() as i16, self.below(2) == 0);
+            let header = ClientInputsHeader { first, count: 0, updated, wants_state };
+            return encode_client_inputs(&header, nothing).to_vec();
+        }
+        let slack_of = self.odd_byte();
+        let header = InputsHeader {
+            first,
+            count: 0,
+            wanted: self.odd() as i16,
+            behind: self.odd() as u16,
+            chain: (self.odd() as u32).to_le_bytes(),
+            slack_of,
+            slack: if slack_of > 0 { self.odd() as i16 } else { 0 },
+        };
+        encode_inputs(&header, nothing).to_vec()
+    }
+
+    fn acknowledgement(&mut self) -> Forged {
+        let kind = self.below(ACKNOWLEDGEMENTS) as u8;
+        let body = match kind {
+            0 => encoded(&(kind, self.odd_byte(), self.odd(), self.odd_byte())),
+            3 => encoded(&(kind, self.odd_byte() % 5)),
+            4 => encoded(&(kind, self.below(2) == 0)),
+            5 | 6 => encoded(&(kind, self.odd() as u16)),
+            7 => encoded(&(kind, self.odd_byte() % 3, self.odd_byte())),
+            _ => encoded(&kind),
+        };
+        (PacketId::Acknowledge, body)
+    }
+
+    fn bye(&mut self, kind: u8) -> Forged {
+        let body = match kind {
+            0 => encoded(&(kind, self.odd_tick(), self.odd())),
+            1 => encoded(&(kind, self.odd_tick())),
+            4 => encoded(&(kind, self.odd_byte() % 6, self.odd_byte() % 6)),
+            6 => encoded(&(kind, self.odd() as u32)),
+            _ => encoded(&kind),
+        };
+        (PacketId::Bye, body)
+    }
+
+    fn resume(&mut self) -> Forged {
+        let number = if self.below(2) == 0 { self.below(6) as u8 } else { self.odd_byte() };
+        (PacketId::Resume, encoded(&(number, self.odd() as u32)))
+    }
+
+    fn suspicion(&mut self) -> Forged {
+        let seats = if self.below(4) == 0 { self.odd_byte() } else { 1 << self.below(4) };
+        let held: Vec<u32> = (0..seats.count_ones()).map(|_| self.odd_tick()).collect();
+        (PacketId::Suspicion, encoded(&(seats, held, self.below(2) == 0)))
+    }
+
+    /// Far more of a seat's inputs than there can be.
+    fn held(&mut self) -> Forged {
+        let seats = 1_u8 << self.below(4);
+        let held = match self.below(3) {
+            0 => 16_777_000,
+            1 => self.tick + 1 + self.below(60) as u32,
+            _ => Tick::MAX.0,
+        };
+        (PacketId::Suspicion, encoded(&(seats, [held].as_slice(), self.below(2) == 0)))
+    }
+
+    fn relayed(&mut self) -> Forged {
+        let (player, first) = (self.odd_byte(), self.odd_tick());
+        let player = if self.below(4) == 0 { player } else { player % 4 };
+        let input = |nth: u32| Self::input(first.wrapping_add(nth) as u16);
+        let inputs: Vec<Vec<u8>> = (0..self.below(6) as u32).map(input).collect();
+        (PacketId::Relayed, encoded(&(player, first, inputs)))
+    }
+
+    fn desync(&mut self) -> Forged {
+        match self.below(4) {
+            0 => {
+                let hashes: Vec<u64> = (0..self.below(70)).map(|_| self.odd()).collect();
+                (PacketId::DesyncHashes, encoded(&(self.odd_tick(), hashes)))
+            }
+            1 => {
+                let chunks = [1, 1, 2, 4_000, 4_195, u16::MAX][self.below(6) as usize];
+                let (tick, chunk) = (self.odd_tick(), self.odd() as u16 % chunks.max(1));
+                let bytes = self.bytes(0..1_001);
+                (PacketId::DesyncState, encoded(&(tick, chunk, chunks, bytes)))
+            }
+            2 => (PacketId::Acknowledge, encoded(&(4_u8, self.below(2) == 0))),
+            _ => (PacketId::Acknowledge, encoded(&(5_u8, self.odd() as u16))),
+        }
+    }
+
+    fn garbage(&mut self) -> Forged {
+        let id = loop {
+            if let Some(id) = PacketId::of(self.below(0x20) as u8) {
+                break id;
+            }
+        };
+        let most = if self.below(8) == 0 { BODY_MAX } else { 40 };
+        (id, self.bytes(0..most))
+    }
+
+    fn bytes(&mut self, lengths: Range<usize>) -> Vec<u8> {
+        let length = lengths.start + self.below(lengths.len() as u64) as usize;
+        let mut bytes = vec![0; length];
+        self.rng.fill_bytes(&mut bytes);
+        bytes
+    }
+
+    /// A tick near that of the match, or anything.
+    fn odd_tick(&mut self) -> u32 {
+        match self.below(6) {
+            0 | 1 => self.tick.wrapping_add(self.below(5) as u32),
+            2 => self.tick.wrapping_add(self.below(64) as u32),
+            3 => self.tick.saturating_sub(self.below(100) as u32),
+            4 => [0, 1, Tick::MAX.0, Tick::MAX.0 + 1, u32::MAX][self.below(5) as usize],
+            _ => self.rng.next_u32(),
+        }
+    }
+
+    fn odd(&mut self) -> u64 {
+        match self.below(4) {
+            0 => self.below(300),
+            1 => [0, 1, u64::MAX, 1 << 31, 1 << 63, u64::from(u16::MAX)][self.below(6) as usize],
+            2 => self.below(1 << 32),
+            _ => self.rng.next_u64(),
+        }
+    }
+
+    fn odd_byte(&mut self) -> u8 {
+        if self.below(2) == 0 { self.below(16) as u8 } else { self.rng.next_u32() as u8 }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        below(self.rng, bound)
+    }
+}
+
+fn encoded<T: Serialize>(message: &T) -> Vec<u8> {
+    postcard::to_allocvec(message).expect("plain data")
+}

@@ -1,0 +1,113 @@
+//! How long one peer stands: between two ticks, before the first, after the last.
+
+use core::time::Duration;
+
+use crate::net::Time;
+use crate::sim::TickRate;
+
+/// What one peer's ticks were like in time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::lab) struct Pace {
+    first: Option<Time>,
+    /// The last tick.
+    last: Time,
+    ticks: u32,
+    paused_from: Option<Time>,
+    /// Since the last tick.
+    pausing: Duration,
+    paused: Duration,
+    longest: Duration,
+    ended: Option<Time>,
+}
+
+impl Pace {
+    /// A tick has run.
+    pub(in crate::lab) fn ran(&mut self, now: Time) {
+        // A pause ends with the tick that follows it.
+        self.note_pause(now, false);
+        if self.first.is_none() {
+            (self.first, self.last) = (Some(now), now);
+        }
+        self.step(now);
+        self.ticks += 1;
+    }
+
+    /// Whether the match is paused.
+    pub(in crate::lab) fn note_pause(&mut self, now: Time, is_on: bool) {
+        match self.paused_from {
+            None if is_on => self.paused_from = Some(now),
+            Some(from) if !is_on => {
+                self.pausing += now.since(from);
+                self.paused += now.since(from);
+                self.paused_from = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// The match is over here, or given up.
+    pub(in crate::lab) fn over(&mut self, now: Time) {
+        self.note_pause(now, false);
+        self.ended = Some(now);
+        if self.first.is_some() {
+            let last = self.last;
+            self.step(now);
+            self.last = last;
+        }
+    }
+
+    fn step(&mut self, now: Time) {
+        self.longest = self.longest.max(now.since(self.last).saturating_sub(self.pausing));
+        (self.last, self.pausing) = (now, Duration::ZERO);
+    }
+
+    /// When tick 0 ran.
+    pub(in crate::lab) const fn first(&self) -> Option<Time> {
+        self.first
+    }
+
+    /// When the match was over, or given up.
+    pub(in crate::lab) const fn ended(&self) -> Option<Time> {
+        self.ended
+    }
+
+    /// The longest time without a tick or a pause.
+    pub(in crate::lab) const fn longest(&self) -> Duration {
+        self.longest
+    }
+
+    /// All time in pauses.
+    pub(in crate::lab) const fn paused(&self) -> Duration {
+        self.paused
+    }
+
+    /// How much longer the ticks took than they should, without pauses.
+    pub(in crate::lab) fn lost(&self, rate: TickRate) -> Duration {
+        let Some(first) = self.first else { return Duration::ZERO };
+        let due = Duration::from_micros(rate.micros_to(crate::sim::Tick(self.ticks.saturating_sub(1))));
+        self.last.since(first).saturating_sub(self.paused).saturating_sub(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_is_counted_and_a_pause_is_not() {
+        let at = |ms: u64| Time(ms * 1_000);
+        let mut pace = Pace::default();
+        for tick in 0..60 {
+            pace.ran(at(1_000 + tick * 1_000 / 60));
+        }
+        pace.note_pause(at(2_000), true);
+        pace.ran(at(9_000));
+        pace.ran(at(9_500));
+        assert_eq!((pace.first(), pace.paused()), (Some(at(1_000)), Duration::from_secs(7)));
+        assert_eq!(pace.longest(), Duration::from_millis(500));
+        assert!((470..=500).contains(&pace.lost(TickRate::HZ_60).as_millis()));
+        pace.over(at(12_500));
+        assert_eq!(pace.longest(), Duration::from_secs(3));
+        assert!(pace.lost(TickRate::HZ_60).as_millis() <= 500, "the end costs no tick");
+    }
+}

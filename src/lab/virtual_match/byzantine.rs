@@ -1,0 +1,168 @@
+//! A match in which one seat keeps to no rule, and what must hold for the others.
+
+use std::net::SocketAddr;
+
+use super::peer::Peer;
+use super::{PeerEnd, VirtualMatch};
+use crate::game::MatchOutcome;
+use crate::lab::audit::Oracle;
+use crate::lab::byzantine::{Attacker, BEGUN_WITHIN, ByzantineFigures, ByzantinePlan, Deed, STALL_MAX};
+use crate::net::Time;
+
+impl VirtualMatch {
+    /// The seat that keeps to no rule.
+    pub(super) fn byzantine(&self) -> Option<usize> {
+        self.setup.byzantine.as_ref().map(|plan| plan.seat)
+    }
+
+    /// What the byzantine seat does of its own.
+    pub(super) fn attack(&mut self) {
+        let (now, Some(attacker)) = (self.now, &mut self.attacker) else { return };
+        let seat = attacker.plan().seat;
+        let (shots, deeds) = attacker.act(now);
+        for shot in shots {
+            self.network.send(now.plus(shot.after), seat, shot.to, &shot.bytes);
+        }
+        for deed in deeds {
+            match deed {
+                Deed::Order(command) => {
+                    self.peers[seat].submit(now, command);
+                }
+                Deed::Resume => self.peers[seat].resume(now),
+                Deed::Rebind => self.network.rebind(seat),
+                Deed::Leave => self.peers[seat].leave(),
+                Deed::Crash => self.peers[seat].crash(),
+            }
+        }
+    }
+
+    /// Whether a datagram is the byzantine seat's, and has left as that likes; who else sends is overheard.
+    pub(super) fn is_tampered(&mut self, at: Time, peer: usize, to: SocketAddr, bytes: &[u8]) -> bool {
+        let Some(attacker) = &mut self.attacker else { return false };
+        if peer != attacker.plan().seat {
+            attacker.overhear(to, bytes);
+            return false;
+        }
+        for shot in attacker.tamper(at, to, bytes) {
+            self.network.send(at.plus(shot.after), peer, shot.to, &shot.bytes);
+        }
+        true
+    }
+
+    /// Notes how an honest peer fares.
+    pub(super) fn watch_honest(&mut self, peer: usize) {
+        if self.byzantine().is_none_or(|seat| seat == peer) {
+            return;
+        }
+        let (now, pace) = (self.now, &mut self.paces[peer]);
+        if let Some(game) = self.peers[peer].game() {
+            pace.note_pause(now, game.session().pause().is_some());
+            let delay_us = game.session().delay_us().unwrap_or(0);
+            self.figures.delay_us = self.figures.delay_us.max(delay_us);
+        } else if self.peers[peer].is_over() {
+            pace.over(now);
+        }
+    }
+
+    /// Says what the byzantine seat did to the others.
+    pub(super) fn judge_byzantine(
+        &mut self,
+        attacker: &Attacker,
+        ends: &[PeerEnd],
+        ended_at: &[Time],
+    ) -> ByzantineFigures {
+        let plan = attacker.plan();
+        let is_here = |&peer: &usize| peer != plan.seat && !matches!(ends[peer], PeerEnd::Crashed);
+        let honest: Vec<usize> = (0..ends.len()).filter(is_here).collect();
+        let mut figures = core::mem::take(&mut self.figures);
+        (figures.seat, figures.behaviours) = (plan.seat, attacker.done());
+        for &peer in &honest {
+            self.judge_time(peer, &ends[peer]);
+            let pace = &self.paces[peer];
+            figures.stall = figures.stall.max(pace.longest());
+            figures.cost = figures.cost.max(pace.lost(self.setup.tick_rate));
+            figures.paused = figures.paused.max(pace.paused());
+        }
+        let has_begun = |&peer: &usize| self.paces[peer].first().is_some();
+        figures.has_begun = honest.iter().any(has_begun);
+        let is_host = plan.seat == 0 || plan.crash.is_some_and(|(peer, _)| peer == 0);
+        let is_off = !figures.has_begun || (is_host && !honest.iter().all(has_begun));
+        if is_off {
+            if let (Some(&first), false) = (honest.first(), plan.disturbs_setup()) {
+                self.audit.violated(Oracle::Outcome, first, self.now, "it did not begin".into());
+            }
+        } else if ends.len() > 2 && !plan.splits() {
+            figures.lost = self.judge_alike(plan, &honest, ends, ended_at);
+            self.judge_summaries(ends, honest.iter().copied(), |player| !honest.contains(&player));
+        }
+        figures
+    }
+
+    /// Whether an honest peer began or was off in time, never stood for too long, and came to some end.
+    fn judge_time(&mut self, peer: usize, end: &PeerEnd) {
+        let now = self.now;
+        if matches!(end, PeerEnd::Unfinished) {
+            self.audit.violated(Oracle::Outcome, peer, now, "it is not over after any patience".into());
+            self.paces[peer].over(now);
+        }
+        let pace = &self.paces[peer];
+        let longest = pace.longest();
+        let decided = pace.first().or(pace.ended()).unwrap_or(now);
+        if longest > STALL_MAX {
+            let what = format!("no tick for {:.1} s, without a pause", longest.as_secs_f64());
+            self.audit.violated(Oracle::Progress, peer, now, what);
+        }
+        if decided > Time(0).plus(BEGUN_WITHIN) {
+            let what = format!("neither begun nor off after {:.1} s", decided.0 as f64 / 1e6);
+            self.audit.violated(Oracle::Progress, peer, now, what);
+        }
+    }
+
+    /// Whether all honest peers saw the same match through to the same end; how many did not.
+    fn judge_alike(
+        &mut self,
+        plan: &ByzantinePlan,
+        honest: &[usize],
+        ends: &[PeerEnd],
+        ended_at: &[Time],
+    ) -> u32 {
+        self.audit.compare(|peer| honest.contains(&peer));
+        let said = |peer: usize| ends[peer].played().map(|end| (end.outcome, end.ticks, end.hash.whole));
+        let is_through = |peer: usize| {
+            ends[peer].played().is_some_and(|end| match end.outcome {
+                MatchOutcome::Rules(_) | MatchOutcome::TickLimit => true,
+                // The last team there is has won.
+                MatchOutcome::PeerLost(gone) | MatchOutcome::PeerLeft(gone) => {
+                    end.winner.is_some() && !honest.contains(&gone.index())
+                }
+                _ => false,
+            })
+        };
+        // Two of four whose others are gone at once are no majority: their match ends.
+        let is_minority = honest.len() * 2 <= ends.len();
+        if is_minority && !honest.iter().any(|&peer| is_through(peer)) {
+            return 0;
+        }
+        let mut lost = 0;
+        for &peer in honest {
+            let is_through = is_through(peer);
+            lost += u32::from(!is_through);
+            if !is_through || said(peer) != said(honest[0]) {
+                let ends = ends.iter().map(PeerEnd::to_string).collect::<Vec<_>>().join(", ");
+                let what = format!("the ends are {ends}, and seat {} is byzantine", plan.seat);
+                self.audit.violated(Oracle::Outcome, peer, ended_at[peer], what);
+            }
+        }
+        lost
+    }
+}
+
+impl Peer {
+    /// Its player ends a pause.
+    fn resume(&mut self, now: Time) {
+        let local = self.clock.shows(now);
+        if let Some(game) = self.game_mut() {
+            game.resume(local);
+        }
+    }
+}
