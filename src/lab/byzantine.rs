@@ -222,10 +222,10 @@ impl Behaviour {
         matches!(self, Self::FalseSeated | Self::FalseStart)
     }
 
-    /// Whether by it honest peers can hear different inputs of one tick. Without signatures nobody can then tell
-    /// who lies, and the match must merely end for all.
+    /// Whether by it peers hear, or claim to have heard, different inputs of one tick. Without signatures nobody can
+    /// then tell who lies, and the match must merely end for all.
     const fn splits(self) -> bool {
-        matches!(self, Self::Equivocation | Self::ShiftedTicks)
+        matches!(self, Self::Equivocation | Self::ShiftedTicks | Self::WildInputs)
     }
 }
 
