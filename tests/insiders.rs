@@ -63,14 +63,14 @@ fn one_word_of_a_liar_takes_nobody_elses_seat() {
         is_settled: false,
     };
     let relayed = Relayed {
-        player: 2,
+        player: PlayerId(2),
         first: 150,
         inputs: std::iter::once(encode(&PlayerInput::default()).iter().copied().collect()).collect(),
     };
     let wires = || -> Vec<(&str, Wire)> {
         vec![
             ("StartState", says(PacketId::Bye, &Bye::StartState)),
-            ("Unreachable", says(PacketId::Bye, &Bye::Unreachable { seat: 0, other: 2 })),
+            ("Unreachable", says(PacketId::Bye, &Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) })),
             ("Dropped", says(PacketId::Bye, &Bye::Dropped)),
             ("Desync", says(PacketId::Bye, &Bye::Desync)),
             ("Finished", says(PacketId::Bye, &Bye::Finished { ticks: 100, chain: 1 })),

@@ -170,18 +170,22 @@ impl DesyncBundle {
         }
         world.step(&self.inputs);
         let side = |(player, bytes): &(PlayerId, Vec<u8>)| {
-            let state = GameState::decode_to_compare(bytes).ok();
-            SideVerdict {
-                player: *player,
-                hash: state.as_ref().map(|state| state.hash().whole),
-                deviation: state.and_then(|state| world.state().difference(&state)),
+            if bytes.is_empty() {
+                return Ok(SideVerdict { player: *player, hash: None, deviation: None });
             }
+            let damaged = |_| BundleError::Damaged(bytes.len());
+            let state = GameState::decode_to_compare(bytes).map_err(damaged)?;
+            Ok(SideVerdict {
+                player: *player,
+                hash: Some(state.hash().whole),
+                deviation: world.state().difference(&state),
+            })
         };
         Ok(BundleVerdict {
             tick: self.tick,
             seed: self.seed,
             hash: world.hash().whole,
-            sides: self.after.iter().map(side).collect(),
+            sides: self.after.iter().map(side).collect::<Result<_, _>>()?,
         })
     }
 }
@@ -250,6 +254,25 @@ mod tests {
             let mut bundle = bundle();
             change(&mut bundle);
             assert!(bundle.run().is_err());
+        }
+    }
+
+    #[test]
+    fn a_state_whose_columns_have_different_lengths_is_damage() {
+        let ragged: [fn(&mut GameState); 4] = [
+            |state| state.units.hp.truncate(1),
+            |state| state.globals.seed.extend([1; 40]),
+            |state| state.circles.contested.clear(),
+            |state| state.globals = Default::default(),
+        ];
+        for change in ragged {
+            let mut bundle = bundle();
+            let (_, bytes) = &mut bundle.after[1];
+            let mut state = GameState::decode(bytes).expect("a state");
+            change(&mut state);
+            *bytes = state.encode();
+            let length = bytes.len();
+            assert_eq!(bundle.run(), Err(BundleError::Damaged(length)));
         }
     }
 }

@@ -149,7 +149,7 @@ impl ChatChannel {
 
     /// A line to send. One that finds no room is left out.
     pub(super) fn push(&mut self, now: Time, from: PlayerId, text: ChatText) {
-        let line = Chat { number: self.next, from: from.0, text };
+        let line = Chat { number: self.next, from, text };
         if self.waiting.is_empty() {
             self.send_at = now;
         }

@@ -34,6 +34,18 @@ pub struct TooFarAhead {
     pub next: Tick,
 }
 
+/// A departure before a tick that has passed, or after inputs that are lacking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a departure from tick {tick} on while {wanted} is lacking and {next} is next")]
+pub struct CannotDepart {
+    /// The first tick without an input.
+    pub tick: Tick,
+    /// The first tick whose input is lacking.
+    pub wanted: Tick,
+    /// The next tick to run.
+    pub next: Tick,
+}
+
 impl Lockstep {
     /// An empty gate before tick 0.
     #[must_use]
@@ -76,6 +88,28 @@ impl Lockstep {
         Ok(queue.push(now, tick, input))
     }
 
+    /// Takes the inputs of the ticks from `first` on in, all of them or none.
+    ///
+    /// # Errors
+    /// If the last is for a tick too far ahead.
+    pub(super) fn push_all(
+        &mut self,
+        now: Time,
+        player: PlayerId,
+        first: Tick,
+        inputs: &[CanonicalInput],
+    ) -> Result<(), TooFarAhead> {
+        let ticks = (first.0..).map(Tick).zip(inputs);
+        if let Some((tick, _)) = ticks.clone().last().filter(|(tick, _)| tick.since(self.next) >= QUEUE_TICKS)
+        {
+            return Err(TooFarAhead { tick, next: self.next });
+        }
+        for (tick, input) in ticks {
+            self.push(now, player, tick, input)?;
+        }
+        Ok(())
+    }
+
     /// This player's input for `tick`, in its canonical bytes, while it is kept.
     #[must_use]
     pub fn encoded(&self, player: PlayerId, tick: Tick) -> Option<&[u8]> {
@@ -98,12 +132,15 @@ impl Lockstep {
 
     /// From `tick` on this player has no input: in `tick` it surrenders, then it does nothing.
     ///
-    /// # Panics
-    /// If an input before `tick` is lacking, or if a tick without this departure has passed.
-    pub fn depart(&mut self, player: PlayerId, tick: Tick) {
+    /// # Errors
+    /// If an input before `tick` is lacking, or if `tick` has passed.
+    pub fn depart(&mut self, player: PlayerId, tick: Tick) -> Result<(), CannotDepart> {
         let queue = &mut self.queues[player.index()];
-        assert!(queue.wanted >= tick && self.next <= tick, "departs at {tick}, {} is next", self.next);
+        if queue.wanted < tick || self.next > tick {
+            return Err(CannotDepart { tick, wanted: queue.wanted, next: self.next });
+        }
         queue.departed = Some(tick);
+        Ok(())
     }
 
     /// From when on this player has no input.
@@ -185,7 +222,7 @@ struct InputQueue {
 struct Slot {
     tick: Option<Tick>,
     at: Time,
-    bytes: ArrayVec<u8, INPUT_BYTES_MAX>,
+    bytes: CanonicalInput,
 }
 
 impl InputQueue {
@@ -239,6 +276,15 @@ impl InputQueue {
             }
         }
     }
+}
+
+/// The canonical bytes of a [`PlayerInput`].
+pub(super) type CanonicalInput = ArrayVec<u8, INPUT_BYTES_MAX>;
+
+/// The canonical bytes of an input; `None` if they are more than an input may have.
+pub(super) fn canonical(input: &PlayerInput) -> Option<CanonicalInput> {
+    let mut room = [0; INPUT_BYTES_MAX];
+    postcard::to_slice(input, &mut room).ok().map(|bytes| bytes.iter().copied().collect())
 }
 
 /// The units of the last order in an input to units, if there is one.
@@ -319,12 +365,14 @@ mod tests {
         }
         gate.push(NOW, PlayerId(1), Tick(0), &bytes(1)).expect("near");
         gate.push(NOW, PlayerId(1), Tick(1), &bytes(2)).expect("near");
-        gate.depart(PlayerId(1), Tick(2));
+        assert!(gate.depart(PlayerId(1), Tick(3)).is_err(), "tick 2 is lacking");
+        assert_eq!(gate.depart(PlayerId(1), Tick(2)), Ok(()));
         assert_eq!(gate.push(NOW, PlayerId(1), Tick(2), &bytes(3)), Ok(false), "too late");
         let passed: Vec<PlayerInput> =
             (0..4).map(|_| gate.pass().expect("complete").inputs[1].clone()).collect();
         assert_eq!(passed[..2], [input(1), input(2)]);
         assert_eq!(passed[2].commands[..], [Command::Surrender]);
         assert_eq!(passed[3], PlayerInput::default());
+        assert!(gate.depart(PlayerId(0), Tick(3)).is_err(), "tick 3 has passed");
     }
 }

@@ -9,13 +9,16 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 mod handshake;
+mod seats;
 
 pub use handshake::*;
+pub use seats::Seats;
 
 use super::chat::ChatText;
 use super::inputs::HEADER_BYTES_MAX;
 use super::seal::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
 use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId};
+use seats::seat;
 
 /// The version of everything in this module; peers of different versions refuse each other by name.
 pub const PROTOCOL_VERSION: u16 = 4;
@@ -218,9 +221,11 @@ pub enum Bye {
     /// Two of the guests cannot reach each other, and there is no match.
     Unreachable {
         /// The lower seat of the two.
-        seat: u8,
+        #[serde(deserialize_with = "seat")]
+        seat: PlayerId,
         /// The higher.
-        other: u8,
+        #[serde(deserialize_with = "seat")]
+        other: PlayerId,
     },
     /// The receiver was silent for too long, and the others have gone on without it.
     Dropped,
@@ -246,7 +251,8 @@ pub struct Chat {
     /// Counts the lines of this direction of a link from 0, and begins again after 65,535.
     pub number: u16,
     /// Who has written it: in lockstep the sender, from a server any of the others.
-    pub from: u8,
+    #[serde(deserialize_with = "seat")]
+    pub from: PlayerId,
     /// The line.
     pub text: ChatText,
 }
@@ -265,59 +271,6 @@ pub struct Rematch {
     pub wanted: Seats,
 }
 
-/// A set of seats, seat 0 in the lowest bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seats(pub u8);
-
-impl Seats {
-    /// Whether it holds this player's seat.
-    #[must_use]
-    pub const fn has(self, player: PlayerId) -> bool {
-        self.0 >> player.0 & 1 == 1
-    }
-
-    /// The same set and this player's seat.
-    #[must_use]
-    pub const fn with(self, player: PlayerId) -> Self {
-        Self(self.0 | 1 << player.0)
-    }
-
-    /// What is in either.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// What is in this one and not in the other.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// How many there are.
-    #[must_use]
-    pub const fn count(self) -> u32 {
-        self.0.count_ones()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Each, the lowest first.
-    pub fn iter(self) -> impl Iterator<Item = PlayerId> {
-        (0..PLAYERS_MAX as u8).map(PlayerId).filter(move |&player| self.has(player))
-    }
-}
-
-impl FromIterator<PlayerId> for Seats {
-    fn from_iter<I: IntoIterator<Item = PlayerId>>(players: I) -> Self {
-        players.into_iter().fold(Self::default(), Self::with)
-    }
-}
-
 /// To all who are still heard: these seats are not, and so many of their inputs are here. Sent until all
 /// say the same; from the first one on the sender takes no more from these seats themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -334,7 +287,8 @@ pub struct Suspicion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relayed {
     /// Whose.
-    pub player: u8,
+    #[serde(deserialize_with = "seat")]
+    pub player: PlayerId,
     /// The tick of the first.
     pub first: u32,
     /// The inputs of `first` and the ticks that follow it, each in its canonical bytes.

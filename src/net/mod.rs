@@ -39,7 +39,7 @@ pub use delay::{DELAY_TICKS_MAX, InputDelay};
 pub use given::{EncodedInput, GIVEN_UNKNOWN, Given, GivenTimes, TickGiven, decode_input, encode_input};
 pub use hold_up::HOLD_UP_AT_ONCE;
 pub use inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs};
-pub use lockstep::{Lockstep, QUEUE_TICKS, TooFarAhead};
+pub use lockstep::{CannotDepart, Lockstep, QUEUE_TICKS, TooFarAhead};
 pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo, Seats, Token};
 pub use name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};
 pub use seal::{DATAGRAM_BYTES_MAX, OpenError, Seal, Sealed};

@@ -18,12 +18,11 @@ pub(super) fn shorten(input: &mut PlayerInput, named: &mut Selection) {
 
 /// The whole of a short input, whose player's last order before it was to `named`. `None` if that is not its
 /// short form, or if it speaks of units although none were named.
-pub(super) fn restore(input: &mut PlayerInput, named: &Selection) -> Option<()> {
-    let mut named = named.clone();
+pub(super) fn restore(input: &mut PlayerInput, named: &mut Selection) -> Option<()> {
     for selection in input.commands.iter_mut().filter_map(|command| command.selection_mut()) {
         if selection.is_empty() {
-            selection.clone_from(&named);
-        } else if *selection == named {
+            selection.clone_from(named);
+        } else if selection == named {
             return None;
         }
         named.clone_from(selection);
@@ -55,17 +54,16 @@ mod tests {
             let mut input = whole.clone();
             shorten(&mut input, &mut said);
             assert_eq!(input, short);
-            assert_eq!(restore(&mut input, &heard), Some(()));
-            assert_eq!(input, whole);
-            heard.clone_from(&said);
+            assert_eq!(restore(&mut input, &mut heard), Some(()));
+            assert_eq!((input, &heard), (whole, &said));
         }
         assert_eq!(said, units(&[1, 2]));
     }
 
     #[test]
     fn there_is_one_form() {
-        assert_eq!(restore(&mut holds(&[&[1]]), &units(&[1])), None, "named again");
-        assert_eq!(restore(&mut holds(&[&[1], &[1]]), &units(&[2])), None, "named again");
-        assert_eq!(restore(&mut holds(&[&[]]), &Selection::default()), None, "nobody was named");
+        assert_eq!(restore(&mut holds(&[&[1]]), &mut units(&[1])), None, "named again");
+        assert_eq!(restore(&mut holds(&[&[1], &[1]]), &mut units(&[2])), None, "named again");
+        assert_eq!(restore(&mut holds(&[&[]]), &mut Selection::default()), None, "nobody was named");
     }
 }

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
 use super::given::{GIVEN_UNKNOWN, Given, TickGiven, encode_input, take_input};
+use super::lockstep::QUEUE_TICKS;
 use super::message::{Malformed, Seats, decode_first};
 use super::seal::BODY_BYTES_MAX;
 use crate::sim::{HeroControl, PLAYERS_MAX, PlayerInput, Tick, TickInputs};
@@ -152,7 +153,8 @@ impl UpdateHead {
         if self.slack_of > 0 {
             append(bytes, &self.slack);
         }
-        let seats = u16::from(self.away.0) | u16::from(self.left.0) << 4 | u16::from(self.lost.0) << 8;
+        let seats =
+            u16::from(self.away.bits()) | u16::from(self.left.bits()) << 4 | u16::from(self.lost.bits()) << 8;
         let notices: Notices = (self.rejected, seats);
         append(bytes, &notices);
         bytes.extend_from_slice(&self.hash.to_le_bytes());
@@ -171,10 +173,11 @@ impl UpdateHead {
             (4, 0) => Carried::Inputs,
             _ => return None,
         };
-        if seats >> 12 != 0 {
+        // A server keeps no more inputs of a client than that.
+        if seats >> 12 != 0 || u32::from(waiting) > QUEUE_TICKS {
             return None;
         }
-        let set = |shift: u32| Seats((seats >> shift & 0xf) as u8);
+        let set = |shift: u32| Seats::of_bits((seats >> shift) as u8);
         let head = Self {
             carried,
             goes_on: flags & 2 != 0,
@@ -378,9 +381,9 @@ mod tests {
             slack_of: 1,
             slack: -25,
             rejected: 300,
-            away: Seats(2),
-            left: Seats(4),
-            lost: Seats(8),
+            away: Seats::one(PlayerId(1)),
+            left: Seats::one(PlayerId(2)),
+            lost: Seats::one(PlayerId(3)),
             hash: 0x0123_4567_89ab_cdef,
         }
     }

@@ -506,17 +506,8 @@ impl GameState {
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let players = self.players.len();
-        let tables = self.globals.is_rectangular(1)
-            && self.globals.len() == 1
-            && self.players.is_rectangular(PLAYERS_MAX)
-            && self.slots.is_rectangular(UNITS_MAX)
-            && self.units.is_rectangular(UNITS_MAX)
-            && self.orders.is_rectangular(UNITS_MAX * QUEUED_MAX)
-            && self.projectiles.is_rectangular(PROJECTILES_MAX)
-            && self.circles.is_rectangular(CIRCLES_MAX)
-            && self.cores.is_rectangular(PLAYERS_MAX)
-            && self.cores.len() == players;
-        tables
+        self.is_rectangular()
+            && self.cores.len() == players
             && self.units.id.iter().enumerate().all(|(row, &id)| {
                 self.row(id) == Some(row) && self.slots.generation[usize::from(id.index)] == id.generation
             })
@@ -527,6 +518,19 @@ impl GameState {
             && self.orders_have_units()
             && self.projectiles.owner.iter().all(|owner| owner.index() < players)
             && self.players.team.iter().all(|&team| usize::from(team) < PLAYERS_MAX)
+    }
+
+    /// Whether every table has as many rows in each column, and no more than there may be; of the globals one.
+    fn is_rectangular(&self) -> bool {
+        self.globals.len() == 1
+            && self.globals.is_rectangular(1)
+            && self.players.is_rectangular(PLAYERS_MAX)
+            && self.slots.is_rectangular(UNITS_MAX)
+            && self.units.is_rectangular(UNITS_MAX)
+            && self.orders.is_rectangular(UNITS_MAX * QUEUED_MAX)
+            && self.projectiles.is_rectangular(PROJECTILES_MAX)
+            && self.circles.is_rectangular(CIRCLES_MAX)
+            && self.cores.is_rectangular(PLAYERS_MAX)
     }
 
     /// Whether every order that waits is counted by its unit, and the other way round.
@@ -559,14 +563,15 @@ impl GameState {
             .and_then(|state| if state.is_consistent() { Ok(state) } else { Err(MalformedSnapshot) })
     }
 
-    /// Restores a snapshot that need not be sane, such as one of a world that has gone astray: good for
-    /// [`Self::hash`] and [`Self::difference`], and never to be played on.
+    /// Restores a snapshot whose values need not make sense, such as one of a world that has gone astray: good for
+    /// [`Self::hash`] and [`Self::difference`], and never to be played on. Its tables are rectangular all the same.
     ///
     /// # Errors
     /// If the bytes are not exactly what [`Self::encode`] gives for some state.
     pub fn decode_to_compare(bytes: &[u8]) -> Result<Self, MalformedSnapshot> {
         let (state, rest) = postcard::take_from_bytes::<Self>(bytes).map_err(|_| MalformedSnapshot)?;
-        if rest.is_empty() && state.encode() == bytes { Ok(state) } else { Err(MalformedSnapshot) }
+        let is_canonical = rest.is_empty() && state.is_rectangular() && state.encode() == bytes;
+        if is_canonical { Ok(state) } else { Err(MalformedSnapshot) }
     }
 }
 

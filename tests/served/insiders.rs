@@ -107,7 +107,7 @@ impl Insider {
     }
 
     fn player(&self) -> PlayerId {
-        PlayerId(self.confirm.player)
+        self.confirm.player
     }
 
     fn say<T: serde::Serialize>(&mut self, net: &mut Net, id: PacketId, message: &T) {
@@ -608,7 +608,7 @@ fn a_new_connection_is_no_new_allowance_to_talk() {
         let returned = Insider::join_as(&mut net, address(20), request(500 + n, token));
         let Some(returned) = returned else { break };
         insider = returned;
-        let (text, from) = (ChatText::new("buy gold").expect("a line"), insider.player().0);
+        let (text, from) = (ChatText::new("buy gold").expect("a line"), insider.player());
         for number in 0..10 {
             insider.say(&mut net, PacketId::Chat, &Chat { number, from, text });
             net.run(Duration::from_millis(25), |_| {});

@@ -57,7 +57,7 @@ fn a_server_hands_every_line_on_in_order() {
 fn who_says_too_much_to_a_server_is_refused_and_not_heard() {
     let mut net = Net::new(server_session("endless", Some(600), 0, 2), "delay=5ms", &[None; 2]);
     net.run(Duration::from_secs(2), |_| {});
-    let from = net.seats[0].game.as_ref().expect("playing").session().player().0;
+    let from = net.seats[0].game.as_ref().expect("playing").session().player();
     for number in 0..60 {
         let text = ChatText::new("buy gold").expect("a line");
         net.forge(0, PacketId::Chat, &encode(&Chat { number, from, text }));
@@ -66,7 +66,7 @@ fn who_says_too_much_to_a_server_is_refused_and_not_heard() {
     let heard = lines(&net.seats[1].told).len();
     assert!((10..=13).contains(&heard), "{heard} of 60 lines in 1.2 s");
     let status =
-        net.server.as_ref().expect("playing").session().clients().find(|client| client.player.0 == from);
+        net.server.as_ref().expect("playing").session().clients().find(|client| client.player == from);
     let refused = status.expect("playing").rejected[Rejection::Flood as usize];
     assert_eq!(refused as usize, 60 - heard);
 }

@@ -5,7 +5,7 @@ use crate::net::chat::{ChatAllowance, ChatChannel, ChatText, Heard, TooManyLines
 use crate::net::message::{Acknowledge, Chat, PacketId};
 use crate::net::session::Event;
 use crate::net::time::Time;
-use crate::sim::{PLAYERS_MAX, PlayerId};
+use crate::sim::PLAYERS_MAX;
 
 /// The talk with the server, which speaks for all others.
 #[derive(Clone, Debug)]
@@ -56,8 +56,8 @@ impl ClientSession {
 
     /// Somebody says something.
     pub(super) fn on_chat(&mut self, chat: Chat) -> Option<()> {
-        let player = PlayerId(chat.from);
-        if !self.has_met() || chat.from >= self.config.seats || player == self.me {
+        let player = chat.from;
+        if !self.has_met() || player.0 >= self.config.seats || player == self.me {
             return None;
         }
         let heard = self.talk.channel.hear(self.now, chat.number);

@@ -38,9 +38,7 @@ use super::session::{
 use super::time::Time;
 use super::update::TimedInputs;
 use super::wakeup::Wakeup;
-use crate::sim::{
-    Command, GameState, HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick,
-};
+use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, PlayerInput, StateHash, Tick};
 
 /// How often a farewell is said before one goes without an answer.
 const BYES: u8 = 8;
@@ -119,10 +117,8 @@ impl ClientSession {
     #[must_use]
     pub fn new(now: Time, settings: Settings, served: &Served, traffic: Traffic) -> Option<Self> {
         let Served { server, connection_id, confirm, room_code, entropy } = *served;
-        let (config, me) = (confirm.config, PlayerId(confirm.player));
-        let is_sound =
-            confirm.player < config.seats && usize::from(config.seats) <= PLAYERS_MAX && config.seats >= 2;
-        if !is_sound {
+        let (config, me) = (confirm.config, confirm.player);
+        if me.0 >= config.seats {
             return None;
         }
         let seal = Seal::new(connection_id, confirm.connection_id);
@@ -336,13 +332,13 @@ impl ClientSession {
         self.sealer.hero(wish, hero);
     }
 
-    /// The world before tick 0 is built, and this is its state.
-    ///
-    /// # Panics
-    /// If no [`Event::Prepare`] asked for it.
+    /// The world before tick 0 is built, and this is its state. Nothing comes of it if the server has said good-bye
+    /// since [`Event::Prepare`] asked for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
         self.now = self.now.max(now);
-        assert!(matches!(self.phase, Phase::Preparing), "nothing to prepare");
+        if !matches!(self.phase, Phase::Preparing) {
+            return;
+        }
         self.first_hash = Some(hash.whole);
         self.confirmed.begin(state);
         self.phase = Phase::Ready;
@@ -545,9 +541,7 @@ impl ClientSession {
 
     fn on_seating(&mut self, seating: Seating) -> Option<()> {
         let seats = usize::from(self.config.seats);
-        let is_sound = seating.roster.len() == seats
-            && seating.roster.iter().all(|seat| usize::from(seat.team) < PLAYERS_MAX);
-        if !is_sound {
+        if seating.roster.len() != seats {
             return None;
         }
         let is_new = self.seating.as_ref() != Some(&seating);

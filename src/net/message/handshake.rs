@@ -5,11 +5,12 @@ use core::net::SocketAddr;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::seats::{count, seat, team};
 use super::{Malformed, PROTOCOL_VERSION, PacketId, decode_first, encode};
 use crate::net::architecture::Architecture;
 use crate::net::name::PlayerName;
 use crate::net::seal::{DATAGRAM_BYTES_MAX, Sealed};
-use crate::sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
+use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
 
 /// Bytes of a join request on the wire: padded, so that no answer is larger than its request.
 pub const JOIN_REQUEST_BYTES: usize = 512;
@@ -85,6 +86,7 @@ pub struct MatchConfig {
     /// Fingerprint of the map.
     pub map: u64,
     /// Seats.
+    #[serde(deserialize_with = "count")]
     pub seats: u8,
 }
 
@@ -95,7 +97,8 @@ pub struct JoinConfirm {
     #[serde(with = "postcard::fixint::le")]
     pub nonce: u64,
     /// The guest's player.
-    pub player: u8,
+    #[serde(deserialize_with = "seat")]
+    pub player: PlayerId,
     /// How the guest must address the host from now on.
     pub connection_id: u32,
     /// What will be played.
@@ -192,6 +195,7 @@ pub struct SeatInfo {
     /// With which hero.
     pub hero: AttackBehaviour,
     /// In which team.
+    #[serde(deserialize_with = "team")]
     pub team: u8,
 }
 

@@ -14,7 +14,7 @@ impl ServerSession {
             (self.now, matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. }));
         let client = self.clients[seat].as_mut()?;
         let player = client.player;
-        if !is_played || chat.from != player.0 {
+        if !is_played || chat.from != player {
             return None;
         }
         let heard = client.talk.hear(now, chat.number);

@@ -96,7 +96,7 @@ impl ServerSession {
         let before = self.clients[player.index()].take();
         let given = request.token.unwrap_or(Token(drawn));
         let token = before.as_ref().map_or(given, |before| before.admission.token);
-        let confirm = JoinConfirm { nonce, player: player.0, connection_id, config, token: Some(token) };
+        let confirm = JoinConfirm { nonce, player, connection_id, config, token: Some(token) };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
         let team = self.settings.teams[player.index()];
         let link =
@@ -157,13 +157,13 @@ impl ServerSession {
         }
     }
 
-    /// The world before tick 0 is built.
-    ///
-    /// # Panics
-    /// If no [`Event::Prepare`] asked for it.
+    /// The world before tick 0 is built. Nothing comes of it if a client has left since [`Event::Prepare`] asked
+    /// for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
         self.now = self.now.max(now);
-        assert!(matches!(self.phase, Phase::Preparing), "nothing to prepare");
+        if !matches!(self.phase, Phase::Preparing) {
+            return;
+        }
         self.first_hash = Some(hash.whole);
         self.updates.begin(state, self.clients.len());
         self.phase = Phase::Seating { send_at: self.now, since: self.now };

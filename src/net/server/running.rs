@@ -1,14 +1,16 @@
 //! While ticks run: inputs in, departures; and the end.
 
+use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::client::{ClientConnection, Rejection, Standing};
 use super::{Phase, ServerSession};
 use crate::net::client_inputs::decode_client_inputs;
-use crate::net::given::{GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
+use crate::net::given::{EncodedInput, GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
+use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
 use crate::net::message::{Acknowledge, Bye, PacketId, decode};
 use crate::net::session::{End, Event};
-use crate::sim::{Command, HeroControl, INPUT_BYTES_MAX, PlayerId, PlayerInput, Tick};
+use crate::sim::{Command, HeroControl, PlayerId, PlayerInput, Tick};
 
 /// How often a farewell is said before one goes without an answer.
 const BYES: u8 = 8;
@@ -86,33 +88,18 @@ impl ServerSession {
         if first > lacked {
             return None;
         }
-        let mut held = (first == lacked).then(|| client.queue.newest());
-        for (number, input) in (first.0..).map(Tick).zip(inputs) {
-            let is_new = Some(number) == client.queue.received();
-            if !is_new {
-                // What came before may be of any form that says the same; it is not looked at again.
-                held = (number.plus(1) == lacked).then(|| client.queue.newest());
-                continue;
-            }
+        // What came before may be of any form that says the same; it is not looked at again.
+        let here = |given: &Given| -> Given {
+            let here = client.link.clock.all_here(given, now);
+            here.iter().map(|at| at.map_or(GIVEN_UNKNOWN, |at| stamp(at, now))).collect()
+        };
+        let inputs = inputs.skip(lacked.since(first) as usize);
+        let fresh = read_fresh(inputs, client.queue.newest(), here)?;
+        for (number, (hero, bytes)) in (lacked.0..).map(Tick).zip(&fresh) {
             if !client.queue.has_room(number) || number.since(next) >= crate::net::QUEUE_TICKS {
                 return self.refuse(seat, Rejection::TooFar).or(Some(()));
             }
-            match (input, held) {
-                (Some(bytes), _) => {
-                    let (input, given) = decode_input(&bytes).ok()?;
-                    // There is a shorter form of this one, and only that is canonical.
-                    if input.commands.is_empty() && held == Some(input.hero) {
-                        return None;
-                    }
-                    let here = client.link.clock.all_here(&given, now);
-                    let given: Given =
-                        here.iter().map(|at| at.map_or(GIVEN_UNKNOWN, |at| stamp(at, now))).collect();
-                    client.queue.push(input.hero, &encode_input(&input, &given)?);
-                    held = Some(input.hero);
-                }
-                (None, Some(hero)) => push_held(client, hero),
-                (None, None) => return None,
-            }
+            client.queue.push(*hero, bytes);
         }
         if let Some(received) = client.queue.received().filter(|&received| received > lacked) {
             let came = (lacked.0..received.0).map(Tick);
@@ -245,9 +232,28 @@ impl ServerSession {
     }
 }
 
-fn push_held(client: &mut ClientConnection, hero: HeroControl) {
-    let input = PlayerInput { hero, ..PlayerInput::default() };
-    let mut bytes = [0; INPUT_BYTES_MAX];
-    let bytes = postcard::to_slice(&input, &mut bytes).expect("a control is short");
-    client.queue.push(hero, bytes);
+/// The inputs that follow an input with this control, each with what it holds, and with the instants of its commands
+/// as `here` has them. `None` if any of them is not canonical: then the queue takes none of them.
+fn read_fresh(
+    inputs: impl Iterator<Item = Option<EncodedInput>>,
+    mut held: HeroControl,
+    here: impl Fn(&Given) -> Given,
+) -> Option<Fresh> {
+    let fresh = inputs.map(|input| {
+        let Some(bytes) = input else {
+            let input = PlayerInput { hero: held, ..PlayerInput::default() };
+            return Some((held, encode_input(&input, &[])?));
+        };
+        let (input, given) = decode_input(&bytes).ok()?;
+        // There is a shorter form of this one, and only that is canonical.
+        if input.commands.is_empty() && held == input.hero {
+            return None;
+        }
+        held = input.hero;
+        Some((held, encode_input(&input, &here(&given))?))
+    });
+    fresh.collect()
 }
+
+/// The inputs of a datagram that are not here yet.
+type Fresh = ArrayVec<(HeroControl, EncodedInput), INPUTS_PER_DATAGRAM_MAX>;

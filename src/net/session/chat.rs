@@ -69,7 +69,7 @@ impl LockstepSession {
     /// A peer says something.
     pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Option<()> {
         let player = self.links[link].player;
-        if !self.has_met() || chat.from != player.0 {
+        if !self.has_met() || chat.from != player {
             return None;
         }
         let heard = self.talk.channels[player.index()].hear(self.now, chat.number);

@@ -273,7 +273,7 @@ impl LockstepSession {
         let play = self.play.as_ref().filter(|_| self.is_agreeing())?;
         // Nobody holds inputs that have not been sealed, and nobody seals farther ahead.
         let held_max = play.gate.next().plus(QUEUE_TICKS).min(Tick::MAX);
-        let is_whole = suspicion.seats.0 >> self.roster.len() == 0
+        let is_whole = suspicion.seats.bits() >> self.roster.len() == 0
             && suspicion.held.len() == suspicion.seats.count() as usize
             && suspicion.held.iter().all(|&held| Tick(held) <= held_max)
             && !suspicion.seats.has(by);
@@ -326,7 +326,7 @@ impl LockstepSession {
                     break;
                 }
                 let next = first.plus(inputs.len() as u32);
-                relayed.push(Relayed { player: player.0, first: first.0, inputs });
+                relayed.push(Relayed { player, first: first.0, inputs });
                 first = next;
             }
         }
@@ -337,15 +337,19 @@ impl LockstepSession {
 
     /// Inputs of a missing seat, from a peer that has them.
     pub(super) fn on_relayed(&mut self, link: usize, relayed: &Relayed) -> Option<()> {
-        let (player, by, now) = (PlayerId(relayed.player), self.links[link].player, self.now);
+        let (player, by, now) = (relayed.player, self.links[link].player, self.now);
         let play = self.play.as_mut()?;
         let suspects = play.departures.suspects;
         // Only for a seat that is frozen here; else its own word counts.
         if !suspects.has(player) || suspects.has(by) || Tick(relayed.first) > Tick::MAX {
             return None;
         }
+        // All of it is read before any of it counts.
+        let is_input = |bytes: &[u8]| crate::net::message::decode::<crate::sim::PlayerInput>(bytes).is_ok();
+        if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
+            return None;
+        }
         for (tick, bytes) in (relayed.first..).map(Tick).zip(&relayed.inputs) {
-            crate::net::message::decode::<crate::sim::PlayerInput>(bytes).ok()?;
             play.gate.push(now, player, tick, bytes).ok()?;
         }
         self.settle_suspects();
@@ -403,7 +407,11 @@ impl LockstepSession {
     fn depart(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
         let link = self.link_of(player).expect("a peer");
         let play = self.play.as_mut().expect("running");
-        play.gate.depart(player, tick);
+        if play.gate.depart(player, tick).is_err() {
+            // What the others agree on can no longer be played here.
+            self.close(End::PeerLost(player));
+            return;
+        }
         play.departures.departed = play.departures.departed.with(player);
         play.departures.suspects = play.departures.suspects.with(player);
         play.delay.forget(link);

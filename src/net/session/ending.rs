@@ -95,7 +95,7 @@ impl LockstepSession {
             }
             (End::Desync, _) => Bye::Desync,
             (End::StartState, _) => Bye::StartState,
-            (End::Unreachable(seat, other), _) => Bye::Unreachable { seat: seat.0, other: other.0 },
+            (End::Unreachable(seat, other), _) => Bye::Unreachable { seat, other },
             (_, play) => Bye::Left { tick: play.as_ref().map_or(0, |play| play.sealer.next().0) },
         }
     }
@@ -144,7 +144,7 @@ impl LockstepSession {
                 self.close(End::StartState);
             }
             (Bye::Unreachable { seat, other }, Phase::Seating { .. }) if self.is_from_host(link) => {
-                self.close(End::Unreachable(PlayerId(seat), PlayerId(other)));
+                self.close(End::Unreachable(seat, other));
             }
             (Bye::Dropped, Phase::Seating { .. }) if self.is_from_host(link) => {
                 self.close(End::PeerLost(PlayerId(0)));

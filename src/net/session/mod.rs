@@ -338,6 +338,8 @@ impl LockstepSession {
     /// The next tick, if it is due and complete. Run it, then call [`Self::report`].
     pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
         self.now = self.now.max(now);
+        // Who has left departs before a tick can pass without it.
+        self.settle_leavers();
         if !matches!(self.phase, Phase::Running) {
             return None;
         }

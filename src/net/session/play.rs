@@ -9,20 +9,19 @@ use super::{DueTick, End, Event, LEAD_TICKS_MAX, LockstepSession, Phase, Stall, 
 use crate::net::clock::TickClock;
 use crate::net::delay::{DelayControl, InputDelay};
 use crate::net::desync::History;
-use crate::net::given::{Given, GivenQueue, GivenTimes, decode_input};
+use crate::net::given::{Given, GivenTimes, decode_input};
 use crate::net::inputs::{
     HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs,
 };
 use crate::net::link::{LOSSY_PER_MILLE, Link};
-use crate::net::lockstep::Lockstep;
+use crate::net::lockstep::{CanonicalInput, Lockstep, canonical};
 use crate::net::message::{Acknowledge, Body, MatchConfig, PacketId};
 use crate::net::seal::BODY_BYTES_MAX;
 use crate::net::sealer::{SEALED_MAX, Sealer};
 use crate::net::short::restore;
 use crate::net::time::Time;
 use crate::sim::{
-    HashChain, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick,
-    TickInputs,
+    HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick, TickInputs,
 };
 
 /// Most datagrams for one link at one time, when what it lacks does not fit into one.
@@ -323,7 +322,11 @@ impl LockstepSession {
         }
         let lacked = play.gate.wanted(peer.player);
         if !play.departures.suspects().has(peer.player) {
-            push_inputs(&mut play.gate, &mut peer.given, now, peer.player, first, inputs)?;
+            let (fresh, given) = read_fresh(&play.gate, peer.player, first, inputs)?;
+            play.gate.push_all(now, peer.player, lacked, &fresh).ok()?;
+            for (tick, given) in given {
+                peer.given.keep(tick, given);
+            }
         }
         // What waited here while this computer stood still says nothing of the way.
         let is_awake = now >= self.deaf_until;
@@ -409,40 +412,39 @@ impl LockstepSession {
     }
 }
 
-/// Takes a datagram's inputs in. `None` if they say what no peer says.
-fn push_inputs(
-    gate: &mut Lockstep,
-    given: &mut GivenQueue,
-    now: Time,
-    player: PlayerId,
-    first: Tick,
-    inputs: Inputs<'_>,
-) -> Option<()> {
+/// What a datagram's inputs, of the ticks from `first` on, add to those that are here. `None` if any of them says
+/// what no peer says: then the gate takes none of them.
+fn read_fresh(gate: &Lockstep, player: PlayerId, first: Tick, inputs: Inputs<'_>) -> Option<Fresh> {
     let lacked = gate.wanted(player);
     // After a gap nobody knows what is held and who was named. All from the gap on comes again.
-    let Some(known) = lacked.0.checked_sub(first.0) else { return Some(()) };
-    let Some(mut held) = gate.held_before(player, lacked) else { return Some(()) };
-    for (tick, input) in (lacked.0..).map(Tick).zip(inputs.skip(known as usize)) {
+    let Some(known) = lacked.0.checked_sub(first.0) else { return Some(Fresh::default()) };
+    let Some(mut held) = gate.held_before(player, lacked) else { return Some(Fresh::default()) };
+    let mut named = gate.named(player).clone();
+    let mut given = ArrayVec::new();
+    let fresh = (lacked.0..).map(Tick).zip(inputs.skip(known as usize)).map(|(tick, input)| {
         let input = match input {
             Some(short) => {
-                let (input, at) = read_short(&short, held, gate.named(player))?;
-                given.keep(tick, at);
+                let (input, at) = read_short(&short, held, &mut named)?;
+                given.push((tick, at));
                 input
             }
             None => PlayerInput { hero: held, ..PlayerInput::default() },
         };
         held = input.hero;
-        let mut bytes = [0; INPUT_BYTES_MAX];
         // Nobody seals what is longer.
-        let bytes = postcard::to_slice(&input, &mut bytes).ok()?;
-        gate.push(now, player, tick, bytes).ok()?;
-    }
-    Some(())
+        canonical(&input)
+    });
+    let fresh = fresh.collect::<Option<_>>()?;
+    Some((fresh, given))
 }
+
+/// The inputs of a datagram, whole, and when the commands of those that have some were given.
+type Fresh =
+    (ArrayVec<CanonicalInput, INPUTS_PER_DATAGRAM_MAX>, ArrayVec<(Tick, Given), INPUTS_PER_DATAGRAM_MAX>);
 
 /// The input that is `short` after one that held `held` and named `named`, and when its commands were given. `None`
 /// if it has a shorter form.
-fn read_short(short: &[u8], held: HeroControl, named: &Selection) -> Option<(PlayerInput, Given)> {
+fn read_short(short: &[u8], held: HeroControl, named: &mut Selection) -> Option<(PlayerInput, Given)> {
     let (mut input, given) = decode_input(short).ok()?;
     let holds_only = input.commands.is_empty() && input.hero == held;
     restore(&mut input, named).filter(|()| !holds_only)?;

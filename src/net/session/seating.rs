@@ -104,8 +104,7 @@ impl LockstepSession {
     pub(super) fn on_seating(&mut self, link: usize, seating: Seating) -> Option<()> {
         let seats = usize::from(self.config?.seats);
         let is_whole = seating.roster.len() == seats && seating.addresses.len() == seats;
-        let is_sound = is_whole && seating.roster.iter().all(|seat| usize::from(seat.team) < PLAYERS_MAX);
-        if self.is_host() || link != 0 || !is_sound {
+        if self.is_host() || link != 0 || !is_whole {
             return None;
         }
         let is_new = self.seated.as_ref().is_none_or(|seated| seated.seating != seating);
@@ -218,7 +217,7 @@ impl LockstepSession {
         let other = self.links.iter().find(|other| breaks(&self.links[worst], other));
         let other = other.map_or(self.me, |other| other.player);
         let (seat, other) = (player.min(other), player.max(other));
-        let bye = Bye::Unreachable { seat: seat.0, other: other.0 };
+        let bye = Bye::Unreachable { seat, other };
         self.dismiss(worst, bye, End::Unreachable(seat, other));
     }
 

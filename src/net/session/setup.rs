@@ -13,7 +13,7 @@ use crate::net::message::{
 };
 use crate::net::seal::Seal;
 use crate::net::time::Time;
-use crate::sim::{PLAYERS_MAX, PlayerId, SIMULATION_BUILD};
+use crate::sim::{PlayerId, SIMULATION_BUILD};
 use rand_chacha::rand_core::Rng as _;
 
 /// Whether an address belongs to no network but the own: loopback, link-local or private (RFC 1918, RFC 4193).
@@ -100,7 +100,7 @@ impl LockstepSession {
         let connection_id = self.rng.next_u32();
         let Role::Host { door, teams, guests, .. } = &mut self.role else { return };
         let (nonce, config) = (request.nonce, door.config);
-        let confirm = JoinConfirm { nonce, player: player.0, connection_id, config, token: None };
+        let confirm = JoinConfirm { nonce, player, connection_id, config, token: None };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
         let seat = SeatInfo { name: request.name, hero: request.hero, team: teams[player.index()] };
         let is_own = |address: &SocketAddr| {
@@ -171,11 +171,10 @@ impl LockstepSession {
             self.phase = Phase::Closed;
             return Some(());
         }
-        let has_seat = (1..seats).contains(&confirm.player) && usize::from(seats) <= PLAYERS_MAX;
-        if !has_seat {
+        if !(1..seats).contains(&confirm.player.0) {
             return None;
         }
-        self.me = PlayerId(confirm.player);
+        self.me = confirm.player;
         self.config = Some(confirm.config);
         let seal = Seal::new(asking.request.connection_id, confirm.connection_id);
         self.links.push(Link::new(self.now, PlayerId(0), &[asking.host], false, seal));

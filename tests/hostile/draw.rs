@@ -1,0 +1,491 @@
+//! Numbers and messages of every representable value, from a seed: the same for the same seed on every machine.
+
+use mini_rts_arena::net::message::{PROTOCOL_VERSION, PacketId};
+use mini_rts_arena::net::{Carried, UpdatePart};
+use mini_rts_arena::sim::{DeltaCoder, GameState, Tick};
+
+use super::room::first_state;
+
+/// A stream of draws (splitmix64).
+pub(crate) struct Draw(u64);
+
+impl Draw {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) const fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    pub(crate) const fn below(&mut self, end: u64) -> u64 {
+        self.bits() % end
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len() as u64) as usize]
+    }
+}
+
+/// What a hostile message may refer to: where the receiver is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hints {
+    pub(crate) tick: u32,
+    pub(crate) seats: u8,
+    pub(crate) hash: u64,
+    pub(crate) nonce: u64,
+}
+
+/// A message under construction, in postcard's form.
+pub(crate) struct Writer<'a> {
+    draw: &'a mut Draw,
+    hints: Hints,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) const fn new(draw: &'a mut Draw, hints: Hints) -> Self {
+        Self { draw, hints, bytes: Vec::new() }
+    }
+
+    /// The body of a message of this kind.
+    pub(crate) fn body(mut self, id: PacketId) -> Vec<u8> {
+        match id {
+            PacketId::PlayerInput => self.inputs(),
+            PacketId::GameStateUpdate => self.update(),
+            PacketId::Ping => self.number(64),
+            PacketId::Pong => self.numbers(&[64]).option(|w| w.signed(64)).numbers(&[64, 32, 16]),
+            PacketId::Acknowledge => self.acknowledge(),
+            PacketId::Start => self.signed(32),
+            PacketId::Bye => self.bye(),
+            PacketId::DesyncHashes => self.number(32).list(66, |w| w.number(64)).list(66, |w| w.any(4)),
+            PacketId::DesyncState => self.state(),
+            PacketId::Seating => self.seating(),
+            PacketId::Suspicion => self.seats().list(5, |w| w.number(32)).flag(),
+            PacketId::Relayed => self.seat().number(32).list(5, |w| w.blob(Writer::input)),
+            PacketId::Resume => self.byte().number(32),
+            PacketId::Chat => self.number(16).seat().blob(|w| w.text(130)),
+            PacketId::Rematch => self.byte().numbers(&[32, 64]).seats(),
+            PacketId::JoinRequest => self.request(),
+            PacketId::JoinConfirm => self.confirm(),
+            PacketId::JoinChallenge => self.nonce().any(16),
+            PacketId::JoinRefused => self.nonce().refusal(),
+            PacketId::RoomQuery | PacketId::RoomInfo => self.any(200),
+        };
+        self.bytes
+    }
+
+    /// A whole datagram of the handshake.
+    pub(crate) fn handshake(self, id: PacketId) -> Vec<u8> {
+        let mut bytes = vec![id as u8];
+        bytes.extend(PROTOCOL_VERSION.to_le_bytes());
+        bytes.extend(self.body(id));
+        if id == PacketId::JoinRequest {
+            bytes.resize(512, 0);
+        }
+        bytes
+    }
+
+    // Values.
+
+    /// A number of `bits` bits: often at an edge, or near what means something to the receiver.
+    fn value(&mut self, bits: u32) -> u64 {
+        let near = u64::from(self.hints.tick);
+        let value = match self.draw.below(16) {
+            0 | 1 => 0,
+            2 | 3 => self.draw.below(8),
+            4 => u64::MAX,
+            5 => u64::MAX - self.draw.below(4),
+            6 => 1 << (bits - 1),
+            7 => (1 << (bits - 1)) - 1,
+            8 | 9 => near,
+            10 | 11 => near.wrapping_add(self.draw.below(140)).wrapping_sub(70),
+            12 => self.draw.below(700),
+            13 => self.hints.hash,
+            _ => self.draw.bits(),
+        };
+        value & (u64::MAX >> (64 - bits))
+    }
+
+    fn push(&mut self, byte: u8) -> &mut Self {
+        self.bytes.push(byte);
+        self
+    }
+
+    fn varint(&mut self, mut value: u64) -> &mut Self {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.push(value as u8)
+    }
+
+    fn byte(&mut self) -> &mut Self {
+        let value = self.value(8) as u8;
+        self.push(value)
+    }
+
+    fn number(&mut self, bits: u32) -> &mut Self {
+        let value = self.value(bits);
+        self.varint(value)
+    }
+
+    fn numbers(&mut self, bits: &[u32]) -> &mut Self {
+        for &bits in bits {
+            self.number(bits);
+        }
+        self
+    }
+
+    fn signed(&mut self, bits: u32) -> &mut Self {
+        let value = match self.draw.below(3) {
+            0 => self.value(bits),
+            // The zigzag of a small number of either sign.
+            1 => self.draw.below(200),
+            _ => self.draw.below(1 << 22) & (u64::MAX >> (64 - bits)),
+        };
+        self.varint(value)
+    }
+
+    fn flag(&mut self) -> &mut Self {
+        let value = if self.draw.below(32) == 0 { self.value(8) } else { self.draw.below(2) };
+        self.push(value as u8)
+    }
+
+    /// Mostly one of the room's.
+    fn seat(&mut self) -> &mut Self {
+        let of = u64::from(self.hints.seats.max(1));
+        let value = if self.draw.below(2) == 0 { self.draw.below(of) } else { self.value(8) };
+        self.push(value as u8)
+    }
+
+    fn seats(&mut self) -> &mut Self {
+        let value = if self.draw.below(2) == 0 { self.draw.below(16) } else { self.value(8) };
+        self.push(value as u8)
+    }
+
+    fn option(&mut self, write: impl FnOnce(&mut Self) -> &mut Self) -> &mut Self {
+        match self.draw.below(16) {
+            0 => self.byte(),
+            1..=6 => self.push(0),
+            _ => write(self.push(1)),
+        }
+    }
+
+    /// At most `most` entries; one time in 32 it says another number than it has.
+    fn list(&mut self, most: u64, mut write: impl FnMut(&mut Self) -> &mut Self) -> &mut Self {
+        let count = match self.draw.below(4) {
+            0 => self.draw.below(2),
+            1 => most - self.draw.below(3).min(most),
+            _ => self.draw.below(most + 1),
+        };
+        let says = if self.draw.below(32) == 0 { self.value(32) } else { count };
+        self.varint(says);
+        for _ in 0..count {
+            write(self);
+        }
+        self
+    }
+
+    /// Bytes with their length before them.
+    fn blob(&mut self, write: impl FnOnce(&mut Self) -> &mut Self) -> &mut Self {
+        let before = std::mem::take(&mut self.bytes);
+        write(self);
+        let inside = std::mem::replace(&mut self.bytes, before);
+        let says = if self.draw.below(32) == 0 { self.value(32) } else { inside.len() as u64 };
+        self.varint(says);
+        self.bytes.extend(inside);
+        self
+    }
+
+    fn any(&mut self, count: u64) -> &mut Self {
+        for _ in 0..count {
+            let byte = self.draw.bits() as u8;
+            self.push(byte);
+        }
+        self
+    }
+
+    fn text(&mut self, most: u64) -> &mut Self {
+        let texts: [&[u8]; 6] = [b"gg", "語".as_bytes(), b" ", b"\x1b[2J", &[0xff], "\u{202e}x".as_bytes()];
+        let text = *self.draw.pick(&texts);
+        let times = if self.draw.below(4) == 0 { most } else { 1 };
+        for _ in 0..times {
+            self.bytes.extend(text);
+        }
+        self
+    }
+
+    fn address(&mut self) -> &mut Self {
+        let version = if self.draw.below(8) == 0 { self.value(8) } else { self.draw.below(2) };
+        self.varint(version);
+        let ours = [10, 0, 0, 1 + self.draw.below(5) as u8];
+        match (version, self.draw.below(2)) {
+            (0, 0) => self.bytes.extend(ours),
+            (version, _) => {
+                self.any(if version == 0 { 4 } else { 16 });
+            }
+        }
+        self.number(16)
+    }
+
+    // Messages.
+
+    fn nonce(&mut self) -> &mut Self {
+        let nonce = if self.draw.below(8) == 0 { self.value(64) } else { self.hints.nonce };
+        self.bytes.extend(nonce.to_le_bytes());
+        self
+    }
+
+    /// An input of any kind: a held control and orders.
+    fn input(&mut self) -> &mut Self {
+        self.option(|w| w.byte());
+        self.option(|w| w.number(16));
+        self.list(9, Self::order)
+    }
+
+    /// An input, and when each of its orders was given.
+    fn timed(&mut self) -> &mut Self {
+        self.option(Self::byte).option(|w| w.number(16));
+        let orders = self.draw.below(9);
+        self.varint(orders);
+        for _ in 0..orders {
+            self.order();
+        }
+        self.any(2 * orders)
+    }
+
+    fn order(&mut self) -> &mut Self {
+        let kind = if self.draw.below(16) == 0 { self.value(8) } else { self.draw.below(15) };
+        self.varint(kind);
+        match kind {
+            0 => self.target(),
+            1 => self.unit(),
+            2 => self.number(16),
+            4 | 6 => self.list(33, Self::unit).target().flag(),
+            5 => self.list(33, Self::unit).unit().flag(),
+            7 => self.list(33, Self::unit),
+            8 | 9 => self.list(33, Self::unit).flag(),
+            10 => self.flag(),
+            11 => self.option(Self::target),
+            _ => self,
+        }
+    }
+
+    fn unit(&mut self) -> &mut Self {
+        self.numbers(&[16, 16])
+    }
+
+    fn target(&mut self) -> &mut Self {
+        self.signed(32).signed(32)
+    }
+
+    /// The header of inputs, and what follows it.
+    fn inputs(&mut self) -> &mut Self {
+        let count = match self.draw.below(4) {
+            0 => self.draw.below(80),
+            _ => self.draw.below(6),
+        };
+        let more = self.draw.below(16);
+        if self.draw.below(2) == 0 {
+            self.push(count.min(15) as u8 | (more as u8) << 4);
+        } else {
+            // As a client says it.
+            self.push(count as u8 | (more as u8 & 1) << 7);
+        }
+        for rest in [count.checked_sub(15), more.checked_sub(15)].into_iter().flatten() {
+            let rest = if self.draw.below(8) == 0 { self.value(16) } else { rest };
+            self.varint(rest);
+        }
+        let first = self.hints.tick.wrapping_add(self.draw.below(8) as u32).wrapping_sub(4);
+        let first = if self.draw.below(4) == 0 { self.value(16) as u16 } else { first as u16 };
+        self.bytes.extend(first.to_le_bytes());
+        self.signed(16);
+        if self.draw.below(8) > 0 {
+            self.number(16).any(4);
+        }
+        if more > 0 {
+            self.signed(16);
+        }
+        let mut left = count;
+        while left > 0 {
+            left -= self.tagged(left);
+        }
+        self
+    }
+
+    /// An input as it follows a header, or a run of some that hold; how many that are.
+    fn tagged(&mut self, left: u64) -> u64 {
+        match self.draw.below(6) {
+            0 => {
+                self.push(0).timed();
+                1
+            }
+            1 => {
+                let orders = 1 + self.draw.below(3);
+                self.push(0x80 | orders as u8);
+                for _ in 0..orders {
+                    self.order();
+                }
+                self.any(2 * orders);
+                1
+            }
+            2 => {
+                // Of a hero that walks.
+                let way = self.draw.below(8) as u8;
+                self.bytes.extend([0, 1, way, 0, 0]);
+                1
+            }
+            3 => {
+                self.push(0x81).push(3).any(2);
+                1
+            }
+            _ => {
+                let run = 1 + self.draw.below(left);
+                self.push(run as u8);
+                run
+            }
+        }
+    }
+
+    fn acknowledge(&mut self) -> &mut Self {
+        let kind = if self.draw.below(16) == 0 { self.value(8) } else { self.draw.below(8) };
+        self.varint(kind);
+        match kind {
+            0 => self.byte().number(64).seats(),
+            3 => self.byte(),
+            4 => self.flag(),
+            5 | 6 => self.number(16),
+            7 => self.byte().seats(),
+            _ => self,
+        }
+    }
+
+    fn bye(&mut self) -> &mut Self {
+        let kind = if self.draw.below(16) == 0 { self.value(8) } else { self.draw.below(7) };
+        self.varint(kind);
+        match kind {
+            0 => self.number(32).number(64),
+            1 | 6 => self.number(32),
+            4 => self.seat().seat(),
+            _ => self,
+        }
+    }
+
+    fn state(&mut self) -> &mut Self {
+        let bytes = *self.draw.pick(&[0, 1, 7, 999, 1000, 1000, 1001]);
+        self.numbers(&[32, 16, 16]).blob(|w| w.any(bytes))
+    }
+
+    fn seating(&mut self) -> &mut Self {
+        self.byte();
+        let seats = u64::from(self.hints.seats);
+        let counts = [0, 1, 2].map(|which| {
+            let other = self.draw.below(6);
+            if which == 2 || self.draw.below(8) > 0 { seats } else { other }
+        });
+        self.varint(counts[0]);
+        for _ in 0..counts[0] {
+            self.blob(|w| w.text(20)).flag().seat();
+        }
+        self.number(64).varint(counts[1]);
+        for _ in 0..counts[1] {
+            self.list(5, Self::address);
+        }
+        self
+    }
+
+    fn config(&mut self) -> &mut Self {
+        self.number(64);
+        let architecture = self.draw.below(4);
+        self.varint(architecture).number(64);
+        let rate = *self.draw.pick(&[30, 40, 50, 60, 60, 60, 0, 61, 255]);
+        self.push(rate).option(|w| w.number(32)).numbers(&[64, 64]);
+        let seats = if self.draw.below(2) == 0 { self.hints.seats } else { self.value(8) as u8 };
+        self.push(seats)
+    }
+
+    fn confirm(&mut self) -> &mut Self {
+        self.nonce().seat().number(32).config().option(|w| w.any(16))
+    }
+
+    fn request(&mut self) -> &mut Self {
+        self.nonce().any(16).numbers(&[32, 32]).blob(|w| w.text(20)).flag();
+        self.option(Self::seat).number(64);
+        self.option(|w| w.number(64)).option(|w| w.number(64)).option(|w| w.number(32)).option(Self::byte);
+        self.list(5, Self::address).option(|w| w.any(16))
+    }
+
+    fn refusal(&mut self) -> &mut Self {
+        let kind = if self.draw.below(16) == 0 { self.value(8) } else { self.draw.below(11) };
+        self.varint(kind);
+        match kind {
+            0 => self.numbers(&[16, 16]),
+            1 => self.numbers(&[32, 32]),
+            2 | 3 => self.numbers(&[64, 64]),
+            4 => self.option(|w| w.number(32)).number(32),
+            5 | 7 => self.byte().byte(),
+            8 => self.byte(),
+            _ => self,
+        }
+    }
+
+    /// A part of an update: often whole, and such that a client can follow it.
+    fn update(&mut self) -> &mut Self {
+        let ahead = self.draw.below(5) as u32;
+        let tick =
+            if self.draw.below(8) == 0 { self.value(16) as u32 } else { self.hints.tick.wrapping_add(ahead) };
+        let sending = self.draw.below(4) as u8;
+        let (part, parts) = match self.draw.below(8) {
+            0 => (self.draw.below(8) as u8, 1 + self.draw.below(8) as u8),
+            _ => (0, 1),
+        };
+        let head = UpdatePart { part, parts, sending, tick: tick as u16 };
+        self.bytes.extend(head.encode());
+        let carried = match self.draw.below(3) {
+            0 => Carried::Inputs,
+            1 => Carried::Whole,
+            _ => Carried::Since(if self.draw.below(2) == 0 { tick } else { self.value(32) as u32 }),
+        };
+        let (kind, back) = match carried {
+            Carried::Whole => (0, 0),
+            Carried::Since(back) => (1, back),
+            Carried::Inputs => (4, 0),
+        };
+        let goes_on = self.draw.below(4) as u8;
+        self.push(kind | if goes_on > 0 { 2 } else { 0 }).varint(u64::from(back));
+        self.signed(16).number(16);
+        let slack_of = if self.draw.below(2) == 0 { 0 } else { self.value(16) };
+        self.varint(slack_of);
+        if slack_of > 0 {
+            self.signed(16);
+        }
+        let seats = if self.draw.below(2) == 0 { self.draw.below(1 << 12) } else { self.value(16) };
+        self.number(32).varint(seats);
+        let mut state = first_state();
+        (state.globals.tick[0], state.globals.seed[0]) = (Tick(tick), self.draw.below(2));
+        let hash = if self.draw.below(8) == 0 { self.value(64) } else { state.hash().whole };
+        self.bytes.extend(hash.to_le_bytes());
+        let ticks = if self.draw.below(4) == 0 { self.value(16) } else { u64::from(ahead) };
+        self.varint(ticks);
+        // Which inputs are more than what was held: mostly none.
+        let map = (ticks.min(300) * u64::from(self.hints.seats)).div_ceil(8);
+        self.bytes.resize(self.bytes.len() + map as usize, 0);
+        if self.draw.below(4) == 0 {
+            let from = self.bytes.len() - map as usize;
+            if let Some(bits) = self.bytes.get_mut(from) {
+                *bits = 1;
+                self.timed();
+            }
+        }
+        if carried != Carried::Inputs {
+            let base = if carried == Carried::Whole { GameState::default() } else { first_state() };
+            DeltaCoder::default().encode(&base, &state, &mut self.bytes);
+        }
+        self
+    }
+}

@@ -1,0 +1,169 @@
+//! Single messages, and short runs of them, that ended a process once.
+
+use std::time::Duration;
+
+use mini_rts_arena::net::message::{Acknowledge, Bye, PacketId, Seating, encode};
+use mini_rts_arena::net::{
+    Architecture, Carried, End, Event, InputsHeader, Seats, UpdateHead, UpdatePart, encode_inputs,
+    encode_update,
+};
+use mini_rts_arena::sim::{PlayerId, Tick, TickInputs};
+
+use super::room::{Node, Room, Table};
+
+const P2P: Architecture = Architecture::P2p;
+const SERVED: Architecture = Architecture::ClientServer;
+
+#[test]
+fn the_inputs_of_a_seat_that_does_not_exist_are_refused() {
+    for seats in [2, 4] {
+        let mut room = Room::full(Table::new(P2P, seats, 600));
+        room.play_to(30);
+        for player in [4, 5, 7, 8, 9, 15, 16, 31, 32, 127, 128, 255] {
+            room.forge(1, 0, PacketId::Relayed, &[player, 0, 0]);
+            room.run(Duration::from_millis(1));
+        }
+        room.play_to(60);
+        assert!(room.peers.iter().all(|peer| peer.state.tick() >= Tick(60)));
+    }
+}
+
+#[test]
+fn a_guest_that_does_not_hear_seats_which_do_not_exist_ends_nothing() {
+    let mut room = Room::full(Table::new(P2P, 2, 600));
+    room.peers[1].builds = false;
+    let is_prepared = |room: &Room| room.peers[0].has(|event| matches!(event, Event::Prepare { .. }));
+    assert!(room.run_until(is_prepared));
+    let state_hash = room.peers[0].hash().whole;
+    // [Seating], round 1, the hash, the seats.
+    let mut body = encode(&Acknowledge::Seating { round: 1, state_hash, unheard: Seats::default() }).to_vec();
+    *body.last_mut().expect("the seats") = 0x10;
+    for _ in 0..60 {
+        room.forge(1, 0, PacketId::Acknowledge, &body);
+        room.run(Duration::from_millis(100));
+    }
+    assert_eq!(room.peers[0].end(), None);
+}
+
+#[test]
+fn inputs_beyond_a_farewell_do_not_outlive_a_malformed_one() {
+    let mut room = Room::full(Table::new(P2P, 3, 600));
+    room.play_to(30);
+    // From here on seat 1 is somebody else, who has sealed nothing that seat 0 has not got.
+    room.peers[1].is_cut = true;
+    room.run(Duration::from_millis(60));
+    let host = room.peers[0].lockstep();
+    let (waits_for, _) = host.waits_for().expect("seat 1 is cut");
+    assert_eq!(waits_for, PlayerId(1));
+    let wanted = room.peers[0].state.tick().0;
+    room.forge(1, 0, PacketId::Bye, &encode(&Bye::Left { tick: wanted + 1 }));
+    let header = InputsHeader {
+        first: wanted as u16,
+        count: 4,
+        wanted: 0,
+        behind: 0,
+        chain: [9; 4],
+        slack_of: 0,
+        slack: 0,
+    };
+    let walk = [1, 0, 0, 0];
+    let mut body =
+        encode_inputs(&InputsHeader { count: 3, ..header }, [Some(&walk[..]); 3].into_iter()).to_vec();
+    // The fourth has a shorter form.
+    body[0] = 4;
+    body.extend([0, 1, 0, 0, 0]);
+    // A chain that is none of ours stops the ticks.
+    let claim = encode_inputs(&InputsHeader { count: 0, ..header }, std::iter::empty());
+    room.forge(1, 0, PacketId::PlayerInput, &claim);
+    room.forge(1, 0, PacketId::PlayerInput, &body);
+    room.run(Duration::from_millis(5));
+    room.acknowledge(1, 0, &Acknowledge::DesyncHashes { differ: false });
+    room.run(Duration::from_secs(8));
+    let host = &room.peers[0];
+    assert!(
+        host.has(|event| matches!(event, Event::Departed { player: PlayerId(1), .. })),
+        "{:?}",
+        host.told
+    );
+    assert_eq!(host.end(), None, "seat 2 plays on");
+}
+
+#[test]
+fn a_world_that_was_asked_for_before_a_seat_became_free_is_late_and_nothing_more() {
+    for architecture in [P2P, SERVED, Architecture::Relay] {
+        let mut room = Room::full(Table::new(architecture, 2, 600));
+        room.peers[0].builds = false;
+        let is_prepared = |room: &Room| room.peers[0].has(|event| matches!(event, Event::Prepare { .. }));
+        assert!(room.run_until(is_prepared));
+        room.forge(1, 0, PacketId::Bye, &encode(&Bye::Left { tick: 0 }));
+        let now = room.now;
+        room.peers[0].build(now);
+        room.run(Duration::from_millis(10));
+        assert!(room.peers[0].has(|event| matches!(event, Event::Vacated { .. })), "{architecture:?}");
+    }
+}
+
+#[test]
+fn a_client_that_hears_good_bye_before_its_world_is_built_ends_with_it() {
+    let mut room = Room::full(Table::new(SERVED, 2, 600));
+    let seats = |room: &Room| match &room.peers[0].node {
+        Node::Server(server) => server.clients().count(),
+        _ => 0,
+    };
+    room.peers[0].builds = false;
+    room.peers[1].builds = false;
+    assert!(room.run_until(|room| seats(room) == 2 && matches!(room.peers[1].node, Node::Client(_))));
+    room.run(Duration::from_millis(5));
+    let seating = Seating {
+        round: 1,
+        roster: roster_of(&room),
+        mesh_key: 0,
+        addresses: [(); 2].into_iter().map(|()| Default::default()).collect(),
+    };
+    // Both are here before anything is done about either.
+    room.forge(0, 1, PacketId::Seating, &encode(&seating));
+    room.forge(0, 1, PacketId::Bye, &encode(&Bye::Left { tick: 0 }));
+    let now = room.now;
+    room.peers[1].build(now);
+    room.run(Duration::from_millis(5));
+    assert_eq!(room.peers[1].end(), Some(End::PeerLeft(PlayerId::NONE)));
+}
+
+#[test]
+fn a_server_that_has_everything_and_processes_nothing_stops_a_client_and_no_more() {
+    let mut room = Room::full(Table::new(SERVED, 2, 6_000));
+    room.play_to(30);
+    room.peers[0].is_cut = true;
+    for _ in 0..300 {
+        room.run(Duration::from_millis(16));
+        let Node::Client(client) = &room.peers[1].node else { panic!("a client") };
+        let (next, _) = client.unconfirmed();
+        let tick = room.peers[1].state.tick();
+        let head = UpdateHead {
+            carried: Carried::Inputs,
+            goes_on: true,
+            received: (i64::from(next.0) - i64::from(tick.0) - 1) as i16,
+            waiting: 30_000,
+            slack_of: 0,
+            slack: 0,
+            rejected: 0,
+            away: Seats::default(),
+            left: Seats::default(),
+            lost: Seats::default(),
+            hash: 0,
+        };
+        let part = UpdatePart { part: 0, parts: 1, sending: 0, tick: tick.0 as u16 + 1 };
+        let (held, mut body) = ([Default::default(); 2].into_iter().collect(), part.encode().to_vec());
+        encode_update(&head, &held, [TickInputs::idle(tick, 2).into()].iter(), &mut body);
+        room.forge(0, 1, PacketId::GameStateUpdate, &body);
+    }
+    assert!(room.peers[1].state.tick() >= Tick(30));
+}
+
+fn roster_of(room: &Room) -> mini_rts_arena::net::Roster {
+    let prepared = room.peers[0].told.iter().find_map(|event| match event {
+        Event::Prepare { roster } => Some(roster.clone()),
+        _ => None,
+    });
+    prepared.expect("all are there")
+}

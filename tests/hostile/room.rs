@@ -1,0 +1,408 @@
+//! Sessions of every kind on a perfect wire in virtual time, with a world that is a number, and what somebody who
+//! has a connection may send in the name of any of them.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use mini_rts_arena::net::message::{Acknowledge, PacketId, encode};
+use mini_rts_arena::net::{
+    Architecture, ClientSession, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession,
+    MatchConfig, OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time, TimedInputs, Transmit,
+};
+use mini_rts_arena::sim::{
+    AttackBehaviour, Command, GameState, Global, Outcome, PlayerId, StateHash, Tick, TickInputs, TickRate,
+};
+
+/// Datagrams that are remembered, to be sent again changed.
+const RECENT_MAX: usize = 64;
+/// Answers to answers that are delivered in one instant; what comes then waits for the next.
+const ROUNDS_MAX: usize = 64;
+
+pub(crate) enum Node {
+    Lockstep(Box<LockstepSession>),
+    Server(Box<ServerSession>),
+    Client(Box<ClientSession>),
+}
+
+/// Calls a method that all sessions have.
+macro_rules! each {
+    ($node:expr, $session:ident => $call:expr) => {
+        match $node {
+            Node::Lockstep($session) => $call,
+            Node::Server($session) => $call,
+            Node::Client($session) => $call,
+        }
+    };
+}
+
+/// A session and its caller.
+pub(crate) struct Peer {
+    pub(crate) node: Node,
+    /// The world: it counts ticks, and its seed is what became of the inputs.
+    pub(crate) state: GameState,
+    /// Whether it builds a world when it is asked to.
+    pub(crate) builds: bool,
+    /// Whether it gives its state when a search asks for it.
+    pub(crate) shows: bool,
+    /// Whether nothing that it sends arrives.
+    pub(crate) is_cut: bool,
+    pub(crate) told: Vec<Event>,
+}
+
+/// What is played, and how people sit at it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Table {
+    pub(crate) architecture: Architecture,
+    pub(crate) seats: u8,
+    pub(crate) ticks: u32,
+    pub(crate) on_loss: OnLoss,
+    pub(crate) stays: bool,
+    pub(crate) input_delay: InputDelay,
+}
+
+impl Table {
+    pub(crate) const fn new(architecture: Architecture, seats: u8, ticks: u32) -> Self {
+        let input_delay = InputDelay::Auto;
+        Self { architecture, seats, ticks, on_loss: OnLoss::End, stays: false, input_delay }
+    }
+
+    fn config(&self) -> MatchConfig {
+        MatchConfig {
+            room_id: 1,
+            architecture: self.architecture,
+            seed: 7,
+            tick_rate: TickRate::HZ_60,
+            ticks: Some(self.ticks),
+            rules: 11,
+            map: 12,
+            seats: self.seats,
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            name: PlayerName::new("test").expect("a name"),
+            hero: AttackBehaviour::Swordsman,
+            input_delay: self.input_delay,
+            timeout: Duration::from_secs(3),
+            wait: None,
+            on_loss: self.on_loss,
+            stays: self.stays,
+        }
+    }
+
+    /// The host or the server.
+    fn first(&self, now: Time) -> Node {
+        let (config, countdown) = (self.config(), Duration::from_millis(100));
+        let teams = (0..self.seats).collect();
+        if self.architecture == Architecture::P2p {
+            let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
+            return Node::Lockstep(Box::new(LockstepSession::host(now, self.settings(), host, [1; 32])));
+        }
+        let server = ServerConfig {
+            config,
+            room_code: 0,
+            teams,
+            stays: self.stays,
+            kept: Default::default(),
+            host: None,
+            countdown,
+            beacon: None,
+            timeout: Duration::from_secs(3),
+            rejoin: Duration::from_secs(10),
+            wait: None,
+            updates: 20,
+            bits_per_s: 100_000_000,
+        };
+        Node::Server(Box::new(ServerSession::new(now, server, [1; 32])))
+    }
+
+    fn guest(&self, now: Time, n: u8) -> Node {
+        let guest = GuestConfig::new(address(0));
+        Node::Lockstep(Box::new(LockstepSession::join(now, self.settings(), guest, [1 + n; 32])))
+    }
+
+    /// How many sessions it takes.
+    pub(crate) fn peers(&self) -> usize {
+        usize::from(self.seats) + usize::from(self.architecture != Architecture::P2p)
+    }
+}
+
+pub(crate) fn address(n: usize) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1 + n as u8)), 4124)
+}
+
+pub(crate) struct Room {
+    pub(crate) now: Time,
+    pub(crate) table: Table,
+    /// The host or the server first.
+    pub(crate) peers: Vec<Peer>,
+    /// To whom and from whom: by which connection id, and the newest counter.
+    envelopes: Vec<Vec<(u32, u32)>>,
+    /// From whom, to whom, what.
+    pub(crate) recent: VecDeque<(usize, usize, Vec<u8>)>,
+}
+
+impl Room {
+    /// The host or the server, and `guests` who join.
+    pub(crate) fn new(table: Table, guests: usize) -> Self {
+        // Time began long before: as it is for a process that joins late in the life of its machine.
+        let now = Time::from_micros(1 << 40);
+        let nodes = (0..=guests).map(|n| if n == 0 { table.first(now) } else { table.guest(now, n as u8) });
+        let peer = |node| Peer {
+            node,
+            state: first_state(),
+            builds: true,
+            shows: true,
+            is_cut: false,
+            told: Vec::new(),
+        };
+        let envelopes = vec![vec![(0, 0); guests + 1]; guests + 1];
+        Self { now, table, peers: nodes.map(peer).collect(), envelopes, recent: VecDeque::new() }
+    }
+
+    /// All who belong to it.
+    pub(crate) fn full(table: Table) -> Self {
+        Self::new(table, table.peers() - 1)
+    }
+
+    /// Until all have run the ticks before `tick`, or 20 s are over.
+    pub(crate) fn play_to(&mut self, tick: u32) {
+        let end = self.now.plus(Duration::from_secs(20));
+        while self.now < end && self.peers.iter().any(|peer| peer.state.tick() < Tick(tick)) {
+            self.run(Duration::from_millis(10));
+        }
+    }
+
+    /// Until this is so, or 20 s are over; whether it was.
+    pub(crate) fn run_until(&mut self, is_so: impl Fn(&Self) -> bool) -> bool {
+        let end = self.now.plus(Duration::from_secs(20));
+        while self.now < end && !is_so(self) {
+            self.run(Duration::from_millis(1));
+        }
+        is_so(self)
+    }
+
+    /// Everything that happens in this time.
+    pub(crate) fn run(&mut self, time: Duration) {
+        let end = self.now.plus(time);
+        loop {
+            self.settle();
+            let next =
+                self.peers.iter().filter_map(|peer| each!(&peer.node, session => session.poll_timeout()));
+            let next = next.min().unwrap_or(end).max(self.now.plus(Duration::from_micros(100)));
+            if next >= end {
+                break;
+            }
+            self.now = next;
+        }
+        self.now = end;
+        self.settle();
+    }
+
+    /// Everything that happens now.
+    fn settle(&mut self) {
+        let mut is_dirty = vec![true; self.peers.len()];
+        for _ in 0..ROUNDS_MAX {
+            let Some(n) = is_dirty.iter().position(|&is| is) else { return };
+            is_dirty[n] = false;
+            self.peers[n].advance(self.now);
+            let sent: Vec<Transmit> =
+                std::iter::from_fn(|| each!(&mut self.peers[n].node, session => session.poll_transmit()))
+                    .collect();
+            for Transmit { to, datagram } in sent {
+                let Some(to) = (0..self.peers.len()).find(|&peer| address(peer) == to) else { continue };
+                self.carry(n, to, datagram.bytes());
+                is_dirty[to] |= !self.peers[n].is_cut;
+            }
+        }
+    }
+
+    fn carry(&mut self, from: usize, to: usize, bytes: &[u8]) {
+        if !is_handshake(bytes[0]) {
+            let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+            let known = &mut self.envelopes[to][from];
+            *known = (word(1), known.1.max(word(5)));
+        }
+        if self.recent.len() == RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((from, to, bytes.to_vec()));
+        if !self.peers[from].is_cut {
+            self.deliver(from, to, bytes);
+        }
+    }
+
+    /// A datagram comes in; nothing is done about it yet.
+    pub(crate) fn deliver(&mut self, from: usize, to: usize, bytes: &[u8]) {
+        let now = self.now;
+        each!(&mut self.peers[to].node, session => session.handle_datagram(now, address(from), bytes));
+    }
+
+    /// A body in the envelope that `to` takes from `from`, with the next counter; a real datagram with the same is
+    /// lost.
+    pub(crate) fn envelope(&mut self, from: usize, to: usize, id: u8, body: &[u8]) -> Vec<u8> {
+        let known = &mut self.envelopes[to][from];
+        known.1 = known.1.wrapping_add(1);
+        let mut bytes = vec![id];
+        bytes.extend(known.0.to_le_bytes());
+        bytes.extend(known.1.to_le_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
+    /// What `to` takes for a datagram of `from`.
+    pub(crate) fn forge(&mut self, from: usize, to: usize, id: PacketId, body: &[u8]) {
+        let bytes = self.envelope(from, to, id as u8, body);
+        self.deliver(from, to, &bytes);
+    }
+
+    pub(crate) fn acknowledge(&mut self, from: usize, to: usize, what: &Acknowledge) {
+        self.forge(from, to, PacketId::Acknowledge, &encode(what));
+    }
+}
+
+/// Whether a datagram that begins so has no envelope.
+pub(crate) const fn is_handshake(first: u8) -> bool {
+    matches!(first, 0x03 | 0x04 | 0x10 | 0x11 | 0x14 | 0x15)
+}
+
+/// The world before tick 0.
+pub(crate) fn first_state() -> GameState {
+    let mut state = GameState::default();
+    state.globals.push(Global {
+        tick: Tick(0),
+        seed: 0,
+        outcome: Outcome::Running,
+        winner: PlayerId::NONE.0,
+        free_slot: 0,
+    });
+    state
+}
+
+impl Peer {
+    pub(crate) fn lockstep(&mut self) -> &mut LockstepSession {
+        match &mut self.node {
+            Node::Lockstep(session) => session,
+            _ => panic!("no lockstep session"),
+        }
+    }
+
+    pub(crate) fn end(&self) -> Option<End> {
+        self.told.iter().find_map(|event| match event {
+            Event::Closed(end) => Some(*end),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn has(&self, is_it: impl Fn(&Event) -> bool) -> bool {
+        self.told.iter().any(is_it)
+    }
+
+    /// The world before tick 0 is built, whether anybody has asked for it or not.
+    pub(crate) fn build(&mut self, now: Time) {
+        self.state = first_state();
+        let hash = self.state.hash();
+        match &mut self.node {
+            Node::Lockstep(session) => session.prepared(now, &hash),
+            Node::Server(session) => session.prepared(now, &hash, &self.state),
+            Node::Client(session) => session.prepared(now, &hash, &self.state),
+        }
+    }
+
+    /// What its caller does, until there is nothing more to do now.
+    fn advance(&mut self, now: Time) {
+        each!(&mut self.node, session => session.handle_timeout(now));
+        while let Some(event) = each!(&mut self.node, session => session.poll_event()) {
+            self.on_event(now, &event);
+            self.told.push(event);
+        }
+        self.run_ticks(now);
+        if let Node::Lockstep(session) = &self.node
+            && let Some(served) = session.served()
+        {
+            let (settings, traffic) = (session.settings().clone(), *session.traffic());
+            if let Some(client) = ClientSession::new(now, settings, served, traffic) {
+                self.node = Node::Client(Box::new(client));
+            }
+        }
+    }
+
+    fn on_event(&mut self, now: Time, event: &Event) {
+        match (event, &mut self.node) {
+            (Event::Prepare { .. }, _) if self.builds => self.build(now),
+            (Event::StateWanted { tick }, Node::Lockstep(session)) if self.shows => {
+                session.provide_state(*tick, vec![1; 1500]);
+            }
+            (Event::Adopt { tick }, Node::Client(session)) => {
+                if let Some(state) = session.snapshot(*tick) {
+                    self.state = state.clone();
+                }
+            }
+            (Event::Again, Node::Server(session)) => {
+                let next = session.again();
+                self.node = Node::Server(Box::new(next));
+            }
+            _ => {}
+        }
+        if let Node::Client(session) = &self.node
+            && matches!(event, Event::Closed(_))
+            && session.is_rematch()
+        {
+            self.node = Node::Lockstep(Box::new(session.again()));
+        }
+    }
+
+    fn run_ticks(&mut self, now: Time) {
+        loop {
+            let timed = match &mut self.node {
+                Node::Lockstep(session) => session.poll_tick(now).map(|due| due.inputs.into()),
+                Node::Server(session) => session.poll_tick(now).map(|due| due.timed),
+                Node::Client(session) => session.poll_tick(now).map(|due| due.inputs.into()),
+            };
+            let Some(timed): Option<TimedInputs> = timed else { return };
+            let tick = timed.inputs.tick;
+            self.step(&timed.inputs);
+            let hash = self.state.hash();
+            match &mut self.node {
+                Node::Lockstep(session) => session.report(now, tick, &hash),
+                Node::Server(session) => session.report(now, &timed, &hash, &self.state),
+                Node::Client(session) => session.report(now, tick, &hash),
+            }
+        }
+    }
+
+    fn step(&mut self, inputs: &TickInputs) {
+        let seed = inputs.inputs.iter().fold(self.state.globals.seed[0], |seed, input| {
+            let hero = input.hero.walk.is_some();
+            seed.rotate_left(5) ^ (input.commands.len() as u64 + u64::from(hero))
+        });
+        (self.state.globals.tick[0], self.state.globals.seed[0]) = (inputs.tick.plus(1), seed);
+    }
+
+    pub(crate) fn hash(&self) -> StateHash {
+        self.state.hash()
+    }
+
+    pub(crate) fn order(&mut self, now: Time, command: Command) {
+        // One that finds no room is left out.
+        let _ = match &mut self.node {
+            Node::Lockstep(session) => session.submit_command(Tick(0), now, command),
+            Node::Client(session) => session.submit_command(Tick(0), now, command),
+            Node::Server(_) => Ok(()),
+        };
+    }
+
+    pub(crate) fn leave(&mut self) {
+        each!(&mut self.node, session => session.leave());
+    }
+
+    pub(crate) fn want_rematch(&mut self, now: Time) {
+        match &mut self.node {
+            Node::Lockstep(session) => session.want_rematch(now),
+            Node::Client(session) => session.want_rematch(now),
+            Node::Server(_) => {}
+        }
+    }
+}
