@@ -102,7 +102,7 @@ pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
 /// those built in.
 ///
 /// # Errors
-/// If neither are.
+/// If neither are, or if the map has fewer bases than there are seats.
 pub(super) fn world_of(
     config: &MatchConfig,
     roster: &Roster,
@@ -111,6 +111,9 @@ pub(super) fn world_of(
 ) -> Result<World, MatchError> {
     let rules = find(rules, embedded_rules(), config.rules).ok_or(MatchError::UnknownRules(config.rules))?;
     let map = find(map, embedded_maps(), config.map).ok_or(MatchError::UnknownMap(config.map))?;
+    if map.bases.len() < roster.len() {
+        return Err(MatchError::Bases { bases: map.bases.len(), seats: roster.len() });
+    }
     let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
     Ok(World::new(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map }))
 }

@@ -51,6 +51,8 @@ pub struct Match {
     events: VecDeque<MatchEvent>,
     /// What happened in the world since somebody took it; only if somebody does.
     backlog: Option<EventBacklog>,
+    #[cfg(test)]
+    pub(super) breaks_at: Option<Tick>,
 }
 
 impl Match {
@@ -78,6 +80,8 @@ impl Match {
             has_claimed: false,
             events: VecDeque::with_capacity(EVENTS_MAX),
             backlog: None,
+            #[cfg(test)]
+            breaks_at: None,
         }
     }
 
@@ -419,6 +423,8 @@ impl Match {
     fn run(&mut self, now: Time, due: &DueTick) -> Option<StateHash> {
         let world = self.world.as_mut().expect("prepared");
         let tick = due.inputs.tick;
+        #[cfg(test)]
+        assert!(self.breaks_at != Some(tick), "as the test wants");
         world.step(&due.inputs);
         match (&mut self.past, &mut self.backlog) {
             (Some(past), _) => past.keep(&due.inputs),
@@ -497,6 +503,11 @@ impl Match {
         // What is no longer kept cannot be run again.
         if let (None | Some(Some(_)), Some(inputs)) = (before, inputs) {
             let own = (me, own.1.map(GameState::encode).unwrap_or_default());
+            // The bundle keeps states alone.
+            let theirs = theirs.into_iter().zip(&decoded);
+            let theirs = theirs.map(|((player, bytes), (_, state))| {
+                (player, if state.is_some() { bytes } else { Vec::new() })
+            });
             let after = core::iter::once(own).chain(theirs).take(PLAYERS_MAX).collect();
             self.bundle = Some(DesyncBundle::new(world.setup(), tick, before.flatten(), inputs, after));
         }

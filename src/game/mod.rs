@@ -5,6 +5,9 @@ mod backlog;
 mod bundle;
 pub mod data;
 mod deviation;
+mod internal;
+#[cfg(test)]
+mod internal_tests;
 mod match_event;
 mod matches;
 mod measures;

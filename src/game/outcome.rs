@@ -48,6 +48,9 @@ const fn outcome_word(outcome: Outcome) -> &'static str {
     }
 }
 
+/// The word for an end by [`MatchError::Internal`] in replays.
+pub(super) const INTERNAL_ERROR: &str = "internal_error";
+
 /// Why a match could not be played.
 #[derive(Debug, thiserror::Error)]
 pub enum MatchError {
@@ -71,6 +74,16 @@ pub enum MatchError {
     /// The host plays on a map that this program does not have.
     #[error("the host plays on a map of its own ({0:016x}): give its file with --map")]
     UnknownMap(u64),
+    /// The host seats more players than its map has bases.
+    #[error(
+        "the host seats {seats} players on a map with {bases} bases: it runs another program; update both"
+    )]
+    Bases {
+        /// Bases of the map.
+        bases: usize,
+        /// Seats of the match.
+        seats: usize,
+    },
     /// The replay could not be begun.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -94,6 +107,9 @@ pub enum MatchError {
     /// The server would no longer have this client.
     #[error("the server has refused too much of what was sent from here, and ended it")]
     Expelled,
+    /// A bug in this program.
+    #[error("internal error, please report it: {0}")]
+    Internal(String),
     /// The other peer gave up a match before it began.
     #[error("{} left before the match began", party(*.0))]
     LeftEarly(PlayerId),

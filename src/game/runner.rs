@@ -5,6 +5,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, never, sele
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
+use super::internal::caught;
 use super::match_event::MatchEvent;
 use super::matches::Match;
 use super::outcome::MatchError;
@@ -23,6 +24,8 @@ const IDLE: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Datagrams taken in before the match advances again.
 const BATCH_MAX: usize = 64;
+/// How long the others may take to hear that a match has broken down here.
+pub(super) const GOOD_BYE_WITHIN: Duration = Duration::from_secs(2);
 
 /// What can be said to a running match.
 #[derive(Clone, Debug)]
@@ -120,7 +123,7 @@ impl MatchThread {
         let (reports, progress) = bounded(QUEUE_MAX);
         let link = link.map(Impairment::new);
         let timer = Timer::new()?;
-        let runner = Runner { game, udp, timer, link, controls, reports, view };
+        let runner = Runner { game, udp, timer, link, controls, reports, view, last_link: None };
         let thread = std::thread::Builder::new().name("match".into()).spawn(move || runner.run())?;
         Ok(Self { control, progress, thread })
     }
@@ -144,12 +147,16 @@ impl MatchThread {
     }
 
     /// Waits for the end.
-    ///
-    /// # Panics
-    /// If the match thread did.
     #[must_use]
     pub fn join(self) -> Finished {
-        self.thread.join().expect("the match thread broke down")
+        let broke_down = |_| Finished {
+            result: Err(MatchError::Internal("the match thread broke down".into())),
+            traffic: Traffic::default(),
+            link: None,
+            delay_us: 0,
+            cpu_us: 0,
+        };
+        self.thread.join().unwrap_or_else(broke_down)
     }
 }
 
@@ -167,14 +174,21 @@ struct Runner {
     reports: Sender<Progress>,
     /// Only if somebody watches.
     view: Option<ViewWriter>,
+    last_link: Option<LinkStatus>,
 }
 
 impl Runner {
     fn run(mut self) -> Finished {
         loop {
-            let finished = self.play();
+            let cpu_before = cpu_us();
+            if let Err(what) = caught(|| self.play()) {
+                self.break_off(what);
+            }
+            let (traffic, link) = (*self.game.session().traffic(), self.last_link.take());
+            let delay_us = self.game.session().delay_us().unwrap_or(0);
+            let cpu_us = cpu_us() - cpu_before;
             let (result, next) = self.game.into_rematch(clock::now());
-            let finished = finished(result);
+            let finished = Finished { result, traffic, link, delay_us, cpu_us };
             let Some(next) = next else { return finished };
             self.game = if self.view.is_some() { next.watched() } else { next };
             if let Some(view) = &mut self.view {
@@ -185,18 +199,16 @@ impl Runner {
         }
     }
 
-    /// Plays one match to its end. What remains of it lacks only its result.
-    fn play(&mut self) -> impl FnOnce(Result<Summary, MatchError>) -> Finished + use<> {
-        let cpu_before = cpu_us();
+    /// Plays one match to its end.
+    fn play(&mut self) {
         let mut report_at = clock::now();
-        let mut last_link = None;
         loop {
             // What is here is heard before anybody's silence is judged.
             self.receive();
             let now = clock::now();
             self.game.advance(now);
             self.send(now);
-            last_link = self.game.session().links().next().or(last_link);
+            self.last_link = self.game.session().links().next().or(self.last_link);
             self.report(now, &mut report_at);
             if let Some(view) = &mut self.view {
                 view.show(now, &mut self.game);
@@ -207,9 +219,25 @@ impl Runner {
             self.wait(now);
         }
         self.flush();
-        let (traffic, link, cpu_us) = (*self.game.session().traffic(), last_link, cpu_us() - cpu_before);
-        let delay_us = self.game.session().delay_us().unwrap_or(0);
-        move |result| Finished { result, traffic, link, delay_us, cpu_us }
+    }
+
+    /// The program broke down: ends the match in order, as far as that can still be done.
+    fn break_off(&mut self, what: String) {
+        // What breaks down once more is not heard; the first panic is the one to report.
+        let _ = caught(|| {
+            self.game.break_off(MatchError::Internal(what));
+            let until = clock::now().plus(GOOD_BYE_WITHIN);
+            loop {
+                let now = clock::now();
+                let is_done = self.game.say_good_bye(now) || now >= until;
+                self.send(now);
+                if is_done {
+                    break;
+                }
+                self.wait(now);
+            }
+            self.flush();
+        });
     }
 
     fn send(&mut self, now: Time) {

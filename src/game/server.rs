@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::data::world_of;
 use super::match_event::MatchEvent;
 use super::options::next_name;
-use super::outcome::{MatchError, MatchOutcome};
+use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
 use super::stats::Histogram;
 use crate::net::{
     ClientStatus, End, Event, Rejection, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit,
@@ -69,6 +69,8 @@ pub struct Server {
     finished: Option<Result<MatchOutcome, MatchError>>,
     replay: Option<PathBuf>,
     events: VecDeque<MatchEvent>,
+    #[cfg(test)]
+    pub(super) breaks_at: Option<crate::sim::Tick>,
 }
 
 impl Server {
@@ -87,6 +89,8 @@ impl Server {
             finished: None,
             replay: None,
             events: VecDeque::with_capacity(EVENTS_MAX),
+            #[cfg(test)]
+            breaks_at: None,
         }
     }
 
@@ -185,6 +189,28 @@ impl Server {
         (result, next)
     }
 
+    /// The program broke down while it played: the recording is closed as far as it has come, and the clients are
+    /// told.
+    pub(super) fn break_off(&mut self, error: MatchError) {
+        self.finished = Some(Err(error));
+        self.world = None;
+        if let Some(recorder) = self.recorder.take() {
+            let result = ReplayResult { outcome: INTERNAL_ERROR.into(), winner: None };
+            if let Err(error) = recorder.finish(result) {
+                self.tell(MatchEvent::RecordingStopped(error.to_string()));
+            }
+        }
+        self.session.leave();
+    }
+
+    /// After [`Self::break_off`]: tells the clients again that the server leaves. True once all know, or nobody
+    /// answers.
+    pub(super) fn say_good_bye(&mut self, now: Time) -> bool {
+        self.session.handle_timeout(now);
+        let mut events = core::iter::from_fn(|| self.session.poll_event());
+        events.any(|event| matches!(event, Event::Closed(_)))
+    }
+
     fn conclude(mut self) -> (Result<ServerSummary, MatchError>, ServerSession, ServerOptions) {
         let finished = self.finished.take().expect("the match is over");
         let result = finished.map(|outcome| self.summary(outcome));
@@ -258,6 +284,8 @@ impl Server {
 
     fn run(&mut self, now: Time, mut due: ServerTick) {
         let Some(world) = &mut self.world else { return };
+        #[cfg(test)]
+        assert!(self.breaks_at != Some(due.timed.inputs.tick), "as the test wants");
         self.lateness.add(due.late);
         take_out_foreign(world.state(), &mut due.timed, |player| {
             self.session.reject(player, Rejection::NotOwner);

@@ -8,9 +8,10 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select_bias
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
+use super::internal::caught;
 use super::match_event::MatchEvent;
 use super::outcome::MatchError;
-use super::runner::MatchEnded;
+use super::runner::{GOOD_BYE_WITHIN, MatchEnded};
 use super::server::{Server, ServerSummary};
 use crate::net::Time;
 use crate::net::discovery::Beacon;
@@ -93,12 +94,13 @@ impl ServerThread {
     }
 
     /// Waits for the end.
-    ///
-    /// # Panics
-    /// If the server's thread did.
     #[must_use]
     pub fn join(self) -> ServerFinished {
-        self.thread.join().expect("the server's thread broke down")
+        let broke_down = |_| {
+            let result = Err(MatchError::Internal("the server's thread broke down".into()));
+            ServerFinished { result }
+        };
+        self.thread.join().unwrap_or_else(broke_down)
     }
 }
 
@@ -115,7 +117,9 @@ struct Runner {
 impl Runner {
     fn run(mut self) -> ServerFinished {
         loop {
-            self.play();
+            if let Err(what) = caught(|| self.play()) {
+                self.break_off(what);
+            }
             let (result, next) = self.server.into_rematch();
             match next {
                 Some(next) => self.server = next,
@@ -138,6 +142,30 @@ impl Runner {
             }
             self.wait();
         }
+        self.flush();
+    }
+
+    /// The program broke down: ends the match in order, as far as that can still be done.
+    fn break_off(&mut self, what: String) {
+        // What breaks down once more is not heard; the first panic is the one to report.
+        let _ = caught(|| {
+            self.server.break_off(MatchError::Internal(what));
+            let until = clock::now().plus(GOOD_BYE_WITHIN);
+            loop {
+                let now = clock::now();
+                let is_done = self.server.say_good_bye(now) || now >= until;
+                self.send(now);
+                if is_done {
+                    break;
+                }
+                self.wait();
+            }
+            self.flush();
+        });
+    }
+
+    /// Lets the last datagrams leave a link that delays them.
+    fn flush(&mut self) {
         while let Some(at) = self.link.as_ref().and_then(Impairment::next_at) {
             std::thread::sleep(at.since(clock::now()));
             self.send(clock::now());

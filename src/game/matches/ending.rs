@@ -1,11 +1,12 @@
 //! How a match ends, what remains of it, and whether another one follows.
 
 use super::super::options::MatchOptions;
-use super::super::outcome::{MatchError, MatchOutcome};
+use super::super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
+use super::super::pilot::Pilot;
 use super::super::session::Session;
 use super::super::summary::Summary;
 use super::{Match, MatchEvent};
-use crate::net::{ClientSession, End, Time};
+use crate::net::{ClientSession, End, Event, Time};
 use crate::replay::{ReplayEvent, ReplayResult};
 use crate::sim::{Outcome, PlayerId, Tick, World};
 
@@ -30,6 +31,28 @@ impl Match {
         let (result, session, options) = self.conclude();
         let next = session.stays().then(|| Self::new(session, options.again(lasted_s)));
         (result, next)
+    }
+
+    /// The program broke down while it played: the recording is closed as far as it has come, and the others are
+    /// told. The world may be half of one tick and half of the next, so nothing looks at it any more.
+    pub(in crate::game) fn break_off(&mut self, error: MatchError) {
+        self.finished = Some(Err(error));
+        (self.world, self.predictor, self.past, self.pilot) = (None, None, None, Pilot::None);
+        if let Some(recorder) = self.recorder.take() {
+            let result = ReplayResult { outcome: INTERNAL_ERROR.into(), winner: None };
+            if let Err(error) = recorder.finish(result) {
+                self.tell(MatchEvent::RecordingStopped(error.to_string()));
+            }
+        }
+        self.session.leave();
+    }
+
+    /// After [`Self::break_off`]: tells the others again that this player leaves. True once all know, or nobody
+    /// answers.
+    pub(in crate::game) fn say_good_bye(&mut self, now: Time) -> bool {
+        self.session.handle_timeout(now);
+        let mut events = core::iter::from_fn(|| self.session.poll_event());
+        events.any(|event| matches!(event, Event::Closed(_)))
     }
 
     fn conclude(mut self) -> (Result<Summary, MatchError>, Session, MatchOptions) {

@@ -1,0 +1,128 @@
+//! A match and a server that break down in the middle, on real sockets.
+
+use core::time::Duration;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use super::data;
+use super::matches::Match;
+use super::options::MatchOptions;
+use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
+use super::runner::MatchThread;
+use super::server::{Server, ServerOptions};
+use super::server_thread::ServerThread;
+use crate::net::{
+    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
+    OnLoss, PlayerName, ServerConfig, ServerSession, Settings,
+};
+use crate::replay::{End, Replay};
+use crate::sim::{AttackBehaviour, PlayerId, Tick, TickRate, fingerprint};
+use crate::transport::{PortChoice, Udp, clock};
+
+/// The tick in which somebody breaks down.
+const BREAKS_AT: Tick = Tick(20);
+const COUNTDOWN: Duration = Duration::from_millis(50);
+
+fn socket() -> Udp {
+    Udp::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), PortChoice::Any).expect("a port")
+}
+
+fn settings() -> Settings {
+    Settings {
+        name: PlayerName::new("test").expect("a name"),
+        hero: AttackBehaviour::Swordsman,
+        input_delay: InputDelay::Auto,
+        timeout: Duration::from_secs(20),
+        wait: Some(Duration::from_secs(20)),
+        on_loss: OnLoss::End,
+        stays: false,
+    }
+}
+
+fn config(architecture: Architecture) -> MatchConfig {
+    MatchConfig {
+        room_id: 1,
+        architecture,
+        seed: 7,
+        tick_rate: TickRate::HZ_60,
+        ticks: Some(6_000),
+        rules: fingerprint(&*data::rules("standard").expect("built in")),
+        map: fingerprint(&*data::map("standard").expect("built in")),
+        seats: 2,
+    }
+}
+
+fn guest(host: SocketAddr, n: u8) -> Match {
+    let session = LockstepSession::join(clock::now(), settings(), GuestConfig::new(host), [n; 32]);
+    Match::new(session, MatchOptions { interpolation: 2, updates: 20, ..MatchOptions::default() })
+}
+
+/// The recording ends in order, with all ticks before the one that broke.
+fn check_recording(path: &Path) {
+    let mut replay = Replay::open(path).expect("a replay");
+    let _ = replay.by_ref().count();
+    assert_eq!(replay.end(), Some(&End::Complete));
+    let trailer = replay.trailer().expect("closed");
+    assert_eq!((trailer.ticks, trailer.result.outcome.as_str()), (BREAKS_AT.0, INTERNAL_ERROR));
+}
+
+fn check_error<T>(result: Result<T, MatchError>) {
+    let Err(MatchError::Internal(what)) = result else { panic!("no internal error") };
+    assert!(what.starts_with("as the test wants, at src"), "{what}");
+}
+
+#[test]
+fn a_match_that_breaks_down_closes_its_recording_and_tells_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (udp, at_guest) = (socket(), socket());
+    let guest = MatchThread::start(guest(udp.local_address(), 2), at_guest, None).expect("a thread");
+    let host = HostConfig {
+        config: config(Architecture::P2p),
+        room_code: 0,
+        teams: [0, 1].into_iter().collect(),
+        countdown: COUNTDOWN,
+        beacon: None,
+    };
+    let session = LockstepSession::host(clock::now(), settings(), host, [1; 32]);
+    let record = Some(folder.path().join("broken"));
+    let mut game = Match::new(session, MatchOptions { record, ..MatchOptions::default() });
+    game.breaks_at = Some(BREAKS_AT);
+    let host = MatchThread::start(game, udp, None).expect("a thread");
+    check_error(host.join().result);
+    let outcome = guest.join().result.expect("played").outcome;
+    assert_eq!(outcome, MatchOutcome::PeerLeft(PlayerId(0)));
+    check_recording(&folder.path().join("broken.mra"));
+}
+
+#[test]
+fn a_server_that_breaks_down_closes_its_recording_and_tells_its_clients() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let udp = socket();
+    let clients =
+        [2, 3].map(|n| MatchThread::start(guest(udp.local_address(), n), socket(), None).expect("a thread"));
+    let settings = ServerConfig {
+        config: config(Architecture::ClientServer),
+        room_code: 0,
+        teams: [0, 1].into_iter().collect(),
+        host: None,
+        countdown: COUNTDOWN,
+        beacon: None,
+        timeout: Duration::from_secs(20),
+        rejoin: Duration::ZERO,
+        wait: None,
+        updates: 20,
+        stays: false,
+        kept: Default::default(),
+        bits_per_s: BITS_PER_S_USUAL,
+    };
+    let session = ServerSession::new(clock::now(), settings, [1; 32]);
+    let record = Some(folder.path().join("broken"));
+    let mut server = Server::new(session, ServerOptions { record, ..ServerOptions::default() });
+    server.breaks_at = Some(BREAKS_AT);
+    check_error(ServerThread::start(server, udp, None).expect("a thread").join().result);
+    for client in clients {
+        let outcome = client.join().result.expect("played").outcome;
+        assert_eq!(outcome, MatchOutcome::PeerLeft(PlayerId::NONE));
+    }
+    check_recording(&folder.path().join("broken.mra"));
+}
