@@ -173,7 +173,7 @@ fn the_figures_of_a_document_are_written_anew() {
     assert_eq!(run(home.path(), &words).code, Some(0));
     let after = fs::read_to_string(&document).expect("still there");
     assert!(!after.contains("\nold\n") && after.ends_with("the end\n"), "{after}");
-    assert!(after.contains("| 100 ms RTT and 2 % loss | client-server 20/s, 2 late, midway |"), "{after}");
+    assert!(after.contains("| 100 ms RTT and 2 % loss | client-server 20/s, midway |"), "{after}");
     assert!(after.contains("valid"), "{after}");
     // Once more gives the same.
     assert_eq!(run(home.path(), &words).code, Some(0));

@@ -11,7 +11,7 @@ use mini_rts_arena::net::message::{
 };
 use mini_rts_arena::net::{
     Architecture, ChatText, ClientInputsHeader, PlayerName, Refusal, Rejection, Seal, ServerConfig,
-    ServerSession, Settings, Time, Token, encode_client_inputs,
+    ServerSession, Settings, Time, Token, encode_client_inputs, encode_input,
 };
 use mini_rts_arena::sim::{AttackBehaviour, Command, PlayerId, PlayerInput, SIMULATION_BUILD, fingerprint};
 
@@ -119,7 +119,7 @@ impl Insider {
         let updated = -self.inputs.cast_signed();
         let header = ClientInputsHeader { first: self.inputs, count: 1, updated, wants_state };
         self.inputs += 1;
-        let input = encode(input);
+        let input = encode_input(input, &[]).expect("an input");
         let body = encode_client_inputs(&header, [Some(&input[..])].into_iter());
         self.say_bytes(net, PacketId::PlayerInput, &body);
     }

@@ -171,9 +171,8 @@ impl LockstepSession {
 
     /// Notes what a peer has, and hands the result out once all states are here and there.
     pub(super) fn advance_search(&mut self, note: impl FnOnce(&mut Search)) -> Option<()> {
-        let Phase::Searching { search, send_at, .. } = &mut self.phase else { return Some(()) };
+        let Phase::Searching { search, .. } = &mut self.phase else { return Some(()) };
         note(search);
-        *send_at = self.now;
         let is_complete = search.tick.is_some() && search.has_all_states();
         if is_complete && !core::mem::replace(&mut search.is_reported, true) {
             self.report_search();
