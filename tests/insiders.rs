@@ -112,6 +112,25 @@ fn inputs_withheld_from_one_peer_alone_are_relayed_to_it() {
     honest_play_on(&peers, 1, 600, "withholds from one");
 }
 
+#[test]
+fn a_farewell_to_one_peer_alone_parts_nobody() {
+    let mut peers = mesh(4, 400, InputDelay::Auto, LINK);
+    let mut sealed = 0;
+    peers[1].wire = Box::new(move |now, to, bytes| {
+        if bytes[0] == PacketId::PlayerInput as u8 && to == HOST {
+            let (header, _) = mini_rts_arena::net::decode_inputs(&bytes[ENVELOPE..]).expect("inputs");
+            sealed = u32::from(header.first) + u32::from(header.count);
+        }
+        if now < PLAYING || to != HOST || bytes[0] != PacketId::Ping as u8 {
+            return Some(bytes.to_vec());
+        }
+        let left = encode(&Bye::Left { tick: sealed });
+        Some([&[PacketId::Bye as u8], &bytes[1..ENVELOPE], &left].concat())
+    });
+    run(&mut peers, MINUTE, |_, _| {});
+    honest_play_on(&peers, 1, 400, "Left to one");
+}
+
 /// Makes the chain in a datagram of inputs a false one: it follows first, count, wanted and behind.
 fn with_false_chain(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();

@@ -94,13 +94,13 @@ impl Trace {
         self.line(format_args!(r#"{{"delay_us":{delay_us},"tick":{tick}}}"#));
     }
 
-    /// The last line, and to the disk with all of them.
+    /// The last line, and to the disk with all of them: what comes later is not written.
     pub(super) fn summary(&mut self, span: [Time; 2], ticks: u32, cpu_us: (u64, u64), sent: (u64, u64)) {
         self.line(format_args!(
             r#"{{"summary":1,"t_start_us":{},"t_end_us":{},"ticks":{ticks},"cpu_user_us":{},"cpu_sys_us":{},"bytes_sent":{},"packets_sent":{}}}"#,
             span[0].0, span[1].0, cpu_us.0, cpu_us.1, sent.0, sent.1
         ));
-        let flushed = self.out.as_mut().map(Write::flush);
+        let flushed = self.out.take().map(|mut out| out.flush());
         self.check(flushed);
     }
 

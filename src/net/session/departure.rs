@@ -366,7 +366,9 @@ impl LockstepSession {
         if !others.iter().all(|player| departures.agreed(player).is_some()) {
             return;
         }
-        let living = others.and(open).with(self.me);
+        let has_left = |link: &&Link| link.left_at.is_some();
+        let left: Seats = self.links.iter().filter(has_left).map(|link| link.player).collect();
+        let living = others.and(open.without(left)).with(self.me);
         let here = others.with(self.me);
         let has_lowest = living.iter().next() == here.iter().next();
         if here.count() * 2 < living.count() || (here.count() * 2 == living.count() && !has_lowest) {
@@ -386,21 +388,30 @@ impl LockstepSession {
             open.iter().map(|player| (player, held(player))).collect();
         if ticks.iter().all(|&(player, tick)| play.gate.wanted(player) >= tick) {
             for (player, tick) in ticks {
-                self.depart(player, tick, true);
+                self.depart(player, tick, !left.has(player));
             }
         }
     }
 
-    /// Lets those depart who have said so and whose inputs are all here.
+    /// Begins the departure of those who have said that they leave and whose inputs are all here. It is agreed like
+    /// any other: a peer may say so to some and play on with others.
     pub(super) fn settle_leavers(&mut self) {
-        for link in 0..self.links.len() {
-            let Link { player, left_at: Some(tick), is_gone: false, .. } = self.links[link] else { continue };
-            let wanted = self.play.as_ref().map(|play| play.gate.wanted(player));
-            if matches!(self.phase, Phase::Running) && wanted.is_some_and(|wanted| wanted >= tick) {
-                self.send(link, PacketId::Acknowledge, &Acknowledge::Left);
-                self.depart(player, tick, false);
-            }
+        let Some(play) = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running)) else { return };
+        let departures = &mut play.departures;
+        let leaves = |link: &&Link| {
+            let is_here = |tick| play.gate.wanted(link.player) >= tick;
+            !link.is_gone && !departures.suspects.has(link.player) && link.left_at.is_some_and(is_here)
+        };
+        let leavers: Seats = self.links.iter().filter(leaves).map(|link| link.player).collect();
+        if leavers.is_empty() {
+            return;
         }
+        departures.suspects = departures.suspects.and(leavers);
+        departures.send_at = self.now;
+        for link in self.links_to(leavers) {
+            self.send(link, PacketId::Acknowledge, &Acknowledge::Left);
+        }
+        self.pursue_suspicion();
     }
 
     /// From `tick` on this seat has no input, here and at all who stay.

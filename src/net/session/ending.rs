@@ -7,7 +7,7 @@ use super::{End, LockstepSession, Phase};
 use crate::net::hold_up::HOLD_UP_AT_ONCE;
 use crate::net::link::Link;
 use crate::net::lockstep::QUEUE_TICKS;
-use crate::net::message::{Bye, PacketId};
+use crate::net::message::{Acknowledge, Bye, PacketId};
 use crate::sim::{HashChain, PlayerId, Tick};
 
 /// How often a farewell is said before one goes without an answer.
@@ -137,6 +137,10 @@ impl LockstepSession {
                     return None;
                 }
                 self.links[link].left_at.get_or_insert(Tick(tick));
+                if !self.is_direct(&self.links[link]) {
+                    // Its departure is being agreed on: the answer to its farewell was lost.
+                    self.send(link, PacketId::Acknowledge, &Acknowledge::Left);
+                }
                 self.settle_leavers();
             }
             // Only the host compares start states and links, and only before tick 0.
