@@ -30,7 +30,7 @@ const WINDOW_PLAYOUT: usize = 512;
 const HIGHEST: usize = WINDOW / 100 + 1;
 /// Until so many measurements are there, the delay stays where it began.
 const WINDOW_LEAST: usize = 8;
-/// What a link usually needs is the median of so many of the latest.
+/// What a link usually needs is the median of this many of the latest measurements.
 const RECENT: usize = 64;
 /// After so many in a row that were late by more than a tick the link has become another one: the median begins anew
 /// with them, as it does whenever it has moved.

@@ -68,8 +68,8 @@ impl LockstepSession {
         self.advance_search(|search| search.has_hashes(link))
     }
 
-    /// The peer whose chain differed has the same hashes as we: play resumes. It happens to nobody who tells
-    /// the truth, and to a liar only so often.
+    /// The peer whose chain differed has the same hashes as we: play resumes. An honest peer never
+    /// makes such a claim; one that makes [`FALSE_CLAIMS_MAX`] of them is suspected.
     fn dismiss_search(&mut self, link: usize) {
         let is_cause = matches!(&self.phase, Phase::Searching { search, .. } if search.cause == link);
         if is_cause && self.drop_search() {
