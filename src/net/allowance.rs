@@ -1,4 +1,5 @@
 //! How much of something a peer may do in a time.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::time::Duration;
 
@@ -19,7 +20,7 @@ impl Bucket {
 
     pub(super) const fn new(now: Time, most: u64, per_s: u64) -> Self {
         let (most, per_s) = (most.cast_signed(), per_s.cast_signed());
-        Self { level: most * Self::UNIT, most, per_s, at: now }
+        Self { level: most.saturating_mul(Self::UNIT), most, per_s, at: now }
     }
 
     /// Takes `amount` out; false if there is less.
@@ -35,11 +36,11 @@ impl Bucket {
     fn take_if_at_least(&mut self, now: Time, amount: u64, least: i64) -> bool {
         let passed = now.since(self.at).min(Duration::from_secs(3600));
         self.at = self.at.max(now);
-        let filled = self.level + passed.as_micros() as i64 * self.per_s;
-        self.level = filled.min(self.most * Self::UNIT);
-        let is_enough = self.level >= least * Self::UNIT;
+        let filled = self.level.saturating_add((passed.as_micros() as i64).saturating_mul(self.per_s));
+        self.level = filled.min(self.most.saturating_mul(Self::UNIT));
+        let is_enough = self.level >= least.saturating_mul(Self::UNIT);
         if is_enough {
-            self.level -= amount.cast_signed() * Self::UNIT;
+            self.level = self.level.saturating_sub(amount.cast_signed().saturating_mul(Self::UNIT));
         }
         is_enough
     }

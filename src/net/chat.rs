@@ -3,6 +3,7 @@
 //!
 //! A line is sent until it is acknowledged, and only then the next one. Who writes faster than [`LINES_PER_S`]
 //! after the first [`LINES_AT_ONCE`] is refused here, and dropped by whoever hears it.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use arrayvec::{ArrayString, ArrayVec};
 use core::fmt;
@@ -138,7 +139,11 @@ pub(super) enum Heard {
 impl ChatChannel {
     /// Nothing was said. `speakers` is how many players speak through it.
     pub(super) const fn new(now: Time, speakers: u64) -> Self {
-        let allowed = Bucket::new(now, HELD_BACK * LINES_AT_ONCE * speakers, LINES_PER_S * speakers);
+        let allowed = Bucket::new(
+            now,
+            (HELD_BACK * LINES_AT_ONCE).saturating_mul(speakers),
+            LINES_PER_S.saturating_mul(speakers),
+        );
         Self { waiting: ArrayVec::new_const(), next: 0, wanted: 0, send_at: now, allowed }
     }
 

@@ -3,9 +3,10 @@
 //!
 //! `[count | wants_state << 7][first u16][updated]`, then the inputs as in lockstep. An input's sequence number is the tick for
 //! which it was sealed.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::inputs::{Inputs, append, append_inputs, read_inputs};
-use super::message::{Body, Malformed};
+use super::message::{Body, Malformed, is_read};
 use crate::sim::Tick;
 
 /// Most bytes of the head.
@@ -77,7 +78,7 @@ pub fn decode_client_inputs(body: &[u8]) -> Result<(ClientInputsHeader, Inputs<'
     let header = ClientInputsHeader { first: u16::from_le_bytes(*first), count, updated, wants_state };
     let mut canonical = Body::new();
     write(&header, &mut canonical);
-    if canonical[..] != body[..body.len() - rest.len()] {
+    if !is_read(body, &canonical, rest) {
         return Err(Malformed::NotCanonical(body.len()));
     }
     Ok((header, read_inputs(rest, count)?))

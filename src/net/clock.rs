@@ -1,4 +1,5 @@
 //! The tick clock of one peer, and how it keeps pace with the others.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::time::Time;
 use crate::sim::{Tick, TickRate};
@@ -41,18 +42,19 @@ impl TickClock {
     /// The instant at which `tick` is due.
     #[must_use]
     pub(super) fn at(&self, tick: Tick) -> Time {
-        let us = self.begin_us + self.rate.micros_to(tick).cast_signed();
+        let us = self.begin_us.saturating_add(self.rate.micros_to(tick).cast_signed());
         Time(u64::try_from(us).unwrap_or(0))
     }
 
     /// Microseconds since tick 0, negative before it.
     #[must_use]
     pub(super) const fn position_us(&self, now: Time) -> i64 {
-        now.0.cast_signed() - self.begin_us
+        now.0.cast_signed().saturating_sub(self.begin_us)
     }
 
     /// The length of a tick in microseconds, rounded down.
     #[must_use]
+    #[expect(clippy::arithmetic_side_effects, reason = "no rate is 0")]
     pub(super) fn tick_us(&self) -> i64 {
         i64::from(1_000_000 / self.rate.hz())
     }
@@ -67,16 +69,16 @@ impl TickClock {
     pub(super) fn slew(&mut self, now: Time) {
         let elapsed = now.minus(self.slewed_at).max(0);
         self.slewed_at = now;
-        let far = -self.ahead_us > FAR_TICKS * self.tick_us();
-        let most = elapsed * if far { SLEW_FAR_PER_MILLE } else { SLEW_PER_MILLE } / 1000;
-        let step = self.ahead_us.clamp(-most, most);
-        self.begin_us += step;
-        self.ahead_us -= step;
+        let far = self.ahead_us < self.tick_us().saturating_mul(-FAR_TICKS);
+        let most = elapsed.saturating_mul(if far { SLEW_FAR_PER_MILLE } else { SLEW_PER_MILLE }) / 1000;
+        let step = self.ahead_us.clamp(most.saturating_neg(), most);
+        self.begin_us = self.begin_us.saturating_add(step);
+        self.ahead_us = self.ahead_us.saturating_sub(step);
     }
 
     /// Lets `tick` be due at `at`: the clock stood still until then.
     pub(super) fn set(&mut self, at: Time, tick: Tick) {
-        self.begin_us += at.minus(self.at(tick));
+        self.begin_us = self.begin_us.saturating_add(at.minus(self.at(tick)));
         self.ahead_us = 0;
         self.slewed_at = at;
     }
@@ -84,10 +86,10 @@ impl TickClock {
     /// Learns how far this clock is ahead of a server's, in microseconds. Within a tick that is mostly the jitter of
     /// the sample, and only a part of it counts; what a stall or a pause there has moved is followed at once.
     pub(super) fn follow(&mut self, ahead_us: i64) {
-        if ahead_us.abs() > STALL_MOVES_US {
-            self.begin_us += ahead_us;
+        if ahead_us.saturating_abs() > STALL_MOVES_US {
+            self.begin_us = self.begin_us.saturating_add(ahead_us);
             self.ahead_us = 0;
-        } else if ahead_us.abs() > self.tick_us() {
+        } else if ahead_us.saturating_abs() > self.tick_us() {
             self.observe(ahead_us);
         } else {
             self.observe(ahead_us / FOLLOWED_PART);
@@ -98,7 +100,7 @@ impl TickClock {
     pub(super) fn forgive(&mut self, now: Time, tick: Tick) {
         let late = now.minus(self.at(tick));
         if late > STALL_MOVES_US {
-            self.begin_us += late;
+            self.begin_us = self.begin_us.saturating_add(late);
             self.ahead_us = 0;
         }
     }

@@ -1,4 +1,5 @@
 //! The input delay: how long before its tick an input is sealed and sent.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
@@ -42,6 +43,8 @@ const STALL_WORTH_US: i64 = 22_000;
 const RARE_WORTH_US: i64 = 60_000;
 /// A stall counts as no longer than that where the rare ones are to be halved, in microseconds.
 const OUTAGE_US: i64 = 100_000;
+/// No need is taken to be longer, nor shorter than the same below 0, in microseconds: far beyond every delay.
+const NEED_US_MAX: i64 = 3_600_000_000;
 /// At least so many of them must be longer than a tick.
 const RARE_LEAST: usize = 2;
 /// How fast the delay may grow, per mille of elapsed time.
@@ -142,16 +145,17 @@ impl DelayControl {
     /// and says nothing of the way.
     pub(super) fn observe(&mut self, link: usize, need_us: i64, apart: bool) {
         // A server that runs late inputs stalls nobody.
-        let is_late = self.inputs256.is_none() && need_us > self.delay_us + self.tick_us;
-        self.needs[link].observe(need_us, is_late, apart, self.tick_us);
+        let is_late = self.inputs256.is_none() && need_us > self.delay_us.saturating_add(self.tick_us);
+        let Some(needs) = self.needs.get_mut(link) else { return };
+        needs.observe(need_us.clamp(-NEED_US_MAX, NEED_US_MAX), is_late, apart, self.tick_us);
         self.aim();
     }
 
     /// The same of a server's word on the worst of `inputs` inputs.
     pub(super) fn observe_worst(&mut self, need_us: i64, inputs: u32) {
         if let Some(mean256) = &mut self.inputs256 {
-            let now256 = 256 * inputs.clamp(1, INPUTS_MAX);
-            let missed = now256.cast_signed() - mean256.cast_signed();
+            let now256 = inputs.clamp(1, INPUTS_MAX).saturating_mul(256);
+            let missed = now256.cast_signed().saturating_sub(mean256.cast_signed());
             *mean256 =
                 if *mean256 == 0 { now256 } else { mean256.saturating_add_signed(missed >> INPUTS_SHIFT) };
         }
@@ -160,12 +164,14 @@ impl DelayControl {
 
     /// A peer is gone, and its link needs nothing.
     pub(super) fn forget(&mut self, link: usize) {
-        self.needs[link] = Needs::new(self.needs[link].window);
+        if let Some(needs) = self.needs.get_mut(link) {
+            *needs = Needs::new(needs.window);
+        }
         self.aim();
     }
 
     fn aim(&mut self) {
-        let inputs = self.inputs256.map(|mean256| (mean256 + 128) / 256);
+        let inputs = self.inputs256.map(|mean256| mean256.saturating_add(128) / 256);
         let need = |needs: &Needs| match inputs {
             Some(inputs) => needs.of_rank(rank_of(inputs)),
             None => needs.worth_waiting_for(self.tick_us),
@@ -174,7 +180,7 @@ impl DelayControl {
             // On a link without jitter every input would come at the very instant it is due; the worst of several
             // lies by as much above most of them.
             let reserve_us = if inputs.is_some_and(|inputs| inputs > 1) { 0 } else { RESERVE_US };
-            self.target_us = (need + reserve_us).clamp(DELAY_MIN_US, DELAY_MAX_US);
+            self.target_us = need.saturating_add(reserve_us).clamp(DELAY_MIN_US, DELAY_MAX_US);
         }
     }
 
@@ -186,14 +192,18 @@ impl DelayControl {
         if self.fixed {
             return false;
         }
-        let missing = self.target_us - self.delay_us;
-        let down_per_mille = if missing < -self.tick_us { DOWN_FAR_PER_MILLE } else { DOWN_PER_MILLE };
+        let missing = self.target_us.saturating_sub(self.delay_us);
+        let is_far = missing < self.tick_us.saturating_neg();
+        let down_per_mille = if is_far { DOWN_FAR_PER_MILLE } else { DOWN_PER_MILLE };
         let step = if missing > self.tick_us {
             missing
         } else {
-            missing.clamp(-elapsed * down_per_mille / 1000, elapsed * UP_PER_MILLE / 1000)
+            missing.clamp(
+                elapsed.saturating_mul(down_per_mille.saturating_neg()) / 1000,
+                elapsed.saturating_mul(UP_PER_MILLE) / 1000,
+            )
         };
-        self.delay_us += step;
+        self.delay_us = self.delay_us.saturating_add(step);
         step != 0
     }
 }
@@ -212,8 +222,12 @@ impl Needs {
         }
     }
 
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "needs are within NEED_US_MAX, and no window is empty"
+    )]
     fn observe(&mut self, need_us: i64, is_late: bool, apart: bool, tick_us: i64) {
-        self.late = if is_late { self.late + 1 } else { 0 };
+        self.late = if is_late { self.late.saturating_add(1) } else { 0 };
         self.follow(need_us, tick_us);
         if apart && self.ring.len() >= WINDOW_LEAST {
             // What one clock is behind is waited for, what the other is ahead is not given away.
@@ -225,19 +239,23 @@ impl Needs {
         if (2..RECENT_LEAST).contains(&self.late) && !self.ring.is_empty() {
             // The same stall.
             let last = (self.next + self.window - 1) % self.window;
-            if beyond_us > self.ring[last] {
-                self.ring[last] = beyond_us;
+            if let Some(last) = self.ring.get_mut(last).filter(|last| beyond_us > **last) {
+                *last = beyond_us;
                 self.rank_all();
             }
             return;
         }
-        if self.ring.len() < self.window {
-            self.ring.push(beyond_us);
-            self.rank(beyond_us);
-        } else {
-            let old = core::mem::replace(&mut self.ring[self.next], beyond_us);
-            // Only one of the highest leaves a gap that must be searched for.
-            if old >= self.highest[HIGHEST - 1] { self.rank_all() } else { self.rank(beyond_us) }
+        match self.ring.get_mut(self.next) {
+            None => {
+                self.ring.push(beyond_us);
+                rank(&mut self.highest, beyond_us);
+            }
+            Some(place) => {
+                let old = core::mem::replace(place, beyond_us);
+                // Only one of the highest leaves a gap that must be searched for.
+                let is_gap = self.highest.last().is_some_and(|&least| old >= least);
+                if is_gap { self.rank_all() } else { rank(&mut self.highest, beyond_us) }
+            }
         }
         self.next = (self.next + 1) % self.window;
     }
@@ -260,7 +278,7 @@ impl Needs {
         }
         let mut sorted = self.recent.clone();
         let (_, &mut median_us, _) = sorted.select_nth_unstable(self.recent.len() / 2);
-        if (median_us - self.usual_us).abs() > tick_us {
+        if median_us.abs_diff(self.usual_us) > tick_us.unsigned_abs() {
             self.usual_us = median_us;
             self.forget_all_but_the_least();
         }
@@ -271,40 +289,35 @@ impl Needs {
         self.recent.drain(..old);
     }
 
-    fn rank(&mut self, need_us: i64) {
-        let at = self.highest.iter().position(|&high| need_us > high).unwrap_or(HIGHEST);
-        if at < HIGHEST {
-            self.highest[at..].rotate_right(1);
-            self.highest[at] = need_us;
-        }
-    }
-
     fn rank_all(&mut self) {
         self.highest = [i64::MIN; HIGHEST];
-        for i in 0..self.ring.len() {
-            self.rank(self.ring[i]);
+        for &need_us in &self.ring {
+            rank(&mut self.highest, need_us);
         }
     }
 
     /// The 99th percentile, or more where that is worth its price: the longest of those above it that makes up for
     /// what it adds by the stalls that it saves. Losses in bursts do, since many of them need little more; outages
     /// of any length do not, since few of them are covered by any bearable delay.
+    #[expect(clippy::arithmetic_side_effects, reason = "needs are within NEED_US_MAX, and few")]
     fn worth_waiting_for(&self, tick_us: i64) -> Option<i64> {
         let length = self.ring.len();
         if length < WINDOW_LEAST {
             return None;
         }
-        let (above, rest) = self.highest.split_at(length / 100);
-        let most = rest[0];
+        let (above, rest) = self.highest.split_at_checked(length / 100)?;
+        let most = *rest.first()?;
         let stall_worth_us = STALL_WORTH_US * WINDOW as i64 / length as i64;
         let beyond = |us: i64| above.iter().take_while(|&&beyond_us| beyond_us > most + us).count();
         let (long, late) = (beyond(tick_us), beyond(RESERVE_US));
-        let worth = |at: usize| (late - at) as i64 * stall_worth_us - (above[at] - most);
+        let worth = |at: usize, us: i64| late.saturating_sub(at) as i64 * stall_worth_us - (us - most);
         // An outage is one, however long.
         let stalled = |with_us: i64| above.iter().map(|us| (us - with_us).clamp(0, OUTAGE_US)).sum::<i64>();
-        let best = (0..(long + 1).saturating_sub(RARE_LEAST)).max_by_key(|&at| worth(at));
-        let is_worth = |&at: &usize| worth(at) > RARE_WORTH_US && 2 * stalled(above[at]) < stalled(most);
-        let beyond_us = best.filter(is_worth).map_or(most, |at| above[at]);
+        let rare = above.iter().copied().enumerate().take((long + 1).saturating_sub(RARE_LEAST));
+        let best = rare.max_by_key(|&(at, us)| worth(at, us));
+        let is_worth =
+            |&(at, us): &(usize, i64)| worth(at, us) > RARE_WORTH_US && 2 * stalled(us) < stalled(most);
+        let beyond_us = best.filter(is_worth).map_or(most, |(_, us)| us);
         Some(self.usual_us + beyond_us)
     }
 
@@ -313,16 +326,26 @@ impl Needs {
         if self.ring.len() < WINDOW_LEAST {
             return None;
         }
-        let rank = (rank * self.ring.len() / self.window).max(1);
-        let mut needs = ArrayVec::<i64, WINDOW_SERVER>::new();
-        needs.extend(self.ring.iter().copied());
-        let (_, need, _) = needs.select_nth_unstable_by(rank - 1, |a, b| b.cmp(a));
-        Some(self.usual_us + *need)
+        let rank = rank.saturating_mul(self.ring.len()).checked_div(self.window)?;
+        let mut needs: ArrayVec<i64, WINDOW_SERVER> = self.ring.iter().copied().take(WINDOW_SERVER).collect();
+        let at = rank.saturating_sub(1).min(needs.len().saturating_sub(1));
+        let (_, need, _) = needs.select_nth_unstable_by(at, |a, b| b.cmp(a));
+        Some(self.usual_us.saturating_add(*need))
+    }
+}
+
+/// Puts a need in its place among the highest, and what it displaces in the next.
+fn rank(highest: &mut [i64; HIGHEST], mut need_us: i64) {
+    for high in highest {
+        if need_us > *high {
+            core::mem::swap(high, &mut need_us);
+        }
     }
 }
 
 /// The rank in a full window of a server, the highest counting 1, that as many inputs meet as are to be in time, where
 /// each need is the worst of `inputs`: that many must all be in time.
+#[expect(clippy::arithmetic_side_effects, reason = "shares of 2^20, which only shrink")]
 fn rank_of(inputs: u32) -> usize {
     let all_in_time = (0..inputs).fold(1 << 20, |share: u32, _| share / 1000 * IN_TIME_PER_MILLE);
     ((((1 << 20) - all_in_time) as usize * WINDOW_SERVER) >> 20).clamp(1, WINDOW_SERVER)

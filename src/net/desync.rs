@@ -9,6 +9,7 @@ use arrayvec::ArrayVec;
 use super::message::{
     DESYNC_CHUNK_BYTES, DESYNC_HASHES_MAX, DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState,
 };
+use super::table::Ring;
 use crate::sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
 
 /// How many ticks of hashes are kept; a difference shows within [`super::LEAD_TICKS_MAX`] ticks.
@@ -20,7 +21,9 @@ const CHUNKS_AT_ONCE: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct History {
     ran: Tick,
-    ring: Vec<Ran>,
+    /// After them.
+    chain: HashChain,
+    ring: Ring<Ran, HISTORY>,
 }
 
 /// What is kept of a tick.
@@ -34,7 +37,7 @@ struct Ran {
 
 impl History {
     pub(super) fn new() -> Self {
-        Self { ran: Tick(0), ring: core::iter::repeat_n(Ran::default(), HISTORY).collect() }
+        Self { ran: Tick(0), chain: HashChain::default(), ring: Ring::default() }
     }
 
     /// Ticks run.
@@ -43,32 +46,30 @@ impl History {
     }
 
     /// The chain after the last tick run.
-    pub(super) fn chain(&self) -> HashChain {
-        self.chain_after(self.ran).expect("the newest is kept")
+    pub(super) const fn chain(&self) -> HashChain {
+        self.chain
     }
 
     /// The chain after `ran` ticks, while it is kept.
     pub(super) fn chain_after(&self, ran: Tick) -> Option<HashChain> {
-        if ran == Tick(0) {
-            return Some(HashChain::default());
-        }
+        let Some(last) = ran.0.checked_sub(1) else { return Some(HashChain::default()) };
         let kept = ran <= self.ran && self.ran.since(ran) < HISTORY as u32;
-        kept.then(|| self.ring[(ran.0 as usize - 1) % HISTORY].chain)
+        kept.then(|| self.ring[Tick(last)].chain)
     }
 
     /// Appends the hash after `tick`, with the chain over all inputs up to it.
     pub(super) fn push(&mut self, tick: Tick, hash: &StateHash, inputs: u64) {
         assert_eq!(tick, self.ran, "ticks are reported in order");
-        let chain = self.chain().then(hash.whole);
-        self.ring[tick.0 as usize % HISTORY] =
-            Ran { hash: hash.whole, chain, inputs: (inputs as u32).to_le_bytes() };
+        self.chain = self.chain.then(hash.whole);
+        let inputs = (inputs as u32).to_le_bytes();
+        self.ring[tick] = Ran { hash: hash.whole, chain: self.chain, inputs };
         self.ran = tick.plus(1);
     }
 
     /// The hashes of the last ticks, for the other peer.
     pub(super) fn latest(&self) -> DesyncHashes {
         let first = self.ran.0.saturating_sub(DESYNC_HASHES_MAX as u32);
-        let ran = || (first..self.ran.0).map(|tick| self.ring[tick as usize % HISTORY]);
+        let ran = || (first..self.ran.0).map(|tick| self.ring[Tick(tick)]);
         DesyncHashes {
             first,
             hashes: ran().map(|ran| ran.hash).collect(),
@@ -80,8 +81,9 @@ impl History {
     pub(super) fn first_difference(&self, theirs: &DesyncHashes) -> Option<Tick> {
         // The peer names any tick it likes, the last there is included.
         (theirs.first..=u32::MAX).zip(&theirs.hashes).find_map(|(tick, &hash)| {
-            let kept = Tick(tick) < self.ran && self.ran.0 - tick <= HISTORY as u32;
-            (kept && self.ring[tick as usize % HISTORY].hash != hash).then_some(Tick(tick))
+            let tick = Tick(tick);
+            let kept = tick < self.ran && self.ran.since(tick) <= HISTORY as u32;
+            (kept && self.ring[tick].hash != hash).then_some(tick)
         })
     }
 }
@@ -167,7 +169,7 @@ impl Search {
         let mut deviating = others.iter().zip(self.links()).filter(|(other, _)| other.0 != own);
         match (deviating.next(), deviating.next()) {
             (Some((_, link)), None) => Some(Odd::Link(link)),
-            _ if others.iter().all(|other| other.0 != own && other.0 == others[0].0) => Some(Odd::Me),
+            _ if others.iter().all(|other| other.0 != own && Some(other) == others.first()) => Some(Odd::Me),
             _ => None,
         }
     }
@@ -187,15 +189,12 @@ impl Search {
         let (Some(side), Some(ours)) = (self.side(link), &self.ours) else { return Vec::new() };
         let tick = self.tick.unwrap_or_default().0;
         let open = side.has.iter().enumerate().filter(|&(_, &has)| !has).take(CHUNKS_AT_ONCE);
-        open.map(|(chunk, _)| {
-            let from = chunk * DESYNC_CHUNK_BYTES;
-            let to = (from + DESYNC_CHUNK_BYTES).min(ours.len());
-            DesyncState {
-                tick,
-                chunk: chunk as u16,
-                chunks: side.has.len() as u16,
-                bytes: ours[from..to].iter().copied().collect(),
-            }
+        let piece = |chunk| ours.chunks(DESYNC_CHUNK_BYTES).nth(chunk).unwrap_or_default();
+        open.map(|(chunk, _)| DesyncState {
+            tick,
+            chunk: chunk as u16,
+            chunks: side.has.len() as u16,
+            bytes: piece(chunk).iter().copied().collect(),
         })
         .collect()
     }
@@ -238,8 +237,8 @@ impl Search {
         if side.theirs.len() != chunks {
             return false;
         }
-        side.theirs[chunk].get_or_insert(piece.bytes);
-        true
+        let place = side.theirs.get_mut(chunk);
+        place.map(|place| place.get_or_insert(piece.bytes)).is_some()
     }
 
     /// Whether every peer's state is here.

@@ -3,6 +3,7 @@
 //!
 //! mDNS records and broadcast beacons are hints: anyone may send them, and they outlive their room. A room
 //! is listed only once its game port has answered a query, and only while it goes on answering.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 mod beacon;
 mod directory;

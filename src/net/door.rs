@@ -99,7 +99,9 @@ impl Door {
         hasher.update(&from.port().to_le_bytes());
         hasher.update(&nonce.to_le_bytes());
         hasher.update(&slot.to_le_bytes());
-        *hasher.finalize().as_bytes().first_chunk().expect("a hash has 32 bytes")
+        let mut cookie = [0; 16];
+        hasher.finalize_xof().fill(&mut cookie);
+        cookie
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! An instant travels as 16 bits: its 0.1 ms on the sender's clock, so that it can be sent again unchanged and a
 //! server can translate it into its own. How far two clocks are apart, Ping and Pong tell.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
@@ -10,6 +11,7 @@ use core::time::Duration;
 
 use super::lockstep::QUEUE_TICKS;
 use super::message::Malformed;
+use super::table::Ring;
 use super::time::Time;
 use crate::sim::{COMMANDS_PER_TICK_MAX, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerInput, Tick};
 
@@ -61,12 +63,12 @@ pub fn decode_input(bytes: &[u8]) -> Result<(PlayerInput, Given), Malformed> {
 /// An input at the beginning of `bytes`, when its commands were given, and what follows.
 pub(super) fn take_input(bytes: &[u8]) -> Option<(PlayerInput, Given, &[u8])> {
     let (input, rest) = super::message::decode_first::<PlayerInput>(bytes).ok()?;
-    if bytes.len() - rest.len() > INPUT_BYTES_MAX {
+    if bytes.len().saturating_sub(rest.len()) > INPUT_BYTES_MAX {
         return None;
     }
-    let (given, rest) = rest.split_at_checked(GIVEN_BYTES * input.commands.len())?;
-    let given = given.chunks_exact(GIVEN_BYTES).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-    Some((input, given.collect(), rest))
+    let (given, rest) = rest.split_at_checked(input.commands.len().checked_mul(GIVEN_BYTES)?)?;
+    let (given, _) = given.as_chunks::<GIVEN_BYTES>();
+    Some((input, given.iter().copied().map(u16::from_le_bytes).collect(), rest))
 }
 
 /// The instant `given` as it travels at `now`.
@@ -78,6 +80,7 @@ pub(super) fn stamp(given: Time, now: Time) -> u16 {
 }
 
 /// How long before `now`, on the clock of the stamp, it was made, in microseconds; the middle of what it may mean.
+#[expect(clippy::arithmetic_side_effects, reason = "of 16 bits of steps, and less than one step")]
 fn ago_us(stamp: u16, now: Time) -> Option<i64> {
     if stamp == GIVEN_UNKNOWN {
         return None;
@@ -93,9 +96,9 @@ fn ago_us(stamp: u16, now: Time) -> Option<i64> {
 /// late, which need not be of the same exchange.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RemoteClock {
-    /// A ring: how much later than ours, when it was asked, the other's clock was, and how much later than that
+    /// How much later than ours, when it was asked, the other's clock was, and how much later than that
     /// ours was, when the answer came; in microseconds.
-    exchanges: [(i64, i64); EXCHANGES],
+    exchanges: Ring<(i64, i64), EXCHANGES>,
     seen: usize,
 }
 
@@ -103,13 +106,13 @@ impl RemoteClock {
     /// Asked at `asked`, the other's clock showed `there`, and the answer came at `now`.
     pub(super) fn observe(&mut self, asked: Time, there: Time, now: Time) {
         let less = |a: Time, b: Time| a.0.wrapping_sub(b.0).cast_signed();
-        self.exchanges[self.seen % EXCHANGES] = (less(there, asked), less(now, there));
-        self.seen += 1;
+        self.exchanges[self.seen] = (less(there, asked), less(now, there));
+        self.seen = self.seen.saturating_add(1);
     }
 
     /// The shortest of either way, each with what the clocks differ.
     fn shortest(&self) -> Option<(i128, i128)> {
-        let seen = || self.exchanges[..self.seen.min(EXCHANGES)].iter();
+        let seen = || self.exchanges.iter().take(self.seen);
         let there = seen().map(|exchange| exchange.0).min()?;
         let back = seen().map(|exchange| exchange.1).min()?;
         Some((there.into(), back.into()))
@@ -118,19 +121,19 @@ impl RemoteClock {
     /// How far it is ahead of ours, in microseconds; `None` before the first exchange.
     pub(super) fn ahead_us(&self) -> Option<i64> {
         let (there, back) = self.shortest()?;
-        i64::try_from((there - back) / 2).ok()
+        i64::try_from(there.saturating_sub(back) / 2).ok()
     }
 
     /// By how much that may be wrong, in microseconds: no way is shorter than nothing.
     pub(super) fn error_us(&self) -> u64 {
         let (there, back) = self.shortest().unwrap_or_default();
-        u64::try_from((there + back) / 2).unwrap_or(0)
+        u64::try_from(there.saturating_add(back) / 2).unwrap_or(0)
     }
 
     /// When a command was given, on our clock.
     pub(super) fn here(&self, stamp: u16, now: Time) -> Option<Time> {
         let there = now.shifted(self.ahead_us()?);
-        Some(now.shifted(-ago_us(stamp, there)?))
+        Some(now.shifted(ago_us(stamp, there)?.saturating_neg()))
     }
 
     /// The same for all commands of an input.

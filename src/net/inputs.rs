@@ -3,9 +3,10 @@
 //!
 //! `[count | slack_of << 4][first u16][wanted][behind][chain 4]([slack])`, then the inputs. A half byte of 15
 //! stands for 15 and more, and a varint with the rest follows the first byte, `count` before `slack_of`.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::given::{EncodedInput, take_input};
-use super::message::{Body, Malformed};
+use super::message::{Body, Malformed, is_read};
 use crate::sim::Tick;
 
 /// Most inputs in one datagram.
@@ -54,7 +55,7 @@ impl InputsHeader {
         let half = |value: u8| value.min(MORE);
         body.push(half(self.count) | half(self.slack_of) << 4);
         for more in [self.count, self.slack_of].into_iter().filter(|&value| value >= MORE) {
-            append(body, &u16::from(more - MORE));
+            append(body, &u16::from(more.saturating_sub(MORE)));
         }
         body.extend(self.first.to_le_bytes());
         append(body, &(self.wanted, self.behind));
@@ -103,7 +104,7 @@ pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Opt
 /// # Panics
 /// If they do not fit.
 pub(super) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Option<&'a [u8]>>) {
-    let mut run = 0;
+    let mut run: u8 = 0;
     for input in inputs {
         match input {
             Some(input) => {
@@ -113,14 +114,16 @@ pub(super) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<Item = Op
                     _ => (0, input),
                 };
                 body.push(tag);
+                #[expect(clippy::expect_used, reason = "who sends counts the bytes before")]
                 body.try_extend_from_slice(rest).expect("room was left for it");
             }
-            None => run += 1,
+            None => run = run.saturating_add(1),
         }
     }
     body.extend((run > 0).then_some(run));
 }
 
+#[expect(clippy::expect_used, reason = "two numbers of 16 bits have at most six bytes")]
 pub(super) fn append<T: serde::Serialize>(body: &mut Body, value: &T) {
     let mut bytes = [0; 8];
     body.extend(postcard::to_slice(value, &mut bytes).expect("two short numbers").iter().copied());
@@ -135,7 +138,7 @@ pub fn decode_inputs(body: &[u8]) -> Result<(InputsHeader, Inputs<'_>), Malforme
     let (header, rest) = InputsHeader::read(body).ok_or(malformed)?;
     let mut canonical = Body::new();
     header.write(&mut canonical);
-    if canonical[..] != body[..body.len() - rest.len()] {
+    if !is_read(body, &canonical, rest) {
         return Err(Malformed::NotCanonical(body.len()));
     }
     Ok((header, read_inputs(rest, header.count)?))
@@ -181,7 +184,7 @@ impl Iterator for Inputs<'_> {
         }
         // Read once before.
         let (input, ticks, rest) = split(self.rest).ok()?;
-        (self.held, self.rest) = (ticks - 1, rest);
+        (self.held, self.rest) = (ticks.checked_sub(1)?, rest);
         Some(input)
     }
 }
@@ -199,15 +202,16 @@ fn split(bytes: &[u8]) -> Result<(Option<EncodedInput>, u8, &[u8]), Malformed> {
     let mut input = EncodedInput::new();
     input.try_extend_from_slice(head).map_err(|_| malformed)?;
     let most = rest.len().min(input.remaining_capacity());
-    input.try_extend_from_slice(&rest[..most]).map_err(|_| malformed)?;
+    let near = rest.get(..most).unwrap_or(rest);
+    input.try_extend_from_slice(near).map_err(|_| malformed)?;
     let (_, _, after) = take_input(&input).ok_or(malformed)?;
-    let length = input.len() - after.len();
-    input.truncate(length);
+    let unread = after.len();
+    input.truncate(input.len().saturating_sub(unread));
     // What can be tagged as at rest is.
     if tag == AT_REST || (tag == 0 && matches!(input[..], [0, 0, 1..AT_REST, ..])) {
         return Err(Malformed::NotCanonical(bytes.len()));
     }
-    Ok((Some(input), 1, &rest[length - head.len()..]))
+    Ok((Some(input), 1, rest.get(near.len().saturating_sub(unread)..).unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One peer as this one sees it: where it is, how far it is, what it has, what it has run.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -10,6 +10,7 @@ use super::given::{GivenQueue, RemoteClock};
 use super::hold_up::HoldUp;
 use super::message::{ADDRESSES_MAX, DesyncHashes, Seats};
 use super::seal::Seal;
+use super::table::Ring;
 use super::time::Time;
 use crate::sim::{PlayerId, Tick};
 
@@ -100,7 +101,7 @@ pub(super) struct Link {
     loss_from: (u64, u64),
     /// What was sent and what arrived in the last windows.
     losses: ArrayVec<(u64, u64), LOSS_WINDOWS>,
-    chains: Vec<Option<(Tick, [u8; 4])>>,
+    chains: Ring<Option<(Tick, [u8; 4])>, CHAINS>,
 }
 
 impl Link {
@@ -144,7 +145,7 @@ impl Link {
             resend_at: now,
             loss_from: (0, 0),
             losses: ArrayVec::new(),
-            chains: core::iter::repeat_n(None, CHAINS).collect(),
+            chains: Ring::default(),
         }
     }
 
@@ -162,7 +163,8 @@ impl Link {
     /// Measures the loss once enough datagrams have gone by.
     fn measure_loss(&mut self) {
         let (sent, arrived) = self.seal.arrivals();
-        let (sent, arrived) = (sent - self.loss_from.0, arrived - self.loss_from.1);
+        let (sent, arrived) =
+            (sent.saturating_sub(self.loss_from.0), arrived.saturating_sub(self.loss_from.1));
         if sent < LOSS_WINDOW {
             return;
         }
@@ -171,8 +173,14 @@ impl Link {
             self.losses.remove(0);
         }
         self.losses.push((sent, arrived));
-        let share = |sent: u64, arrived: u64| (sent.saturating_sub(arrived) * 1000 / sent) as u16;
-        let all = self.losses.iter().fold((0, 0), |all, window| (all.0 + window.0, all.1 + window.1));
+        let share = |sent: u64, arrived: u64| {
+            let lost = sent.saturating_sub(arrived).saturating_mul(1000);
+            lost.checked_div(sent).unwrap_or(0) as u16
+        };
+        let all = (
+            self.losses.iter().map(|window| window.0).sum(),
+            self.losses.iter().map(|window| window.1).sum(),
+        );
         // A loss that begins shows at once, one that ends when the windows have forgotten it.
         self.lost_here = Some(share(sent, arrived).max(share(all.0, all.1)));
     }
@@ -180,12 +188,16 @@ impl Link {
     /// The longest input delay that the peer may ask for, in microseconds: what the way, its jitter and its losses
     /// explain. The way is our own measurement, and so is what it loses; what the peer says it needs is its word.
     pub(super) fn need_max_us(&self, tick_us: i64) -> i64 {
-        let tick = Duration::from_micros(tick_us.unsigned_abs());
-        let again_us = self.rtt.timeout(tick + tick / 2).as_micros() as i64;
+        let least = Duration::from_micros(tick_us.unsigned_abs().saturating_mul(3) / 2);
+        let again_us = self.rtt.timeout(least).as_micros() as i64;
         // How many are lost in a row nobody can tell.
         let is_lossy = self.lost_here.is_none_or(|lost| lost > LOSSY_PER_MILLE);
-        let repair_us = if is_lossy { i64::MAX } else { again_us + NEED_TICKS_BEYOND * tick_us };
-        self.rtt.longest_way_us() + repair_us.min(NEED_BEYOND_WAY_MAX_US)
+        let repair_us = if is_lossy {
+            i64::MAX
+        } else {
+            again_us.saturating_add(tick_us.saturating_mul(NEED_TICKS_BEYOND))
+        };
+        self.rtt.longest_way_us().saturating_add(repair_us.min(NEED_BEYOND_WAY_MAX_US))
     }
 
     /// Notes an input that arrived `slack_us` before it was due.
@@ -197,12 +209,12 @@ impl Link {
 
     /// Keeps the peer's hash chain after `ran` ticks until this peer has run as many.
     pub(super) fn keep_chain(&mut self, ran: Tick, chain: [u8; 4]) {
-        self.chains[ran.0 as usize % CHAINS] = Some((ran, chain));
+        self.chains[ran] = Some((ran, chain));
     }
 
     /// The peer's hash chain after `ran` ticks, if it told.
     pub(super) fn chain(&self, ran: Tick) -> Option<[u8; 4]> {
-        self.chains[ran.0 as usize % CHAINS].filter(|&(of, _)| of == ran).map(|(_, chain)| chain)
+        self.chains[ran].filter(|&(of, _)| of == ran).map(|(_, chain)| chain)
     }
 }
 
@@ -213,8 +225,7 @@ pub(super) struct Rtt {
     unanswered: ArrayVec<Time, UNANSWERED_MAX>,
     smoothed_us: Option<u64>,
     deviation_us: u64,
-    /// A ring.
-    latest_us: [u64; LATEST],
+    latest_us: Ring<u64, LATEST>,
     samples: usize,
 }
 
@@ -244,13 +255,14 @@ impl Rtt {
 
     fn observe(&mut self, sample: Duration) {
         let sample = sample.as_micros() as u64;
-        self.latest_us[self.samples % LATEST] = sample;
-        self.samples += 1;
+        self.latest_us[self.samples] = sample;
+        self.samples = self.samples.wrapping_add(1);
         match self.smoothed_us {
             None => (self.smoothed_us, self.deviation_us) = (Some(sample), sample / 2),
             Some(smoothed) => {
-                self.deviation_us = (3 * self.deviation_us + smoothed.abs_diff(sample)) / 4;
-                self.smoothed_us = Some((7 * smoothed + sample) / 8);
+                self.deviation_us =
+                    self.deviation_us.saturating_mul(3).saturating_add(smoothed.abs_diff(sample)) / 4;
+                self.smoothed_us = Some(smoothed.saturating_mul(7).saturating_add(sample) / 8);
             }
         }
     }
@@ -268,13 +280,14 @@ impl Rtt {
     /// The longest way there of late, as far as one can tell, in microseconds: half the longest of the latest round
     /// trips. 0 before the first.
     pub(super) fn longest_way_us(&self) -> i64 {
-        (self.latest_us.into_iter().max().unwrap_or(0) / 2).cast_signed()
+        (self.latest_us.iter().max().copied().unwrap_or(0) / 2).cast_signed()
     }
 
     /// How long to wait for an answer before sending again: never under `least`.
     pub(super) fn timeout(&self, least: Duration) -> Duration {
         const BEFORE_FIRST_SAMPLE_US: u64 = 100_000;
-        let us = self.smoothed_us.map_or(BEFORE_FIRST_SAMPLE_US, |smoothed| smoothed + 4 * self.deviation_us);
+        let of = |smoothed: u64| smoothed.saturating_add(self.deviation_us.saturating_mul(4));
+        let us = self.smoothed_us.map_or(BEFORE_FIRST_SAMPLE_US, of);
         Duration::from_micros(us).max(least)
     }
 }

@@ -1,9 +1,9 @@
 //! The gate: a tick passes when the input of every player who is still there is in, and not before.
 
-use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use twox_hash::XxHash3_64;
 
+use super::table::Ring;
 use super::time::Time;
 use crate::sim::{
     Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, Tick, TickInputs,
@@ -60,10 +60,14 @@ impl Lockstep {
         self.next
     }
 
+    fn queue(&self, player: PlayerId) -> Option<&InputQueue> {
+        self.queues.get(player.index())
+    }
+
     /// The first tick for which this player's input is lacking.
     #[must_use]
     pub fn wanted(&self, player: PlayerId) -> Tick {
-        self.queues[player.index()].wanted
+        self.queue(player).map_or(Tick(0), |queue| queue.wanted)
     }
 
     /// Takes an input in, as the canonical bytes of a [`PlayerInput`]. What is there already, has passed, or
@@ -78,7 +82,7 @@ impl Lockstep {
         tick: Tick,
         input: &[u8],
     ) -> Result<bool, TooFarAhead> {
-        let queue = &mut self.queues[player.index()];
+        let Some(queue) = self.queues.get_mut(player.index()) else { return Ok(false) };
         if tick < self.next || queue.departed.is_some_and(|from| tick >= from) {
             return Ok(false);
         }
@@ -113,7 +117,7 @@ impl Lockstep {
     /// This player's input for `tick`, in its canonical bytes, while it is kept.
     #[must_use]
     pub fn encoded(&self, player: PlayerId, tick: Tick) -> Option<&[u8]> {
-        Some(&self.queues[player.index()].slot(tick)?.bytes)
+        Some(&self.queue(player)?.slot(tick)?.bytes)
     }
 
     /// The hero control in this player's input for the tick before `tick`, while that is kept.
@@ -127,7 +131,7 @@ impl Lockstep {
     /// The units that this player's last order before [`Self::wanted`] named.
     #[must_use]
     pub(super) fn named(&self, player: PlayerId) -> &Selection {
-        &self.queues[player.index()].named
+        self.queue(player).map_or(const { &Selection::new_const() }, |queue| &queue.named)
     }
 
     /// From `tick` on this player has no input: in `tick` it surrenders, then it does nothing.
@@ -135,18 +139,20 @@ impl Lockstep {
     /// # Errors
     /// If an input before `tick` is lacking, or if `tick` has passed.
     pub fn depart(&mut self, player: PlayerId, tick: Tick) -> Result<(), CannotDepart> {
-        let queue = &mut self.queues[player.index()];
-        if queue.wanted < tick || self.next > tick {
-            return Err(CannotDepart { tick, wanted: queue.wanted, next: self.next });
+        let wanted = self.wanted(player);
+        match self.queues.get_mut(player.index()) {
+            Some(queue) if wanted >= tick && self.next <= tick => {
+                queue.departed = Some(tick);
+                Ok(())
+            }
+            _ => Err(CannotDepart { tick, wanted, next: self.next }),
         }
-        queue.departed = Some(tick);
-        Ok(())
     }
 
     /// From when on this player has no input.
     #[must_use]
     pub fn departed(&self, player: PlayerId) -> Option<Tick> {
-        self.queues[player.index()].departed
+        self.queue(player)?.departed
     }
 
     /// Whether the next tick is complete.
@@ -170,7 +176,7 @@ impl Lockstep {
     /// When this player's input for `tick` came in, while it is kept.
     #[must_use]
     pub fn arrival(&self, player: PlayerId, tick: Tick) -> Option<Time> {
-        Some(self.queues[player.index()].slot(tick)?.at)
+        Some(self.queue(player)?.slot(tick)?.at)
     }
 
     /// A player for whom the next tick waits.
@@ -189,7 +195,7 @@ impl Lockstep {
     /// Whether the next tick lacks this player's input.
     #[must_use]
     pub fn lacks(&self, player: PlayerId) -> bool {
-        self.queues.get(player.index()).is_some_and(|queue| !queue.has(self.next))
+        self.queue(player).is_some_and(|queue| !queue.has(self.next))
     }
 
     /// Lets the next tick pass if it is complete.
@@ -198,19 +204,19 @@ impl Lockstep {
             return None;
         }
         let tick = self.next;
+        let inputs = self.queues.iter().map(|queue| queue.input(tick)).collect::<Option<_>>()?;
         for queue in &self.queues {
             self.chain = XxHash3_64::oneshot_with_seed(self.chain, queue.bytes(tick));
         }
-        let inputs = self.queues.iter().map(|queue| queue.input(tick)).collect();
         self.next = tick.plus(1);
         Some(TickInputs { tick, inputs })
     }
 }
 
-/// One player's inputs by tick: a ring in which each slot knows its tick.
+/// One player's inputs by tick: each slot knows its tick.
 #[derive(Clone, Debug)]
 struct InputQueue {
-    slots: Vec<Slot>,
+    slots: Ring<Slot, { KEPT_TICKS as usize }>,
     /// The first tick that is lacking.
     wanted: Tick,
     /// The units of the last order before that.
@@ -227,23 +233,26 @@ struct Slot {
 
 impl InputQueue {
     fn new() -> Self {
-        let slots = core::iter::repeat_with(Slot::default).take(KEPT_TICKS as usize).collect();
-        Self { slots, wanted: Tick(0), named: Selection::default(), departed: None }
+        Self { slots: Ring::default(), wanted: Tick(0), named: Selection::default(), departed: None }
     }
 
     fn slot(&self, tick: Tick) -> Option<&Slot> {
-        let slot = &self.slots[(tick.0 % KEPT_TICKS) as usize];
+        let slot = &self.slots[tick];
         (slot.tick == Some(tick)).then_some(slot)
     }
 
     fn push(&mut self, now: Time, tick: Tick, input: &[u8]) -> bool {
-        let slot = &mut self.slots[(tick.0 % KEPT_TICKS) as usize];
+        let slot = &mut self.slots[tick];
         if slot.tick == Some(tick) {
             return false;
         }
-        (slot.tick, slot.at) = (Some(tick), now);
         slot.bytes.clear();
-        slot.bytes.try_extend_from_slice(input).expect("an input that was decoded fits");
+        if slot.bytes.try_extend_from_slice(input).is_err() {
+            // No input that can be read is longer.
+            slot.tick = None;
+            return false;
+        }
+        (slot.tick, slot.at) = (Some(tick), now);
         while let Some(slot) = self.slot(self.wanted) {
             if let Some(named) = last_named(&slot.bytes) {
                 self.named = named;
@@ -263,17 +272,15 @@ impl InputQueue {
         self.slot(tick).filter(|_| !is_gone).map_or(&[], |slot| &slot.bytes)
     }
 
-    fn input(&self, tick: Tick) -> PlayerInput {
+    /// The input for `tick`; `None` while it is not here.
+    fn input(&self, tick: Tick) -> Option<PlayerInput> {
         match self.departed {
             Some(from) if tick == from => {
                 let commands = core::iter::once(Command::Surrender).collect();
-                PlayerInput { commands, ..PlayerInput::default() }
+                Some(PlayerInput { commands, ..PlayerInput::default() })
             }
-            Some(from) if tick > from => PlayerInput::default(),
-            _ => {
-                let slot = self.slot(tick).expect("the tick is complete");
-                postcard::from_bytes(&slot.bytes).expect("only what can be read is pushed")
-            }
+            Some(from) if tick > from => Some(PlayerInput::default()),
+            _ => postcard::from_bytes(&self.slot(tick)?.bytes).ok(),
         }
     }
 }
@@ -300,6 +307,7 @@ fn last_named(input: &[u8]) -> Option<Selection> {
 mod tests {
     use super::*;
     use crate::sim::Direction;
+    use alloc::vec::Vec;
 
     fn hero(eighth: u8) -> HeroControl {
         HeroControl { walk: Some(Direction::eighth(eighth)), strike: None }

@@ -3,6 +3,7 @@
 //! Before the handshake is over a datagram is `[PacketId][postcard]`; after it the postcard bytes are the
 //! body of an envelope ([`super::Seal`]). Decoding checks every length before it allocates, and refuses
 //! bytes that are not exactly what encoding the same message gives.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use arrayvec::ArrayVec;
 use serde::de::DeserializeOwned;
@@ -328,10 +329,11 @@ pub type Body = ArrayVec<u8, BODY_BYTES_MAX>;
 /// # Panics
 /// If it does not fit into a body, which no message above can do.
 #[must_use]
+#[expect(clippy::expect_used, reason = "what a message holds is bounded by its types, and fits")]
 pub fn encode<T: Serialize>(message: &T) -> Body {
     let mut bytes = [0; BODY_BYTES_MAX];
-    let used = postcard::to_slice(message, &mut bytes).expect("a message fits its datagram").len();
-    bytes[..used].iter().copied().collect()
+    let used = postcard::to_slice(message, &mut bytes).expect("a message fits its datagram");
+    used.iter().copied().collect()
 }
 
 /// Reads a message that fills `bytes` exactly.
@@ -351,9 +353,14 @@ pub fn decode_first<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<(T,
     let (message, rest) = postcard::take_from_bytes::<T>(bytes).map_err(|_| Malformed::Body(bytes.len()))?;
     let mut canonical = [0; DATAGRAM_BYTES_MAX];
     let canonical = postcard::to_slice(&message, &mut canonical).map_err(|_| Malformed::Body(bytes.len()))?;
-    if canonical[..] == bytes[..bytes.len() - rest.len()] {
+    if is_read(bytes, canonical, rest) {
         Ok((message, rest))
     } else {
         Err(Malformed::NotCanonical(bytes.len()))
     }
+}
+
+/// Whether `bytes` are these `canonical` ones and then a `rest`, of which only the length is looked at.
+pub(super) fn is_read(bytes: &[u8], canonical: &[u8], rest: &[u8]) -> bool {
+    bytes.strip_prefix(canonical).is_some_and(|after| after.len() == rest.len())
 }

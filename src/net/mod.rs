@@ -2,6 +2,8 @@
 //! come out. It owns messages, handshake, links, the lockstep gate and the search after a desync; it leaves
 //! sockets to `transport` and the world to its caller.
 #![deny(clippy::disallowed_methods, clippy::iter_over_hash_type)]
+// No bytes from outside may end the process: what cannot fail is said at its one place, with the reason.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod admission;
 mod allowance;
@@ -27,6 +29,7 @@ mod sealer;
 mod server;
 mod session;
 mod short;
+mod table;
 mod time;
 mod update;
 mod wakeup;

@@ -3,6 +3,7 @@
 //! Layout: `[PacketId 1][receiver's connection id 4][counter, low 32 bits 4][body]`, little-endian. Today
 //! the body is copied; encryption will add [`TAG_BYTES`] at its end and change nothing else, so the
 //! room for them is kept free already.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use arrayvec::ArrayVec;
 
@@ -97,7 +98,7 @@ impl Seal {
         bytes.extend(self.remote_id.to_le_bytes());
         bytes.extend((self.sent as u32).to_le_bytes());
         bytes.extend(body.iter().copied());
-        self.sent += 1;
+        self.sent = self.sent.wrapping_add(1);
         Sealed(bytes)
     }
 
@@ -106,32 +107,35 @@ impl Seal {
     /// # Errors
     /// If it is not for this connection, came before, or is too far ahead.
     pub fn open<'a>(&mut self, now: Time, datagram: &'a [u8]) -> Result<(u8, &'a [u8], bool), OpenError> {
-        if datagram.len() < ENVELOPE_BYTES || datagram.len() > DATAGRAM_BYTES_MAX {
+        let enveloped = datagram.split_first_chunk::<ENVELOPE_BYTES>();
+        let Some((&[packet_id, i0, i1, i2, i3, c0, c1, c2, c3], body)) =
+            enveloped.filter(|_| datagram.len() <= DATAGRAM_BYTES_MAX)
+        else {
             return Err(OpenError::Length(datagram.len()));
+        };
+        let to = u32::from_le_bytes([i0, i1, i2, i3]);
+        if to != self.local_id {
+            return Err(OpenError::Connection(to));
         }
-        let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i| datagram[at + i]));
-        if word(1) != self.local_id {
-            return Err(OpenError::Connection(word(1)));
-        }
-        let counter = self.whole(word(5));
+        let counter = self.whole(u32::from_le_bytes([c0, c1, c2, c3]));
         let newest = counter >= self.next;
         if newest {
-            let ahead = counter + 1 - self.next;
+            let ahead = counter.saturating_sub(self.next).saturating_add(1);
             let elapsed_ms = now.since(self.newest_at).as_millis() as u64;
             if ahead > AHEAD_MAX.saturating_add(elapsed_ms.saturating_mul(AHEAD_PER_S) / 1000) {
                 return Err(OpenError::Ahead(counter));
             }
             self.newest_at = now;
             self.seen = if ahead >= WINDOW { 0 } else { self.seen << ahead };
-            self.next = counter + 1;
+            self.next = counter.saturating_add(1);
         }
-        let behind = self.next - 1 - counter;
+        let behind = self.next.saturating_sub(counter).saturating_sub(1);
         if behind >= WINDOW || self.seen & (1 << behind) != 0 {
             return Err(OpenError::Repeated(counter));
         }
         self.seen |= 1 << behind;
-        self.received += 1;
-        Ok((datagram[0], &datagram[ENVELOPE_BYTES..], newest))
+        self.received = self.received.saturating_add(1);
+        Ok((packet_id, body, newest))
     }
 
     /// The connection id by which the other end names this one.

@@ -43,7 +43,7 @@ pub(super) struct SealedInput {
 impl SealedInput {
     /// Its encoding alone.
     pub(super) fn input(&self) -> &[u8] {
-        &self.bytes[..self.length]
+        self.bytes.get(..self.length).unwrap_or_default()
     }
 }
 
@@ -142,6 +142,7 @@ impl Sealer {
         }
         let is_held = input.commands.is_empty() && input.hero == self.last;
         self.last = input.hero;
+        #[expect(clippy::expect_used, reason = "it was filled only as long as it fits")]
         let bytes = encode_input(&input, &given).expect("filled to fit");
         let length = bytes.len() - core::mem::size_of_val(&given[..]);
         let short = self.shortened(&input, &given, &bytes);
@@ -175,8 +176,8 @@ impl Sealer {
     }
 
     fn hero_for(&mut self, tick: Tick, held_only: bool) -> HeroControl {
-        while self.heroes.front().is_some_and(|&(wish, _)| wish <= tick && !held_only) {
-            self.hero = self.heroes.pop_front().expect("there is a first").1;
+        while let Some((_, hero)) = self.heroes.pop_front_if(|(wish, _)| *wish <= tick && !held_only) {
+            self.hero = hero;
             self.touched.walk = self.hero.walk.or(self.touched.walk);
             self.touched.strike = self.hero.strike.or(self.touched.strike);
         }
@@ -187,6 +188,7 @@ impl Sealer {
         HeroControl { walk: self.hero.walk.or(touched.walk), strike: self.hero.strike.or(touched.strike) }
     }
 
+    #[expect(clippy::expect_used, reason = "the short form only leaves units out")]
     fn shortened(&mut self, input: &PlayerInput, given: &Given, bytes: &EncodedInput) -> EncodedInput {
         if input.commands.is_empty() {
             return bytes.clone();

@@ -1,5 +1,6 @@
 //! The short form of inputs: an order to the very units that the player's last order named does not name them
 //! again. Most orders in a battle go to the units of the order before, and their names are most of its bytes.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use crate::sim::{PlayerInput, Selection};
 

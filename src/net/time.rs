@@ -1,4 +1,5 @@
 //! Session time: always an argument, never read from a clock.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::time::Duration;
 
@@ -34,7 +35,7 @@ impl Time {
     /// Microseconds from `other` to `self`, negative if `self` is earlier.
     #[must_use]
     pub const fn minus(self, other: Self) -> i64 {
-        self.0.cast_signed() - other.0.cast_signed()
+        self.0.wrapping_sub(other.0).cast_signed()
     }
 
     /// The instant `micros` later, or earlier if negative; not before the beginning.

@@ -4,6 +4,7 @@
 //!
 //! A part is `[part | (parts - 1) << 3 | sending << 6][tick u16]` and its piece. The pieces together are
 //! `[flags][back]([connection])…`: see `docs/PROTOCOL.md`.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
@@ -44,7 +45,7 @@ impl UpdatePart {
     #[must_use]
     pub const fn encode(self) -> [u8; PART_HEADER_BYTES] {
         let [low, high] = self.tick.to_le_bytes();
-        [self.part | (self.parts - 1) << 3 | self.sending << 6, low, high]
+        [self.part | self.parts.saturating_sub(1) << 3 | self.sending << 6, low, high]
     }
 
     /// Reads a part's header, and gives back the piece.
@@ -55,11 +56,12 @@ impl UpdatePart {
     pub fn decode(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let malformed = Malformed::Body(body.len());
         let (&[which, low, high], piece) = body.split_first_chunk().ok_or(malformed)?;
-        let (part, parts) = (which & 7, (which >> 3 & 7) + 1);
-        let is_whole = part + 1 == parts || piece.len() == PIECE_BYTES_MAX;
-        if part >= parts || piece.is_empty() || !is_whole {
+        let (part, last) = (which & 7, which >> 3 & 7);
+        let is_whole = part == last || piece.len() == PIECE_BYTES_MAX;
+        if part > last || piece.is_empty() || !is_whole {
             return Err(malformed);
         }
+        let parts = last.saturating_add(1);
         Ok((Self { part, parts, sending: which >> 6, tick: u16::from_le_bytes([low, high]) }, piece))
     }
 }
@@ -195,6 +197,7 @@ impl UpdateHead {
     }
 }
 
+#[expect(clippy::expect_used, reason = "three numbers of 16 bits, or one of 32, have at most nine bytes")]
 fn append<T: serde::Serialize>(bytes: &mut Vec<u8>, value: &T) {
     let mut room = [0; 16];
     bytes.extend_from_slice(postcard::to_slice(value, &mut room).expect("a few short numbers"));
@@ -208,6 +211,10 @@ pub type Held = ArrayVec<HeroControl, PLAYERS_MAX>;
 ///
 /// # Panics
 /// If there are more than [`UPDATE_TICKS_MAX`].
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "numbers of at most UPDATE_TICKS_MAX ticks of PLAYERS_MAX players"
+)]
 pub fn encode_update<'a>(
     head: &UpdateHead,
     held: &Held,
@@ -223,14 +230,17 @@ pub fn encode_update<'a>(
     bytes.resize(map + (inputs.len() * players).div_ceil(8), 0);
     let mut held = held.clone();
     for (place, TimedInputs { inputs, given }) in inputs.enumerate() {
-        for (player, input) in inputs.inputs.iter().enumerate() {
-            if input.commands.is_empty() && input.hero == held[player] {
+        for (player, (input, held)) in inputs.inputs.iter().zip(&mut held).enumerate() {
+            if input.commands.is_empty() && input.hero == *held {
                 continue;
             }
-            held[player] = input.hero;
+            *held = input.hero;
             let bit = place * players + player;
-            bytes[map + bit / 8] |= 1 << (bit % 8);
+            if let Some(byte) = bytes.get_mut(map + bit / 8) {
+                *byte |= 1 << (bit % 8);
+            }
             let given = given.get(player).map_or(&[][..], |given| given);
+            #[expect(clippy::expect_used, reason = "it came out of an encoding, or was sealed as one")]
             bytes.extend_from_slice(&encode_input(input, given).expect("an input fits"));
         }
     }
@@ -251,19 +261,22 @@ fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
     if ticks > UPDATE_TICKS_MAX || players > PLAYERS_MAX {
         return None;
     }
-    let (count, begin) = (ticks * players, rest);
+    let (count, begin) = (ticks.checked_mul(players)?, rest);
     let (map, mut rest) = rest.split_at_checked(count.div_ceil(8))?;
-    for bit in 0..8 * map.len() {
-        if map[bit / 8] >> (bit % 8) & 1 == 1 {
-            let (_, _, after) = take_input(rest).filter(|_| bit < count)?;
-            rest = after;
-        }
+    for (bit, _) in bits(map).enumerate().filter(|&(_, is_set)| is_set) {
+        let (_, _, after) = take_input(rest).filter(|_| bit < count)?;
+        rest = after;
     }
     if head.carried == Carried::Inputs && !(rest.is_empty() && head.goes_on) {
         return None;
     }
-    let inputs = &begin[..begin.len() - rest.len()];
+    let inputs = begin.get(..begin.len().checked_sub(rest.len())?)?;
     Some(Update { head, ticks, inputs, players, delta: rest })
+}
+
+/// The bits of these bytes, the lowest first.
+fn bits(bytes: &[u8]) -> impl Iterator<Item = bool> {
+    bytes.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
 }
 
 impl Update<'_> {
@@ -282,16 +295,16 @@ impl Update<'_> {
         mut each: impl FnMut(TimedInputs),
     ) -> Result<(), Malformed> {
         assert_eq!(held.len(), self.players, "players");
-        let (map, mut rest) = self.inputs.split_at((self.ticks * self.players).div_ceil(8));
         let malformed = Malformed::NotCanonical(self.inputs.len());
-        for place in 0..self.ticks {
-            let back = (self.ticks - place) as u32;
+        let map = self.ticks.saturating_mul(self.players).div_ceil(8);
+        let (map, mut rest) = self.inputs.split_at_checked(map).ok_or(malformed)?;
+        let mut is_more = bits(map);
+        for back in (1..=self.ticks as u32).rev() {
             let tick = Tick(tick.0.checked_sub(back).ok_or(malformed)?);
             let mut inputs = TickInputs { tick, inputs: ArrayVec::new() };
             let mut all_given = TickGiven::new();
-            for (player, hero) in held.iter_mut().enumerate() {
-                let bit = place * self.players + player;
-                if map[bit / 8] >> (bit % 8) & 1 == 0 {
+            for hero in held.iter_mut() {
+                if !is_more.next().ok_or(malformed)? {
                     inputs.inputs.push(PlayerInput { hero: *hero, ..PlayerInput::default() });
                     all_given.push(Given::new());
                     continue;
@@ -339,7 +352,8 @@ impl Assembly {
     pub(super) fn add(&mut self, tick: Tick, part: UpdatePart, piece: &[u8]) -> Assembled {
         let is_again = tick == self.tick && part.sending != self.sending;
         if tick > self.tick || is_again || self.parts == 0 {
-            self.given_up += u64::from(self.here.count_ones() < u32::from(self.parts));
+            let is_given_up = self.here.count_ones() < u32::from(self.parts);
+            self.given_up = self.given_up.saturating_add(u64::from(is_given_up));
             (self.tick, self.sending, self.parts) = (tick, part.sending, part.parts);
             (self.here, self.last_bytes) = (0, 0);
             self.bytes.resize(UPDATE_BYTES_MAX, 0);
@@ -348,9 +362,13 @@ impl Assembly {
         if tick < self.tick || part.parts != self.parts || self.here & bit != 0 {
             return Assembled::Nothing;
         }
+        let place = self.bytes.chunks_mut(PIECE_BYTES_MAX).nth(part.part.into());
+        let Some(place) = place.and_then(|place| place.get_mut(..piece.len())) else {
+            return Assembled::Nothing;
+        };
+        place.copy_from_slice(piece);
         self.here |= bit;
-        self.bytes[usize::from(part.part) * PIECE_BYTES_MAX..][..piece.len()].copy_from_slice(piece);
-        if part.part + 1 == part.parts {
+        if part.part.saturating_add(1) == part.parts {
             self.last_bytes = piece.len();
         }
         if self.here.count_ones() == u32::from(self.parts) { Assembled::Whole } else { Assembled::More }
@@ -363,7 +381,8 @@ impl Assembly {
 
     /// The bytes of the update, once it is whole.
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes[..(usize::from(self.parts) - 1) * PIECE_BYTES_MAX + self.last_bytes]
+        let whole = usize::from(self.parts).saturating_sub(1).saturating_mul(PIECE_BYTES_MAX);
+        self.bytes.get(..whole.saturating_add(self.last_bytes)).unwrap_or_default()
     }
 }
 

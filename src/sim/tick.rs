@@ -27,10 +27,10 @@ impl Tick {
     /// "Never" in a column of instants.
     pub const NEVER: Self = Self(u32::MAX);
 
-    /// The tick `ticks` later.
+    /// The tick `ticks` later, at most [`Self::NEVER`].
     #[must_use]
     pub fn plus(self, ticks: u32) -> Self {
-        Self(self.0 + ticks)
+        Self(self.0.saturating_add(ticks))
     }
 
     /// Ticks since `earlier`, 0 if that is not earlier.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::net::client_inputs::nearest;
+use crate::net::table::Ring;
 use crate::net::time::Time;
 use crate::net::update::{
     Assembled, Assembly, Carried, Held, TimedInputs, UPDATE_TICKS_MAX, Update, UpdateHead, UpdatePart,
@@ -89,8 +90,8 @@ pub(super) struct Confirmed {
     agreed: Tick,
     /// Before which tick the newest state that was not the same was to be run, and the server's hash of it.
     differed: Option<(Tick, u64)>,
-    held: Vec<(Tick, Held)>,
-    checks: Vec<Check>,
+    held: Ring<(Tick, Held), HELD>,
+    checks: Ring<Check, CHECKED>,
     /// The world here has gone wrong, and runs no tick before a state has come.
     wants_state: bool,
     assembly: Assembly,
@@ -113,8 +114,8 @@ impl Confirmed {
             ran: Tick(0),
             agreed: Tick(0),
             differed: None,
-            held: core::iter::repeat_with(|| (Tick::NEVER, Held::new())).take(HELD).collect(),
-            checks: alloc::vec![Check { tick: Tick::NEVER, hash: None, lag: 0 }; CHECKED],
+            held: Ring::from_fn(|| (Tick::NEVER, Held::new())),
+            checks: Ring::from_fn(|| Check { tick: Tick::NEVER, hash: None, lag: 0 }),
             wants_state: false,
             assembly: Assembly::default(),
             coder: DeltaCoder::default(),
@@ -160,7 +161,7 @@ impl Confirmed {
     }
 
     fn check(&self, tick: Tick) -> Option<&Check> {
-        Some(&self.checks[tick.0 as usize % CHECKED]).filter(|check| check.tick == tick)
+        Some(&self.checks[tick]).filter(|check| check.tick == tick)
     }
 
     /// The state of the update of `tick`, while it is kept.
@@ -245,7 +246,7 @@ impl Confirmed {
         let from = self.updated.0.max(tick.0.saturating_sub(CHECKED as u32)) + 1;
         for of in (from..=tick.0).map(Tick) {
             let hash = (of == tick).then_some(head.hash);
-            self.checks[of.0 as usize % CHECKED] = Check { tick: of, hash, lag };
+            self.checks[of] = Check { tick: of, hash, lag };
         }
     }
 
@@ -310,7 +311,7 @@ impl Confirmed {
         for timed in self.read.drain(..) {
             let inputs = &timed.inputs;
             let held = inputs.inputs.iter().map(|input| input.hero).collect();
-            self.held[inputs.tick.0 as usize % HELD] = (inputs.tick, held);
+            self.held[inputs.tick] = (inputs.tick, held);
             if !adopt && !self.wants_state && inputs.tick >= self.known {
                 self.known = inputs.tick.plus(1);
                 self.ready.push_back((timed, now));
@@ -332,7 +333,7 @@ impl Confirmed {
         let Some(before) = tick.0.checked_sub(1).map(Tick) else {
             return Some(self.nothing_held());
         };
-        let (of, held) = &self.held[before.0 as usize % HELD];
+        let (of, held) = &self.held[before];
         (*of == before).then(|| held.clone())
     }
 }

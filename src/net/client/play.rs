@@ -190,15 +190,16 @@ impl ClientSession {
         }
         self.rejected = head.rejected;
         let before = core::mem::replace(&mut self.seats, [head.away, head.left, head.lost]);
-        let (away, was) = (head.away, before[0]);
+        let [was, had_left, were_lost] = before;
+        let away = head.away;
         for player in away.without(was).iter() {
             self.out.event(Event::Silent { player });
         }
         for player in was.without(away).iter() {
             self.out.event(Event::Heard { player });
         }
-        for (set, is_lost) in [(1, false), (2, true)] {
-            for player in self.seats[set].without(before[set]).iter() {
+        for (seats, is_lost) in [(head.left.without(had_left), false), (head.lost.without(were_lost), true)] {
+            for player in seats.iter() {
                 self.out.event(Event::Departed { player, tick, is_lost });
             }
         }

@@ -46,8 +46,8 @@ impl ClientSession {
     /// The way back to the same seat of the same server, for the next match.
     #[must_use]
     pub fn again(&self) -> LockstepSession {
-        let host = self.link.addresses[0];
-        let guest = GuestConfig { room_code: self.room_code, token: self.token, ..GuestConfig::new(host) };
+        let guest =
+            GuestConfig { room_code: self.room_code, token: self.token, ..GuestConfig::new(self.server) };
         LockstepSession::join(self.now, self.settings.clone(), guest, self.entropy)
     }
 

@@ -1,4 +1,5 @@
 //! The two datagrams of discovery, and what is in them.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::fmt;
 
@@ -133,14 +134,13 @@ impl RoomInfo {
     /// The answer as a datagram.
     #[must_use]
     pub fn encode(&self) -> ArrayVec<u8, DISCOVERY_BYTES_MAX> {
-        let mut bytes = [0; DISCOVERY_BYTES_MAX];
-        bytes[..HEADER_BYTES].copy_from_slice(&header(ROOM_INFO));
-        // Every field is bounded by its type; the longest answer (tested below) has 110 bytes.
-        let body = postcard::to_slice(self, &mut bytes[HEADER_BYTES..]).expect("the longest answer fits");
-        let used = HEADER_BYTES + body.len();
-        let mut datagram = ArrayVec::from(bytes);
-        datagram.truncate(used);
-        datagram
+        let mut room = [0; DISCOVERY_BYTES_MAX - HEADER_BYTES];
+        #[expect(
+            clippy::expect_used,
+            reason = "every field is bounded by its type: the longest has 110 bytes"
+        )]
+        let body = postcard::to_slice(self, &mut room).expect("the longest answer fits");
+        header(ROOM_INFO).into_iter().chain(body.iter().copied()).collect()
     }
 
     /// The answer in `bytes`.

@@ -1,4 +1,5 @@
 //! The list of rooms on the LAN, kept true by asking.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -145,19 +146,19 @@ impl Directory {
         let mut local: ArrayVec<SocketAddr, ADDRESSES_MAX> = ArrayVec::new();
         for address in addresses {
             if !self.is_local(*address) {
-                self.dropped.not_local += 1;
+                count(&mut self.dropped.not_local, 1);
             } else if local.try_push(*address).is_err() {
-                self.dropped.crowded += 1;
+                count(&mut self.dropped.crowded, 1);
             }
         }
         if local.is_empty() {
             return;
         }
         let Some(index) = self.entry(id, &local) else { return };
-        let entry = &mut self.entries[index];
+        let Some(entry) = self.entries.get_mut(index) else { return };
         let hinted = entry.hint(now, way, &local, &mut self.rng);
-        self.dropped.crowded += hinted.crowded;
-        self.revision += hinted.changed;
+        count(&mut self.dropped.crowded, hinted.crowded);
+        count(&mut self.revision, hinted.changed);
         self.handle_timeout(now);
     }
 
@@ -169,11 +170,11 @@ impl Directory {
         let RoomInfo { nonce, beacon } = match RoomInfo::decode(bytes) {
             Ok(info) => info,
             Err(DecodeError::Version { .. }) => {
-                self.dropped.other_version += 1;
+                count(&mut self.dropped.other_version, 1);
                 return;
             }
             Err(_) => {
-                self.dropped.malformed += 1;
+                count(&mut self.dropped.malformed, 1);
                 return;
             }
         };
@@ -188,7 +189,7 @@ impl Directory {
             let game = SocketAddr::new(from.ip(), beacon.port);
             self.hint(now, FoundBy::Broadcast, beacon.id, &[game]);
         } else {
-            self.dropped.unasked += 1;
+            count(&mut self.dropped.unasked, 1);
         }
     }
 
@@ -236,13 +237,14 @@ impl Directory {
 
     /// A room closed. Anyone can say so unasked, so it must come from where the room is said to be.
     fn goodbye(&mut self, now: Time, from: IpAddr, id: RoomId, asked: bool) {
-        let Some(index) = self.entries.iter().position(|entry| entry.id == id) else { return };
-        if !asked && !self.entries[index].is_at(from) {
-            self.dropped.unasked += 1;
+        let mut entries = self.entries.iter().enumerate();
+        let Some((index, entry)) = entries.find(|(_, entry)| entry.id == id) else { return };
+        if !asked && !entry.is_at(from) {
+            count(&mut self.dropped.unasked, 1);
             return;
         }
         let entry = self.entries.remove(index);
-        self.revision += u64::from(entry.listing.is_some());
+        count(&mut self.revision, u64::from(entry.listing.is_some()));
         push_bounded(&mut self.closed, (id, now.plus(GOODBYE_LASTS)), ROOMS_MAX);
     }
 
@@ -253,13 +255,13 @@ impl Directory {
         match &entry.listing {
             Some(old) if old.room.address != probe.address && old.is_fresh(now) => return,
             None if listed == ROOMS_MAX => {
-                self.dropped.crowded += 1;
+                count(&mut self.dropped.crowded, 1);
                 return;
             }
             _ => {}
         }
         let room = Room::new(probe.address, beacon, entry.found_by, now.since(probe.sent_at));
-        self.revision += u64::from(entry.listing.as_ref().is_none_or(|old| old.room != room));
+        count(&mut self.revision, u64::from(entry.listing.as_ref().is_none_or(|old| old.room != room)));
         entry.candidates.clear();
         let due = entry.listing.as_ref().map_or(now.plus(PROBE_INTERVAL), |old| old.due);
         entry.listing = Some(Listing { room, heard_at: now, due });
@@ -271,16 +273,16 @@ impl Directory {
             entry.candidates.retain(|candidate| !(candidate.is_spent() && candidate.due <= now));
             if entry.listing.as_ref().is_some_and(|listing| now.since(listing.heard_at) >= ROOM_TIMEOUT) {
                 entry.listing = None;
-                lost += 1;
+                count(&mut lost, 1);
             }
             entry.listing.is_some() || !entry.candidates.is_empty()
         });
-        self.revision += lost;
+        count(&mut self.revision, lost);
     }
 
     fn probe_rooms(&mut self, now: Time) {
         for index in 0..self.entries.len() {
-            let entry = &mut self.entries[index];
+            let Some(entry) = self.entries.get_mut(index) else { return };
             let Some(listing) = &mut entry.listing else { continue };
             if listing.due <= now {
                 listing.due = now.plus(PROBE_INTERVAL);
@@ -306,8 +308,9 @@ impl Directory {
                 entry.candidates.iter_mut().map(move |candidate| (id, candidate))
             });
             let Some((id, candidate)) = all.filter(|(_, c)| due(c)).nth(pick) else { return };
-            candidate.due = now.plus(HINT_PROBE_WAITS[candidate.probes]);
-            candidate.probes += 1;
+            let Some(&wait) = HINT_PROBE_WAITS.get(candidate.probes) else { return };
+            candidate.due = now.plus(wait);
+            candidate.probes = candidate.probes.saturating_add(1);
             let address = candidate.address;
             self.budget.spend(now);
             self.probe(now, id, address);
@@ -338,17 +341,18 @@ impl Directory {
             candidates: ArrayVec::new(),
             listing: None,
         });
-        Some(self.entries.len() - 1)
+        self.entries.len().checked_sub(1)
     }
 
     /// Forgets one waiting room among `those`, any one: were it always the newest or the oldest, a flood
     /// could keep a room out for good. `None` when all of them are listed.
     fn make_way(&mut self, those: impl Fn(&Entry) -> bool) -> Option<()> {
-        self.dropped.crowded += 1;
+        count(&mut self.dropped.crowded, 1);
         let may_go = |entry: &Entry| entry.listing.is_none() && those(entry);
         let count = self.entries.iter().filter(|entry| may_go(entry)).count();
         let pick = (count > 0).then(|| pick(&mut self.rng, count))?;
-        let index = (0..self.entries.len()).filter(|i| may_go(&self.entries[*i])).nth(pick)?;
+        let mut waiting = self.entries.iter().enumerate().filter(|(_, entry)| may_go(entry));
+        let (index, _) = waiting.nth(pick)?;
         self.entries.remove(index);
         Some(())
     }
@@ -396,8 +400,10 @@ impl Entry {
             let candidate = Candidate { address: *address, due: now.plus(wait), probes: 0 };
             if self.candidates.is_full() {
                 let index = pick(rng, ADDRESSES_MAX);
-                self.candidates[index] = candidate;
-                hinted.crowded += 1;
+                if let Some(place) = self.candidates.get_mut(index) {
+                    *place = candidate;
+                }
+                count(&mut hinted.crowded, 1);
             } else {
                 self.candidates.push(candidate);
             }
@@ -442,13 +448,17 @@ impl Budget {
 
     fn spend(&mut self, now: Time) {
         let saved_up = Time(now.0.saturating_sub(u64::from(PROBES_SAVED_MAX) * PROBE_COST_US));
-        self.since = Time(self.since.max(saved_up).0 + PROBE_COST_US);
+        self.since = Time(self.since.max(saved_up).0.saturating_add(PROBE_COST_US));
     }
 }
 
-/// A number below `count`.
+/// A number below `count`, which is not 0.
 fn pick(rng: &mut ChaCha8Rng, count: usize) -> usize {
-    rng.next_u32() as usize % count
+    (rng.next_u32() as usize).checked_rem(count).unwrap_or(0)
+}
+
+fn count(what: &mut u64, more: u64) {
+    *what = what.saturating_add(more);
 }
 
 /// Appends to a queue that forgets its oldest.

@@ -1,4 +1,5 @@
 //! What the list of rooms is made of.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;

@@ -1,4 +1,5 @@
 //! The messages before tick 0.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
@@ -231,7 +232,7 @@ pub fn handshake<T: Serialize>(id: PacketId, message: &T) -> Sealed {
     bytes.extend(PROTOCOL_VERSION.to_le_bytes());
     bytes.extend(encode(message));
     if id == PacketId::JoinRequest {
-        bytes.extend(core::iter::repeat_n(0, JOIN_REQUEST_BYTES - bytes.len()));
+        bytes.extend(core::iter::repeat_n(0, JOIN_REQUEST_BYTES.saturating_sub(bytes.len())));
     }
     Sealed::unconnected(&bytes)
 }
@@ -253,7 +254,7 @@ pub fn decode_handshake<T: Serialize + DeserializeOwned>(id: PacketId, bytes: &[
         return Err(Malformed::Version { theirs });
     }
     let (message, rest) = decode_first(body)?;
-    let padded = id == PacketId::JoinRequest && bytes.len() + 1 == JOIN_REQUEST_BYTES;
+    let padded = id == PacketId::JoinRequest && bytes.len() == JOIN_REQUEST_BYTES - 1;
     if (padded && rest.iter().all(|&byte| byte == 0)) || (id != PacketId::JoinRequest && rest.is_empty()) {
         Ok(message)
     } else {

@@ -1,4 +1,5 @@
 //! Seats, and sets of them, as messages name them: what names a seat that no match has is refused when it is read.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -12,7 +12,7 @@ impl ServerSession {
     pub(super) fn on_chat(&mut self, seat: usize, chat: Chat) -> Option<()> {
         let (now, is_played) =
             (self.now, matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. }));
-        let client = self.clients[seat].as_mut()?;
+        let client = self.clients.at_mut(seat)?;
         let player = client.player;
         if !is_played || chat.from != player {
             return None;
@@ -39,7 +39,7 @@ impl ServerSession {
     }
 
     pub(super) fn on_chat_acknowledged(&mut self, seat: usize, number: u16) -> Option<()> {
-        self.clients[seat].as_mut()?.talk.acknowledge(self.now, number);
+        self.clients.at_mut(seat)?.talk.acknowledge(self.now, number);
         self.pursue_talk();
         Some(())
     }
@@ -47,7 +47,7 @@ impl ServerSession {
     /// Sends the lines that are due.
     pub(super) fn pursue_talk(&mut self) {
         for seat in 0..self.clients.len() {
-            let Some(client) = self.clients[seat].as_mut().filter(|client| hears(client)) else { continue };
+            let Some(client) = self.clients.at_mut(seat).filter(|client| hears(client)) else { continue };
             let ClientConnection { talk, link, .. } = client;
             if let Some(line) = talk.due(self.now, |least| link.rtt.timeout(least)) {
                 self.send(seat, PacketId::Chat, &line);

@@ -1,6 +1,8 @@
 //! A client as the server sees it: its link, its inputs, and how it has behaved.
 
+use arrayvec::ArrayVec;
 use core::net::SocketAddr;
+use core::ops::{Deref, DerefMut};
 
 use super::queue::InputQueue;
 use crate::net::allowance::Bucket;
@@ -10,7 +12,7 @@ use crate::net::message::{Bye, SeatInfo, Token};
 use crate::net::seal::Sealed;
 use crate::net::session::Traffic;
 use crate::net::time::Time;
-use crate::sim::{PlayerId, Tick, TickRate};
+use crate::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 
 /// How many refusals a client may collect before it is expelled. What does not open, a repetition above all, is not
 /// one of them: links and strangers repeat datagrams, too.
@@ -61,6 +63,52 @@ pub(super) struct Admission {
     pub(super) from: SocketAddr,
     pub(super) token: Token,
     pub(super) confirm: Sealed,
+}
+
+/// The clients, by seat.
+#[derive(Debug)]
+pub(super) struct Clients(ArrayVec<Option<ClientConnection>, PLAYERS_MAX>);
+
+impl Clients {
+    pub(super) fn new(seats: usize) -> Self {
+        Self(core::iter::repeat_with(|| None).take(seats).collect())
+    }
+
+    /// Who sits there.
+    pub(super) fn at(&self, seat: usize) -> Option<&ClientConnection> {
+        self.0.get(seat)?.as_ref()
+    }
+
+    /// The same.
+    pub(super) fn at_mut(&mut self, seat: usize) -> Option<&mut ClientConnection> {
+        self.0.get_mut(seat)?.as_mut()
+    }
+
+    /// Who sits there gets up.
+    pub(super) fn take(&mut self, seat: usize) -> Option<ClientConnection> {
+        self.0.get_mut(seat)?.take()
+    }
+
+    /// Sits down in its seat.
+    pub(super) fn put(&mut self, client: ClientConnection) {
+        if let Some(seat) = self.0.get_mut(client.player.index()) {
+            *seat = Some(client);
+        }
+    }
+}
+
+impl Deref for Clients {
+    type Target = [Option<ClientConnection>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Clients {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
 }
 
 /// One client's end of the server.
@@ -153,16 +201,20 @@ impl ClientConnection {
     }
 
     /// Counts one that was not.
-    pub(super) const fn count_unopened(&mut self) {
-        let count = &mut self.rejected[Rejection::Repeated as usize];
-        *count = count.saturating_add(1);
+    pub(super) fn count_unopened(&mut self) {
+        self.count(Rejection::Repeated);
     }
 
     /// Counts a refusal. False if there were too many.
     pub(super) fn reject(&mut self, now: Time, why: Rejection) -> bool {
-        let count = &mut self.rejected[why as usize];
-        *count = count.saturating_add(1);
+        self.count(why);
         self.refusals.take(now, 1)
+    }
+
+    fn count(&mut self, why: Rejection) {
+        if let Some(count) = self.rejected.get_mut(why as usize) {
+            *count = count.saturating_add(1);
+        }
     }
 
     /// What was refused of what it is answerable for.

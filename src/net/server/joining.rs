@@ -55,12 +55,12 @@ impl ServerSession {
 
     /// The seat that a token takes back: also from a client that has not been missed yet.
     fn kept_seat(&self, token: Token) -> Result<PlayerId, Refusal> {
-        let is_host = Some(token) == self.settings.host && self.clients[0].is_none();
+        let is_host = Some(token) == self.settings.host && self.clients.at(0).is_none();
         if is_host && matches!(self.phase, Phase::Gathering) {
             return Ok(PlayerId(0));
         }
         let again = self.settings.kept.iter().position(|&kept| kept == token);
-        if let Some(seat) = again.filter(|&seat| self.clients[seat].is_none()) {
+        if let Some(seat) = again.filter(|&seat| self.clients.at(seat).is_none()) {
             return Ok(PlayerId(seat as u8));
         }
         let is_kept = |client: &&ClientConnection| client.admission.token == token && client.is_in();
@@ -71,7 +71,7 @@ impl ServerSession {
 
     fn free_seat(&self, from: SocketAddr, request: &JoinRequest) -> Result<PlayerId, Refusal> {
         let seats = self.settings.config.seats;
-        let open = seats - u8::from(self.settings.host.is_some());
+        let open = seats.saturating_sub(u8::from(self.settings.host.is_some()));
         let seated = self.clients.iter().flatten().map(|client| client.admission.from.ip());
         let is_for_host = |seat: u8| seat == 0 && self.settings.host.is_some();
         let is_free =
@@ -93,25 +93,25 @@ impl ServerSession {
         let (connection_id, nonce, config) = (self.rng.next_u32(), request.nonce, self.settings.config);
         let mut drawn = [0; 16];
         self.rng.fill_bytes(&mut drawn);
-        let before = self.clients[player.index()].take();
+        let Some(&team) = self.settings.teams.get(player.index()) else { return };
+        let before = self.clients.take(player.index());
         let given = request.token.unwrap_or(Token(drawn));
         let token = before.as_ref().map_or(given, |before| before.admission.token);
         let confirm = JoinConfirm { nonce, player, connection_id, config, token: Some(token) };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
-        let team = self.settings.teams[player.index()];
         let link =
             Link::new(self.now, player, &[from], true, Seal::new(connection_id, request.connection_id));
         self.out.transmit(from, confirm.clone());
         let admission = Admission { nonce, from, token, confirm };
         if let Some(before) = before {
-            self.clients[player.index()] = Some(before.returned(self.now, admission, link));
+            self.clients.put(before.returned(self.now, admission, link));
             self.out.event(Event::Heard { player });
             return;
         }
         let seat = SeatInfo { name: request.name, hero: request.hero, team };
         let (rate, bits) = (config.tick_rate, self.settings.bits_per_s);
         let client = ClientConnection::new(self.now, seat, admission, link, rate, bits);
-        self.clients[player.index()] = Some(client);
+        self.clients.put(client);
         self.out.event(Event::Joined { player, name: request.name });
         self.count_players();
         self.seat_all_if_full();
@@ -136,7 +136,7 @@ impl ServerSession {
     /// A client that goes before tick 0 is agreed frees its seat. In a rematch nobody else may take it, so there is
     /// none.
     pub(super) fn vacate(&mut self, seat: usize) {
-        let Some(client) = self.clients[seat].take() else { return };
+        let Some(client) = self.clients.take(seat) else { return };
         if let (Phase::Seating { since, .. }, Some(at)) = (&self.phase, &mut self.give_up_at) {
             // Nobody was waited for while all seats were taken.
             *at = at.plus(self.now.since(*since));
@@ -188,7 +188,7 @@ impl ServerSession {
         for seat in 0..self.clients.len() {
             let waits =
                 |client: &ClientConnection| client.standing == Standing::Here && !client.link.is_ready;
-            if self.clients[seat].as_ref().is_some_and(waits) {
+            if self.clients.at(seat).is_some_and(waits) {
                 self.send(seat, PacketId::Seating, &seating);
             }
         }
@@ -197,7 +197,7 @@ impl ServerSession {
     /// While ticks run: the same for one who has come back, and the start for those who have not acknowledged it.
     pub(super) fn seat_returned(&mut self) {
         for seat in 0..self.clients.len() {
-            let Some(client) = self.clients[seat].as_mut().filter(|client| client.standing == Standing::Here)
+            let Some(client) = self.clients.at_mut(seat).filter(|client| client.standing == Standing::Here)
             else {
                 continue;
             };
@@ -217,7 +217,7 @@ impl ServerSession {
     /// A client has built its world. One that came to another state plays another match: it goes, the others stay.
     fn on_seated(&mut self, seat: usize, state_hash: u64) -> Option<()> {
         let is_running = matches!(self.phase, Phase::Running);
-        let link = &mut self.clients[seat].as_mut()?.link;
+        let link = &mut self.clients.at_mut(seat)?.link;
         if link.is_ready {
             return Some(());
         }
@@ -242,13 +242,13 @@ impl ServerSession {
             }
             // An acknowledgement that was late.
             Acknowledge::Seating { .. } => {}
-            Acknowledge::Start => self.clients[seat].as_mut()?.link.start_at = None,
+            Acknowledge::Start => self.clients.at_mut(seat)?.link.start_at = None,
             Acknowledge::Resume { pause } => return self.on_resume_acknowledged(seat, pause),
             Acknowledge::Chat { number } => return self.on_chat_acknowledged(seat, number),
             Acknowledge::Rematch { wanted, .. } => return self.on_rematch_acknowledged(seat, wanted),
             // Only a server that has said so leaves.
             Acknowledge::Left if matches!(self.phase, Phase::Ending { .. }) => {
-                self.clients[seat].as_mut()?.link.said_bye = true;
+                self.clients.at_mut(seat)?.link.said_bye = true;
             }
             _ => return None,
         }
@@ -274,7 +274,7 @@ impl ServerSession {
         let is_running = self.ran.0 > 0 && !self.pauses.is_on();
         let every = if is_running { PING_RUNNING } else { PING_SETUP };
         for seat in 0..self.clients.len() {
-            let Some(client) = &mut self.clients[seat] else { continue };
+            let Some(client) = self.clients.at_mut(seat) else { continue };
             if client.standing == Standing::Here && self.now >= client.link.ping_at {
                 client.link.ping_at = self.now.plus(every);
                 client.link.rtt.ping(self.now);
@@ -286,7 +286,7 @@ impl ServerSession {
     pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Option<()> {
         let is_running = matches!(self.phase, Phase::Running) && !self.pauses.is_on();
         let clock_us = is_running.then(|| self.clock.position_us(self.now));
-        let lost_per_mille = self.clients[seat].as_ref()?.link.lost_here.unwrap_or(0);
+        let lost_per_mille = self.clients.at(seat)?.link.lost_here.unwrap_or(0);
         let others = self.clients.iter().enumerate().filter(|&(other, _)| other != seat);
         let error_us = others.filter_map(|(_, client)| Some(client.as_ref()?.link.clock.error_us())).max();
         let pong = Pong {
@@ -301,7 +301,7 @@ impl ServerSession {
     }
 
     pub(super) fn on_pong(&mut self, seat: usize, pong: Pong) -> Option<()> {
-        let link = &mut self.clients[seat].as_mut()?.link;
+        let link = &mut self.clients.at_mut(seat)?.link;
         link.rtt.answer(self.now, Time(pong.echo_us))?;
         link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
         link.lost_there = pong.lost_per_mille.min(1000);

@@ -21,7 +21,7 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 pub use self::client::Rejection;
 
-use self::client::{ClientConnection, Standing};
+use self::client::{ClientConnection, Clients, Standing};
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
@@ -146,8 +146,7 @@ pub struct ServerSession {
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     door: Door,
     phase: Phase,
-    /// By seat.
-    clients: ArrayVec<Option<ClientConnection>, PLAYERS_MAX>,
+    clients: Clients,
     /// The latest, oldest first.
     vacated: ArrayVec<Vacated, PLAYERS_MAX>,
     round: u8,
@@ -189,7 +188,7 @@ impl ServerSession {
             own_addresses: ArrayVec::new(),
             door: Door::new(config, settings.room_code, cookie_key),
             phase: Phase::Gathering,
-            clients: core::iter::repeat_with(|| None).take(seats).collect(),
+            clients: Clients::new(seats),
             vacated: ArrayVec::new(),
             round: 0,
             roster: Roster::new(),
@@ -249,7 +248,7 @@ impl ServerSession {
         let Some(seat) = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to)) else {
             return self.answer_vacated(to, id, bytes);
         };
-        let client = self.clients[seat].as_mut()?;
+        let client = self.clients.at_mut(seat)?;
         client.count_received(bytes.len());
         let Ok((_, body, newest)) = client.link.seal.open(now, bytes) else {
             client.count_unopened();
@@ -287,7 +286,7 @@ impl ServerSession {
 
     /// Counts what a client should not have sent, and expels it past a bound. Always `None`.
     fn refuse(&mut self, seat: usize, why: Rejection) -> Option<()> {
-        let client = self.clients[seat].as_mut()?;
+        let client = self.clients.at_mut(seat)?;
         if !client.reject(self.now, why) && client.is_in() {
             self.expel(seat);
         }
@@ -480,7 +479,7 @@ impl ServerSession {
         let is_running = matches!(self.phase, Phase::Running);
         let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing | Phase::Seating { .. });
         for seat in 0..self.clients.len() {
-            let Some(client) = &mut self.clients[seat] else { continue };
+            let Some(client) = self.clients.at_mut(seat) else { continue };
             let (player, silence) = (client.player, self.now.since(client.link.heard_at));
             let is_unconfirmed = is_open && !client.link.is_heard;
             let most = if is_unconfirmed { CONFIRM_WITHIN } else { Duration::MAX };
@@ -519,7 +518,7 @@ impl ServerSession {
     }
 
     fn send_body(&mut self, seat: usize, id: PacketId, body: &[u8]) {
-        let Some(client) = &mut self.clients[seat] else { return };
+        let Some(client) = self.clients.at_mut(seat) else { return };
         let Some(&to) = client.link.addresses.first() else { return };
         let datagram = client.link.seal.seal(id as u8, body);
         client.traffic.packets_sent += 1;

@@ -71,7 +71,7 @@ impl ServerSession {
     }
 
     pub(super) fn on_resume_acknowledged(&mut self, seat: usize, pause: u8) -> Option<()> {
-        let player = self.clients[seat].as_ref()?.player;
+        let player = self.clients.at(seat)?.player;
         let current = self.pauses.current.as_mut().filter(|_| pause == self.pauses.taken.count);
         if let Some(told) = current.and_then(|current| current.told.as_mut()) {
             *told = told.with(player);
@@ -92,7 +92,7 @@ impl ServerSession {
         let resume = Resume { pause: self.pauses.taken.count, in_us };
         for seat in 0..self.clients.len() {
             let waits = |client: &ClientConnection| client.is_playing() && !told.has(client.player);
-            if self.clients[seat].as_ref().is_some_and(waits) {
+            if self.clients.at(seat).is_some_and(waits) {
                 self.send(seat, PacketId::Resume, &resume);
             }
         }

@@ -1,10 +1,10 @@
 //! One client's inputs on the server: what has come, what has been processed, and what a tick makes of it.
 
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
 use crate::net::given::{EncodedInput, Given, decode_input};
 use crate::net::lockstep::QUEUE_TICKS;
+use crate::net::table::Ring;
 use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
 
 /// Most commands that wait for their tick: as many as all inputs in the queue can hold. Of a client whose late
@@ -14,7 +14,7 @@ const WAITING_MAX: usize = COMMANDS_PER_TICK_MAX * QUEUE_TICKS as usize;
 /// Inputs by number, at most [`QUEUE_TICKS`] of them.
 #[derive(Clone, Debug)]
 pub(super) struct InputQueue {
-    slots: Vec<EncodedInput>,
+    slots: Ring<EncodedInput, { QUEUE_TICKS as usize }>,
     /// The first number that is lacking; nothing before the first datagram.
     received: Option<Tick>,
     /// The first number that has not been processed.
@@ -30,7 +30,7 @@ pub(super) struct InputQueue {
 impl InputQueue {
     pub(super) fn new() -> Self {
         Self {
-            slots: core::iter::repeat_with(EncodedInput::new).take(QUEUE_TICKS as usize).collect(),
+            slots: Ring::default(),
             received: None,
             processed: Tick(0),
             waiting: VecDeque::with_capacity(WAITING_MAX),
@@ -65,11 +65,9 @@ impl InputQueue {
     }
 
     /// Takes the input that is lacking next, as [`encode_input`](crate::net::encode_input) writes it.
-    pub(super) fn push(&mut self, hero: HeroControl, bytes: &[u8]) {
-        let number = self.received.expect("begun");
-        let slot = &mut self.slots[(number.0 % QUEUE_TICKS) as usize];
-        slot.clear();
-        slot.try_extend_from_slice(bytes).expect("an input that was decoded fits");
+    pub(super) fn push(&mut self, hero: HeroControl, input: &EncodedInput) {
+        let Some(number) = self.received else { return };
+        self.slots[number].clone_from(input);
         self.newest = hero;
         self.received = Some(number.plus(1));
     }
@@ -80,26 +78,26 @@ impl InputQueue {
     pub(super) fn take(&mut self, tick: Tick) -> (PlayerInput, Given) {
         let mut touched = HeroControl::default();
         while self.received.is_some_and(|received| self.processed < received) && self.processed <= tick {
-            let bytes = &self.slots[(self.processed.0 % QUEUE_TICKS) as usize];
-            let (input, given) = decode_input(bytes).expect("only what can be read is pushed");
+            let number = self.processed;
+            self.processed = number.plus(1);
+            // Only what can be read is pushed.
+            let Ok((input, given)) = decode_input(&self.slots[number]) else { continue };
             touched.walk = input.hero.walk.or(touched.walk);
             touched.strike = input.hero.strike.or(touched.strike);
             self.hero = input.hero;
-            let room = WAITING_MAX - self.waiting.len();
+            let room = WAITING_MAX.saturating_sub(self.waiting.len());
             self.waiting.extend(input.commands.into_iter().zip(given).take(room));
-            self.processed = self.processed.plus(1);
         }
         let HeroControl { walk, strike } = self.hero;
         let hero = HeroControl { walk: walk.or(touched.walk), strike: strike.or(touched.strike) };
         let (mut input, mut all_given) = (PlayerInput { hero, ..PlayerInput::default() }, Given::new());
         while let Some((command, given)) = self.waiting.pop_front() {
-            if input.commands.is_full() {
-                self.waiting.push_front((command, given));
-                break;
-            }
-            input.commands.push(command);
-            if !fits(&input) {
-                let command = input.commands.pop().expect("just pushed");
+            let left = match input.commands.try_push(command) {
+                Ok(()) if fits(&input) => None,
+                Ok(()) => input.commands.pop(),
+                Err(full) => Some(full.element()),
+            };
+            if let Some(command) = left {
                 self.waiting.push_front((command, given));
                 break;
             }
@@ -119,6 +117,7 @@ mod tests {
     use crate::net::given::encode_input;
     use crate::sim::Direction;
     use crate::sim::math::Angle;
+    use alloc::vec::Vec;
 
     fn input(walk: Option<u8>, commands: &[u16]) -> PlayerInput {
         PlayerInput {

@@ -87,7 +87,7 @@ impl ServerSession {
 
     /// A client stays, and its player may want to play again.
     pub(super) fn on_rematch(&mut self, seat: usize, rematch: Rematch) -> Option<()> {
-        let player = self.clients[seat].as_ref()?.player;
+        let player = self.clients.at(seat)?.player;
         let is_asked = matches!(self.phase, Phase::Over | Phase::Ending { end: End::Finished, .. });
         if !is_asked || !self.settings.stays || self.votes.is_over {
             // It hears a farewell instead.
@@ -105,7 +105,7 @@ impl ServerSession {
     }
 
     pub(super) fn on_rematch_acknowledged(&mut self, seat: usize, wanted: Seats) -> Option<()> {
-        let player = self.clients[seat].as_ref()?.player;
+        let player = self.clients.at(seat)?.player;
         if wanted == self.votes.wanted {
             self.votes.told = self.votes.told.with(player);
         }

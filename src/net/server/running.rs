@@ -39,7 +39,7 @@ pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> (Pl
 
 impl ServerSession {
     pub(super) fn on_message(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Option<()> {
-        let client = self.clients[seat].as_ref()?;
+        let client = self.clients.at(seat)?;
         if !client.is_in() {
             let last_word = client.last_word;
             if id != PacketId::Bye {
@@ -63,7 +63,7 @@ impl ServerSession {
     fn on_inputs(&mut self, seat: usize, body: &[u8]) -> Option<()> {
         let (now, next, ran) = (self.now, self.next, self.ran);
         let (header, inputs) = decode_client_inputs(body).ok()?;
-        let client = self.clients[seat].as_mut()?;
+        let client = self.clients.at_mut(seat)?;
         let first = header.first_near(client.queue.received().unwrap_or(next))?;
         let updated = Tick(first.0.checked_add_signed(i32::from(header.updated))?);
         // It cannot have what has not been sent.
@@ -111,7 +111,7 @@ impl ServerSession {
     }
 
     fn on_bye(&mut self, seat: usize, bye: Bye) -> Option<()> {
-        let client = self.clients[seat].as_mut()?;
+        let client = self.clients.at_mut(seat)?;
         match (bye, &self.phase) {
             (Bye::Finished { .. }, Phase::Ending { .. }) => client.link.said_bye = true,
             (Bye::Left { .. }, Phase::Ending { .. }) => {
@@ -147,13 +147,13 @@ impl ServerSession {
 
     /// A client that has been refused too often is told, and its seat departs.
     pub(super) fn expel(&mut self, seat: usize) {
-        let rejected = self.clients[seat].as_ref().map_or(0, ClientConnection::rejections);
+        let rejected = self.clients.at(seat).map_or(0, ClientConnection::rejections);
         self.dismiss(seat, Bye::Expelled { rejected });
     }
 
     /// A client loses its seat, and hears this. What it has done is its own affair: the others play on.
     pub(super) fn dismiss(&mut self, seat: usize, last_word: Bye) {
-        let Some(client) = &mut self.clients[seat] else { return };
+        let Some(client) = self.clients.at_mut(seat) else { return };
         client.last_word = last_word;
         self.send(seat, PacketId::Bye, &last_word);
         match self.phase {
@@ -166,7 +166,7 @@ impl ServerSession {
     /// The seat surrenders in the next tick.
     fn depart(&mut self, seat: usize, standing: Standing) {
         let tick = self.next;
-        let Some(client) = self.clients[seat].as_mut().filter(|client| client.is_in()) else { return };
+        let Some(client) = self.clients.at_mut(seat).filter(|client| client.is_in()) else { return };
         (client.standing, client.departs) = (standing, true);
         let (player, is_lost) = (client.player, standing == Standing::Lost);
         self.out.event(Event::Departed { player, tick, is_lost });
@@ -222,7 +222,7 @@ impl ServerSession {
         for seat in 0..self.clients.len() {
             let is_here =
                 |client: &ClientConnection| client.standing == Standing::Here && !client.link.said_bye;
-            if self.clients[seat].as_ref().is_some_and(is_here) {
+            if self.clients.at(seat).is_some_and(is_here) {
                 self.send(seat, PacketId::Bye, &bye);
             }
         }

@@ -102,12 +102,12 @@ impl Updates {
     pub(super) fn keep(&mut self, timed: &TimedInputs, hash: u64) {
         let tick = timed.inputs.tick;
         self.ran = tick.plus(1);
-        if self.past.len() < UPDATE_TICKS_MAX {
-            self.past.push(Past { timed: timed.clone(), hash });
-        } else {
-            let past = &mut self.past[tick.0 as usize % UPDATE_TICKS_MAX];
-            past.timed.clone_from(timed);
-            past.hash = hash;
+        match self.past.get_mut(tick.0 as usize % UPDATE_TICKS_MAX) {
+            Some(past) => {
+                past.timed.clone_from(timed);
+                past.hash = hash;
+            }
+            None => self.past.push(Past { timed: timed.clone(), hash }),
         }
     }
 
@@ -123,9 +123,10 @@ impl Updates {
             return;
         }
         self.newest = (self.newest + 1) % BASES;
-        let kept = &mut self.states[self.newest];
-        (kept.tick, kept.hash) = (tick, hash.whole);
-        kept.state.copy_from(state);
+        if let Some(kept) = self.states.get_mut(self.newest) {
+            (kept.tick, kept.hash) = (tick, hash.whole);
+            kept.state.copy_from(state);
+        }
     }
 
     fn past(&self, tick: Tick) -> Option<&Past> {
@@ -140,7 +141,8 @@ impl Updates {
     fn held_before(&self, tick: Tick) -> Held {
         let before = tick.0.checked_sub(1).and_then(|before| self.past(Tick(before)));
         let held = |player: usize| {
-            before.map_or(HeroControl::default(), |past| past.timed.inputs.inputs[player].hero)
+            let input = before.and_then(|past| past.timed.inputs.inputs.get(player));
+            input.map_or(HeroControl::default(), |input| input.hero)
         };
         (0..self.players).map(held).collect()
     }
@@ -160,7 +162,7 @@ impl Updates {
         let mut count = self.ran.since(known).min(RELAYED_TICKS_MAX);
         loop {
             let tick = known.plus(count);
-            let hash = self.past(Tick(tick.0 - 1)).map_or(0, |past| past.hash);
+            let hash = self.past(Tick(tick.0.saturating_sub(1))).map_or(0, |past| past.hash);
             let head = UpdateHead { carried: Carried::Inputs, goes_on: true, hash, ..head(tick) };
             let mut bytes = core::mem::take(&mut self.bytes);
             bytes.clear();
@@ -214,7 +216,7 @@ impl ServerSession {
         let left = self.seats_of(|client| client.standing == Standing::Left);
         let lost = self.seats_of(|client| client.standing == Standing::Lost);
         for seat in 0..self.clients.len() {
-            let Some(client) = self.clients[seat].as_mut().filter(|client| client.is_playing()) else {
+            let Some(client) = self.clients.at_mut(seat).filter(|client| client.is_playing()) else {
                 continue;
             };
             if client.updated >= Some(self.updates.ran) {
@@ -237,7 +239,7 @@ impl ServerSession {
         let sending = self.updates.sending % 4;
         let each = HEADERS_BYTES + ENVELOPE_BYTES + PART_HEADER_BYTES;
         let bits = 8 * (bytes.len() + parts * each) as u64;
-        if let Some(client) = &mut self.clients[seat] {
+        if let Some(client) = self.clients.at_mut(seat) {
             if !client.bits.overdraw(self.now, bits) && !is_last {
                 client.skipped += 1;
                 self.updates.bytes = bytes;

@@ -3,20 +3,19 @@
 use super::{Event, LockstepSession};
 use crate::net::chat::{ChatAllowance, ChatChannel, ChatText, Heard, TooManyLines};
 use crate::net::message::{Acknowledge, Chat, PacketId};
+use crate::net::table::BySeat;
 use crate::net::time::Time;
-use crate::sim::PLAYERS_MAX;
 
 /// The talk with all peers.
 #[derive(Clone, Debug)]
 pub(super) struct Talk {
     allowance: ChatAllowance,
-    /// By seat.
-    channels: [ChatChannel; PLAYERS_MAX],
+    channels: BySeat<ChatChannel>,
 }
 
 impl Talk {
     pub(super) fn new(now: Time) -> Self {
-        let channels = core::array::from_fn(|_| ChatChannel::new(now, 1));
+        let channels = BySeat::from_fn(|| ChatChannel::new(now, 1));
         Self { allowance: ChatAllowance::new(now), channels }
     }
 }
@@ -33,7 +32,7 @@ impl LockstepSession {
         }
         self.talk.allowance.take(self.now)?;
         for link in self.links.iter().filter(|link| !link.is_gone) {
-            self.talk.channels[link.player.index()].push(self.now, self.me, text);
+            self.talk.channels[link.player].push(self.now, self.me, text);
         }
         self.out.event(Event::Said { player: self.me, text });
         self.pursue_talk();
@@ -46,11 +45,8 @@ impl LockstepSession {
             return;
         }
         for link in 0..self.links.len() {
-            let peer = &self.links[link];
-            if peer.is_gone {
-                continue;
-            }
-            let channel = &mut self.talk.channels[peer.player.index()];
+            let Some(peer) = self.links.get(link).filter(|peer| !peer.is_gone) else { continue };
+            let channel = &mut self.talk.channels[peer.player];
             if let Some(line) = channel.due(self.now, |least| peer.rtt.timeout(least)) {
                 self.send(link, PacketId::Chat, &line);
             }
@@ -63,16 +59,16 @@ impl LockstepSession {
             return None;
         }
         let here = self.links.iter().filter(|link| !link.is_gone);
-        here.filter_map(|link| self.talk.channels[link.player.index()].due_at()).min()
+        here.filter_map(|link| self.talk.channels[link.player].due_at()).min()
     }
 
     /// A peer says something.
     pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Option<()> {
-        let player = self.links[link].player;
+        let player = self.links.get(link)?.player;
         if !self.has_met() || chat.from != player {
             return None;
         }
-        let heard = self.talk.channels[player.index()].hear(self.now, chat.number);
+        let heard = self.talk.channels[player].hear(self.now, chat.number);
         if heard != Heard::Early {
             self.send(link, PacketId::Acknowledge, &Acknowledge::Chat { number: chat.number });
         }
@@ -85,8 +81,8 @@ impl LockstepSession {
     }
 
     pub(super) fn on_chat_acknowledged(&mut self, link: usize, number: u16) -> Option<()> {
-        let player = self.links[link].player;
-        self.talk.channels[player.index()].acknowledge(self.now, number);
+        let player = self.links.get(link)?.player;
+        self.talk.channels[player].acknowledge(self.now, number);
         self.pursue_talk();
         Some(())
     }

@@ -18,6 +18,7 @@ use crate::net::hold_up::{HoldUp, at_once, unacknowledged_at_once};
 use crate::net::link::Link;
 use crate::net::lockstep::QUEUE_TICKS;
 use crate::net::message::{Acknowledge, Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
+use crate::net::table::BySeat;
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
@@ -43,8 +44,8 @@ pub(super) struct Departures {
     suspects: Seats,
     /// Seats of which the departure tick is known and whose inputs before it are here.
     departed: Seats,
-    /// What the others said last, by seat.
-    said: [Option<Suspicion>; PLAYERS_MAX],
+    /// What the others said last.
+    said: BySeat<Option<Suspicion>>,
     send_at: Time,
     /// Since when neither the suspects nor the next tick have changed.
     unchanged: Option<(Time, Seats, Tick)>,
@@ -89,7 +90,7 @@ impl Departures {
     /// What `player` said last, if it names the seats that are suspected here. Seats that have departed here
     /// need not be named.
     fn agreed(&self, player: PlayerId) -> Option<&Suspicion> {
-        let said = self.said[player.index()].as_ref()?;
+        let said = self.said[player].as_ref()?;
         (said.seats.without(self.departed) == self.open()).then_some(said)
     }
 }
@@ -122,8 +123,8 @@ impl LockstepSession {
     pub(super) fn wait_for(&mut self, player: PlayerId, was_silent: bool) {
         let Some(play) = self.play.as_mut().filter(|play| play.departures.awaited.is_none()) else { return };
         play.departures.awaited = Some(Awaited { player, was_silent });
-        if let Some(link) = self.link_of(player) {
-            self.links[link].is_silent = true;
+        if let Some(link) = self.links.iter_mut().find(|link| link.player == player) {
+            link.is_silent = true;
         }
         self.out.event(Event::Waiting { player });
     }
@@ -131,7 +132,8 @@ impl LockstepSession {
     /// A peer is heard: if the match waited for it, play resumes. A peer that was heard all the time must send
     /// the input that is lacking.
     pub(super) fn stop_waiting(&mut self, player: PlayerId) {
-        let (Some(link), Some(play)) = (self.link_of(player), &mut self.play) else { return };
+        let link = self.links.iter_mut().find(|link| link.player == player);
+        let (Some(link), Some(play)) = (link, &mut self.play) else { return };
         let Some(awaited) = play.departures.awaited.filter(|awaited| awaited.player == player) else {
             return;
         };
@@ -139,7 +141,6 @@ impl LockstepSession {
             return;
         }
         play.departures.awaited = None;
-        let link = &mut self.links[link];
         link.hold_up = HoldUp::default();
         link.resend_at = self.now;
         // What comes until both have caught up waited for the way to open, and says nothing of how long it is.
@@ -156,7 +157,7 @@ impl LockstepSession {
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
         let running = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
         let player = running.departures.awaited()?;
-        let link = &self.links[self.link_of(player)?];
+        let link = self.links.iter().find(|link| link.player == player)?;
         Some((player, link.hold_up.since().map_or(link.heard_at, |since| since.min(link.heard_at))))
     }
 
@@ -217,7 +218,7 @@ impl LockstepSession {
             let mut again = SUSPICION_EVERY;
             for link in self.links_to(self.others_here()) {
                 self.send(link, PacketId::Suspicion, &suspicion);
-                again = again.max(self.links[link].rtt.timeout(SUSPICION_EVERY));
+                again = again.max(self.timeout_of(link, SUSPICION_EVERY));
             }
             let send_at = self.now.plus(again);
             if let Some(play) = &mut self.play {
@@ -258,9 +259,10 @@ impl LockstepSession {
         let to_agree = at_once(self.settings.timeout) + OWN_EVIDENCE;
         for (seats, least) in [(differs, to_agree), (claims, AGREE_WITHIN)] {
             for link in self.links_to(seats) {
-                let within = least.max(self.links[link].rtt.timeout(SUSPICION_EVERY) * AGREE_TRIES);
+                let Some(peer) = self.links.get(link) else { continue };
+                let within = least.max(peer.rtt.timeout(SUSPICION_EVERY).saturating_mul(AGREE_TRIES));
                 if now.since(since) >= within {
-                    self.suspect(self.links[link].player);
+                    self.suspect(peer.player);
                 }
             }
         }
@@ -269,7 +271,7 @@ impl LockstepSession {
     /// A peer suspects some seats. Seats without evidence against them here are not suspected for it: the
     /// peer gets the inputs that it lacks of them.
     pub(super) fn on_suspicion(&mut self, link: usize, suspicion: Suspicion) -> Option<()> {
-        let by = self.links[link].player;
+        let by = self.links.get(link)?.player;
         let play = self.play.as_ref().filter(|_| self.is_agreeing())?;
         // Nobody holds inputs that have not been sealed, and nobody seals farther ahead.
         let held_max = play.gate.next().plus(QUEUE_TICKS).min(Tick::MAX);
@@ -287,7 +289,7 @@ impl LockstepSession {
                 self.send(link, PacketId::Suspicion, &answer);
             }
         }
-        self.play.as_mut()?.departures.said[by.index()] = Some(suspicion);
+        self.play.as_mut()?.departures.said[by] = Some(suspicion);
         self.pursue_suspicion();
         Some(())
     }
@@ -295,11 +297,10 @@ impl LockstepSession {
     /// Hands new inputs of `player` on to those who do not take them from it.
     pub(super) fn relay_onward(&mut self, player: PlayerId, from: Tick) {
         for link in 0..self.links.len() {
-            let to = self.links[link].player;
-            let Some(play) = &self.play else { return };
-            let said = play.departures.said.get(to.index()).and_then(Option::as_ref);
+            let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+            let said = play.departures.said[to.player].as_ref();
             let lacks = said.is_some_and(|said| said.seats.has(player) && !said.is_settled);
-            if lacks && to != player && !self.links[link].is_gone {
+            if lacks && to.player != player && !to.is_gone {
                 let seats = Seats::default().with(player);
                 let held = core::iter::once(from.0).collect();
                 self.relay(link, &Suspicion { seats, held, is_settled: false });
@@ -337,7 +338,7 @@ impl LockstepSession {
 
     /// Inputs of a missing seat, from a peer that has them.
     pub(super) fn on_relayed(&mut self, link: usize, relayed: &Relayed) -> Option<()> {
-        let (player, by, now) = (relayed.player, self.links[link].player, self.now);
+        let (player, by, now) = (relayed.player, self.links.get(link)?.player, self.now);
         let play = self.play.as_mut()?;
         let suspects = play.departures.suspects;
         // Only for a seat that is frozen here; else its own word counts.
@@ -416,8 +417,7 @@ impl LockstepSession {
 
     /// From `tick` on this seat has no input, here and at all who stay.
     fn depart(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
-        let link = self.link_of(player).expect("a peer");
-        let play = self.play.as_mut().expect("running");
+        let (Some(link), Some(play)) = (self.link_of(player), &mut self.play) else { return };
         if play.gate.depart(player, tick).is_err() {
             // What the others agree on can no longer be played here.
             self.close(End::PeerLost(player));
@@ -426,7 +426,9 @@ impl LockstepSession {
         play.departures.departed = play.departures.departed.with(player);
         play.departures.suspects = play.departures.suspects.with(player);
         play.delay.forget(link);
-        self.links[link].is_gone = true;
+        if let Some(peer) = self.links.get_mut(link) {
+            peer.is_gone = true;
+        }
         self.forget_what_all_know();
         let is_last = self.links.iter().all(|link| link.is_gone);
         if is_last {
@@ -438,13 +440,14 @@ impl LockstepSession {
 
     /// A seat that has departed speaks: it may not know yet.
     pub(super) fn on_heard_from_the_gone(&mut self, link: usize, id: PacketId, body: &[u8]) -> Option<()> {
+        let has_left = self.links.get(link)?.left_at.is_some();
         match id {
             // The answer to its farewell was lost.
-            PacketId::Bye if self.links[link].left_at.is_some() => {
+            PacketId::Bye if has_left => {
                 self.send(link, PacketId::Acknowledge, &Acknowledge::Left);
                 Some(())
             }
-            PacketId::Ping if self.links[link].left_at.is_none() => {
+            PacketId::Ping if !has_left => {
                 crate::net::message::decode::<crate::net::message::Ping>(body).ok()?;
                 self.send(link, PacketId::Bye, &Bye::Dropped);
                 Some(())
@@ -455,9 +458,9 @@ impl LockstepSession {
 
     /// A peer no longer takes anything from this one, nor does it send anything: others relay between the two, or
     /// it has gone on without this peer.
-    pub(super) fn on_dropped(&mut self, link: usize) {
+    pub(super) fn on_dropped(&mut self, player: PlayerId) {
         if matches!(self.phase, Phase::Running) {
-            self.suspect(self.links[link].player);
+            self.suspect(player);
         }
     }
 
@@ -473,15 +476,18 @@ impl LockstepSession {
         let lacking: Seats = self.links.iter().filter(|link| lack(link)).map(|link| link.player).collect();
         let blamed = if stoppers.is_empty() { lacking } else { stoppers };
         for link in 0..self.links.len() {
-            let player = self.links[link].player;
-            let hold_up = &mut self.links[link].hold_up;
+            let Some(Link { player, hold_up, .. }) = self.links.get_mut(link) else { return };
+            let player = *player;
             hold_up.note(now, blamed.has(player));
             let is_spent = hold_up.is_spent(now, timeout)
                 || stoppers.has(player)
                     && hold_up
                         .since()
                         .is_some_and(|since| now.since(since) >= unacknowledged_at_once(timeout));
-            if !blamed.has(player) || !is_spent || !self.is_direct(&self.links[link]) {
+            if !blamed.has(player)
+                || !is_spent
+                || !self.links.get(link).is_some_and(|peer| self.is_direct(peer))
+            {
                 continue;
             }
             if self.waits_for_lost(player) {
@@ -494,8 +500,13 @@ impl LockstepSession {
 
     /// The links to these seats.
     fn links_to(&self, seats: Seats) -> impl Iterator<Item = usize> + use<> {
-        let links: ArrayVec<usize, PLAYERS_MAX> =
-            (0..self.links.len()).filter(|&link| seats.has(self.links[link].player)).collect();
+        let links: ArrayVec<usize, PLAYERS_MAX> = self
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| seats.has(link.player))
+            .map(|(at, _)| at)
+            .collect();
         links.into_iter()
     }
 

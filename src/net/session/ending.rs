@@ -1,5 +1,6 @@
 //! The end: the last tick is known to all, farewells.
 
+use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::play::low_half;
@@ -8,7 +9,7 @@ use crate::net::hold_up::HOLD_UP_AT_ONCE;
 use crate::net::link::Link;
 use crate::net::lockstep::QUEUE_TICKS;
 use crate::net::message::{Acknowledge, Bye, PacketId};
-use crate::sim::{HashChain, PlayerId, Tick};
+use crate::sim::{HashChain, PLAYERS_MAX, PlayerId, Tick};
 
 /// How often a farewell is said before one goes without an answer.
 pub(super) const BYES: u8 = 8;
@@ -49,9 +50,9 @@ impl LockstepSession {
             }
             let mut next = Duration::MAX;
             for link in 0..self.links.len() {
-                if self.is_direct(&self.links[link]) {
-                    self.send_inputs(link, false);
-                    next = next.min(self.links[link].resend_at.since(self.now));
+                if self.links.get(link).is_some_and(|peer| self.is_direct(peer)) {
+                    let again = self.send_inputs(link, false);
+                    next = again.map_or(next, |again| next.min(again));
                 }
             }
             self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(next), since };
@@ -59,7 +60,7 @@ impl LockstepSession {
         }
         let bye = self.bye(end);
         for link in 0..self.links.len() {
-            let peer = &self.links[link];
+            let Some(peer) = self.links.get(link) else { return };
             if peer.is_gone || (peer.said_bye && end == End::Left) {
                 continue;
             }
@@ -75,10 +76,11 @@ impl LockstepSession {
 
     /// All ticks have run here, and some peers answer but do not finish.
     fn suspect_unfinished(&mut self) {
-        for link in 0..self.links.len() {
-            if self.is_direct(&self.links[link]) && !self.has_finished(&self.links[link]) {
-                self.suspect(self.links[link].player);
-            }
+        let lags = |link: &&Link| self.is_direct(link) && !self.has_finished(link);
+        let unfinished: ArrayVec<PlayerId, PLAYERS_MAX> =
+            self.links.iter().filter(lags).map(|link| link.player).collect();
+        for player in unfinished {
+            self.suspect(player);
         }
     }
 
@@ -114,16 +116,16 @@ impl LockstepSession {
         match (bye, &self.phase) {
             (Bye::Finished { ticks, chain }, Phase::Ending { .. } | Phase::Running) => {
                 self.is_possible(ticks).then_some(())?;
-                self.links[link].said_bye = true;
+                self.links.get_mut(link)?.said_bye = true;
                 self.note_finished(link, ticks, chain)?;
             }
             (Bye::Finished { .. } | Bye::Left { .. }, Phase::Over) => {
-                self.links[link].said_bye = true;
+                self.links.get_mut(link)?.said_bye = true;
                 self.end_vote();
                 self.say_bye();
             }
             (Bye::Left { .. } | Bye::Desync, Phase::Ending { .. }) => {
-                self.links[link].said_bye = true;
+                self.links.get_mut(link)?.said_bye = true;
                 self.hasten_bye();
             }
             (Bye::Left { .. }, Phase::Gathering | Phase::Preparing | Phase::Seating { .. }) => {
@@ -131,13 +133,13 @@ impl LockstepSession {
             }
             (Bye::Left { .. }, Phase::Searching { .. }) => self.give_up_search(),
             (Bye::Left { tick }, Phase::Running) => {
-                let wanted = self.play.as_ref()?.gate.wanted(self.links[link].player);
+                let wanted = self.play.as_ref()?.gate.wanted(self.links.get(link)?.player);
                 // It has no reason to name a tick before one that it has sent, or one that it cannot have sealed.
                 if Tick(tick) < wanted || tick > wanted.0.saturating_add(QUEUE_TICKS) {
                     return None;
                 }
-                self.links[link].left_at.get_or_insert(Tick(tick));
-                if !self.is_direct(&self.links[link]) {
+                self.links.get_mut(link)?.left_at.get_or_insert(Tick(tick));
+                if !self.is_direct(self.links.get(link)?) {
                     // Its departure is being agreed on: the answer to its farewell was lost.
                     self.send(link, PacketId::Acknowledge, &Acknowledge::Left);
                 }
@@ -153,7 +155,7 @@ impl LockstepSession {
             (Bye::Dropped, Phase::Seating { .. }) if self.is_from_host(link) => {
                 self.close(End::PeerLost(PlayerId(0)));
             }
-            (Bye::Dropped, _) => self.on_dropped(link),
+            (Bye::Dropped, _) => self.on_dropped(self.links.get(link)?.player),
             _ => return None,
         }
         Some(())
@@ -171,7 +173,7 @@ impl LockstepSession {
     /// A peer has run all ticks and needs nothing more.
     pub(super) fn note_finished(&mut self, link: usize, ticks: u32, chain: u64) -> Option<()> {
         self.is_possible(ticks).then_some(())?;
-        let (peer, ran) = (&mut self.links[link], Tick(ticks));
+        let (peer, ran) = (self.links.get_mut(link)?, Tick(ticks));
         peer.acked = peer.acked.max(ran);
         peer.ran = peer.ran.max(ran);
         peer.keep_chain(ran, low_half(HashChain(chain)));
@@ -183,7 +185,7 @@ impl LockstepSession {
 
     /// Somebody goes before tick 0 is agreed.
     fn on_left_early(&mut self, link: usize) {
-        let player = self.links[link].player;
+        let Some(player) = self.links.get(link).map(|peer| peer.player) else { return };
         if self.votes.has_played() {
             self.close(End::PeerLeft(player));
         } else if self.is_host() {

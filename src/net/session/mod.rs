@@ -226,28 +226,29 @@ impl LockstepSession {
             _ => {
                 let to = connection_id(bytes)?;
                 let link = self.links.iter().position(|link| link.seal.local_id() == to)?;
-                let (_, body, newest) = self.links[link].seal.open(self.now, bytes).ok()?;
-                self.on_heard(link, from, newest);
-                let is_stale = self.votes.is_stale(self.links[link].player, counter(bytes)?);
+                let (_, body, newest) = self.links.get_mut(link)?.seal.open(self.now, bytes).ok()?;
+                let player = self.on_heard(link, from, newest)?;
+                let is_stale = self.votes.is_stale(player, counter(bytes)?);
                 if is_stale { None } else { self.on_message(link, id, body, newest) }
             }
         }
     }
 
-    fn on_heard(&mut self, index: usize, from: SocketAddr, newest: bool) {
-        let now = self.now;
-        let link = &mut self.links[index];
-        link.hear(now, from, newest);
-        if core::mem::take(&mut link.is_silent) {
-            let player = link.player;
+    /// The player at the other end.
+    fn on_heard(&mut self, link: usize, from: SocketAddr, newest: bool) -> Option<PlayerId> {
+        let peer = self.links.get_mut(link)?;
+        let player = peer.player;
+        peer.hear(self.now, from, newest);
+        if core::mem::take(&mut peer.is_silent) {
             self.out.event(Event::Heard { player });
         }
-        self.stop_waiting(self.links[index].player);
+        self.stop_waiting(player);
+        Some(player)
     }
 
     fn on_message(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Option<()> {
         use super::message::decode;
-        if self.links[link].is_gone {
+        if self.links.get(link)?.is_gone {
             return self.on_heard_from_the_gone(link, id, body);
         }
         match id {
@@ -381,7 +382,7 @@ impl LockstepSession {
     /// If ticks are not reported in order.
     pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.now = self.now.max(now);
-        let play = self.play.as_mut().expect("a tick was polled");
+        let Some(play) = &mut self.play else { return };
         play.ran(self.now, tick, hash);
         let ran = play.history.ran();
         let last = play.end.is_some_and(|end| ran >= end);
@@ -513,7 +514,7 @@ impl LockstepSession {
     }
 
     fn on_lost(&mut self, link: usize) {
-        let player = self.links[link].player;
+        let Some(player) = self.links.get(link).map(|peer| peer.player) else { return };
         // Who claims a difference and is lost before it is shown is lost, and nothing else.
         self.drop_search();
         match self.phase {
@@ -549,11 +550,15 @@ impl LockstepSession {
     }
 
     fn send_body(&mut self, link: usize, id: PacketId, body: &[u8]) {
-        let addresses = self.links[link].addresses.clone();
-        for to in addresses {
-            let datagram = self.links[link].seal.seal(id as u8, body);
-            self.out.transmit(to, datagram);
+        let Some(peer) = self.links.get_mut(link) else { return };
+        for &to in &peer.addresses {
+            self.out.transmit(to, peer.seal.seal(id as u8, body));
         }
+    }
+
+    /// How long to wait for an answer of this link's peer: never under `least`.
+    fn timeout_of(&self, link: usize, least: Duration) -> Duration {
+        self.links.get(link).map_or(least, |peer| peer.rtt.timeout(least))
     }
 }
 

@@ -7,8 +7,9 @@ use core::time::Duration;
 
 use super::{Event, LockstepSession, Phase};
 use crate::net::message::{Acknowledge, PacketId, Resume, Seats};
+use crate::net::table::BySeat;
 use crate::net::time::Time;
-use crate::sim::{Command, PLAYERS_MAX, PlayerId, Tick, TickInputs};
+use crate::sim::{Command, PlayerId, Tick, TickInputs};
 
 /// Pauses of each player in a match; more are like any command that is not allowed.
 pub const PAUSES_MAX: u8 = 3;
@@ -22,7 +23,7 @@ pub(in crate::net) const RESUME_EVERY: Duration = Duration::from_millis(50);
 /// Which commands to pause count: the first [`PAUSES_MAX`] of each player.
 #[derive(Clone, Debug, Default)]
 pub(in crate::net) struct PausesTaken {
-    taken: [u8; PLAYERS_MAX],
+    taken: BySeat<u8>,
     /// Pauses begun, whoever began them.
     pub(in crate::net) count: u8,
 }
@@ -31,15 +32,15 @@ impl PausesTaken {
     /// Who may pause and asks for it in this tick.
     pub(in crate::net) fn wish(&self, inputs: &TickInputs) -> Option<PlayerId> {
         let asks = |(player, input): (PlayerId, &crate::sim::PlayerInput)| {
-            let is_left = self.taken[player.index()] < PAUSES_MAX;
+            let is_left = self.taken[player] < PAUSES_MAX;
             (is_left && input.commands.contains(&Command::Pause)).then_some(player)
         };
         inputs.iter().find_map(asks)
     }
 
     /// The wish is granted.
-    pub(in crate::net) const fn take(&mut self, by: PlayerId) {
-        self.taken[by.index()] += 1;
+    pub(in crate::net) fn take(&mut self, by: PlayerId) {
+        self.taken[by] += 1;
         self.count += 1;
     }
 }
@@ -107,7 +108,7 @@ impl LockstepSession {
 
     /// The tick that asked for a pause has run.
     pub(super) fn begin_pause(&mut self) {
-        let (now, play) = (self.now, self.play.as_mut().expect("running"));
+        let (now, Some(play)) = (self.now, &mut self.play) else { return };
         let Some(by) = play.pauses.wish.take() else { return };
         play.pauses.taken.take(by);
         let until = now.plus(PAUSE_LONGEST);
@@ -131,7 +132,7 @@ impl LockstepSession {
         let in_us = current.until.since(now).as_micros() as u32;
         let resume = Resume { pause: play.pauses.taken.count, in_us };
         for link in 0..self.links.len() {
-            if !self.links[link].is_gone && !told.has(self.links[link].player) {
+            if self.links.get(link).is_some_and(|peer| !peer.is_gone && !told.has(peer.player)) {
                 self.send(link, PacketId::Resume, &resume);
             }
         }
@@ -144,10 +145,11 @@ impl LockstepSession {
         if resume.pause > play.pauses.taken.count {
             return None;
         }
-        let (player, is_current) = (self.links[link].player, resume.pause == play.pauses.taken.count);
+        let peer = self.links.get(link)?;
+        let (player, is_current) = (peer.player, resume.pause == play.pauses.taken.count);
+        let one_way = Duration::from_micros(peer.rtt.smoothed_us().unwrap_or(0) / 2);
         self.send(link, PacketId::Acknowledge, &Acknowledge::Resume { pause: resume.pause });
         if is_current {
-            let one_way = Duration::from_micros(self.links[link].rtt.smoothed_us().unwrap_or(0) / 2);
             let left = Duration::from_micros(u64::from(resume.in_us)).saturating_sub(one_way);
             self.resume_at(self.now.plus(left), Seats::default().with(player));
         }
@@ -155,7 +157,7 @@ impl LockstepSession {
     }
 
     pub(super) fn on_resume_acknowledged(&mut self, link: usize, pause: u8) -> Option<()> {
-        let player = self.links[link].player;
+        let player = self.links.get(link)?.player;
         let play = self.play.as_mut()?;
         let current = play.pauses.current.as_mut().filter(|_| pause == play.pauses.taken.count)?;
         current.told = Some(current.told?.with(player));

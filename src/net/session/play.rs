@@ -196,11 +196,44 @@ impl Play {
             let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
             self.sealer.seal(now, self.clock.at(tick).minus(now), held_only);
             // The own input goes the way of all others: encoded, pushed, decoded.
-            let input = self.sealer.sealed(tick).expect("just sealed").input();
-            self.gate.push(now, me, tick, input).expect("within the lead");
+            if let Some(own) = self.sealer.sealed(tick) {
+                #[expect(clippy::expect_used, reason = "the limit lies within what the gate takes")]
+                self.gate.push(now, me, tick, own.input()).expect("within the lead");
+            }
             sealed = true;
         }
         sealed
+    }
+
+    /// The body of a datagram with the inputs from `from` on, and the first tick that did not fit.
+    fn inputs_from(&self, link: &Link, from: Tick) -> (Body, Tick) {
+        let wanted = self.gate.wanted(link.player);
+        let ran = self.history.ran();
+        let (slack_of, slack) = link.slack.map_or((0, 0), |(tick, slack_us)| {
+            let tenths = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
+            (u8::try_from(wanted.since(tick)).unwrap_or(0), tenths as i16)
+        });
+        let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
+        for sealed in self.sealer.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
+            bytes += 1 + if sealed.is_held { 0 } else { sealed.short.len() };
+            if bytes > BODY_BYTES_MAX {
+                break;
+            }
+            count += 1;
+        }
+        let less = |tick: Tick| i64::from(tick.0) - i64::from(from.0);
+        let header = InputsHeader {
+            first: from.0 as u16,
+            count,
+            // A peer never seals far beyond what it has run.
+            wanted: less(wanted).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
+            behind: wanted.since(ran) as u16,
+            chain: low_half(self.history.chain()),
+            slack_of,
+            slack: if slack_of == 0 { 0 } else { slack },
+        };
+        let inputs = self.sealer.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]));
+        (encode_inputs(&header, inputs), from.plus(u32::from(count)))
     }
 }
 
@@ -209,24 +242,21 @@ impl LockstepSession {
     pub(super) fn run(&mut self) {
         self.pursue_pause();
         let (now, me) = (self.now, self.me);
-        let play = self.play.as_mut().expect("running");
+        let Some(play) = &mut self.play else { return };
         if !play.pauses.is_on() {
             play.clock.slew(now);
         }
         play.delay.advance(now);
-        let delay_us = play.delay.delay_us();
+        let (tick, delay_us) = (play.sealer.next(), play.delay.delay_us());
+        let sealed = play.seal_due(now, me);
         if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
             play.delay_told_us = delay_us;
-            let tick = play.sealer.next();
             self.out.event(Event::DelayMoved { tick, delay_us });
         }
-        let sealed = self.play.as_mut().expect("running").seal_due(now, me);
         for link in 0..self.links.len() {
-            if !self.is_direct(&self.links[link]) {
-                continue;
-            }
-            let is_second = self.links[link].second_at.is_some_and(|at| now >= at);
-            let is_again = now >= self.links[link].resend_at;
+            let Some(peer) = self.links.get(link).filter(|peer| self.is_direct(peer)) else { continue };
+            let is_second = peer.second_at.is_some_and(|at| now >= at);
+            let is_again = now >= peer.resend_at;
             if sealed || is_second || is_again {
                 self.send_inputs(link, sealed);
             }
@@ -248,14 +278,13 @@ impl LockstepSession {
         [seal, run, play.pauses.due_at()].into_iter().chain(links).flatten().min()
     }
 
-    /// Sends all inputs that the peer lacks, and what we know of its.
-    pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) {
+    /// Sends all inputs that the peer lacks, and what we know of its; in what time again at the latest.
+    pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) -> Option<Duration> {
         let now = self.now;
-        let play = self.play.as_ref().expect("prepared");
-        let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
-        let (mut from, until) = (self.links[link].acked, play.sealer.next());
+        let play = self.play.as_ref()?;
+        let (mut from, until) = (self.links.get(link)?.acked, play.sealer.next());
         for _ in 0..BURST_MAX {
-            let (body, next) = self.inputs_from(link, from);
+            let (body, next) = self.play.as_ref()?.inputs_from(self.links.get(link)?, from);
             self.send_body(link, PacketId::PlayerInput, &body);
             from = next;
             if from >= until {
@@ -265,46 +294,16 @@ impl LockstepSession {
         if !is_new {
             self.out.traffic.retransmissions += 1;
         }
-        let play = self.play.as_ref().expect("prepared");
-        let link = &mut self.links[link];
+        let (play, link) = (self.play.as_ref()?, self.links.get_mut(link)?);
+        let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
         let is_lost = play.departures.awaited() == Some(link.player);
         link.slack = None;
         link.second_at = (is_new && link.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
         // While ticks are sealed the next datagram comes within a tick; the timer is for when none does.
         let again = link.rtt.timeout(tick + tick / 2);
-        link.resend_at = now.plus(if is_lost { again.max(ASK_LOST_EVERY) } else { again });
-    }
-
-    /// The body of a datagram with the inputs from `from` on, and the first tick that did not fit.
-    fn inputs_from(&self, link: usize, from: Tick) -> (Body, Tick) {
-        let play = self.play.as_ref().expect("prepared");
-        let link = &self.links[link];
-        let wanted = play.gate.wanted(link.player);
-        let ran = play.history.ran();
-        let (slack_of, slack) = link.slack.map_or((0, 0), |(tick, slack_us)| {
-            let tenths = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
-            (u8::try_from(wanted.since(tick)).unwrap_or(0), tenths as i16)
-        });
-        let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
-        for sealed in play.sealer.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
-            bytes += 1 + if sealed.is_held { 0 } else { sealed.short.len() };
-            if bytes > BODY_BYTES_MAX {
-                break;
-            }
-            count += 1;
-        }
-        let less = |tick: Tick| i64::from(tick.0) - i64::from(from.0);
-        let header = InputsHeader {
-            first: from.0 as u16,
-            count,
-            wanted: i16::try_from(less(wanted)).expect("a peer never seals far beyond what it has run"),
-            behind: wanted.since(ran) as u16,
-            chain: low_half(play.history.chain()),
-            slack_of,
-            slack: if slack_of == 0 { 0 } else { slack },
-        };
-        let inputs = play.sealer.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]));
-        (encode_inputs(&header, inputs), from.plus(u32::from(count)))
+        let again = if is_lost { again.max(ASK_LOST_EVERY) } else { again };
+        link.resend_at = now.plus(again);
+        Some(again)
     }
 
     /// A peer's inputs, and what it knows of ours.
@@ -312,7 +311,7 @@ impl LockstepSession {
         let now = self.now;
         let (header, inputs) = decode_inputs(body).ok()?;
         let play = self.play.as_mut()?;
-        let peer = &mut self.links[link];
+        let peer = self.links.get_mut(link)?;
         let first = header.first_near(play.gate.wanted(peer.player))?;
         let wanted = Tick(first.0.checked_add_signed(i32::from(header.wanted))?);
         let ran = Tick(wanted.0.checked_sub(u32::from(header.behind))?);
@@ -392,12 +391,12 @@ impl LockstepSession {
                 self.on_seated(link, round, state_hash, unheard)
             }
             Acknowledge::Start => {
-                self.links[link].start_at = None;
+                self.links.get_mut(link)?.start_at = None;
                 Some(())
             }
             Acknowledge::Left => {
                 let is_leaving = matches!(self.phase, Phase::Ending { end: End::Left, .. });
-                self.links[link].said_bye |= is_leaving;
+                self.links.get_mut(link)?.said_bye |= is_leaving;
                 self.hasten_bye();
                 Some(())
             }

@@ -10,8 +10,9 @@ use core::time::Duration;
 use super::{End, Event, LockstepSession, Phase, Role};
 use crate::net::link::Link;
 use crate::net::message::{Acknowledge, PacketId, Rematch, Seats};
+use crate::net::table::BySeat;
 use crate::net::time::Time;
-use crate::sim::{PLAYERS_MAX, PlayerId};
+use crate::sim::PlayerId;
 
 /// Between two messages to a peer that has not acknowledged one, at least; with a server, too.
 pub(in crate::net) const VOTE_EVERY: Duration = Duration::from_millis(100);
@@ -28,8 +29,8 @@ pub(super) struct Votes {
     wanted: Seats,
     /// Whether somebody has gone: there is no rematch any more.
     is_over: bool,
-    /// By seat, below which counter a datagram is of a match before this one.
-    fences: [Option<u32>; PLAYERS_MAX],
+    /// Below which counter a datagram is of a match before this one.
+    fences: BySeat<Option<u32>>,
 }
 
 impl Votes {
@@ -40,7 +41,7 @@ impl Votes {
 
     /// Whether a datagram with this counter is of a match before this one.
     pub(super) fn is_stale(&self, player: PlayerId, counter: u32) -> bool {
-        self.fences[player.index()].is_some_and(|fence| counter.wrapping_sub(fence).cast_signed() < 0)
+        self.fences[player].is_some_and(|fence| counter.wrapping_sub(fence).cast_signed() < 0)
     }
 }
 
@@ -118,9 +119,9 @@ impl LockstepSession {
         }
         let mut again = VOTE_EVERY;
         for link in 0..self.links.len() {
-            if !told.has(self.links[link].player) {
+            if self.links.get(link).is_some_and(|peer| !told.has(peer.player)) {
                 self.send(link, PacketId::Rematch, &said);
-                again = again.max(self.links[link].rtt.timeout(VOTE_EVERY));
+                again = again.max(self.timeout_of(link, VOTE_EVERY));
             }
         }
         self.votes.send_at = self.now.plus(again);
@@ -136,7 +137,7 @@ impl LockstepSession {
     /// A peer has all it needs, and may want a rematch.
     pub(super) fn on_rematch(&mut self, link: usize, rematch: Rematch) -> Option<()> {
         let Rematch { game, ticks, chain, wanted } = rematch;
-        let (player, is_current) = (self.links[link].player, game == self.votes.game);
+        let (player, is_current) = (self.links.get(link)?.player, game == self.votes.game);
         let is_played = matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. });
         // Each speaks for itself alone.
         if !wanted.without(Seats::default().with(player)).is_empty() {
@@ -159,7 +160,7 @@ impl LockstepSession {
     }
 
     pub(super) fn on_rematch_acknowledged(&mut self, link: usize, game: u8, wanted: Seats) -> Option<()> {
-        let player = self.links[link].player;
+        let player = self.links.get(link)?.player;
         let (said, told) = self.votes.said.as_mut()?;
         if (said.game, said.wanted) == (game, wanted) {
             *told = told.with(player);
@@ -186,17 +187,18 @@ impl LockstepSession {
         let now = self.now;
         for link in &mut self.links {
             // All that the peer sent before it wanted to play again is older than that.
-            self.votes.fences[link.player.index()] = Some(link.seal.arrivals().0 as u32);
+            self.votes.fences[link.player] = Some(link.seal.arrivals().0 as u32);
             let fresh = Link::new(now, link.player, &link.addresses, link.follows, link.seal.clone());
             let old = core::mem::replace(link, fresh);
             link.rtt = old.rtt;
             (link.heard_at, link.is_heard, link.ping_at) = (old.heard_at, old.is_heard, old.ping_at);
             (link.lost_there, link.lost_here) = (old.lost_there, old.lost_here);
         }
-        let config = self.config.as_mut().expect("a match was played");
-        config.seed = next_seed(config.seed);
-        if let Role::Host { door, .. } = &mut self.role {
-            door.config.seed = config.seed;
+        if let Some(config) = &mut self.config {
+            config.seed = next_seed(config.seed);
+            if let Role::Host { door, .. } = &mut self.role {
+                door.config.seed = config.seed;
+            }
         }
         self.votes.game = self.votes.game.wrapping_add(1);
         self.votes.wanted = Seats::default();

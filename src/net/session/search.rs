@@ -34,10 +34,10 @@ impl LockstepSession {
     /// The peer's last hashes: it searches, or answers our search.
     pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: DesyncHashes) -> Option<()> {
         let play = self.play.as_ref().filter(|_| theirs.hashes.len() == theirs.inputs.len())?;
-        let is_suspect = play.departures.suspects().has(self.links[link].player);
+        let is_suspect = play.departures.suspects().has(self.links.get(link)?.player);
         let differ = play.history.first_difference(&theirs).is_some();
         self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes { differ });
-        self.links[link].hashes.get_or_insert_with(|| Box::new(theirs));
+        self.links.get_mut(link)?.hashes.get_or_insert_with(|| Box::new(theirs));
         // A claim alone stops nothing: our own hashes must differ too.
         if differ && !is_suspect {
             self.begin_search(link);
@@ -49,7 +49,7 @@ impl LockstepSession {
     /// Once every list is here: the first tick on which any two differ.
     fn compare_lists(&mut self) {
         let Phase::Searching { search, .. } = &mut self.phase else { return };
-        let lists = search.links().map(|link| self.links[link].hashes.as_deref());
+        let lists = search.links().map(|link| self.links.get(link)?.hashes.as_deref());
         let Some(lists) = lists.collect::<Option<Vec<&DesyncHashes>>>() else { return };
         if search.tick.is_none()
             && let Some(tick) = search.first_difference(&lists)
@@ -72,10 +72,14 @@ impl LockstepSession {
     /// makes such a claim; one that makes [`FALSE_CLAIMS_MAX`] of them is suspected.
     fn dismiss_search(&mut self, link: usize) {
         let is_cause = matches!(&self.phase, Phase::Searching { search, .. } if search.cause == link);
-        if is_cause && self.drop_search() {
-            self.links[link].false_claims += 1;
-            if self.links[link].false_claims >= FALSE_CLAIMS_MAX {
-                self.suspect(self.links[link].player);
+        if is_cause
+            && self.drop_search()
+            && let Some(peer) = self.links.get_mut(link)
+        {
+            peer.false_claims = peer.false_claims.saturating_add(1);
+            if peer.false_claims >= FALSE_CLAIMS_MAX {
+                let player = peer.player;
+                self.suspect(player);
             }
         }
     }
@@ -137,12 +141,12 @@ impl LockstepSession {
     pub(super) fn search(&mut self) {
         let Phase::Searching { search, send_at, since } = &self.phase else { return };
         if self.now.since(*since) >= self.settings.timeout {
-            let cause = self.links[search.cause].player;
-            if self.drop_search() {
+            let cause = self.links.get(search.cause).map(|peer| peer.player);
+            if !self.drop_search() {
+                self.give_up_search();
+            } else if let Some(cause) = cause {
                 // It claims, and does not answer.
                 self.suspect(cause);
-            } else {
-                self.give_up_search();
             }
             return;
         }
@@ -160,7 +164,7 @@ impl LockstepSession {
             for piece in pieces {
                 self.send(link, PacketId::DesyncState, &piece);
             }
-            again = again.max(self.links[link].rtt.timeout(SEARCH_EVERY));
+            again = again.max(self.timeout_of(link, SEARCH_EVERY));
         }
         if let Phase::Searching { search, send_at, .. } = &mut self.phase {
             // A peer that acknowledges nothing gets less and less.
@@ -189,7 +193,9 @@ impl LockstepSession {
         let Phase::Searching { search, .. } = &self.phase else { return };
         if let Some(Odd::Link(link)) = search.odd {
             self.leave_search();
-            self.suspect(self.links[link].player);
+            if let Some(player) = self.links.get(link).map(|peer| peer.player) {
+                self.suspect(player);
+            }
         } else {
             self.begin_ending(End::Desync);
         }
@@ -199,7 +205,8 @@ impl LockstepSession {
     fn report_search(&mut self) {
         let Phase::Searching { search, .. } = &self.phase else { return };
         let tick = search.tick;
-        let states = search.states().map(|(link, state)| (self.links[link].player, state)).collect();
+        let states = search.states().filter_map(|(link, state)| Some((self.links.get(link)?.player, state)));
+        let states = states.collect();
         self.out.event(Event::Desync { tick, states });
     }
 

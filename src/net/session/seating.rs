@@ -5,7 +5,6 @@
 //! the same, the host names the instant of tick 0.
 
 use arrayvec::ArrayVec;
-use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::play::Play;
@@ -41,18 +40,26 @@ impl LockstepSession {
             return;
         }
         *round = round.wrapping_add(1);
-        let own = SeatInfo { name: self.settings.name, hero: self.settings.hero, team: teams[0] };
-        let at = |seat: usize| self.links.iter().position(|link| link.player.index() == seat);
-        let info = |seat| SeatInfo { team: teams[seat], ..at(seat).map_or(own, |guest| guests[guest].seat) };
-        let addresses = |seat| at(seat).map_or_else(ArrayVec::new, |guest| guests[guest].addresses.clone());
+        let (name, hero) = (self.settings.name, self.settings.hero);
+        let guest_at = |player: PlayerId| {
+            let link = self.links.iter().position(|link| link.player == player)?;
+            guests.get(link)
+        };
+        let seats = || (0..).map(PlayerId).zip(teams.iter().copied());
+        let info = |(player, team)| {
+            let own = SeatInfo { name, hero, team };
+            SeatInfo { team, ..guest_at(player).map_or(own, |guest| guest.seat) }
+        };
+        let addresses =
+            |(player, _)| guest_at(player).map(|guest| guest.addresses.clone()).unwrap_or_default();
         let mut seating = Seating {
             round: *round,
-            roster: (0..teams.len()).map(info).collect(),
+            roster: seats().map(info).collect(),
             mesh_key: self.rng.next_u64(),
-            addresses: (0..teams.len()).map(addresses).collect(),
+            addresses: seats().map(addresses).collect(),
         };
         // A guest must be able to tell its links apart by their ids.
-        let with_host = |player: PlayerId| Some(guests[at(player.index())?].connection_id);
+        let with_host = |player: PlayerId| Some(guest_at(player)?.connection_id);
         while !are_distinct(&seating, with_host) {
             seating.mesh_key = self.rng.next_u64();
         }
@@ -66,12 +73,11 @@ impl LockstepSession {
     /// [`Event::Prepare`] asked for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash) {
         self.now = self.now.max(now);
-        if !matches!(self.phase, Phase::Preparing) {
+        let (Phase::Preparing, Some(seated), Some(config)) = (&self.phase, &mut self.seated, self.config)
+        else {
             return;
-        }
-        let seated = self.seated.as_mut().expect("preparing");
+        };
         seated.hash = Some(hash.whole);
-        let config = self.config.expect("confirmed");
         let (delay, links) = (self.settings.input_delay, self.links.len());
         self.play = Some(Play::new(self.now, &config, delay, self.delay_guess_us(), links));
         // The guest's own answer waits for the seating, which is repeated.
@@ -83,17 +89,16 @@ impl LockstepSession {
     /// loses its seat and the room is open again.
     pub(super) fn seat(&mut self) {
         let Phase::Seating { send_at, since } = self.phase else { return };
-        if !self.is_host() || self.now < send_at {
+        let Some(seated) = self.seated.as_ref().filter(|_| self.is_host() && self.now >= send_at) else {
             return;
-        }
-        let seated = self.seated.as_ref().expect("seating");
+        };
         let seating = seated.seating.clone();
         if self.now.since(since) >= READY_WITHIN {
             self.vacate_unready(since);
             return;
         }
         for link in 0..self.links.len() {
-            if !self.links[link].is_ready {
+            if self.links.get(link).is_some_and(|peer| !peer.is_ready) {
                 self.send(link, PacketId::Seating, &seating);
             }
         }
@@ -153,7 +158,7 @@ impl LockstepSession {
             let id = |from, to| mesh_id(seating.mesh_key, from, to);
             let seal = Seal::new(id(player, self.me), id(self.me, player));
             let given = via.iter().find(|&&(seat, _)| seat == player).map(|&(_, address)| [address]);
-            let told: &[SocketAddr] = &seating.addresses[player.index()];
+            let told = seating.addresses.get(player.index()).map_or(&[][..], |told| told);
             let addresses = given.as_ref().map_or(told, |given| given);
             self.links.push(Link::new(self.now, player, addresses, given.is_none(), seal));
         }
@@ -176,8 +181,8 @@ impl LockstepSession {
             self.dismiss(link, Bye::StartState, End::StartState);
             return Some(());
         }
-        self.links[link].unheard = unheard;
-        self.links[link].is_ready = unheard.is_empty();
+        let peer = self.links.get_mut(link)?;
+        (peer.unheard, peer.is_ready) = (unheard, unheard.is_empty());
         if self.links.iter().all(|link| link.is_ready) {
             let Role::Host { countdown, .. } = self.role else { return None };
             for link in &mut self.links {
@@ -198,11 +203,11 @@ impl LockstepSession {
         let guests: Seats = self.links.iter().map(|link| link.player).collect();
         let mut is_silent = false;
         for link in (0..self.links.len()).rev() {
-            let peer = &self.links[link];
+            let Some(peer) = self.links.get(link) else { continue };
             let names_others = !peer.unheard.without(guests).is_empty();
             if !peer.is_ready && (peer.unheard.is_empty() || names_others) {
                 is_silent = true;
-                self.dismiss(link, Bye::Dropped, End::PeerLost(self.links[link].player));
+                self.dismiss(link, Bye::Dropped, End::PeerLost(peer.player));
             }
         }
         if is_silent {
@@ -211,14 +216,14 @@ impl LockstepSession {
         let breaks = |a: &Link, b: &Link| a.unheard.has(b.player) || b.unheard.has(a.player);
         let broken = |link: &Link| self.links.iter().filter(|other| breaks(link, other)).count();
         let rank = |link: &Link| (broken(link), !link.is_ready, link.player);
-        let worst = (0..self.links.len()).max_by_key(|&i| rank(&self.links[i]));
-        let Some(worst) = worst else { return };
-        let player = self.links[worst].player;
-        let other = self.links.iter().find(|other| breaks(&self.links[worst], other));
+        let worst = self.links.iter().enumerate().max_by_key(|(_, link)| rank(link));
+        let Some((at, worst)) = worst else { return };
+        let player = worst.player;
+        let other = self.links.iter().find(|other| breaks(worst, other));
         let other = other.map_or(self.me, |other| other.player);
         let (seat, other) = (player.min(other), player.max(other));
         let bye = Bye::Unreachable { seat, other };
-        self.dismiss(worst, bye, End::Unreachable(seat, other));
+        self.dismiss(at, bye, End::Unreachable(seat, other));
     }
 
     /// Host: this guest loses its seat, and only it. In a rematch nobody can take its place, and it ends.
@@ -237,11 +242,12 @@ impl LockstepSession {
     pub(super) fn send_starts(&mut self) {
         let Some(begin) = self.seated.as_ref().and_then(|seated| seated.begin) else { return };
         for link in 0..self.links.len() {
-            if self.links[link].start_at.is_some_and(|at| self.now >= at) {
+            let peer = self.links.get_mut(link);
+            if let Some(at) = peer.and_then(|peer| peer.start_at.as_mut()).filter(|at| self.now >= **at) {
+                *at = self.now.plus(SEATING_EVERY);
                 let us = begin.minus(self.now);
                 let begin_in_us = us.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
                 self.send(link, PacketId::Start, &Start { begin_in_us });
-                self.links[link].start_at = Some(self.now.plus(SEATING_EVERY));
             }
         }
     }
@@ -252,7 +258,7 @@ impl LockstepSession {
             return None;
         }
         if matches!(self.phase, Phase::Seating { .. }) {
-            let one_way = self.links[link].rtt.smoothed_us().unwrap_or(0).cast_signed() / 2;
+            let one_way = self.links.get(link)?.rtt.smoothed_us().unwrap_or(0).cast_signed() / 2;
             self.begin_running(self.now.shifted(i64::from(start.begin_in_us) - one_way));
         }
         // Also where the acknowledgement was lost.
@@ -262,8 +268,9 @@ impl LockstepSession {
 
     fn begin_running(&mut self, begin: Time) {
         let now = self.now;
-        self.play.as_mut().expect("prepared").begin(now, begin);
-        self.seated.as_mut().expect("seated").begin = Some(begin);
+        let (Some(play), Some(seated)) = (&mut self.play, &mut self.seated) else { return };
+        play.begin(now, begin);
+        seated.begin = Some(begin);
         for link in &mut self.links {
             // Silence counts from here on for guests who have just met.
             link.heard_at = if link.is_heard { link.heard_at } else { now };
@@ -295,6 +302,6 @@ fn are_distinct(seating: &Seating, with_host: impl Fn(PlayerId) -> Option<u32>) 
     guests().all(|to| {
         let others = guests().filter(|&from| from != to).map(|from| mesh_id(seating.mesh_key, from, to));
         let ids: ArrayVec<u32, PLAYERS_MAX> = others.chain(with_host(to)).collect();
-        ids.iter().enumerate().all(|(i, id)| !ids[..i].contains(id))
+        ids.iter().enumerate().all(|(i, id)| ids.iter().position(|other| other == id) == Some(i))
     })
 }

@@ -102,7 +102,8 @@ impl LockstepSession {
         let (nonce, config) = (request.nonce, door.config);
         let confirm = JoinConfirm { nonce, player, connection_id, config, token: None };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
-        let seat = SeatInfo { name: request.name, hero: request.hero, team: teams[player.index()] };
+        let Some(&team) = teams.get(player.index()) else { return };
+        let seat = SeatInfo { name: request.name, hero: request.hero, team };
         let is_own = |address: &SocketAddr| {
             *address != from && (address.ip() == from.ip() || is_private(address.ip()))
         };
@@ -214,18 +215,19 @@ impl LockstepSession {
         let is_calm =
             self.play.as_ref().is_some_and(|play| play.history.ran().0 > 0 && play.departures.is_calm());
         for link in 0..self.links.len() {
-            let peer = &mut self.links[link];
+            let Some(peer) = self.links.get_mut(link) else { return };
             if self.now >= peer.ping_at && !peer.is_gone {
                 let every = if is_calm { PING_RUNNING } else { PING_SETUP };
                 // A guest is pinged wherever another guest says it might be; who is there has not asked for it.
                 peer.unanswered = if peer.is_heard { 0 } else { peer.unanswered.saturating_add(1) };
                 let doubled = PING_SETUP * (1 << peer.unanswered.saturating_sub(1).min(5));
                 peer.ping_at = self.now.plus(every.max(doubled.min(PING_UNHEARD_MAX)));
-                if self.play.is_some() && !self.is_direct(&self.links[link]) {
+                let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects());
+                if suspects.has(peer.player) {
                     // So that it, too, takes what it lacks from the others.
                     self.send(link, PacketId::Bye, &Bye::Dropped);
                 } else {
-                    self.links[link].rtt.ping(self.now);
+                    peer.rtt.ping(self.now);
                     self.send(link, PacketId::Ping, &Ping { time_us: self.now.0 });
                 }
             }
@@ -236,7 +238,7 @@ impl LockstepSession {
         let is_running = matches!(self.phase, Phase::Running);
         let runs = |play: &&Play| is_running && !play.pauses.is_on();
         let clock_us = self.play.as_ref().filter(runs).map(|play| play.clock.position_us(self.now));
-        let lost_per_mille = self.links[link].lost_here.unwrap_or(LOSSY_PER_MILLE + 1);
+        let lost_per_mille = self.links.get(link)?.lost_here.unwrap_or(LOSSY_PER_MILLE + 1);
         let (echo_us, time_us) = (ping.time_us, self.now.0);
         let pong = Pong { echo_us, clock_us, time_us, error_us: 0, lost_per_mille };
         self.send(link, PacketId::Pong, &pong);
@@ -249,7 +251,7 @@ impl LockstepSession {
         if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
             return None;
         }
-        let link = &mut self.links[index];
+        let link = self.links.get_mut(index)?;
         let sample = link.rtt.answer(self.now, Time(pong.echo_us))?;
         link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
         link.lost_there = pong.lost_per_mille.min(1000);
@@ -266,7 +268,7 @@ impl LockstepSession {
             return Some(());
         };
         let ahead_us = play.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
-        self.links[index].ahead_us = Some(ahead_us);
+        self.links.get_mut(index)?.ahead_us = Some(ahead_us);
         let others = || self.links.iter().filter(|link| !link.is_gone).filter_map(|link| link.ahead_us);
         play.clock.observe(others().sum::<i64>() / (others().count() as i64 + 1));
         Some(())
