@@ -1,5 +1,6 @@
 //! A recording as the other side of a desync check: its match is simulated here, and every state hash that was
 //! recorded is compared.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::io::{Read, Seek};
 
@@ -38,7 +39,7 @@ pub fn compare<R: Read + Seek>(mut replay: Replay<R>) -> Result<Comparison, Head
         match record {
             Record::Tick { inputs, hash } => {
                 world.step(&inputs);
-                found.ticks += 1;
+                found.ticks = found.ticks.saturating_add(1);
                 if let Some(recorded) = hash {
                     found.compare(world.hash().whole == recorded, inputs.tick);
                 }
@@ -74,7 +75,7 @@ pub fn compare<R: Read + Seek>(mut replay: Replay<R>) -> Result<Comparison, Head
 
 impl Comparison {
     fn compare(&mut self, is_equal: bool, tick: Tick) {
-        self.compared += 1;
+        self.compared = self.compared.saturating_add(1);
         if !is_equal {
             self.first_bad_tick.get_or_insert(tick);
         }

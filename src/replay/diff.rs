@@ -124,9 +124,9 @@ impl Pair {
         }
         let tick = a.inputs.tick;
         let worlds = [&self.same, self.parted.as_ref().unwrap_or(&self.same)];
-        for (side, (world, frame)) in worlds.iter().zip(frames).enumerate() {
+        for (astray, (world, frame)) in found.astray.iter_mut().zip(worlds.iter().zip(frames)) {
             if frame.hash.is_some_and(|recorded| recorded != world.hash().whole) {
-                found.astray[side].get_or_insert(tick);
+                astray.get_or_insert(tick);
             }
         }
         match &self.parted {

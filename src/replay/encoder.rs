@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::format::{
     CUT_VERSION, FILE_MAX, FORMAT_VERSION, FRAME_MAX, FRAME_PREFIX, FRAME_SUFFIX, FRAME_TICKS_MAX, FrameKind,
-    RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, TrailerBody, chain_of, encode, encode_inputs,
-    frame_prefix, hashes_in, is_hashed, next_hashed,
+    RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, TrailerBody, append, chain_of, encode,
+    encode_inputs, frame_prefix, hashes_in, is_hashed, next_hashed,
 };
 use super::writer::RecordError;
 use crate::sim::{GameState, Tick, TickInputs};
@@ -223,9 +223,9 @@ impl<W: Write> ReplayEncoder<W> {
     }
 
     fn close(&mut self, at: usize) {
-        let crc = crc32fast::hash(&self.ready[at..]);
+        let crc = crc32fast::hash(self.ready.get(at..).unwrap_or_default());
         self.ready.extend(crc.to_le_bytes());
-        self.chain.update(&self.ready[at..]);
+        self.chain.update(self.ready.get(at..).unwrap_or_default());
     }
 }
 
@@ -247,8 +247,7 @@ impl Run {
 
     fn close_group(&mut self) {
         if self.repeat > 0 {
-            self.groups = postcard::to_extend(&self.repeat, core::mem::take(&mut self.groups))
-                .expect("a number encodes");
+            append(&self.repeat, &mut self.groups);
             self.groups.extend(&self.inputs);
         }
         self.inputs.clear();

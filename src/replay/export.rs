@@ -42,8 +42,7 @@ pub fn said<R: Read + Seek>(replay: &mut Replay<R>) -> impl Iterator<Item = Said
         let mut words = Vec::new();
         match record {
             Record::Tick { inputs, .. } => {
-                for (player, input) in inputs.iter() {
-                    let before = &mut held[player.index()];
+                for ((player, input), before) in inputs.iter().zip(&mut held) {
                     if *before != input.hero {
                         *before = input.hero;
                         words.push(Said::new(rate, inputs.tick, player, Word::Hero(input.hero)));

@@ -1,4 +1,5 @@
 //! The bytes of a replay: header, frames, and the limits that a reader holds every file to.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::sync::Arc;
 
@@ -198,7 +199,7 @@ impl ReplayHeader {
 
     /// Ticks between keyframes.
     pub(super) fn keyframe_ticks(&self) -> u32 {
-        KEYFRAME_SECONDS * self.tick_rate.hz()
+        KEYFRAME_SECONDS.saturating_mul(self.tick_rate.hz())
     }
 
     /// The beginning of a file of this version: all that comes before the first frame.
@@ -310,24 +311,30 @@ pub(super) fn chain_of(hasher: &blake3::Hasher) -> [u8; CHAIN] {
 
 /// Whether a state hash is recorded after `tick`.
 pub(super) const fn is_hashed(tick: Tick) -> bool {
-    (tick.0 + 1).is_multiple_of(HASH_TICKS)
+    tick.0 % HASH_TICKS == HASH_TICKS - 1
 }
 
 /// The first tick from `tick` on after which a state hash is recorded.
 pub(super) const fn next_hashed(tick: Tick) -> Tick {
-    Tick(tick.0 / HASH_TICKS * HASH_TICKS + HASH_TICKS - 1)
+    Tick(tick.0.saturating_sub(tick.0 % HASH_TICKS).saturating_add(HASH_TICKS - 1))
 }
 
 /// How many hashes belong to `count` ticks from `first` on.
 pub(super) const fn hashes_in(first: Tick, count: u32) -> u32 {
-    (first.0 + count) / HASH_TICKS - first.0 / HASH_TICKS
+    (first.0.saturating_add(count) / HASH_TICKS).saturating_sub(first.0 / HASH_TICKS)
 }
 
 /// Appends the inputs of one tick to `to`, which allocates only while it grows.
 pub(super) fn encode_inputs(inputs: &[PlayerInput], to: &mut Vec<u8>) {
     for input in inputs {
-        *to = postcard::to_extend(input, core::mem::take(to)).expect("inputs encode");
+        append(input, to);
     }
+}
+
+/// Appends a value to `to`, which allocates only while it grows.
+#[expect(clippy::expect_used, reason = "memory is all it needs")]
+pub(super) fn append<T: Serialize>(value: &T, to: &mut Vec<u8>) {
+    *to = postcard::to_extend(value, core::mem::take(to)).expect("plain data encodes");
 }
 
 /// The inputs of one tick, in seat order.
@@ -345,7 +352,9 @@ pub(super) fn decode_inputs(mut bytes: &[u8], seats: usize) -> Option<(SeatInput
 }
 
 pub(super) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
-    postcard::to_allocvec(value).expect("plain data encodes")
+    let mut bytes = Vec::new();
+    append(value, &mut bytes);
+    bytes
 }
 
 /// The value that encodes to exactly these bytes.

@@ -1,10 +1,16 @@
 //! The frames of a replay file, each checked before anything in it is believed.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::format::{
     CHAIN, FILE_MAX, FRAME_MAX, FRAME_PREFIX, FRAME_SUFFIX, FrameKind, SYNC, TrailerBody, chain_of, decode,
 };
+
+/// Bytes of a frame around its payload.
+const AROUND: u64 = (FRAME_PREFIX + FRAME_SUFFIX) as u64;
+/// The last bytes of a file: the length of its trailer, and the trailer's CRC.
+const TAIL: u64 = 4 + FRAME_SUFFIX as u64;
 
 /// The frames of a file, each checked for itself.
 #[derive(Debug)]
@@ -62,7 +68,7 @@ impl<R: Read + Seek> Frames<R> {
         if got == 0 {
             return Ok(None);
         }
-        if !SYNC.starts_with(&prefix[..got.min(SYNC.len())]) {
+        if !begins_with(&prefix, got, &SYNC) {
             return Err(Bad::Corrupt("no frame begins here"));
         }
         if got < FRAME_PREFIX {
@@ -89,7 +95,7 @@ impl<R: Read + Seek> Frames<R> {
         if crc.finalize().to_le_bytes() != suffix {
             return Err(Bad::Corrupt("a frame is damaged"));
         }
-        self.offset += (FRAME_PREFIX + len + FRAME_SUFFIX) as u64;
+        self.offset = self.offset.saturating_add((len as u64).saturating_add(AROUND));
         if self.offset > FILE_MAX {
             return Err(Bad::Corrupt("longer than any replay"));
         }
@@ -110,11 +116,10 @@ impl<R: Read + Seek> Frames<R> {
 
     /// The trailer of a file of `size` bytes, found from its end: its last bytes are length and CRC.
     pub(super) fn trailer_at_end(&mut self, start: u64, size: u64) -> Option<TrailerBody> {
-        let tail = 4 + FRAME_SUFFIX as u64;
-        self.go_to(size.checked_sub(tail)?).ok()?;
+        self.go_to(size.checked_sub(TAIL)?).ok()?;
         let mut len = [0; 4];
         self.input.read_exact(&mut len).ok()?;
-        let frame = u64::from(u32::from_le_bytes(len)) + (FRAME_PREFIX + FRAME_SUFFIX) as u64;
+        let frame = u64::from(u32::from_le_bytes(len)).saturating_add(AROUND);
         self.go_to(size.checked_sub(frame).filter(|&at| at >= start)?).ok()?;
         let kind = self.peek();
         matches!(kind, Ok(Some(FrameKind::Trailer))).then(|| trailer_body(&self.payload))?
@@ -127,13 +132,18 @@ pub(super) fn trailer_body(payload: &[u8]) -> Option<TrailerBody> {
     decode::<TrailerBody>(body).filter(|trailer| whole && trailer.result.is_sane())
 }
 
+/// Whether the first `got` bytes of `bytes` begin with `mark`, as far as they go.
+pub(super) fn begins_with(bytes: &[u8], got: usize, mark: &[u8]) -> bool {
+    bytes.iter().take(got).zip(mark).all(|(byte, mark)| byte == mark)
+}
+
 /// Reads until `to` is full or the input ends, and says how much that was.
 pub(super) fn fill(input: &mut impl Read, to: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
-    while got < to.len() {
-        match input.read(&mut to[got..]) {
+    while let Some(room @ [_, ..]) = to.get_mut(got..) {
+        match input.read(room) {
             Ok(0) => break,
-            Ok(more) => got += more,
+            Ok(more) => got = got.saturating_add(more),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -2,6 +2,8 @@
 //!
 //! [`ReplayRecorder`] writes beside a match, [`Replay`] reads record by record, [`verify()`] simulates and
 //! compares. `docs/REPLAY_FORMAT.md` has the bytes.
+// No file may end the process.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod against;
 mod cut;

@@ -1,4 +1,5 @@
 //! Reading: frame by frame, nothing trusted, up to the first frame that is not whole.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -6,10 +7,10 @@ use std::path::Path;
 
 use super::format::{
     CHAIN, CUT_VERSION, FILE_MAX, FORMAT_VERSION, FRAME_TICKS_MAX, FrameKind, HEADER_MAX, HeaderError, MAGIC,
-    PREFIX, RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, SeatInputs, TrailerBody, decode,
+    PREFIX, RUN_PREFIX, ReplayEvent, ReplayHeader, ReplayResult, SeatInputs, TrailerBody, append, decode,
     decode_inputs, encode_inputs, hashes_in, is_hashed, next_hashed,
 };
-use super::frames::{Bad, Frames, fill, trailer_body};
+use super::frames::{Bad, Frames, begins_with, fill, trailer_body};
 use crate::sim::{GameState, SIMULATION_BUILD, Setup, Tick, TickInputs, World};
 
 /// A replay being read, as an iterator over its records. It ends with the last whole frame;
@@ -319,12 +320,13 @@ impl<R: Read + Seek> Replay<R> {
 
     fn read_run(&mut self) -> Result<(), Bad> {
         let seats = self.header.seats.len();
-        let (first, count) = run_prefix(&self.frames.payload).ok_or(Bad::Corrupt("no inputs"))?;
-        if first != self.next || !(1..=FRAME_TICKS_MAX).contains(&count) || first.0 + count > Tick::MAX.0 {
+        let (first, count, groups) = run_prefix(&self.frames.payload).ok_or(Bad::Corrupt("no inputs"))?;
+        let is_long = !(1..=FRAME_TICKS_MAX).contains(&count) || first.plus(count) > Tick::MAX;
+        if first != self.next || is_long {
             return Err(Bad::Corrupt("ticks are missing or doubled"));
         }
         let foreign = self.is_foreign();
-        if !foreign && !groups_are_canonical(&self.frames.payload[RUN_PREFIX..], seats, count) {
+        if !foreign && !groups_are_canonical(groups, seats, count) {
             return Err(Bad::Corrupt("inputs that no player can give"));
         }
         core::mem::swap(&mut self.run.payload, &mut self.frames.payload);
@@ -350,17 +352,18 @@ impl<R: Read + Seek> Replay<R> {
             Some(_) => return Err(Bad::Corrupt("ticks without their hashes")),
             None => return Err(Bad::Torn),
         }
-        let payload = &self.frames.payload;
-        let len = RUN_PREFIX + 8 * due as usize + CHAIN;
-        if payload.len() != len || run_prefix(payload) != Some((first, due)) {
+        let of_run =
+            run_prefix(&self.frames.payload).filter(|&(tick, count, _)| (tick, count) == (first, due));
+        let parts = of_run.and_then(|(_, _, rest)| rest.split_last_chunk::<CHAIN>());
+        let hashes = parts.map(|(hashes, chain)| (hashes.as_chunks::<8>(), chain));
+        let Some(((hashes, []), chain)) = hashes.filter(|((hashes, _), _)| hashes.len() == due as usize)
+        else {
             return Err(Bad::Corrupt("hashes of other ticks"));
-        }
-        let (hashes, chain) = payload[RUN_PREFIX..].split_at(8 * due as usize);
-        if self.frames.chained && chain != self.frames.chain_before {
+        };
+        if self.frames.chained && *chain != self.frames.chain_before {
             return Err(Bad::Corrupt("frames of another recording, or in another order"));
         }
-        let hash = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("chunks of 8"));
-        self.run.hashes.extend(hashes.chunks_exact(8).map(hash));
+        self.run.hashes.extend(hashes.iter().copied().map(u64::from_le_bytes));
         self.run.next_hash = 0;
         Ok(())
     }
@@ -418,8 +421,8 @@ impl<R: Read + Seek> Iterator for Replay<R> {
 
     fn next(&mut self) -> Option<Record> {
         loop {
-            if self.run.left > 0 {
-                return Some(self.run.next_tick(self.header.seats.len()));
+            if let Some(tick) = self.run.next_tick(self.header.seats.len()) {
+                return Some(tick);
             }
             if self.end.is_some() {
                 return None;
@@ -455,20 +458,22 @@ impl Default for Run {
 }
 
 impl Run {
-    fn next_tick(&mut self, seats: usize) -> Record {
+    /// `None` once all have been told.
+    fn next_tick(&mut self, seats: usize) -> Option<Record> {
+        self.left = self.left.checked_sub(1)?;
         if self.repeat == 0 {
-            let group = split_group(&self.payload[self.at..], seats).expect("the run was checked");
+            // The run was checked.
+            let group = split_group(self.payload.get(self.at..)?, seats)?;
             self.repeat = group.repeat;
             self.inputs.inputs = group.inputs;
-            self.at = self.payload.len() - group.rest.len();
+            self.at = self.payload.len().saturating_sub(group.rest.len());
         }
+        self.repeat = self.repeat.checked_sub(1)?;
         let inputs = self.inputs.clone();
         let hash = if is_hashed(inputs.tick) { self.hashes.get(self.next_hash).copied() } else { None };
-        self.next_hash += usize::from(hash.is_some());
-        self.repeat -= 1;
-        self.left -= 1;
+        self.next_hash = self.next_hash.saturating_add(usize::from(hash.is_some()));
         self.inputs.tick = self.inputs.tick.plus(1);
-        Record::Tick { inputs, hash }
+        Some(Record::Tick { inputs, hash })
     }
 }
 
@@ -487,20 +492,21 @@ fn split_group(bytes: &[u8], seats: usize) -> Option<Group<'_>> {
 
 /// Whether these groups are just what a recorder makes of `count` ticks.
 fn groups_are_canonical(mut bytes: &[u8], seats: usize, count: u32) -> bool {
-    let mut ticks = 0;
+    let mut ticks: u32 = 0;
     let (mut group_bytes, mut inputs_before, mut inputs_bytes) = (Vec::new(), Vec::new(), Vec::new());
     while !bytes.is_empty() {
         let Some(group) = split_group(bytes, seats) else { return false };
         inputs_bytes.clear();
         encode_inputs(&group.inputs, &mut inputs_bytes);
         group_bytes.clear();
-        group_bytes = postcard::to_extend(&group.repeat, group_bytes).expect("a number encodes");
+        append(&group.repeat, &mut group_bytes);
         group_bytes.extend(&inputs_bytes);
-        let same = bytes[..bytes.len() - group.rest.len()] == group_bytes;
+        let after = bytes.strip_prefix(group_bytes.as_slice());
+        let same = after.is_some_and(|after| after.len() == group.rest.len());
         if !same || group.repeat == 0 || inputs_bytes == inputs_before {
             return false;
         }
-        ticks += u32::from(group.repeat);
+        ticks = ticks.saturating_add(group.repeat.into());
         core::mem::swap(&mut inputs_before, &mut inputs_bytes);
         bytes = group.rest;
     }
@@ -528,23 +534,24 @@ fn first_keyframe<R: Read + Seek>(frames: &mut Frames<R>, start: u64) -> Result<
 
 /// Reads a header, and gives the file's version and its bytes too.
 fn read_header(input: &mut impl Read) -> Result<(ReplayHeader, u16, Vec<u8>), OpenError> {
-    let mut bytes = vec![0; PREFIX];
-    let got = fill(input, &mut bytes)?;
+    let mut prefix = [0; PREFIX];
+    let got = fill(input, &mut prefix)?;
     if got == 0 {
         return Err(OpenError::Empty);
     }
-    if !MAGIC.starts_with(&bytes[..got.min(MAGIC.len())]) {
+    if !begins_with(&prefix, got, &MAGIC) {
         return Err(OpenError::NotAReplay);
     }
     if got < PREFIX {
         return Err(OpenError::Truncated);
     }
-    let (head, crc) = bytes.split_at(PREFIX - 4);
+    let (head, crc) = prefix.split_at(PREFIX - 4);
     if crc32fast::hash(head).to_le_bytes() != crc {
         return Err(OpenError::Corrupt);
     }
-    let version = u16::from_le_bytes([head[8], head[9]]);
-    let len = u32::from_le_bytes([head[10], head[11], head[12], head[13]]) as usize;
+    let version = u16::from_le_bytes([prefix[8], prefix[9]]);
+    let len = u32::from_le_bytes([prefix[10], prefix[11], prefix[12], prefix[13]]) as usize;
+    let mut bytes = prefix.to_vec();
     let header = read_header_body(input, len, &mut bytes);
     if !(FORMAT_VERSION..=CUT_VERSION).contains(&version) {
         return Err(OpenError::Unsupported { found: version, header: header.ok().map(Box::new) });
@@ -560,23 +567,21 @@ fn read_header_body(
     if len > HEADER_MAX {
         return Err(OpenError::Corrupt);
     }
-    input.take(len as u64 + 4).read_to_end(bytes)?;
-    if bytes.len() < PREFIX + len + 4 {
-        return Err(OpenError::Truncated);
-    }
-    let (body, crc) = bytes.split_at(PREFIX + len);
-    if crc32fast::hash(body).to_le_bytes() != crc {
+    input.take((len as u64).saturating_add(4)).read_to_end(bytes)?;
+    let whole = bytes.split_last_chunk::<4>().filter(|(file, _)| file.len() == PREFIX.saturating_add(len));
+    let Some((file, crc)) = whole else { return Err(OpenError::Truncated) };
+    if crc32fast::hash(file).to_le_bytes() != *crc {
         return Err(OpenError::Corrupt);
     }
-    ReplayHeader::decode(&body[PREFIX..]).ok_or(OpenError::Corrupt)
+    file.get(PREFIX..).and_then(ReplayHeader::decode).ok_or(OpenError::Corrupt)
 }
 
-/// First tick and count.
-fn run_prefix(payload: &[u8]) -> Option<(Tick, u32)> {
+/// First tick, count, and what follows.
+fn run_prefix(payload: &[u8]) -> Option<(Tick, u32, &[u8])> {
     let (first, rest) = split_u32(payload)?;
-    let count = rest.first_chunk::<2>()?;
+    let (count, rest) = rest.split_first_chunk::<2>()?;
     // No sum of a first tick and a count leaves u32.
-    (first <= Tick::MAX.0).then(|| (Tick(first), u16::from_le_bytes(*count).into()))
+    (first <= Tick::MAX.0).then(|| (Tick(first), u16::from_le_bytes(*count).into(), rest))
 }
 
 fn split_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {

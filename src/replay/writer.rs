@@ -151,7 +151,8 @@ impl ReplayRecorder {
         let (queue, messages) = bounded(QUEUE_TICKS);
         let (give_back, spare) = bounded(QUEUE_TICKS);
         for _ in 0..BUFFERS {
-            give_back.try_send(Vec::with_capacity(BUFFER_BYTES)).expect("the queue is longer than the pool");
+            #[expect(clippy::expect_used, reason = "the queue is longer than the pool")]
+            give_back.try_send(Vec::with_capacity(BUFFER_BYTES)).expect("room");
         }
         let stopped = Arc::new(OnceLock::new());
         let shared = Arc::clone(&stopped);
