@@ -1,5 +1,14 @@
 //! A desync in one file: the last state on which all agreed, the inputs of the tick that broke it, and what
 //! each peer made of them. Whoever has the file can run that tick again and see who deviates.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -107,10 +116,11 @@ impl DesyncBundle {
 
     /// The file's bytes.
     #[must_use]
+    #[expect(clippy::expect_used, reason = "memory is all it needs")]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(FORMAT.to_le_bytes());
-        let body = postcard::to_allocvec(self).expect("memory is all it needs");
+        let body = postcard::to_allocvec(self).expect("plain data encodes");
         bytes.extend(crc32fast::hash(&body).to_le_bytes());
         bytes.extend(body);
         bytes

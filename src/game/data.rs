@@ -1,4 +1,13 @@
 //! Rules and maps from TOML: the ones built in, and files. What loads cannot overflow the simulation.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use std::fmt::Display;
 use std::fs::File;
@@ -86,6 +95,7 @@ pub fn map(name_or_path: &str) -> Result<Arc<Map>, DataError> {
 ///
 /// # Panics
 /// Never: a test loads them all.
+#[expect(clippy::expect_used, reason = "a test loads them all")]
 pub fn embedded_rules() -> impl Iterator<Item = Arc<Rules>> {
     RULES.iter().map(|(name, _)| rules(name).expect("built-in rules are valid"))
 }
@@ -94,6 +104,7 @@ pub fn embedded_rules() -> impl Iterator<Item = Arc<Rules>> {
 ///
 /// # Panics
 /// Never: a test loads them all.
+#[expect(clippy::expect_used, reason = "a test loads them all")]
 pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
     MAPS.iter().map(|(name, _)| map(name).expect("built-in maps are valid"))
 }
@@ -166,11 +177,11 @@ impl Source<'_> {
     /// An error at byte `at`.
     fn invalid(&self, at: usize, message: impl Display) -> DataError {
         let before = self.text.get(..at).unwrap_or_default();
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.text[start..].lines().next().unwrap_or_default();
+        let start = before.rfind('\n').map_or(0, |newline| newline.saturating_add(1));
+        let line = self.text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
         DataError::Invalid {
             file: self.file.to_owned(),
-            line: before.matches('\n').count() + 1,
+            line: before.matches('\n').count().saturating_add(1),
             field: line.split('=').next().unwrap_or_default().trim().to_owned(),
             message: message.to_string(),
         }
@@ -250,7 +261,7 @@ struct Opening(Decimal<1_000, 180_000>);
 
 impl From<Opening> for u16 {
     fn from(opening: Opening) -> Self {
-        (i64::from(opening.0.0) * 65_536 / 720_000) as Self
+        (i64::from(opening.0.0).saturating_mul(65_536) / 720_000) as Self
     }
 }
 
@@ -261,7 +272,7 @@ struct Turning(Decimal<10_000, 5_000_000>);
 
 impl From<Turning> for u32 {
     fn from(turning: Turning) -> Self {
-        (i64::from(turning.0.0) * 65_536 / 360_000) as Self
+        (i64::from(turning.0.0).saturating_mul(65_536) / 360_000) as Self
     }
 }
 
@@ -373,8 +384,10 @@ file_of! { RulesFile => Rules;
 
 fn parse_rules(source: &Source<'_>) -> Result<Rules, DataError> {
     let rules = Rules::from(source.parse::<RulesFile>()?);
-    let at = |field: &str| source.text.find(&format!("\n{field}")).map_or(0, |newline| newline + 1);
-    if u16::from(rules.start_swordsmen) + u16::from(rules.start_archers) > u16::from(rules.minions_max) {
+    let at =
+        |field: &str| source.text.find(&format!("\n{field}")).map_or(0, |newline| newline.saturating_add(1));
+    let starts_with = u32::from(rules.start_swordsmen).saturating_add(rules.start_archers.into());
+    if starts_with > u32::from(rules.minions_max) {
         return Err(source.invalid(at("minions_max"), "fewer than a player starts with"));
     }
     if rules.supply_start > rules.supply_max {

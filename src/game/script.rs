@@ -1,4 +1,13 @@
 //! Commands at instants, given whatever happens: one JSON object a line.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use std::io::{BufRead, Write};
 
@@ -73,7 +82,7 @@ impl Script {
     /// If it cannot be read, a line is something else, or there are more than [`SCRIPT_COMMANDS_MAX`] commands or
     /// [`SCRIPT_BYTES_MAX`] bytes.
     pub fn read(mut from: impl BufRead) -> Result<Self, ScriptError> {
-        let (mut lines, mut text, mut bytes) = (Vec::new(), String::new(), 0);
+        let (mut lines, mut text, mut bytes) = (Vec::new(), String::new(), 0_u64);
         for number in 1.. {
             text.clear();
             let error = |message: String| ScriptError::Line { line: number, message };
@@ -81,7 +90,7 @@ impl Script {
             if read == 0 {
                 break;
             }
-            bytes += read as u64;
+            bytes = bytes.saturating_add(read as u64);
             if bytes > SCRIPT_BYTES_MAX {
                 return Err(ScriptError::TooLarge);
             }

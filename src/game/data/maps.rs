@@ -97,7 +97,8 @@ fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usi
     if map.bases.len() == PLAYERS_MAX && map.size.0 != map.size.1 {
         return Err(source.invalid(bases_at, "a map of four bases is square"));
     }
-    if !turned(&map.bases) || map.bases[1] != (-map.bases[0].0, -map.bases[0].1) {
+    let faces = |bases: &[MilliPoint]| matches!(bases, [a, b, ..] if *b == half_turn(*a));
+    if !turned(&map.bases) || !faces(&map.bases) {
         return Err(source.invalid(bases_at, "the bases do not turn onto each other"));
     }
     if !turned(&map.circles) {
@@ -114,16 +115,21 @@ fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usi
 
 /// A place after the smallest turn that must leave the map as it is: half a turn, or a quarter for four.
 fn turn(map: &Map, (x, y): MilliPoint) -> MilliPoint {
-    if map.bases.len() == 2 { (-x, -y) } else { (-y, x) }
+    if map.bases.len() == 2 { half_turn((x, y)) } else { (y.saturating_neg(), x) }
+}
+
+const fn half_turn((x, y): MilliPoint) -> MilliPoint {
+    (x.saturating_neg(), y.saturating_neg())
 }
 
 fn is_inside(map: &Map, (x, y): MilliPoint, margin: i32) -> bool {
-    x.abs() + margin <= map.size.0 / 2 && y.abs() + margin <= map.size.1 / 2
+    let fits = |at: i32, size: i32| at.saturating_abs().saturating_add(margin) <= size / 2;
+    fits(x, map.size.0) && fits(y, map.size.1)
 }
 
 fn check_wall(map: &Map, wall: &Wall) -> Result<(), &'static str> {
     let (min, max) = (wall.min, wall.max);
-    if max.0 - min.0 < 1_000 || max.1 - min.1 < 1_000 {
+    if max.0.saturating_sub(min.0) < 1_000 || max.1.saturating_sub(min.1) < 1_000 {
         return Err("a wall is at least a tile wide and high: an arrow must not jump it");
     }
     if !is_inside(map, min, 0) || !is_inside(map, max, 0) {
@@ -156,9 +162,9 @@ fn check_clear(
 ) -> Result<(), &'static str> {
     let is_clear = |at: MilliPoint, by: i32| {
         let to = nearest(at);
-        let (dx, dy) = (i64::from(at.0 - to.0), i64::from(at.1 - to.1));
-        let apart = i64::from(radius) + i64::from(by);
-        dx * dx + dy * dy >= apart * apart
+        let square = |of: i32| i64::from(of).saturating_mul(of.into());
+        let (dx, dy) = (at.0.saturating_sub(to.0), at.1.saturating_sub(to.1));
+        square(dx).saturating_add(square(dy)) >= square(radius.saturating_add(by))
     };
     if !map.bases.iter().all(|&base| is_clear(base, BASE_CLEAR)) {
         return Err("less than 5 tiles from a base");
@@ -172,11 +178,12 @@ fn check_clear(
 /// Whether all bases and circles can be walked to from the first base; the map's symmetry does the rest.
 /// The error says whether it is a base that cannot.
 fn check_ways(map: &Map) -> Result<(), (bool, String)> {
+    let Some(&first) = map.bases.first() else { return Ok(()) };
     let ways = Ways::new(map, WIDEST.0, WIDEST.1);
     let bases = map.bases.iter().map(|base| (true, base));
     let circles = map.circles.iter().map(|circle| (false, circle));
     for (is_base, &(x, y)) in bases.chain(circles) {
-        if ways.way(map.bases[0], (x, y)).is_none() {
+        if ways.way(first, (x, y)).is_none() {
             let place = format!("[{}, {}]", f64::from(x) / 1000.0, f64::from(y) / 1000.0);
             return Err((
                 is_base,
