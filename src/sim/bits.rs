@@ -1,4 +1,13 @@
 //! Numbers in bits: mostly small ones, of a size that each column learns while it is written.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use alloc::vec::Vec;
 
@@ -14,6 +23,12 @@ const LEARNT_MAX: u64 = 1 << 40;
 const AT_ONCE: u32 = 56;
 /// Bytes by which the room for what is written grows.
 const ROOM: usize = 4096;
+
+/// So many ones, fewer than 64.
+#[inline(always)]
+const fn ones(bits: u32) -> u64 {
+    (1_u64 << bits).wrapping_sub(1)
+}
 
 /// How large the numbers of a column are of late: they are written as a quotient in ones and a rest in as many
 /// bits as the mean has.
@@ -32,12 +47,12 @@ impl Size {
     /// Bits of the rest.
     #[inline]
     const fn rest(self) -> u32 {
-        63 - ((self.mean8 >> 3) | 1).leading_zeros()
+        ((self.mean8 >> 3) | 1).ilog2()
     }
 
     #[inline]
     fn learn(&mut self, number: u64) {
-        self.mean8 = (self.mean8 - (self.mean8 >> 3)).wrapping_add(number.min(LEARNT_MAX));
+        self.mean8 = self.mean8.wrapping_sub(self.mean8 >> 3).wrapping_add(number.min(LEARNT_MAX));
     }
 }
 
@@ -80,7 +95,7 @@ impl<'a> BitWriter<'a> {
 
     #[cold]
     fn grow(&mut self) {
-        self.bytes.resize(self.at + ROOM, 0);
+        self.bytes.resize(self.at.saturating_add(ROOM), 0);
     }
 
     /// A number, in about as many bits as those before it took.
@@ -89,9 +104,10 @@ impl<'a> BitWriter<'a> {
         let rest = size.rest();
         let quotient = number >> rest;
         if quotient < u64::from(ESCAPE) {
-            let ones = (1 << quotient) - 1;
-            let low = number & ((1 << rest) - 1);
-            self.put(ones | low << (quotient + 1), quotient as u32 + 1 + rest);
+            // Fewer than ESCAPE ones, and the zero behind them.
+            let (quotient, low) = (quotient as u32, number & ones(rest));
+            let unary = quotient.wrapping_add(1);
+            self.put(ones(quotient) | low << unary, unary.wrapping_add(rest));
         } else {
             self.long(number);
         }
@@ -101,18 +117,18 @@ impl<'a> BitWriter<'a> {
     /// Its length, and what comes after its first bit, which is a one.
     #[cold]
     fn long(&mut self, number: u64) {
-        let length = 63 - number.leading_zeros();
-        self.put(((1 << ESCAPE) - 1) | (u64::from(length) << ESCAPE), ESCAPE + LENGTH_BITS);
-        let low = number & ((1 << length) - 1);
+        let length = number.checked_ilog2().unwrap_or(0);
+        self.put(ones(ESCAPE) | (u64::from(length) << ESCAPE), ESCAPE + LENGTH_BITS);
+        let low = number & ones(length);
         let first = length.min(32);
-        self.put(low & ((1 << first) - 1), first);
-        self.put(low >> first, length - first);
+        self.put(low & ones(first), first);
+        self.put(low >> first, length.saturating_sub(first));
     }
 
     /// Fills the last byte with zeros.
     pub(super) fn end(mut self) {
         self.put(0, 0);
-        self.bytes.truncate(self.at + usize::from(self.count > 0));
+        self.bytes.truncate(self.at.saturating_add(usize::from(self.count > 0)));
     }
 }
 
@@ -141,7 +157,7 @@ impl<'a> BitReader<'a> {
     /// Of bits that are there.
     #[inline(always)]
     fn take(&mut self, bits: u32) -> u64 {
-        let value = self.waiting & ((1 << bits) - 1);
+        let value = self.waiting & ones(bits);
         self.waiting >>= bits;
         self.count = self.count.wrapping_sub(bits);
         value
@@ -153,7 +169,8 @@ impl<'a> BitReader<'a> {
         if let Some(word) = self.rest.first_chunk::<8>() {
             // Bits above `count` may be of a byte that is read again: they are the same.
             self.waiting |= u64::from_le_bytes(*word) << self.count;
-            self.rest = &self.rest[((63 - self.count) >> 3) as usize..];
+            // At most seven of the eight.
+            self.rest = self.rest.get((63_u32.wrapping_sub(self.count) >> 3) as usize..).unwrap_or_default();
             self.count |= AT_ONCE;
         } else {
             self.fill_up();
@@ -163,7 +180,7 @@ impl<'a> BitReader<'a> {
     #[cold]
     fn fill_up(&mut self) {
         // What a wider read has left above them.
-        self.waiting &= (1 << self.count) - 1;
+        self.waiting &= ones(self.count);
         while self.count < AT_ONCE {
             if let Some((&byte, rest)) = self.rest.split_first() {
                 self.waiting |= u64::from(byte) << self.count;
@@ -171,7 +188,7 @@ impl<'a> BitReader<'a> {
             } else {
                 self.padding = self.padding.saturating_add(8);
             }
-            self.count += 8;
+            self.count = self.count.saturating_add(8);
         }
     }
 
@@ -180,10 +197,10 @@ impl<'a> BitReader<'a> {
     pub(super) fn number(&mut self, size: &mut Size) -> u64 {
         let rest = size.rest();
         self.fill();
-        let ones = (self.waiting as u32).trailing_ones();
-        let number = if ones < ESCAPE {
-            self.take(ones + 1);
-            u64::from(ones) << rest | self.take(rest)
+        let quotient = (self.waiting as u32).trailing_ones();
+        let number = if quotient < ESCAPE {
+            self.take(quotient.wrapping_add(1));
+            u64::from(quotient) << rest | self.take(rest)
         } else {
             self.long()
         };
@@ -196,12 +213,12 @@ impl<'a> BitReader<'a> {
         self.get(ESCAPE);
         let length = self.get(LENGTH_BITS) as u32;
         let first = length.min(32);
-        1 << length | self.get(first) | self.get(length - first) << first
+        1 << length | self.get(first) | self.get(length.saturating_sub(first)) << first
     }
 
     /// How many bits are left at most.
     pub(super) const fn left(&self) -> usize {
-        8 * self.rest.len() + self.count.saturating_sub(self.padding) as usize
+        self.rest.len().saturating_mul(8).saturating_add(self.count.saturating_sub(self.padding) as usize)
     }
 
     /// Whether more was read than there was.

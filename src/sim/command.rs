@@ -2,6 +2,15 @@
 //!
 //! Everything here crosses the network, so every list is bounded and inline, and every number is in
 //! range once it is decoded. Whether a command is *allowed* is judged by the world, alike on all peers.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
@@ -37,7 +46,8 @@ impl Target {
     #[must_use]
     pub fn clamped(at: Vec2) -> Self {
         let limit = Fx::from_num(TARGET_MAX);
-        Self(Vec2 { x: at.x.clamp(-limit, limit), y: at.y.clamp(-limit, limit) })
+        let least = limit.saturating_neg();
+        Self(Vec2 { x: at.x.clamp(least, limit), y: at.y.clamp(least, limit) })
     }
 
     /// The place.
@@ -101,7 +111,7 @@ impl Direction {
     /// The angle it points to.
     #[must_use]
     pub const fn angle(self) -> Angle {
-        Angle(self.0 as u16 * 0x2000)
+        Angle((self.0 as u16).wrapping_mul(0x2000))
     }
 }
 

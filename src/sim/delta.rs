@@ -4,6 +4,15 @@
 //! Rows of a table are matched by a key; those that are gone and those that are new are named. For the rows
 //! that have changed, each column says by how much its values miss what was to be expected of them: the value
 //! before, or for a place the one to which the speed led. `docs/PROTOCOL.md` has the layout.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 mod misses;
 mod plan;
@@ -50,7 +59,7 @@ impl DeltaCoder {
         let mut writer = BitWriter::new(bytes);
         let out = &mut writer;
         let (then, now) = (tick(base), tick(new));
-        out.number(&mut Size::of(5), zigzag(now.number() - then.number()));
+        out.number(&mut Size::of(5), zigzag(now.number().wrapping_sub(then.number())));
         let jostle = Jostle::seen(&base.units, &new.units);
         out.put(u64::from(jostle.0), 1);
         let ticks = i64::from(now.since(then));
@@ -123,11 +132,12 @@ fn follow(slots: &mut Slots, base: &Slots, units: &Units) {
     for (row, id) in units.id.iter().enumerate() {
         let slot = usize::from(id.index);
         if slot >= slots.row.len() && slot < UNITS_MAX {
-            slots.row.resize(slot + 1, u16::MAX);
-            slots.generation.resize(slot + 1, 0);
+            slots.row.resize(slot.saturating_add(1), u16::MAX);
+            slots.generation.resize(slot.saturating_add(1), 0);
         }
-        if slot < UNITS_MAX {
-            (slots.row[slot], slots.generation[slot]) = (row as u16, id.generation);
+        // A slot beyond the most there may be has no place.
+        if let (Some(place), Some(generation)) = (slots.row.get_mut(slot), slots.generation.get_mut(slot)) {
+            (*place, *generation) = (row as u16, id.generation);
         }
     }
 }
@@ -165,13 +175,14 @@ impl<'a> Context<'a> {
     fn unit(&self, id: UnitId) -> Option<usize> {
         let before = self.base.row(id)?;
         let run = self.kept.partition_point(|kept| kept.base <= before).checked_sub(1)?;
-        let kept = self.kept[run];
-        (before < kept.base + kept.rows).then_some(kept.new + before - kept.base)
+        let kept = self.kept.get(run)?;
+        let place = before.checked_sub(kept.base).filter(|&place| place < kept.rows)?;
+        kept.new.checked_add(place)
     }
 
     /// The row of the unit that has shot `arrow`, while it lives.
     fn shooter(&self, arrows: &Projectiles, arrow: usize) -> Option<usize> {
-        self.new.row(arrows.shooter[arrow])
+        self.new.row(*arrows.shooter.get(arrow)?)
     }
 }
 
@@ -181,18 +192,20 @@ struct Jostle(bool);
 
 impl Jostle {
     fn seen(base: &Units, new: &Units) -> Self {
-        let (mut row, mut votes) = (0, 0);
-        for at in 0..base.id.len().min(JOSTLE_ROWS) {
-            if row < new.id.len() && base.id[at] == new.id[row] {
-                if base.target[at] != UnitId::NONE {
-                    let (was, is) = (base.vx[at].number(), new.vx[row].number());
-                    votes += i64::from((is + was).abs() < (is - was).abs())
-                        - i64::from((is + was).abs() > (is - was).abs());
-                }
-                row += 1;
+        let mut after = new.id.iter().zip(&new.vx).peekable();
+        let before = base.id.iter().zip(&base.target).zip(&base.vx).take(JOSTLE_ROWS);
+        let (mut apart, mut along) = (0_u32, 0_u32);
+        for ((id, target), was) in before {
+            let Some((_, is)) = after.next_if(|(new, _)| *new == id) else { continue };
+            if *target != UnitId::NONE {
+                let (was, is) = (was.number(), is.number());
+                let (sum, difference) =
+                    (is.wrapping_add(was).unsigned_abs(), is.wrapping_sub(was).unsigned_abs());
+                apart = apart.saturating_add(u32::from(sum < difference));
+                along = along.saturating_add(u32::from(sum > difference));
             }
         }
-        Self(votes > 0)
+        Self(apart > along)
     }
 }
 
@@ -226,7 +239,7 @@ impl Scratch {
         plan.compare(base, new);
         plan.write_kept(base.rows(), out);
         let kept = plan.kept_rows();
-        out.number(&mut Size::of(0), (new.rows() - kept) as u64);
+        out.number(&mut Size::of(0), new.rows().saturating_sub(kept) as u64);
         let differs = plan.mark_all(base, new);
         plan.write_changed(out);
         if new.rows() > kept || !plan.changed().is_empty() {
@@ -247,7 +260,7 @@ impl Scratch {
         let kept = plan.kept_rows();
         let born = usize::try_from(input.number(&mut Size::of(0))).ok()?;
         // A row takes a bit in each column at least.
-        if born > input.left() || kept + born > T::MOST {
+        if born > input.left() || kept.checked_add(born)? > T::MOST {
             return None;
         }
         plan.read_changed(input)?;
@@ -270,6 +283,7 @@ impl Columns<'_, '_> {
     /// One column in which the value before is expected; `born` of a new row, given the value in the row before
     /// it, as numbers. `is_same`: it does not differ.
     #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "the plan was made of these very rows")]
     fn plain<T: Column>(
         &mut self,
         context: &Context<'_>,
@@ -289,6 +303,7 @@ impl Columns<'_, '_> {
 
     /// One column: `expected` of a row of base and new.
     #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "the plan was made of these very rows")]
     fn column<T: Column>(
         &mut self,
         context: &Context<'_>,
@@ -322,7 +337,7 @@ impl Columns<'_, '_> {
             self.out.number(&mut size, cell.miss(born(row, before), context.now));
             before = cell.number();
         }
-        self.place += 1;
+        self.place = self.place.saturating_add(1);
     }
 }
 
@@ -347,20 +362,20 @@ impl ColumnReader<'_, '_> {
     ) -> Option<()> {
         new.clear();
         for kept in self.plan.kept() {
-            new.extend_from_slice(&base[kept.base..][..kept.rows]);
+            new.extend_from_slice(kept.of_base(base)?);
         }
         let changed = self.plan.changed();
         if !changed.is_empty() {
             for (row, &miss) in changed.iter().zip(self.misses.read(coding, changed.len(), self.input)?) {
                 let (at, row) = (row.base as usize, row.new as usize);
                 if miss > 0 || !is_plain {
-                    new[row] = T::restored(miss, expected(at, row), context.now)?;
+                    *new.get_mut(row)? = T::restored(miss, expected(at, row), context.now)?;
                 }
             }
         }
         let mut size = Size::of(coding.bits);
         let mut before = new.last().map_or(0, |cell| cell.number());
-        for row in new.len()..new.len() + self.born {
+        for row in (new.len()..).take(self.born) {
             let cell = T::restored(self.input.number(&mut size), born(row, before), context.now)?;
             before = cell.number();
             new.push(cell);
@@ -388,7 +403,7 @@ const fn zigzag(number: i64) -> u64 {
 }
 
 const fn unzigzag(number: u64) -> i64 {
-    (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
+    (number >> 1).cast_signed() ^ (number & 1).cast_signed().wrapping_neg()
 }
 
 macro_rules! plain_columns {
@@ -412,14 +427,14 @@ impl Column for Tick {
         match self {
             _ if self.number() == expected => 0,
             Self::NEVER => 1,
-            _ => 2 + zigzag(self.number() - now.number()),
+            _ => zigzag(self.number().wrapping_sub(now.number())).wrapping_add(2),
         }
     }
     fn restored(miss: u64, expected: i64, now: Tick) -> Option<Self> {
         match miss {
             0 => Self::of_number(expected),
             1 => Some(Self::NEVER),
-            _ => Self::of_number(now.number().checked_add(unzigzag(miss - 2))?),
+            _ => Self::of_number(now.number().checked_add(unzigzag(miss.wrapping_sub(2)))?),
         }
     }
 }
@@ -430,14 +445,14 @@ impl Column for UnitId {
         match self {
             _ if self.number() == expected => 0,
             Self::NONE => 1,
-            _ => 2 + self.number().cast_unsigned(),
+            _ => self.number().cast_unsigned().wrapping_add(2),
         }
     }
     fn restored(miss: u64, expected: i64, _now: Tick) -> Option<Self> {
         match miss {
             0 => Self::of_number(expected),
             1 => Some(Self::NONE),
-            _ => Self::of_number((miss - 2).cast_signed()),
+            _ => Self::of_number(miss.wrapping_sub(2).cast_signed()),
         }
     }
 }

@@ -1,4 +1,5 @@
 //! The rules and the map: immutable data of a match, in whole numbers of small units.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -166,6 +167,7 @@ pub struct Map {
 /// The fingerprint of rules or of a map, by which peers tell whether they play the same.
 #[must_use]
 pub fn fingerprint<T: Serialize>(data: &T) -> u64 {
+    #[expect(clippy::expect_used, reason = "memory is all it needs")]
     let bytes = postcard::to_allocvec(data).expect("plain data encodes");
     twox_hash::XxHash3_64::oneshot(&bytes)
 }

@@ -1,4 +1,5 @@
 //! The game state: everything that changes, as tables of plain columns in creation order.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 use serde::{Deserialize, Serialize};
 
@@ -359,18 +360,21 @@ impl GameState {
 
     /// The next tick to run.
     #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
     pub fn tick(&self) -> Tick {
         self.globals.tick[0]
     }
 
     /// Whether and why the match is over.
     #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
     pub fn outcome(&self) -> Outcome {
         self.globals.outcome[0]
     }
 
     /// The team that has won, if one has.
     #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
     pub fn winner(&self) -> Option<u8> {
         Some(self.globals.winner[0]).filter(|&team| team != PlayerId::NONE.0)
     }
@@ -456,12 +460,14 @@ impl GameState {
 
     /// Where the unit in `row` stands.
     #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the row is one of the caller's own state, not of bytes")]
     pub fn position(&self, row: usize) -> Vec2 {
         Vec2 { x: self.units.x[row], y: self.units.y[row] }
     }
 
     /// The team of the unit in `row`.
     #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the row is one of the caller's own state, not of bytes")]
     pub fn team(&self, row: usize) -> u8 {
         self.team_of(self.units.owner[row])
     }
@@ -509,11 +515,13 @@ impl GameState {
         self.is_rectangular()
             && self.cores.len() == players
             && self.units.id.iter().enumerate().all(|(row, &id)| {
-                self.row(id) == Some(row) && self.slots.generation[usize::from(id.index)] == id.generation
+                self.row(id) == Some(row)
+                    && self.slots.generation.get(usize::from(id.index)) == Some(&id.generation)
             })
             && self.slots.row.iter().filter(|&&row| row != u16::MAX).count() == self.units.len()
-            && usize::from(self.globals.free_slot[0]) <= self.slots.len()
-            && !self.slots.row[..usize::from(self.globals.free_slot[0])].contains(&u16::MAX)
+            && self.globals.free_slot.first().is_some_and(|&free| {
+                self.slots.row.get(..usize::from(free)).is_some_and(|used| !used.contains(&u16::MAX))
+            })
             && self.units.owner.iter().all(|owner| owner.index() < players)
             && self.orders_have_units()
             && self.projectiles.owner.iter().all(|owner| owner.index() < players)
@@ -537,8 +545,9 @@ impl GameState {
     fn orders_have_units(&self) -> bool {
         let mut left = self.units.queued.clone();
         let all_counted = self.orders.unit.iter().all(|&unit| {
-            let queued = self.row(unit).map(|row| &mut left[row]).filter(|queued| **queued > 0);
-            queued.map(|queued| *queued -= 1).is_some()
+            let queued = self.row(unit).and_then(|row| left.get_mut(row));
+            let less = queued.and_then(|queued| Some((queued.checked_sub(1)?, queued)));
+            less.map(|(less, queued)| *queued = less).is_some()
         });
         all_counted
             && left.iter().all(|&left| left == 0)
@@ -550,6 +559,7 @@ impl GameState {
     /// # Panics
     /// Never: encoding into memory cannot fail.
     #[must_use]
+    #[expect(clippy::expect_used, reason = "memory is all it needs")]
     pub fn encode(&self) -> alloc::vec::Vec<u8> {
         postcard::to_allocvec(self).expect("a state encodes")
     }

@@ -89,7 +89,7 @@ macro_rules! enum_cell {
             }
             fn disturbed(self) -> Self {
                 let all = [$(Self::$variant),*];
-                all[(self as usize + 1) % all.len()]
+                all.into_iter().cycle().nth(self as usize + 1).unwrap_or(self)
             }
         }
     };
@@ -246,6 +246,7 @@ macro_rules! table {
             /// # Panics
             /// If there is no such row.
             #[must_use]
+            #[expect(clippy::indexing_slicing, reason = "who asks says which rows there are")]
             pub fn row(&self, row: usize) -> $row {
                 $row { $($field: self.$field[row],)* }
             }
@@ -286,7 +287,7 @@ macro_rules! table {
                     let mut bytes = [0; $crate::sim::table::FEW * (0 $(+ size_of::<$type>())*)];
                     let mut gathered = 0;
                     $($crate::sim::table::gather_cells(&mut bytes, &mut gathered, &self.$field);)*
-                    return twox_hash::XxHash3_64::oneshot(&bytes[..gathered]);
+                    return twox_hash::XxHash3_64::oneshot(bytes.get(..gathered).unwrap_or(&bytes));
                 }
                 let sizes = [$(core::mem::size_of_val(self.$field.as_slice())),*];
                 if sizes.iter().sum::<usize>() <= $crate::sim::table::GATHERED_MAX {

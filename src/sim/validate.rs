@@ -1,5 +1,14 @@
 //! Which rules and maps the simulation can run: whatever passes here cannot overflow its arithmetic,
 //! divide by zero or outgrow its tables. Files, messages and replays bring rules in from outside.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use super::rules::{Map, Milli, MilliPoint, Rules, UnitRules};
 use super::state::CIRCLES_MAX;
@@ -127,8 +136,16 @@ impl Map {
         for wall in &self.walls {
             self.inside("map.walls.min.x", "map.walls.min.y", wall.min)?;
             self.inside("map.walls.max.x", "map.walls.max.y", wall.max)?;
-            within("map.walls.max.x", wall.max.0.into(), (i64::from(wall.min.0) + 1, half(self.size.0)))?;
-            within("map.walls.max.y", wall.max.1.into(), (i64::from(wall.min.1) + 1, half(self.size.1)))?;
+            within(
+                "map.walls.max.x",
+                wall.max.0.into(),
+                (i64::from(wall.min.0).saturating_add(1), half(self.size.0)),
+            )?;
+            within(
+                "map.walls.max.y",
+                wall.max.1.into(),
+                (i64::from(wall.min.1).saturating_add(1), half(self.size.1)),
+            )?;
         }
         for rock in &self.rocks {
             self.inside("map.rocks.x", "map.rocks.y", rock.at)?;
@@ -138,8 +155,8 @@ impl Map {
     }
 
     fn inside(&self, x: &'static str, y: &'static str, at: MilliPoint) -> Result<(), RuleError> {
-        within(x, at.0.into(), (-half(self.size.0), half(self.size.0)))?;
-        within(y, at.1.into(), (-half(self.size.1), half(self.size.1)))
+        within(x, at.0.into(), (half(self.size.0).saturating_neg(), half(self.size.0)))?;
+        within(y, at.1.into(), (half(self.size.1).saturating_neg(), half(self.size.1)))
     }
 }
 

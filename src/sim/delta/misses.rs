@@ -1,4 +1,13 @@
 //! How far the changed rows of a column miss what was to be expected, in bits.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use alloc::vec::Vec;
 
@@ -47,6 +56,11 @@ struct Chosen {
 
 impl Chosen {
     #[inline(always)]
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "no more are chosen than there are"
+    )]
     fn choose<T>(&mut self, all: &[T], is_chosen: impl Fn(&T) -> bool) {
         self.places.resize(all.len().max(self.places.len()), 0);
         let (places, mut count) = (&mut self.places[..], 0);
@@ -59,13 +73,14 @@ impl Chosen {
     }
 
     fn places(&self) -> &[u32] {
-        &self.places[..self.count]
+        self.places.get(..self.count).unwrap_or_default()
     }
 }
 
 impl Misses {
     /// A column in which the value before is expected, without looking at the rows where it is still there.
     #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "it asks for places among the rows")]
     pub(super) fn write_plain<R>(
         &mut self,
         coding: Coding,
@@ -91,6 +106,7 @@ impl Misses {
         self.write_now(coding, out);
     }
 
+    #[expect(clippy::indexing_slicing, reason = "what is chosen are places among the misses")]
     fn write_now(&mut self, coding: Coding, out: &mut BitWriter<'_>) {
         let Self { now, like, calm, moved, missing } = self;
         if !coding.is_like {
@@ -114,13 +130,24 @@ impl Misses {
         now.resize(count, 0);
         if coding.is_like {
             let calm = calm.places();
-            read_some(coding, calm.len(), input, |place, miss| now[calm[place] as usize] = miss)?;
+            let set = |place: usize, miss| {
+                if let Some(now) = calm.get(place).and_then(|&row| now.get_mut(row as usize)) {
+                    *now = miss;
+                }
+            };
+            read_some(coding, calm.len(), input, set)?;
             let mut sizes = sizes();
             for &row in moved.places() {
-                now[row as usize] = input.number(&mut sizes[length(like[row as usize])]);
+                let size = sizes.get_mut(length(*like.get(row as usize)?))?;
+                *now.get_mut(row as usize)? = input.number(size);
             }
         } else {
-            read_some(coding, count, input, |place, miss| now[place] = miss)?;
+            let set = |place: usize, miss| {
+                if let Some(now) = now.get_mut(place) {
+                    *now = miss;
+                }
+            };
+            read_some(coding, count, input, set)?;
         }
         Some(now)
     }
@@ -159,8 +186,9 @@ fn write_some(
     }
     // A hit costs a run half a bit, a plain number one and those of the column; a miss costs a run a bit and a half
     // more.
-    let hits = count - places.len();
-    let is_sparse = 2 * hits * (coding.bits as usize + 2) >= 3 * count;
+    let hits = count.saturating_sub(places.len());
+    let cost = (coding.bits as usize).saturating_add(2).saturating_mul(2);
+    let is_sparse = hits.saturating_mul(cost) >= count.saturating_mul(3);
     out.put(1 | u64::from(is_sparse) << 1, 2);
     let mut size = Size::of(coding.bits);
     if !is_sparse {
@@ -182,7 +210,7 @@ fn write_some(
         }
     }
     if (next as usize) < count {
-        out.number(&mut runs, (count - next as usize) as u64);
+        out.number(&mut runs, count.saturating_sub(next as usize) as u64);
     }
 }
 
@@ -211,7 +239,7 @@ fn read_some(
             let is_tiny = coding.is_near && least == 1;
             let more = if is_tiny { input.get(TINY_BITS) } else { input.number(&mut size) };
             set(place, more.checked_add(least)?);
-            place += 1;
+            place = place.saturating_add(1);
         }
     }
     Some(())
@@ -223,5 +251,5 @@ fn sizes() -> Sizes {
 
 #[inline(always)]
 fn length(miss: u64) -> usize {
-    (64 - miss.leading_zeros() as usize).min(LENGTHS - 1)
+    (64_u32.wrapping_sub(miss.leading_zeros()) as usize).min(LENGTHS - 1)
 }

@@ -1,4 +1,13 @@
 //! Which rows of two states of a table are of the same thing, and which of those have changed.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use alloc::vec::Vec;
 
@@ -16,6 +25,20 @@ pub(super) struct Kept {
     pub(super) base: usize,
     pub(super) new: usize,
     pub(super) rows: usize,
+}
+
+impl Kept {
+    /// These rows of a column of the base.
+    #[inline(always)]
+    pub(super) fn of_base<T>(self, column: &[T]) -> Option<&[T]> {
+        column.get(self.base..)?.get(..self.rows)
+    }
+
+    /// The same of the new table.
+    #[inline(always)]
+    fn of_new<T>(self, column: &[T]) -> Option<&[T]> {
+        column.get(self.new..)?.get(..self.rows)
+    }
 }
 
 /// A row that has changed, in both tables.
@@ -45,7 +68,7 @@ impl Plan {
 
     /// Rows of the new table that are in the base, too: the first ones.
     pub(super) fn kept_rows(&self) -> usize {
-        self.kept.last().map_or(0, |kept| kept.new + kept.rows)
+        self.kept.last().map_or(0, |kept| kept.new.saturating_add(kept.rows))
     }
 
     /// Matches rows: what is born comes last, and nothing else changes its order.
@@ -58,7 +81,7 @@ impl Plan {
                 self.kept.push(Kept { base: at, new: row, rows });
             }
             // The next row of the base is of another thing, or there is none.
-            (at, row) = (at + rows + 1, row + rows);
+            (at, row) = (at.saturating_add(rows).saturating_add(1), row.saturating_add(rows));
         }
     }
 
@@ -75,10 +98,10 @@ impl Plan {
     pub(super) fn mark<T: Column>(&mut self, base: &[T], new: &[T]) -> bool {
         let mut differs = false;
         for kept in &self.kept {
-            let (base, new) = (&base[kept.base..][..kept.rows], &new[kept.new..][..kept.rows]);
+            let (Some(base), Some(new)) = (kept.of_base(base), kept.of_new(new)) else { continue };
             if bytemuck::cast_slice::<T, u8>(base) != bytemuck::cast_slice::<T, u8>(new) {
                 differs = true;
-                let marks = &mut self.marks[kept.new..][..kept.rows];
+                let marks = self.marks.get_mut(kept.new..).unwrap_or_default();
                 marks
                     .iter_mut()
                     .zip(base.iter().zip(new))
@@ -91,20 +114,22 @@ impl Plan {
     fn note_changed(&mut self) {
         self.changed.clear();
         for kept in &self.kept {
-            let marks = &self.marks[kept.new..][..kept.rows];
+            let Some(marks) = kept.of_new(&self.marks) else { continue };
             for (place, marks) in (0..).step_by(MASK_ROWS).zip(marks.chunks(MASK_ROWS)) {
-                let (base, new) = (kept.base as u32 + place, kept.new as u32 + place);
+                let (base, new) =
+                    ((kept.base as u32).wrapping_add(place), (kept.new as u32).wrapping_add(place));
                 let mut mask = mask_of(marks);
                 while mask != 0 {
                     let n = mask.trailing_zeros();
                     self.changed.push(Changed { base: base.wrapping_add(n), new: new.wrapping_add(n) });
-                    mask &= mask - 1;
+                    mask &= mask.wrapping_sub(1);
                 }
             }
         }
     }
 
     /// Runs of rows that stay and that go, by turns; the first of those that stay may be empty.
+    #[expect(clippy::arithmetic_side_effects, reason = "runs follow each other, with a row between")]
     pub(super) fn write_kept(&self, base_rows: usize, out: &mut BitWriter<'_>) {
         let all = self.kept_rows() == base_rows;
         out.put(u64::from(all), 1);
@@ -136,11 +161,9 @@ impl Plan {
         let mut least = 0;
         while at < base_rows {
             let rows = usize::try_from(input.number(&mut staying)).ok()?.checked_add(least)?;
-            if rows > base_rows - at {
-                return None;
-            }
+            let after = at.checked_add(rows).filter(|&after| after <= base_rows)?;
             self.kept.extend((rows > 0).then_some(Kept { base: at, new, rows }));
-            (at, new, least) = (at + rows, new + rows, 1);
+            (at, new, least) = (after, new.checked_add(rows)?, 1);
             if at < base_rows {
                 let gone = usize::try_from(input.number(&mut going)).ok()?;
                 at = at.checked_add(gone)?.checked_add(1).filter(|&at| at <= base_rows)?;
@@ -160,19 +183,22 @@ impl Plan {
         if self.changed.is_empty() {
             return;
         }
-        let turns: usize = self.marks.iter().zip(&self.marks[1..]).map(|(a, b)| usize::from(a ^ b)).sum();
-        let is_mixed = turns * RUN_BITS >= rows;
+        let next = self.marks.iter().skip(1);
+        let turns: usize = self.marks.iter().zip(next).map(|(a, b)| usize::from(a ^ b)).sum();
+        let is_mixed = turns.saturating_mul(RUN_BITS) >= rows;
         out.put(u64::from(is_mixed), 1);
         if is_mixed {
             write_mask(&self.marks, out);
             return;
         }
-        let mut sizes = [Size::of(2), Size::of(2)];
-        let (mut at, mut mark, mut least) = (0, false, 0);
-        while at < rows {
-            let run = self.marks[at..rows].iter().take_while(|&&found| (found != 0) == mark).count();
-            out.number(&mut sizes[usize::from(mark)], (run - least) as u64);
-            (at, mark, least) = (at + run, !mark, 1);
+        // Of the runs like this one, and of the others.
+        let (mut size, mut other) = (Size::of(2), Size::of(2));
+        let (mut rest, mut mark, mut least) = (&self.marks[..], false, 0);
+        while !rest.is_empty() {
+            let run = rest.iter().take_while(|&&found| (found != 0) == mark).count();
+            out.number(&mut size, run.saturating_sub(least) as u64);
+            core::mem::swap(&mut size, &mut other);
+            (rest, mark, least) = (rest.get(run..).unwrap_or_default(), !mark, 1);
         }
     }
 
@@ -189,13 +215,14 @@ impl Plan {
             self.note_changed();
             return Some(());
         }
-        let mut sizes = [Size::of(2), Size::of(2)];
-        let (mut at, mut mark, mut least) = (0, false, 0);
-        while at < rows {
-            let run = usize::try_from(input.number(&mut sizes[usize::from(mark)])).ok()?;
-            let run = run.checked_add(least).filter(|&run| run <= rows - at)?;
-            self.marks[at..at + run].fill(u8::from(mark));
-            (at, mark, least) = (at + run, !mark, 1);
+        let (mut size, mut other) = (Size::of(2), Size::of(2));
+        let (mut rest, mut mark, mut least) = (&mut self.marks[..], false, 0);
+        while !rest.is_empty() {
+            let run = usize::try_from(input.number(&mut size)).ok()?.checked_add(least)?;
+            let (marks, after) = rest.split_at_mut_checked(run)?;
+            marks.fill(u8::from(mark));
+            core::mem::swap(&mut size, &mut other);
+            (rest, mark, least) = (after, !mark, 1);
         }
         self.note_changed();
         Some(())
@@ -207,7 +234,7 @@ impl Plan {
 fn mask_of(marks: &[u8]) -> u64 {
     let mut bytes = [0; MASK_ROWS];
     let marks = marks.first_chunk().unwrap_or_else(|| {
-        bytes[..marks.len()].copy_from_slice(marks);
+        bytes.iter_mut().zip(marks).for_each(|(byte, mark)| *byte = *mark);
         &bytes
     });
     let (eights, _) = marks.as_chunks::<8>();

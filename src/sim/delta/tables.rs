@@ -1,5 +1,14 @@
 //! Every column of every table: in which order they are coded, the bits that their misses usually take, and
 //! what is expected of them.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use super::misses::Coding;
 use super::plan::Plan;
@@ -28,19 +37,22 @@ macro_rules! coded {
                 self.len()
             }
             fn alike(base: &Self, at: usize, new: &Self, row: usize) -> usize {
-                let rows = (base.len() - at).min(new.len() - row);
+                let rows = base.len().saturating_sub(at).min(new.len().saturating_sub(row));
                 // Where nothing names a thing, its place does, and nothing goes.
-                $($(let $key = (&base.$key[at..][..rows], &new.$key[row..][..rows]);)+
-                let rows = (0..rows).take_while(|&n| true $(&& $key.0[n] == $key.1[n])+).count();)?
+                $(#[expect(clippy::indexing_slicing, reason = "both have as many rows from there on")]
+                let rows = {
+                    $(let $key = (&base.$key[at..][..rows], &new.$key[row..][..rows]);)+
+                    (0..rows).take_while(|&n| true $(&& $key.0[n] == $key.1[n])+).count()
+                };)?
                 rows
             }
             fn mark(base: &Self, new: &Self, plan: &mut Plan) -> u64 {
                 // Does not compile if a column is left out.
                 let Self { $($field: _),* } = new;
-                let (mut differs, mut place) = (0, 0);
+                let (mut differs, mut place) = (0, 0_u32);
                 $(
                     differs |= u64::from(plan.mark(&base.$field, &new.$field)) << place;
-                    place += 1;
+                    place = place.saturating_add(1);
                 )*
                 assert!(place <= 64);
                 differs
@@ -69,7 +81,7 @@ macro_rules! coded {
                     let known = &*new;
                     let expected = |at: usize, row: usize| -> i64 {
                         let _ = (row, known);
-                        coded!(@expected base.$field[at].number()
+                        coded!(@expected cell(&base.$field, at).number()
                             $(, { let ($ec, $eb, $eat, $en, $erow) = (context, base, at, known, row); $expected })?)
                     };
                     let born = |row: usize, before: i64| -> i64 {
@@ -104,19 +116,30 @@ macro_rules! coded {
     (@expected $usual:expr, $other:expr) => { $other };
 }
 
+/// The cell of a column in a row.
+#[inline(always)]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "it is asked for rows of the plan, of the table under way, or of a unit"
+)]
+fn cell<T: Copy>(column: &[T], row: usize) -> T {
+    column[row]
+}
+
 /// Where the last step, and before it a mean of the speeds then and now, lead.
 #[inline(always)]
 fn led(from: Fx, speeds: [Fx; 2], ticks: i64) -> i64 {
     let [then, now] = speeds.map(|speed| speed.number());
-    let before = (then + now).wrapping_mul(ticks - 1) >> 1;
-    if ticks == 0 { from.number() } else { (from.number() + now).wrapping_add(before) }
+    let before = then.wrapping_add(now).wrapping_mul(ticks.wrapping_sub(1)) >> 1;
+    let from = from.number();
+    if ticks == 0 { from } else { from.wrapping_add(now).wrapping_add(before) }
 }
 
 /// Everybody goes on; but who fights in a crowd is pushed back.
 #[inline(always)]
 fn goes_on(context: &Context<'_>, base: &Units, at: usize, speed: Fx) -> i64 {
     let speed = speed.number();
-    if context.jostle.0 && base.target[at] != UnitId::NONE { -speed } else { speed }
+    if context.jostle.0 && cell(&base.target, at) != UnitId::NONE { speed.wrapping_neg() } else { speed }
 }
 
 /// In a tick a minion turns so far at most, by the standard rules at 60 ticks a second.
@@ -126,27 +149,31 @@ const TURN: i64 = 1092;
 /// where it walks, if it did before.
 #[inline(always)]
 fn looks(context: &Context<'_>, base: &Units, at: usize, new: &Units, row: usize) -> i64 {
-    let before = base.facing[at];
-    let strikes = new.strike_at[row] != Tick::NEVER && new.strike_at[row] == base.strike_at[at];
-    let (was, is) = (Vec2 { x: base.vx[at], y: base.vy[at] }, Vec2 { x: new.vx[row], y: new.vy[row] });
-    let (target, stands) = (new.target[row], is == Vec2::default());
+    let before = cell(&base.facing, at);
+    let strikes =
+        cell(&new.strike_at, row) != Tick::NEVER && cell(&new.strike_at, row) == cell(&base.strike_at, at);
+    let (was, is) = (
+        Vec2 { x: cell(&base.vx, at), y: cell(&base.vy, at) },
+        Vec2 { x: cell(&new.vx, row), y: cell(&new.vy, row) },
+    );
+    let (target, stands) = (cell(&new.target, row), is == Vec2::default());
     if !context.aims || strikes || (stands && target == UnitId::NONE) {
         return before.number();
     }
-    let aim = match new.order[row] {
-        _ if new.control[row] == ControlBehaviour::Player => None,
+    let aim = match cell(&new.order, row) {
+        _ if cell(&new.control, row) == ControlBehaviour::Player => None,
         _ if target != UnitId::NONE => {
             let target = context.unit(target);
             if stands
                 && was == is
-                && target.is_some_and(|row| new.vx[row] == Fx::ZERO && new.vy[row] == Fx::ZERO)
+                && target.is_some_and(|row| cell(&new.vx, row) == Fx::ZERO && cell(&new.vy, row) == Fx::ZERO)
             {
                 return before.number();
             }
             target.map(|row| before_step(new, row))
         }
         Order::Follow => None,
-        _ => Some(Vec2 { x: new.goal_x[row], y: new.goal_y[row] }),
+        _ => Some(Vec2 { x: cell(&new.goal_x, row), y: cell(&new.goal_y, row) }),
     };
     let Some(aim) = aim else {
         let walks = was != is && !stands && Angle::of(was) == before;
@@ -156,23 +183,26 @@ fn looks(context: &Context<'_>, base: &Units, at: usize, new: &Units, row: usize
     let way = Vec2 { x: aim.x.wrapping_sub(from.x), y: aim.y.wrapping_sub(from.y) };
     // A step is rounded, and so is where it leads.
     let toward = Angle::of(if is_along(is, way) { is } else { way });
-    let most = TURN * context.ticks;
-    let turn = i64::from(before.to(toward)).clamp(-most, most);
+    let most = context.ticks.saturating_mul(TURN);
+    let turn = i64::from(before.to(toward)).clamp(most.saturating_neg(), most);
     i64::from(before.0.wrapping_add(turn as u16))
 }
 
 /// Where the unit in `row` stood before the last tick.
 #[inline(always)]
 fn before_step(units: &Units, row: usize) -> Vec2 {
-    Vec2 { x: units.x[row].wrapping_sub(units.vx[row]), y: units.y[row].wrapping_sub(units.vy[row]) }
+    Vec2 {
+        x: cell(&units.x, row).wrapping_sub(cell(&units.vx, row)),
+        y: cell(&units.y, row).wrapping_sub(cell(&units.vy, row)),
+    }
 }
 
 /// Whether a step leads along a way, but for half a thousandth.
 #[inline(always)]
 fn is_along(step: Vec2, way: Vec2) -> bool {
     let [sx, sy, wx, wy] = [step.x, step.y, way.x, way.y].map(|part| i64::from(part.to_bits()));
-    let along = (sx * wx).wrapping_add(sy * wy);
-    let aside = (sx * wy).wrapping_sub(sy * wx);
+    let along = sx.wrapping_mul(wx).wrapping_add(sy.wrapping_mul(wy));
+    let aside = sx.wrapping_mul(wy).wrapping_sub(sy.wrapping_mul(wx));
     along > 0 && aside.unsigned_abs() < along.unsigned_abs() >> 11
 }
 
@@ -219,17 +249,17 @@ coded! {
     Units, at most UNITS_MAX, by id;
     id 4;
     owner 0;
-    phase 1, born |_c, _new, _row, before| before + 1;
+    phase 1, born |_c, _new, _row, before| before.wrapping_add(1);
     attack 0;
     control 0;
     hp 5;
-    vx 11 expect |c, base, at, _new, _row| goes_on(c, base, at, base.vx[at]);
-    vy like 8 expect |c, base, at, _new, _row| goes_on(c, base, at, base.vy[at]);
-    x like 8 expect |c, base, at, new, row| led(base.x[at], [base.vx[at], new.vx[row]], c.ticks);
-    y like 8 expect |c, base, at, new, row| led(base.y[at], [base.vy[at], new.vy[row]], c.ticks);
+    vx 11 expect |c, base, at, _new, _row| goes_on(c, base, at, cell(&base.vx, at));
+    vy like 8 expect |c, base, at, _new, _row| goes_on(c, base, at, cell(&base.vy, at));
+    x like 8 expect |c, base, at, new, row| led(cell(&base.x, at), [cell(&base.vx, at), cell(&new.vx, row)], c.ticks);
+    y like 8 expect |c, base, at, new, row| led(cell(&base.y, at), [cell(&base.vy, at), cell(&new.vy, row)], c.ticks);
     order 1;
-    goal_x 18, born |_c, new, row, _before| new.x[row].number();
-    goal_y 18, born |_c, new, row, _before| new.y[row].number();
+    goal_x 18, born |_c, new, row, _before| cell(&new.x, row).number();
+    goal_y 18, born |_c, new, row, _before| cell(&new.y, row).number();
     quarry 4;
     queued 0;
     corner 6;
@@ -258,17 +288,17 @@ coded! {
     Projectiles, at most PROJECTILES_MAX, by shooter, born_at;
     shooter 5;
     owner 0, born |c, new, row, before| {
-        c.shooter(new, row).map_or(before, |shooter| c.new.units.owner[shooter].number())
+        c.shooter(new, row).map_or(before, |shooter| cell(&c.new.units.owner, shooter).number())
     };
     control 0, born |c, new, row, before| {
-        c.shooter(new, row).map_or(before, |shooter| c.new.units.control[shooter].number())
+        c.shooter(new, row).map_or(before, |shooter| cell(&c.new.units.control, shooter).number())
     };
     damage 0;
     x 6, born |c, new, row, before| {
-        c.shooter(new, row).map_or(before, |shooter| c.new.units.x[shooter].number())
+        c.shooter(new, row).map_or(before, |shooter| cell(&c.new.units.x, shooter).number())
     };
     y 6, born |c, new, row, before| {
-        c.shooter(new, row).map_or(before, |shooter| c.new.units.y[shooter].number())
+        c.shooter(new, row).map_or(before, |shooter| cell(&c.new.units.y, shooter).number())
     };
     vx 13;
     vy 13;
