@@ -13,8 +13,7 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
 use self::trace::{NodeTrace, row};
@@ -23,6 +22,7 @@ use super::row::{Cell, MatchRow, Quantiles};
 use super::script::drawn_scripts;
 use super::trial::{WARM_UP, setup_of};
 use crate::game::Script;
+use crate::lab::jobs;
 use crate::lab::process::{Process, ProcessError};
 use crate::lab::sessions::hero_of;
 use crate::net::Architecture;
@@ -144,27 +144,13 @@ pub fn real_of(
     let (seeds, counted) = amount(options.size);
     let seeds = options.seeds.unwrap_or(seeds);
     let order = order(cells.len(), seeds);
-    let (next, over, repeated) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU32::new(0));
-    let failed = AtomicBool::new(false);
-    let results = Mutex::new(Vec::with_capacity(order.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, order.len().max(1)) {
-            scope.spawn(|| {
-                while !failed.load(Ordering::Relaxed)
-                    && let Some(&(cell, seed)) = order.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let game = RealMatch { options, cell: &cells[cell], seed, counted };
-                    let result = game.play_until_quiet(&repeated);
-                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                    results.lock().expect("no job panics with it").push((cell, seed, result));
-                    progress(over.fetch_add(1, Ordering::Relaxed) + 1, order.len());
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no job panicked with it");
+    let repeated = AtomicU32::new(0);
+    let mut results = jobs::run(options.jobs, order.into_iter(), progress, |(cell, seed)| {
+        let game = RealMatch { options, cell: &cells[cell], seed, counted };
+        Ok((cell, seed, game.play_until_quiet(&repeated)?))
+    })?;
     results.sort_by_key(|&(cell, seed, _)| (cell, seed));
-    let rows = results.into_iter().map(|(_, _, result)| result).collect::<Result<_, _>>()?;
+    let rows = results.into_iter().map(|(_, _, row)| row).collect();
     Ok(RealStudy { rows, repeated: repeated.into_inner() })
 }
 

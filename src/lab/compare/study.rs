@@ -3,13 +3,12 @@
 
 use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::plan::{FIRST_SEED, Size, plan};
 use super::row::{Cell, MatchRow, Topology, View};
 use super::script::Recorded;
 use super::trial::{Trial, TrialError, WARM_UP};
+use crate::lab::jobs;
 use crate::net::Architecture;
 use crate::sim::Tick;
 
@@ -97,26 +96,8 @@ pub fn study_of(
     progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Vec<MatchRow>, StudyError> {
     let tasks = tasks(plan);
-    let total = tasks.len();
-    let (next, over, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-    let results = Mutex::new(Vec::with_capacity(total));
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, total.max(1)) {
-            scope.spawn(|| {
-                while !failed.load(Ordering::Relaxed)
-                    && let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let result = play(task, options);
-                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                    results.lock().expect("no job panics with it").push(result);
-                    progress(over.fetch_add(1, Ordering::Relaxed) + 1, total);
-                }
-            });
-        }
-    });
-    let results = results.into_inner().expect("no job panicked with it");
-    let mut rows =
-        results.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect::<Vec<_>>();
+    let results = jobs::run(options.jobs, tasks.iter(), progress, |task| play(task, options))?;
+    let mut rows: Vec<_> = results.into_iter().flatten().collect();
     rows.sort_by_key(|&(place, _)| place);
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
