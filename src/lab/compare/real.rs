@@ -1,5 +1,5 @@
-//! The same matches between real processes, over sockets of the loopback interface with links made worse in the
-//! processes: does the virtual network tell the truth?
+//! The same matches between real processes, over sockets of the loopback interface with links impaired in the
+//! processes, to validate the virtual network.
 //!
 //! Cells are played in random order, seed by seed, and a match during which this machine's own timers fired late
 //! is played again.
@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
 use self::trace::{NodeTrace, row};
+use super::metric::Percentile;
 use super::plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell};
 use super::row::{Cell, MatchRow, Quantiles};
 use super::script::drawn_scripts;
@@ -30,7 +31,7 @@ use crate::sim::{AttackBehaviour, World};
 
 /// A match during which timers fired later than this, p99, does not count.
 pub const LATENESS_MAX: Duration = Duration::from_millis(2);
-/// Times that a match is played until the machine was quiet enough; then its row says how late timers were.
+/// Attempts at a match until timers fired in time; the last attempt counts, and its row has their lateness.
 const TRIES_MAX: u32 = 4;
 /// After what counts, for the last commands to get through.
 const TAIL: Duration = Duration::from_secs(1);
@@ -82,7 +83,7 @@ pub enum RealError {
         cell: Box<Cell>,
         /// Of the match.
         seed: u64,
-        /// What the processes say.
+        /// The results of the processes.
         what: String,
     },
     /// A script or a trace.
@@ -90,7 +91,7 @@ pub enum RealError {
     File {
         /// Which.
         file: PathBuf,
-        /// What the system, or the reader, says.
+        /// The error of the system or the reader.
         error: std::io::Error,
     },
 }
@@ -118,7 +119,7 @@ const fn amount(size: Size) -> (u32, Duration) {
     }
 }
 
-/// Plays all matches; `progress` hears how many of how many are over.
+/// Plays all matches; `progress` gets how many of how many have ended.
 ///
 /// # Errors
 /// If a match cannot be played: then the others are not, either.
@@ -261,8 +262,8 @@ impl RealMatch<'_> {
         playing
     }
 
-    /// What a node's link does to what it sends: between players the whole way, to or from a server that stands
-    /// half-way the half of it.
+    /// What a node's link does to what it sends: between players the whole path, to or from a server half-way
+    /// half of it.
     fn link(&self, node: usize) -> Option<String> {
         let Cell { architecture, rtt_ms, jitter_ms, loss, .. } = self.cell;
         let is_half = *architecture != Architecture::P2p;
@@ -342,8 +343,8 @@ impl Lateness {
     fn p99_ms(self) -> f64 {
         self.is_over.store(true, Ordering::Relaxed);
         let late = self.thread.join().unwrap_or_default();
-        // Never looked at is as good as never on time.
-        Quantiles::of(late).p99().unwrap_or(f64::from(u16::MAX))
+        // Without a measurement the match does not count.
+        Quantiles::of(late).at(Percentile::P99).unwrap_or(f64::from(u16::MAX))
     }
 }
 

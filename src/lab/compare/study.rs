@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::plan::{FIRST_SEED, Size, plan};
-use super::row::{Cell, MatchRow, Topology, View};
+use super::row::{Cell, Experiment, MatchRow, Topology};
 use super::script::Recorded;
 use super::trial::{Trial, TrialError, WARM_UP};
 use crate::lab::jobs;
@@ -55,7 +55,7 @@ pub enum StudyErrorKind {
     /// It was not played to its end.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// The program broke down, and said this.
+    /// The program panicked with this message.
     #[error("panicked: {0}")]
     Panic(String),
 }
@@ -68,7 +68,7 @@ struct Task {
     rows: Vec<(usize, Cell)>,
 }
 
-/// Plays all matches; `progress` hears how many of how many are over. Rows come in the order of the plan.
+/// Plays all matches; `progress` gets how many of how many have ended. Rows come in the order of the plan.
 ///
 /// # Errors
 /// If a match is not played to its end: then the others are not, either.
@@ -119,21 +119,21 @@ fn tasks(plan: &[(Cell, u32)]) -> Vec<Task> {
     }
     // Few and long at the end would leave cores without work.
     tasks.sort_by_key(|task| {
-        let is_long = task.cell.view == View::Bots;
+        let is_long = task.cell.experiment == Experiment::Bots;
         core::cmp::Reverse(task.cell.units * if is_long { 100 } else { 1 })
     });
     tasks
 }
 
-/// The cell whose match is the match of `cell`: a question changes nothing of it, and where no server is, it
-/// stands nowhere.
+/// The cell whose match is the match of `cell`: the experiment alone changes nothing in it, nor does the place of a
+/// server without a server.
 fn played(cell: &Cell) -> Cell {
-    let view = match cell.view {
-        View::Defaults | View::EqualRate | View::Bytes => View::Defaults,
-        View::HostLost | View::Bots => cell.view,
+    let experiment = match cell.experiment {
+        Experiment::Defaults | Experiment::EqualRate | Experiment::Bytes => Experiment::Defaults,
+        Experiment::HostLost | Experiment::Bots => cell.experiment,
     };
     let topology = if cell.architecture == Architecture::P2p { Topology::Midway } else { cell.topology };
-    Cell { view, topology, ..cell.clone() }
+    Cell { experiment, topology, ..cell.clone() }
 }
 
 fn play(task: &Task, options: &StudyOptions) -> Result<Vec<(usize, MatchRow)>, StudyError> {
@@ -146,12 +146,10 @@ fn play(task: &Task, options: &StudyOptions) -> Result<Vec<(usize, MatchRow)>, S
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(StudyErrorKind::Panic(text.unwrap_or("without a word").to_owned()))
+            Err(StudyErrorKind::Panic(text.unwrap_or("without a message").to_owned()))
         }
     };
     let row = row.map_err(|why| StudyError { cell: Box::new(cell.clone()), seed: *seed, why })?;
-    let named = |(place, cell): &(usize, Cell)| {
-        (*place, MatchRow { view: cell.view, topology: cell.topology, ..row.clone() })
-    };
+    let named = |(place, cell): &(usize, Cell)| (*place, MatchRow { cell: cell.clone(), ..row.clone() });
     Ok(rows.iter().map(named).collect())
 }
