@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mini_rts_arena::lab::compare::{
-    ARCHITECTURES, Cell, Experiment, MatchRow, Percentile, Quantiles, Recorded, Size, StudyOptions, Topology, Trial,
-    WARM_UP, base_cell, bounds, drawn_scripts, study_of,
+    ARCHITECTURES, Cell, Experiment, MatchRow, Percentile, Quantiles, Recorded, Size, StudyOptions, Topology,
+    Trial, WARM_UP, base_cell, bounds, drawn_scripts, study_of,
 };
 use mini_rts_arena::net::Architecture;
 use mini_rts_arena::replay::Replay;

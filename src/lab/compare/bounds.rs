@@ -52,7 +52,6 @@ pub fn bounds(cell: &Cell) -> Bounds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::row::Experiment;
     use super::*;
 
     #[test]
@@ -60,20 +59,7 @@ mod tests {
         use Architecture::{ClientServer, P2p, Relay};
         use Topology::{Lan, Listen, Midway, Remote};
         let of = |architecture, topology| {
-            let cell = Cell {
-                experiment: Experiment::Defaults,
-                architecture,
-                topology,
-                preset: String::new(),
-                prediction: true,
-                interpolation: 0,
-                players: 2,
-                rtt_ms: 100.0,
-                jitter_ms: 5.0,
-                loss: 0.0,
-                updates: 0,
-                units: 14,
-            };
+            let cell = Cell { architecture, topology, loss: 0.0, ..Cell::default() };
             let bounds = bounds(&cell);
             (bounds.own_ms, bounds.opponent_ms, bounds.error_ms)
         };

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::metric::Percentile;
 use super::plan::base_cell;
+use super::wording;
 use crate::net::Architecture;
 use crate::sim::PLAYERS_MAX;
 
@@ -95,14 +96,12 @@ pub(super) trait Column {
     }
 }
 
-impl Column for bool {}
-impl Column for u8 {}
-impl Column for u32 {}
-impl Column for u64 {}
-impl Column for Source {}
-impl Column for Experiment {}
-impl Column for Architecture {}
-impl Column for Topology {}
+/// Types all of whose values a match can have.
+macro_rules! unbounded {
+    ($($type:ty),*) => { $(impl Column for $type {})* };
+}
+
+unbounded!(bool, u8, u32, u64, Source, Experiment, Architecture, Topology);
 
 impl Column for f64 {
     fn out_of_range(&self, name: &'static str) -> Option<(&'static str, String)> {
@@ -180,21 +179,8 @@ impl Default for Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { experiment, architecture, topology, preset, prediction, players, units, .. } = self;
-        write!(f, "{experiment:?}: {architecture} {topology:?}, ")?;
-        if !preset.is_empty() {
-            write!(f, "{preset}, ")?;
-        }
-        let Self { rtt_ms, jitter_ms, loss, updates, interpolation, .. } = self;
-        write!(
-            f,
-            "RTT {rtt_ms} ± {jitter_ms} ms, loss {} %, {players} players, {units} units",
-            loss * 100.0
-        )?;
-        if *updates > 0 {
-            write!(f, ", {updates} updates/s shown {interpolation} late")?;
-        }
-        f.write_str(if *prediction { ", predicted" } else { "" })
+        let [experiment, ..] = wording::experiment(self.experiment);
+        write!(f, "{experiment}: {} at {}", wording::name(self), wording::condition(self))
     }
 }
 
@@ -295,7 +281,8 @@ pub struct MatchRow {
 
 /// Quantiles of one latency in one match, in milliseconds: 0 %, 5 %, …, 95 %, 99 %, 100 %. Empty if nothing was
 /// measured.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Quantiles(Vec<f64>);
 
 /// Why a table of matches cannot be written or read.
@@ -386,7 +373,8 @@ impl Quantiles {
 }
 
 /// One value for each second of a match.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Series(pub Vec<f64>);
 
 impl Series {
@@ -403,42 +391,36 @@ fn rounded(number: f64) -> f64 {
     (number * 1000.0).round() / 1000.0
 }
 
-/// Numbers in one field, with spaces between them.
-fn write_numbers<S: Serializer>(numbers: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-    let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
-    serializer.serialize_str(&numbers.join(" "))
-}
-
-fn read_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let numbers = text.split_ascii_whitespace().map(f64::from_str);
-    let numbers = numbers.map(|number| number.ok().filter(|number| number.is_finite()));
-    numbers.collect::<Option<_>>().ok_or_else(|| de::Error::custom("not a list of numbers"))
-}
-
-impl Serialize for Quantiles {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        write_numbers(&self.0, serializer)
+impl From<Series> for String {
+    /// Numbers in one field, with spaces between them.
+    fn from(Series(numbers): Series) -> Self {
+        numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
     }
 }
 
-impl<'de> Deserialize<'de> for Quantiles {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let numbers = read_numbers(deserializer)?;
-        let is_whole = numbers.is_empty() || numbers.len() == QUANTILES.len();
-        is_whole.then_some(Self(numbers)).ok_or_else(|| de::Error::custom("not 22 quantiles"))
+impl TryFrom<String> for Series {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let numbers = text.split_ascii_whitespace().map(|number| f64::from_str(number).ok());
+        let numbers = numbers.map(|number| number.filter(|number| number.is_finite()));
+        numbers.collect::<Option<_>>().map(Self).ok_or("not a list of numbers")
     }
 }
 
-impl Serialize for Series {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        write_numbers(&self.0, serializer)
+impl From<Quantiles> for String {
+    fn from(Quantiles(values): Quantiles) -> Self {
+        Series(values).into()
     }
 }
 
-impl<'de> Deserialize<'de> for Series {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_numbers(deserializer).map(Self)
+impl TryFrom<String> for Quantiles {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let Series(values) = text.try_into()?;
+        let is_whole = values.is_empty() || values.len() == QUANTILES.len();
+        is_whole.then_some(Self(values)).ok_or("not 22 quantiles")
     }
 }
 

@@ -7,7 +7,6 @@ use super::metric::{LatencyKind, TICK_MS};
 use super::row::{Experiment, MatchRow, Quantiles, Source, Topology};
 use super::statistics::mean;
 use super::summary::CellSummary;
-use super::wording;
 use crate::net::Architecture;
 
 /// Written latencies are rounded to a thousandth of a millisecond.
@@ -136,13 +135,8 @@ impl Place<'_> {
         }
         self.log.failed += 1;
         if self.log.failures.len() < TOLD_MAX {
-            let cell = &self.cell.cell;
-            let ([view, ..], architecture) = (wording::experiment(cell.experiment), cell.architecture);
-            let setting = wording::setting(cell);
-            let setting = if setting.is_empty() { setting } else { format!(" ({setting})") };
             let seed = self.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
-            let at = format!("{view}: {architecture}{setting} at {}{seed}", wording::condition(cell));
-            self.log.failures.push(format!("{at}: {}", numbers()));
+            self.log.failures.push(format!("{}{seed}: {}", self.cell.cell, numbers()));
         }
     }
 }

@@ -224,7 +224,10 @@ pub(super) fn draw(plot: &Plot, title: &str) -> Markup {
                 path stroke="var(--ink-6)" d={ "M" (left) " " (top) "V" (bottom) "H" (right) } {}
             }
             g fill="var(--ink-6)" font-size="30" text-anchor="middle" {
-                @for (value, text) in plot.x.ticks() { text x=(x(value)) y=(bottom + 34.0) { (text) } }
+                @for (value, text) in plot.x.ticks() {
+                    // Five names fit side by side in smaller letters.
+                    text x=(x(value)) y=(bottom + 34.0) font-size=[(!plot.x.names.is_empty()).then_some("23")] { (text) }
+                }
                 text x=(middle_x) y=(height - 14.0) { (plot.x.title) }
                 text transform={ "translate(30 " (middle_y) ")rotate(270)" } { (y_axis.title) }
             }
