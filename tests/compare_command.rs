@@ -4,7 +4,7 @@ mod arena;
 mod study;
 
 use arena::command;
-use mini_rts_arena::lab::compare::{Study, page};
+use mini_rts_arena::lab::compare::{Analysis, Study, page, summarize};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,8 @@ fn a_study_is_made_again_from_its_file() {
     let ended = run(home.path(), &["compare", "--rebuild", &file, "--html", html, "--json"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let first = fs::read_to_string(html).expect("a page");
-    assert!(first == page(&study), "another page");
+    let cells = summarize(&study.rows);
+    assert!(first == page(&study, &Analysis::of(&cells)), "another page");
     let json = ended.json();
     assert_eq!(json["valid"], true);
     assert_eq!(json["seeds"], Value::from((1000..1008).collect::<Vec<_>>()));

@@ -3,7 +3,7 @@
 mod study;
 
 use mini_rts_arena::lab::compare::{
-    Analysis, Cell, MatchRow, Quantiles, Series, Source, Study, Topology, View, page, summarize,
+    Analysis, Cell, Experiment, MatchRow, Quantiles, Series, Source, Study, Topology, page, summarize,
 };
 use mini_rts_arena::net::Architecture;
 
@@ -12,6 +12,11 @@ fn failing(rows: &[MatchRow]) -> Vec<&'static str> {
     let cells = summarize(rows);
     let checks = Analysis::of(&cells).validity.checks;
     checks.iter().filter(|check| check.failed > 0).map(|check| check.name).collect()
+}
+
+fn page_of(study: &Study) -> String {
+    let cells = summarize(&study.rows);
+    page(study, &Analysis::of(&cells))
 }
 
 fn shifted(quantiles: &Quantiles, ms: f64) -> Quantiles {
@@ -28,7 +33,7 @@ fn a_sound_study_is_valid_and_says_what_the_model_has() {
         assert!(check.asked > 0 || check.name == "timers", "{} is never asked", check.name);
     }
     let sentences: Vec<String> = analysis.findings().map(|finding| finding.sentence()).collect();
-    // Half an update of 50 ms until the next.
+    // HalfPath an update of 50 ms until the next.
     let at = "At 100 ms RTT and 2 % loss, the opponent's order is confirmed 2";
     let found = sentences.iter().find(|sentence| sentence.starts_with(at));
     let found = found.unwrap_or_else(|| panic!("{sentences:#?}"));
@@ -49,7 +54,7 @@ fn a_sound_study_is_valid_and_says_what_the_model_has() {
     let break_even = analysis
         .break_evens
         .iter()
-        .find(|found| found.server.cell == study::cell(Architecture::ClientServer));
+        .find(|found| *found.server.cell == study::cell(Architecture::ClientServer));
     assert!(break_even.expect("measured").sentence().ends_with("less than the 50 ms between the players."));
 }
 
@@ -60,7 +65,7 @@ fn what_is_wrong_in_the_rows_fails_the_check_for_it() {
         (
             "labels swapped",
             |row| {
-                row.architecture = match row.architecture {
+                row.cell.architecture = match row.cell.architecture {
                     Architecture::P2p => Architecture::ClientServer,
                     _ => Architecture::P2p,
                 }
@@ -102,14 +107,14 @@ fn what_is_wrong_in_the_rows_fails_the_check_for_it() {
             &["instants"],
         ),
         ("one seat's clock off by 20 ms", |row| row.unfair_ms += 40.0, &["clocks"]),
-        ("shown without prediction", |row| row.prediction = false, &["no prediction"]),
+        ("shown without prediction", |row| row.cell.prediction = false, &["no prediction"]),
         ("bytes out of nowhere", |row| row.bytes_received += 1, &["bytes"]),
         ("stalls without a cause", |row| row.stall_ms += 1.0, &["stalls"]),
         ("other states", |row| row.state_hash = 0, &["states"]),
         ("orders that are never applied", |row| row.censored = 10, &["censored"]),
         (
             "other orders",
-            |row| row.commands += u32::from(row.architecture == Architecture::ClientServer),
+            |row| row.commands += u32::from(row.cell.architecture == Architecture::ClientServer),
             &["orders"],
         ),
         (
@@ -127,14 +132,14 @@ fn what_is_wrong_in_the_rows_fails_the_check_for_it() {
         assert!(checks.iter().all(|check| found.contains(check)), "{name}: {found:?} instead of {checks:?}");
     }
     let mut rows = sound.clone();
-    rows.retain(|row| row.seed != 1001 || row.architecture == Architecture::P2p);
+    rows.retain(|row| row.seed != 1001 || row.cell.architecture == Architecture::P2p);
     assert_eq!(failing(&rows), ["seeds"]);
 }
 
 #[test]
 fn one_wrong_match_is_named() {
     let mut study = study::study(2);
-    let row = study.rows.iter_mut().find(|row| row.seed == 1001 && row.rtt_ms == 200.0).expect("played");
+    let row = study.rows.iter_mut().find(|row| row.seed == 1001 && row.cell.rtt_ms == 200.0).expect("played");
     row.bytes_lost += 7;
     let cells = summarize(&study.rows);
     let validity = Analysis::of(&cells).validity;
@@ -149,12 +154,14 @@ fn one_wrong_match_is_named() {
 fn chance_is_no_finding() {
     // The same matches under other seeds: all that differs is chance.
     let mut study = study::study(16);
-    study.rows.retain(|row| row.architecture == Architecture::P2p && row.view == View::Defaults);
+    study.rows.retain(|row| {
+        row.cell.architecture == Architecture::P2p && row.cell.experiment == Experiment::Defaults
+    });
     let twins: Vec<MatchRow> = study.rows.iter().filter(|row| row.seed >= 1008).cloned().collect();
     study.rows.retain(|row| row.seed < 1008);
     study.rows.extend(twins.into_iter().map(|row| MatchRow {
         seed: row.seed - 8,
-        architecture: Architecture::Relay,
+        cell: Cell { architecture: Architecture::Relay, ..row.cell.clone() },
         ..row
     }));
     let cells = summarize(&study.rows);
@@ -171,15 +178,15 @@ fn views_are_never_mixed() {
     let study = study::study(4);
     let cells = summarize(&study.rows);
     let analysis = Analysis::of(&cells);
-    assert!(analysis.comparisons.iter().all(|one| one.base.cell.view == one.other.cell.view));
-    for view in [View::Defaults, View::EqualRate, View::Bytes] {
-        assert!(analysis.comparisons.iter().any(|one| one.base.cell.view == view), "{view:?}");
+    assert!(analysis.comparisons.iter().all(|one| one.base.cell.experiment == one.other.cell.experiment));
+    for view in [Experiment::Defaults, Experiment::EqualRate, Experiment::Bytes] {
+        assert!(analysis.comparisons.iter().any(|one| one.base.cell.experiment == view), "{view:?}");
     }
 }
 
 #[test]
 fn the_page_has_every_part_and_needs_nothing_else() {
-    let page = page(&study::study(4));
+    let page = page_of(&study::study(4));
     for id in [
         "answer",
         "run",
@@ -205,14 +212,25 @@ fn the_page_has_every_part_and_needs_nothing_else() {
     }
     // What the file says is text, never markup.
     assert!(page.contains("&lt;b&gt;A &amp; B&lt;/b&gt;") && !page.contains("<b>"));
-    // Every placeholder of a colour has become an ink.
-    assert!(!page.contains("\"#A"), "a colour of its own");
+    // Colours are those of the style sheet, which has a dark page and a printed one.
+    let (style, body) = page.split_once("</style>").expect("a style sheet");
+    let colours = ["fill=\"", "stroke=\""].map(|name| body.split(name).skip(1)).into_iter().flatten();
+    for colour in colours {
+        assert!(colour.starts_with("none") || colour.starts_with("var(--ink-"), "{}", &colour[..20]);
+    }
+    for ink in (0..=7).filter(|ink| body.contains(&format!("--ink-{ink}"))) {
+        assert_eq!(
+            style.matches(&format!("--ink-{ink}: #")).count(),
+            3,
+            "ink {ink} by day, by night and on paper"
+        );
+    }
     assert_eq!(page.matches("<section").count(), page.matches("</section>").count());
 }
 
 #[test]
 fn every_picture_is_well_formed_and_names_its_axes() {
-    let page = page(&study::study(4));
+    let page = page_of(&study::study(4));
     let mut pictures = 0;
     for part in page.split("<svg").skip(1) {
         let svg = format!("<svg{}", part.split_once("</svg>").map_or(part, |(inside, _)| inside));
@@ -249,7 +267,7 @@ fn a_page_made_again_from_the_file_is_the_same() {
     study.write(&mut file).expect("memory");
     let again = Study::read(&*file).expect("just written");
     assert_eq!(again, study);
-    assert!(page(&again) == page(&study), "another page");
+    assert!(page_of(&again) == page_of(&study), "another page");
 }
 
 #[test]
@@ -267,20 +285,19 @@ fn a_file_that_is_no_study_is_refused() {
     let spoiled = |spoil: fn(&mut MatchRow)| {
         let mut study = study.clone();
         spoil(&mut study.rows[1]);
-        study.as_written().expect_err("out of range").to_string()
+        Study::new(study.environment, study.rows).expect_err("out of range").to_string()
     };
-    assert_eq!(spoiled(|row| row.rtt_ms = f64::NAN), "match 2: rtt_ms is NaN");
-    assert_eq!(spoiled(|row| row.loss = 1.5), "match 2: loss is 1.5");
-    assert_eq!(spoiled(|row| row.players = 9), "match 2: players is 9");
+    assert_eq!(spoiled(|row| row.cell.rtt_ms = f64::NAN), "match 2: rtt_ms is NaN");
+    assert_eq!(spoiled(|row| row.cell.loss = 1.5), "match 2: loss is 1.5");
+    assert_eq!(spoiled(|row| row.cell.players = 9), "match 2: players is 9");
     assert_eq!(spoiled(|row| row.stall_by_s = Series(vec![-1.0])), "match 2: stall_by_s is wrong");
-    assert_eq!(spoiled(|row| row.preset = "x".repeat(100)), "match 2: preset is too long");
+    assert_eq!(spoiled(|row| row.cell.preset = "x".repeat(100)), "match 2: preset is too long");
 }
 
 #[test]
 fn a_study_of_one_match_has_a_page() {
     let cell = Cell { topology: Topology::Listen, ..study::cell(Architecture::ClientServer) };
     let rows = vec![study::row(&cell, 1000)];
-    let study = Study { environment: Vec::new(), rows }.as_written().expect("in range");
-    let page = page(&study);
+    let page = page_of(&Study::new(Vec::new(), rows).expect("in range"));
     assert!(page.contains("There is nothing to say.") && page.contains("All cells"));
 }

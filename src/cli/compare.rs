@@ -19,7 +19,7 @@ use mini_rts_arena::lab::compare::{
 use mini_rts_arena::replay::Replay;
 use mini_rts_arena::sim::Tick;
 
-/// Plays the study, or reads one, and says what it shows.
+/// Plays the study, or reads its file, and prints what it shows.
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     for file in [&arguments.csv, &arguments.html].into_iter().flatten() {
         check_writable(file)?;
@@ -42,11 +42,12 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         };
         write().with_context(|| format!("cannot write {}", file.display()))?;
     }
-    if let Some(file) = &arguments.html {
-        std::fs::write(file, page(&study)).with_context(|| format!("cannot write {}", file.display()))?;
-    }
     let cells = summarize(&study.rows);
     let analysis = Analysis::of(&cells);
+    if let Some(file) = &arguments.html {
+        std::fs::write(file, page(&study, &analysis))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
     if let Some(file) = &arguments.markdown {
         let splice = || -> anyhow::Result<()> {
             let document = std::fs::read_to_string(file)?;
@@ -94,7 +95,7 @@ fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
         repeated = Some(real.repeated);
     }
     let environment = environment::facts(arguments, size, &load_before, repeated);
-    Ok(Study { environment, rows }.as_written()?)
+    Ok(Study::new(environment, rows)?)
 }
 
 /// Plays matches between processes, beside the virtual ones.

@@ -13,9 +13,9 @@ pub use figure::{Estimate, Figure, Unit, Verdict};
 pub use plan::Suite;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use super::jobs;
 use crate::sim::{Map, Rules, TickRate};
 use judge::Played;
 use plan::Line;
@@ -86,7 +86,7 @@ pub struct BrokenMatch {
     pub line: String,
 }
 
-/// Plays all matches; `progress` hears now and then how many of how many are over.
+/// Plays all matches; `progress` gets how many of how many have ended.
 ///
 /// # Errors
 /// If a match panics.
@@ -123,43 +123,10 @@ fn play_many(
     lines: &[Line],
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Vec<BoutResult>, BrokenMatch> {
-    let total = lines.iter().map(|line| u64::from(line.matches)).sum();
-    let (next, over) = (AtomicU64::new(0), AtomicU64::new(0));
-    let results = Mutex::new(Vec::with_capacity(total as usize));
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.max(1) {
-            scope.spawn(|| {
-                let mut own = Vec::new();
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((line, index)) = find(lines, number) else { break };
-                    let result = play(options, line, index);
-                    if result.is_err() {
-                        // One broken match is enough to know.
-                        next.store(total, Ordering::Relaxed);
-                    }
-                    own.push((number, result));
-                    progress(over.fetch_add(1, Ordering::Relaxed) + 1, total);
-                }
-                results.lock().expect("no job panics with it").append(&mut own);
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no job panicked with it");
-    results.sort_unstable_by_key(|&(number, _)| number);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
-/// The line and the index in it of match `number` of all.
-fn find(lines: &[Line], number: u64) -> Option<(&Line, u32)> {
-    let mut before = 0;
-    for line in lines {
-        if number < before + u64::from(line.matches) {
-            return Some((line, (number - before) as u32));
-        }
-        before += u64::from(line.matches);
-    }
-    None
+    let matches = lines.iter().flat_map(|line| (0..line.matches).map(move |index| (line, index)));
+    let matches: Vec<_> = matches.collect();
+    let progress = |over, total| progress(over as u64, total as u64);
+    jobs::run(options.jobs, matches.into_iter(), progress, |(line, index)| play(options, line, index))
 }
 
 fn play(options: &BalanceOptions, line: &Line, index: u32) -> Result<BoutResult, BrokenMatch> {

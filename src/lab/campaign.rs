@@ -1,15 +1,15 @@
 //! Many virtual matches, side by side on all cores: the same seed gives the same report on any number of them.
 
+use core::convert::Infallible;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 use twox_hash::XxHash3_64;
 
 use super::audit::Violation;
 use super::byzantine::{ByzantinePlan, ByzantineReport};
 use super::fault::FaultCounts;
+use super::jobs;
 use super::network::LinkFaults;
 use super::scenario::{Act, Scenario};
 use super::served_match::ServedMatch;
@@ -179,37 +179,21 @@ impl CampaignOptions {
     }
 }
 
-/// Plays the matches; `progress` hears how many are over.
+/// Plays the matches; `progress` gets how many have ended.
 ///
 /// # Panics
 /// If this program does so outside a peer.
 pub fn campaign(options: &CampaignOptions, progress: impl Fn(u32) + Sync) -> CampaignReport {
-    let (next, over) = (AtomicU32::new(0), AtomicU32::new(0));
-    let matches = options.shard.share(options.matches);
-    let seed = |index: u32| options.seed + u64::from(options.shard.index + index * options.shard.count);
-    let results = Mutex::new(Vec::with_capacity(matches as usize));
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, matches.max(1) as usize) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= matches {
-                        return;
-                    }
-                    let result = options.play(seed(index));
-                    results.lock().expect("no job panics with it").push((index, result));
-                    progress(over.fetch_add(1, Ordering::Relaxed) + 1);
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no job panicked with it");
-    results.sort_by_key(|&(index, _)| index);
+    let Shard { index, count } = options.shard;
+    let matches = 0..options.shard.share(options.matches);
+    let seeds = matches.map(|number| options.seed + u64::from(index + number * count));
+    let play = |seed| Ok::<_, Infallible>((seed, options.play(seed)));
+    let Ok(results) = jobs::run(options.jobs, seeds, |over, _| progress(over as u32), play);
     let mut report = CampaignReport::default();
     let planted_at = options.inject.as_ref().map(|(_, inject)| inject.tick);
-    for (index, result) in results {
+    for (seed, result) in results {
         report.unplanted += u32::from(planted_at.is_some_and(|tick| result.ticks <= tick.0));
-        report.add(seed(index), result);
+        report.add(seed, result);
     }
     report
 }

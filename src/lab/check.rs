@@ -4,9 +4,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::jobs;
 use super::process::{Process, ProcessError};
 use crate::net::Architecture;
 
@@ -105,39 +104,17 @@ pub enum CheckError {
     },
 }
 
-/// Plays the matches; `progress` hears how many are over.
+/// Plays the matches; `progress` gets how many have ended. After an error no further match begins.
 ///
 /// # Errors
 /// If a match could not be played, or its two peers describe it differently.
 pub fn check(options: &CheckOptions, progress: impl Fn(u32) + Sync) -> Result<CheckReport, CheckError> {
-    let (next, over) = (AtomicU32::new(0), AtomicU32::new(0));
-    let results = Mutex::new(Vec::with_capacity(options.matches as usize));
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, options.matches.max(1) as usize) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= options.matches {
-                        return;
-                    }
-                    let result = play(options, options.seed + u64::from(index));
-                    let is_error = result.is_err();
-                    results.lock().expect("no job panics with it").push((index, result));
-                    progress(over.fetch_add(1, Ordering::Relaxed) + 1);
-                    if is_error {
-                        // One broken match is enough to know.
-                        next.store(options.matches, Ordering::Relaxed);
-                    }
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no job panicked with it");
-    results.sort_by_key(|&(index, _)| index);
+    let seeds = (0..options.matches).map(|index| options.seed + u64::from(index));
+    let results =
+        jobs::run(options.jobs, seeds, |over, _| progress(over as u32), |seed| play(options, seed))?;
     let mut report =
         CheckReport { matches: 0, ticks_compared: 0, outcomes: BTreeMap::new(), first_desync: None };
-    for (_, result) in results {
-        let played = result?;
+    for played in results {
         report.matches += 1;
         report.ticks_compared += played.ticks;
         *report.outcomes.entry(played.outcome).or_default() += 1;

@@ -11,6 +11,7 @@ mod check;
 mod coding;
 pub mod compare;
 mod fault;
+mod jobs;
 mod network;
 mod outages;
 mod process;

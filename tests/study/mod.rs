@@ -1,9 +1,7 @@
 //! A made-up study: latencies as a simple model has them, so that every check holds and differences are known.
 #![allow(dead_code, reason = "no test uses everything")]
 
-use mini_rts_arena::lab::compare::{
-    Cell, MatchRow, Quantiles, Series, Source, Study, Topology, View, bounds,
-};
+use mini_rts_arena::lab::compare::{Cell, Experiment, MatchRow, Quantiles, Series, Study, Topology, bounds};
 use mini_rts_arena::net::Architecture;
 
 const TICK_MS: f64 = 1000.0 / 60.0;
@@ -14,7 +12,7 @@ const ORDERS: u32 = 250;
 pub(crate) fn cell(architecture: Architecture) -> Cell {
     let is_server = architecture == Architecture::ClientServer;
     Cell {
-        view: View::Defaults,
+        experiment: Experiment::Defaults,
         architecture,
         topology: Topology::Midway,
         preset: String::new(),
@@ -80,19 +78,7 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
     let has_server = cell.architecture != Architecture::P2p;
     let players = f64::from(cell.players);
     MatchRow {
-        source: Source::Virtual,
-        view: cell.view,
-        architecture: cell.architecture,
-        topology: cell.topology,
-        preset: cell.preset.clone(),
-        prediction: cell.prediction,
-        interpolation: cell.interpolation,
-        players: cell.players,
-        rtt_ms: cell.rtt_ms,
-        jitter_ms: cell.jitter_ms,
-        loss: cell.loss,
-        updates: cell.updates,
-        units: cell.units,
+        cell: cell.clone(),
         seed,
         seconds: SECONDS as f64,
         commands: ORDERS,
@@ -126,12 +112,8 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
         bytes_lost: 2_000,
         bytes_under_way: 100,
         unfair_ms: 2.0 * draws.next(),
-        ticks_after_loss: None,
-        winner: None,
-        cpu_us_per_tick: None,
-        memory_bytes: None,
-        lateness_ms: None,
         state_hash: seed,
+        ..MatchRow::default()
     }
 }
 
@@ -160,16 +142,16 @@ pub(crate) fn cells() -> Vec<Cell> {
     }
     cells.extend(both.map(|cell| Cell { players: 4, units: 28, ..cell.clone() }));
     cells.extend(both.map(|cell| Cell { prediction: false, ..cell.clone() }));
-    cells.push(Cell { view: View::EqualRate, ..p2p.clone() });
-    cells.push(Cell { view: View::EqualRate, updates: 60, ..server.clone() });
-    cells.push(Cell { view: View::Bytes, ..p2p.clone() });
+    cells.push(Cell { experiment: Experiment::EqualRate, ..p2p.clone() });
+    cells.push(Cell { experiment: Experiment::EqualRate, updates: 60, ..server.clone() });
+    cells.push(Cell { experiment: Experiment::Bytes, ..p2p.clone() });
     for updates in [10, 20, 30, 60] {
-        cells.push(Cell { view: View::Bytes, updates, ..server.clone() });
+        cells.push(Cell { experiment: Experiment::Bytes, updates, ..server.clone() });
     }
     cells
 }
 
-/// The study with so many seeds, as a file would give it back.
+/// The study with this number of seeds.
 pub(crate) fn study(seeds: u64) -> Study {
     let cells = cells();
     let rows = cells.iter().flat_map(|cell| (1000..1000 + seeds).map(|seed| row(cell, seed))).collect();
@@ -178,5 +160,5 @@ pub(crate) fn study(seeds: u64) -> Study {
         ("commit".into(), "unknown".into()),
         ("cpu".into(), "<b>A & B</b>".into()),
     ];
-    Study { environment, rows }.as_written().expect("in range")
+    Study::new(environment, rows).expect("in range")
 }

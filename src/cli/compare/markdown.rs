@@ -1,22 +1,13 @@
-//! The figures of a study in a document: what stands between `<!-- compare NAME -->` and `<!-- end -->` is written
-//! anew.
+//! The figures of a study in a document: the text between `<!-- compare NAME -->` and `<!-- end -->` is replaced.
 
 use anyhow::{Context as _, bail};
 use std::fmt::Write as _;
 
 use mini_rts_arena::lab::compare::{
-    Agreement, Analysis, CellSummary, Factor, Measure, Share, Source, Span, Study, Topology, View, wording,
+    Analysis, Cell, CellSummary, Experiment, Measure, Source, Study, Table, Topology, base_cell,
 };
 
-const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
-const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
-const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
-const SEEN: Measure = Measure::Latency(Span::Opponent, Share::P50);
-const CONFIRMED_P95: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P95);
 const END: &str = "<!-- end -->";
-
-/// A column of a table.
-type Column = (&'static str, Measure);
 
 /// What blocks can be called.
 const NAMES: [&str; 12] = [
@@ -79,96 +70,58 @@ fn with_blocks(
 }
 
 fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
-    let latencies: &[Column] = &[
-        ("opponent's order confirmed, ms", CONFIRMED),
-        ("p95", CONFIRMED_P95),
-        ("opponent's seen", SEEN),
-        ("own confirmed", OWN),
-        ("own shown", SHOWN),
-        ("stalls, ms/s", Measure::StallMsPerS),
+    const LATENCIES: [Measure; 6] = [
+        Measure::CONFIRMED,
+        Measure::CONFIRMED_P95,
+        Measure::SEEN,
+        Measure::OWN,
+        Measure::SHOWN,
+        Measure::Stalls,
     ];
-    let costs: &[Column] = &[
-        ("player up, kbit/s", Measure::PlayerUp),
-        ("player down", Measure::PlayerDown),
-        ("server up", Measure::ServerUp),
-        ("all nodes", Measure::AllNodes),
-        ("corrections/min", Measure::CorrectionsPerMin),
-        ("screens apart, tiles", Measure::Apart),
+    const COSTS: [Measure; 6] = [
+        Measure::PlayerUp,
+        Measure::PlayerDown,
+        Measure::ServerUp,
+        Measure::AllNodes,
+        Measure::Corrections,
+        Measure::Divergence,
     ];
-    let lost: &[Column] = &[("ticks played on", Measure::TicksAfterLoss)];
-    let of = |factor| selected(analysis, View::Defaults, factor);
+    let measured = |mut cells: Vec<&CellSummary<'_>>, measures: &[&[Measure]]| {
+        cells.retain(|cell| cell.source == Source::Virtual);
+        table(&Table::measured(&cells, &measures.concat()))
+    };
+    let listed = |experiment| analysis.listed(experiment).collect::<Vec<_>>();
+    let named =
+        || analysis.listed(Experiment::Defaults).filter(|cell| !cell.cell.preset.is_empty()).collect();
+    let listen = || one_at_a_time(analysis).into_iter().filter(|cell| cell.cell.topology == Topology::Listen);
     Ok(match name {
-        "answer" => analysis.answer().iter().fold(String::new(), |text, line| text + "- " + line + "\n"),
+        "answer" => analysis.answer().iter().map(|line| format!("- {line}\n")).collect(),
         "run" => run(study, analysis),
-        "base" => table(of(None), &[latencies, costs].concat()),
-        "grid" => table(of(Some(Factor::Architecture)), latencies),
-        "presets" => {
-            let cells = analysis.listed(View::Defaults).filter(|cell| !cell.cell.preset.is_empty());
-            table(cells.collect(), &[latencies, &costs[..1]].concat())
+        "base" => measured(base(analysis), &[&LATENCIES, &COSTS]),
+        "grid" => measured(usual(analysis), &[&LATENCIES]),
+        "presets" => measured(named(), &[&LATENCIES, &COSTS[..1]]),
+        "factors" => measured(one_at_a_time(analysis), &[&LATENCIES, &COSTS]),
+        "equal-rate" => measured(listed(Experiment::EqualRate), &[&LATENCIES, &COSTS[..4]]),
+        "bytes" => measured(listed(Experiment::Bytes), &[&LATENCIES[..2], &COSTS[..4]]),
+        "host-lost" => measured(listed(Experiment::HostLost), &[&[Measure::TicksAfterLoss]]),
+        "bots" => measured(listed(Experiment::Bots), &[&COSTS[4..]]),
+        "seats" => {
+            let bots = listed(Experiment::Bots).into_iter();
+            table(&Table::seats(&base(analysis).into_iter().chain(listen()).chain(bots).collect::<Vec<_>>()))
         }
-        "factors" => table(one_at_a_time(analysis), &[latencies, costs].concat()),
-        "equal-rate" => table(analysis.listed(View::EqualRate).collect(), &[latencies, &costs[..4]].concat()),
-        "bytes" => table(analysis.listed(View::Bytes).collect(), &[&latencies[..2], &costs[..4]].concat()),
-        "host-lost" => table(analysis.listed(View::HostLost).collect(), lost),
-        "bots" => table(analysis.listed(View::Bots).collect(), &costs[4..]),
-        "seats" => seats(analysis),
         "real" => {
             let agreement = analysis.agreement.as_ref();
-            agreement.map_or_else(String::new, |agreement| agreement.sentence() + "\n\n" + &real(agreement))
+            agreement.map_or_else(String::new, |it| it.sentence() + "\n\n" + &table(&Table::agreement(it)))
         }
         other => bail!("there are no figures called {other}"),
     })
 }
 
-/// Virtual and real medians, and what only processes have.
-fn real(agreement: &Agreement) -> String {
-    let mut text = String::from(
-        "| link | architecture | own confirmed, ms: virtual, real | opponent's confirmed | opponent's seen | CPU of a \
-         process, us per tick | memory, MB |\n|---|---|---|---|---|---|---|\n",
-    );
-    for found in &agreement.cells {
-        let median = |span: Span| {
-            let found = found.medians.iter().find(|(it, ..)| *it == span);
-            found.map_or_else(|| "–".into(), |(_, simulated, real)| format!("{simulated:.1}, {real:.1}"))
-        };
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {} | {} |",
-            wording::condition(&found.cell),
-            wording::brief(&found.cell),
-            median(Span::Own),
-            median(Span::OpponentConfirmed),
-            median(Span::Opponent),
-            found.cpu_us_per_tick.map_or_else(|| "–".into(), |us| format!("{us:.0}")),
-            found.memory_bytes.map_or_else(|| "–".into(), |bytes| format!("{:.1}", bytes as f64 / 1e6)),
-        );
-    }
-    text
-}
-
-/// What the seats differ in: latency of their orders, and wins of bots.
-fn seats(analysis: &Analysis<'_>) -> String {
-    let mut text = String::from(
-        "| link | architecture | largest difference of two seats' median, ms | matches won by seat 0, 1, … |\n|---|---|---|---|\n",
-    );
-    let usual = selected(analysis, View::Defaults, None);
-    let bots = analysis.listed(View::Bots);
-    let listen = one_at_a_time(analysis).into_iter().filter(|cell| cell.cell.topology == Topology::Listen);
-    for cell in usual.into_iter().chain(listen).chain(bots) {
-        let unfair = cell.rows.iter().map(|row| row.unfair_ms).sum::<f64>() / cell.rows.len().max(1) as f64;
-        let wins = |seat| cell.rows.iter().filter(|row| row.winner == Some(seat)).count().to_string();
-        let is_bots = cell.cell.view == View::Bots;
-        let wins: Vec<String> = (0..cell.cell.players).map(wins).collect();
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} |",
-            wording::condition(&cell.cell),
-            wording::brief(&cell.cell),
-            if is_bots { "–".into() } else { wording::measured(unfair) },
-            if is_bots { wins.join(", ") } else { "–".into() },
-        );
-    }
-    text
+/// A table in Markdown.
+fn table(table: &Table) -> String {
+    let line = |values: &[String]| format!("| {} |\n", values.join(" | "));
+    let rows: String = table.rows.iter().map(|row| line(row)).collect();
+    format!("{}|{}\n{rows}", line(&table.columns), "---|".repeat(table.columns.len()))
 }
 
 /// What was played, and on what.
@@ -181,55 +134,37 @@ fn run(study: &Study, analysis: &Analysis<'_>) -> String {
     text
 }
 
-/// The virtual cells of a view in which nothing but round trip and loss is unusual; with no factor those of the
-/// usual link alone.
-fn selected<'a>(analysis: &Analysis<'a>, view: View, factor: Option<Factor>) -> Vec<&'a CellSummary<'a>> {
+/// The virtual cells of the first experiment in which nothing but round trip and loss is unusual.
+fn usual<'a>(analysis: &Analysis<'a>) -> Vec<&'a CellSummary<'a>> {
     let is_usual = |cell: &&CellSummary<'_>| {
-        let base = mini_rts_arena::lab::compare::base_cell(cell.cell.architecture);
-        let same_link = mini_rts_arena::lab::compare::Cell {
-            rtt_ms: cell.cell.rtt_ms,
-            loss: cell.cell.loss,
-            jitter_ms: if cell.cell.rtt_ms == 0.0 { 0.0 } else { base.jitter_ms },
-            ..base.clone()
-        };
-        cell.source == Source::Virtual
-            && cell.cell.view == view
-            && if factor.is_some() { cell.cell == same_link } else { cell.cell == base }
+        let base = base_cell(cell.cell.architecture);
+        let Cell { rtt_ms, loss, .. } = *cell.cell;
+        let jitter_ms = if rtt_ms == 0.0 { 0.0 } else { base.jitter_ms };
+        cell.source == Source::Virtual && *cell.cell == Cell { rtt_ms, loss, jitter_ms, ..base }
     };
     let mut cells: Vec<_> = analysis.cells.iter().filter(is_usual).collect();
     cells.sort_by(|a, b| {
-        let key = |cell: &CellSummary<'_>| (cell.cell.loss, cell.cell.rtt_ms);
-        let (a, b) = ((key(a), a.cell.architecture), (key(b), b.cell.architecture));
-        a.0.0.total_cmp(&b.0.0).then(a.0.1.total_cmp(&b.0.1)).then(a.1.cmp(&b.1))
+        let (a, b) = (a.cell, b.cell);
+        let link = a.loss.total_cmp(&b.loss).then(a.rtt_ms.total_cmp(&b.rtt_ms));
+        link.then(a.architecture.cmp(&b.architecture))
     });
+    cells
+}
+
+/// Those of the usual link alone.
+fn base<'a>(analysis: &Analysis<'a>) -> Vec<&'a CellSummary<'a>> {
+    let mut cells = usual(analysis);
+    cells.retain(|cell| *cell.cell == base_cell(cell.cell.architecture));
     cells
 }
 
 /// The usual link with one thing changed.
 fn one_at_a_time<'a>(analysis: &Analysis<'a>) -> Vec<&'a CellSummary<'a>> {
-    let usual = selected(analysis, View::Defaults, Some(Factor::Architecture));
+    let usual = usual(analysis);
     let is_other = |cell: &&CellSummary<'_>| {
         cell.source == Source::Virtual
             && cell.cell.preset.is_empty()
             && !usual.iter().any(|usual| usual.cell == cell.cell)
     };
-    analysis.listed(View::Defaults).filter(is_other).collect()
-}
-
-fn table(cells: Vec<&CellSummary<'_>>, columns: &[Column]) -> String {
-    let names: Vec<&str> = columns.iter().map(|&(name, _)| name).collect();
-    let mut text =
-        format!("| link | architecture | {} |\n|---|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
-    for cell in cells.into_iter().filter(|cell| cell.source == Source::Virtual) {
-        let values = columns.iter().map(|&(_, measure)| wording::with_interval(cell.mean(measure)));
-        let values: Vec<String> = values.collect();
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} |",
-            wording::condition(&cell.cell),
-            wording::brief(&cell.cell),
-            values.join(" | ")
-        );
-    }
-    text
+    analysis.listed(Experiment::Defaults).filter(is_other).collect()
 }

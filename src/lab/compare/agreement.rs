@@ -1,18 +1,20 @@
-//! Whether the virtual network tells the truth: the same cells in virtual time and between real processes.
+//! Validates the virtual network: the same cells in virtual time and between real processes.
 
+use super::metric::LatencyKind;
 use super::row::{Cell, Source};
 use super::statistics::mean;
-use super::summary::{CellSummary, Measure, Share, Span};
+use super::summary::CellSummary;
 use super::wording;
 
-/// A virtual latency may differ from the real one by so many milliseconds, a tick,
+/// A virtual latency may differ from the real latency by this many milliseconds, a tick,
 pub const AGREES_MS: f64 = 16.7;
-/// or by this share of the real one, whichever is more.
+/// or by this share of the real latency, whichever is more.
 pub const AGREES_SHARE: f64 = 0.1;
-/// In so many of the cells all latencies must agree.
+/// The share of the cells in which all latencies must agree.
 pub const AGREES_CELLS: f64 = 0.95;
 /// What is compared: the median of each.
-const SPANS: [Span; 4] = [Span::Own, Span::OwnPredicted, Span::OpponentConfirmed, Span::Opponent];
+const SPANS: [LatencyKind; 4] =
+    [LatencyKind::Own, LatencyKind::OwnPredicted, LatencyKind::OpponentConfirmed, LatencyKind::Opponent];
 
 /// All cells that were measured in both ways.
 #[derive(Clone, Debug)]
@@ -27,7 +29,7 @@ pub struct CellAgreement {
     /// What was played.
     pub cell: Cell,
     /// What was compared, the virtual and the real mean of the matches' medians, in milliseconds.
-    pub medians: Vec<(Span, f64, f64)>,
+    pub medians: Vec<(LatencyKind, f64, f64)>,
     /// Processor time of a process per tick, mean over the real matches, in microseconds.
     pub cpu_us_per_tick: Option<f64>,
     /// Most memory that the server's process has held, or a player's without one, in bytes.
@@ -42,9 +44,9 @@ impl Agreement {
         let pair = |real: &CellSummary<'_>| {
             let is_same = |it: &&CellSummary<'_>| it.source == Source::Virtual && it.cell == real.cell;
             let simulated = cells.iter().find(is_same)?;
-            let median = |span: Span| {
-                let measure = Measure::Latency(span, Share::P50);
-                Some((span, simulated.mean(measure)?.value, real.mean(measure)?.value))
+            let median = |span: LatencyKind| {
+                let median = span.median();
+                Some((span, simulated.mean(median)?.value, real.mean(median)?.value))
             };
             let cpu: Vec<f64> = real.rows.iter().filter_map(|row| row.cpu_us_per_tick).collect();
             Some(CellAgreement {
@@ -72,7 +74,7 @@ impl Agreement {
 
     /// The median that differs most of all from what it may, with its cell.
     #[must_use]
-    pub fn worst(&self) -> Option<(&Cell, Span, f64, f64)> {
+    pub fn worst(&self) -> Option<(&Cell, LatencyKind, f64, f64)> {
         let all = self.cells.iter().flat_map(|cell| cell.medians.iter().map(move |it| (&cell.cell, *it)));
         let all = all.map(|(cell, (span, simulated, real))| (cell, span, simulated, real));
         all.max_by(|a, b| excess(a.2, a.3).total_cmp(&excess(b.2, b.3)))
@@ -118,7 +120,7 @@ mod tests {
     fn row(source: Source, rtt_ms: f64, opponent_ms: f64) -> MatchRow {
         let cell = Cell { rtt_ms, ..base_cell(Architecture::P2p) };
         let latency = Quantiles::of(vec![opponent_ms]);
-        MatchRow { opponent_ms: latency, ..MatchRow::empty(source, &cell, 1000, 10.0) }
+        MatchRow { source, cell, seed: 1000, opponent_ms: latency, ..MatchRow::default() }
     }
 
     #[test]

@@ -1,12 +1,11 @@
-//! What is reckoned from the rows of a study, once for all its outputs.
+//! What is computed from the rows of a study, once for all its outputs.
 
 use std::collections::BTreeSet;
 
 use super::agreement::Agreement;
 use super::comparison::{Comparison, comparisons, is_same_condition};
-use super::digest::{Digest, answer, digests};
-use super::findings::{BreakEven, break_evens};
-use super::row::View;
+use super::findings::{BreakEven, Digest, answer, break_evens, digests};
+use super::row::Experiment;
 use super::summary::CellSummary;
 use super::validity::Validity;
 use super::wording;
@@ -17,11 +16,11 @@ use crate::net::Architecture;
 pub struct Analysis<'a> {
     /// Its cells.
     pub cells: &'a [CellSummary<'a>],
-    /// All comparisons, those of one view together.
+    /// All comparisons, those of one experiment together.
     pub comparisons: Vec<Comparison<'a>>,
-    /// Where a server would have to stand.
+    /// Where a server would have to be.
     pub break_evens: Vec<BreakEven<'a>>,
-    /// Whether it can be believed.
+    /// Whether all checks hold, and which fail.
     pub validity: Validity,
     /// Whether virtual and real matches agree, if both were played.
     pub agreement: Option<Agreement>,
@@ -70,33 +69,33 @@ impl<'a> Analysis<'a> {
     pub fn unplayable(&self) -> Vec<String> {
         let cells = self.cells.iter().filter(|cell| cell.is_unplayable());
         let sentence = |cell: &CellSummary<'_>| {
-            let (at, name) = (wording::at(&cell.cell), wording::name(&cell.cell));
+            let (at, name) = (wording::at(cell.cell), wording::name(cell.cell));
             let orders: u64 = cell.rows.iter().map(|row| u64::from(row.commands)).sum();
             format!("{at}, {name} is not playable: not one of {orders} orders was applied.")
         };
         cells.map(sentence).collect()
     }
 
-    /// The views that were played.
+    /// The experiments that were played.
     #[must_use]
-    pub fn views(&self) -> Vec<View> {
-        let views: BTreeSet<View> = self.cells.iter().map(|cell| cell.cell.view).collect();
-        views.into_iter().collect()
+    pub fn experiments(&self) -> Vec<Experiment> {
+        let experiments: BTreeSet<Experiment> = self.cells.iter().map(|cell| cell.cell.experiment).collect();
+        experiments.into_iter().collect()
     }
 
-    /// The cells of a view that a reader wants to see: those of peers, who play the same wherever a server would
-    /// stand, once.
-    pub fn listed(&self, view: View) -> impl Iterator<Item = &'a CellSummary<'a>> {
+    /// The cells of an experiment that a reader wants to see: those of P2P, which the place
+    /// of a server does not change, once.
+    pub fn listed(&self, experiment: Experiment) -> impl Iterator<Item = &'a CellSummary<'a>> {
         let cells: &'a [CellSummary<'a>] = self.cells;
         let is_twin = move |at: usize, cell: &CellSummary<'_>| {
             let is_same = |other: &CellSummary<'_>| {
                 other.cell.architecture == Architecture::P2p
                     && other.source == cell.source
-                    && is_same_condition(&other.cell, &cell.cell)
+                    && is_same_condition(other.cell, cell.cell)
             };
             cell.cell.architecture == Architecture::P2p && cells[..at].iter().any(is_same)
         };
-        let of_view = cells.iter().enumerate().filter(move |(_, cell)| cell.cell.view == view);
+        let of_view = cells.iter().enumerate().filter(move |(_, cell)| cell.cell.experiment == experiment);
         of_view.filter(move |&(at, cell)| !is_twin(at, cell)).map(|(_, cell)| cell)
     }
 

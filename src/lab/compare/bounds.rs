@@ -1,12 +1,12 @@
-//! What no architecture can be quicker than: the way that the news has to go.
+//! Lower bounds of latencies: the delay of the path that a command must take.
 
 use super::row::{Cell, Topology};
 use crate::net::Architecture;
 
-/// The least that physics leaves of each latency, in milliseconds, without jitter: nobody's command is quicker.
+/// The least of each latency in milliseconds, without jitter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Until the own confirmed state has a command: in lockstep nobody runs its tick before the others can; with
+    /// Until the own confirmed state has a command: in lockstep a peer runs its tick only when all can; with
     /// a server it goes there and back.
     pub own_ms: f64,
     /// Until the own predicted state has it.
@@ -30,7 +30,7 @@ const TICK_MS: f64 = 1000.0 / 60.0;
 #[must_use]
 pub fn bounds(cell: &Cell) -> Bounds {
     let between = cell.rtt_ms / 2.0;
-    // The way to the server, and that between the two who are nearest by it.
+    // The path from a player to the server, and the path between two players through it.
     let (nearest, pair) = match cell.topology {
         Topology::Midway => (between / 2.0, between),
         Topology::Lan | Topology::Remote => (between, 2.0 * between),
@@ -52,7 +52,6 @@ pub fn bounds(cell: &Cell) -> Bounds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::row::View;
     use super::*;
 
     #[test]
@@ -60,20 +59,7 @@ mod tests {
         use Architecture::{ClientServer, P2p, Relay};
         use Topology::{Lan, Listen, Midway, Remote};
         let of = |architecture, topology| {
-            let cell = Cell {
-                view: View::Defaults,
-                architecture,
-                topology,
-                preset: String::new(),
-                prediction: true,
-                interpolation: 0,
-                players: 2,
-                rtt_ms: 100.0,
-                jitter_ms: 5.0,
-                loss: 0.0,
-                updates: 0,
-                units: 14,
-            };
+            let cell = Cell { architecture, topology, loss: 0.0, ..Cell::default() };
             let bounds = bounds(&cell);
             (bounds.own_ms, bounds.opponent_ms, bounds.error_ms)
         };

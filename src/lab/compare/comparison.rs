@@ -1,18 +1,17 @@
-//! Which cells are held against each other, in what, and what chance makes of the differences.
+//! Which cells are compared in which measures, and how likely chance alone explains the differences.
 
+use super::metric::{LatencyKind, Measure};
 use super::plan::base_cell;
-use super::row::{Cell, View};
+use super::row::{Cell, Experiment};
 use super::statistics::{Mean, holm, paired, paired_p};
-use super::summary::{CellSummary, Measure, Share, Span, order, rank};
+use super::summary::{CellSummary, order, rank};
 use super::wording;
 use crate::net::Architecture;
 
-/// One tick at 60 a second: a latency that differs by less is no finding.
-const TICK_MS: f64 = 1000.0 / 60.0;
 /// Chance of a false finding in the whole study.
 const ALPHA: f64 = 0.05;
 
-/// Two cells held against each other: the same seeds, the same script, the same links.
+/// Two cells compared: the same seeds, the same script, the same links.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
     /// What is compared with.
@@ -36,7 +35,7 @@ pub struct Comparison<'a> {
 pub enum Factor {
     /// The architecture, and the settings that only it has.
     Architecture,
-    /// Where the server stands.
+    /// Where the server is.
     Topology,
     /// Updates per second.
     Updates,
@@ -56,67 +55,43 @@ impl Comparison<'_> {
     pub fn is_shown(&self) -> bool {
         self.adjusted_p < ALPHA
             && self.difference.excludes_zero()
-            && self.difference.value.abs() > least(self.measure)
+            && self.difference.value.abs() > self.measure.least()
     }
 }
 
-/// A smaller difference is no finding, in the unit of the measure.
+/// What is compared in an experiment; the list is part of the number of comparisons.
 #[must_use]
-pub(super) const fn least(measure: Measure) -> f64 {
-    match measure {
-        Measure::Latency(..) => TICK_MS,
-        // A thousandth of the time.
-        Measure::StallMsPerS => 1.0,
-        Measure::CorrectionsPerMin => 1.0,
-        // A fifth of the width of a hero.
-        Measure::Apart => 0.1,
-        Measure::PlayerUp
-        | Measure::PlayerDown
-        | Measure::ServerUp
-        | Measure::ServerDown
-        | Measure::AllNodes => 1.0,
-        Measure::TicksAfterLoss => 60.0,
-    }
-}
-
-/// What is compared in a view; the list is part of the number of comparisons.
-#[must_use]
-pub(super) const fn measures(view: View) -> &'static [Measure] {
-    const CONFIRMED: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P50);
-    const CONFIRMED_P95: Measure = Measure::Latency(Span::OpponentConfirmed, Share::P95);
-    const SEEN: Measure = Measure::Latency(Span::Opponent, Share::P50);
-    const OWN: Measure = Measure::Latency(Span::Own, Share::P50);
-    const SHOWN: Measure = Measure::Latency(Span::OwnPredicted, Share::P50);
-    match view {
-        View::Defaults => &[
-            CONFIRMED,
-            CONFIRMED_P95,
-            SEEN,
-            OWN,
-            SHOWN,
-            Measure::StallMsPerS,
-            Measure::CorrectionsPerMin,
-            Measure::Apart,
+pub(super) const fn measures(experiment: Experiment) -> &'static [Measure] {
+    match experiment {
+        Experiment::Defaults => &[
+            Measure::CONFIRMED,
+            Measure::CONFIRMED_P95,
+            Measure::SEEN,
+            Measure::OWN,
+            Measure::SHOWN,
+            Measure::Stalls,
+            Measure::Corrections,
+            Measure::Divergence,
             Measure::AllNodes,
         ],
-        View::EqualRate => &[CONFIRMED, OWN, SHOWN, Measure::AllNodes],
-        View::Bytes => &[CONFIRMED, Measure::AllNodes],
-        View::HostLost => &[Measure::TicksAfterLoss],
-        View::Bots => &[Measure::CorrectionsPerMin, Measure::Apart],
+        Experiment::EqualRate => &[Measure::CONFIRMED, Measure::OWN, Measure::SHOWN, Measure::AllNodes],
+        Experiment::Bytes => &[Measure::CONFIRMED, Measure::AllNodes],
+        Experiment::HostLost => &[Measure::TicksAfterLoss],
+        Experiment::Bots => &[Measure::Corrections, Measure::Divergence],
     }
 }
 
-/// All comparisons of a study, with p-values adjusted for their number. Cells of different views, and virtual
+/// All comparisons of a study, with p-values adjusted for their number. Cells of different experiments, and virtual
 /// and real matches, are never compared.
 #[must_use]
 pub(super) fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a>> {
     let mut pairs = between_architectures(cells);
     pairs.extend(between_levels(cells));
-    pairs.sort_by(|a, b| a.2.cmp(&b.2).then_with(|| order(&a.1.cell, &b.1.cell)));
+    pairs.sort_by(|a, b| a.2.cmp(&b.2).then_with(|| order(a.1.cell, b.1.cell)));
     let mut all: Vec<Comparison<'a>> = pairs
         .into_iter()
         .flat_map(|(base, other, factor)| {
-            let measures = measures(base.cell.view).iter();
+            let measures = measures(base.cell.experiment).iter();
             measures.filter_map(move |&measure| compare(base, other, factor, measure))
         })
         .collect();
@@ -124,8 +99,10 @@ pub(super) fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a
     for (comparison, adjusted_p) in all.iter_mut().zip(adjusted) {
         comparison.adjusted_p = adjusted_p;
     }
-    // The views one after the other, in each the architectures first.
-    all.sort_by_key(|comparison| (comparison.base.source, comparison.base.cell.view, comparison.factor));
+    // The experiments one after the other, in each the architectures first.
+    all.sort_by_key(|comparison| {
+        (comparison.base.source, comparison.base.cell.experiment, comparison.factor)
+    });
     all
 }
 
@@ -139,9 +116,9 @@ fn between_architectures<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
             let same = cells.iter().filter(|base| {
                 rank(base.cell.architecture) == earlier
                     && base.source == other.source
-                    && is_same_condition(&base.cell, &other.cell)
+                    && is_same_condition(base.cell, other.cell)
             });
-            // Peers do not care where a server stands: any of their cells will do, one's own place first.
+            // The place of a server changes nothing between peers: any of their cells will do, the same place first.
             let base = same.min_by_key(|base| base.cell.topology != other.cell.topology);
             let is_place_shared =
                 |base: &&CellSummary<'_>| earlier == 0 || base.cell.topology == other.cell.topology;
@@ -154,10 +131,10 @@ fn between_architectures<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
 /// The base cell of each architecture with those that differ from it in one factor.
 fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
-    let group = |cell: &CellSummary<'_>| (cell.source, cell.cell.view, cell.cell.architecture);
+    let group = |cell: &CellSummary<'_>| (cell.source, cell.cell.experiment, cell.cell.architecture);
     let neighbours = |base: &'a CellSummary<'a>| {
         let same = cells.iter().filter(move |other| group(other) == group(base));
-        same.filter_map(move |other| Some((base, other, only_difference(&base.cell, &other.cell)?)))
+        same.filter_map(move |other| Some((base, other, only_difference(base.cell, other.cell)?)))
     };
     let mut groups: Vec<_> = cells.iter().map(group).collect();
     groups.sort_unstable();
@@ -169,7 +146,7 @@ fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
             let usual = base_cell(cell.architecture);
             (cell.updates, cell.interpolation) == (usual.updates, usual.interpolation)
         };
-        let base = members.rev().max_by_key(|base| (neighbours(base).count(), is_usual(&base.cell)));
+        let base = members.rev().max_by_key(|base| (neighbours(base).count(), is_usual(base.cell)));
         pairs.extend(base.into_iter().flat_map(neighbours));
     }
     pairs
@@ -186,7 +163,9 @@ fn compare<'a>(
         return None;
     }
     // A screen that predicts shows others' orders when they are confirmed: compared once.
-    if matches!(measure, Measure::Latency(Span::Opponent, _)) && base.cell.prediction && other.cell.prediction
+    if matches!(measure, Measure::Latency(LatencyKind::Opponent, _))
+        && base.cell.prediction
+        && other.cell.prediction
     {
         return None;
     }
@@ -199,8 +178,8 @@ fn compare<'a>(
 /// Whether players meet the same in both: all but the architecture and the settings that only it has.
 #[must_use]
 pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
-    (a.view, &a.preset, a.prediction, a.players, a.units)
-        == (b.view, &b.preset, b.prediction, b.players, b.units)
+    (a.experiment, &a.preset, a.prediction, a.players, a.units)
+        == (b.experiment, &b.preset, b.prediction, b.players, b.units)
         && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss)
 }
 

@@ -1,6 +1,6 @@
 //! The latencies of one match, order by order.
 
-use super::row::{MatchRow, Quantiles};
+use super::row::{MatchRow, Quantiles, quantile};
 
 /// What became of the orders of a match. All in milliseconds from the instant for which an order was meant.
 #[derive(Debug, Default)]
@@ -15,14 +15,14 @@ pub(super) struct Latencies {
     opponent_confirmed: Vec<f64>,
     opponent: Vec<f64>,
     opponent_frame: Vec<f64>,
-    /// What the others were shown, by who gave the order.
+    /// What the others were shown, by the seat that gave the order.
     by_seat: Vec<Vec<f64>>,
 }
 
 /// An order at one player's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    /// Whose.
+    /// The player's seat.
     pub(super) player: usize,
     /// When the confirmed state had it.
     pub(super) confirmed: f64,
@@ -33,7 +33,7 @@ pub(super) struct Seen {
 }
 
 impl Latencies {
-    /// Nobody has given an order yet.
+    /// Without any order.
     pub(super) fn new(players: usize) -> Self {
         Self { by_seat: vec![Vec::new(); players], ..Self::default() }
     }
@@ -89,7 +89,12 @@ impl Latencies {
 
     /// The largest difference between two seats' medians.
     fn unfair(&self) -> f64 {
-        let medians = self.by_seat.iter().filter_map(|of| Quantiles::of(of.clone()).p50());
+        let median = |of: &Vec<f64>| {
+            let mut sorted = of.clone();
+            sorted.sort_unstable_by(f64::total_cmp);
+            quantile(&sorted, 0.5)
+        };
+        let medians = self.by_seat.iter().filter_map(median);
         let (least, most) =
             medians.fold((f64::MAX, f64::MIN), |(least, most), it| (least.min(it), most.max(it)));
         (most - least).max(0.0)

@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use super::preset::PRESETS;
-use super::row::{Cell, Topology, View};
+use super::row::{Cell, Experiment, Topology};
 use super::script::Recorded;
 use crate::net::Architecture;
 
@@ -16,9 +16,9 @@ pub const ARCHITECTURES: [Architecture; 3] = Architecture::ALL;
 const RTTS_MS: [f64; 4] = [0.0, 50.0, 100.0, 200.0];
 /// Losses that are crossed with round trips; the last in the full study alone.
 const LOSSES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
-/// Updates per second of the view of latency against bytes.
+/// Updates per second of the experiment of latency against bytes.
 const UPDATES: [u32; 5] = [10, 15, 20, 30, 60];
-/// From so many units on a match is large: it takes as long as fifty others.
+/// A match with at least this many units is large: it takes as long as fifty others.
 const LARGE: u32 = 1_000;
 
 /// How much is played.
@@ -70,7 +70,7 @@ impl Size {
 pub fn base_cell(architecture: Architecture) -> Cell {
     let is_held = architecture == Architecture::ClientServer;
     Cell {
-        view: View::Defaults,
+        experiment: Experiment::Defaults,
         architecture,
         topology: Topology::Midway,
         preset: String::new(),
@@ -102,7 +102,7 @@ pub fn plan(size: Size, seeds: Option<u32>, recorded: Option<&Recorded>) -> Vec<
         equal_rate(&base).for_each(&mut add);
         bytes(&base).for_each(&mut add);
         host_lost(&base).for_each(&mut add);
-        add(Cell { view: View::Bots, ..base });
+        add(Cell { experiment: Experiment::Bots, ..base });
     }
     if let Some(recorded) = recorded {
         cells = of_recorded(cells, recorded);
@@ -157,14 +157,14 @@ fn equal_rate(base: &Cell) -> impl Iterator<Item = Cell> {
     let updates = if base.updates > 0 { 60 } else { 0 };
     RTTS_MS.into_iter().map(move |rtt_ms| {
         let jitter_ms = if rtt_ms == 0.0 { 0.0 } else { base.jitter_ms };
-        Cell { view: View::EqualRate, updates, rtt_ms, jitter_ms, loss: 0.0, ..base.clone() }
+        Cell { experiment: Experiment::EqualRate, updates, rtt_ms, jitter_ms, loss: 0.0, ..base.clone() }
     })
 }
 
 /// From few updates to many; an architecture without updates has one point.
 fn bytes(base: &Cell) -> impl Iterator<Item = Cell> {
     let updates = if base.updates > 0 { &UPDATES[..] } else { &[0][..] };
-    updates.iter().map(|&updates| Cell { view: View::Bytes, updates, ..base.clone() })
+    updates.iter().map(|&updates| Cell { experiment: Experiment::Bytes, updates, ..base.clone() })
 }
 
 /// A server of its own is lost, or the computer of player 0 with what is in it.
@@ -172,7 +172,7 @@ fn host_lost(base: &Cell) -> impl Iterator<Item = Cell> {
     [Topology::Midway, Topology::Listen].into_iter().flat_map(move |topology| {
         [2, 4].map(|players| {
             let units = 7 * u32::from(players);
-            Cell { view: View::HostLost, topology, players, units, ..base.clone() }
+            Cell { experiment: Experiment::HostLost, topology, players, units, ..base.clone() }
         })
     })
 }
@@ -182,7 +182,7 @@ fn of_recorded(cells: Vec<Cell>, recorded: &Recorded) -> Vec<Cell> {
     let players = recorded.setup.seats.len() as u8;
     let rules = &recorded.setup.rules;
     let units = u32::from(players) * (1 + u32::from(rules.start_swordsmen) + u32::from(rules.start_archers));
-    let is_base = |cell: &Cell| cell.players == 2 && cell.units == 14 && cell.view != View::Bots;
+    let is_base = |cell: &Cell| cell.players == 2 && cell.units == 14 && cell.experiment != Experiment::Bots;
     cells.into_iter().filter(is_base).map(|cell| Cell { players, units, ..cell }).collect()
 }
 
@@ -207,9 +207,9 @@ mod tests {
             assert!(of(architecture).all(|one| asked.contains(&one)), "{architecture}");
         }
         let crossed = |rtt_ms: f64, loss: f64| {
-            asked
-                .iter()
-                .any(|(cell, _)| cell.rtt_ms == rtt_ms && cell.loss == loss && cell.view == View::Defaults)
+            asked.iter().any(|(cell, _)| {
+                cell.rtt_ms == rtt_ms && cell.loss == loss && cell.experiment == Experiment::Defaults
+            })
         };
         assert!(RTTS_MS.iter().all(|&rtt_ms| LOSSES.iter().all(|&loss| crossed(rtt_ms, loss))));
         assert!(asked.iter().all(|&(_, seeds)| seeds == 30));

@@ -1,10 +1,10 @@
-//! Links as people have them, by name. Each is rounded from a public measurement; two players are joined by two
+//! Named links with figures of real access networks. Each is rounded from a public measurement; two players are joined by two
 //! links of the kind, so that the figures are twice those of one access link.
 
 use core::time::Duration;
 
+use super::link_schedule::{Outages, Path};
 use super::row::{Cell, Topology};
-use super::weather::{Outages, Way};
 
 /// A kind of link between two players.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,15 +13,15 @@ pub struct Preset {
     pub name: &'static str,
     /// From one player to the other and back.
     pub rtt_ms: f64,
-    /// Of one way, more or less.
+    /// The one-way delay varies by up to this in either direction.
     pub jitter_ms: f64,
-    /// Share of datagrams lost on one way, outages apart.
+    /// Share of datagrams lost in one direction, outages apart.
     pub loss: f64,
-    /// Times in which nothing passes: on average, one in so many seconds of so many milliseconds.
+    /// Times in which nothing passes: mean seconds between two, and mean milliseconds of each.
     pub outages: Option<(f64, f64)>,
     /// Bits per second of the slower direction.
     pub rate: u64,
-    /// Where the server stands in the study.
+    /// Where the server is in the study.
     pub topology: Topology,
     /// Where the figures come from.
     pub source: &'static str,
@@ -100,13 +100,13 @@ pub const PRESETS: [Preset; 6] = [
     },
 ];
 
-/// The way between two players of a cell.
+/// The path between two players of a cell.
 #[must_use]
-pub fn way_of(cell: &Cell) -> Way {
+pub fn path_of(cell: &Cell) -> Path {
     let preset = PRESETS.iter().find(|preset| preset.name == cell.preset);
     let one_way = |ms: f64| Duration::from_secs_f64(ms / 1000.0);
     let outages = preset.and_then(|preset| preset.outages);
-    Way {
+    Path {
         delay: one_way(cell.rtt_ms / 2.0),
         jitter: one_way(cell.jitter_ms),
         loss: cell.loss,
@@ -129,11 +129,11 @@ mod tests {
             assert!(PRESETS[..at].iter().all(|other| other.name != preset.name), "{}", preset.name);
             let cell =
                 Cell { preset: preset.name.into(), rtt_ms: preset.rtt_ms, ..base_cell(Architecture::P2p) };
-            let way = way_of(&cell);
-            assert_eq!((way.rate, way.outages.is_some()), (preset.rate, preset.outages.is_some()));
-            assert_eq!(2.0 * way.delay.as_secs_f64() * 1000.0, preset.rtt_ms);
+            let path = path_of(&cell);
+            assert_eq!((path.rate, path.outages.is_some()), (preset.rate, preset.outages.is_some()));
+            assert_eq!(2.0 * path.delay.as_secs_f64() * 1000.0, preset.rtt_ms);
         }
-        let plain = way_of(&base_cell(Architecture::P2p));
+        let plain = path_of(&base_cell(Architecture::P2p));
         assert_eq!((plain.rate, plain.outages, plain.loss), (0, None, 0.02));
     }
 }

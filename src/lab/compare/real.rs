@@ -1,5 +1,5 @@
-//! The same matches between real processes, over sockets of the loopback interface with links made worse in the
-//! processes: does the virtual network tell the truth?
+//! The same matches between real processes, over sockets of the loopback interface with links impaired in the
+//! processes, to validate the virtual network.
 //!
 //! Cells are played in random order, seed by seed, and a match during which this machine's own timers fired late
 //! is played again.
@@ -13,16 +13,17 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
 use self::trace::{NodeTrace, row};
+use super::metric::Percentile;
 use super::plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell};
 use super::row::{Cell, MatchRow, Quantiles};
 use super::script::drawn_scripts;
 use super::trial::{WARM_UP, setup_of};
 use crate::game::Script;
+use crate::lab::jobs;
 use crate::lab::process::{Process, ProcessError};
 use crate::lab::sessions::hero_of;
 use crate::net::Architecture;
@@ -30,7 +31,7 @@ use crate::sim::{AttackBehaviour, World};
 
 /// A match during which timers fired later than this, p99, does not count.
 pub const LATENESS_MAX: Duration = Duration::from_millis(2);
-/// Times that a match is played until the machine was quiet enough; then its row says how late timers were.
+/// Attempts at a match until timers fired in time; the last attempt counts, and its row has their lateness.
 const TRIES_MAX: u32 = 4;
 /// After what counts, for the last commands to get through.
 const TAIL: Duration = Duration::from_secs(1);
@@ -82,7 +83,7 @@ pub enum RealError {
         cell: Box<Cell>,
         /// Of the match.
         seed: u64,
-        /// What the processes say.
+        /// The results of the processes.
         what: String,
     },
     /// A script or a trace.
@@ -90,7 +91,7 @@ pub enum RealError {
     File {
         /// Which.
         file: PathBuf,
-        /// What the system, or the reader, says.
+        /// The error of the system or the reader.
         error: std::io::Error,
     },
 }
@@ -118,7 +119,7 @@ const fn amount(size: Size) -> (u32, Duration) {
     }
 }
 
-/// Plays all matches; `progress` hears how many of how many are over.
+/// Plays all matches; `progress` gets how many of how many have ended.
 ///
 /// # Errors
 /// If a match cannot be played: then the others are not, either.
@@ -144,27 +145,13 @@ pub fn real_of(
     let (seeds, counted) = amount(options.size);
     let seeds = options.seeds.unwrap_or(seeds);
     let order = order(cells.len(), seeds);
-    let (next, over, repeated) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU32::new(0));
-    let failed = AtomicBool::new(false);
-    let results = Mutex::new(Vec::with_capacity(order.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, order.len().max(1)) {
-            scope.spawn(|| {
-                while !failed.load(Ordering::Relaxed)
-                    && let Some(&(cell, seed)) = order.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let game = RealMatch { options, cell: &cells[cell], seed, counted };
-                    let result = game.play_until_quiet(&repeated);
-                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                    results.lock().expect("no job panics with it").push((cell, seed, result));
-                    progress(over.fetch_add(1, Ordering::Relaxed) + 1, order.len());
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no job panicked with it");
+    let repeated = AtomicU32::new(0);
+    let mut results = jobs::run(options.jobs, order.into_iter(), progress, |(cell, seed)| {
+        let game = RealMatch { options, cell: &cells[cell], seed, counted };
+        Ok((cell, seed, game.play_until_quiet(&repeated)?))
+    })?;
     results.sort_by_key(|&(cell, seed, _)| (cell, seed));
-    let rows = results.into_iter().map(|(_, _, result)| result).collect::<Result<_, _>>()?;
+    let rows = results.into_iter().map(|(_, _, row)| row).collect();
     Ok(RealStudy { rows, repeated: repeated.into_inner() })
 }
 
@@ -275,8 +262,8 @@ impl RealMatch<'_> {
         playing
     }
 
-    /// What a node's link does to what it sends: between players the whole way, to or from a server that stands
-    /// half-way the half of it.
+    /// What a node's link does to what it sends: between players the whole path, to or from a server half-way
+    /// half of it.
     fn link(&self, node: usize) -> Option<String> {
         let Cell { architecture, rtt_ms, jitter_ms, loss, .. } = self.cell;
         let is_half = *architecture != Architecture::P2p;
@@ -356,8 +343,8 @@ impl Lateness {
     fn p99_ms(self) -> f64 {
         self.is_over.store(true, Ordering::Relaxed);
         let late = self.thread.join().unwrap_or_default();
-        // Never looked at is as good as never on time.
-        Quantiles::of(late).p99().unwrap_or(f64::from(u16::MAX))
+        // Without a measurement the match does not count.
+        Quantiles::of(late).at(Percentile::P99).unwrap_or(f64::from(u16::MAX))
     }
 }
 

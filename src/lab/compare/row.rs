@@ -6,36 +6,44 @@ use std::io;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use super::metric::Percentile;
+use super::plan::base_cell;
+use super::wording;
 use crate::net::Architecture;
+use crate::sim::PLAYERS_MAX;
 
 /// Quantiles kept of each latency: 0 %, 5 %, …, 95 %, 99 % and 100 %.
 const QUANTILES: [f64; 22] = [
     0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9,
     0.95, 0.99, 1.0,
 ];
-const P50: usize = 10;
-const P95: usize = 19;
-const P99: usize = 20;
 /// Most rows that are read: a full study has a few thousand.
 const ROWS_MAX: usize = 1_000_000;
+/// The largest number of any kind.
+const NUMBER_MAX: f64 = 1e9;
+/// Longest match, in seconds.
+const SECONDS_MAX: usize = 86_400;
+/// Longest name of a preset, in bytes.
+const NAME_BYTES_MAX: usize = 64;
 
 /// Whether a match was played in virtual time or by real processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// On the virtual network.
+    #[default]
     Virtual,
     /// Between processes, over sockets of the loopback interface.
     Real,
 }
 
-/// Which question a match belongs to; figures of different views are never mixed.
+/// Which question a match belongs to; figures of different experiments are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum View {
-    /// Each architecture as it comes.
+pub enum Experiment {
+    /// Each architecture with its defaults.
     Defaults,
-    /// All send as often: an update for each tick.
+    /// Equal send rates: an update for each tick.
     EqualRate,
     /// Latency against bytes: updates from few to many.
     Bytes,
@@ -51,7 +59,7 @@ pub enum View {
 pub enum Topology {
     /// Equal on all pairs, the server's too.
     Lan,
-    /// The server stands half-way between the players.
+    /// The server is half-way between the players.
     Midway,
     /// The server is as far from each player as they are from each other.
     Remote,
@@ -59,62 +67,83 @@ pub enum Topology {
     Listen,
 }
 
-/// What was played: one point of the study.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
-    /// The question.
-    pub view: View,
-    /// Who runs the world.
-    pub architecture: Architecture,
-    /// Where the nodes are.
-    pub topology: Topology,
-    /// A named link, or nothing.
-    pub preset: String,
-    /// Whether own orders show before they are confirmed.
-    pub prediction: bool,
-    /// Updates by which the others' units are shown in the past; 0 without a server that sends states.
-    pub interpolation: u32,
-    /// Seats.
-    pub players: u8,
-    /// Twice the one-way delay between two players.
-    pub rtt_ms: f64,
-    /// Either way, more or less.
-    pub jitter_ms: f64,
-    /// Share of the datagrams lost, 0 to 1.
-    pub loss: f64,
-    /// States per second from a server; 0 without one that sends states.
-    pub updates: u32,
-    /// Units on the map at the start, of all players.
-    pub units: u32,
+/// Declares a struct whose fields are columns of the table. A column has the name of its field. Which values are in
+/// range follows from its type, or is said after `=`.
+macro_rules! columns {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$note:meta])* pub $field:ident: $type:ty $(= $range:expr)?,)*
+    }) => {
+        $(#[$meta])*
+        pub struct $name { $($(#[$note])* pub $field: $type,)* }
+
+        impl Column for $name {
+            fn out_of_range(&self, _: &'static str) -> Option<(&'static str, String)> {
+                None$(.or_else(|| columns!(@check self.$field, stringify!($field) $(, $range)?)))*
+            }
+        }
+    };
+    (@check $value:expr, $name:expr) => { $value.out_of_range($name) };
+    (@check $value:expr, $name:expr, $range:expr) => {
+        (!$range.contains(&$value)).then(|| ($name, $value.to_string()))
+    };
 }
 
-impl fmt::Display for Cell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { view, architecture, topology, preset, prediction, players, units, .. } = self;
-        write!(f, "{view:?}: {architecture} {topology:?}, ")?;
-        if !preset.is_empty() {
-            write!(f, "{preset}, ")?;
-        }
-        let Self { rtt_ms, jitter_ms, loss, updates, interpolation, .. } = self;
-        write!(
-            f,
-            "RTT {rtt_ms} ± {jitter_ms} ms, loss {} %, {players} players, {units} units",
-            loss * 100.0
-        )?;
-        if *updates > 0 {
-            write!(f, ", {updates} updates/s shown {interpolation} late")?;
-        }
-        f.write_str(if *prediction { ", predicted" } else { "" })
+/// A value of the table.
+pub(super) trait Column {
+    /// Name and value of the first column whose value no match can have.
+    fn out_of_range(&self, _name: &'static str) -> Option<(&'static str, String)> {
+        None
     }
 }
 
-/// One match.
+/// Types all of whose values a match can have.
+macro_rules! unbounded {
+    ($($type:ty),*) => { $(impl Column for $type {})* };
+}
+
+unbounded!(bool, u8, u32, u64, Source, Experiment, Architecture, Topology);
+
+impl Column for f64 {
+    fn out_of_range(&self, name: &'static str) -> Option<(&'static str, String)> {
+        (!(0.0..=NUMBER_MAX).contains(self)).then(|| (name, self.to_string()))
+    }
+}
+
+impl Column for String {
+    fn out_of_range(&self, name: &'static str) -> Option<(&'static str, String)> {
+        (self.len() > NAME_BYTES_MAX).then(|| (name, "too long".into()))
+    }
+}
+
+impl<C: Column> Column for Option<C> {
+    fn out_of_range(&self, name: &'static str) -> Option<(&'static str, String)> {
+        self.as_ref().and_then(|value| value.out_of_range(name))
+    }
+}
+
+impl Column for Quantiles {
+    fn out_of_range(&self, name: &'static str) -> Option<(&'static str, String)> {
+        // A wrong clock may make a latency negative; the validity checks report that.
+        let too_long = self.0.iter().find(|ms| ms.abs() > NUMBER_MAX);
+        too_long.map(|ms| (name, ms.to_string()))
+    }
+}
+
+impl Column for Series {
+    fn out_of_range(&self, name: &'static str) -> Option<(&'static str, String)> {
+        let is_bad =
+            self.0.len() > SECONDS_MAX || self.0.iter().any(|value| !(0.0..=NUMBER_MAX).contains(value));
+        is_bad.then(|| (name, "wrong".into()))
+    }
+}
+
+columns! {
+/// What was played: one point of the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatchRow {
-    /// Virtual or real.
-    pub source: Source,
+pub struct Cell {
     /// The question.
-    pub view: View,
+    #[serde(rename = "view")]
+    pub experiment: Experiment,
     /// Who runs the world.
     #[serde(with = "name")]
     pub architecture: Architecture,
@@ -127,17 +156,44 @@ pub struct MatchRow {
     /// Updates by which the others' units are shown in the past; 0 without a server that sends states.
     pub interpolation: u32,
     /// Seats.
-    pub players: u8,
+    pub players: u8 = (2..=PLAYERS_MAX as u8),
     /// Twice the one-way delay between two players.
     pub rtt_ms: f64,
     /// Either way, more or less.
     pub jitter_ms: f64,
     /// Share of the datagrams lost, 0 to 1.
-    pub loss: f64,
-    /// States per second from a server; 0 without one that sends states.
+    pub loss: f64 = (0.0..=1.0),
+    /// States per second from a server; 0 without a server that sends states.
     pub updates: u32,
     /// Units on the map at the start, of all players.
     pub units: u32,
+}
+}
+
+impl Default for Cell {
+    /// The base of the study.
+    fn default() -> Self {
+        base_cell(Architecture::P2p)
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [experiment, ..] = wording::experiment(self.experiment);
+        write!(f, "{experiment}: {} at {}", wording::name(self), wording::condition(self))
+    }
+}
+
+columns! {
+/// One match.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MatchRow {
+    /// Virtual or real.
+    #[serde(skip_serializing)]
+    pub source: Source,
+    /// What was played.
+    #[serde(flatten, skip_serializing)]
+    pub cell: Cell,
     /// Of the script, the links and the phases: the same seed meets the same in every architecture.
     pub seed: u64,
     /// Length of what counts, without the first 5 s.
@@ -151,11 +207,11 @@ pub struct MatchRow {
     pub captured_ms: Quantiles,
     /// Until the first node ran its tick: from then on nothing can change it.
     pub authority_ms: Quantiles,
-    /// Until the confirmed state of who gave it had it.
+    /// Until the confirmed state of the player who gave it had it.
     pub own_ms: Quantiles,
-    /// Until the first state shown to who gave it had it: the predicted one, if there is one.
+    /// Until the first state shown to the player who gave it had it: the predicted state, if there is one.
     pub own_predicted_ms: Quantiles,
-    /// Until the first frame of a 60 Hz display of who gave it showed it.
+    /// Until the first frame of a 60 Hz display of the player who gave it showed it.
     pub own_frame_ms: Quantiles,
     /// Until the confirmed state of each other player had it; a predicted picture slides there from then on.
     pub opponent_confirmed_ms: Quantiles,
@@ -193,7 +249,7 @@ pub struct MatchRow {
     pub packets_s_up: f64,
     /// Datagrams a player receives per second.
     pub packets_s_down: f64,
-    /// What the server sends; 0 without one.
+    /// What the server sends; 0 without a server.
     pub server_kbit_s_up: f64,
     /// What the server receives.
     pub server_kbit_s_down: f64,
@@ -206,11 +262,11 @@ pub struct MatchRow {
     /// Of these, what was still under way at the end.
     pub bytes_under_way: u64,
 
-    /// The largest difference between two seats' median [`Self::opponent_ms`], seen as who gives the order.
+    /// The largest difference between two seats' median [`Self::opponent_ms`], by the seat that gave the order.
     pub unfair_ms: f64,
-    /// Ticks that those who stayed played after the host or the server was lost; nothing in other views.
+    /// Ticks that the remaining players played after the host or the server was lost; nothing in other experiments.
     pub ticks_after_loss: Option<u32>,
-    /// The seat of who won; only of bots that see the world.
+    /// The seat of the winner; only of bots that see the world.
     pub winner: Option<u8>,
     /// Processor time of a player's process per tick; only of real matches.
     pub cpu_us_per_tick: Option<f64>,
@@ -221,90 +277,13 @@ pub struct MatchRow {
     /// Hash of the last state that all players reached, if they agree after every tick up to it; else 0.
     pub state_hash: u64,
 }
+}
 
 /// Quantiles of one latency in one match, in milliseconds: 0 %, 5 %, …, 95 %, 99 %, 100 %. Empty if nothing was
 /// measured.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Quantiles(Vec<f64>);
-
-impl MatchRow {
-    /// A match of `cell` of which nothing is known yet.
-    pub(super) fn empty(source: Source, cell: &Cell, seed: u64, seconds: f64) -> Self {
-        Self {
-            source,
-            view: cell.view,
-            architecture: cell.architecture,
-            topology: cell.topology,
-            preset: cell.preset.clone(),
-            prediction: cell.prediction,
-            interpolation: cell.interpolation,
-            players: cell.players,
-            rtt_ms: cell.rtt_ms,
-            jitter_ms: cell.jitter_ms,
-            loss: cell.loss,
-            updates: cell.updates,
-            units: cell.units,
-            seed,
-            seconds,
-            commands: 0,
-            censored: 0,
-            captured_ms: Quantiles::default(),
-            authority_ms: Quantiles::default(),
-            own_ms: Quantiles::default(),
-            own_predicted_ms: Quantiles::default(),
-            own_frame_ms: Quantiles::default(),
-            opponent_confirmed_ms: Quantiles::default(),
-            opponent_ms: Quantiles::default(),
-            opponent_frame_ms: Quantiles::default(),
-            apart_mean: 0.0,
-            apart_max: 0.0,
-            corrections: 0,
-            corrections_by_s: Series::default(),
-            stalls: 0,
-            stall_ms: 0.0,
-            stall_network_ms: 0.0,
-            stall_computer_ms: 0.0,
-            stall_by_s: Series::default(),
-            tick_rate: 0.0,
-            kbit_s_up: 0.0,
-            kbit_s_down: 0.0,
-            packets_s_up: 0.0,
-            packets_s_down: 0.0,
-            server_kbit_s_up: 0.0,
-            server_kbit_s_down: 0.0,
-            bytes_sent: 0,
-            bytes_received: 0,
-            bytes_lost: 0,
-            bytes_under_way: 0,
-            unfair_ms: 0.0,
-            ticks_after_loss: None,
-            winner: None,
-            cpu_us_per_tick: None,
-            memory_bytes: None,
-            lateness_ms: None,
-            state_hash: 0,
-        }
-    }
-
-    /// What was played, without how it went.
-    #[must_use]
-    pub fn cell(&self) -> Cell {
-        Cell {
-            view: self.view,
-            architecture: self.architecture,
-            topology: self.topology,
-            preset: self.preset.clone(),
-            prediction: self.prediction,
-            interpolation: self.interpolation,
-            players: self.players,
-            rtt_ms: self.rtt_ms,
-            jitter_ms: self.jitter_ms,
-            loss: self.loss,
-            updates: self.updates,
-            units: self.units,
-        }
-    }
-}
 
 /// Why a table of matches cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -317,6 +296,12 @@ pub enum RowError {
     TooMany,
 }
 
+/// The first column: a line is this, the columns of the cell, and the rest of its [`MatchRow`].
+#[derive(Serialize)]
+struct SourceColumn {
+    source: Source,
+}
+
 /// Writes a table: a line of names, and a line for each match.
 ///
 /// # Errors
@@ -327,7 +312,7 @@ pub fn write_rows<'a>(
 ) -> Result<(), RowError> {
     let mut writer = csv::Writer::from_writer(to);
     for row in rows {
-        writer.serialize(row)?;
+        writer.serialize((SourceColumn { source: row.source }, &row.cell, row))?;
     }
     writer.flush().map_err(csv::Error::from)?;
     Ok(())
@@ -348,39 +333,37 @@ pub fn read_rows(from: impl io::Read) -> Result<Vec<MatchRow>, RowError> {
     Ok(rows)
 }
 
+/// The value of `sorted` at the nearest rank to a share: a value that was measured.
+pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1).min(sorted.len().checked_sub(1)?)).copied()
+}
+
 impl Quantiles {
     /// Of what was measured, in any order.
     #[must_use]
     pub fn of(mut measured: Vec<f64>) -> Self {
         measured.sort_unstable_by(f64::total_cmp);
-        let Some(last) = measured.len().checked_sub(1) else { return Self::default() };
-        // The nearest rank: a value that was measured.
-        let at = |q: f64| measured[((q * measured.len() as f64).ceil() as usize).saturating_sub(1).min(last)];
-        Self(QUANTILES.iter().map(|&q| at(q)).collect())
+        Self(QUANTILES.iter().filter_map(|&share| quantile(&measured, share)).map(rounded).collect())
     }
 
-    /// Of the values of all quantiles in order; nothing if their number is another.
+    /// Of the values of all quantiles in order; `None` if their number is another.
     #[must_use]
     pub fn of_sorted(values: Vec<f64>) -> Option<Self> {
         (values.len() == QUANTILES.len()).then_some(Self(values))
     }
 
-    /// Half are shorter.
+    /// The value below which that share of the measured values lies.
+    #[must_use]
+    pub fn at(&self, percentile: Percentile) -> Option<f64> {
+        let place = QUANTILES.iter().position(|&share| share == percentile.share())?;
+        self.0.get(place).copied()
+    }
+
+    /// The median.
     #[must_use]
     pub fn p50(&self) -> Option<f64> {
-        self.0.get(P50).copied()
-    }
-
-    /// 95 of 100 are shorter.
-    #[must_use]
-    pub fn p95(&self) -> Option<f64> {
-        self.0.get(P95).copied()
-    }
-
-    /// 99 of 100 are shorter.
-    #[must_use]
-    pub fn p99(&self) -> Option<f64> {
-        self.0.get(P99).copied()
+        self.at(Percentile::P50)
     }
 
     /// Each quantile's share and value.
@@ -390,54 +373,54 @@ impl Quantiles {
 }
 
 /// One value for each second of a match.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Series(pub Vec<f64>);
 
-/// Numbers in one field, with spaces between them.
-fn write_numbers<S: Serializer>(numbers: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-    struct Numbers<'a>(&'a [f64]);
-    impl fmt::Display for Numbers<'_> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.iter().enumerate().try_for_each(|(i, number)| {
-                // A thousandth is finer than anything that is measured.
-                let number = (number * 1000.0).round() / 1000.0;
-                write!(f, "{}{number}", if i == 0 { "" } else { " " })
-            })
-        }
-    }
-    serializer.collect_str(&Numbers(numbers))
-}
-
-fn read_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let numbers = text.split_ascii_whitespace().map(f64::from_str);
-    let numbers = numbers.map(|number| number.ok().filter(|number| number.is_finite()));
-    numbers.collect::<Option<_>>().ok_or_else(|| de::Error::custom("not a list of numbers"))
-}
-
-impl Serialize for Quantiles {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        write_numbers(&self.0, serializer)
+impl Series {
+    /// Of these values, rounded as the file has them.
+    #[must_use]
+    pub fn of(values: impl Iterator<Item = f64>) -> Self {
+        Self(values.map(rounded).collect())
     }
 }
 
-impl<'de> Deserialize<'de> for Quantiles {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let numbers = read_numbers(deserializer)?;
-        let is_whole = numbers.is_empty() || numbers.len() == QUANTILES.len();
-        is_whole.then_some(Self(numbers)).ok_or_else(|| de::Error::custom("not 22 quantiles"))
+/// A thousandth is finer than anything that is measured. Rows have the numbers of their file, so that a page made again
+/// from the file is the same to the byte.
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+impl From<Series> for String {
+    /// Numbers in one field, with spaces between them.
+    fn from(Series(numbers): Series) -> Self {
+        numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
     }
 }
 
-impl Serialize for Series {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        write_numbers(&self.0, serializer)
+impl TryFrom<String> for Series {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let numbers = text.split_ascii_whitespace().map(|number| f64::from_str(number).ok());
+        let numbers = numbers.map(|number| number.filter(|number| number.is_finite()));
+        numbers.collect::<Option<_>>().map(Self).ok_or("not a list of numbers")
     }
 }
 
-impl<'de> Deserialize<'de> for Series {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_numbers(deserializer).map(Self)
+impl From<Quantiles> for String {
+    fn from(Quantiles(values): Quantiles) -> Self {
+        Series(values).into()
+    }
+}
+
+impl TryFrom<String> for Quantiles {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let Series(values) = text.try_into()?;
+        let is_whole = values.is_empty() || values.len() == QUANTILES.len();
+        is_whole.then_some(Self(values)).ok_or("not 22 quantiles")
     }
 }
 
@@ -459,61 +442,27 @@ mod name {
 mod tests {
     use super::*;
 
+    /// Every kind of column with a value of its own; a preset and a list that look like numbers.
     fn row() -> MatchRow {
-        let latency = || Quantiles::of((1..=100).map(f64::from).rev().collect());
         MatchRow {
-            source: Source::Virtual,
-            view: View::EqualRate,
-            architecture: Architecture::ClientServer,
-            topology: Topology::Midway,
-            preset: String::new(),
-            prediction: true,
-            interpolation: 2,
-            players: 2,
-            rtt_ms: 100.0,
-            jitter_ms: 5.0,
-            loss: 0.02,
-            updates: 60,
-            units: 30,
+            source: Source::Real,
+            cell: Cell {
+                experiment: Experiment::EqualRate,
+                architecture: Architecture::ClientServer,
+                preset: "4g".into(),
+                prediction: false,
+                loss: 0.02,
+                ..Cell::default()
+            },
             seed: u64::MAX,
             seconds: 30.0,
             commands: 300,
-            censored: 1,
-            captured_ms: Quantiles::default(),
-            authority_ms: latency(),
-            own_ms: latency(),
-            own_predicted_ms: latency(),
-            own_frame_ms: latency(),
-            opponent_confirmed_ms: latency(),
-            opponent_ms: latency(),
-            opponent_frame_ms: latency(),
-            apart_mean: 0.125,
-            apart_max: 2.5,
-            corrections: 3,
+            own_ms: Quantiles::of((1..=100).map(f64::from).rev().collect()),
             corrections_by_s: Series(vec![0.0, 1.0, 2.0]),
-            stalls: 1,
-            stall_ms: 12.5,
-            stall_network_ms: 12.5,
-            stall_computer_ms: 0.0,
             stall_by_s: Series(vec![12.5]),
-            tick_rate: 59.98,
-            kbit_s_up: 24.0,
-            kbit_s_down: 31.5,
-            packets_s_up: 60.0,
-            packets_s_down: 60.0,
-            server_kbit_s_up: 63.0,
-            server_kbit_s_down: 48.0,
-            bytes_sent: 10_000,
-            bytes_received: 9_000,
-            bytes_lost: 900,
-            bytes_under_way: 100,
-            unfair_ms: 0.5,
-            ticks_after_loss: None,
             winner: Some(1),
-            cpu_us_per_tick: None,
-            memory_bytes: Some(1 << 20),
             lateness_ms: Some(0.7),
-            state_hash: 0xfedc_ba98_7654_3210,
+            ..MatchRow::default()
         }
     }
 
@@ -531,7 +480,9 @@ mod tests {
     #[test]
     fn quantiles_are_values_that_were_measured() {
         let quantiles = Quantiles::of((1..=100).map(f64::from).rev().collect());
-        assert_eq!((quantiles.p50(), quantiles.p95(), quantiles.p99()), (Some(50.0), Some(95.0), Some(99.0)));
+        let found =
+            [Percentile::P50, Percentile::P95, Percentile::P99].map(|percentile| quantiles.at(percentile));
+        assert_eq!(found, [Some(50.0), Some(95.0), Some(99.0)]);
         assert_eq!(quantiles.iter().last(), Some((1.0, 100.0)));
         assert_eq!(Quantiles::of(Vec::new()).p50(), None);
     }

@@ -1,6 +1,6 @@
-//! Who wants what at which instant, whatever happens: the workload of the study.
+//! The workload of the study: which player gives which command at which instant, whatever happens.
 //!
-//! Open-loop: the commands of a script come at their instants also while a match stands still, and do not depend
+//! Open-loop: the commands of a script come at their instants also while a match stalls, and do not depend
 //! on its state. So a slow architecture is not asked less than a quick one.
 
 use rand_chacha::ChaCha8Rng;
@@ -18,12 +18,12 @@ pub const COMMANDS_PER_S: f64 = 5.0;
 const AROUND: u32 = 4;
 /// How far an order keeps from circles beyond their radius, in thousandths of a tile.
 const MARGIN: i32 = 1_000;
-/// So many low bits of a target's x say which command it is: they move it by less than a 64th of a tile.
+/// This many low bits of a target's x number the command: they move it by less than a 64th of a tile.
 const NUMBER_BITS: u32 = 10;
 
 /// The scripts of all players of `world` for `seconds`, drawn from `seed`: instants by a Poisson process, each
 /// command unlike the 1,000 before it. Heroes and minions walk about the middle of their own half, so that
-/// nobody meets an enemy, and every order shows.
+/// no unit meets an enemy, and every order shows.
 #[must_use]
 pub fn drawn_scripts(world: &World, seed: u64, seconds: f64) -> Vec<Script> {
     let players = world.state().player_ids();
@@ -64,8 +64,8 @@ pub struct Recorded {
     pub setup: Setup,
     /// What each player ordered, at the instants at which its ticks began. Giving up and pausing are left out:
     /// they would end the experiment. Only units that were there at the beginning are named: where a match goes
-    /// otherwise, one that is born later may be another player's, and a server refuses such orders. What is left of
-    /// nobody is no order.
+    /// otherwise, one that is born later may be another player's, and a server refuses such orders. An order
+    /// without any unit left is dropped.
     pub scripts: Vec<Script>,
     /// Ticks of the match.
     pub ticks: u32,
@@ -140,7 +140,7 @@ fn place(world: &World, player: PlayerId, rng: &mut ChaCha8Rng) -> Vec2 {
     (0..TRIES).map(|_| drawn()).find(|&place| is_apart(place)).unwrap_or(middle)
 }
 
-/// `at`, but for bits that say which command it is.
+/// `at` with the bits that number the command.
 fn numbered(at: Vec2, number: u32) -> Target {
     let mask = (1 << NUMBER_BITS) - 1;
     let x = (at.x.to_bits() & !mask) | (number as i32 & mask);

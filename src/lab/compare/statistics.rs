@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// Samples drawn with replacement for an interval.
 const RESAMPLES: usize = 2_000;
@@ -99,22 +100,10 @@ fn bootstrap(values: &[f64]) -> [f64; 2] {
     ENDS.map(|end| means[end])
 }
 
-/// The probability that Student's t with `freedom` degrees lies beyond ±`t`: the finite series of Abramowitz
-/// and Stegun, 26.7.3 and 26.7.4.
+/// The probability that Student's t with `freedom` degrees lies beyond ±`t`.
 fn outside(t: f64, freedom: usize) -> f64 {
-    let angle = (t / (freedom as f64).sqrt()).atan();
-    let (sine, cosine) = angle.sin_cos();
-    let is_odd = freedom % 2 == 1;
-    let mut term = if is_odd { cosine } else { 1.0 };
-    let mut sum = if freedom == 1 { 0.0 } else { term };
-    let mut factor = if is_odd { 2.0 } else { 1.0 };
-    while factor + 2.0 < freedom as f64 {
-        term *= cosine * cosine * factor / (factor + 1.0);
-        sum += term;
-        factor += 2.0;
-    }
-    let inside = if is_odd { (angle + sine * sum) / core::f64::consts::FRAC_PI_2 } else { sine * sum };
-    (1.0 - inside).clamp(0.0, 1.0)
+    let student = StudentsT::new(0.0, 1.0, freedom as f64).expect("at least one degree");
+    (2.0 * student.sf(t)).min(1.0)
 }
 
 #[cfg(test)]

@@ -3,13 +3,12 @@
 
 use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::plan::{FIRST_SEED, Size, plan};
-use super::row::{Cell, MatchRow, Topology, View};
+use super::row::{Cell, Experiment, MatchRow, Topology};
 use super::script::Recorded;
 use super::trial::{Trial, TrialError, WARM_UP};
+use crate::lab::jobs;
 use crate::net::Architecture;
 use crate::sim::Tick;
 
@@ -56,7 +55,7 @@ pub enum StudyErrorKind {
     /// It was not played to its end.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// The program broke down, and said this.
+    /// The program panicked with this message.
     #[error("panicked: {0}")]
     Panic(String),
 }
@@ -69,7 +68,7 @@ struct Task {
     rows: Vec<(usize, Cell)>,
 }
 
-/// Plays all matches; `progress` hears how many of how many are over. Rows come in the order of the plan.
+/// Plays all matches; `progress` gets how many of how many have ended. Rows come in the order of the plan.
 ///
 /// # Errors
 /// If a match is not played to its end: then the others are not, either.
@@ -97,26 +96,8 @@ pub fn study_of(
     progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Vec<MatchRow>, StudyError> {
     let tasks = tasks(plan);
-    let total = tasks.len();
-    let (next, over, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-    let results = Mutex::new(Vec::with_capacity(total));
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.clamp(1, total.max(1)) {
-            scope.spawn(|| {
-                while !failed.load(Ordering::Relaxed)
-                    && let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let result = play(task, options);
-                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                    results.lock().expect("no job panics with it").push(result);
-                    progress(over.fetch_add(1, Ordering::Relaxed) + 1, total);
-                }
-            });
-        }
-    });
-    let results = results.into_inner().expect("no job panicked with it");
-    let mut rows =
-        results.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect::<Vec<_>>();
+    let results = jobs::run(options.jobs, tasks.iter(), progress, |task| play(task, options))?;
+    let mut rows: Vec<_> = results.into_iter().flatten().collect();
     rows.sort_by_key(|&(place, _)| place);
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
@@ -138,21 +119,21 @@ fn tasks(plan: &[(Cell, u32)]) -> Vec<Task> {
     }
     // Few and long at the end would leave cores without work.
     tasks.sort_by_key(|task| {
-        let is_long = task.cell.view == View::Bots;
+        let is_long = task.cell.experiment == Experiment::Bots;
         core::cmp::Reverse(task.cell.units * if is_long { 100 } else { 1 })
     });
     tasks
 }
 
-/// The cell whose match is the match of `cell`: a question changes nothing of it, and where no server is, it
-/// stands nowhere.
+/// The cell whose match is the match of `cell`: the experiment alone changes nothing in it, nor does the place of a
+/// server without a server.
 fn played(cell: &Cell) -> Cell {
-    let view = match cell.view {
-        View::Defaults | View::EqualRate | View::Bytes => View::Defaults,
-        View::HostLost | View::Bots => cell.view,
+    let experiment = match cell.experiment {
+        Experiment::Defaults | Experiment::EqualRate | Experiment::Bytes => Experiment::Defaults,
+        Experiment::HostLost | Experiment::Bots => cell.experiment,
     };
     let topology = if cell.architecture == Architecture::P2p { Topology::Midway } else { cell.topology };
-    Cell { view, topology, ..cell.clone() }
+    Cell { experiment, topology, ..cell.clone() }
 }
 
 fn play(task: &Task, options: &StudyOptions) -> Result<Vec<(usize, MatchRow)>, StudyError> {
@@ -165,12 +146,10 @@ fn play(task: &Task, options: &StudyOptions) -> Result<Vec<(usize, MatchRow)>, S
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(StudyErrorKind::Panic(text.unwrap_or("without a word").to_owned()))
+            Err(StudyErrorKind::Panic(text.unwrap_or("without a message").to_owned()))
         }
     };
     let row = row.map_err(|why| StudyError { cell: Box::new(cell.clone()), seed: *seed, why })?;
-    let named = |(place, cell): &(usize, Cell)| {
-        (*place, MatchRow { view: cell.view, topology: cell.topology, ..row.clone() })
-    };
+    let named = |(place, cell): &(usize, Cell)| (*place, MatchRow { cell: cell.clone(), ..row.clone() });
     Ok(rows.iter().map(named).collect())
 }

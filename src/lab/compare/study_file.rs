@@ -3,9 +3,8 @@
 
 use std::io::{self, BufRead, Read as _};
 
-use super::row::{MatchRow, RowError, Series, read_rows, write_rows};
+use super::row::{Column as _, MatchRow, RowError, read_rows, write_rows};
 use super::summary::summarize;
-use crate::sim::PLAYERS_MAX;
 
 /// Most facts about the environment, and bytes of each.
 const FACTS_MAX: usize = 64;
@@ -14,17 +13,11 @@ const FACT_BYTES_MAX: u64 = 4_096;
 const CELLS_MAX: usize = 4_096;
 /// Most matches of a cell: an interval draws 2,000 times as many.
 const MATCHES_MAX: usize = 10_000;
-/// The largest number of any kind.
-const NUMBER_MAX: f64 = 1e9;
-/// Longest match, in seconds.
-const SECONDS_MAX: usize = 86_400;
-/// Longest name of a preset, in bytes.
-const NAME_BYTES_MAX: usize = 64;
 
 /// What a study was measured on, and what was measured.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// Names and values, such as `cpu` and its model, in the order in which they are told.
+    /// Names and values, such as `cpu` and its model, in their order in the file.
     pub environment: Vec<(String, String)>,
     /// The matches.
     pub rows: Vec<MatchRow>,
@@ -67,16 +60,41 @@ impl Study {
     /// If it cannot be written.
     pub fn write(&self, mut to: impl io::Write) -> Result<(), RowError> {
         for (name, value) in &self.environment {
-            let line = format!("# {name}: {value}").replace(['\n', '\r'], " ");
-            writeln!(to, "{line}").map_err(csv::Error::from)?;
+            writeln!(to, "# {name}: {value}").map_err(csv::Error::from)?;
         }
         write_rows(to, &self.rows)
+    }
+
+    /// What was measured in an environment.
+    ///
+    /// # Errors
+    /// If there are no matches or too many, or a value is one that no match can have.
+    pub fn new(environment: Vec<(String, String)>, rows: Vec<MatchRow>) -> Result<Self, StudyFileError> {
+        if rows.is_empty() {
+            return Err(StudyFileError::Empty);
+        }
+        for (at, row) in rows.iter().enumerate() {
+            if let Some((name, value)) = row.out_of_range("") {
+                return Err(StudyFileError::OutOfRange { number: at + 1, name, value });
+            }
+        }
+        let cells = summarize(&rows);
+        if cells.len() > CELLS_MAX {
+            return Err(StudyFileError::TooManyCells);
+        }
+        if cells.iter().any(|cell| cell.rows.len() > MATCHES_MAX) {
+            return Err(StudyFileError::TooManyMatches);
+        }
+        // A fact is one line of the file.
+        let line = |text: String| text.replace(['\n', '\r'], " ").trim().to_owned();
+        let environment = environment.into_iter().map(|(name, value)| (line(name), line(value)));
+        Ok(Self { environment: environment.collect(), rows })
     }
 
     /// Reads what [`Self::write`] wrote.
     ///
     /// # Errors
-    /// If it cannot be read, a line is no match, or a value is one that no match can have.
+    /// As [`Self::new`], or if it cannot be read or a line is no match.
     pub fn read(mut from: impl BufRead) -> Result<Self, StudyFileError> {
         let mut environment = Vec::new();
         while environment.len() < FACTS_MAX && from.fill_buf()?.first() == Some(&b'#') {
@@ -86,88 +104,6 @@ impl Study {
             let fact = line.trim_start_matches('#').trim().split_once(": ");
             environment.extend(fact.map(|(name, value)| (name.to_owned(), value.to_owned())));
         }
-        let rows = read_rows(from)?;
-        if rows.is_empty() {
-            return Err(StudyFileError::Empty);
-        }
-        for (at, row) in rows.iter().enumerate() {
-            let wrong = out_of_range(row);
-            let wrong = wrong.map(|(name, value)| StudyFileError::OutOfRange { number: at + 1, name, value });
-            wrong.map_or(Ok(()), Err)?;
-        }
-        let cells = summarize(&rows);
-        if cells.len() > CELLS_MAX {
-            return Err(StudyFileError::TooManyCells);
-        }
-        if cells.iter().any(|cell| cell.rows.len() > MATCHES_MAX) {
-            return Err(StudyFileError::TooManyMatches);
-        }
-        Ok(Self { environment, rows })
+        Self::new(environment, read_rows(from)?)
     }
-
-    /// As it would be read again: numbers of a file have three decimals. What is shown of a study is always
-    /// reckoned from this, so that a page made again from the file is the same to the byte.
-    ///
-    /// # Errors
-    /// As [`Self::write`] and [`Self::read`] do.
-    pub fn as_written(&self) -> Result<Self, StudyFileError> {
-        let mut file = Vec::new();
-        self.write(&mut file)?;
-        Self::read(&*file)
-    }
-}
-
-/// The first value that no match can have, by its name.
-fn out_of_range(row: &MatchRow) -> Option<(&'static str, String)> {
-    let rate = |name, value: Option<f64>| (name, value.unwrap_or(0.0));
-    let numbers = [
-        ("rtt_ms", row.rtt_ms),
-        ("jitter_ms", row.jitter_ms),
-        ("seconds", row.seconds),
-        ("apart_mean", row.apart_mean),
-        ("apart_max", row.apart_max),
-        ("stall_ms", row.stall_ms),
-        ("stall_network_ms", row.stall_network_ms),
-        ("stall_computer_ms", row.stall_computer_ms),
-        ("tick_rate", row.tick_rate),
-        ("kbit_s_up", row.kbit_s_up),
-        ("kbit_s_down", row.kbit_s_down),
-        ("packets_s_up", row.packets_s_up),
-        ("packets_s_down", row.packets_s_down),
-        ("server_kbit_s_up", row.server_kbit_s_up),
-        ("server_kbit_s_down", row.server_kbit_s_down),
-        ("unfair_ms", row.unfair_ms),
-        rate("cpu_us_per_tick", row.cpu_us_per_tick),
-        rate("lateness_ms", row.lateness_ms),
-    ];
-    let bad = numbers.into_iter().find(|(_, value)| !(0.0..=NUMBER_MAX).contains(value));
-    let latencies = [
-        ("captured_ms", &row.captured_ms),
-        ("authority_ms", &row.authority_ms),
-        ("own_ms", &row.own_ms),
-        ("own_predicted_ms", &row.own_predicted_ms),
-        ("own_frame_ms", &row.own_frame_ms),
-        ("opponent_confirmed_ms", &row.opponent_confirmed_ms),
-        ("opponent_ms", &row.opponent_ms),
-        ("opponent_frame_ms", &row.opponent_frame_ms),
-    ];
-    // A wrong clock may make a latency negative; that is for the checks to say.
-    let too_long = |(name, latency): (&'static str, &super::row::Quantiles)| {
-        latency.iter().find(|(_, ms)| ms.abs() > NUMBER_MAX).map(|(_, ms)| (name, ms))
-    };
-    let bad = bad.or_else(|| latencies.into_iter().find_map(too_long));
-    let series = [("corrections_by_s", &row.corrections_by_s), ("stall_by_s", &row.stall_by_s)];
-    let is_bad = |Series(values): &Series| {
-        values.len() > SECONDS_MAX || values.iter().any(|value| !(0.0..=NUMBER_MAX).contains(value))
-    };
-    bad.map(|(name, value)| (name, value.to_string()))
-        .or_else(|| {
-            series.into_iter().find(|(_, series)| is_bad(series)).map(|(name, _)| (name, "wrong".into()))
-        })
-        .or_else(|| (!(0.0..=1.0).contains(&row.loss)).then(|| ("loss", row.loss.to_string())))
-        .or_else(|| {
-            let is_good = (2..=PLAYERS_MAX).contains(&usize::from(row.players));
-            (!is_good).then(|| ("players", row.players.to_string()))
-        })
-        .or_else(|| (row.preset.len() > NAME_BYTES_MAX).then(|| ("preset", "too long".into())))
 }

@@ -4,7 +4,8 @@ use core::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::bounds::{Bounds, bounds};
-use super::row::{Cell, MatchRow, Quantiles, Source};
+use super::metric::Measure;
+use super::row::{Cell, MatchRow, Source};
 use super::statistics::Mean;
 use crate::net::Architecture;
 
@@ -14,130 +15,9 @@ pub struct CellSummary<'a> {
     /// Virtual or real.
     pub source: Source,
     /// What was played.
-    pub cell: Cell,
+    pub cell: &'a Cell,
     /// The matches.
     pub rows: Vec<&'a MatchRow>,
-}
-
-/// Between which two instants of an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Span {
-    /// Until who gave it has it in the confirmed state.
-    Own,
-    /// Until who gave it is shown a state that has it.
-    OwnPredicted,
-    /// Until the others have it in the confirmed state.
-    OpponentConfirmed,
-    /// Until the others' screens show a state that has it.
-    Opponent,
-}
-
-/// Which quantile of a match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Share {
-    /// The median.
-    P50,
-    /// 95 of 100 are shorter.
-    P95,
-    /// 99 of 100 are shorter.
-    P99,
-}
-
-/// A number that each match gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Measure {
-    /// Milliseconds.
-    Latency(Span, Share),
-    /// Milliseconds per second in which nothing new could be shown.
-    StallMsPerS,
-    /// Visible jumps of a predicted own hero, per minute and player.
-    CorrectionsPerMin,
-    /// Mean distance of a unit on two screens, in tiles.
-    Apart,
-    /// What a player sends, with headers.
-    PlayerUp,
-    /// What a player receives, with headers.
-    PlayerDown,
-    /// What the server or relay sends, with headers.
-    ServerUp,
-    /// What the server or relay receives, with headers.
-    ServerDown,
-    /// What all nodes together send, with headers.
-    AllNodes,
-    /// Ticks played on after the host or the server was lost.
-    TicksAfterLoss,
-}
-
-impl Measure {
-    /// The value of one match, if it has one.
-    #[must_use]
-    pub fn of(self, row: &MatchRow) -> Option<f64> {
-        match self {
-            Self::Latency(span, share) => share.of(span.of(row)),
-            Self::StallMsPerS => per(row.stall_ms, row.seconds),
-            Self::CorrectionsPerMin => {
-                per(60.0 * f64::from(row.corrections), row.seconds * f64::from(row.players))
-            }
-            Self::Apart => Some(row.apart_mean),
-            Self::PlayerUp => Some(row.kbit_s_up),
-            Self::PlayerDown => Some(row.kbit_s_down),
-            Self::ServerUp => Some(row.server_kbit_s_up),
-            Self::ServerDown => Some(row.server_kbit_s_down),
-            Self::AllNodes => Some(f64::from(row.players) * row.kbit_s_up + row.server_kbit_s_up),
-            Self::TicksAfterLoss => row.ticks_after_loss.map(f64::from),
-        }
-    }
-
-    /// Its unit.
-    #[must_use]
-    pub const fn unit(self) -> &'static str {
-        match self {
-            Self::Latency(..) => "ms",
-            Self::StallMsPerS => "ms/s",
-            Self::CorrectionsPerMin => "per min",
-            Self::Apart => "tiles",
-            Self::PlayerUp | Self::PlayerDown | Self::ServerUp | Self::ServerDown | Self::AllNodes => {
-                "kbit/s"
-            }
-            Self::TicksAfterLoss => "ticks",
-        }
-    }
-}
-
-impl Span {
-    /// The latencies of a match.
-    #[must_use]
-    pub const fn of(self, row: &MatchRow) -> &Quantiles {
-        match self {
-            Self::Own => &row.own_ms,
-            Self::OwnPredicted => &row.own_predicted_ms,
-            Self::OpponentConfirmed => &row.opponent_confirmed_ms,
-            Self::Opponent => &row.opponent_ms,
-        }
-    }
-}
-
-impl Share {
-    /// All, in order.
-    pub const ALL: [Self; 3] = [Self::P50, Self::P95, Self::P99];
-
-    /// Its name in JSON and in tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-        }
-    }
-
-    fn of(self, quantiles: &Quantiles) -> Option<f64> {
-        match self {
-            Self::P50 => quantiles.p50(),
-            Self::P95 => quantiles.p95(),
-            Self::P99 => quantiles.p99(),
-        }
-    }
 }
 
 impl CellSummary<'_> {
@@ -154,6 +34,19 @@ impl CellSummary<'_> {
         self.rows.iter().filter_map(|row| Some((row.seed, measure.of(row)?))).collect()
     }
 
+    /// The largest difference between two seats' medians, mean over the matches.
+    #[must_use]
+    pub fn unfair_ms(&self) -> f64 {
+        self.rows.iter().map(|row| row.unfair_ms).sum::<f64>() / self.rows.len().max(1) as f64
+    }
+
+    /// Matches won by each seat.
+    #[must_use]
+    pub fn wins(&self) -> Vec<usize> {
+        let wins = |seat| self.rows.iter().filter(|row| row.winner == Some(seat)).count();
+        (0..self.cell.players).map(wins).collect()
+    }
+
     /// Whether orders were given and not one was applied, in any match.
     #[must_use]
     pub fn is_unplayable(&self) -> bool {
@@ -163,33 +56,32 @@ impl CellSummary<'_> {
     /// What no protocol can beat here.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
-        bounds(&self.cell)
+        bounds(self.cell)
     }
 }
 
-/// The matches cell by cell, in the order of views, architectures and links.
+/// The matches cell by cell, in the order of experiments, architectures and links.
 #[must_use]
 pub fn summarize<'a>(rows: &'a [MatchRow]) -> Vec<CellSummary<'a>> {
-    let mut cells: Vec<(Cell, &MatchRow)> = rows.iter().map(|row| (row.cell(), row)).collect();
-    let by_cell = |a: &(Cell, &MatchRow), b: &(Cell, &MatchRow)| {
-        a.1.source.cmp(&b.1.source).then_with(|| order(&a.0, &b.0))
-    };
-    cells.sort_by(|a, b| by_cell(a, b).then(a.1.seed.cmp(&b.1.seed)));
-    let groups = cells.chunk_by(|a, b| by_cell(a, b).is_eq());
-    let summary = |group: &[(Cell, &'a MatchRow)]| CellSummary {
-        source: group[0].1.source,
-        cell: group[0].0.clone(),
-        rows: group.iter().map(|&(_, row)| row).collect(),
+    let by_cell =
+        |a: &&MatchRow, b: &&MatchRow| a.source.cmp(&b.source).then_with(|| order(&a.cell, &b.cell));
+    let mut rows: Vec<&MatchRow> = rows.iter().collect();
+    rows.sort_by(|a, b| by_cell(a, b).then(a.seed.cmp(&b.seed)));
+    let groups = rows.chunk_by(|a, b| by_cell(a, b).is_eq());
+    let summary = |group: &[&'a MatchRow]| CellSummary {
+        source: group[0].source,
+        cell: &group[0].cell,
+        rows: group.to_vec(),
     };
     groups.map(summary).collect()
 }
 
-/// By view, then by what the players meet, then by architecture and its settings.
+/// By experiment, then by what the players meet, then by architecture and its settings.
 #[must_use]
 pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
     let setting = |cell: &Cell| (cell.topology, rank(cell.architecture), cell.updates, cell.interpolation);
-    (a.view, &a.preset, a.players, a.units)
-        .cmp(&(b.view, &b.preset, b.players, b.units))
+    (a.experiment, &a.preset, a.players, a.units)
+        .cmp(&(b.experiment, &b.preset, b.players, b.units))
         .then(a.rtt_ms.total_cmp(&b.rtt_ms))
         .then(a.loss.total_cmp(&b.loss))
         .then(a.jitter_ms.total_cmp(&b.jitter_ms))
@@ -205,8 +97,4 @@ pub(super) const fn rank(architecture: Architecture) -> u8 {
         Architecture::Relay => 1,
         Architecture::ClientServer => 2,
     }
-}
-
-fn per(value: f64, of: f64) -> Option<f64> {
-    (of > 0.0).then(|| value / of)
 }

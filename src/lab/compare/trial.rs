@@ -1,25 +1,25 @@
-//! One match of the study in virtual time: whole sessions, worlds and pictures on the net of the cell, and every
-//! instant that a command passes.
+//! One match of the study in virtual time: whole sessions, worlds and pictures on the network of the cell, and a
+//! trace of every command.
 
-mod journey;
+mod command_trace;
+mod divergence;
 mod node;
 mod open;
-mod picture;
 mod result;
 mod screens;
 mod stalls;
 
 use core::time::Duration;
 
-pub(super) use self::journey::Display;
-use self::journey::Journeys;
+use self::command_trace::CommandTraces;
+pub(super) use self::command_trace::Display;
+use self::divergence::Divergence;
 use self::node::{Node, ServerNode};
-use self::picture::Apart;
 pub use self::screens::Screens;
-use super::preset::way_of;
-use super::row::{Cell, MatchRow, View};
+use super::preset::path_of;
+use super::row::{Cell, Experiment, MatchRow};
 use super::script::{Recorded, drawn_scripts};
-use super::wire::{Account, Wire};
+use super::sim_network::{Account, SimNetwork};
 use crate::game::MatchOutcome;
 use crate::net::{Architecture, Time};
 use crate::sim::{Setup, World};
@@ -42,7 +42,7 @@ const SPINS_MAX: u32 = 1_000;
 pub struct Trial<'a> {
     /// The point of the study.
     pub cell: &'a Cell,
-    /// Of the script, the weather, the phases of the displays and the match.
+    /// Of the script, the link schedule, the phases of the displays and the match.
     pub seed: u64,
     /// How much of it counts, after [`WARM_UP`]; a match of bots goes to its end instead.
     pub counted: Duration,
@@ -95,11 +95,11 @@ struct Run {
     seed: u64,
     counted: Duration,
     setup: Setup,
-    wire: Wire,
+    network: SimNetwork,
     nodes: Vec<Node>,
     server: Option<ServerNode>,
-    journeys: Journeys,
-    apart: Apart,
+    traces: CommandTraces,
+    divergence: Divergence,
     now: Time,
     /// Steps that took no time, in a row.
     spins: u32,
@@ -123,25 +123,25 @@ impl Run {
         let is_served = cell.architecture != Architecture::P2p;
         let setup = open::setup(cell, seed, recorded);
         let scripts = match recorded {
-            _ if cell.view == View::Bots => Vec::new(),
+            _ if cell.experiment == Experiment::Bots => Vec::new(),
             Some(recorded) => recorded.scripts(seed),
             None => {
                 let seconds = WARM_UP + counted + TAIL;
                 drawn_scripts(&World::new(setup.clone()), seed, seconds.as_secs_f64())
             }
         };
-        let host = Wire::address(if is_served { players } else { 0 });
+        let host = SimNetwork::address(if is_served { players } else { 0 });
         let nodes =
             (0..players).map(|node| Node::new(open::player(cell, &setup, node, host), node, cell, seed));
         Self {
             cell: cell.clone(),
             seed,
             counted,
-            wire: Wire::new(players, is_served, cell.topology, &way_of(cell), seed),
+            network: SimNetwork::new(players, is_served, cell.topology, &path_of(cell), seed),
             nodes: nodes.collect(),
             server: is_served.then(|| ServerNode::new(open::server(cell, &setup))),
-            journeys: Journeys::new(scripts),
-            apart: Apart::default(),
+            traces: CommandTraces::new(scripts),
+            divergence: Divergence::default(),
             now: Time(0),
             spins: 0,
             origin: Time(0),
@@ -169,16 +169,16 @@ impl Run {
             }
             self.step()?;
         };
-        let counted = if self.cell.view == View::Bots { BOTS_MAX } else { self.counted };
+        let counted = if self.cell.experiment == Experiment::Bots { BOTS_MAX } else { self.counted };
         let from = origin.plus(WARM_UP);
         (self.origin, self.window, self.look_at) = (origin, [from, from.plus(counted)], from);
         self.end = from.plus(counted).plus(TAIL);
-        self.wire.origin = Some(origin);
-        self.journeys.begin(origin);
+        self.network.origin = Some(origin);
+        self.traces.begin(origin);
         for node in &mut self.nodes {
             node.begin(origin, self.window);
         }
-        if self.cell.view == View::HostLost {
+        if self.cell.experiment == Experiment::HostLost {
             self.loss_at = Some(from.plus(counted / 2));
         }
         Ok(())
@@ -188,12 +188,12 @@ impl Run {
         while self.now < self.end {
             self.step()?;
             let mut ended = self.nodes.iter().filter(|node| node.is_gone());
-            match self.cell.view {
-                View::Bots if ended.clone().count() == self.nodes.len() => {
+            match self.cell.experiment {
+                Experiment::Bots if ended.clone().count() == self.nodes.len() => {
                     (self.window[1], self.end) = (self.now, self.now);
                     break;
                 }
-                View::Bots | View::HostLost => {}
+                Experiment::Bots | Experiment::HostLost => {}
                 _ if ended.clone().next().is_none() => {}
                 _ => {
                     let (player, node) = ended.next().map(|node| (node.player, node)).expect("not none");
@@ -203,7 +203,7 @@ impl Run {
             }
         }
         if self.accounts[1].is_empty() {
-            self.accounts[1] = self.wire.accounts().to_vec();
+            self.accounts[1] = self.network.accounts().to_vec();
         }
         for node in &mut self.nodes {
             node.close(self.now);
@@ -218,7 +218,7 @@ impl Run {
         let marks = [self.look_at, self.window[0], self.window[1], self.loss_at.unwrap_or(self.end)];
         let marks = marks.into_iter().filter(|&mark| mark > self.now).chain([self.end]);
         let next =
-            nodes.chain(server).chain(marks).chain(self.wire.next_at()).chain(self.journeys.next_at()).min();
+            nodes.chain(server).chain(marks).chain(self.network.next_at()).chain(self.traces.next_at()).min();
         let next = next.unwrap_or(self.end).max(self.now);
         self.spins = if next == self.now { self.spins + 1 } else { 0 };
         self.now = next;
@@ -230,10 +230,10 @@ impl Run {
         self.receive();
         self.give();
         for node in 0..self.nodes.len() {
-            self.nodes[node].advance(self.now, &mut self.wire, &mut self.journeys);
+            self.nodes[node].advance(self.now, &mut self.network, &mut self.traces);
         }
         if let Some(server) = &mut self.server {
-            server.advance(self.now, self.nodes.len(), &mut self.wire, &mut self.journeys);
+            server.advance(self.now, self.nodes.len(), &mut self.network, &mut self.traces);
         }
         if self.now >= self.look_at {
             self.look_at = self.now.plus(LOOK_EVERY);
@@ -246,7 +246,7 @@ impl Run {
     fn mark(&mut self) {
         for (mark, accounts) in self.window.into_iter().zip(&mut self.accounts) {
             if self.now >= mark && accounts.is_empty() {
-                *accounts = self.wire.accounts().to_vec();
+                *accounts = self.network.accounts().to_vec();
             }
         }
         if self
@@ -271,7 +271,7 @@ impl Run {
     /// Hands out the datagrams that have arrived.
     fn receive(&mut self) {
         let players = self.nodes.len();
-        while let Some(arrival) = self.wire.pop(self.now) {
+        while let Some(arrival) = self.network.pop(self.now) {
             if arrival.to < players {
                 self.nodes[arrival.to].receive(self.now, arrival.from, &arrival.bytes);
             } else if let Some(server) = &mut self.server {
@@ -282,9 +282,9 @@ impl Run {
 
     /// Gives the commands that are due.
     fn give(&mut self) {
-        while let Some((player, command)) = self.journeys.next_due(self.now) {
+        while let Some((player, command)) = self.traces.next_due(self.now) {
             let is_taken = self.nodes[player].submit(self.now, command);
-            self.journeys.gave(player, is_taken.then_some(self.now));
+            self.traces.gave(player, is_taken.then_some(self.now));
         }
     }
 
@@ -299,7 +299,7 @@ impl Run {
         let here: Vec<_> = self.nodes.iter().filter(|node| !node.is_gone()).collect();
         for (at, one) in here.iter().enumerate() {
             for other in &here[at + 1..] {
-                self.apart.compare(&one.picture, &other.picture);
+                self.divergence.compare(&one.picture, &other.picture);
             }
         }
     }

@@ -1,25 +1,23 @@
-//! Whether the study can be believed: checks that a wrong label, a broken prediction or a shifted clock fails.
+//! Validity of the study: checks that a wrong label, a broken prediction or a shifted clock fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison::is_same_condition;
-use super::row::{MatchRow, Quantiles, Source, Topology, View};
+use super::metric::{LatencyKind, TICK_MS};
+use super::row::{Experiment, MatchRow, Quantiles, Source, Topology};
 use super::statistics::mean;
-use super::summary::{CellSummary, Measure, Share, Span};
-use super::wording;
+use super::summary::CellSummary;
 use crate::net::Architecture;
 
 /// Written latencies are rounded to a thousandth of a millisecond.
 const ROUNDING_MS: f64 = 0.002;
-/// One tick, and one frame of the display, at 60 a second.
-const TICK_MS: f64 = 1000.0 / 60.0;
 /// Largest share of orders that may be missing from the quantiles of a cell.
 const CENSORED_MAX: f64 = 0.02;
 /// A timer of a real match fires this late at most, p99.
 const LATENESS_MAX_MS: f64 = 2.0;
 /// The fastest a node may run: 60 ticks a second, and what a clock may gain while it catches up.
 const TICK_RATE_MAX: f64 = 66.0;
-/// Most failures that are told of each check; the others are counted.
+/// Most failures of each check that are listed; the others are counted.
 const TOLD_MAX: usize = 20;
 
 /// What the checks found.
@@ -30,7 +28,7 @@ pub struct Validity {
 }
 
 /// One check over the whole study.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct CheckResult {
     /// Its name.
     pub name: &'static str,
@@ -48,9 +46,9 @@ impl Validity {
     /// Checks a study.
     #[must_use]
     pub fn of(cells: &[CellSummary<'_>]) -> Self {
-        let checks = CHECKS.iter().map(|check| {
+        let checks = CHECKS.iter().map(|&(name, demand, ref run)| {
             let mut log = Log::default();
-            match check.run {
+            match run {
                 Run::Row(run) => cells.iter().for_each(|cell| {
                     cell.rows.iter().for_each(|row| run(row, &mut log.at(cell, Some(row.seed))));
                 }),
@@ -58,7 +56,7 @@ impl Validity {
                 Run::Study(run) => run(cells, &mut log),
             }
             let Log { asked, failed, failures } = log;
-            CheckResult { name: check.name, demand: check.demand, asked, failed, failures }
+            CheckResult { name, demand, asked, failed, failures }
         });
         Self { checks: checks.collect() }
     }
@@ -70,82 +68,43 @@ impl Validity {
     }
 }
 
-struct Check {
-    name: &'static str,
-    demand: &'static str,
-    run: Run,
-}
-
 enum Run {
     Row(fn(&MatchRow, &mut Place<'_>)),
     Cell(fn(&CellSummary<'_>, &mut Place<'_>)),
     Study(fn(&[CellSummary<'_>], &mut Log)),
 }
 
-const CHECKS: [Check; 14] = [
-    Check {
-        name: "bounds",
-        demand: "no order is quicker than its way, less jitter and 2 ms for clocks",
-        run: Run::Row(not_below_bounds),
-    },
-    Check {
-        name: "median bounds",
-        demand: "no median is below the way and half a tick, less jitter and 2 ms for clocks",
-        run: Run::Cell(medians_not_below_bounds),
-    },
-    Check {
-        name: "instants",
-        demand: "given, captured, decided, applied, shown and seen in a frame follow each other",
-        run: Run::Row(instants_in_order),
-    },
-    Check {
-        name: "clocks",
-        demand: "the seats' medians differ by less than a tick and the jitter where their ways are alike",
-        run: Run::Cell(clocks_agree),
-    },
-    Check {
-        name: "prediction shows",
-        demand: "from 50 ms RTT on, prediction shows own orders at least a tick before a server confirms them",
-        run: Run::Cell(prediction_shows),
-    },
-    Check {
-        name: "no prediction",
-        demand: "without prediction own orders show when they are confirmed, with a server later",
-        run: Run::Row(nothing_predicted),
-    },
-    Check {
-        name: "labels",
-        demand: "a server or a relay sends and receives, p2p has none, and only a server has updates",
-        run: Run::Row(labels_fit),
-    },
-    Check { name: "bytes", demand: "bytes sent = received + lost + under way", run: Run::Row(bytes_add_up) },
-    Check {
-        name: "stalls",
-        demand: "stalled time is the sum of its causes and of its seconds",
-        run: Run::Row(stalls_add_up),
-    },
-    Check { name: "states", demand: "all nodes end in the same state", run: Run::Row(states_agree) },
-    Check {
-        name: "seeds",
-        demand: "the same seeds are played under every architecture",
-        run: Run::Study(seeds_agree),
-    },
-    Check {
-        name: "orders",
-        demand: "the same orders are given under every architecture",
-        run: Run::Study(orders_agree),
-    },
-    Check {
-        name: "censored",
-        demand: "at most 2 % of a cell's orders are not applied by the end",
-        run: Run::Cell(censored_is_bounded),
-    },
-    Check {
-        name: "timers",
-        demand: "no node outruns its clock, and timers of real matches fire within 2 ms (p99)",
-        run: Run::Row(timers_hold),
-    },
-];
+/// Name, what must hold, and of what it is asked.
+type Check = (&'static str, &'static str, Run);
+
+/// Declares the checks: `"name" Of(check): "what must hold";`.
+macro_rules! checks {
+    ($($name:literal $of:ident($check:ident): $demand:literal;)*) => {
+        const CHECKS: &[Check] = &[$(($name, $demand, Run::$of($check)),)*];
+    };
+}
+
+checks! {
+    "bounds" Row(not_below_bounds): "no order is quicker than its path, less jitter and 2 ms for clocks";
+    "median bounds" Cell(medians_not_below_bounds):
+        "no median is below the path and half a tick, less jitter and 2 ms for clocks";
+    "instants" Row(instants_in_order):
+        "given, captured, decided, applied, shown and seen in a frame follow each other";
+    "clocks" Cell(clocks_agree):
+        "the seats' medians differ by less than a tick and the jitter where their paths are alike";
+    "prediction shows" Cell(prediction_shows):
+        "from 50 ms RTT on, prediction shows own orders at least a tick before a server confirms them";
+    "no prediction" Row(nothing_predicted):
+        "without prediction own orders show when they are confirmed, with a server later";
+    "labels" Row(labels_fit): "a server or a relay sends and receives, p2p has none, and only a server has updates";
+    "bytes" Row(bytes_add_up): "bytes sent = received + lost + under way";
+    "stalls" Row(stalls_add_up): "stalled time is the sum of its causes and of its seconds";
+    "states" Row(states_agree): "all nodes end in the same state";
+    "seeds" Study(seeds_agree): "the same seeds are played under every architecture";
+    "orders" Study(orders_agree): "the same orders are given under every architecture";
+    "censored" Cell(censored_is_bounded): "at most 2 % of a cell's orders are not applied by the end";
+    "timers" Row(timers_hold): "no node outruns its clock, and timers of real matches fire within 2 ms (p99)";
+}
 
 /// How a check goes.
 #[derive(Default)]
@@ -176,13 +135,8 @@ impl Place<'_> {
         }
         self.log.failed += 1;
         if self.log.failures.len() < TOLD_MAX {
-            let cell = &self.cell.cell;
-            let (view, architecture) = (wording::view(cell.view), cell.architecture);
-            let setting = wording::setting(cell);
-            let setting = if setting.is_empty() { setting } else { format!(" ({setting})") };
             let seed = self.seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
-            let at = format!("{view}: {architecture}{setting} at {}{seed}", wording::condition(cell));
-            self.log.failures.push(format!("{at}: {}", numbers()));
+            self.log.failures.push(format!("{}{seed}: {}", self.cell.cell, numbers()));
         }
     }
 }
@@ -190,8 +144,8 @@ impl Place<'_> {
 fn not_below_bounds(row: &MatchRow, place: &mut Place<'_>) {
     let bounds = place.cell.bounds();
     // A peer that has fallen behind runs its own order as soon as it is sealed, and the others wait: in lockstep
-    // only the median of own orders is bound by their way.
-    let own_ms = if row.architecture == Architecture::ClientServer { bounds.own_ms } else { 0.0 };
+    // only the median of own orders is bounded by their path.
+    let own_ms = if row.cell.architecture == Architecture::ClientServer { bounds.own_ms } else { 0.0 };
     let spans = [
         ("own", &row.own_ms, own_ms),
         ("own predicted", &row.own_predicted_ms, bounds.own_predicted_ms),
@@ -200,31 +154,32 @@ fn not_below_bounds(row: &MatchRow, place: &mut Place<'_>) {
     for (name, quantiles, bound) in spans {
         let Some((_, least)) = quantiles.iter().next() else { continue };
         place.demand(least >= bound - bounds.error_ms, || {
-            format!("the quickest {name} order took {least:.1} ms, its way takes {bound:.1} ms")
+            format!("the quickest {name} order took {least:.1} ms, its path takes {bound:.1} ms")
         });
     }
 }
 
 fn medians_not_below_bounds(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     let bounds = cell.bounds();
-    // Of a server in a player's process half of the orders have another way than the other half.
+    // With a server in a player's process half of the orders have another path than the other half.
     let is_mixed = cell.cell.topology == Topology::Listen && cell.cell.architecture != Architecture::P2p;
-    for (name, span, bound) in
-        [("own", Span::Own, bounds.own_ms), ("opponent's", Span::OpponentConfirmed, bounds.opponent_ms)]
-    {
-        let Some(found) = cell.mean(Measure::Latency(span, Share::P50)).filter(|_| !is_mixed) else {
+    for (name, span, bound) in [
+        ("own", LatencyKind::Own, bounds.own_ms),
+        ("opponent's", LatencyKind::OpponentConfirmed, bounds.opponent_ms),
+    ] {
+        let Some(found) = cell.mean(span.median()).filter(|_| !is_mixed) else {
             continue;
         };
         let (median, least) = (found.value, bound + bounds.wait_ms);
         place.demand(median >= least - bounds.error_ms, || {
-            format!("the median {name} order took {median:.1} ms, its way and half a tick {least:.1} ms")
+            format!("the median {name} order took {median:.1} ms, its path and half a tick {least:.1} ms")
         });
     }
 }
 
 fn instants_in_order(row: &MatchRow, place: &mut Place<'_>) {
     // Orders that reach some and not others are in some of the quantiles and not in others.
-    if row.view == View::HostLost {
+    if row.cell.experiment == Experiment::HostLost {
         return;
     }
     let zero = Quantiles::of(vec![0.0]);
@@ -240,7 +195,7 @@ fn instants_in_order(row: &MatchRow, place: &mut Place<'_>) {
         ("seen by the others", &row.opponent_ms, "in their frame", &row.opponent_frame_ms),
     ];
     for (first, earlier, second, later) in spans {
-        if second == "confirmed" && first == "shown" && !row.prediction {
+        if second == "confirmed" && first == "shown" && !row.cell.prediction {
             continue;
         }
         let mut pairs = earlier.iter().zip(later.iter());
@@ -273,7 +228,7 @@ fn instants_in_order(row: &MatchRow, place: &mut Place<'_>) {
 fn clocks_agree(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     let Some(unfair) = mean(&cell.rows.iter().map(|row| row.unfair_ms).collect::<Vec<_>>()) else { return };
     let is_alike = cell.cell.topology != Topology::Listen || cell.cell.architecture == Architecture::P2p;
-    if is_alike && !matches!(cell.cell.view, View::HostLost | View::Bots) {
+    if is_alike && !matches!(cell.cell.experiment, Experiment::HostLost | Experiment::Bots) {
         let most = TICK_MS + cell.cell.jitter_ms;
         place.demand(unfair <= most, || {
             format!("the seats' medians differ by {unfair:.1} ms, at most {most:.1}")
@@ -286,8 +241,10 @@ fn prediction_shows(cell: &CellSummary<'_>, place: &mut Place<'_>) {
         && cell.cell.architecture == Architecture::ClientServer
         && cell.cell.topology != Topology::Listen
         && cell.cell.rtt_ms >= 50.0;
-    let median = |span| cell.mean(Measure::Latency(span, Share::P50)).map(|mean| mean.value);
-    let Some((own, shown)) = median(Span::Own).zip(median(Span::OwnPredicted)).filter(|_| is_asked) else {
+    let median = |span: LatencyKind| cell.mean(span.median()).map(|mean| mean.value);
+    let Some((own, shown)) =
+        median(LatencyKind::Own).zip(median(LatencyKind::OwnPredicted)).filter(|_| is_asked)
+    else {
         return;
     };
     place
@@ -295,13 +252,13 @@ fn prediction_shows(cell: &CellSummary<'_>, place: &mut Place<'_>) {
 }
 
 fn nothing_predicted(row: &MatchRow, place: &mut Place<'_>) {
-    if row.prediction || row.own_ms.p50().is_none() {
+    if row.cell.prediction || row.own_ms.p50().is_none() {
         return;
     }
     let (shown, own) = (&row.own_predicted_ms, &row.own_ms);
     let mut pairs = shown.iter().zip(own.iter());
     // Without prediction a server's state is shown as that of the others is: late.
-    let holds = match row.architecture {
+    let holds = match row.cell.architecture {
         Architecture::ClientServer => pairs.all(|((_, shown), (_, own))| shown >= own - ROUNDING_MS),
         Architecture::P2p | Architecture::Relay => shown == own,
     };
@@ -313,14 +270,14 @@ fn nothing_predicted(row: &MatchRow, place: &mut Place<'_>) {
 
 fn labels_fit(row: &MatchRow, place: &mut Place<'_>) {
     let (up, down) = (row.server_kbit_s_up, row.server_kbit_s_down);
-    let (fits, says) = match row.architecture {
+    let (fits, says) = match row.cell.architecture {
         Architecture::P2p => (up == 0.0 && down == 0.0, "p2p has no server"),
         Architecture::ClientServer => (up > 0.0 && down > 0.0, "a server is never silent"),
         Architecture::Relay => (up > 0.0 && down > 0.0, "a relay is never silent"),
     };
     place.demand(fits, || format!("{says}, but it sends {up:.1} and receives {down:.1} kbit/s"));
-    let has_states = row.architecture == Architecture::ClientServer;
-    let (updates, interpolation) = (row.updates, row.interpolation);
+    let has_states = row.cell.architecture == Architecture::ClientServer;
+    let (updates, interpolation) = (row.cell.updates, row.cell.interpolation);
     let fits = if has_states { updates > 0 } else { updates == 0 && interpolation == 0 };
     place.demand(fits, || format!("{updates} updates/s, shown {interpolation} late"));
 }
@@ -367,8 +324,8 @@ fn timers_hold(row: &MatchRow, place: &mut Place<'_>) {
 fn censored_is_bounded(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     let sum = |count: fn(&MatchRow) -> u32| cell.rows.iter().map(|row| f64::from(count(row))).sum::<f64>();
     let (all, censored) = (sum(|row| row.commands), sum(|row| row.censored));
-    // Where not one is applied there is no latency that could be wrong: that is told as such.
-    if cell.cell.view == View::HostLost || cell.is_unplayable() {
+    // Without any applied order there is no latency that could be wrong: the cell is reported as not playable.
+    if cell.cell.experiment == Experiment::HostLost || cell.is_unplayable() {
         return;
     }
     place.demand(censored <= CENSORED_MAX * all, || format!("{censored} of {all} orders were not applied"));
@@ -379,7 +336,7 @@ fn conditions<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Vec<&'a CellSummary<'a>>>
     let mut groups: Vec<Vec<&CellSummary<'_>>> = Vec::new();
     for cell in cells {
         let is_same = |group: &&mut Vec<&CellSummary<'_>>| {
-            group[0].source == cell.source && is_same_condition(&group[0].cell, &cell.cell)
+            group[0].source == cell.source && is_same_condition(group[0].cell, cell.cell)
         };
         match groups.iter_mut().rev().find(is_same) {
             Some(group) => group.push(cell),
@@ -409,7 +366,7 @@ fn seeds_agree(cells: &[CellSummary<'_>], log: &mut Log) {
 fn orders_agree(cells: &[CellSummary<'_>], log: &mut Log) {
     for group in conditions(cells) {
         // Bots give the orders that the world asks for, and a lost host gives none.
-        if matches!(group[0].cell.view, View::Bots | View::HostLost) {
+        if matches!(group[0].cell.experiment, Experiment::Bots | Experiment::HostLost) {
             continue;
         }
         let first: BTreeMap<u64, u32> = group[0].rows.iter().map(|row| (row.seed, row.commands)).collect();

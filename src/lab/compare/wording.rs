@@ -1,11 +1,10 @@
 //! Cells and numbers as a reader wants them.
 
-use super::row::{Cell, Topology, View};
+use super::row::{Cell, Experiment, Topology};
 use super::statistics::Mean;
-use super::summary::{Measure, Span};
 use crate::net::Architecture;
 
-/// What needs no word: two players, a hero and six minions each, a little jitter.
+/// What is not mentioned: two players, a hero and six minions each, a little jitter.
 pub const USUAL: &str =
     "2 players, 14 units, 5 ms jitter (0 at 0 ms RTT), prediction on, unless said otherwise";
 const PLAYERS: u8 = 2;
@@ -95,7 +94,7 @@ fn late(cell: &Cell) -> Option<String> {
     (!cell.prediction).then(|| format!("shown {} {updates} late", cell.interpolation))
 }
 
-/// Where the server stands.
+/// Where the server is.
 #[must_use]
 pub fn place(topology: Topology, server: &str) -> String {
     match topology {
@@ -106,19 +105,39 @@ pub fn place(topology: Topology, server: &str) -> String {
     }
 }
 
-/// The question of a view.
+/// An experiment: its key in JSON, its question, and how it is played.
 #[must_use]
-pub const fn question(view: View) -> &'static str {
-    match view {
-        View::Defaults => "Defaults against defaults",
-        View::EqualRate => "Equal send rate",
-        View::Bytes => "Latency against bytes",
-        View::HostLost => "The host or the server is lost",
-        View::Bots => "Matches between bots",
+pub const fn experiment(experiment: Experiment) -> [&'static str; 3] {
+    match experiment {
+        Experiment::Defaults => [
+            "defaults",
+            "Defaults against defaults",
+            "each architecture with its defaults: prediction on, 20 updates a second, unless a row says otherwise",
+        ],
+        Experiment::EqualRate => [
+            "equal-rate",
+            "Equal send rate",
+            "a server sends an update for each tick, as often as peers send inputs",
+        ],
+        Experiment::Bytes => [
+            "bytes",
+            "Latency against bytes",
+            "a server's updates from few to many, against the bytes that they cost",
+        ],
+        Experiment::HostLost => [
+            "host-lost",
+            "The host or the server is lost",
+            "the player who hosts, or the server, disappears half-way",
+        ],
+        Experiment::Bots => [
+            "bots",
+            "Matches between bots",
+            "bots that see the world play it to its end: for corrections and distances in fights",
+        ],
     }
 }
 
-/// A name as it stands in a table.
+/// A name in a table.
 #[must_use]
 pub const fn topology(topology: Topology) -> &'static str {
     match topology {
@@ -126,18 +145,6 @@ pub const fn topology(topology: Topology) -> &'static str {
         Topology::Midway => "midway",
         Topology::Remote => "remote",
         Topology::Listen => "listen",
-    }
-}
-
-/// A name as it stands in JSON.
-#[must_use]
-pub const fn view(view: View) -> &'static str {
-    match view {
-        View::Defaults => "defaults",
-        View::EqualRate => "equal-rate",
-        View::Bytes => "bytes",
-        View::HostLost => "host-lost",
-        View::Bots => "bots",
     }
 }
 
@@ -180,30 +187,4 @@ pub fn with_interval(mean: Option<Mean>) -> String {
         Some([low, high]) => format!("{value} [{}, {}]", measured(low), measured(high)),
         None => value,
     }
-}
-
-/// What is measured.
-#[must_use]
-pub fn measure(measure: Measure) -> String {
-    let name = match measure {
-        Measure::Latency(span, share) => {
-            let span = match span {
-                Span::Own => "own order confirmed",
-                Span::OwnPredicted => "own order shown",
-                Span::OpponentConfirmed => "opponent's order confirmed",
-                Span::Opponent => "opponent's order seen",
-            };
-            return format!("{span} ({})", share.as_str());
-        }
-        Measure::StallMsPerS => "stalls",
-        Measure::CorrectionsPerMin => "corrections",
-        Measure::Apart => "distance between screens",
-        Measure::PlayerUp => "sent by a player",
-        Measure::PlayerDown => "received by a player",
-        Measure::ServerUp => "sent by the server",
-        Measure::ServerDown => "received by the server",
-        Measure::AllNodes => "sent by all nodes",
-        Measure::TicksAfterLoss => "ticks after the loss",
-    };
-    name.to_owned()
 }

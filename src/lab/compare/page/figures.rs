@@ -1,19 +1,24 @@
 //! The figures of the page: which cells are drawn against what.
 
-mod latency;
-mod traffic;
-
 use std::collections::BTreeMap;
 
-use super::super::analysis::Analysis;
-use super::super::row::{Cell, MatchRow, Topology, View};
-use super::super::statistics::mean;
-use super::super::summary::CellSummary;
-use super::super::wording;
-use super::plot::{Axis, Dash, Line, Marker, Pen, Plot, Point};
+use super::plot::{Axis, Dash, Line, Marker, Pen, Plot, Point, ROOM};
+use crate::lab::compare::analysis::Analysis;
+use crate::lab::compare::comparison::Factor;
+use crate::lab::compare::metric::{LatencyKind, Measure};
+use crate::lab::compare::row::{Cell, Experiment, MatchRow, Topology};
+use crate::lab::compare::statistics::mean;
+use crate::lab::compare::summary::CellSummary;
+use crate::lab::compare::wording;
 use crate::net::Architecture;
-use latency::{OPPONENT, OWN, distributions, latency};
-use traffic::{bandwidth, bytes};
+
+/// The figure that sentences follow.
+pub(super) const BREAK_EVEN: &str = "break-even";
+/// Round trip and loss of the setting that is looked at closely, as near as the study comes to them.
+const CLOSE_UP: (f64, f64) = (100.0, 0.02);
+/// The pen of lines without an architecture.
+const REFERENCE: Pen = Pen { ink: 6, marker: Marker::None, dash: Dash::Dashed };
+const RTT_AXIS: &str = "round trip between the players, ms";
 
 /// A figure: panels of one kind with one legend.
 #[derive(Clone, Debug)]
@@ -24,30 +29,36 @@ pub(super) struct Figure {
     pub(super) title: &'static str,
     /// How it is read.
     pub(super) text: String,
-    /// What each line is.
-    pub(super) legend: Vec<(Pen, String)>,
     /// The panels with their titles.
     pub(super) panels: Vec<(String, Plot)>,
 }
 
-/// Round trip and loss of the setting that is looked at closely, as near as the study comes to them.
-const CLOSE_UP: (f64, f64) = (100.0, 0.02);
-
-/// The pen of whatever has no architecture.
-const REFERENCE: Pen = Pen { ink: 6, marker: Marker::None, dash: Dash::Dashed };
+impl Figure {
+    /// What each line of any panel is, once.
+    pub(super) fn legend(&self) -> Vec<(Pen, &str)> {
+        let mut legend: Vec<(Pen, &str)> = Vec::new();
+        for line in self.panels.iter().flat_map(|(_, plot)| &plot.lines) {
+            let entry = (line.pen, line.name.as_str());
+            if !line.name.is_empty() && !legend.contains(&entry) {
+                legend.push(entry);
+            }
+        }
+        legend
+    }
+}
 
 /// All figures that the study has rows for.
 pub(super) fn figures(analysis: &Analysis<'_>) -> Vec<Figure> {
-    let grid = Grid::of(analysis.cells, View::Defaults);
+    let grid = Grid::of(analysis.cells, Experiment::Defaults);
     let all = [
-        latency(&grid, &OPPONENT),
-        latency(&grid, &OWN),
+        Some(opponent_latency(&grid)),
+        Some(own_latency(&grid)),
         distributions(&grid),
         over_time(analysis, &grid),
         bandwidth(analysis, &grid),
-        break_even(analysis),
-        equal_rate(&Grid::of(analysis.cells, View::EqualRate)),
-        bytes(analysis),
+        Some(break_even(analysis, &grid)),
+        Some(equal_rate(&Grid::of(analysis.cells, Experiment::EqualRate))),
+        Some(bytes(analysis)),
     ];
     all.into_iter().flatten().filter(|figure| !figure.panels.is_empty()).collect()
 }
@@ -58,10 +69,10 @@ pub(super) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    pub(super) fn of(cells: &'a [CellSummary<'a>], view: View) -> Self {
+    pub(super) fn of(cells: &'a [CellSummary<'a>], experiment: Experiment) -> Self {
         let first = cells.first().map(|cell| cell.source);
         let is_asked = |cell: &&CellSummary<'_>| {
-            cell.cell.view == view && cell.cell.preset.is_empty() && Some(cell.source) == first
+            cell.cell.experiment == experiment && cell.cell.preset.is_empty() && Some(cell.source) == first
         };
         let mut cells: Vec<&CellSummary<'_>> = cells.iter().filter(is_asked).collect();
         // One factor after the other, so that what is left really has all of them.
@@ -75,21 +86,17 @@ impl<'a> Grid<'a> {
         keep_most(&mut far, jitter);
         near.append(&mut far);
         let mut cells = near;
-        // Peers play the same wherever a server would stand: one place is enough.
+        // The place of a server changes nothing between peers: one place is enough.
         let (mut peers, mut others): (Vec<_>, Vec<_>) =
             cells.into_iter().partition(|cell| cell.cell.architecture == Architecture::P2p);
         keep_most(&mut peers, |cell| cell.cell.topology);
         peers.append(&mut others);
         cells = peers;
         // A setting that was tried at one link alone is no line.
-        let links = |cells: &[&CellSummary<'_>]| {
-            let mut links: BTreeMap<_, usize> = BTreeMap::new();
-            cells.iter().for_each(|cell| *links.entry(setting(&cell.cell)).or_default() += 1);
-            links
-        };
-        let links = links(&cells);
+        let mut links: BTreeMap<_, usize> = BTreeMap::new();
+        cells.iter().for_each(|cell| *links.entry(setting(cell.cell)).or_default() += 1);
         let most = links.values().copied().max().unwrap_or(0);
-        cells.retain(|cell| 2 * links[&setting(&cell.cell)] >= most);
+        cells.retain(|cell| 2 * links[&setting(cell.cell)] >= most);
         Self { cells }
     }
 
@@ -105,9 +112,20 @@ impl<'a> Grid<'a> {
 
     /// Architectures with their settings, each by its first cell.
     pub(super) fn settings(&self) -> Vec<&'a CellSummary<'a>> {
-        let first: BTreeMap<_, _> =
-            self.cells.iter().rev().map(|&cell| (setting(&cell.cell), cell)).collect();
+        let first: BTreeMap<_, _> = self.cells.iter().rev().map(|&cell| (setting(cell.cell), cell)).collect();
         first.into_values().collect()
+    }
+
+    /// Whether a cell is one of them.
+    pub(super) fn has(&self, cell: &CellSummary<'_>) -> bool {
+        self.cells.iter().any(|one| core::ptr::eq(*one, cell))
+    }
+
+    /// The cells of a line, with that loss.
+    fn line(&self, first: &CellSummary<'_>, loss: f64) -> Vec<&'a CellSummary<'a>> {
+        let is_of =
+            |cell: &&&CellSummary<'_>| cell.cell.loss == loss && setting(cell.cell) == setting(first.cell);
+        self.cells.iter().filter(is_of).copied().collect()
     }
 
     fn at(&self, rtt_ms: f64, loss: f64) -> Vec<&'a CellSummary<'a>> {
@@ -146,7 +164,7 @@ fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// An architecture, and where its server stands, has the same looks in every figure.
+/// The same architecture and place of the server look the same in every figure.
 fn pen(cell: &Cell) -> Pen {
     let (ink, marker) = match (cell.architecture, cell.topology) {
         (Architecture::P2p, _) => (0, Marker::Disc),
@@ -159,44 +177,153 @@ fn pen(cell: &Cell) -> Pen {
     Pen { ink, marker, dash: Dash::Solid }
 }
 
-fn unique(legend: Vec<(Pen, String)>) -> Vec<(Pen, String)> {
-    let mut kept: Vec<(Pen, String)> = Vec::new();
-    for line in legend {
-        if !kept.contains(&line) {
-            kept.push(line);
+fn opponent_latency(grid: &Grid<'_>) -> Figure {
+    Figure {
+        id: "latency-opponent",
+        title: "Until an opponent's order is confirmed",
+        text: "Median from the instant for which an order was meant until the other player's confirmed state has it, \
+               which is also when a screen that predicts shows it; mean over the matches with its 95 % interval. No \
+               protocol can be quicker than the bound: the path that the order must take, and on average half a tick \
+               until the open tick ends."
+            .into(),
+        panels: latency(grid, "Opponent's order", &[(LatencyKind::OpponentConfirmed, "")], |cell| {
+            cell.bounds().opponent_ms + cell.bounds().wait_ms
+        }),
+    }
+}
+
+fn own_latency(grid: &Grid<'_>) -> Figure {
+    let kinds =
+        [(LatencyKind::Own, ", own order confirmed"), (LatencyKind::OwnPredicted, ", own order shown")];
+    Figure {
+        id: "latency-own",
+        title: "Until one's own order is confirmed, and until it shows",
+        text: "The same of one's own orders: until the confirmed state has them, and until the predicted state does, \
+               which is what the player is shown."
+            .into(),
+        panels: latency(grid, "Own order", &kinds, |cell| cell.bounds().own_ms + cell.bounds().wait_ms),
+    }
+}
+
+/// A panel for each loss: latencies against the round trip, and what no protocol can beat.
+fn latency(
+    grid: &Grid<'_>,
+    title: &str,
+    kinds: &[(LatencyKind, &str)],
+    bound: fn(&CellSummary<'_>) -> f64,
+) -> Vec<(String, Plot)> {
+    let pairs = grid.cells.iter().flat_map(|cell| kinds.iter().map(move |&(kind, _)| (cell, kind)));
+    let means = pairs.filter_map(|(cell, kind)| cell.mean(kind.median()));
+    let y =
+        Axis::from_zero("median, ms", means.map(|mean| mean.interval.map_or(mean.value, |[_, high]| high)));
+    let x = Axis::from_zero(RTT_AXIS, grid.rtts());
+    let panel = |loss: f64| {
+        let mut lines = bounds(grid, loss, bound);
+        for first in grid.settings() {
+            for (at, &(kind, says)) in kinds.iter().enumerate() {
+                let dash = if at == 0 { Dash::Solid } else { Dash::Dotted };
+                let cells = grid.line(first, loss).into_iter();
+                let points =
+                    cells.filter_map(|cell| Some(Point::of(cell.cell.rtt_ms, cell.mean(kind.median())?)));
+                let name = format!("{}{says}", wording::name(first.cell));
+                lines.push(Line::joined(points.collect(), Pen { dash, ..pen(first.cell) }, name));
+            }
+        }
+        let plot = Plot { x: x.clone(), y: y.clone(), lines };
+        (format!("{title}, {} loss", wording::percent(loss)), plot)
+    };
+    grid.losses().into_iter().map(panel).collect()
+}
+
+/// A line for each bound; architectures with the same bound share it.
+fn bounds(grid: &Grid<'_>, loss: f64, bound: fn(&CellSummary<'_>) -> f64) -> Vec<Line> {
+    struct Bound {
+        line: Vec<(f64, f64)>,
+        names: Vec<String>,
+    }
+    let mut found: Vec<Bound> = Vec::new();
+    for first in grid.settings() {
+        let cells = grid.line(first, loss).into_iter();
+        let line: Vec<_> = cells.map(|cell| (cell.cell.rtt_ms, bound(cell))).collect();
+        let name = match first.cell.architecture {
+            Architecture::P2p => "p2p".to_owned(),
+            Architecture::Relay => wording::place(first.cell.topology, "relay"),
+            Architecture::ClientServer => wording::place(first.cell.topology, "server"),
+        };
+        match found.iter_mut().find(|bound| bound.line == line) {
+            Some(bound) if bound.names.contains(&name) => {}
+            Some(bound) => bound.names.push(name),
+            None => found.push(Bound { line, names: vec![name] }),
         }
     }
-    kept
+    let line = |Bound { line, names }| {
+        let points = line.into_iter().map(|(x, y)| Point::at(x, y)).collect();
+        Line::joined(points, REFERENCE, format!("bound: {}", names.join(", ")))
+    };
+    found.into_iter().map(line).collect()
+}
+
+fn distributions(grid: &Grid<'_>) -> Option<Figure> {
+    let cells = grid.close_up(CLOSE_UP.1);
+    let condition = wording::condition(cells.first()?.cell);
+    let kinds = [
+        ("Opponent's order confirmed", LatencyKind::OpponentConfirmed),
+        ("Own order confirmed", LatencyKind::Own),
+        ("Own order shown", LatencyKind::OwnPredicted),
+    ];
+    let panel = |(title, kind): (&str, LatencyKind)| {
+        let (mut lines, mut marked) = (Vec::new(), Vec::new());
+        for cell in &cells {
+            let (mut points, pen) = (mean_quantiles(cell, kind), pen(cell.cell));
+            // A few points of each line carry its marker, so that shape tells what colour does.
+            let markers = points.iter().filter(|point| [5.0, 25.0, 50.0, 75.0, 95.0].contains(&point.at.1));
+            marked.push(Line::marked(markers.cloned().collect(), pen, wording::name(cell.cell)));
+            points.truncate(points.len().saturating_sub(1));
+            lines.push(Line::joined(points, pen.line(), ""));
+        }
+        lines.append(&mut marked);
+        let values: Vec<f64> =
+            lines.iter().flat_map(|line| line.points.iter().map(|point| point.at.0)).collect();
+        let y = Axis { title: "orders that are quicker, %".into(), range: [0.0, 102.0], names: Vec::new() };
+        (title.to_owned(), Plot { x: Axis::around("latency, ms", &values), y, lines })
+    };
+    let text = format!(
+        "Share of the orders that took at most that long, at {condition}: mean over the matches of each quantile. Lines \
+         end at 99 %."
+    );
+    let panels = kinds.into_iter().map(panel).collect();
+    Some(Figure { id: "distributions", title: "Distributions", text, panels })
+}
+
+/// Each quantile's mean over the matches, as milliseconds and percent.
+fn mean_quantiles(cell: &CellSummary<'_>, kind: LatencyKind) -> Vec<Point> {
+    let mut quantiles: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for (share, ms) in cell.rows.iter().flat_map(|row| kind.of(row).iter()) {
+        quantiles.entry((share * 1000.0).round() as u64).or_default().push(ms);
+    }
+    let point = |(mille, ms): (u64, Vec<f64>)| Some(Point::at(mean(&ms)?, mille as f64 / 10.0));
+    quantiles.into_iter().filter_map(point).collect()
 }
 
 fn over_time(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
-    let worst = grid.losses().last().copied()?;
-    let cells = grid.close_up(worst);
-    let first = cells.first()?;
-    let mut legend = Vec::new();
-    let mut panels = Vec::new();
-    panels.extend(by_second(
-        &cells,
-        "Stalls",
-        "stalled in the second, ms",
-        |row| &row.stall_by_s.0,
-        &mut legend,
-    ));
+    let cells = grid.close_up(grid.losses().last().copied()?);
+    let condition = wording::condition(cells.first()?.cell);
+    let bots: Vec<_> = analysis.listed(Experiment::Bots).collect();
     let corrections: fn(&MatchRow) -> &[f64] = |row| &row.corrections_by_s.0;
-    let unit = "jumps in the second, all players";
-    panels.extend(by_second(&cells, "Corrections", unit, corrections, &mut legend));
-    let bots: Vec<_> = analysis.listed(View::Bots).collect();
-    let title = "Corrections between bots";
-    panels.extend(by_second(&bots, title, unit, corrections, &mut legend));
+    let jumps = "jumps in the second, all players";
+    let panels = [
+        by_second(&cells, "Stalls", "stalled in the second, ms", |row| &row.stall_by_s.0),
+        by_second(&cells, "Corrections", jumps, corrections),
+        by_second(&bots, "Corrections between bots", jumps, corrections),
+    ];
     let text = format!(
-        "Second by second, mean over the matches, at {}. A stall is a tick that ran late, or in client-server an \
-         update that a picture two updates in the past would have waited for; a correction is a jump of a predicted own hero by more than a \
-         quarter of a tile. Bots fight, and a script does not; their matches end at different times, and are \
-         drawn until the first one ends.",
-        wording::condition(&first.cell)
+        "Second by second, mean over the matches, at {condition}. A stall is a tick that ran late, or in client-server \
+         an update that a picture two updates in the past would have waited for; a correction is a jump of a predicted \
+         own hero by more than a quarter of a tile. Bots fight, and a script does not; their matches end at different \
+         times, and are drawn until the first one ends."
     );
-    let title = "Stalls and corrections over time";
-    Some(Figure { id: "stalls", title, text, legend: unique(legend), panels })
+    let panels = panels.into_iter().flatten().collect();
+    Some(Figure { id: "stalls", title: "Stalls and corrections over time", text, panels })
 }
 
 /// A line for each cell: the mean of its matches in each second in which all of them were played.
@@ -205,90 +332,173 @@ fn by_second(
     title: &str,
     unit: &str,
     of: fn(&MatchRow) -> &[f64],
-    legend: &mut Vec<(Pen, String)>,
 ) -> Option<(String, Plot)> {
-    let mut lines = Vec::new();
-    let mut marked = Vec::new();
+    let (mut lines, mut marked) = (Vec::new(), Vec::new());
     for (lane, cell) in cells.iter().enumerate() {
         let seconds = cell.rows.iter().map(|row| of(row).len()).min().unwrap_or(0);
         let at = |second: usize| {
             let values: Vec<f64> = cell.rows.iter().map(|row| of(row)[second]).collect();
-            let at = (second as f64 + 0.5, mean(&values)?);
-            Some(Point { at, ..Point::default() })
+            Some(Point::at(second as f64 + 0.5, mean(&values)?))
         };
         let points: Vec<Point> = (0..seconds).filter_map(at).collect();
-        let pen = pen(&cell.cell);
-        legend.push((pen, wording::name(&cell.cell)));
+        let pen = pen(cell.cell);
         // Six markers a line, each line's at other seconds.
         let step = (seconds / 6).max(1);
         let markers = points.iter().skip(lane * step / cells.len()).step_by(step).cloned().collect();
-        marked.push(Line { points: markers, pen, is_joined: false });
-        lines.push(Line { points, pen: Pen { marker: Marker::None, ..pen }, is_joined: true });
+        marked.push(Line::marked(markers, pen, wording::name(cell.cell)));
+        lines.push(Line::joined(points, pen.line(), ""));
     }
     lines.append(&mut marked);
-    let points = || lines.iter().flat_map(|line| &line.points);
-    let x = Axis::from_zero("seconds since the 5 s at the start", points().map(|point| point.at.0));
-    let y = Axis::from_zero(unit, points().map(|point| point.at.1));
-    (points().count() > 0).then(|| (title.to_owned(), Plot { x, y, lines }))
+    let plot = Plot::from_zero("seconds since the 5 s at the start", unit, lines);
+    plot.lines.iter().any(|line| !line.points.is_empty()).then(|| (title.to_owned(), plot))
 }
 
-fn equal_rate(grid: &Grid<'_>) -> Option<Figure> {
-    let (mut figure, own) = (latency(grid, &OPPONENT)?, latency(grid, &OWN)?);
-    figure.panels.extend(own.panels);
-    figure.legend.extend(own.legend);
-    figure.legend = unique(figure.legend);
-    let text =
-        "The same two figures where a server sends an update for each tick, as often as peers send their \
-                inputs: what is left of the difference is not that one sends less."
-            .to_owned();
-    Some(Figure { id: "equal-rate", title: "Equal send rate", text, ..figure })
-}
-
-fn break_even(analysis: &Analysis<'_>) -> Option<Figure> {
-    let grid = Grid::of(analysis.cells, View::Defaults);
-    let is_drawn = |cell: &&CellSummary<'_>| grid.cells.iter().any(|other| core::ptr::eq(*other, *cell));
-    let drawn: Vec<_> = analysis.break_evens.iter().filter(|found| is_drawn(&found.server)).collect();
-    let settings =
-        grid.settings().into_iter().filter(|cell| cell.cell.architecture == Architecture::ClientServer);
-    let mut legend = Vec::new();
-    let mut panels = Vec::new();
-    let values = drawn.iter().flat_map(|found| [found.way_ms.value, 2.0 * found.direct_ms()]);
-    let y = Axis::around("player to server to player, ms", values.collect::<Vec<_>>());
-    let x = Axis::from_zero("round trip between the players, ms", grid.rtts());
-    for first in settings {
-        let mut lines = Vec::new();
-        let most = x.range[1] / 1.08;
-        for (says, slope, dash) in [
-            ("server on the straight way", 0.5, Dash::Dashed),
-            ("server as far as the opponent", 1.0, Dash::Dotted),
-        ] {
-            let pen = Pen { dash, ..REFERENCE };
-            let end = |x: f64| Point { at: (x, slope * x), ..Point::default() };
-            lines.push(Line { points: vec![end(0.0), end(most)], pen, is_joined: true });
-            legend.push((pen, says.to_owned()));
+fn bandwidth(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
+    const NODES: [(&str, Measure); 5] = [
+        ("player up", Measure::PlayerUp),
+        ("down", Measure::PlayerDown),
+        ("server up", Measure::ServerUp),
+        ("down", Measure::ServerDown),
+        ("all", Measure::AllNodes),
+    ];
+    let cells = grid.close_up(CLOSE_UP.1);
+    let condition = wording::condition(cells.first()?.cell);
+    let mut lines = Vec::new();
+    for (lane, cell) in cells.iter().enumerate() {
+        let offset = (lane as f64 - (cells.len() as f64 - 1.0) / 2.0) * 0.24;
+        let pen = pen(cell.cell);
+        for (at, &(_, measure)) in NODES.iter().enumerate() {
+            // Without a server there is no traffic of one.
+            let Some(mean) = cell.mean(measure).filter(|mean| mean.value > 0.0) else { continue };
+            let x = at as f64 + offset;
+            let stem = vec![Point::at(x, 0.0), Point::of(x, mean)];
+            lines.push(Line::joined(stem, pen.line(), ""));
+            lines.push(Line::marked(vec![Point::of(x, mean)], pen, wording::name(cell.cell)));
         }
-        for (at, loss) in grid.losses().into_iter().enumerate() {
-            const MARKERS: [Marker; 5] =
-                [Marker::Disc, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Ring];
-            let pen = Pen { ink: 3 + (at % 3) as u8, marker: MARKERS[at % MARKERS.len()], dash: Dash::Solid };
-            let of_line = drawn.iter().filter(|found| {
-                found.server.cell.loss == loss && setting(&found.server.cell) == setting(&first.cell)
-            });
-            let points = of_line.map(|found| Point {
-                at: (found.server.cell.rtt_ms, found.way_ms.value),
-                interval: found.way_ms.interval,
-                ..Point::default()
-            });
-            lines.push(Line { points: points.collect(), pen, is_joined: true });
-            legend.push((pen, format!("{} loss", wording::percent(loss))));
-        }
-        panels.push((wording::name(&first.cell), Plot { x: x.clone(), y: y.clone(), lines }));
     }
-    let text = "How long the way from player to server to player may be for client-server to show an opponent's \
-                order as early as p2p does: its own delay beyond that way is taken as it was measured. Above the \
-                dashed line a server off the straight way still wins; below it no server does unless its ways \
-                are quicker than the straight one; below zero none at all."
-        .to_owned();
-    let title = "Break-even of the server's place";
-    Some(Figure { id: "break-even", title, text, legend: unique(legend), panels })
+    let x = Axis::of_names("who sends and receives", NODES.iter().map(|&(name, _)| name).collect());
+    let mut panels = vec![("Each node".to_owned(), Plot { x, ..Plot::from_zero("", TRAFFIC_AXIS, lines) })];
+    let units = by_factor(analysis, &cells, Factor::Units, "units on the map", |cell| f64::from(cell.units));
+    panels.extend(units.map(|plot| ("All nodes, by units".to_owned(), plot)));
+    let players = by_factor(analysis, &cells, Factor::Players, "players", |cell| f64::from(cell.players));
+    panels.extend(players.map(|plot| ("All nodes, by players".to_owned(), plot)));
+    let text = format!("Means over the matches at {condition}, with IP and UDP headers.");
+    Some(Figure { id: "bandwidth", title: "Bandwidth", text, panels })
+}
+
+const TRAFFIC_AXIS: &str = "kbit/s with headers";
+
+/// What all nodes send against a factor of which the study has several levels.
+fn by_factor(
+    analysis: &Analysis<'_>,
+    cells: &[&CellSummary<'_>],
+    factor: Factor,
+    axis: &str,
+    value: fn(&Cell) -> f64,
+) -> Option<Plot> {
+    let line = |cell: &&CellSummary<'_>| {
+        let asked = analysis.comparisons.iter().filter(|one| {
+            (one.factor, one.measure) == (factor, Measure::AllNodes)
+                && one.base.cell.experiment == Experiment::Defaults
+                && setting(one.base.cell) == setting(cell.cell)
+        });
+        let others: Vec<_> = asked.collect();
+        let levels = others.first().map(|one| one.base).into_iter().chain(others.iter().map(|one| one.other));
+        let point =
+            |level: &CellSummary<'_>| Some(Point::of(value(level.cell), level.mean(Measure::AllNodes)?));
+        let mut points: Vec<Point> = levels.filter_map(point).collect();
+        points.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
+        (points.len() > 1).then(|| Line::joined(points, pen(cell.cell), ""))
+    };
+    let lines: Vec<Line> = cells.iter().filter_map(line).collect();
+    (!lines.is_empty()).then(|| Plot::from_zero(axis, TRAFFIC_AXIS, lines))
+}
+
+fn break_even(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Figure {
+    const MARKERS: [Marker; 5] =
+        [Marker::Disc, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Ring];
+    let drawn: Vec<_> = analysis.break_evens.iter().filter(|found| grid.has(found.server)).collect();
+    let values = drawn.iter().flat_map(|found| [found.way_ms.value, 2.0 * found.direct_ms()]);
+    let y = Axis::around("player to server to player, ms", &values.collect::<Vec<_>>());
+    let x = Axis::from_zero(RTT_AXIS, grid.rtts());
+    let panel = |first: &CellSummary<'_>| {
+        let most = x.range[1] / ROOM;
+        let reference = |slope: f64, dash: Dash, says: &str| {
+            let ends = vec![Point::at(0.0, 0.0), Point::at(most, slope * most)];
+            Line::joined(ends, Pen { dash, ..REFERENCE }, says)
+        };
+        let mut lines = vec![
+            reference(0.5, Dash::Dashed, "server on the straight way"),
+            reference(1.0, Dash::Dotted, "server as far as the opponent"),
+        ];
+        for (at, loss) in grid.losses().into_iter().enumerate() {
+            let pen = Pen { ink: 3 + (at % 3) as u8, marker: MARKERS[at % MARKERS.len()], dash: Dash::Solid };
+            let is_of = |cell: &Cell| cell.loss == loss && setting(cell) == setting(first.cell);
+            let of_line = drawn.iter().filter(|found| is_of(found.server.cell));
+            let points = of_line.map(|found| Point::of(found.server.cell.rtt_ms, found.way_ms)).collect();
+            lines.push(Line::joined(points, pen, format!("{} loss", wording::percent(loss))));
+        }
+        (wording::name(first.cell), Plot { x: x.clone(), y: y.clone(), lines })
+    };
+    let servers = grid.settings().into_iter();
+    let servers = servers.filter(|cell| cell.cell.architecture == Architecture::ClientServer);
+    Figure {
+        id: BREAK_EVEN,
+        title: "Break-even of the server's place",
+        text: "How long the path from player to server to player may be for client-server to show an opponent's order as \
+               early as p2p does: its own delay beyond that path is taken as it was measured. Above the dashed line a \
+               server off the straight way still wins; below it no server does unless its paths are quicker than the \
+               straight one; below zero none at all."
+            .into(),
+        panels: servers.map(panel).collect(),
+    }
+}
+
+fn equal_rate(grid: &Grid<'_>) -> Figure {
+    let mut panels = opponent_latency(grid).panels;
+    panels.extend(own_latency(grid).panels);
+    let text = "The same two figures where a server sends an update for each tick, as often as peers send their inputs: \
+                what is left of the difference does not come from sending less."
+        .into();
+    Figure { id: "equal-rate", title: "Equal send rate", text, panels }
+}
+
+fn bytes(analysis: &Analysis<'_>) -> Figure {
+    let mut conditions: BTreeMap<String, BTreeMap<_, Vec<&CellSummary<'_>>>> = BTreeMap::new();
+    for cell in analysis.cells.iter().filter(|cell| cell.cell.experiment == Experiment::Bytes) {
+        let (architecture, topology, ..) = setting(cell.cell);
+        let lines = conditions.entry(wording::condition(cell.cell)).or_default();
+        lines.entry((architecture, topology)).or_default().push(cell);
+    }
+    let line = |mut cells: Vec<&CellSummary<'_>>| {
+        cells.sort_by_key(|cell| cell.cell.updates);
+        let first = cells[0].cell;
+        let name = match first.architecture {
+            Architecture::ClientServer => {
+                format!("client-server ({})", wording::place(first.topology, "server"))
+            }
+            _ => wording::name(first),
+        };
+        Line::joined(cells.into_iter().filter_map(point_of_bytes).collect(), pen(first), name)
+    };
+    let panel = |(condition, lines): (String, BTreeMap<_, Vec<_>>)| {
+        let lines = lines.into_values().map(line).collect();
+        let mut plot =
+            Plot::from_zero("kbit/s of all nodes with headers", "opponent's order, median, ms", lines);
+        // Room for the name beside the last point.
+        plot.x.range[1] *= 1.05;
+        (condition, plot)
+    };
+    let text = "What is sent by all nodes together, and how late an opponent's order is confirmed for it; the number \
+                beside a point is the server's updates per second."
+        .into();
+    let panels = conditions.into_iter().map(panel).collect();
+    Figure { id: "bytes", title: "Latency against bytes", text, panels }
+}
+
+fn point_of_bytes(cell: &CellSummary<'_>) -> Option<Point> {
+    let bytes = cell.mean(Measure::AllNodes)?;
+    let updates = cell.cell.updates;
+    let name = if updates > 0 { updates.to_string() } else { String::new() };
+    Some(Point { name, ..Point::of(bytes.value, cell.mean(Measure::CONFIRMED)?) })
 }

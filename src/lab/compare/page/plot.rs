@@ -1,19 +1,19 @@
-//! One panel: axes, lines and points as an SVG without a colour of its own. Every ink is a variable of the page's
-//! style sheet, so that the same picture is read by day, by night and on paper.
+//! One panel: axes, lines and points as an SVG without a colour of its own. Every ink is a variable of the page's style
+//! sheet, so that the same picture serves the light page, the dark page and paper.
 
 use core::fmt::Display;
+use maud::{Markup, html};
 
-use plotters::coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter};
-use plotters::prelude::*;
+use crate::lab::compare::statistics::Mean;
 
 /// Size of a panel in units of its own; shown at half of it to three quarters.
-const SIZE: (u32, u32) = (760, 560);
-const FONT: &str = "sans-serif";
-const TICK_FONT: i32 = 30;
-const TITLE_FONT: i32 = 31;
-const STROKE: u32 = 4;
+const SIZE: [f64; 2] = [760.0, 560.0];
+/// Left, right, upper and lower edge of what the axes enclose.
+const AREA: [f64; 4] = [116.0, 726.0, 16.0, 472.0];
 /// An axis that ends below this has nothing to show.
 const LEAST: f64 = 1e-6;
+/// Space beyond the largest value.
+pub(super) const ROOM: f64 = 1.08;
 
 /// A panel.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Axis {
     pub(super) title: String,
     /// Its ends.
     pub(super) range: [f64; 2],
-    /// Where names stand instead of numbers: each at its index.
+    /// Labels of 0, 1, … instead of numbers.
     pub(super) names: Vec<&'static str>,
 }
 
@@ -42,10 +42,12 @@ pub(super) struct Axis {
 pub(super) struct Line {
     /// From left to right, or in the order in which they are joined.
     pub(super) points: Vec<Point>,
-    /// Its looks.
+    /// How it looks.
     pub(super) pen: Pen,
     /// Whether the points are joined.
     pub(super) is_joined: bool,
+    /// Its name in the legend; empty if another line has it.
+    pub(super) name: String,
 }
 
 /// One point.
@@ -55,22 +57,22 @@ pub(super) struct Point {
     pub(super) at: (f64, f64),
     /// Ends of a whisker.
     pub(super) interval: Option<[f64; 2]>,
-    /// What stands beside it.
+    /// Its label.
     pub(super) name: String,
 }
 
 /// Colour, shape and dash: each tells lines apart without the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pen {
-    /// Which of the page's inks, 0 to [`INKS`] - 1.
+    /// Which of the page's inks: six of lines, then that of text.
     pub(super) ink: u8,
-    /// What stands at each point.
+    /// The mark at each point.
     pub(super) marker: Marker,
     /// How the line is drawn.
     pub(super) dash: Dash,
 }
 
-/// What stands at a point.
+/// The mark at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker {
     None,
@@ -90,23 +92,70 @@ pub(super) enum Dash {
     Dotted,
 }
 
-/// Inks of the page: six of lines, then text, grid.
-pub(super) const INKS: u8 = 8;
-const TEXT: Pen = Pen::plain(6);
-const GRID: Pen = Pen::plain(7);
+impl Plot {
+    /// Lines between two axes that begin at zero.
+    pub(super) fn from_zero(x: impl Display, y: impl Display, lines: Vec<Line>) -> Self {
+        let points = || lines.iter().flat_map(|line| &line.points);
+        let x = Axis::from_zero(x, points().map(|point| point.at.0));
+        let y = Axis::from_zero(y, points().map(|point| point.at.1));
+        Self { x, y, lines }
+    }
+}
+
+impl Line {
+    /// Joined points with a name.
+    pub(super) fn joined(points: Vec<Point>, pen: Pen, name: impl Into<String>) -> Self {
+        Self { points, pen, is_joined: true, name: name.into() }
+    }
+
+    /// Points alone, with a name.
+    pub(super) fn marked(points: Vec<Point>, pen: Pen, name: impl Into<String>) -> Self {
+        Self { is_joined: false, ..Self::joined(points, pen, name) }
+    }
+}
+
+impl Point {
+    pub(super) fn at(x: f64, y: f64) -> Self {
+        Self { at: (x, y), ..Self::default() }
+    }
+
+    /// A mean with its interval.
+    pub(super) fn of(x: f64, mean: Mean) -> Self {
+        Self { interval: mean.interval, ..Self::at(x, mean.value) }
+    }
+}
 
 impl Pen {
-    const fn plain(ink: u8) -> Self {
-        Self { ink, marker: Marker::None, dash: Dash::Solid }
+    fn ink(self) -> String {
+        format!("var(--ink-{})", self.ink)
     }
 
-    /// The colour that stands for ink and dash until the picture is done.
-    const fn placeholder(self) -> RGBColor {
-        RGBColor(0xa0 + self.ink, 0x10 + self.dash as u8, 0x01)
+    const fn dashes(self) -> Option<&'static str> {
+        match self.dash {
+            Dash::Solid => None,
+            Dash::Dashed => Some("16 10"),
+            Dash::Dotted => Some("3 10"),
+        }
     }
 
-    fn style(self) -> ShapeStyle {
-        self.placeholder().stroke_width(STROKE)
+    /// The same without a marker.
+    pub(super) const fn line(self) -> Self {
+        Self { marker: Marker::None, ..self }
+    }
+}
+
+impl Marker {
+    /// Its outline around the point, and whether it is filled.
+    const fn outline(self) -> Option<(&'static str, bool)> {
+        match self {
+            Self::None => None,
+            Self::Disc => Some(("M-10 0a10 10 0 1 0 20 0a10 10 0 1 0-20 0z", true)),
+            Self::Square => Some(("M-9-9H9V9H-9z", true)),
+            Self::Triangle => Some(("M0-12L11 8H-11z", true)),
+            Self::Diamond => Some(("M0-13L13 0L0 13L-13 0z", true)),
+            Self::Ring => Some(("M-9 0a9 9 0 1 0 18 0a9 9 0 1 0-18 0z", false)),
+            Self::Cross => Some(("M-8-8L8 8M-8 8L8-8", false)),
+        }
     }
 }
 
@@ -114,15 +163,15 @@ impl Axis {
     /// From 0 to a little more than the largest value.
     pub(super) fn from_zero(title: impl Display, values: impl IntoIterator<Item = f64>) -> Self {
         let most = values.into_iter().filter(|value| value.is_finite()).fold(0.0, f64::max);
-        let range = [0.0, if most > LEAST { most * 1.08 } else { 1.0 }];
+        let range = [0.0, if most > LEAST { most * ROOM } else { 1.0 }];
         Self { title: title.to_string(), range, names: Vec::new() }
     }
 
     /// The same, or from below zero if there is a value there.
-    pub(super) fn around(title: impl Display, values: impl IntoIterator<Item = f64> + Clone) -> Self {
-        let least = values.clone().into_iter().filter(|value| value.is_finite()).fold(0.0, f64::min);
-        let mut axis = Self::from_zero(title, values);
-        axis.range[0] = least * 1.08;
+    pub(super) fn around(title: impl Display, values: &[f64]) -> Self {
+        let least = values.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::min);
+        let mut axis = Self::from_zero(title, values.iter().copied());
+        axis.range[0] = least * ROOM;
         axis
     }
 
@@ -136,185 +185,98 @@ impl Axis {
     pub(super) fn of_names(title: &str, names: Vec<&'static str>) -> Self {
         Self { title: title.to_owned(), range: [-0.5, names.len() as f64 - 0.5], names }
     }
-}
 
-/// An axis as plotters wants it: round numbers, or the names.
-struct Scale<'a>(&'a Axis);
-
-impl Ranged for Scale<'_> {
-    type FormatOption = plotters::coord::ranged1d::NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let [low, high] = self.0.range;
-        let share = (value - low) / (high - low);
-        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
+    /// Where `value` is between two edges.
+    fn place(&self, value: f64, edges: [f64; 2]) -> f64 {
+        let [low, high] = self.range;
+        edges[0] + (value - low) / (high - low) * (edges[1] - edges[0])
     }
 
-    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        if !self.0.names.is_empty() {
-            return (0..self.0.names.len()).map(|at| at as f64).collect();
+    /// Round numbers, or the names, each with its text.
+    fn ticks(&self) -> Vec<(f64, String)> {
+        if !self.names.is_empty() {
+            return self.names.iter().enumerate().map(|(at, name)| (at as f64, (*name).into())).collect();
         }
-        let [low, high] = self.0.range;
-        let step = step(high - low);
-        let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
-        (first..=last).map(|n| n as f64 * step).collect()
-    }
-
-    fn range(&self) -> core::ops::Range<f64> {
-        self.0.range[0]..self.0.range[1]
-    }
-}
-
-impl ValueFormatter<f64> for Scale<'_> {
-    fn format_ext(&self, value: &f64) -> String {
-        match self.0.names.get(value.max(0.0) as usize) {
-            Some(name) => (*name).to_owned(),
-            None => {
-                let [low, high] = self.0.range;
-                let decimals = -step(high - low).log10().floor();
-                format!("{value:.0$}", decimals.max(0.0) as usize)
-            }
-        }
+        let [low, high] = self.range;
+        // 1, 2 or 5 times a power of ten, of which 3 to 7 fit.
+        let power = 10f64.powf(((high - low) / 3.0).log10().floor());
+        let fits = [5.0, 2.0, 1.0].into_iter().find(|factor| (high - low) / (factor * power) >= 3.0);
+        let step = fits.unwrap_or(1.0) * power;
+        let decimals = -step.log10().floor().min(0.0) as usize;
+        let numbers = (low / step).ceil() as i64..=(high / step).floor() as i64;
+        numbers.map(|n| n as f64 * step).map(|number| (number, format!("{number:.decimals$}"))).collect()
     }
 }
 
-/// A round number of which 3 to 7 fit into `length`.
-fn step(length: f64) -> f64 {
-    let power = 10f64.powf((length / 3.0).log10().floor());
-    let fits = [5.0, 2.0, 1.0].into_iter().find(|factor| length / (factor * power) >= 3.0);
-    fits.unwrap_or(1.0) * power
-}
-
-/// The panel as an `svg` element; `title` says what it shows to who cannot see it.
-pub(super) fn draw(plot: &Plot, title: &str) -> String {
-    let mut svg = String::new();
-    // Drawing into memory fails only where a range is empty, and none is.
-    paint(plot, &mut svg).expect("into memory");
-    themed(&svg, title)
-}
-
-fn paint<'a>(plot: &Plot, svg: &'a mut String) -> Result<(), Box<dyn core::error::Error + 'a>> {
-    let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+/// The panel as an `svg` element; `title` describes it to readers who cannot see it.
+pub(super) fn draw(plot: &Plot, title: &str) -> Markup {
     let whiskers = plot.lines.iter().flat_map(|line| &line.points).filter_map(|point| point.interval);
-    let y = whiskers.fold(plot.y.clone(), Axis::widened);
-    let mut chart = ChartBuilder::on(&root)
-        .margin_top(16)
-        .margin_right(34)
-        .x_label_area_size(88)
-        .y_label_area_size(116)
-        .build_cartesian_2d(Scale(&plot.x), Scale(&y))?;
-    let text = |size: i32| (FONT, size).into_font().color(&TEXT.placeholder());
-    chart
-        .configure_mesh()
-        .x_desc(&plot.x.title)
-        .y_desc(&plot.y.title)
-        .axis_desc_style(text(TITLE_FONT))
-        .label_style(text(TICK_FONT))
-        .axis_style(TEXT.placeholder().stroke_width(2))
-        .bold_line_style(GRID.placeholder().stroke_width(2))
-        .light_line_style(TRANSPARENT)
-        .draw()?;
-    for line in &plot.lines {
-        let at = line.points.iter().map(|point| point.at);
-        if line.is_joined {
-            chart.draw_series([PathElement::new(at.clone().collect::<Vec<_>>(), line.pen.style())])?;
-        }
-        let whiskers = line.points.iter().filter_map(|point| Some((point.at.0, point.interval?)));
-        let thin = line.pen.placeholder().stroke_width(2);
-        chart.draw_series(
-            whiskers.map(|(x, [low, high])| PathElement::new(vec![(x, low), (x, high)], thin)),
-        )?;
-        for at in at {
-            let shape = EmptyElement::at(at);
-            match line.pen.marker {
-                Marker::None => {}
-                Marker::Ring => {
-                    chart.draw_series([shape + Circle::new((0, 0), 9, line.pen.style())])?;
+    let y_axis = whiskers.fold(plot.y.clone(), Axis::widened);
+    let [left, right, top, bottom] = AREA;
+    let x = |value| format!("{:.1}", plot.x.place(value, [left, right]));
+    let y = |value| format!("{:.1}", y_axis.place(value, [bottom, top]));
+    let (middle_x, middle_y, [width, height]) = ((left + right) / 2.0, (top + bottom) / 2.0, SIZE);
+    html! {
+        svg viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(title) {
+            g fill="none" stroke="var(--ink-7)" stroke-width="2" {
+                @for (value, _) in plot.x.ticks() { path d={ "M" (x(value)) " " (top) "V" (bottom) } {} }
+                @for (value, _) in y_axis.ticks() { path d={ "M" (left) " " (y(value)) "H" (right) } {} }
+                path stroke="var(--ink-6)" d={ "M" (left) " " (top) "V" (bottom) "H" (right) } {}
+            }
+            g fill="var(--ink-6)" font-size="30" text-anchor="middle" {
+                @for (value, text) in plot.x.ticks() {
+                    // Five names fit side by side in smaller letters.
+                    text x=(x(value)) y=(bottom + 34.0) font-size=[(!plot.x.names.is_empty()).then_some("23")] { (text) }
                 }
-                Marker::Disc => {
-                    let filled = line.pen.placeholder().filled();
-                    chart.draw_series([shape + Circle::new((0, 0), 10, filled)])?;
+                text x=(middle_x) y=(height - 14.0) { (plot.x.title) }
+                text transform={ "translate(30 " (middle_y) ")rotate(270)" } { (y_axis.title) }
+            }
+            g fill="var(--ink-6)" font-size="30" text-anchor="end" dominant-baseline="central" {
+                @for (value, text) in y_axis.ticks() { text x=(left - 10.0) y=(y(value)) { (text) } }
+            }
+            @for line in &plot.lines {
+                @let ink = line.pen.ink();
+                g fill="none" stroke=(ink) stroke-width="4" {
+                    @if line.is_joined {
+                        path stroke-dasharray=[line.pen.dashes()] d={
+                            @for (at, Point { at: (px, py), .. }) in line.points.iter().enumerate() {
+                                (if at == 0 { "M" } else { "L" }) (x(*px)) " " (y(*py))
+                            }
+                        } {}
+                    }
+                    @for Point { at: (px, _), interval, .. } in &line.points {
+                        @if let Some([low, high]) = interval {
+                            path stroke-width="2" d={ "M" (x(*px)) " " (y(*low)) "V" (y(*high)) } {}
+                        }
+                    }
+                    @for Point { at: (px, py), .. } in &line.points {
+                        (marker(line.pen, format!("translate({} {})", x(*px), y(*py))))
+                    }
                 }
-                Marker::Cross => {
-                    chart
-                        .draw_series([shape + plotters::element::Cross::new((0, 0), 8, line.pen.style())])?;
-                }
-                marker => {
-                    let filled = line.pen.placeholder().filled();
-                    chart.draw_series([shape + Polygon::new(outline(marker), filled)])?;
+                g fill="var(--ink-6)" font-size="30" {
+                    @for Point { at: (px, py), name, .. } in line.points.iter().filter(|point| !point.name.is_empty()) {
+                        text x=(x(*px)) y=(y(*py)) dx="14" dy="-12" { (name) }
+                    }
                 }
             }
         }
-        let names = line.points.iter().filter(|point| !point.name.is_empty());
-        let beside = |point: &Point| {
-            EmptyElement::at(point.at) + Text::new(point.name.clone(), (14, -34), text(TICK_FONT))
-        };
-        chart.draw_series(names.map(beside))?;
-    }
-    drop(chart);
-    root.present()?;
-    drop(root);
-    Ok(())
-}
-
-/// Corners around the point.
-fn outline(marker: Marker) -> Vec<(i32, i32)> {
-    match marker {
-        Marker::Square => vec![(-9, -9), (9, -9), (9, 9), (-9, 9)],
-        Marker::Triangle => vec![(0, -12), (11, 8), (-11, 8)],
-        _ => vec![(0, -13), (13, 0), (0, 13), (-13, 0)],
     }
 }
 
-/// The same picture in the page's inks, without a size of its own.
-fn themed(svg: &str, title: &str) -> String {
-    let start = svg.find('>').map_or(0, |end| end + 1);
-    let (width, height) = SIZE;
-    let title = super::escaped(title);
-    let mut themed = format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">");
-    themed += svg[start..].trim_end();
-    for ink in 0..INKS {
-        for (dash, strokes) in [
-            (Dash::Solid, ""),
-            (Dash::Dashed, " stroke-dasharray=\"16 10\""),
-            (Dash::Dotted, " stroke-dasharray=\"3 10\" stroke-linecap=\"round\""),
-        ] {
-            let RGBColor(r, g, b) = Pen { ink, marker: Marker::None, dash }.placeholder();
-            let from = format!("\"#{r:02X}{g:02X}{b:02X}\"");
-            if themed.contains(&from) {
-                let to = format!("\"var(--ink-{ink})\"");
-                themed = themed.replace(&format!("stroke={from}"), &format!("stroke={to}{strokes}"));
-                themed = themed.replace(&from, &to);
-            }
+fn marker(pen: Pen, transform: String) -> Markup {
+    html! {
+        @if let Some((outline, is_filled)) = pen.marker.outline() {
+            path transform=(transform) d=(outline) fill=[is_filled.then(|| pen.ink())] {}
         }
     }
-    themed
 }
 
 /// A short line with its marker, for a legend.
-pub(super) fn sample(pen: Pen) -> String {
-    let (ink, fill) = (format!("var(--ink-{})", pen.ink), format!(" fill=\"var(--ink-{})\"", pen.ink));
-    let dash = match pen.dash {
-        Dash::Solid => "",
-        Dash::Dashed => " stroke-dasharray=\"8 5\"",
-        Dash::Dotted => " stroke-dasharray=\"1.5 5\" stroke-linecap=\"round\"",
-    };
-    let line = format!("<path d=\"M0 10H44\"{dash}/>");
-    let marker = match pen.marker {
-        Marker::None => String::new(),
-        Marker::Disc => format!("<circle cx=\"22\" cy=\"10\" r=\"5\"{fill}/>"),
-        Marker::Ring => "<circle cx=\"22\" cy=\"10\" r=\"4.5\"/>".to_owned(),
-        Marker::Cross => "<path d=\"M18 6L26 14M18 14L26 6\"/>".to_owned(),
-        marker => {
-            let corners = outline(marker)
-                .into_iter()
-                .map(|(x, y)| (22.0 + f64::from(x) / 2.0, 10.0 + f64::from(y) / 2.0));
-            let corners: Vec<String> = corners.map(|(x, y)| format!("{x},{y}")).collect();
-            format!("<polygon points=\"{}\"{fill}/>", corners.join(" "))
+pub(super) fn sample(pen: Pen) -> Markup {
+    html! {
+        svg.sample viewBox="0 0 88 40" aria-hidden="true" fill="none" stroke=(pen.ink()) stroke-width="4" {
+            path d="M0 20H88" stroke-dasharray=[pen.dashes()] {}
+            (marker(pen, "translate(44 20)".into()))
         }
-    };
-    format!(
-        "<svg class=\"sample\" viewBox=\"0 0 44 20\" aria-hidden=\"true\" fill=\"none\" stroke=\"{ink}\" stroke-width=\"2\">{line}{marker}</svg>"
-    )
+    }
 }

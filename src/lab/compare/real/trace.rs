@@ -35,7 +35,7 @@ pub(super) struct NodeTrace {
 struct Applied {
     /// When the confirmed world ran it.
     at: u64,
-    /// When the view first showed it.
+    /// When the screen first showed it.
     shown: u64,
 }
 
@@ -46,7 +46,7 @@ struct Stalled {
 }
 
 impl NodeTrace {
-    /// Reads the trace of `player`, who gave the commands of `script`.
+    /// Reads the trace of `player` with the commands of `script`.
     pub(super) fn read(from: impl BufRead, player: usize, script: &Script) -> io::Result<Self> {
         let mut trace = Self {
             begin: 0,
@@ -133,7 +133,11 @@ pub(super) fn row(
         // The server's is the last result.
         memory_bytes: results.last().and_then(|result| result["memory_bytes"].as_u64()),
         state_hash: hash(&results[0]),
-        ..MatchRow::empty(Source::Real, cell, seed, seconds)
+        source: Source::Real,
+        cell: cell.clone(),
+        seed,
+        seconds,
+        ..MatchRow::default()
     })
 }
 
@@ -182,7 +186,7 @@ fn stalls(traces: &[NodeTrace], counted: Duration) -> (Series, u32, [f64; 2]) {
             }
         }
     }
-    (Series(by_s), count, causes)
+    (Series::of(by_s.into_iter()), count, causes)
 }
 
 fn ticks_in(trace: &NodeTrace, counted: Duration) -> usize {

@@ -3,10 +3,10 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
-use super::journey::{Applied, Display, Journeys};
-use super::picture::Picture;
+use super::command_trace::{Applied, CommandTraces, Display};
+use super::divergence::Picture;
 use super::stalls::Stalls;
-use super::{Cell, Wire};
+use super::{Cell, SimNetwork};
 use crate::game::{Match, MatchEvent, MatchOutcome, Server};
 use crate::net::{Architecture, Stall, StallCause, Time};
 use crate::sim::{Command, GameState, PLAYERS_MAX, Tick, World};
@@ -128,7 +128,7 @@ impl Node {
     }
 
     /// Does what is due, sends what is to be sent, and notes what came of it.
-    pub(super) fn advance(&mut self, now: Time, wire: &mut Wire, journeys: &mut Journeys) {
+    pub(super) fn advance(&mut self, now: Time, network: &mut SimNetwork, traces: &mut CommandTraces) {
         if self.is_gone() || !(self.is_due || self.timer.is_some_and(|at| at <= now)) {
             return;
         }
@@ -138,11 +138,11 @@ impl Node {
             let tick = due.inputs.tick;
             ran.ticks.push(tick);
             hashes.push(hash.whole);
-            journeys.find(applied, &due.inputs, |player, number| ran.commands.push((player, number, tick)));
+            traces.find(applied, &due.inputs, |player, number| ran.commands.push((player, number, tick)));
             ran.stalls.extend(due.stall);
         });
         while let Some(transmit) = game.poll_transmit() {
-            wire.send(now, self.player, transmit.to, transmit.datagram.bytes());
+            network.send(now, self.player, transmit.to, transmit.datagram.bytes());
         }
         while let Some(event) = game.poll_event() {
             if let MatchEvent::Ended(outcome) = event {
@@ -150,8 +150,8 @@ impl Node {
             }
         }
         (self.timer, self.is_due) = (game.poll_timeout(), false);
-        self.note_ticks(now, journeys);
-        self.note_shown(now, journeys);
+        self.note_ticks(now, traces);
+        self.note_shown(now, traces);
         self.note_corrections(now);
         if let Some(since) = waits_since.filter(|_| self.game.is_over()) {
             self.stalls.add(since, now, StallCause::Network);
@@ -204,7 +204,7 @@ impl Node {
         (due < now).then_some(due)
     }
 
-    fn note_ticks(&mut self, now: Time, journeys: &mut Journeys) {
+    fn note_ticks(&mut self, now: Time, traces: &mut CommandTraces) {
         let Some(&first) = self.ran.ticks.first() else { return };
         let is_held = self.behind.is_some();
         if is_held {
@@ -218,18 +218,18 @@ impl Node {
             self.ticks_counted += self.ran.ticks.len() as u32;
         }
         for tick in self.ran.ticks.drain(..) {
-            journeys.ran(tick, now);
+            traces.ran(tick, now);
         }
         for (player, number, tick) in core::mem::take(&mut self.ran.commands) {
-            let Some(journey) = journeys.of(player, number) else { continue };
-            journey.tick = Some(tick);
-            journey.confirmed[self.player] = Some(now);
+            let Some(trace) = traces.of(player, number) else { continue };
+            trace.tick = Some(tick);
+            trace.confirmed[self.player] = Some(now);
         }
         self.ran_at = now;
     }
 
     /// Commands that the state on the screen has and did not have before.
-    fn note_shown(&mut self, now: Time, journeys: &mut Journeys) {
+    fn note_shown(&mut self, now: Time, traces: &mut CommandTraces) {
         let Some(confirmed) = self.game.world().map(World::state) else { return };
         let drawn = self.game.seen().map_or(confirmed, |view| view.world().state());
         for (player, shown) in self.shown.iter_mut().enumerate().take(confirmed.players.len()) {
@@ -238,8 +238,8 @@ impl Node {
             let skipped = self.applied.next(player).saturating_sub(commands(confirmed));
             let reached = commands(drawn) + skipped;
             for number in *shown..reached {
-                if let Some(journey) = journeys.of(player, number) {
-                    journey.shown[self.player].get_or_insert(now);
+                if let Some(trace) = traces.of(player, number) {
+                    trace.shown[self.player].get_or_insert(now);
                 }
             }
             *shown = reached.max(*shown);
@@ -291,13 +291,19 @@ impl ServerNode {
         }
     }
 
-    pub(super) fn advance(&mut self, now: Time, node: usize, wire: &mut Wire, journeys: &mut Journeys) {
+    pub(super) fn advance(
+        &mut self,
+        now: Time,
+        node: usize,
+        network: &mut SimNetwork,
+        traces: &mut CommandTraces,
+    ) {
         if self.is_gone() || !(self.is_due || self.timer.is_some_and(|at| at <= now)) {
             return;
         }
         self.server.advance(now);
         while let Some(transmit) = self.server.poll_transmit() {
-            wire.send(now, node, transmit.to, transmit.datagram.bytes());
+            network.send(now, node, transmit.to, transmit.datagram.bytes());
         }
         while let Some(event) = self.server.poll_event() {
             if let MatchEvent::Counting(begin) = event {
@@ -306,7 +312,7 @@ impl ServerNode {
         }
         let ran = self.server.world().map_or(0, |world| world.state().tick().0);
         for tick in self.ran_at.len() as u32..ran {
-            journeys.ran(Tick(tick), now);
+            traces.ran(Tick(tick), now);
             self.ran_at.push(now);
         }
         (self.timer, self.is_due) = (self.server.poll_timeout(), false);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Cell;
 use crate::bot::BotLevel;
 use crate::game::{Match, MatchOptions, PilotChoice, Server, ServerOptions, data};
-use crate::lab::compare::row::View;
+use crate::lab::compare::row::Experiment;
 use crate::lab::compare::script::Recorded;
 use crate::lab::sessions::{Table, hero_of, settings};
 use crate::net::{Architecture, InputDelay, Time};
@@ -31,7 +31,7 @@ pub(super) fn setup(cell: &Cell, seed: u64, recorded: Option<&Recorded>) -> Setu
 
 /// The rules by which a cell has its number of units.
 fn rules(cell: &Cell) -> Arc<Rules> {
-    if cell.view == View::Bots {
+    if cell.experiment == Experiment::Bots {
         return data::rules("standard").expect("built in");
     }
     let rules = data::rules("endless").expect("built in");
@@ -54,7 +54,7 @@ pub(super) fn player(cell: &Cell, setup: &Setup, node: usize, host: SocketAddr) 
     } else {
         table.guest(Time(0), settings, node, host)
     };
-    let pilot = (cell.view == View::Bots).then_some(PilotChoice::Bot(BotLevel::Normal));
+    let pilot = (cell.experiment == Experiment::Bots).then_some(PilotChoice::Bot(BotLevel::Normal));
     Match::new(
         session,
         MatchOptions {

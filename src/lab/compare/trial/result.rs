@@ -1,34 +1,33 @@
-//! From what was seen to a row.
+//! From the traces of a match to its row.
 
 use super::Run;
-use super::journey::Journey;
+use super::command_trace::CommandTrace;
 use super::node::Node;
 use crate::lab::compare::latencies::{Latencies, Seen};
-use crate::lab::compare::row::{MatchRow, Series, Source, Topology, View};
-use crate::lab::compare::wire::Account;
+use crate::lab::compare::row::{Experiment, MatchRow, Series, Topology};
+use crate::lab::compare::sim_network::Account;
 use crate::net::Time;
 use crate::sim::PlayerId;
 
 impl Run {
     pub(super) fn into_row(mut self) -> MatchRow {
-        let cell = self.cell.clone();
         let latencies = self.latencies();
         let seconds = self.window[1].since(self.window[0]).as_secs_f64();
         let players = self.nodes.len() as f64;
         let mean = |of: &dyn Fn(&Node) -> f64| self.nodes.iter().map(of).sum::<f64>() / players;
         let whole_seconds = seconds.ceil() as usize;
         let by_s = |of: &dyn Fn(&Node, usize) -> f64| {
-            Series((0..whole_seconds).map(|s| self.nodes.iter().map(|node| of(node, s)).sum()).collect())
+            Series::of((0..whole_seconds).map(|s| self.nodes.iter().map(|node| of(node, s)).sum()))
         };
         let stall_ms = |cause: usize| mean(&|node| node.stalls.ms[cause]);
         let corrections_by_s =
             by_s(&|node, s| f64::from(node.corrections.1.get(s).copied().unwrap_or_default()));
         let (player, server) = self.traffic();
         let kbit_s = |bytes: f64| bytes * 8.0 / 1000.0 / seconds;
-        let total = |of: fn(&Account) -> u64| self.wire.accounts().iter().map(of).sum::<u64>();
+        let total = |of: fn(&Account) -> u64| self.network.accounts().iter().map(of).sum::<u64>();
         latencies.into_row(MatchRow {
-            apart_mean: self.apart.mean(),
-            apart_max: self.apart.max,
+            apart_mean: self.divergence.mean(),
+            apart_max: self.divergence.max,
             corrections: corrections_by_s.0.iter().sum::<f64>() as u32,
             corrections_by_s,
             stalls: self.nodes.iter().map(|node| node.stalls.count).sum(),
@@ -46,39 +45,42 @@ impl Run {
             bytes_sent: total(|account| account.bytes_sent),
             bytes_received: total(|account| account.bytes_received),
             bytes_lost: total(|account| account.bytes_lost),
-            bytes_under_way: self.wire.bytes_under_way(),
+            bytes_under_way: self.network.bytes_under_way(),
             ticks_after_loss: self.ticks_after_loss(),
             winner: self.winner(),
             state_hash: self.state_hash(),
-            ..MatchRow::empty(Source::Virtual, &cell, self.seed, seconds)
+            cell: self.cell.clone(),
+            seed: self.seed,
+            seconds,
+            ..MatchRow::default()
         })
     }
 
     fn latencies(&mut self) -> Latencies {
         let mut latencies = Latencies::new(self.nodes.len());
-        for (player, journey) in self.journeys.iter() {
-            // Who is gone gives no orders.
-            let is_here = !self.nodes[player].is_lost() || journey.captured.is_some();
-            if (self.window[0]..self.window[1]).contains(&journey.intended) && is_here {
-                self.add(&mut latencies, player, journey);
+        for (player, trace) in self.traces.iter() {
+            // A lost player gives no orders.
+            let is_here = !self.nodes[player].is_lost() || trace.captured.is_some();
+            if (self.window[0]..self.window[1]).contains(&trace.intended) && is_here {
+                self.add(&mut latencies, player, trace);
             }
         }
         latencies
     }
 
-    fn add(&self, latencies: &mut Latencies, player: usize, journey: &Journey) {
+    fn add(&self, latencies: &mut Latencies, player: usize, trace: &CommandTrace) {
         let nodes = || self.nodes.iter().filter(|node| !node.is_lost() || node.player == player);
         let (Some(captured), Some(authority), true) = (
-            journey.captured,
-            journey.tick.and_then(|tick| self.journeys.ran_at(tick)),
-            nodes().all(|node| journey.shown[node.player].and(journey.confirmed[node.player]).is_some()),
+            trace.captured,
+            trace.tick.and_then(|tick| self.traces.ran_at(tick)),
+            nodes().all(|node| trace.shown[node.player].and(trace.confirmed[node.player]).is_some()),
         ) else {
             return latencies.censor();
         };
-        let after = |at: Time| at.since(journey.intended).as_micros() as f64 / 1000.0;
+        let after = |at: Time| at.since(trace.intended).as_micros() as f64 / 1000.0;
         let seen = nodes().map(|node| {
             let at = |instants: &[Option<Time>]| instants[node.player].expect("just looked at");
-            let (confirmed, shown) = (at(&journey.confirmed), at(&journey.shown));
+            let (confirmed, shown) = (at(&trace.confirmed), at(&trace.shown));
             let frame_us = node.display.frame_after(shown.since(self.origin).as_micros() as u64);
             let frame = after(Time(self.origin.0 + frame_us));
             Seen { player: node.player, confirmed: after(confirmed), shown: after(shown), frame }
@@ -120,17 +122,18 @@ impl Run {
     fn ticks_after_loss(&self) -> Option<u32> {
         let survivors = self.nodes.iter().filter(|node| !node.is_lost());
         let after = survivors.map(|node| Some(node.ticks() - node.ticks_at_loss?));
-        after.min().filter(|_| self.cell.view == View::HostLost).flatten()
+        after.min().filter(|_| self.cell.experiment == Experiment::HostLost).flatten()
     }
 
     fn winner(&self) -> Option<u8> {
-        let state = self.nodes[0].game.world().filter(|_| self.cell.view == View::Bots)?.state();
+        let state = self.nodes[0].game.world().filter(|_| self.cell.experiment == Experiment::Bots)?.state();
         let team = state.winner()?;
         let mut seats = self.setup.seats.iter().enumerate();
         seats.find(|(_, seat)| seat.team == team).map(|(seat, _)| PlayerId(seat as u8).0)
     }
 
-    /// The hash after the last tick that all who stayed ran, or before the first if somebody ran none; 0 if any two differ after any tick.
+    /// The hash after the last tick that all remaining players ran, or before the first if one ran none; 0 if any two
+    /// differ after any tick.
     fn state_hash(&self) -> u64 {
         let here = || self.nodes.iter().filter(|node| !node.is_lost());
         let ticks = here().map(|node| node.hashes.len()).min().unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::super::row::{Cell, View};
+use super::super::row::{Cell, Experiment};
 use super::{Run, Trial, TrialError};
 use crate::net::Time;
 use crate::sim::{GameState, Setup};
@@ -18,7 +18,7 @@ impl Screens {
     /// # Errors
     /// If the match cannot begin on such links.
     pub fn open(cell: &Cell, seed: u64) -> Result<Self, TrialError> {
-        let cell = Cell { view: View::Bots, ..cell.clone() };
+        let cell = Cell { experiment: Experiment::Bots, ..cell.clone() };
         let trial = Trial { cell: &cell, seed, counted: Duration::ZERO, recorded: None };
         let mut run = Run::new(&trial);
         run.begin()?;

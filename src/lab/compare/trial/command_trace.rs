@@ -1,4 +1,4 @@
-//! What becomes of each command: the instants that it passes on its way.
+//! The trace of each command: its instants from input to screen.
 
 use twox_hash::XxHash3_64;
 
@@ -9,9 +9,9 @@ use crate::sim::{Command, PLAYERS_MAX, Tick, TickInputs};
 /// Frames per second of every display.
 const FRAMES_PER_S: u64 = 60;
 
-/// A command on its way.
+/// The instants of one command.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Journey {
+pub(super) struct CommandTrace {
     pub(super) intended: Time,
     /// When the session had it; nothing if it could not take it.
     pub(super) captured: Option<Time>,
@@ -25,10 +25,10 @@ pub(super) struct Journey {
 
 /// All commands of a match.
 #[derive(Debug)]
-pub(super) struct Journeys {
+pub(super) struct CommandTraces {
     scripts: Vec<Script>,
     /// By player; those given so far.
-    journeys: Vec<Vec<Journey>>,
+    traces: Vec<Vec<CommandTrace>>,
     origin: Option<Time>,
     /// When any node first ran each tick.
     ran_at: Vec<Option<Time>>,
@@ -48,10 +48,10 @@ impl Applied {
     }
 }
 
-impl Journeys {
+impl CommandTraces {
     pub(super) fn new(scripts: Vec<Script>) -> Self {
-        let journeys = scripts.iter().map(|script| Vec::with_capacity(script.lines().len())).collect();
-        Self { scripts, journeys, origin: None, ran_at: Vec::new() }
+        let traces = scripts.iter().map(|script| Vec::with_capacity(script.lines().len())).collect();
+        Self { scripts, traces, origin: None, ran_at: Vec::new() }
     }
 
     /// Tick 0 is at `origin`: from then on commands come.
@@ -62,14 +62,14 @@ impl Journeys {
     /// When the next command is due.
     pub(super) fn next_at(&self) -> Option<Time> {
         let origin = self.origin?;
-        let next = self.scripts.iter().zip(&self.journeys);
+        let next = self.scripts.iter().zip(&self.traces);
         next.filter_map(|(script, given)| Some(Time(origin.0 + script.lines().get(given.len())?.at_us))).min()
     }
 
-    /// The next command that is due and who gives it; [`Self::gave`] must follow.
+    /// The next command that is due and the player who gives it; [`Self::gave`] must follow.
     pub(super) fn next_due(&self, now: Time) -> Option<(usize, Command)> {
         let origin = self.origin?;
-        let next = self.scripts.iter().zip(&self.journeys).enumerate();
+        let next = self.scripts.iter().zip(&self.traces).enumerate();
         let next =
             next.filter_map(|(player, (script, given))| Some((player, script.lines().get(given.len())?)));
         let due = next.filter(|(_, line)| origin.0 + line.at_us <= now.0);
@@ -78,15 +78,15 @@ impl Journeys {
 
     /// A player's next command was given, and taken at `captured` if it was.
     pub(super) fn gave(&mut self, player: usize, captured: Option<Time>) {
-        let given = &mut self.journeys[player];
+        let given = &mut self.traces[player];
         let intended =
             Time(self.origin.unwrap_or_default().0 + self.scripts[player].lines()[given.len()].at_us);
         let nowhere = [None; PLAYERS_MAX];
-        given.push(Journey { intended, captured, tick: None, confirmed: nowhere, shown: nowhere });
+        given.push(CommandTrace { intended, captured, tick: None, confirmed: nowhere, shown: nowhere });
     }
 
-    /// Which commands these inputs hold, for a node that has come to `applied`. One that a server has taken out
-    /// is passed over, and stays on its way for ever.
+    /// Which commands these inputs hold, for a node that has come to `applied`. A command that a
+    /// server has removed is skipped, and never applied.
     pub(super) fn find(
         &self,
         applied: &mut Applied,
@@ -94,7 +94,7 @@ impl Journeys {
         mut each: impl FnMut(usize, usize),
     ) {
         for (player, input) in inputs.inputs.iter().enumerate().take(self.scripts.len()) {
-            let lines = &self.scripts[player].lines()[..self.journeys[player].len()];
+            let lines = &self.scripts[player].lines()[..self.traces[player].len()];
             for command in &input.commands {
                 let next = applied.next[player];
                 let found = lines[next..].iter().position(|line| line.command == *command);
@@ -115,14 +115,14 @@ impl Journeys {
         self.ran_at[at].get_or_insert(now);
     }
 
-    /// A command on its way.
-    pub(super) fn of(&mut self, player: usize, number: usize) -> Option<&mut Journey> {
-        self.journeys.get_mut(player)?.get_mut(number)
+    /// The trace of a command.
+    pub(super) fn of(&mut self, player: usize, number: usize) -> Option<&mut CommandTrace> {
+        self.traces.get_mut(player)?.get_mut(number)
     }
 
     /// All commands that were given.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Journey)> {
-        self.journeys.iter().enumerate().flat_map(|(player, given)| given.iter().map(move |it| (player, it)))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &CommandTrace)> {
+        self.traces.iter().enumerate().flat_map(|(player, given)| given.iter().map(move |it| (player, it)))
     }
 
     /// When the first node ran a tick.
@@ -131,7 +131,7 @@ impl Journeys {
     }
 }
 
-/// A display: it shows a new picture so often, from an instant on that has nothing to do with ticks.
+/// A display with a fixed frame rate, whose phase does not depend on that of the ticks.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lab::compare) struct Display {
     /// Microseconds from tick 0 to a frame.

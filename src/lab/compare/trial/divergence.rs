@@ -24,13 +24,13 @@ impl Picture {
 
 /// How far screens are apart, over all looks.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Apart {
+pub(super) struct Divergence {
     sum: f64,
     count: u64,
     pub(super) max: f64,
 }
 
-impl Apart {
+impl Divergence {
     /// Two screens at one instant.
     pub(super) fn compare(&mut self, one: &Picture, other: &Picture) {
         for (row, &(unit, [x, y])) in one.0.iter().enumerate() {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn screens_are_compared_unit_by_unit() {
-        let mut apart = Apart::default();
+        let mut apart = Divergence::default();
         apart.compare(&picture(&[(1, 0.0), (2, 5.0), (3, 1.0)]), &picture(&[(2, 8.0), (3, 2.0)]));
         assert_eq!((apart.mean(), apart.max), (2.0, 3.0));
     }

@@ -1,25 +1,24 @@
-//! What ways do to datagrams in the study: a function of time, direction and seed alone, so that the same seed
-//! meets the same weather under every architecture.
+//! Delay, loss and outages of the links of the study: a function of time, direction and seed alone, so that the same
+//! seed gives the same link conditions under every architecture.
 //!
-//! Every way is made of two halves: from a node to the middle of the net, and from there to the other node. A
-//! server that stands half-way is the middle. So a datagram between two players crosses the same two halves
-//! whether it goes straight or by such a server, and what either half loses, it loses in both cases. A half has
-//! half of the way's delay, jitter and loss: what happens on a way happens along it.
+//! Every path consists of two halves: from a node to the middle of the network, and from there to the other node. A
+//! server half-way is in the middle. So a datagram between two players crosses the same two halves directly or through
+//! such a server, and a loss on either half hits it in both cases. A half has half of the path's delay, jitter and loss.
 
 use core::time::Duration;
 use twox_hash::XxHash3_64;
 
 use crate::net::Time;
 
-/// What leaves within one slot has one fate: several datagrams that leave together are lost together.
+/// Datagrams that are sent within one slot are lost, or delayed, together.
 const SLOT_US: u64 = 1_000;
 /// How long a datagram waits for a slow link before it is dropped.
 const QUEUE: Duration = Duration::from_millis(200);
 
-/// A whole way between two players.
+/// A path between two players.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Way {
-    /// One way.
+pub struct Path {
+    /// One-way delay.
     pub delay: Duration,
     /// More or less than the delay by up to this; may overtake.
     pub jitter: Duration,
@@ -40,9 +39,9 @@ pub struct Outages {
     pub length: Duration,
 }
 
-/// One half of a way in one direction.
+/// One half of a path in one direction.
 #[derive(Debug)]
-pub(super) struct Half {
+pub(super) struct HalfPath {
     delay_us: f64,
     /// Either way, more or less.
     jitter_us: f64,
@@ -56,24 +55,24 @@ pub(super) struct Half {
     free_at: Time,
 }
 
-impl Half {
-    /// A half of `way`; halves of different seeds know nothing of each other.
-    pub(super) fn new(way: &Way, seed: u64) -> Self {
+impl HalfPath {
+    /// A half of `path`; halves with different seeds are independent.
+    pub(super) fn new(path: &Path, seed: u64) -> Self {
         Self {
-            delay_us: way.delay.as_micros() as f64 / 2.0,
-            jitter_us: way.jitter.as_micros() as f64 / 2.0,
-            loss: 1.0 - (1.0 - way.loss).sqrt(),
-            rate: way.rate,
+            delay_us: path.delay.as_micros() as f64 / 2.0,
+            jitter_us: path.jitter.as_micros() as f64 / 2.0,
+            loss: 1.0 - (1.0 - path.loss).sqrt(),
+            rate: path.rate,
             seed,
-            // Each half has every other one.
-            outages: way.outages.map(|outages| Outages { every: 2 * outages.every, ..outages }),
+            // Each half has half of the outages.
+            outages: path.outages.map(|outages| Outages { every: 2 * outages.every, ..outages }),
             known: Vec::new(),
             free_at: Time(0),
         }
     }
 
     /// When a datagram of `bytes` bytes that enters at `at` comes out. `None` if it is lost. Before tick 0, at
-    /// `origin`, the weather is calm: how a match comes about is not what is measured.
+    /// `origin`, there is delay alone: setting a match up is not measured.
     pub(super) fn cross(&mut self, at: Time, origin: Option<Time>, bytes: usize) -> Option<Time> {
         let Some(since) = origin.filter(|&origin| at >= origin).map(|origin| at.0 - origin.0) else {
             return Some(Time(at.0 + self.delay_us as u64));
@@ -127,20 +126,20 @@ impl Half {
 mod tests {
     use super::*;
 
-    const CALM: Way =
-        Way { delay: Duration::from_millis(50), jitter: Duration::ZERO, loss: 0.0, outages: None, rate: 0 };
+    const CALM: Path =
+        Path { delay: Duration::from_millis(50), jitter: Duration::ZERO, loss: 0.0, outages: None, rate: 0 };
 
     /// What becomes of a datagram each 5 ms of 100 s: how long it takes.
-    fn crossings(way: &Way, seed: u64) -> Vec<Option<u64>> {
-        let mut half = Half::new(way, seed);
+    fn crossings(path: &Path, seed: u64) -> Vec<Option<u64>> {
+        let mut half = HalfPath::new(path, seed);
         let cross = |n: u64| half.cross(Time(n * 5_000), Some(Time(0)), 60).map(|out| out.0 - n * 5_000);
         (0..20_000).map(cross).collect()
     }
 
     #[test]
-    fn two_halves_are_a_way() {
-        let way = Way { jitter: Duration::from_millis(10), loss: 0.1, ..CALM };
-        let (up, down) = (crossings(&way, 1), crossings(&way, 2));
+    fn two_halves_are_a_path() {
+        let path = Path { jitter: Duration::from_millis(10), loss: 0.1, ..CALM };
+        let (up, down) = (crossings(&path, 1), crossings(&path, 2));
         let both: Vec<f64> =
             up.iter().zip(&down).filter_map(|(up, down)| Some(((*up)? + (*down)?) as f64)).collect();
         let lost = 1.0 - both.len() as f64 / 20_000.0;
@@ -151,24 +150,24 @@ mod tests {
     }
 
     #[test]
-    fn weather_depends_on_time_and_seed_and_on_nothing_that_was_sent() {
+    fn conditions_depend_on_time_and_seed_and_on_nothing_that_was_sent() {
         let outages = Some(Outages { every: Duration::from_secs(2), length: Duration::from_millis(60) });
-        let way = Way { jitter: Duration::from_millis(10), loss: 0.05, outages, ..CALM };
-        let all = crossings(&way, 3);
-        assert_ne!(all, crossings(&way, 4));
+        let path = Path { jitter: Duration::from_millis(10), loss: 0.05, outages, ..CALM };
+        let all = crossings(&path, 3);
+        assert_ne!(all, crossings(&path, 4));
         // Another half that carries only every seventh of them, last first, and begins later.
-        let (mut half, origin) = (Half::new(&way, 3), Time(777_777));
+        let (mut half, origin) = (HalfPath::new(&path, 3), Time(777_777));
         for n in (0..20_000_u64).rev().step_by(7) {
             let at = Time(origin.0 + n * 5_000);
             assert_eq!(half.cross(at, Some(origin), 60).map(|out| out.0 - at.0), all[n as usize], "{n}");
         }
-        assert_eq!(half.cross(Time(5), None, 60), Some(Time(25_005)), "calm before tick 0");
+        assert_eq!(half.cross(Time(5), None, 60), Some(Time(25_005)), "delay alone before tick 0");
     }
 
     #[test]
     fn outages_have_the_lengths_they_are_said_to_have() {
         let outages = Some(Outages { every: Duration::from_secs(1), length: Duration::from_millis(100) });
-        let lost = crossings(&Way { outages, ..CALM }, 5);
+        let lost = crossings(&Path { outages, ..CALM }, 5);
         let out = lost.iter().filter(|crossing| crossing.is_none()).count() as f64 / 20_000.0;
         // A tenth of a second after each two seconds.
         assert!((0.03..0.07).contains(&out), "{out}");
@@ -179,7 +178,7 @@ mod tests {
     #[test]
     fn a_slow_half_delays_and_then_drops() {
         // 128 bytes at 128 kbit/s take 8 ms; one comes each 5 ms.
-        let mut half = Half::new(&Way { rate: 128_000, ..CALM }, 1);
+        let mut half = HalfPath::new(&Path { rate: 128_000, ..CALM }, 1);
         let cross = |n: u64| half.cross(Time(n * 5_000), Some(Time(0)), 128).map(|out| out.0 - n * 5_000);
         let taken: Vec<Option<u64>> = (0..1_000).map(cross).collect();
         let passed = taken.iter().flatten().count();

@@ -1,22 +1,22 @@
-//! The net of the study: datagrams under way between nodes, and an account of every byte.
+//! The network of the study: datagrams in flight between nodes, and an account of every byte.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::{Ipv4Addr, SocketAddr};
 use twox_hash::XxHash3_64;
 
+use super::link_schedule::{HalfPath, Path};
 use super::row::Topology;
-use super::weather::{Half, Way};
 use crate::net::{DATAGRAM_BYTES_MAX, Time};
 
-/// Most datagrams under way; more are lost, as in a full buffer.
+/// Most datagrams in flight; more are lost, as in a full buffer.
 const UNDER_WAY_MAX: usize = 16_384;
 /// Every node's UDP port.
 const PORT: u16 = 4124;
 /// Bytes of an IPv4 and a UDP header.
 const HEADER_BYTES: usize = 28;
 
-/// What went over the net, in bytes with IP and UDP headers.
+/// What a node sent and received, in bytes with IP and UDP headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Account {
     pub(super) bytes_sent: u64,
@@ -46,17 +46,17 @@ pub(super) struct Arrival {
     pub(super) to: usize,
     pub(super) from: SocketAddr,
     pub(super) bytes: Vec<u8>,
-    /// Whether it stayed inside one computer.
+    /// Whether both nodes are on one computer.
     is_local: bool,
 }
 
-/// Nodes and the ways between them.
-pub(super) struct Wire {
-    /// Which halves a node sends and receives by; nothing for a server that stands in the middle. A server in a
+/// Nodes and the paths between them.
+pub(super) struct SimNetwork {
+    /// Which half paths a node sends and receives on; none for a server in the middle. A server in a
     /// player's computer has that player's.
     place: Vec<Option<usize>>,
     /// Up and down, by place.
-    halves: Vec<[Half; 2]>,
+    halves: Vec<[HalfPath; 2]>,
     /// When tick 0 began.
     pub(super) origin: Option<Time>,
     under_way: BinaryHeap<Reverse<(Time, u64, usize)>>,
@@ -66,9 +66,9 @@ pub(super) struct Wire {
     accounts: Vec<Account>,
 }
 
-impl Wire {
+impl SimNetwork {
     /// `players` players, and after them a server if there `is_served`.
-    pub(super) fn new(players: usize, is_served: bool, topology: Topology, way: &Way, seed: u64) -> Self {
+    pub(super) fn new(players: usize, is_served: bool, topology: Topology, path: &Path, seed: u64) -> Self {
         let server = match topology {
             Topology::Midway => None,
             Topology::Lan | Topology::Remote => Some(players),
@@ -76,7 +76,7 @@ impl Wire {
         };
         let place: Vec<_> = (0..players).map(Some).chain(is_served.then_some(server)).collect();
         let half = |place: usize, direction: u64| {
-            Half::new(way, XxHash3_64::oneshot_with_seed(seed, &[place as u8, direction as u8]))
+            HalfPath::new(path, XxHash3_64::oneshot_with_seed(seed, &[place as u8, direction as u8]))
         };
         Self {
             halves: (0..=players).map(|place| [half(place, 0), half(place, 1)]).collect(),
@@ -95,7 +95,7 @@ impl Wire {
         SocketAddr::from((Ipv4Addr::new(10, 0, 0, node as u8 + 1), PORT))
     }
 
-    /// Sends a datagram to wherever `to` leads.
+    /// Sends a datagram to the node at `to`.
     pub(super) fn send(&mut self, now: Time, from: usize, to: SocketAddr, bytes: &[u8]) {
         let to = (0..self.place.len()).find(|&node| Self::address(node) == to);
         let Some(to) = to.filter(|&to| to != from) else { return };
@@ -177,18 +177,19 @@ mod tests {
 
     use super::*;
 
-    fn wire(topology: Topology, loss: f64) -> Wire {
+    fn network(topology: Topology, loss: f64) -> SimNetwork {
         let (delay, jitter) = (Duration::from_millis(50), Duration::ZERO);
-        let mut wire = Wire::new(2, true, topology, &Way { delay, jitter, loss, outages: None, rate: 0 }, 9);
-        wire.origin = Some(Time(0));
-        wire
+        let mut network =
+            SimNetwork::new(2, true, topology, &Path { delay, jitter, loss, outages: None, rate: 0 }, 9);
+        network.origin = Some(Time(0));
+        network
     }
 
     /// How long a datagram takes between two nodes.
     fn delay(topology: Topology, from: usize, to: usize) -> u64 {
-        let mut wire = wire(topology, 0.0);
-        wire.send(Time(1_000), from, Wire::address(to), &[1]);
-        wire.next_at().expect("sent").0 - 1_000
+        let mut network = network(topology, 0.0);
+        network.send(Time(1_000), from, SimNetwork::address(to), &[1]);
+        network.next_at().expect("sent").0 - 1_000
     }
 
     #[test]
@@ -204,35 +205,35 @@ mod tests {
 
     #[test]
     fn what_is_sent_arrives_or_is_lost_or_is_under_way() {
-        let mut wire = wire(Topology::Midway, 0.2);
+        let mut network = network(Topology::Midway, 0.2);
         for n in 0..1_000 {
             let now = Time(n * 2_000);
-            wire.send(now, (n % 3) as usize, Wire::address((n as usize + 1) % 3), &[0; 40]);
-            while wire.pop(now).is_some() {}
+            network.send(now, (n % 3) as usize, SimNetwork::address((n as usize + 1) % 3), &[0; 40]);
+            while network.pop(now).is_some() {}
         }
-        let sum = |of: fn(&Account) -> u64| wire.accounts().iter().map(of).sum::<u64>();
+        let sum = |of: fn(&Account) -> u64| network.accounts().iter().map(of).sum::<u64>();
         let [sent, received, lost] =
             [sum(|a| a.bytes_sent), sum(|a| a.bytes_received), sum(|a| a.bytes_lost)];
-        let under_way = wire.bytes_under_way();
+        let under_way = network.bytes_under_way();
         assert_eq!(sent, 1_000 * 68);
         assert!(lost > 5_000 && received > 40_000 && under_way > 500, "{lost} {received} {under_way}");
         assert_eq!(sent, received + lost + under_way);
     }
 
     #[test]
-    fn a_server_half_way_meets_the_weather_of_the_straight_way() {
-        let (mut straight, mut served) = (wire(Topology::Midway, 0.3), wire(Topology::Midway, 0.3));
+    fn a_server_half_way_meets_the_losses_of_the_direct_path() {
+        let (mut straight, mut served) = (network(Topology::Midway, 0.3), network(Topology::Midway, 0.3));
         let mut met = [Vec::new(), Vec::new()];
         for n in 0..500_u64 {
             let now = Time(n * 7_001);
-            straight.send(now, 0, Wire::address(1), &[0]);
+            straight.send(now, 0, SimNetwork::address(1), &[0]);
             met[0].push(straight.next_at());
             while straight.pop(Time(u64::MAX)).is_some() {}
-            served.send(now, 0, Wire::address(2), &[0]);
+            served.send(now, 0, SimNetwork::address(2), &[0]);
             let there = served.next_at();
             while served.pop(Time(u64::MAX)).is_some() {}
             if let Some(there) = there {
-                served.send(there, 2, Wire::address(1), &[0]);
+                served.send(there, 2, SimNetwork::address(1), &[0]);
             }
             met[1].push(served.next_at());
             while served.pop(Time(u64::MAX)).is_some() {}

@@ -1,0 +1,130 @@
+//! Tables as data: text, Markdown and the page write the same ones in their own ways.
+
+use core::ops::Range;
+
+use super::agreement::Agreement;
+use super::analysis::Analysis;
+use super::comparison::Factor;
+use super::metric::{LatencyKind, Measure};
+use super::row::{Experiment, Source};
+use super::summary::CellSummary;
+use super::validity::Validity;
+use super::wording;
+
+/// Names of columns, and lines of as many values.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The heads of the columns.
+    pub columns: Vec<String>,
+    /// Which columns are numbers; one in brackets after another is its interval.
+    pub numbers: Range<usize>,
+    /// The lines.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(columns: &[&str], numbers: Range<usize>, rows: impl Iterator<Item = Vec<String>>) -> Self {
+        Self { columns: columns.iter().map(|&name| name.into()).collect(), numbers, rows: rows.collect() }
+    }
+
+    /// Means of these cells with their 95 % intervals: a column for each measure that any of them has.
+    #[must_use]
+    pub fn measured(cells: &[&CellSummary<'_>], measures: &[Measure]) -> Self {
+        let is_measured = |&&measure: &&Measure| cells.iter().any(|cell| cell.mean(measure).is_some());
+        let measures: Vec<Measure> = measures.iter().filter(is_measured).copied().collect();
+        let row = |cell: &&CellSummary<'_>| {
+            let real = if cell.source == Source::Real { ", real" } else { "" };
+            let names = [format!("{}{real}", wording::condition(cell.cell)), wording::brief(cell.cell)];
+            let values = measures.iter().map(|&measure| wording::with_interval(cell.mean(measure)));
+            names.into_iter().chain(values).chain([cell.rows.len().to_string()]).collect()
+        };
+        let heads = ["link", "architecture"].map(String::from).into_iter();
+        let heads = heads.chain(measures.iter().map(|&measure| measure.column())).chain(["matches".into()]);
+        let columns: Vec<String> = heads.collect();
+        Self { numbers: 2..columns.len(), columns, rows: cells.iter().map(row).collect() }
+    }
+
+    /// All comparisons of an experiment, including those that show nothing.
+    #[must_use]
+    pub fn comparisons(analysis: &Analysis<'_>, experiment: Experiment) -> Self {
+        let asked = analysis.comparisons.iter().filter(|one| one.base.cell.experiment == experiment);
+        let p_value = |p: f64| if p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") };
+        let rows = asked.map(|one| {
+            let level = |cell: &CellSummary<'_>| match one.factor {
+                Factor::Architecture => wording::brief(cell.cell),
+                factor => format!("{}: {}", cell.cell.architecture, factor.level(cell.cell)),
+            };
+            vec![
+                format!("{}, {}", one.measure.name(), one.measure.unit()),
+                wording::condition(one.base.cell),
+                level(one.base),
+                level(one.other),
+                wording::with_interval(Some(one.difference)),
+                p_value(one.p),
+                p_value(one.adjusted_p),
+                if one.is_shown() { "shown".into() } else { "not shown".into() },
+            ]
+        });
+        let columns = ["measure", "at", "first", "second", "difference", "p", "adjusted p", "difference is"];
+        Self::new(&columns, 4..7, rows)
+    }
+
+    /// The checks, and how they went.
+    #[must_use]
+    pub fn checks(validity: &Validity) -> Self {
+        let rows = validity.checks.iter().map(|check| {
+            let result = match (check.asked, check.failed) {
+                (0, _) => "not asked".to_owned(),
+                (_, 0) => "holds".to_owned(),
+                (_, failed) => format!("fails {failed} times"),
+            };
+            vec![check.name.to_owned(), check.demand.to_owned(), check.asked.to_string(), result]
+        });
+        Self::new(&["check", "what must hold", "asked", "result"], 2..3, rows)
+    }
+
+    /// Virtual and real medians side by side, and what only processes have.
+    #[must_use]
+    pub fn agreement(agreement: &Agreement) -> Self {
+        let rows = agreement.cells.iter().map(|found| {
+            let median = |kind: LatencyKind| {
+                let found = found.medians.iter().find(|(it, ..)| *it == kind);
+                found.map_or_else(|| "–".into(), |(_, simulated, real)| format!("{simulated:.1}, {real:.1}"))
+            };
+            let mut row = vec![wording::condition(&found.cell), wording::brief(&found.cell)];
+            row.extend(LatencyKind::ALL.iter().map(|&kind| median(kind)));
+            row.push(found.cpu_us_per_tick.map_or_else(|| "–".into(), |us| format!("{us:.0}")));
+            let megabytes = |bytes| format!("{:.1}", bytes as f64 / 1e6);
+            row.push(found.memory_bytes.map_or_else(|| "–".into(), megabytes));
+            row.push(if found.agrees() { "yes".into() } else { "no".into() });
+            row
+        });
+        let medians = LatencyKind::ALL.iter().map(|kind| kind.median().column());
+        let mut table = Self::new(&["link", "architecture"], 2..8, rows);
+        table.columns.extend(medians);
+        table.columns.extend(["CPU, µs per tick", "memory, MB", "agree"].map(String::from));
+        table
+    }
+
+    /// What the seats differ in: latency of their orders, and wins of bots.
+    #[must_use]
+    pub fn seats(cells: &[&CellSummary<'_>]) -> Self {
+        let rows = cells.iter().map(|cell| {
+            let is_bots = cell.cell.experiment == Experiment::Bots;
+            let wins: Vec<String> = cell.wins().iter().map(usize::to_string).collect();
+            vec![
+                wording::condition(cell.cell),
+                wording::brief(cell.cell),
+                if is_bots { "–".into() } else { wording::measured(cell.unfair_ms()) },
+                if is_bots { wins.join(", ") } else { "–".into() },
+            ]
+        });
+        let columns = [
+            "link",
+            "architecture",
+            "largest difference of two seats' median, ms",
+            "matches won by seat 0, 1, …",
+        ];
+        Self::new(&columns, 2..4, rows)
+    }
+}
