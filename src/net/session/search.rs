@@ -37,7 +37,7 @@ impl LockstepSession {
         let is_suspect = play.departures.suspects().has(self.links[link].player);
         let differ = play.history.first_difference(&theirs).is_some();
         self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes { differ });
-        self.links[link].hashes.get_or_insert_with(|| Box::new(theirs));
+        self.links[link].hashes = Some(Box::new(theirs));
         // A claim alone stops nothing: our own hashes must differ too.
         if differ && !is_suspect {
             self.begin_search(link);
@@ -49,7 +49,10 @@ impl LockstepSession {
     /// Once every list is here: the first tick on which any two differ.
     fn compare_lists(&mut self) {
         let Phase::Searching { search, .. } = &mut self.phase else { return };
-        let lists = search.links().map(|link| self.links[link].hashes.as_deref());
+        let links = &self.links;
+        // One that has run more since is from an earlier search.
+        let is_new = |link: usize| move |list: &&DesyncHashes| links[link].ran <= list.end();
+        let lists = search.links().map(|link| links[link].hashes.as_deref().filter(is_new(link)));
         let Some(lists) = lists.collect::<Option<Vec<&DesyncHashes>>>() else { return };
         if search.tick.is_none()
             && let Some(tick) = search.first_difference(&lists)
