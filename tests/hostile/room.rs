@@ -281,6 +281,16 @@ pub(crate) fn first_state() -> GameState {
     state
 }
 
+/// What such a world makes of inputs.
+pub(crate) fn after(mut state: GameState, inputs: &TickInputs) -> GameState {
+    let seed = inputs.inputs.iter().fold(state.globals.seed[0], |seed, input| {
+        let hero = input.hero.walk.is_some();
+        seed.rotate_left(5) ^ (input.commands.len() as u64 + u64::from(hero))
+    });
+    (state.globals.tick[0], state.globals.seed[0]) = (inputs.tick.plus(1), seed);
+    state
+}
+
 impl Peer {
     pub(crate) fn lockstep(&mut self) -> &mut LockstepSession {
         match &mut self.node {
@@ -374,11 +384,7 @@ impl Peer {
     }
 
     fn step(&mut self, inputs: &TickInputs) {
-        let seed = inputs.inputs.iter().fold(self.state.globals.seed[0], |seed, input| {
-            let hero = input.hero.walk.is_some();
-            seed.rotate_left(5) ^ (input.commands.len() as u64 + u64::from(hero))
-        });
-        (self.state.globals.tick[0], self.state.globals.seed[0]) = (inputs.tick.plus(1), seed);
+        self.state = after(self.state.clone(), inputs);
     }
 
     pub(crate) fn hash(&self) -> StateHash {
