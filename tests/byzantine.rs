@@ -1,5 +1,7 @@
 //! Matches in which one seat keeps to no rule, on the virtual network: the others must not suffer for it.
 
+mod campaigns;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -8,29 +10,10 @@ use mini_rts_arena::lab::{
     Act, Behaviour, ByzantinePlan, CampaignOptions, Fault, LinkFaults, Oracle, Sabotage, Scenario, Shard,
     VirtualMatch, VirtualResult, VirtualSetup, campaign,
 };
-use mini_rts_arena::net::{Architecture, InputDelay, Time};
-use mini_rts_arena::sim::TickRate;
-use mini_rts_arena::transport::LinkSpec;
+use mini_rts_arena::net::{Architecture, Time};
 
 fn options(architecture: Architecture, matches: u32, seed: u64) -> CampaignOptions {
-    CampaignOptions {
-        architecture,
-        matches,
-        seed,
-        ticks: 600,
-        tick_rate: TickRate::HZ_60,
-        peers: None,
-        rules: data::rules("standard").expect("built in"),
-        maps: [data::map("standard").expect("built in"), data::map("quad").expect("built in")],
-        pilot: None,
-        input_delay: InputDelay::Auto,
-        link: LinkSpec::default(),
-        has_faults: false,
-        has_byzantine: true,
-        shard: Shard::WHOLE,
-        jobs: 2,
-        inject: None,
-    }
+    CampaignOptions { architecture, has_byzantine: true, ..campaigns::options(matches, seed, 600) }
 }
 
 /// Seeds that hold, as first seed and number.

@@ -4,8 +4,7 @@
 
 use std::time::Duration;
 
-use arrayvec::ArrayVec;
-use mini_rts_arena::net::message::{DESYNC_CHUNK_BYTES, DesyncHashes, DesyncState, PacketId, encode};
+use mini_rts_arena::net::message::PacketId;
 use mini_rts_arena::net::{Architecture, Event, InputDelay, OnLoss};
 use mini_rts_arena::sim::{Command, Direction, HeroControl, Tick};
 
@@ -98,6 +97,8 @@ impl Scene {
     fn new(architecture: Architecture, stage: Stage, is_real: bool, draw: &mut Draw) -> Self {
         let seats = match stage {
             Stage::Departed | Stage::Gathering => 3 + draw.below(2) as u8,
+            // Of two, one can show a state alone.
+            _ if is_real && draw.below(2) == 0 => 2,
             _ => 2 + draw.below(3) as u8,
         };
         let is_short = matches!(stage, Stage::Finished | Stage::Over | Stage::Rematch);
@@ -272,17 +273,8 @@ impl Scene {
         if draw.below(2) == 0 {
             ragged(draw, &mut state);
         }
-        self.room.peers[from].is_cut = true;
-        let (hashes, inputs) = (ArrayVec::from_iter([draw.bits()]), ArrayVec::from_iter([[0; 4]]));
-        let claim = DesyncHashes { first: tick, hashes, inputs };
-        self.room.forge(from, target, PacketId::DesyncHashes, &encode(&claim));
-        self.room.run(Duration::from_millis(1));
-        let bytes = state.encode();
-        let chunks = bytes.len().div_ceil(DESYNC_CHUNK_BYTES) as u16;
-        for (chunk, bytes) in (0..).zip(bytes.chunks(DESYNC_CHUNK_BYTES)) {
-            let piece = DesyncState { tick, chunk, chunks, bytes: bytes.iter().copied().collect() };
-            self.room.forge(from, target, PacketId::DesyncState, &encode(&piece));
-        }
+        let hash = draw.bits();
+        self.room.claim(from, target, tick, hash, &state);
         self.room.run(Duration::from_millis(draw.below(30)));
     }
 

@@ -537,12 +537,13 @@ pub(crate) fn damaged(draw: &mut Draw, state: &GameState) -> GameState {
 
 /// Tables whose columns differ in length.
 pub(crate) fn ragged(draw: &mut Draw, state: &mut GameState) {
-    match draw.below(6) {
+    match draw.below(7) {
         0 => drop(state.units.hp.pop()),
         1 => state.units.x.clear(),
-        2 => drop(state.circles.progress.pop()),
-        3 => drop(state.globals.tick.pop()),
-        4 => state.globals.seed.extend([1; 40]),
-        _ => state.cores = Default::default(),
+        2 => drop(state.globals.tick.pop()),
+        3 => state.cores = Default::default(),
+        4 => state.globals.tick.extend([Tick(1); 400]),
+        5 => (0..9).for_each(|_| state.circles.progress.extend_from_within(..)),
+        _ => state.globals.seed.extend([1; 40]),
     }
 }

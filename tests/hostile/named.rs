@@ -89,6 +89,18 @@ fn inputs_beyond_a_farewell_do_not_outlive_a_malformed_one() {
 }
 
 #[test]
+fn a_state_with_columns_of_different_lengths_is_shown_in_vain() {
+    let mut room = Room::full(Table { is_real: true, ..Table::new(P2P, 2, 600) });
+    room.play_to(30);
+    let mut state = room.peers[0].world().expect("it runs").state().clone();
+    state.globals.seed.extend([1; 40]);
+    room.claim(1, 0, state.tick().0 - 1, 1, &state);
+    room.run(Duration::from_secs(4));
+    let Node::Match(game) = &room.peers[0].node else { panic!("a match") };
+    assert!(game.is_over(), "the other has shown nothing that it could be compared with, and is silent");
+}
+
+#[test]
 fn a_world_that_was_asked_for_before_a_seat_became_free_is_late_and_nothing_more() {
     for architecture in [P2P, SERVED, Architecture::Relay] {
         let mut room = Room::full(Table::new(architecture, 2, 600));

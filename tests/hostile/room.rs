@@ -5,9 +5,12 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use arrayvec::ArrayVec;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{Inject, Match, MatchOptions, PilotChoice, Server, ServerOptions, data};
-use mini_rts_arena::net::message::{Acknowledge, PacketId, encode};
+use mini_rts_arena::net::message::{
+    Acknowledge, DESYNC_CHUNK_BYTES, DesyncHashes, DesyncState, PacketId, encode,
+};
 use mini_rts_arena::net::{
     Architecture, ClientSession, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession,
     MatchConfig, OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time, TimedInputs, Transmit,
@@ -167,8 +170,12 @@ impl Table {
         }
         let inject = Inject { tick: ASTRAY_AT, field: "units[0].hp".into() };
         let options = MatchOptions {
-            pilot: Some(if n % 2 == 0 { PilotChoice::Bot(BotLevel::Normal) } else { PilotChoice::Probe }),
-            prediction: n % 3 > 0,
+            pilot: Some(if n.is_multiple_of(2) {
+                PilotChoice::Bot(BotLevel::Normal)
+            } else {
+                PilotChoice::Probe
+            }),
+            prediction: !n.is_multiple_of(3),
             interpolation: 1 + n as u32 % 2,
             inject: (self.astray == Some(n)).then_some(inject),
             ..MatchOptions::default()
@@ -318,6 +325,23 @@ impl Room {
 
     pub(crate) fn acknowledge(&mut self, from: usize, to: usize, what: &Acknowledge) {
         self.forge(from, to, PacketId::Acknowledge, &encode(what));
+    }
+}
+
+impl Room {
+    /// A peer that is silent from now on claims that worlds differ after `tick`, and shows this as its own.
+    pub(crate) fn claim(&mut self, from: usize, to: usize, tick: u32, hash: u64, state: &GameState) {
+        self.peers[from].is_cut = true;
+        let (hashes, inputs) = (ArrayVec::from_iter([hash]), ArrayVec::from_iter([[0; 4]]));
+        let claim = DesyncHashes { first: tick, hashes, inputs };
+        self.forge(from, to, PacketId::DesyncHashes, &encode(&claim));
+        self.run(Duration::from_millis(1));
+        let bytes = state.encode();
+        let chunks = bytes.len().div_ceil(DESYNC_CHUNK_BYTES) as u16;
+        for (chunk, bytes) in (0..).zip(bytes.chunks(DESYNC_CHUNK_BYTES)) {
+            let piece = DesyncState { tick, chunk, chunks, bytes: bytes.iter().copied().collect() };
+            self.forge(from, to, PacketId::DesyncState, &encode(&piece));
+        }
     }
 }
 
