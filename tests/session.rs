@@ -128,22 +128,33 @@ fn with_false_chain(datagram: &[u8]) -> Vec<u8> {
     bytes
 }
 
-#[test]
-fn a_false_claim_of_a_difference_ends_nothing() {
+/// Two peers, of which the host claims a difference in one datagram at each of these times.
+fn with_false_claims(at: &'static [u64]) -> [Peer; 2] {
     let mut peers = pair(600, InputDelay::Auto, "delay=10ms");
     peers[0].wire = Box::new(|now, _, bytes| {
-        // One datagram: a second claim that is taken back makes its author a suspect.
-        let is_false = (3_000_000..3_016_000).contains(&now.0);
+        let is_false = at.iter().any(|&at| (at..at + 16_000).contains(&now.0));
         Some(if is_false { with_false_chain(bytes) } else { bytes.to_vec() })
     });
     run(&mut peers, Duration::from_secs(60), |_, _| {});
+    assert!(peers.iter().all(|peer| peer.desyncs.is_empty()));
+    peers
+}
+
+#[test]
+fn a_false_claim_of_a_difference_ends_nothing() {
+    let peers = with_false_claims(&[3_000_000]);
     for peer in &peers {
-        assert_eq!(peer.ends, [End::Finished]);
-        assert!(peer.desyncs.is_empty());
-        assert_eq!(peer.inputs.len(), 600);
+        assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 600));
     }
     let longest = peers[1].stalls.iter().map(|stall| stall.1).max();
     assert!(longest > Some(Duration::from_millis(10)), "the claim was looked into: {longest:?}");
+}
+
+#[test]
+fn a_second_false_claim_of_a_difference_parts_its_author() {
+    let peers = with_false_claims(&[3_000_000, 4_000_000]);
+    assert_eq!(peers[1].ends, [End::PeerLost(PlayerId(0))]);
+    assert!((150..300).contains(&peers[1].inputs.len()), "{} ticks", peers[1].inputs.len());
 }
 
 #[test]

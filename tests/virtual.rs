@@ -1,37 +1,21 @@
 //! Whole matches on the virtual network: what the oracles must not see, and what they must.
 
+mod campaigns;
+
 use std::time::Duration;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{Inject, MatchOutcome, Party, PilotChoice, data};
 use mini_rts_arena::lab::{
-    Act, CampaignOptions, Change, Fault, LinkFaults, PeerEnd, Sabotage, Scenario, Shard, Stop, VirtualMatch,
+    Act, CampaignOptions, Change, Fault, LinkFaults, PeerEnd, Sabotage, Scenario, Stop, VirtualMatch,
     VirtualResult, VirtualSetup, campaign,
 };
-use mini_rts_arena::net::{Architecture, InputDelay, Time};
+use mini_rts_arena::net::{Architecture, Time};
 use mini_rts_arena::sim::math::{Fx, Vec2};
-use mini_rts_arena::sim::{Command, ControlBehaviour, PlayerId, Selection, Target, Tick, TickRate, When};
-use mini_rts_arena::transport::LinkSpec;
+use mini_rts_arena::sim::{Command, ControlBehaviour, PlayerId, Selection, Target, Tick, When};
 
 fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
-    CampaignOptions {
-        architecture: Architecture::P2p,
-        matches,
-        seed,
-        ticks,
-        tick_rate: TickRate::HZ_60,
-        peers: None,
-        rules: data::rules("standard").expect("built in"),
-        maps: [data::map("standard").expect("built in"), data::map("quad").expect("built in")],
-        pilot: None,
-        input_delay: InputDelay::Auto,
-        link: LinkSpec::default(),
-        has_faults: true,
-        has_byzantine: false,
-        shard: Shard::WHOLE,
-        inject: None,
-        jobs: 2,
-    }
+    CampaignOptions { has_faults: true, ..campaigns::options(matches, seed, ticks) }
 }
 
 /// A match of probes that nothing in it ends before its last tick.

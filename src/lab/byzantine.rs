@@ -21,10 +21,6 @@ use crate::game::Inject;
 use crate::net::{Architecture, Time};
 use crate::sim::{Tick, TickRate};
 
-/// Longest that honest players may stand, without a pause, for what one seat does.
-pub(super) const STALL_MAX: Duration = Duration::from_secs(10);
-/// Until then a match has begun, or is off for all: ready within 5 s, found within 5 s, a wait of 10 s.
-pub(super) const BEGUN_WITHIN: Duration = Duration::from_secs(30);
 /// What such a seat does before this may keep a match from beginning.
 const SETUP: Duration = Duration::from_millis(2_500);
 /// One in so many matches of four peers loses an honest one, too.

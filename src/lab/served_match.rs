@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use super::audit::{Oracle, Violation};
-use super::byzantine::{Attacker, BEGUN_WITHIN, ByzantineFigures, Deed, Pace, STALL_MAX};
+use super::byzantine::{Attacker, ByzantineFigures, Deed, Pace};
 use super::network::{LinkFaults, Network};
 use super::sessions::{Table, hero_of, settings};
 use super::virtual_match::{PeerEnd, VirtualResult, VirtualSetup, guarded, surrenders};
@@ -126,11 +126,7 @@ impl ServedMatch {
     fn attack(&mut self) {
         let (now, Some(attacker)) = (self.now, &mut self.attacker) else { return };
         let seat = attacker.plan().seat;
-        let (shots, deeds) = attacker.act(now);
-        for shot in shots {
-            self.network.send(now.plus(shot.after), seat, shot.to, &shot.bytes);
-        }
-        for deed in deeds {
+        for deed in attacker.strike(now, &mut self.network) {
             let Some(client) = &mut self.clients[seat] else { continue };
             match deed {
                 Deed::Order(command) => {
@@ -198,17 +194,10 @@ impl ServedMatch {
         }
         while let Some(transmit) = client.poll_transmit() {
             let (to, bytes) = (transmit.to, transmit.datagram.bytes());
-            match &mut self.attacker {
-                Some(attacker) if attacker.plan().seat == seat => {
-                    for shot in attacker.tamper(now, to, bytes) {
-                        network.send(now.plus(shot.after), seat, shot.to, &shot.bytes);
-                    }
-                    continue;
-                }
-                Some(attacker) => attacker.overhear(to, bytes),
-                None => {}
+            let attacker = self.attacker.as_mut();
+            if !attacker.is_some_and(|attacker| attacker.takes(now, seat, (to, bytes), network)) {
+                network.send(now, seat, to, bytes);
             }
-            network.send(now, seat, to, bytes);
         }
         while client.poll_event().is_some() {}
         pace.note_pause(now, client.session().pause().is_some());
@@ -283,17 +272,8 @@ impl ServedMatch {
                 self.violate(Oracle::Outcome, seat, "it is not over after any patience".into());
             }
             let pace = self.paces[seat];
-            figures.stall = figures.stall.max(pace.longest());
-            figures.cost = figures.cost.max(pace.lost(self.setup.tick_rate));
-            figures.paused = figures.paused.max(pace.paused());
-            figures.has_begun |= pace.first().is_some();
-            if pace.longest() > STALL_MAX {
-                let what = format!("no tick for {:.1} s, without a pause", pace.longest().as_secs_f64());
-                self.violate(Oracle::Progress, seat, what);
-            }
-            let decided = pace.first().or(pace.ended()).unwrap_or(now);
-            if decided > Time(0).plus(BEGUN_WITHIN) {
-                let what = format!("neither begun nor off after {:.1} s", decided.0 as f64 / 1e6);
+            pace.add_to(&mut figures, self.setup.tick_rate);
+            for what in pace.complaints(now) {
                 self.violate(Oracle::Progress, seat, what);
             }
         }

@@ -429,21 +429,22 @@ impl VirtualMatch {
         // What a slow computer sends leaves when it is done.
         let at = self.now.plus(self.peers[peer].cost);
         while let Some(transmit) = self.peers[peer].poll_transmit() {
-            let bytes = transmit.datagram.bytes();
-            if self.is_tampered(at, peer, transmit.to, bytes) {
+            let (to, bytes) = (transmit.to, transmit.datagram.bytes());
+            let (attacker, network) = (self.attacker.as_mut(), &mut self.network);
+            if attacker.is_some_and(|attacker| attacker.takes(at, peer, (to, bytes), network)) {
                 continue;
             }
             let sent = match &mut self.saboteur {
                 Some(saboteur) => saboteur.tamper(at, peer, bytes),
                 None => {
                     self.audit.sent(peer, at, bytes.len());
-                    self.network.send(at, peer, transmit.to, bytes);
+                    self.network.send(at, peer, to, bytes);
                     Vec::new()
                 }
             };
             for (later, bytes) in sent {
                 self.audit.sent(peer, at, bytes.len());
-                self.network.send(at.plus(later), peer, transmit.to, &bytes);
+                self.network.send(at.plus(later), peer, to, &bytes);
             }
             self.peers[peer].sent += 1;
             if let Some(stop) = self.scenario.stop.filter(|stop| stop.peer == peer)

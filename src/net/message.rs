@@ -18,7 +18,7 @@ pub use seats::Seats;
 use super::chat::ChatText;
 use super::inputs::HEADER_BYTES_MAX;
 use super::seal::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
-use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId};
+use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
 use seats::seat;
 
 /// The version of everything in this module; peers of different versions refuse each other by name.
@@ -306,6 +306,13 @@ pub struct DesyncHashes {
     /// For each of these ticks the low half of the chain over all inputs up to it: worlds that ran other inputs
     /// differ without either of them being wrong.
     pub inputs: ArrayVec<[u8; 4], DESYNC_HASHES_MAX>,
+}
+
+impl DesyncHashes {
+    /// The tick after the last one whose hash is here.
+    pub(super) fn end(&self) -> Tick {
+        Tick(self.first.saturating_add(self.hashes.len() as u32))
+    }
 }
 
 /// A piece of the sender's state after the first tick that differs.

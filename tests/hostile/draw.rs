@@ -45,11 +45,19 @@ pub(crate) struct Writer<'a> {
     draw: &'a mut Draw,
     hints: Hints,
     bytes: Vec<u8>,
+    /// The state of a real world, from which updates begin.
+    state: Option<&'a GameState>,
 }
 
 impl<'a> Writer<'a> {
     pub(crate) const fn new(draw: &'a mut Draw, hints: Hints) -> Self {
-        Self { draw, hints, bytes: Vec::new() }
+        Self { draw, hints, bytes: Vec::new(), state: None }
+    }
+
+    /// Updates are of this world, more or less.
+    pub(crate) const fn of(mut self, state: Option<&'a GameState>) -> Self {
+        self.state = state;
+        self
     }
 
     /// The body of a message of this kind.
@@ -466,8 +474,14 @@ impl<'a> Writer<'a> {
         }
         let seats = if self.draw.below(2) == 0 { self.draw.below(1 << 12) } else { self.value(16) };
         self.number(32).varint(seats);
-        let mut state = first_state();
-        (state.globals.tick[0], state.globals.seed[0]) = (Tick(tick), self.draw.below(2));
+        let mut state = match self.state {
+            Some(state) => damaged(self.draw, state),
+            None => first_state(),
+        };
+        state.globals.tick[0] = Tick(tick);
+        if self.state.is_none() {
+            state.globals.seed[0] = self.draw.below(2);
+        }
         let hash = if self.draw.below(8) == 0 { self.value(64) } else { state.hash().whole };
         self.bytes.extend(hash.to_le_bytes());
         let ticks = if self.draw.below(4) == 0 { self.value(16) } else { u64::from(ahead) };
@@ -483,9 +497,53 @@ impl<'a> Writer<'a> {
             }
         }
         if carried != Carried::Inputs {
-            let base = if carried == Carried::Whole { GameState::default() } else { first_state() };
+            let base = match (carried, self.state) {
+                (Carried::Whole, _) => GameState::default(),
+                (_, Some(state)) => state.clone(),
+                (_, None) => first_state(),
+            };
             DeltaCoder::default().encode(&base, &state, &mut self.bytes);
         }
         self
+    }
+}
+
+/// Fields of tables that always have rows.
+const FIELDS: [&str; 12] = [
+    "match[0].tick",
+    "match[0].free_slot",
+    "players[0].aim",
+    "players[1].supply",
+    "slots[0].generation",
+    "units[0].hp",
+    "units[1].x",
+    "units[0].order",
+    "units[1].ready_at",
+    "units[0].phase",
+    "circles[0].owner",
+    "cores[0].hp",
+];
+
+/// This state, or nearly.
+pub(crate) fn damaged(draw: &mut Draw, state: &GameState) -> GameState {
+    let mut state = state.clone();
+    for _ in 0..draw.below(4) {
+        // Where there is no such row all stays as it is.
+        let field = *draw.pick(&FIELDS);
+        let _ = state.disturb(field);
+    }
+    state
+}
+
+/// Tables whose columns differ in length.
+pub(crate) fn ragged(draw: &mut Draw, state: &mut GameState) {
+    match draw.below(7) {
+        0 => drop(state.units.hp.pop()),
+        1 => state.units.x.clear(),
+        2 => drop(state.globals.tick.pop()),
+        3 => state.cores = Default::default(),
+        4 => state.globals.tick.extend([Tick(1); 400]),
+        5 => (0..9).for_each(|_| state.circles.progress.extend_from_within(..)),
+        _ => state.globals.seed.extend([1; 40]),
     }
 }

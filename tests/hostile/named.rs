@@ -9,7 +9,7 @@ use mini_rts_arena::net::{
 };
 use mini_rts_arena::sim::{PlayerId, Tick, TickInputs};
 
-use super::room::{Node, Room, Table};
+use super::room::{Node, Room, Table, after};
 
 const P2P: Architecture = Architecture::P2p;
 const SERVED: Architecture = Architecture::ClientServer;
@@ -66,14 +66,14 @@ fn inputs_beyond_a_farewell_do_not_outlive_a_malformed_one() {
         slack_of: 0,
         slack: 0,
     };
-    let walk = [1, 0, 0, 0];
-    let mut body =
-        encode_inputs(&InputsHeader { count: 3, ..header }, [Some(&walk[..]); 3].into_iter()).to_vec();
-    // The fourth has a shorter form.
+    let walks = [0, 1, 2].map(|way| [1, way, 0, 0]);
+    let walks = walks.iter().map(|walk| Some(&walk[..]));
+    let mut body = encode_inputs(&InputsHeader { count: 3, ..header }, walks).to_vec();
+    // The fourth holds what the third did, and that has a shorter form.
     body[0] = 4;
-    body.extend([0, 1, 0, 0, 0]);
-    // A chain that is none of ours stops the ticks.
-    let claim = encode_inputs(&InputsHeader { count: 0, ..header }, std::iter::empty());
+    body.extend([0, 1, 2, 0, 0]);
+    // A chain that is none of ours stops the ticks after the last before the departure.
+    let claim = encode_inputs(&InputsHeader { count: 0, wanted: 1, ..header }, std::iter::empty());
     room.forge(1, 0, PacketId::PlayerInput, &claim);
     room.forge(1, 0, PacketId::PlayerInput, &body);
     room.run(Duration::from_millis(5));
@@ -86,6 +86,18 @@ fn inputs_beyond_a_farewell_do_not_outlive_a_malformed_one() {
         host.told
     );
     assert_eq!(host.end(), None, "seat 2 plays on");
+}
+
+#[test]
+fn a_state_with_columns_of_different_lengths_is_shown_in_vain() {
+    let mut room = Room::full(Table { is_real: true, ..Table::new(P2P, 2, 600) });
+    room.play_to(30);
+    let mut state = room.peers[0].world().expect("it runs").state().clone();
+    state.globals.seed.extend([1; 40]);
+    room.claim(1, 0, state.tick().0 - 1, 1, &state);
+    room.run(Duration::from_secs(4));
+    let Node::Match(game) = &room.peers[0].node else { panic!("a match") };
+    assert!(game.is_over(), "the other has shown nothing that it could be compared with, and is silent");
 }
 
 #[test]
@@ -139,6 +151,7 @@ fn a_server_that_has_everything_and_processes_nothing_stops_a_client_and_no_more
         let Node::Client(client) = &room.peers[1].node else { panic!("a client") };
         let (next, _) = client.unconfirmed();
         let tick = room.peers[1].state.tick();
+        let idle = TickInputs::idle(tick, 2);
         let head = UpdateHead {
             carried: Carried::Inputs,
             goes_on: true,
@@ -150,11 +163,11 @@ fn a_server_that_has_everything_and_processes_nothing_stops_a_client_and_no_more
             away: Seats::default(),
             left: Seats::default(),
             lost: Seats::default(),
-            hash: 0,
+            hash: after(room.peers[1].state.clone(), &idle).hash().whole,
         };
         let part = UpdatePart { part: 0, parts: 1, sending: 0, tick: tick.0 as u16 + 1 };
         let (held, mut body) = ([Default::default(); 2].into_iter().collect(), part.encode().to_vec());
-        encode_update(&head, &held, [TickInputs::idle(tick, 2).into()].iter(), &mut body);
+        encode_update(&head, &held, [idle.into()].iter(), &mut body);
         room.forge(0, 1, PacketId::GameStateUpdate, &body);
     }
     assert!(room.peers[1].state.tick() >= Tick(30));

@@ -1,17 +1,23 @@
-//! Sessions of every kind on a perfect wire in virtual time, with a world that is a number, and what somebody who
-//! has a connection may send in the name of any of them.
+//! Sessions of every kind on a perfect wire in virtual time, with a world that is a number, or whole matches and
+//! servers with a real one, and what somebody who has a connection may send in the name of any of them.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use mini_rts_arena::net::message::{Acknowledge, PacketId, encode};
+use arrayvec::ArrayVec;
+use mini_rts_arena::bot::BotLevel;
+use mini_rts_arena::game::{Inject, Match, MatchOptions, PilotChoice, Server, ServerOptions, data};
+use mini_rts_arena::net::message::{
+    Acknowledge, DESYNC_CHUNK_BYTES, DesyncHashes, DesyncState, PacketId, encode,
+};
 use mini_rts_arena::net::{
     Architecture, ClientSession, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession,
     MatchConfig, OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time, TimedInputs, Transmit,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, GameState, Global, Outcome, PlayerId, StateHash, Tick, TickInputs, TickRate,
+    World, fingerprint,
 };
 
 /// Datagrams that are remembered, to be sent again changed.
@@ -23,15 +29,31 @@ pub(crate) enum Node {
     Lockstep(Box<LockstepSession>),
     Server(Box<ServerSession>),
     Client(Box<ClientSession>),
+    Match(Box<Match>),
+    MatchServer(Box<Server>),
 }
 
-/// Calls a method that all sessions have.
+/// Calls a method that all of them have.
 macro_rules! each {
     ($node:expr, $session:ident => $call:expr) => {
         match $node {
             Node::Lockstep($session) => $call,
             Node::Server($session) => $call,
             Node::Client($session) => $call,
+            Node::Match($session) => $call,
+            Node::MatchServer($session) => $call,
+        }
+    };
+}
+
+/// Calls a method that all sessions have, and does nothing about whole matches.
+macro_rules! session {
+    ($node:expr, $session:ident => $call:expr) => {
+        match $node {
+            Node::Lockstep($session) => $call,
+            Node::Server($session) => $call,
+            Node::Client($session) => $call,
+            Node::Match(_) | Node::MatchServer(_) => Default::default(),
         }
     };
 }
@@ -59,23 +81,42 @@ pub(crate) struct Table {
     pub(crate) on_loss: OnLoss,
     pub(crate) stays: bool,
     pub(crate) input_delay: InputDelay,
+    /// Whether whole matches and servers sit at it, with a real world.
+    pub(crate) is_real: bool,
+    /// Whose real world goes astray.
+    pub(crate) astray: Option<usize>,
 }
+
+/// After this tick a world that goes astray does.
+const ASTRAY_AT: Tick = Tick(8);
 
 impl Table {
     pub(crate) const fn new(architecture: Architecture, seats: u8, ticks: u32) -> Self {
         let input_delay = InputDelay::Auto;
-        Self { architecture, seats, ticks, on_loss: OnLoss::End, stays: false, input_delay }
+        let (on_loss, is_real, astray) = (OnLoss::End, false, None);
+        Self { architecture, seats, ticks, on_loss, stays: false, input_delay, is_real, astray }
+    }
+
+    /// The arena that has room for all.
+    const fn map(&self) -> &'static str {
+        if self.seats > 2 { "quad" } else { "standard" }
     }
 
     fn config(&self) -> MatchConfig {
+        let [rules, map] = if self.is_real {
+            let (rules, map) = (data::rules("endless"), data::map(self.map()));
+            [fingerprint(&*rules.expect("built in")), fingerprint(&*map.expect("built in"))]
+        } else {
+            [11, 12]
+        };
         MatchConfig {
             room_id: 1,
             architecture: self.architecture,
             seed: 7,
             tick_rate: TickRate::HZ_60,
             ticks: Some(self.ticks),
-            rules: 11,
-            map: 12,
+            rules,
+            map,
             seats: self.seats,
         }
     }
@@ -98,7 +139,7 @@ impl Table {
         let teams = (0..self.seats).collect();
         if self.architecture == Architecture::P2p {
             let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
-            return Node::Lockstep(Box::new(LockstepSession::host(now, self.settings(), host, [1; 32])));
+            return self.seated(LockstepSession::host(now, self.settings(), host, [1; 32]), 0);
         }
         let server = ServerConfig {
             config,
@@ -115,12 +156,36 @@ impl Table {
             updates: 20,
             bits_per_s: 100_000_000,
         };
-        Node::Server(Box::new(ServerSession::new(now, server, [1; 32])))
+        let server = ServerSession::new(now, server, [1; 32]);
+        if self.is_real {
+            return Node::MatchServer(Box::new(Server::new(server, ServerOptions::default())));
+        }
+        Node::Server(Box::new(server))
+    }
+
+    /// Who plays over this session.
+    fn seated(&self, session: LockstepSession, n: usize) -> Node {
+        if !self.is_real {
+            return Node::Lockstep(Box::new(session));
+        }
+        let inject = Inject { tick: ASTRAY_AT, field: "units[0].hp".into() };
+        let options = MatchOptions {
+            pilot: Some(if n.is_multiple_of(2) {
+                PilotChoice::Bot(BotLevel::Normal)
+            } else {
+                PilotChoice::Probe
+            }),
+            prediction: !n.is_multiple_of(3),
+            interpolation: 1 + n as u32 % 2,
+            inject: (self.astray == Some(n)).then_some(inject),
+            ..MatchOptions::default()
+        };
+        Node::Match(Box::new(Match::new(session, options)))
     }
 
     fn guest(&self, now: Time, n: u8) -> Node {
         let guest = GuestConfig::new(address(0));
-        Node::Lockstep(Box::new(LockstepSession::join(now, self.settings(), guest, [1 + n; 32])))
+        self.seated(LockstepSession::join(now, self.settings(), guest, [1 + n; 32]), n.into())
     }
 
     /// How many sessions it takes.
@@ -263,6 +328,23 @@ impl Room {
     }
 }
 
+impl Room {
+    /// A peer that is silent from now on claims that worlds differ after `tick`, and shows this as its own.
+    pub(crate) fn claim(&mut self, from: usize, to: usize, tick: u32, hash: u64, state: &GameState) {
+        self.peers[from].is_cut = true;
+        let (hashes, inputs) = (ArrayVec::from_iter([hash]), ArrayVec::from_iter([[0; 4]]));
+        let claim = DesyncHashes { first: tick, hashes, inputs };
+        self.forge(from, to, PacketId::DesyncHashes, &encode(&claim));
+        self.run(Duration::from_millis(1));
+        let bytes = state.encode();
+        let chunks = bytes.len().div_ceil(DESYNC_CHUNK_BYTES) as u16;
+        for (chunk, bytes) in (0..).zip(bytes.chunks(DESYNC_CHUNK_BYTES)) {
+            let piece = DesyncState { tick, chunk, chunks, bytes: bytes.iter().copied().collect() };
+            self.forge(from, to, PacketId::DesyncState, &encode(&piece));
+        }
+    }
+}
+
 /// Whether a datagram that begins so has no envelope.
 pub(crate) const fn is_handshake(first: u8) -> bool {
     matches!(first, 0x03 | 0x04 | 0x10 | 0x11 | 0x14 | 0x15)
@@ -278,6 +360,16 @@ pub(crate) fn first_state() -> GameState {
         winner: PlayerId::NONE.0,
         free_slot: 0,
     });
+    state
+}
+
+/// What such a world makes of inputs.
+pub(crate) fn after(mut state: GameState, inputs: &TickInputs) -> GameState {
+    let seed = inputs.inputs.iter().fold(state.globals.seed[0], |seed, input| {
+        let hero = input.hero.walk.is_some();
+        seed.rotate_left(5) ^ (input.commands.len() as u64 + u64::from(hero))
+    });
+    (state.globals.tick[0], state.globals.seed[0]) = (inputs.tick.plus(1), seed);
     state
 }
 
@@ -308,13 +400,42 @@ impl Peer {
             Node::Lockstep(session) => session.prepared(now, &hash),
             Node::Server(session) => session.prepared(now, &hash, &self.state),
             Node::Client(session) => session.prepared(now, &hash, &self.state),
+            Node::Match(_) | Node::MatchServer(_) => {}
         }
+    }
+
+    /// The real world, once there is one.
+    pub(crate) fn world(&self) -> Option<&World> {
+        match &self.node {
+            Node::Match(game) => game.world(),
+            Node::MatchServer(server) => server.world(),
+            _ => None,
+        }
+    }
+
+    /// What a whole match does by itself.
+    fn advance_real(&mut self, now: Time) {
+        match &mut self.node {
+            Node::Match(game) => {
+                game.advance(now);
+                while game.poll_event().is_some() {}
+            }
+            Node::MatchServer(server) => {
+                server.advance(now);
+                while server.poll_event().is_some() {}
+            }
+            _ => {}
+        }
+        self.state.globals.tick[0] = self.world().map_or(Tick(0), |world| world.state().tick());
     }
 
     /// What its caller does, until there is nothing more to do now.
     fn advance(&mut self, now: Time) {
-        each!(&mut self.node, session => session.handle_timeout(now));
-        while let Some(event) = each!(&mut self.node, session => session.poll_event()) {
+        if matches!(self.node, Node::Match(_) | Node::MatchServer(_)) {
+            return self.advance_real(now);
+        }
+        session!(&mut self.node, session => session.handle_timeout(now));
+        while let Some(event) = session!(&mut self.node, session => session.poll_event()) {
             self.on_event(now, &event);
             self.told.push(event);
         }
@@ -360,6 +481,7 @@ impl Peer {
                 Node::Lockstep(session) => session.poll_tick(now).map(|due| due.inputs.into()),
                 Node::Server(session) => session.poll_tick(now).map(|due| due.timed),
                 Node::Client(session) => session.poll_tick(now).map(|due| due.inputs.into()),
+                Node::Match(_) | Node::MatchServer(_) => None,
             };
             let Some(timed): Option<TimedInputs> = timed else { return };
             let tick = timed.inputs.tick;
@@ -369,28 +491,29 @@ impl Peer {
                 Node::Lockstep(session) => session.report(now, tick, &hash),
                 Node::Server(session) => session.report(now, &timed, &hash, &self.state),
                 Node::Client(session) => session.report(now, tick, &hash),
+                Node::Match(_) | Node::MatchServer(_) => {}
             }
         }
     }
 
     fn step(&mut self, inputs: &TickInputs) {
-        let seed = inputs.inputs.iter().fold(self.state.globals.seed[0], |seed, input| {
-            let hero = input.hero.walk.is_some();
-            seed.rotate_left(5) ^ (input.commands.len() as u64 + u64::from(hero))
-        });
-        (self.state.globals.tick[0], self.state.globals.seed[0]) = (inputs.tick.plus(1), seed);
+        self.state = after(self.state.clone(), inputs);
     }
 
     pub(crate) fn hash(&self) -> StateHash {
-        self.state.hash()
+        self.world().map_or_else(|| self.state.hash(), World::hash)
     }
 
     pub(crate) fn order(&mut self, now: Time, command: Command) {
         // One that finds no room is left out.
         let _ = match &mut self.node {
+            Node::Match(game) => {
+                game.submit_command(now, command);
+                Ok(())
+            }
             Node::Lockstep(session) => session.submit_command(Tick(0), now, command),
             Node::Client(session) => session.submit_command(Tick(0), now, command),
-            Node::Server(_) => Ok(()),
+            Node::Server(_) | Node::MatchServer(_) => Ok(()),
         };
     }
 
@@ -402,7 +525,8 @@ impl Peer {
         match &mut self.node {
             Node::Lockstep(session) => session.want_rematch(now),
             Node::Client(session) => session.want_rematch(now),
-            Node::Server(_) => {}
+            Node::Match(game) => game.want_rematch(now),
+            Node::Server(_) | Node::MatchServer(_) => {}
         }
     }
 }

@@ -1,8 +1,10 @@
 //! A server and its clients on virtual links in virtual time: whole matches with real worlds.
 
 mod cheats;
+mod insider;
 mod insiders;
 mod net;
+mod seats;
 mod talk;
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use super::forge::Forge;
 use super::{Behaviour, ByzantinePlan, Spell};
-use crate::lab::network::{below, up_to};
+use crate::lab::network::{Network, below, up_to};
 use crate::net::message::{PacketId, decode};
 use crate::net::{
     ClientInputsHeader, EncodedInput, Inputs, InputsHeader, Time, decode_client_inputs, decode_inputs,
@@ -24,11 +24,11 @@ const TAPE_MAX: usize = 128;
 const HELD_BACK: Duration = Duration::from_millis(300);
 
 /// A datagram that leaves.
-pub(in crate::lab) struct Shot {
+struct Shot {
     /// So long from now.
-    pub(in crate::lab) after: Duration,
-    pub(in crate::lab) to: SocketAddr,
-    pub(in crate::lab) bytes: Vec<u8>,
+    after: Duration,
+    to: SocketAddr,
+    bytes: Vec<u8>,
 }
 
 impl Shot {
@@ -110,9 +110,34 @@ impl Attacker {
         Behaviour::ALL.into_iter().filter(|&behaviour| self.done[behaviour as usize]).collect()
     }
 
-    /// Sees a datagram of another seat.
-    pub(in crate::lab) fn overhear(&mut self, to: SocketAddr, bytes: &[u8]) {
-        keep(&mut self.overheard, to, bytes, &mut self.rng);
+    /// Sends what it sends of its own now, and says what else it does.
+    pub(in crate::lab) fn strike(&mut self, now: Time, network: &mut Network) -> Vec<Deed> {
+        let (shots, deeds) = self.act(now);
+        self.fire(now, shots, network);
+        deeds
+    }
+
+    /// Whether a datagram is of this seat, and has left as that likes; that of anybody else is overheard.
+    pub(in crate::lab) fn takes(
+        &mut self,
+        at: Time,
+        peer: usize,
+        (to, bytes): (SocketAddr, &[u8]),
+        network: &mut Network,
+    ) -> bool {
+        if peer != self.plan.seat {
+            keep(&mut self.overheard, to, bytes, &mut self.rng);
+            return false;
+        }
+        let shots = self.tamper(at, to, bytes);
+        self.fire(at, shots, network);
+        true
+    }
+
+    fn fire(&self, now: Time, shots: Vec<Shot>, network: &mut Network) {
+        for shot in shots {
+            network.send(now.plus(shot.after), self.plan.seat, shot.to, &shot.bytes);
+        }
     }
 
     /// When it does something of its own.
@@ -121,7 +146,7 @@ impl Attacker {
     }
 
     /// What leaves in place of a datagram of its session.
-    pub(in crate::lab) fn tamper(&mut self, now: Time, to: SocketAddr, bytes: &[u8]) -> Vec<Shot> {
+    fn tamper(&mut self, now: Time, to: SocketAddr, bytes: &[u8]) -> Vec<Shot> {
         let spells: Vec<Spell> = self.plan.spells.iter().copied().filter(|spell| spell.is_on(now)).collect();
         if spells.iter().any(|spell| spell.behaviour == Behaviour::Silence && spell.at.is_none()) {
             self.note(Behaviour::Silence);
@@ -152,7 +177,7 @@ impl Attacker {
     }
 
     /// What it sends and does of its own.
-    pub(in crate::lab) fn act(&mut self, now: Time) -> (Vec<Shot>, Vec<Deed>) {
+    fn act(&mut self, now: Time) -> (Vec<Shot>, Vec<Deed>) {
         let (mut shots, mut deeds) = (Vec::new(), Vec::new());
         for nth in 0..self.due.len() {
             if self.is_gone || self.due[nth] > now {

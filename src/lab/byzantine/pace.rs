@@ -2,8 +2,14 @@
 
 use core::time::Duration;
 
+use super::ByzantineFigures;
 use crate::net::Time;
 use crate::sim::TickRate;
+
+/// Longest that honest players may stand, without a pause, for what one seat does.
+const STALL_MAX: Duration = Duration::from_secs(10);
+/// Until then a match has begun, or is off for all: ready within 5 s, found within 5 s, a wait of 10 s.
+const BEGUN_WITHIN: Duration = Duration::from_secs(30);
 
 /// What one peer's ticks were like in time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,23 +72,27 @@ impl Pace {
         self.first
     }
 
-    /// When the match was over, or given up.
-    pub(in crate::lab) const fn ended(&self) -> Option<Time> {
-        self.ended
+    /// Adds what this peer bore to what the seat cost all.
+    pub(in crate::lab) fn add_to(&self, figures: &mut ByzantineFigures, rate: TickRate) {
+        figures.has_begun |= self.first.is_some();
+        figures.stall = figures.stall.max(self.longest);
+        figures.cost = figures.cost.max(self.lost(rate));
+        figures.paused = figures.paused.max(self.paused);
     }
 
-    /// The longest time without a tick or a pause.
-    pub(in crate::lab) const fn longest(&self) -> Duration {
-        self.longest
-    }
-
-    /// All time in pauses.
-    pub(in crate::lab) const fn paused(&self) -> Duration {
-        self.paused
+    /// What no honest player should have to bear: to stand for too long, or to sit before a match that neither begins
+    /// nor is off.
+    pub(in crate::lab) fn complaints(&self, now: Time) -> Vec<String> {
+        let decided = self.first.or(self.ended).unwrap_or(now);
+        let stood = (self.longest > STALL_MAX)
+            .then(|| format!("no tick for {:.1} s, without a pause", self.longest.as_secs_f64()));
+        let waited = (decided > Time(0).plus(BEGUN_WITHIN))
+            .then(|| format!("neither begun nor off after {:.1} s", decided.0 as f64 / 1e6));
+        stood.into_iter().chain(waited).collect()
     }
 
     /// How much longer the ticks took than they should, without pauses.
-    pub(in crate::lab) fn lost(&self, rate: TickRate) -> Duration {
+    fn lost(&self, rate: TickRate) -> Duration {
         let Some(first) = self.first else { return Duration::ZERO };
         let due = Duration::from_micros(rate.micros_to(crate::sim::Tick(self.ticks.saturating_sub(1))));
         self.last.since(first).saturating_sub(self.paused).saturating_sub(due)
@@ -103,11 +113,11 @@ mod tests {
         pace.note_pause(at(2_000), true);
         pace.ran(at(9_000));
         pace.ran(at(9_500));
-        assert_eq!((pace.first(), pace.paused()), (Some(at(1_000)), Duration::from_secs(7)));
-        assert_eq!(pace.longest(), Duration::from_millis(500));
+        assert_eq!((pace.first(), pace.paused), (Some(at(1_000)), Duration::from_secs(7)));
+        assert_eq!(pace.longest, Duration::from_millis(500));
         assert!((470..=500).contains(&pace.lost(TickRate::HZ_60).as_millis()));
         pace.over(at(12_500));
-        assert_eq!(pace.longest(), Duration::from_secs(3));
+        assert_eq!(pace.longest, Duration::from_secs(3));
         assert!(pace.lost(TickRate::HZ_60).as_millis() <= 500, "the end costs no tick");
     }
 }

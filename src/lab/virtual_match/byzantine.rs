@@ -1,12 +1,10 @@
 //! A match in which one seat keeps to no rule, and what must hold for the others.
 
-use std::net::SocketAddr;
-
 use super::peer::Peer;
 use super::{PeerEnd, VirtualMatch};
 use crate::game::MatchOutcome;
 use crate::lab::audit::Oracle;
-use crate::lab::byzantine::{Attacker, BEGUN_WITHIN, ByzantineFigures, ByzantinePlan, Deed, STALL_MAX};
+use crate::lab::byzantine::{Attacker, ByzantineFigures, ByzantinePlan, Deed};
 use crate::net::Time;
 
 impl VirtualMatch {
@@ -19,11 +17,7 @@ impl VirtualMatch {
     pub(super) fn attack(&mut self) {
         let (now, Some(attacker)) = (self.now, &mut self.attacker) else { return };
         let seat = attacker.plan().seat;
-        let (shots, deeds) = attacker.act(now);
-        for shot in shots {
-            self.network.send(now.plus(shot.after), seat, shot.to, &shot.bytes);
-        }
-        for deed in deeds {
+        for deed in attacker.strike(now, &mut self.network) {
             match deed {
                 Deed::Order(command) => {
                     self.peers[seat].submit(now, command);
@@ -34,19 +28,6 @@ impl VirtualMatch {
                 Deed::Crash => self.peers[seat].crash(),
             }
         }
-    }
-
-    /// Whether a datagram is the byzantine seat's, and has left as that likes; who else sends is overheard.
-    pub(super) fn is_tampered(&mut self, at: Time, peer: usize, to: SocketAddr, bytes: &[u8]) -> bool {
-        let Some(attacker) = &mut self.attacker else { return false };
-        if peer != attacker.plan().seat {
-            attacker.overhear(to, bytes);
-            return false;
-        }
-        for shot in attacker.tamper(at, to, bytes) {
-            self.network.send(at.plus(shot.after), peer, shot.to, &shot.bytes);
-        }
-        true
     }
 
     /// Notes how an honest peer fares.
@@ -78,13 +59,9 @@ impl VirtualMatch {
         (figures.seat, figures.behaviours) = (plan.seat, attacker.done());
         for &peer in &honest {
             self.judge_time(peer, &ends[peer]);
-            let pace = &self.paces[peer];
-            figures.stall = figures.stall.max(pace.longest());
-            figures.cost = figures.cost.max(pace.lost(self.setup.tick_rate));
-            figures.paused = figures.paused.max(pace.paused());
+            self.paces[peer].add_to(&mut figures, self.setup.tick_rate);
         }
         let has_begun = |&peer: &usize| self.paces[peer].first().is_some();
-        figures.has_begun = honest.iter().any(has_begun);
         let is_host = plan.seat == 0 || plan.crash.is_some_and(|(peer, _)| peer == 0);
         let is_off = !figures.has_begun || (is_host && !honest.iter().all(has_begun));
         if is_off {
@@ -105,15 +82,7 @@ impl VirtualMatch {
             self.audit.violated(Oracle::Outcome, peer, now, "it is not over after any patience".into());
             self.paces[peer].over(now);
         }
-        let pace = &self.paces[peer];
-        let longest = pace.longest();
-        let decided = pace.first().or(pace.ended()).unwrap_or(now);
-        if longest > STALL_MAX {
-            let what = format!("no tick for {:.1} s, without a pause", longest.as_secs_f64());
-            self.audit.violated(Oracle::Progress, peer, now, what);
-        }
-        if decided > Time(0).plus(BEGUN_WITHIN) {
-            let what = format!("neither begun nor off after {:.1} s", decided.0 as f64 / 1e6);
+        for what in self.paces[peer].complaints(now) {
             self.audit.violated(Oracle::Progress, peer, now, what);
         }
     }

@@ -109,12 +109,16 @@ impl LockstepSession {
 
     /// A peer leaves.
     pub(super) fn on_bye(&mut self, link: usize, bye: Bye) -> Option<()> {
-        if matches!(bye, Bye::Finished { .. } | Bye::Left { .. }) {
+        if matches!(bye, Bye::Left { .. }) {
             // It goes instead of showing what differs.
             self.drop_search();
         }
         match (bye, &self.phase) {
-            (Bye::Finished { ticks, chain }, Phase::Ending { .. } | Phase::Running) => {
+            // A search continues: else its cause could claim differences again and again at no cost.
+            (
+                Bye::Finished { ticks, chain },
+                Phase::Ending { .. } | Phase::Running | Phase::Searching { .. },
+            ) => {
                 self.is_possible(ticks).then_some(())?;
                 self.links.get_mut(link)?.said_bye = true;
                 self.note_finished(link, ticks, chain)?;

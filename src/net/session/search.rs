@@ -37,7 +37,7 @@ impl LockstepSession {
         let is_suspect = play.departures.suspects().has(self.links.get(link)?.player);
         let differ = play.history.first_difference(&theirs).is_some();
         self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes { differ });
-        self.links.get_mut(link)?.hashes.get_or_insert_with(|| Box::new(theirs));
+        self.links.get_mut(link)?.hashes = Some(Box::new(theirs));
         // A claim alone stops nothing: our own hashes must differ too.
         if differ && !is_suspect {
             self.begin_search(link);
@@ -49,7 +49,13 @@ impl LockstepSession {
     /// Once every list is here: the first tick on which any two differ.
     fn compare_lists(&mut self) {
         let Phase::Searching { search, .. } = &mut self.phase else { return };
-        let lists = search.links().map(|link| self.links.get(link)?.hashes.as_deref());
+        let links = &self.links;
+        // One that has run more since is from an earlier search.
+        let list = |link: usize| {
+            let peer = links.get(link)?;
+            peer.hashes.as_deref().filter(|list| peer.ran <= list.end())
+        };
+        let lists = search.links().map(list);
         let Some(lists) = lists.collect::<Option<Vec<&DesyncHashes>>>() else { return };
         if search.tick.is_none()
             && let Some(tick) = search.first_difference(&lists)

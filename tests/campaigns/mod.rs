@@ -1,0 +1,29 @@
+//! Matches in virtual time as the tests of campaigns begin with them.
+
+use mini_rts_arena::game::data;
+use mini_rts_arena::lab::{CampaignOptions, Shard};
+use mini_rts_arena::net::{Architecture, InputDelay};
+use mini_rts_arena::sim::TickRate;
+use mini_rts_arena::transport::LinkSpec;
+
+/// In which nothing goes wrong.
+pub(crate) fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
+    CampaignOptions {
+        architecture: Architecture::P2p,
+        matches,
+        seed,
+        ticks,
+        tick_rate: TickRate::HZ_60,
+        peers: None,
+        rules: data::rules("standard").expect("built in"),
+        maps: [data::map("standard").expect("built in"), data::map("quad").expect("built in")],
+        pilot: None,
+        input_delay: InputDelay::Auto,
+        link: LinkSpec::default(),
+        has_faults: false,
+        has_byzantine: false,
+        shard: Shard::WHOLE,
+        inject: None,
+        jobs: 2,
+    }
+}
