@@ -275,6 +275,30 @@ fn the_delay_follows_a_link_down_within_ten_seconds_and_up_within_one() {
 }
 
 #[test]
+fn after_an_outage_the_delay_is_what_it_was_though_the_link_has_just_changed() {
+    let ms = |ms: u64| Time(ms * 1_000);
+    let ways = [(0, 1), (1, 0)];
+    let mut scenario = Scenario::steady(2, link(40));
+    let mut act = |at: Time, change: fn() -> Change| {
+        scenario.acts.extend(ways.map(|(from, to)| (at, Act::Link(from, to, change()))));
+    };
+    act(ms(18_400), || Change::Delay(Duration::from_millis(20), true));
+    act(ms(20_000), || Change::Cut(Some(Fault::Outage)));
+    act(ms(20_300), || Change::Cut(None));
+    let mut game = VirtualMatch::new(setup(3, 2, 1_800), scenario);
+    let mut delays_us = |at: Time| {
+        assert!(game.play_until(at));
+        [0, 1].map(|peer| game.link_of(peer).expect("running").1)
+    };
+    let before = delays_us(ms(20_000));
+    for at in [23_300, 25_000, 27_000] {
+        let after = delays_us(ms(at));
+        let is_back = (0..2).all(|peer| (after[peer] - before[peer]).abs() <= 16_667);
+        assert!(is_back, "{after:?} us instead of {before:?} at {at} ms");
+    }
+}
+
+#[test]
 fn ten_thousand_commands_run_once_and_in_order() {
     let every = Some(Duration::from_millis(12));
     let scenario = Scenario::from_seed(2, 2, Duration::from_secs(70), link(20));

@@ -27,32 +27,25 @@ const WINDOW: usize = 1024;
 /// How many count where ticks of a relay are held back for an even pace: a late one there stalls one view, and what
 /// the way has stopped needing is to be given back soon.
 const WINDOW_PLAYOUT: usize = 512;
-/// The highest so many of them contain the 99th percentile.
-const HIGHEST: usize = WINDOW / 100 + 1;
 /// Until so many measurements are there, the delay stays where it began.
 const WINDOW_LEAST: usize = 8;
-/// What a link usually needs is the median of this many of the latest measurements.
-const RECENT: usize = 64;
-/// After so many in a row that were late by more than a tick the link has become another one: the median begins anew
-/// with them, as it does whenever it has moved.
-const RECENT_LEAST: usize = 12;
-/// A stall that is saved in a full window is worth so much more delay, in microseconds; in a shorter one, where it
-/// stands for more, so much the more.
-const STALL_WORTH_US: i64 = 22_000;
-/// More delay for the sake of rare stalls must be worth so much more than it costs, in microseconds.
-const RARE_WORTH_US: i64 = 60_000;
-/// A stall counts as no longer than that where the rare ones are to be halved, in microseconds.
-const OUTAGE_US: i64 = 100_000;
+/// Of a hundred needs one may be later than the delay.
+const LATE_ONE_IN: usize = 100;
+/// A link on which more than that exceed the 95th percentile by more than this many quarters of a tick loses several
+/// datagrams in a row: of two that follow each other by half a tick a link without bursts seldom loses both.
+const FAR_QUARTERS: i64 = 3;
+/// Where the 95th percentile is: one in so many exceeds it.
+const MOST_ONE_IN: usize = 20;
+/// On such a link so many times fewer may be late, since each of them is late by more. Outages, which no bearable
+/// delay covers, are too rare for that.
+const BURSTS_FEWER: usize = 6;
+/// After so many in a row that differ from the usual need by more than a tick, all upward or all downward, the link
+/// has become another one: at 60 ticks/s within 0.2 s.
+const SHIFT: usize = 12;
+/// How fast the delay may grow and shrink, per mille of elapsed time.
+const MOVES_PER_MILLE: i64 = 100;
 /// No need is taken to be longer, nor shorter than the same below 0, in microseconds: far beyond every delay.
 const NEED_US_MAX: i64 = 3_600_000_000;
-/// At least so many of them must be longer than a tick.
-const RARE_LEAST: usize = 2;
-/// How fast the delay may grow, per mille of elapsed time.
-const UP_PER_MILLE: i64 = 100;
-/// How fast it may shrink while it is less than a tick too long: a need that comes again soon finds it long enough.
-const DOWN_PER_MILLE: i64 = 20;
-/// The same while it is farther off.
-const DOWN_FAR_PER_MILLE: i64 = 100;
 
 /// The delay a player asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,21 +77,20 @@ pub(super) struct DelayControl {
 /// What one link needed: what it usually does, and by how much single measurements differed from that.
 #[derive(Clone, Debug)]
 struct Needs {
-    /// The latest measurements, oldest first.
-    recent: ArrayVec<i64, RECENT>,
-    /// Their median when it last moved by more than a tick.
+    /// What it needs, within a tick.
     usual_us: i64,
     /// The same when the clocks were last together.
     together_us: i64,
-    /// How many of the latest were late by more than a tick, in a row.
-    late: usize,
-    /// Measurements less the usual at their time.
-    ring: Vec<i64>,
+    /// The latest in a row that differ from the usual by more than a tick, all to the same side: what they say is
+    /// known once the row ends.
+    waiting: ArrayVec<i64, SHIFT>,
+    /// The latest measurements less the usual at their time; once full, a ring.
+    beyond: Vec<i64>,
+    /// The same, highest first.
+    sorted: Vec<i64>,
     /// How many count.
     window: usize,
     next: usize,
-    /// The highest, highest first.
-    highest: [i64; HIGHEST],
 }
 
 impl DelayControl {
@@ -144,10 +136,8 @@ impl DelayControl {
     /// While the two clocks are `apart`, as after a stall that only one of them has moved for, that is in there, too,
     /// and says nothing of the way.
     pub(super) fn observe(&mut self, link: usize, need_us: i64, apart: bool) {
-        // A server that runs late inputs stalls nobody.
-        let is_late = self.inputs256.is_none() && need_us > self.delay_us.saturating_add(self.tick_us);
         let Some(needs) = self.needs.get_mut(link) else { return };
-        needs.observe(need_us.clamp(-NEED_US_MAX, NEED_US_MAX), is_late, apart, self.tick_us);
+        needs.observe(need_us.clamp(-NEED_US_MAX, NEED_US_MAX), apart, self.tick_us);
         self.aim();
     }
 
@@ -193,16 +183,8 @@ impl DelayControl {
             return false;
         }
         let missing = self.target_us.saturating_sub(self.delay_us);
-        let is_far = missing < self.tick_us.saturating_neg();
-        let down_per_mille = if is_far { DOWN_FAR_PER_MILLE } else { DOWN_PER_MILLE };
-        let step = if missing > self.tick_us {
-            missing
-        } else {
-            missing.clamp(
-                elapsed.saturating_mul(down_per_mille.saturating_neg()) / 1000,
-                elapsed.saturating_mul(UP_PER_MILLE) / 1000,
-            )
-        };
+        let most = elapsed.saturating_mul(MOVES_PER_MILLE) / 1000;
+        let step = if missing > self.tick_us { missing } else { missing.clamp(most.saturating_neg(), most) };
         self.delay_us = self.delay_us.saturating_add(step);
         step != 0
     }
@@ -211,135 +193,86 @@ impl DelayControl {
 impl Needs {
     fn new(window: usize) -> Self {
         Self {
-            recent: ArrayVec::new(),
             usual_us: 0,
             together_us: 0,
-            late: 0,
-            ring: Vec::with_capacity(window),
+            waiting: ArrayVec::new(),
+            beyond: Vec::with_capacity(window),
+            sorted: Vec::with_capacity(window),
             window,
             next: 0,
-            highest: [i64::MIN; HIGHEST],
         }
     }
 
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "needs are within NEED_US_MAX, and no window is empty"
-    )]
-    fn observe(&mut self, need_us: i64, is_late: bool, apart: bool, tick_us: i64) {
-        self.late = if is_late { self.late.saturating_add(1) } else { 0 };
-        self.follow(need_us, tick_us);
-        if apart && self.ring.len() >= WINDOW_LEAST {
+    fn observe(&mut self, need_us: i64, apart: bool, tick_us: i64) {
+        if self.beyond.is_empty() {
+            self.usual_us = need_us;
+        }
+        let usual_us = self.usual_us;
+        let side = |us: i64| {
+            let beyond_us = us.saturating_sub(usual_us);
+            if beyond_us.abs() > tick_us { beyond_us.signum() } else { 0 }
+        };
+        if self.waiting.last().is_some_and(|&last| side(last) != side(need_us)) {
+            self.learn_waiting(apart);
+        }
+        self.waiting.push(need_us);
+        if self.waiting.is_full() {
+            // What the link needs beyond the usual stays: the way has become another one, or a clock has moved; what
+            // the link loses and how it varies has not changed.
+            let (_, &mut median_us, _) = self.waiting.select_nth_unstable(SHIFT / 2);
+            self.usual_us = median_us;
+        }
+        if side(need_us) == 0 || self.waiting.is_full() {
+            self.learn_waiting(apart);
+        }
+    }
+
+    fn learn_waiting(&mut self, apart: bool) {
+        if apart && self.beyond.len() >= WINDOW_LEAST {
             // What one clock is behind is waited for, what the other is ahead is not given away.
             self.usual_us = self.usual_us.max(self.together_us);
+            self.waiting.clear();
             return;
         }
         self.together_us = self.usual_us;
-        let beyond_us = need_us - self.usual_us;
-        if (2..RECENT_LEAST).contains(&self.late) && !self.ring.is_empty() {
-            // The same stall.
-            let last = (self.next + self.window - 1) % self.window;
-            if let Some(last) = self.ring.get_mut(last).filter(|last| beyond_us > **last) {
-                *last = beyond_us;
-                self.rank_all();
-            }
-            return;
-        }
-        match self.ring.get_mut(self.next) {
-            None => {
-                self.ring.push(beyond_us);
-                rank(&mut self.highest, beyond_us);
-            }
-            Some(place) => {
-                let old = core::mem::replace(place, beyond_us);
-                // Only one of the highest leaves a gap that must be searched for.
-                let is_gap = self.highest.last().is_some_and(|&least| old >= least);
-                if is_gap { self.rank_all() } else { rank(&mut self.highest, beyond_us) }
-            }
-        }
-        self.next = (self.next + 1) % self.window;
-    }
-
-    /// Follows what the link usually needs. When that moves, what it needs beyond it stays: the way has become
-    /// another one, or a clock has moved; what the link loses and how it varies has not changed.
-    fn follow(&mut self, need_us: i64, tick_us: i64) {
-        if self.recent.is_empty() {
-            self.usual_us = need_us;
-        }
-        if self.recent.is_full() {
-            self.recent.remove(0);
-        }
-        self.recent.push(need_us);
-        if self.late == RECENT_LEAST {
-            self.forget_all_but_the_least();
-        }
-        if self.recent.len() < RECENT_LEAST {
-            return;
-        }
-        let mut sorted = self.recent.clone();
-        let (_, &mut median_us, _) = sorted.select_nth_unstable(self.recent.len() / 2);
-        if median_us.abs_diff(self.usual_us) > tick_us.unsigned_abs() {
-            self.usual_us = median_us;
-            self.forget_all_but_the_least();
+        for need_us in core::mem::take(&mut self.waiting) {
+            self.learn(need_us.saturating_sub(self.usual_us));
         }
     }
 
-    fn forget_all_but_the_least(&mut self) {
-        let old = self.recent.len().saturating_sub(RECENT_LEAST);
-        self.recent.drain(..old);
-    }
-
-    fn rank_all(&mut self) {
-        self.highest = [i64::MIN; HIGHEST];
-        for &need_us in &self.ring {
-            rank(&mut self.highest, need_us);
+    fn learn(&mut self, beyond_us: i64) {
+        let rank = |sorted: &[i64], of_us: i64| sorted.partition_point(|&us| us > of_us);
+        if let Some(oldest) = self.beyond.get_mut(self.next) {
+            let oldest_us = core::mem::replace(oldest, beyond_us);
+            self.sorted.remove(rank(&self.sorted, oldest_us));
+        } else {
+            self.beyond.push(beyond_us);
         }
+        self.sorted.insert(rank(&self.sorted, beyond_us), beyond_us);
+        self.next = self.next.saturating_add(1).checked_rem(self.window).unwrap_or(0);
     }
 
-    /// The 99th percentile, or more where that is worth its price: the longest of those above it that makes up for
-    /// what it adds by the stalls that it saves. Losses in bursts do, since many of them need little more; outages
-    /// of any length do not, since few of them are covered by any bearable delay.
-    #[expect(clippy::arithmetic_side_effects, reason = "needs are within NEED_US_MAX, and few")]
+    /// The delay with which one in a hundred is late, and fewer where losses come in bursts.
     fn worth_waiting_for(&self, tick_us: i64) -> Option<i64> {
-        let length = self.ring.len();
+        let length = self.sorted.len();
         if length < WINDOW_LEAST {
             return None;
         }
-        let (above, rest) = self.highest.split_at_checked(length / 100)?;
-        let most = *rest.first()?;
-        let stall_worth_us = STALL_WORTH_US * WINDOW as i64 / length as i64;
-        let beyond = |us: i64| above.iter().take_while(|&&beyond_us| beyond_us > most + us).count();
-        let (long, late) = (beyond(tick_us), beyond(RESERVE_US));
-        let worth = |at: usize, us: i64| late.saturating_sub(at) as i64 * stall_worth_us - (us - most);
-        // An outage is one, however long.
-        let stalled = |with_us: i64| above.iter().map(|us| (us - with_us).clamp(0, OUTAGE_US)).sum::<i64>();
-        let rare = above.iter().copied().enumerate().take((long + 1).saturating_sub(RARE_LEAST));
-        let best = rare.max_by_key(|&(at, us)| worth(at, us));
-        let is_worth =
-            |&(at, us): &(usize, i64)| worth(at, us) > RARE_WORTH_US && 2 * stalled(us) < stalled(most);
-        let beyond_us = best.filter(is_worth).map_or(most, |(_, us)| us);
-        Some(self.usual_us + beyond_us)
+        let may_be_late = length / LATE_ONE_IN;
+        let far_us =
+            self.sorted.get(length / MOST_ONE_IN)?.saturating_add(tick_us.saturating_mul(FAR_QUARTERS) / 4);
+        let far = self.sorted.partition_point(|&us| us > far_us);
+        let late = if far > may_be_late { may_be_late / BURSTS_FEWER } else { may_be_late };
+        Some(self.usual_us.saturating_add(*self.sorted.get(late)?))
     }
 
-    /// The highest counts 1, in a full window. Searched for each time: in a window of a server.
+    /// The highest counts 1, in a full window.
     fn of_rank(&self, rank: usize) -> Option<i64> {
-        if self.ring.len() < WINDOW_LEAST {
+        if self.sorted.len() < WINDOW_LEAST {
             return None;
         }
-        let rank = rank.saturating_mul(self.ring.len()).checked_div(self.window)?;
-        let mut needs: ArrayVec<i64, WINDOW_SERVER> = self.ring.iter().copied().take(WINDOW_SERVER).collect();
-        let at = rank.saturating_sub(1).min(needs.len().saturating_sub(1));
-        let (_, need, _) = needs.select_nth_unstable_by(at, |a, b| b.cmp(a));
-        Some(self.usual_us.saturating_add(*need))
-    }
-}
-
-/// Puts a need in its place among the highest, and what it displaces in the next.
-fn rank(highest: &mut [i64; HIGHEST], mut need_us: i64) {
-    for high in highest {
-        if need_us > *high {
-            core::mem::swap(high, &mut need_us);
-        }
+        let rank = rank.saturating_mul(self.sorted.len()).checked_div(self.window)?;
+        Some(self.usual_us.saturating_add(*self.sorted.get(rank.saturating_sub(1))?))
     }
 }
 
@@ -384,10 +317,19 @@ mod tests {
         assert_eq!(settled(9_000_000).delay_us(), DELAY_MAX_US);
     }
 
+    /// What is aimed at after 3,000 measurements of 25 ms, where one in `every` needs that many microseconds more.
+    fn aims(more: &[(u64, i64)]) -> i64 {
+        let mut control = settled(25_000);
+        let rare =
+            |i: u64| more.iter().rfind(|(every, _)| i.is_multiple_of(*every)).map(|(_, us)| 25_000 + us);
+        delays(&mut control, 3_000, rare);
+        control.target_us - 25_000 - RESERVE_US
+    }
+
     #[test]
     fn one_late_input_in_a_hundred_does_not_count_and_more_do() {
         let mut control = settled(25_000);
-        for _ in 1..HIGHEST {
+        for _ in 0..WINDOW / LATE_ONE_IN {
             control.observe(0, 35_000, false);
             control.observe(0, 25_000, false);
         }
@@ -397,51 +339,77 @@ mod tests {
     }
 
     #[test]
-    fn inputs_that_are_late_in_a_row_are_one_stall_until_the_way_is_another_one() {
-        let mut control = settled(25_000);
-        let outage = delays(&mut control, 600, |i| (i < RECENT_LEAST as u64 - 1).then_some(300_000));
-        assert!(outage.iter().all(|&us| us == 27_000));
-        let longer = delays(&mut control, 60, |_| Some(125_000));
-        assert_eq!(longer.iter().position(|&us| us >= 127_000), Some(RECENT_LEAST - 1));
-    }
-
-    #[test]
     fn bursts_of_losses_are_covered_and_outages_of_any_length_are_not() {
-        // One in 85, each needs up to 64 ms more, evenly spread: 12 in a window.
-        let burst = |i: u64| i.is_multiple_of(85).then(|| 25_000 + 16_000 * (1 + (i / 85 % 4) as i64));
-        let covered = delays(&mut settled(25_000), 3_000, burst);
-        assert_eq!(covered.last(), Some(&(25_000 + 64_000 + RESERVE_US)));
-        // As many as outages of 120 ms in 5 % of the time bring, of up to half a second.
-        let outage = |i: u64| i.is_multiple_of(140).then(|| 25_000 + 70_000 * (1 + (i / 140 % 7) as i64));
-        let ignored = delays(&mut settled(25_000), 3_000, outage);
-        assert!(ignored.iter().all(|&us| us == 27_000));
+        // 12 in a window need up to 300 ms more: all but one of them are in time.
+        assert_eq!(aims(&[(85, 16_000), (170, 64_000), (2_890, 300_000)]), 64_000);
+        // Ten are not more than one in a hundred.
+        assert_eq!(aims(&[(100, 64_000)]), 0);
+        // As many as outages of 120 ms in 5 % of the time bring.
+        assert_eq!(aims(&[(140, 70_000), (420, 500_000)]), 0);
     }
 
     #[test]
-    fn it_shrinks_fast_from_afar_and_slowly_within_a_tick() {
-        let mut control = settled(100_000);
-        for _ in 0..WINDOW {
-            control.observe(0, 10_000, false);
+    fn losses_one_by_one_are_no_bursts() {
+        // 2 %, repaired half a tick later, and three in a window by much.
+        assert_eq!(aims(&[(50, TICK_US / 2), (300, 60_000)]), TICK_US / 2);
+        // 10 %, and in a hundredth of the time two in a row.
+        assert_eq!(aims(&[(10, TICK_US / 2), (80, TICK_US), (300, 60_000)]), TICK_US);
+    }
+
+    #[test]
+    fn the_link_that_needs_most_decides_once_it_is_known() {
+        let mut control = DelayControl::new(Time(0), 2, 10_000, TICK_US, false);
+        for (link, need_us, target_us) in [(0, 25_000, 27_000), (1, 40_000, 42_000)] {
+            let before_us = control.target_us;
+            for _ in 0..WINDOW_LEAST {
+                assert_eq!(control.target_us, before_us);
+                control.observe(link, need_us, false);
+            }
+            assert_eq!(control.target_us, target_us);
         }
-        let mut us_after = |ms: u64| {
+        control.forget(1);
+        assert_eq!(control.target_us, 27_000);
+    }
+
+    #[test]
+    fn it_moves_by_a_tenth_of_the_time_and_by_more_than_a_tick_up_at_once() {
+        let mut control = settled(50_000);
+        let mut moved = |target_us: i64, ms: u64| {
+            control.target_us = target_us;
             control.advance(Time(control.moved_at.0 + ms * 1_000));
             control.delay_us()
         };
-        assert_eq!(us_after(800), 22_000);
-        assert_eq!(us_after(100), 20_000);
+        assert_eq!(moved(10_000, 100), 42_000);
+        assert_eq!(moved(42_000 + TICK_US, 100), 52_000);
+        assert_eq!(moved(52_001 + TICK_US, 1), 52_001 + TICK_US);
+        assert_eq!(moved(60_000, 1_000), 60_000);
     }
 
     #[test]
-    fn a_link_that_has_become_short_is_believed_after_half_a_second_and_keeps_its_losses() {
+    fn a_link_that_has_become_another_one_is_believed_after_a_fifth_of_a_second_and_keeps_its_losses() {
         let mut control = settled(100_000);
         delays(&mut control, 1_024, |i| Some(if i % 40 == 0 { 108_000 } else { 100_000 }));
         assert_eq!(control.target_us, 110_000);
-        for i in 0..RECENT / 2 {
-            assert_eq!(control.target_us, 110_000, "after {i}");
-            control.observe(0, 10_000, false);
+        for now_us in [10_000, 90_000] {
+            let before_us = control.target_us;
+            for i in 0..SHIFT {
+                assert_eq!(control.target_us, before_us, "after {i} of {now_us} us");
+                // The median counts.
+                control.observe(0, now_us - if i < 4 { 4_000 } else { 0 }, false);
+            }
+            assert_eq!(control.target_us, now_us + 8_000 + RESERVE_US);
         }
-        control.observe(0, 10_000, false);
-        assert_eq!(control.target_us, 20_000);
+    }
+
+    #[test]
+    fn a_link_that_varies_is_the_same_link() {
+        let mut needs = Needs::new(WINDOW);
+        let one_side = (1..400).map(|i| if i % SHIFT == 0 { 50_000 } else { 80_000 });
+        let both_sides = (0..400).map(|i| if i % 2 == 0 { 20_000 } else { 80_000 });
+        for need_us in [50_000].into_iter().chain(one_side).chain(both_sides) {
+            needs.observe(need_us, false, TICK_US);
+            assert_eq!(needs.usual_us, 50_000);
+        }
     }
 
     #[test]
@@ -472,6 +440,17 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_measures_one_input_at_a_time_is_given_the_reserve() {
+        for (inputs, delay_us) in [(1, 27_000), (2, 25_000)] {
+            let mut control = DelayControl::new(Time(0), 1, 10_000, TICK_US, false).for_server();
+            for _ in 0..WINDOW_SERVER {
+                control.observe_worst(25_000, inputs);
+            }
+            assert_eq!(control.target_us, delay_us, "the worst of {inputs}");
+        }
+    }
+
+    #[test]
     fn a_rank_is_that_of_inputs_which_are_all_in_time() {
         // 7 of 100 are late, of two or three together so many more.
         assert_eq!([1, 2, 3, 6, 64].map(rank_of), [9, 17, 25, 45, 127]);
@@ -488,18 +467,19 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_are_those_of_the_window_whatever_comes_and_goes() {
-        let mut needs = Needs::new(WINDOW);
-        let mut need = 7_i64;
-        for i in 0..2_000 {
+    fn the_sorted_are_those_of_the_window_whatever_comes_and_goes() {
+        let mut needs = Needs::new(100);
+        let (mut need, mut all) = (7_i64, Vec::new());
+        for i in 0..1_000 {
             need = need * 1_103 % 10_007;
-            let is_late = i % 100 > 60;
-            needs.observe(need / (1 + i % 3) + 5_000 * i64::from(i % 50 == 0), is_late, false, TICK_US);
-            let mut sorted = needs.ring.clone();
+            // Many are equal.
+            let need_us = need / 500 + 9_000 * i64::from(i % 50 == 0);
+            needs.observe(need_us, false, TICK_US);
+            all.push(need_us);
+            let mut sorted = all[all.len().saturating_sub(100)..].to_vec();
             sorted.sort_unstable_by(|a, b| b.cmp(a));
-            let highest: [i64; HIGHEST] =
-                core::array::from_fn(|at| sorted.get(at).copied().unwrap_or(i64::MIN));
-            assert_eq!(needs.highest, highest, "after {i}");
+            let known: Vec<i64> = needs.sorted.iter().map(|us| us + needs.usual_us).collect();
+            assert_eq!(known, sorted, "after {i}");
         }
     }
 }
