@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mini_rts_arena::net::message::{
-    Acknowledge, Bye, JoinChallenge, JoinConfirm, JoinRequest, PacketId, Relayed, Suspicion, decode,
+    Bye, Delivery, JoinChallenge, JoinConfirm, JoinRequest, PacketId, Ready, Relayed, Suspicion, decode,
     decode_handshake, encode, handshake,
 };
 use mini_rts_arena::net::{End, GuestConfig, InputDelay, LockstepSession, Settings, Time};
@@ -21,15 +21,33 @@ const PLAYING: Time = Time(2_500_000);
 /// Bytes of an envelope before its body.
 const ENVELOPE: usize = 9;
 
-/// A peer whose pings, once the match runs, become this message.
-fn says<T: serde::Serialize>(id: PacketId, message: &T) -> Wire {
-    let body = encode(message);
-    Box::new(move |now, _, bytes| {
-        if now < PLAYING || bytes[0] != PacketId::Ping as u8 {
-            return Some(bytes.to_vec());
+/// What a peer says, twice a second once the match runs, to all others.
+struct Lie {
+    id: PacketId,
+    body: Vec<u8>,
+    next_at: Time,
+}
+
+impl Lie {
+    fn new<T: serde::Serialize>(id: PacketId, message: &T) -> Self {
+        Self { id, body: encode(message).to_vec(), next_at: PLAYING }
+    }
+
+    /// As a message of its session; as a datagram in place of a ping.
+    fn tell(&mut self, now: Time, liar: &mut Peer, others: &[SocketAddr]) {
+        if self.id.delivery() != Delivery::Reliable {
+            let (id, body) = (self.id, self.body.clone());
+            liar.wire = Box::new(move |now, _, bytes| {
+                let is_lie = now >= PLAYING && bytes[0] == PacketId::Ping as u8;
+                Some(if is_lie { [&[id as u8], &bytes[1..ENVELOPE], &body].concat() } else { bytes.to_vec() })
+            });
+        } else if now >= self.next_at {
+            self.next_at = now.plus(Duration::from_millis(500));
+            for &to in others {
+                liar.session.forge(to, self.id, &self.body);
+            }
         }
-        Some([&[id as u8], &bytes[1..ENVELOPE], &body].concat())
-    })
+    }
 }
 
 /// A peer that never sends what `is_withheld` picks.
@@ -67,24 +85,25 @@ fn one_word_of_a_liar_takes_nobody_elses_seat() {
         first: 150,
         inputs: std::iter::once(encode(&PlayerInput::default()).iter().copied().collect()).collect(),
     };
-    let wires = || -> Vec<(&str, Wire)> {
+    let lies = || -> Vec<(&str, Lie)> {
         vec![
-            ("StartState", says(PacketId::Bye, &Bye::StartState)),
-            ("Unreachable", says(PacketId::Bye, &Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) })),
-            ("Dropped", says(PacketId::Bye, &Bye::Dropped)),
-            ("Desync", says(PacketId::Bye, &Bye::Desync)),
-            ("Finished", says(PacketId::Bye, &Bye::Finished { ticks: 100, chain: 1 })),
-            ("Left, far ahead", says(PacketId::Bye, &Bye::Left { tick: 1_000_000 })),
-            ("suspects seat 2", says(PacketId::Suspicion, &suspicion(2, 100))),
-            ("suspects seat 0", says(PacketId::Suspicion, &suspicion(0, 100))),
-            ("forges inputs", says(PacketId::Relayed, &relayed)),
+            ("StartState", Lie::new(PacketId::Bye, &Bye::StartState)),
+            (
+                "Unreachable",
+                Lie::new(PacketId::Bye, &Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) }),
+            ),
+            ("Dropped", Lie::new(PacketId::Bye, &Bye::Dropped)),
+            ("Desync", Lie::new(PacketId::Bye, &Bye::Desync)),
+            ("Finished", Lie::new(PacketId::Bye, &Bye::Finished { ticks: 100, chain: 1 })),
+            ("Left, far ahead", Lie::new(PacketId::Bye, &Bye::Left { tick: 1_000_000 })),
+            ("suspects seat 2", Lie::new(PacketId::Suspicion, &suspicion(2, 100))),
+            ("suspects seat 0", Lie::new(PacketId::Suspicion, &suspicion(0, 100))),
+            ("forges inputs", Lie::new(PacketId::Relayed, &relayed)),
         ]
     };
-    for kind in 0..wires().len() {
+    for (what, mut lie) in lies() {
         let mut peers = mesh(3, 400, InputDelay::Auto, LINK);
-        let (what, wire) = wires().swap_remove(kind);
-        peers[1].wire = wire;
-        run(&mut peers, MINUTE, |_, _| {});
+        run(&mut peers, MINUTE, |now, peers| lie.tell(now, &mut peers[1], &[HOST, address(2)]));
         honest_play_on(&peers, 1, 400, what);
     }
 }
@@ -115,19 +134,14 @@ fn inputs_withheld_from_one_peer_alone_are_relayed_to_it() {
 #[test]
 fn a_farewell_to_one_peer_alone_parts_nobody() {
     let mut peers = mesh(4, 400, InputDelay::Auto, LINK);
-    let mut sealed = 0;
-    peers[1].wire = Box::new(move |now, to, bytes| {
-        if bytes[0] == PacketId::PlayerInput as u8 && to == HOST {
-            let (header, _) = mini_rts_arena::net::decode_inputs(&bytes[ENVELOPE..]).expect("inputs");
-            sealed = u32::from(header.first) + u32::from(header.count);
+    let mut is_said = false;
+    run(&mut peers, MINUTE, |now, peers| {
+        if now >= PLAYING && !is_said {
+            is_said = true;
+            let tick = peers[1].session.open_tick().0;
+            peers[1].session.forge(HOST, PacketId::Bye, &encode(&Bye::Left { tick }));
         }
-        if now < PLAYING || to != HOST || bytes[0] != PacketId::Ping as u8 {
-            return Some(bytes.to_vec());
-        }
-        let left = encode(&Bye::Left { tick: sealed });
-        Some([&[PacketId::Bye as u8], &bytes[1..ENVELOPE], &left].concat())
     });
-    run(&mut peers, MINUTE, |_, _| {});
     honest_play_on(&peers, 1, 400, "Left to one");
 }
 
@@ -199,17 +213,9 @@ fn a_false_count_of_inputs_does_not_keep_a_departure_from_settling() {
 #[test]
 fn a_guest_whose_world_differs_loses_its_seat_and_nobody_else() {
     let mut peers = mesh(3, 300, InputDelay::Auto, LINK);
-    peers[1].wire = Box::new(|_, _, bytes| {
-        let body = &bytes[ENVELOPE.min(bytes.len())..];
-        let is_seated = bytes[0] == PacketId::Acknowledge as u8;
-        Some(match decode(body) {
-            Ok(Acknowledge::Seating { round, state_hash, unheard }) if is_seated => {
-                let false_hash = Acknowledge::Seating { round, state_hash: !state_hash, unheard };
-                [&bytes[..ENVELOPE], &encode(&false_hash)].concat()
-            }
-            _ => bytes.to_vec(),
-        })
-    });
+    // Before its own word the host hears another.
+    let ready = Ready { round: 1, state_hash: 0xbad, unheard: Default::default() };
+    peers[1].wire = Box::new(move |_, _, bytes| Some(with_message(bytes, PacketId::Ready, &encode(&ready))));
     replace_and_finish(peers, 1, End::StartState);
 }
 
@@ -235,14 +241,27 @@ fn a_guest_that_never_answers_the_seating_loses_its_seat() {
     replace_and_finish(peers, 1, End::PeerLost(PlayerId(0)));
 }
 
+/// A packet of the reliable channel whose messages of this kind are another one.
+fn with_message(bytes: &[u8], id: PacketId, body: &[u8]) -> Vec<u8> {
+    let is_it = bytes[0] == PacketId::Acknowledge as u8 && bytes.get(ENVELOPE + 7) == Some(&(id as u8));
+    if !is_it {
+        return bytes.to_vec();
+    }
+    // Acknowledgement and number, then the length of the only fragment and the message in it.
+    let length = ((body.len() as u16 + 1) | 0x8000).to_le_bytes();
+    [&bytes[..ENVELOPE + 5], &length, &[id as u8], body].concat()
+}
+
 /// The peer in this seat ends so, another takes the seat, and the match is played.
 fn replace_and_finish(mut peers: Vec<Peer>, seat: usize, end: End) {
     let mut is_replaced = false;
-    run(&mut peers, MINUTE, |_, peers| {
+    run(&mut peers, MINUTE, |now, peers| {
         if !is_replaced && !peers[seat].ends.is_empty() {
             is_replaced = true;
             assert_eq!(peers[seat].ends, [end]);
-            peers[seat] = mesh(3, 300, InputDelay::Auto, LINK).swap_remove(seat);
+            // Another guest at the same address.
+            let session = LockstepSession::join(now, settings(InputDelay::Auto), guest_config(), [99; 32]);
+            peers[seat] = Peer::new(session, address(seat as u8), LINK);
         }
     });
     assert!(is_replaced, "{:?}", peers[0].ends);

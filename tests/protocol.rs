@@ -5,6 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::time::Duration;
 
 use mini_rts_arena::net::discovery::{RoomInfo, RoomQuery};
 use mini_rts_arena::net::message::*;
@@ -74,12 +75,16 @@ impl Example {
             ("PlayerInput", "to-server") => client_inputs(bytes),
             ("GameStateUpdate", "body") => update(bytes),
             ("Start", "body") => body::<Start>(bytes),
-            ("Acknowledge", "body") => body::<Acknowledge>(bytes),
+            ("Acknowledge", "body") => channel_packet(bytes),
             ("Ping", "body") => body::<Ping>(bytes),
             ("Pong", "body") => body::<Pong>(bytes),
             ("Bye", "body") => body::<Bye>(bytes),
             ("DesyncHashes", "body") => body::<DesyncHashes>(bytes),
-            ("DesyncState", "body") => body::<DesyncState>(bytes),
+            ("DesyncState", "body") => {
+                let state = DesyncState::decode(bytes).map_err(|error| error.to_string())?;
+                Ok((vec![format!("{state:?}")], state.encode()))
+            }
+            ("Ready", "body") => body::<Ready>(bytes),
             ("Seating", "body") => body::<Seating>(bytes),
             ("Suspicion", "body") => body::<Suspicion>(bytes),
             ("Relayed", "body") => body::<Relayed>(bytes),
@@ -188,6 +193,121 @@ fn enveloped(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     Ok((meaning, again))
 }
 
+// The reliable channel.
+
+/// Most bytes of a message in the examples.
+const MESSAGE_BYTES: usize = 2048;
+const AT: Time = Time(0);
+const TIMEOUT: Duration = Duration::from_millis(100);
+
+/// What a packet of the channel says, read by its description alone.
+struct ChannelPacket {
+    /// The first fragment that its sender lacks, and a bit for each of the seven after it.
+    next: u16,
+    mask: u8,
+    /// The number of the first fragment in it.
+    number: u16,
+    /// The messages that the fragments make.
+    messages: Vec<Vec<u8>>,
+}
+
+impl ChannelPacket {
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        let word = |at: usize| match bytes.get(at..at + 2) {
+            Some(&[low, high]) => Ok(u16::from_le_bytes([low, high])),
+            _ => Err("too short".to_owned()),
+        };
+        let (next, mask) = (word(0)?, *bytes.get(2).ok_or("too short")?);
+        let number = if bytes.len() > 3 { word(3)? } else { 0 };
+        let (mut messages, mut message, mut at) = (Vec::new(), Vec::new(), 5);
+        while at < bytes.len() {
+            let length = word(at)?;
+            let end = at + 2 + usize::from(length & 0x7fff);
+            message.extend(bytes.get(at + 2..end).ok_or("too short")?);
+            if length & 0x8000 != 0 {
+                messages.push(std::mem::take(&mut message));
+            }
+            at = end;
+        }
+        if message.is_empty() {
+            Ok(Self { next, mask, number, messages })
+        } else {
+            Err("the last message is cut".into())
+        }
+    }
+
+    fn says(&self) -> Result<Vec<String>, String> {
+        let after: Vec<u16> =
+            (0..7).filter(|bit| self.mask & 1 << bit != 0).map(|bit| self.next + 1 + bit).collect();
+        let has = format!("has all fragments before {}, and {after:?}", self.next);
+        let from = (!self.messages.is_empty()).then(|| format!("fragments from {} on", self.number));
+        let messages = self.messages.iter().map(|message| {
+            let (first, rest) = message.split_first().ok_or("a message without an id")?;
+            let id = PacketId::of(*first).filter(|id| id.delivery() == Delivery::Reliable);
+            let id = id.ok_or_else(|| format!("{first:02x} is no message of the channel"))?;
+            if message.len() > 100 {
+                return Ok(format!("{id:?} of {} bytes", rest.len()));
+            }
+            let mut example = Example::new(&format!("{id:?}"), "body");
+            example.bytes = rest.to_vec();
+            Ok(example.read()?.0.join("; "))
+        });
+        [has].into_iter().chain(from).map(Ok).chain(messages).collect()
+    }
+}
+
+/// The bytes of a packet with these fragments, each of them a whole message.
+fn packet_of(next: u16, number: u16, messages: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = [&next.to_le_bytes()[..], &[0]].concat();
+    if !messages.is_empty() {
+        bytes.extend(number.to_le_bytes());
+    }
+    for message in messages {
+        bytes.extend((message.len() as u16 | 0x8000).to_le_bytes());
+        bytes.extend(*message);
+    }
+    bytes
+}
+
+/// A channel whose other end has acknowledged `sent` fragments, that has taken `received` fragments in, and of those
+/// after the first that it lacks the ones in `mask`.
+fn channel_after(sent: u16, received: u16, mask: u8) -> Channel {
+    let mut channel = Channel::new(MESSAGE_BYTES);
+    for number in 0..sent {
+        channel.send(&[0]).expect("room");
+        let _ = channel.poll_packet(AT, TIMEOUT);
+        channel.receive(&packet_of(number + 1, 0, &[])).expect("an acknowledgement");
+    }
+    let after = (0..7).filter(|bit| mask & 1 << bit != 0).map(|bit| received + 1 + bit);
+    for number in (0..received).chain(after) {
+        channel.receive(&packet_of(sent, number, &[&[0]])).expect("a fragment");
+        while channel.poll_message().expect("short").is_some() {}
+    }
+    channel
+}
+
+/// A packet that one end of a channel sends and the other takes.
+fn channel_packet(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let packet = ChannelPacket::read(bytes)?;
+    let mut there = channel_after(packet.next, packet.number, 0);
+    for _ in 0..8 {
+        there.send(&[0]).expect("room");
+    }
+    let _ = there.poll_packet(AT, TIMEOUT);
+    there.receive(bytes).map_err(|error| error.to_string())?;
+    for message in &packet.messages {
+        assert_eq!(there.poll_message(), Ok(Some(message.clone())));
+    }
+    assert_eq!(there.poll_message(), Ok(None));
+    let mut here = channel_after(packet.number, packet.next, packet.mask);
+    for message in &packet.messages {
+        here.send(message).expect("room");
+    }
+    let (again, is_again) = here.poll_packet(AT, TIMEOUT).ok_or("nothing to say")?;
+    assert!(!is_again, "sent for the first time");
+    Ok((packet.says()?, again.to_vec()))
+}
+
 #[test]
 fn every_example_says_what_it_says() {
     for example in examples() {
@@ -204,7 +324,7 @@ fn every_message_has_an_example() {
     let there: BTreeSet<String> = ids.collect();
     assert_eq!(shown, there, "shown, and there");
     let said: Vec<String> = examples().into_iter().flat_map(|example| example.says).collect();
-    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Address Seating Resume \
+    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Address Seating Ready Resume \
         Start DesyncHashes DesyncState Chat Rematch Finished Left Desync StartState Unreachable Dropped Expelled";
     for kind in kinds.split_whitespace() {
         assert!(said.iter().any(|says| says.contains(kind)), "{kind} is not shown");
@@ -212,10 +332,12 @@ fn every_message_has_an_example() {
 }
 
 #[test]
-fn every_number_is_named_in_the_document() {
+fn every_number_is_named_in_the_document_with_its_delivery() {
     for id in (0..=u8::MAX).filter_map(PacketId::of) {
-        let row = format!("| 0x{:02x} | {id:?} |", id as u8);
-        assert!(DOCUMENT.contains(&row), "no row {row}");
+        let begin = format!("| 0x{:02x} | {id:?} |", id as u8);
+        let row = DOCUMENT.lines().find(|line| line.starts_with(&begin));
+        let travels = row.and_then(|row| row.split('|').nth(4)).map(|cell| cell.trim().to_owned());
+        assert_eq!(travels, Some(format!("{:?}", id.delivery()).to_lowercase()), "the row {begin}");
     }
 }
 
@@ -270,12 +392,11 @@ fn check_handshake<T: Serialize + DeserializeOwned>(id: PacketId, bytes: &[u8]) 
 /// Every way in there is.
 fn check_all(bytes: &[u8]) {
     check::<Start>(bytes);
-    check::<Acknowledge>(bytes);
+    check::<Ready>(bytes);
     check::<Ping>(bytes);
     check::<Pong>(bytes);
     check::<Bye>(bytes);
     check::<DesyncHashes>(bytes);
-    check::<DesyncState>(bytes);
     check::<Seating>(bytes);
     check::<Suspicion>(bytes);
     check::<Relayed>(bytes);
@@ -305,12 +426,51 @@ fn check_all(bytes: &[u8]) {
     assert!(queried.0.is_err() || queried.1.is_err(), "both a query and an answer");
     let (opened, cost) = allocated(|| Seal::new(1, 2).open(Time(0), bytes).is_ok());
     assert!(cost == 0 && (!opened || bytes.len() >= 9));
-    // A state is the one thing that allocates: never more than a small multiple of its bytes.
+    check_what_allocates(bytes);
+}
+
+/// States and the reliable channel allocate: never more than a small multiple of the bytes that come.
+fn check_what_allocates(bytes: &[u8]) {
+    let (state, cost) = allocated(|| DesyncState::decode(bytes));
+    assert!(cost <= bytes.len(), "{cost} bytes allocated for a DesyncState of {}", bytes.len());
+    if let Ok(state) = state {
+        assert_eq!(state.encode(), bytes);
+    }
+    let (_, cost) = allocated(|| {
+        let mut channel = Channel::new(MESSAGE_BYTES);
+        let _ = channel.receive(bytes);
+        while !matches!(channel.poll_message(), Ok(None)) {}
+    });
+    assert!(cost <= 8 * bytes.len(), "{cost} bytes allocated for a packet of {}", bytes.len());
     let (state, cost) = allocated(|| GameState::decode(bytes));
     assert!(cost <= 4096 + 64 * bytes.len(), "{cost} bytes allocated for a state of {}", bytes.len());
     if let Ok(state) = state {
         assert_eq!(state.encode(), bytes);
     }
+}
+
+/// Fragments that may be in flight.
+const WINDOW: usize = 8;
+
+/// Fragments of a packet of the channel, mostly such as a peer sends, and whether the last of them is cut short.
+fn any_fragments() -> impl Strategy<Value = (Vec<(usize, bool)>, bool)> {
+    let fragment = prop_oneof![
+        6 => Just((1000, false)),
+        2 => (1..1001_usize, Just(true)),
+        1 => (0..1010_usize, any::<bool>()),
+    ];
+    (proptest::collection::vec(fragment, 0..9), prop::bool::weighted(0.1))
+}
+
+/// A packet with these fragments.
+fn packet_with(next: u16, mask: u8, number: u16, fragments: &[(usize, bool)], is_cut: bool) -> Vec<u8> {
+    let mut bytes = [&next.to_le_bytes()[..], &[mask], &number.to_le_bytes()].concat();
+    for &(length, is_last) in fragments {
+        bytes.extend((length as u16 | u16::from(is_last) << 15).to_le_bytes());
+        bytes.resize(bytes.len() + length, 0x1c);
+    }
+    bytes.truncate(bytes.len() - usize::from(is_cut));
+    bytes
 }
 
 proptest! {
@@ -324,6 +484,39 @@ proptest! {
     #[test]
     fn small_numbers_are_too(bytes in proptest::collection::vec(0..4_u8, 0..80)) {
         check_all(&bytes);
+    }
+
+    #[test]
+    fn a_channel_takes_any_packets_and_stays_bounded(
+        packets in proptest::collection::vec((0..30_u16, any::<u8>(), -2..4_i16, any_fragments()), 0..40),
+        messages in proptest::collection::vec(1..3_000_usize, 0..20),
+    ) {
+        let mut channel = Channel::new(MESSAGE_BYTES);
+        for &length in &messages {
+            channel.send(&vec![0; length]).expect("room");
+        }
+        let mut wanted = 0_u16;
+        for ((next, mask, beside, (fragments, is_cut)), n) in packets.iter().zip(0..) {
+            let number = wanted.wrapping_add_signed(*beside);
+            let _ = channel.receive(&packet_with(*next, *mask, number, fragments, *is_cut));
+            let mut taken = 0;
+            loop {
+                match channel.poll_message() {
+                    Ok(Some(message)) => prop_assert!(message.len() <= MESSAGE_BYTES),
+                    Ok(None) => break,
+                    Err(_) => {}
+                }
+                taken += 1;
+                prop_assert!(taken <= WINDOW, "a packet completes at most a window of messages");
+            }
+            let sent = std::iter::from_fn(|| channel.poll_packet(Time(100_000 * n), TIMEOUT));
+            let sent: Vec<_> = sent.take(WINDOW + 1).collect();
+            prop_assert!(sent.len() <= WINDOW, "at most a window of packets at a time");
+            for (packet, _) in sent {
+                wanted = u16::from_le_bytes([packet[0], packet[1]]);
+            }
+        }
+        prop_assert!(channel.queued() <= messages.len());
     }
 
     #[test]
@@ -352,12 +545,10 @@ fn a_part_of_an_example_is_refused_or_canonical() {
         }
         let longer = Example { bytes: [&example.bytes[..], &[0]].concat(), ..example };
         check_all(&longer.bytes);
-        // The difference of states that ends an update has its own end: tests/delta.rs.
-        assert!(
-            longer.read().is_err() || longer.message == "GameStateUpdate",
-            "{} goes on after its end",
-            longer.message
-        );
+        // The difference of states that ends an update has its own end: tests/delta.rs. A state after a desync is
+        // whatever fills the message.
+        let ends_with_a_state = ["GameStateUpdate", "DesyncState"].contains(&longer.message.as_str());
+        assert!(longer.read().is_err() || ends_with_a_state, "{} goes on after its end", longer.message);
     }
 }
 

@@ -218,7 +218,7 @@ fn a_guest_that_is_gone_before_tick_0_leaves_the_room_open() {
     let mut peers = pair(120, InputDelay::Auto, "delay=5ms");
     let mut second = None;
     run(&mut peers, Duration::from_secs(30), |now, peers| {
-        peers[1].dead = second.is_none() && now > Time(30_000);
+        peers[1].dead = second.is_none() && now > Time(22_000);
         if second.is_none() && now > Time(3_300_000) {
             // It has a seat and is never heard again; another one comes.
             let session = LockstepSession::join(now, settings(InputDelay::Auto), guest_config(), [3; 32]);

@@ -21,6 +21,7 @@ use super::predictor::Predictor;
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
+use crate::net::message::PacketId;
 use crate::net::{ChatText, ClientSession, DueTick, End, Event, Roster, Time, Transmit};
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
@@ -244,6 +245,12 @@ impl Match {
     /// This player wants a rematch of the match that is over, where the session stays for one.
     pub fn want_rematch(&mut self, now: Time) {
         self.session.want_rematch(now);
+    }
+
+    /// Sends a message that its session did not mean, in the reliable channel to this address.
+    #[doc(hidden)]
+    pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+        self.session.forge(to, id, body);
     }
 
     /// This player leaves; the others are told.

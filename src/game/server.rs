@@ -10,6 +10,7 @@ use super::match_event::MatchEvent;
 use super::options::next_name;
 use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
 use super::stats::Histogram;
+use crate::net::message::PacketId;
 use crate::net::{
     ClientStatus, End, Event, Rejection, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit,
 };
@@ -154,6 +155,12 @@ impl Server {
     #[must_use]
     pub const fn world(&self) -> Option<&World> {
         self.world.as_ref()
+    }
+
+    /// Sends a message that its session did not mean, in the reliable channel to this address: for tests.
+    #[doc(hidden)]
+    pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+        self.session.forge(to, id, body);
     }
 
     /// The session under it.

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
+use crate::net::message::PacketId;
 use crate::net::{
     Architecture, ChatText, ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause,
     Time, TooManyCommands, TooManyLines, Traffic, Transmit,
@@ -47,6 +48,10 @@ impl Session {
         if let Some(client) = client {
             *self = Self::Client(client);
         }
+    }
+
+    pub(super) fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+        either!(self, session => session.forge(to, id, body));
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {

@@ -113,6 +113,8 @@ pub(super) struct Saboteur {
     held: Option<u32>,
     /// Of the first datagram after which the counter stands still.
     counter: Option<[u8; 4]>,
+    /// The number of the next fragment in the reliable channel.
+    next_fragment: u16,
     sent: u32,
 }
 
@@ -123,7 +125,7 @@ impl Saboteur {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(98);
         let from = Tick(200 + below(&mut rng, 200) as u32);
-        Self { what, from, broken: None, held: None, counter: None, sent: 0 }
+        Self { what, from, broken: None, held: None, counter: None, next_fragment: 0, sent: 0 }
     }
 
     /// Breaks down, if that is what it does.
@@ -159,6 +161,9 @@ impl Saboteur {
         // Ticks begin about a second after the start.
         let is_late = now >= Time(1_000_000 + u64::from(self.from.0) * 16_667);
         let id = PacketId::of(bytes[0]);
+        if let (Some(PacketId::Acknowledge), [_, _, _, low, high, _, ..]) = (id, &bytes[ENVELOPE..]) {
+            self.next_fragment = self.next_fragment.max(u16::from_le_bytes([*low, *high]) + 1);
+        }
         match (self.what, id) {
             (
                 Sabotage::ChangedInput
@@ -170,14 +175,15 @@ impl Saboteur {
                 | Sabotage::FalseChain,
                 Some(PacketId::PlayerInput),
             ) => whole(self.edited(bytes).unwrap_or_else(|| bytes.to_vec())),
-            (Sabotage::WithheldHashes, Some(PacketId::DesyncHashes)) if is_late => Vec::new(),
+            // What is shown of a difference travels in the reliable channel.
+            (Sabotage::WithheldHashes, Some(PacketId::Acknowledge)) if is_late => Vec::new(),
             (Sabotage::WithheldStart, Some(PacketId::Acknowledge)) => Vec::new(),
             (Sabotage::FalseBye, Some(PacketId::PlayerInput)) if is_late && self.broken.is_none() => {
                 self.broken = Some(self.from);
-                whole(
-                    [&[PacketId::Bye as u8], &bytes[1..ENVELOPE], &encode(&Bye::Left { tick: self.from.0 })]
-                        .concat(),
-                )
+                let bye = [&[PacketId::Bye as u8], &encode(&Bye::Left { tick: self.from.0 })[..]].concat();
+                let length = (bye.len() as u16 | 0x8000).to_le_bytes();
+                let packet = [&[0; 3][..], &self.next_fragment.to_le_bytes(), &length[..], &bye].concat();
+                whole([&[PacketId::Acknowledge as u8], &bytes[1..ENVELOPE], &packet].concat())
             }
             (Sabotage::StaleCounter, Some(_)) if is_late => {
                 let counter = self.counter.get_or_insert([bytes[5], bytes[6], bytes[7], bytes[8]]);

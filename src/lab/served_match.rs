@@ -132,6 +132,7 @@ impl ServedMatch {
                 Deed::Order(command) => {
                     client.submit_command(now, command);
                 }
+                Deed::Message(to, id, body) => client.forge(to, id, &body),
                 Deed::Resume => client.resume(now),
                 Deed::Rebind => self.network.rebind(seat),
                 Deed::Leave => client.leave(),

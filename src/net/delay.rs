@@ -34,6 +34,8 @@ const LATE_ONE_IN: usize = 100;
 /// A link on which more than that exceed the 95th percentile by more than this many quarters of a tick loses several
 /// datagrams in a row: of two that follow each other by half a tick a link without bursts seldom loses both.
 const FAR_QUARTERS: i64 = 3;
+/// The same where one datagram a tick comes from a relay, so that a single loss costs a whole tick.
+const FAR_QUARTERS_PLAYOUT: i64 = 7;
 /// Where the 95th percentile is: one in so many exceeds it.
 const MOST_ONE_IN: usize = 20;
 /// On such a link so many times fewer may be late, since each of them is late by more. Outages, which no bearable
@@ -90,6 +92,8 @@ struct Needs {
     sorted: Vec<i64>,
     /// How many count.
     window: usize,
+    /// See [`FAR_QUARTERS`].
+    far_quarters: i64,
     next: usize,
 }
 
@@ -112,7 +116,11 @@ impl DelayControl {
     /// The same for ticks that come from a relay.
     #[must_use]
     pub(super) fn for_playout(self) -> Self {
-        let needs = self.needs.iter().map(|_| Needs::new(WINDOW_PLAYOUT)).collect();
+        let needs = self
+            .needs
+            .iter()
+            .map(|_| Needs { far_quarters: FAR_QUARTERS_PLAYOUT, ..Needs::new(WINDOW_PLAYOUT) })
+            .collect();
         Self { needs, ..self }
     }
 
@@ -155,7 +163,7 @@ impl DelayControl {
     /// A peer is gone, and its link needs nothing.
     pub(super) fn forget(&mut self, link: usize) {
         if let Some(needs) = self.needs.get_mut(link) {
-            *needs = Needs::new(needs.window);
+            *needs = Needs { far_quarters: needs.far_quarters, ..Needs::new(needs.window) };
         }
         self.aim();
     }
@@ -199,6 +207,7 @@ impl Needs {
             beyond: Vec::with_capacity(window),
             sorted: Vec::with_capacity(window),
             window,
+            far_quarters: FAR_QUARTERS,
             next: 0,
         }
     }
@@ -259,8 +268,10 @@ impl Needs {
             return None;
         }
         let may_be_late = length / LATE_ONE_IN;
-        let far_us =
-            self.sorted.get(length / MOST_ONE_IN)?.saturating_add(tick_us.saturating_mul(FAR_QUARTERS) / 4);
+        let far_us = self
+            .sorted
+            .get(length / MOST_ONE_IN)?
+            .saturating_add(tick_us.saturating_mul(self.far_quarters) / 4);
         let far = self.sorted.partition_point(|&us| us > far_us);
         let late = if far > may_be_late { may_be_late / BURSTS_FEWER } else { may_be_late };
         Some(self.usual_us.saturating_add(*self.sorted.get(late)?))

@@ -3,19 +3,14 @@
 //! Each sends the hashes of its last ticks; both find the same first tick that differs, and exchange their
 //! states after it. What differs in them is for the caller to say.
 
-use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
-use super::message::{
-    DESYNC_CHUNK_BYTES, DESYNC_HASHES_MAX, DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState,
-};
+use super::message::{DESYNC_HASHES_MAX, DesyncHashes};
 use super::table::Ring;
 use crate::sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
 
 /// How many ticks of hashes are kept; a difference shows within [`super::LEAD_TICKS_MAX`] ticks.
 const HISTORY: usize = 128;
-/// How many pieces of state are under way at once.
-const CHUNKS_AT_ONCE: usize = 8;
 
 /// The hashes of this peer's last ticks, and the chain over all of them.
 #[derive(Clone, Debug)]
@@ -72,6 +67,7 @@ impl History {
         let ran = || (first..self.ran.0).map(|tick| self.ring[Tick(tick)]);
         DesyncHashes {
             first,
+            asks: true,
             hashes: ran().map(|ran| ran.hash).collect(),
             inputs: ran().map(|ran| ran.inputs).collect(),
         }
@@ -108,34 +104,22 @@ pub(super) struct Search {
     pub(super) tick: Option<Tick>,
     /// Who is in the minority of one, once all lists are here.
     pub(super) odd: Option<Odd>,
-    /// How often what is lacking was sent since the last acknowledgement.
-    pub(super) tries: u32,
+    /// Whether our state has been sent.
+    pub(super) has_sent_state: bool,
     /// Whether the result has been handed out.
     pub(super) is_reported: bool,
-    ours: Option<Vec<u8>>,
-    sides: ArrayVec<Side, { PLAYERS_MAX - 1 }>,
-}
-
-/// What one peer has of ours, and what is here of its state.
-#[derive(Clone, Debug)]
-struct Side {
-    link: usize,
-    has_hashes: bool,
-    /// Which pieces of our state it has.
-    has: Vec<bool>,
-    theirs: Vec<Option<ArrayVec<u8, DESYNC_CHUNK_BYTES>>>,
+    links: ArrayVec<usize, { PLAYERS_MAX - 1 }>,
 }
 
 impl Search {
     pub(super) fn new(cause: usize, hashes: DesyncHashes, links: impl Iterator<Item = usize>) -> Self {
-        let side = |link| Side { link, has_hashes: false, has: Vec::new(), theirs: Vec::new() };
-        let sides = links.map(side).collect();
-        Self { cause, hashes, tick: None, odd: None, tries: 0, is_reported: false, ours: None, sides }
+        let links = links.collect();
+        Self { cause, hashes, tick: None, odd: None, has_sent_state: false, is_reported: false, links }
     }
 
     /// The links to all who take part.
-    pub(super) fn links(&self) -> impl Iterator<Item = usize> {
-        self.sides.iter().map(|side| side.link)
+    pub(super) fn links(&self) -> impl Iterator<Item = usize> + use<> {
+        self.links.clone().into_iter()
     }
 
     /// The first tick on which any two of these lists and our own differ.
@@ -173,112 +157,12 @@ impl Search {
             _ => None,
         }
     }
-
-    /// Gives our state after [`Self::tick`]; empty if it is no longer kept.
-    pub(super) fn provide(&mut self, mut bytes: Vec<u8>) {
-        bytes.truncate(DESYNC_STATE_BYTES_MAX);
-        let chunks = bytes.len().div_ceil(DESYNC_CHUNK_BYTES).max(1);
-        for side in &mut self.sides {
-            side.has = core::iter::repeat_n(false, chunks).collect();
-        }
-        self.ours = Some(bytes);
-    }
-
-    /// The next pieces that this link's peer has not acknowledged.
-    pub(super) fn missing(&self, link: usize) -> Vec<DesyncState> {
-        let (Some(side), Some(ours)) = (self.side(link), &self.ours) else { return Vec::new() };
-        let tick = self.tick.unwrap_or_default().0;
-        let open = side.has.iter().enumerate().filter(|&(_, &has)| !has).take(CHUNKS_AT_ONCE);
-        let piece = |chunk| ours.chunks(DESYNC_CHUNK_BYTES).nth(chunk).unwrap_or_default();
-        open.map(|(chunk, _)| DesyncState {
-            tick,
-            chunk: chunk as u16,
-            chunks: side.has.len() as u16,
-            bytes: piece(chunk).iter().copied().collect(),
-        })
-        .collect()
-    }
-
-    /// This link's peer has our hashes.
-    pub(super) fn has_hashes(&mut self, link: usize) {
-        if let Some(side) = self.sides.iter_mut().find(|side| side.link == link) {
-            side.has_hashes = true;
-        }
-    }
-
-    /// Whether this link's peer lacks our hashes.
-    pub(super) fn lacks_hashes(&self, link: usize) -> bool {
-        self.side(link).is_some_and(|side| !side.has_hashes)
-    }
-
-    /// This link's peer has a piece of our state.
-    pub(super) fn acknowledge(&mut self, link: usize, chunk: u16) {
-        let side = self.sides.iter_mut().find(|side| side.link == link);
-        if let Some(has) = side.and_then(|side| side.has.get_mut(usize::from(chunk))) {
-            *has = true;
-            self.tries = 0;
-        }
-    }
-
-    /// Takes a piece of a peer's state. False if it does not fit to this search, and is not to be
-    /// acknowledged.
-    pub(super) fn take(&mut self, link: usize, piece: DesyncState) -> bool {
-        const CHUNKS_MAX: usize = DESYNC_STATE_BYTES_MAX.div_ceil(DESYNC_CHUNK_BYTES);
-        let (chunk, chunks) = (usize::from(piece.chunk), usize::from(piece.chunks));
-        let whole = piece.bytes.is_full() || chunk + 1 == chunks;
-        let is_due = self.tick == Some(Tick(piece.tick));
-        let side = self.sides.iter_mut().find(|side| side.link == link);
-        let Some(side) = side.filter(|_| is_due && chunk < chunks && chunks <= CHUNKS_MAX && whole) else {
-            return false;
-        };
-        if side.theirs.is_empty() {
-            side.theirs.resize(chunks, None);
-        }
-        if side.theirs.len() != chunks {
-            return false;
-        }
-        let place = side.theirs.get_mut(chunk);
-        place.map(|place| place.get_or_insert(piece.bytes)).is_some()
-    }
-
-    /// Whether every peer's state is here.
-    pub(super) fn has_all_states(&self) -> bool {
-        self.sides.iter().all(|side| side.state().is_some())
-    }
-
-    /// The link and the state of every peer whose state is here; empty if the peer has none.
-    pub(super) fn states(&self) -> impl Iterator<Item = (usize, Vec<u8>)> {
-        self.sides.iter().filter_map(|side| Some((side.link, side.state()?)))
-    }
-
-    /// Whether every peer has our hashes and our state.
-    pub(super) fn is_sent(&self) -> bool {
-        self.ours.is_some()
-            && self.sides.iter().all(|side| side.has_hashes && side.has.iter().all(|&has| has))
-    }
-
-    fn side(&self, link: usize) -> Option<&Side> {
-        self.sides.iter().find(|side| side.link == link)
-    }
-}
-
-impl Side {
-    /// The peer's state, once it is whole.
-    fn state(&self) -> Option<Vec<u8>> {
-        if self.theirs.is_empty() {
-            return None;
-        }
-        let mut bytes = Vec::new();
-        for piece in &self.theirs {
-            bytes.extend_from_slice(piece.as_ref()?);
-        }
-        Some(bytes)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     fn hash(n: u64) -> StateHash {
         StateHash::of_parts([n; crate::sim::PARTS])
@@ -317,41 +201,5 @@ mod tests {
             let others: Vec<&DesyncHashes> = (0..3).filter(|&i| i != peer).map(|i| &lists[i]).collect();
             assert_eq!(search.first_difference(&others), Some(Tick(290)), "peer {peer}");
         }
-    }
-
-    #[test]
-    fn a_state_arrives_whole_in_any_order_and_with_repeats() {
-        let state: Vec<u8> = (0..12_345u32).map(|n| n as u8).collect();
-        let search = || Search::new(0, History::new().latest(), core::iter::once(0));
-        let (mut a, mut b) = (search(), search());
-        (a.tick, b.tick) = (Some(Tick(9)), Some(Tick(9)));
-        a.has_hashes(0);
-        a.provide(state.clone());
-        while !a.is_sent() {
-            for piece in a.missing(0).into_iter().rev() {
-                assert!(b.take(0, piece.clone()) && b.take(0, piece.clone()));
-                a.acknowledge(0, piece.chunk);
-            }
-        }
-        assert_eq!(b.states().collect::<Vec<_>>(), [(0, state)]);
-    }
-
-    #[test]
-    fn pieces_that_do_not_fit_are_refused() {
-        let mut search = Search::new(0, History::new().latest(), core::iter::once(0));
-        search.tick = Some(Tick(9));
-        let piece = |tick, chunk, chunks, len| DesyncState {
-            tick,
-            chunk,
-            chunks,
-            bytes: core::iter::repeat_n(0, len).collect(),
-        };
-        assert!(!search.take(1, piece(9, 0, 1, 5)), "from nobody who takes part");
-        assert!(!search.take(0, piece(8, 0, 1, 5)), "another tick");
-        assert!(!search.take(0, piece(9, 1, 1, 5)), "beyond the end");
-        assert!(!search.take(0, piece(9, 0, u16::MAX, 1000)), "too large");
-        assert!(!search.take(0, piece(9, 0, 2, 999)), "a hole");
-        assert!(search.take(0, piece(9, 0, 2, 1000)));
-        assert!(!search.take(0, piece(9, 1, 3, 1000)), "another number of pieces");
     }
 }

@@ -130,6 +130,11 @@ impl RemoteClock {
         u64::try_from(there.saturating_add(back) / 2).unwrap_or(0)
     }
 
+    /// An instant of the other's clock, on ours; `None` before the first exchange.
+    pub(super) fn local(&self, there: Time) -> Option<Time> {
+        Some(there.shifted(self.ahead_us()?.saturating_neg()))
+    }
+
     /// When a command was given, on our clock.
     pub(super) fn here(&self, stamp: u16, now: Time) -> Option<Time> {
         let there = now.shifted(self.ahead_us()?);

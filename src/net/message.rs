@@ -5,6 +5,7 @@
 //! bytes that are not exactly what encoding the same message gives.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -28,92 +29,101 @@ pub const PROTOCOL_VERSION: u16 = 4;
 pub const DESYNC_HASHES_MAX: usize = 64;
 /// Most inputs in one [`Relayed`].
 pub const RELAYED_MAX: usize = 4;
-/// Most bytes of state in one [`DesyncState`].
-pub const DESYNC_CHUNK_BYTES: usize = 1000;
 /// Most bytes of one state that peers exchange after a desync.
 pub const DESYNC_STATE_BYTES_MAX: usize = 4 << 20;
 
 // An input's commands are bounded by bytes, so that one always fits beside the header.
 const _: () = assert!(HEADER_BYTES_MAX + 1 + INPUT_BYTES_MAX <= BODY_BYTES_MAX);
 
-/// The first byte of every datagram. 0x01 to 0x07 are the specification's, ours begin at 0x10.
+/// How a message travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum PacketId {
-    /// [`InputsHeader`](super::InputsHeader), or to a server [`ClientInputsHeader`](super::ClientInputsHeader),
-    /// and the inputs themselves.
-    PlayerInput = 0x01,
-    /// A part of an [`UpdateHead`](super::UpdateHead), inputs and a difference of states.
-    GameStateUpdate = 0x02,
-    /// [`JoinRequest`].
-    JoinRequest = 0x03,
-    /// [`JoinConfirm`].
-    JoinConfirm = 0x04,
-    /// [`Ping`].
-    Ping = 0x05,
-    /// [`Pong`].
-    Pong = 0x06,
-    /// [`Acknowledge`].
-    Acknowledge = 0x07,
-    /// [`JoinChallenge`].
-    JoinChallenge = 0x10,
-    /// [`JoinRefused`].
-    JoinRefused = 0x11,
-    /// [`Start`].
-    Start = 0x12,
-    /// [`Bye`].
-    Bye = 0x13,
-    /// A discovery query.
-    RoomQuery = 0x14,
-    /// A discovery answer or beacon.
-    RoomInfo = 0x15,
-    /// [`DesyncHashes`].
-    DesyncHashes = 0x16,
-    /// [`DesyncState`].
-    DesyncState = 0x17,
-    /// [`Seating`].
-    Seating = 0x18,
-    /// [`Suspicion`].
-    Suspicion = 0x19,
-    /// [`Relayed`].
-    Relayed = 0x1a,
-    /// [`Resume`].
-    Resume = 0x1b,
-    /// [`Chat`].
-    Chat = 0x1c,
-    /// [`Rematch`].
-    Rematch = 0x1d,
+pub enum Delivery {
+    /// In a datagram of its own, without a connection.
+    Unconnected,
+    /// In a datagram of a connection; it may be lost, repeated or overtaken.
+    Datagram,
+    /// In the reliable channel of a connection: once, and in order.
+    Reliable,
 }
 
-impl PacketId {
-    /// The message that a first byte announces.
-    #[must_use]
-    pub const fn of(byte: u8) -> Option<Self> {
-        Some(match byte {
-            0x01 => Self::PlayerInput,
-            0x02 => Self::GameStateUpdate,
-            0x03 => Self::JoinRequest,
-            0x04 => Self::JoinConfirm,
-            0x05 => Self::Ping,
-            0x06 => Self::Pong,
-            0x07 => Self::Acknowledge,
-            0x10 => Self::JoinChallenge,
-            0x11 => Self::JoinRefused,
-            0x12 => Self::Start,
-            0x13 => Self::Bye,
-            0x14 => Self::RoomQuery,
-            0x15 => Self::RoomInfo,
-            0x16 => Self::DesyncHashes,
-            0x17 => Self::DesyncState,
-            0x18 => Self::Seating,
-            0x19 => Self::Suspicion,
-            0x1a => Self::Relayed,
-            0x1b => Self::Resume,
-            0x1c => Self::Chat,
-            0x1d => Self::Rematch,
-            _ => return None,
-        })
-    }
+/// The one list of all messages: doc, name, id, delivery.
+macro_rules! packets {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $delivery:ident;)*) => {
+        /// The first byte of every datagram, and of every message in the reliable channel. 0x01 to 0x07 are the
+        /// specification's, ours begin at 0x10.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum PacketId {
+            $($(#[$doc])* $name = $id,)*
+        }
+
+        impl PacketId {
+            /// The message that a first byte announces.
+            #[must_use]
+            pub const fn of(byte: u8) -> Option<Self> {
+                match byte {
+                    $($id => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// How it travels.
+            #[must_use]
+            pub const fn delivery(self) -> Delivery {
+                match self {
+                    $(Self::$name => Delivery::$delivery,)*
+                }
+            }
+        }
+    };
+}
+
+packets! {
+    /// [`InputsHeader`](super::InputsHeader), or to a server [`ClientInputsHeader`](super::ClientInputsHeader),
+    /// and the inputs themselves.
+    PlayerInput = 0x01, Datagram;
+    /// A part of an [`UpdateHead`](super::UpdateHead), inputs and a difference of states.
+    GameStateUpdate = 0x02, Datagram;
+    /// [`JoinRequest`].
+    JoinRequest = 0x03, Unconnected;
+    /// [`JoinConfirm`].
+    JoinConfirm = 0x04, Unconnected;
+    /// [`Ping`].
+    Ping = 0x05, Datagram;
+    /// [`Pong`].
+    Pong = 0x06, Datagram;
+    /// Acknowledgement and fragments of the reliable channel.
+    Acknowledge = 0x07, Datagram;
+    /// [`JoinChallenge`].
+    JoinChallenge = 0x10, Unconnected;
+    /// [`JoinRefused`].
+    JoinRefused = 0x11, Unconnected;
+    /// [`Start`].
+    Start = 0x12, Reliable;
+    /// [`Bye`].
+    Bye = 0x13, Reliable;
+    /// A discovery query.
+    RoomQuery = 0x14, Unconnected;
+    /// A discovery answer or beacon.
+    RoomInfo = 0x15, Unconnected;
+    /// [`DesyncHashes`].
+    DesyncHashes = 0x16, Reliable;
+    /// [`DesyncState`].
+    DesyncState = 0x17, Reliable;
+    /// [`Seating`].
+    Seating = 0x18, Reliable;
+    /// [`Suspicion`].
+    Suspicion = 0x19, Datagram;
+    /// [`Relayed`].
+    Relayed = 0x1a, Datagram;
+    /// [`Resume`].
+    Resume = 0x1b, Reliable;
+    /// [`Chat`].
+    Chat = 0x1c, Reliable;
+    /// [`Rematch`].
+    Rematch = 0x1d, Reliable;
+    /// [`Ready`].
+    Ready = 0x1e, Reliable;
 }
 
 /// Bytes that are not a message of this protocol.
@@ -133,49 +143,15 @@ pub enum Malformed {
     },
 }
 
-/// "It arrived", for messages that are sent until it did.
+/// Guest to host, client to server: the world before tick 0 is built. Said again whenever fewer seats are unheard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Acknowledge {
-    /// [`Seating`], and the state before tick 0 that it led to here.
-    Seating {
-        /// The seating's.
-        round: u8,
-        /// Hash of that state.
-        state_hash: u64,
-        /// The seats that the sender has not heard yet.
-        unheard: Seats,
-    },
-    /// [`Start`].
-    Start,
-    /// [`Bye::Left`], and every input before it.
-    Left,
-    /// [`Resume`].
-    Resume {
-        /// The pause's number.
-        pause: u8,
-    },
-    /// [`DesyncHashes`].
-    DesyncHashes {
-        /// Whether they differ from the sender's own. If not, there is nothing to search for.
-        differ: bool,
-    },
-    /// One chunk of [`DesyncState`].
-    DesyncState {
-        /// Which.
-        chunk: u16,
-    },
-    /// [`Chat`].
-    Chat {
-        /// The line's number.
-        number: u16,
-    },
-    /// [`Rematch`].
-    Rematch {
-        /// The match's.
-        game: u8,
-        /// Who wanted one by it.
-        wanted: Seats,
-    },
+pub struct Ready {
+    /// The [`Seating`]'s.
+    pub round: u8,
+    /// Hash of the state before tick 0 that it led to here.
+    pub state_hash: u64,
+    /// The seats that have not answered a ping of the sender yet.
+    pub unheard: Seats,
 }
 
 /// What time is it there? Twice a second, more often before the match.
@@ -237,20 +213,18 @@ pub enum Bye {
     },
 }
 
-/// The pause ends. Sent until acknowledged.
+/// The pause ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
     /// Which pause of the match, counted from 1.
     pub pause: u8,
-    /// Microseconds from sending this until the next tick.
-    pub in_us: u32,
+    /// When the next tick is due, on the sender's clock, in microseconds.
+    pub at_us: u64,
 }
 
-/// A line that a player has written. Sent until acknowledged, and then the next one.
+/// A line that a player has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chat {
-    /// Counts the lines of this direction of a link from 0, and begins again after 65,535.
-    pub number: u16,
     /// Who has written it: in lockstep the sender, from a server any of the others.
     #[serde(deserialize_with = "seat")]
     pub from: PlayerId,
@@ -258,8 +232,8 @@ pub struct Chat {
     pub text: ChatText,
 }
 
-/// All ticks have run at the sender, and it stays for a rematch: in place of [`Bye::Finished`]. Sent until
-/// acknowledged, and again when its player wants one.
+/// All ticks have run at the sender, and it stays for a rematch: in place of [`Bye::Finished`]. Sent again when its
+/// player wants one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rematch {
     /// Which match over these links is over: 0 for the first.
@@ -303,6 +277,8 @@ pub struct DesyncHashes {
     pub first: u32,
     /// Hashes after `first` and the ticks that follow it.
     pub hashes: ArrayVec<u64, DESYNC_HASHES_MAX>,
+    /// Whether the receiver is to answer with its own, unless it has sent them.
+    pub asks: bool,
     /// For each of these ticks the low half of the chain over all inputs up to it: worlds that ran other inputs
     /// differ without either of them being wrong.
     pub inputs: ArrayVec<[u8; 4], DESYNC_HASHES_MAX>,
@@ -315,17 +291,31 @@ impl DesyncHashes {
     }
 }
 
-/// A piece of the sender's state after the first tick that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The sender's state after the first tick that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DesyncState {
     /// That tick.
     pub tick: u32,
-    /// Which piece, from 0.
-    pub chunk: u16,
-    /// How many pieces there are.
-    pub chunks: u16,
-    /// The piece.
-    pub bytes: ArrayVec<u8, DESYNC_CHUNK_BYTES>,
+    /// The state in the bytes of its snapshot, at most [`DESYNC_STATE_BYTES_MAX`]; empty if it is no longer kept.
+    pub bytes: Vec<u8>,
+}
+
+impl DesyncState {
+    /// The tick, little-endian, and the state.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        self.tick.to_le_bytes().into_iter().chain(self.bytes.iter().copied()).collect()
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// If there is no tick, or too much state.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let whole = bytes.split_first_chunk().filter(|(_, state)| state.len() <= DESYNC_STATE_BYTES_MAX);
+        let (tick, state) = whole.ok_or(Malformed::Body(bytes.len()))?;
+        Ok(Self { tick: u32::from_le_bytes(*tick), bytes: state.to_vec() })
+    }
 }
 
 /// A message body in bytes.

@@ -12,6 +12,7 @@ mod chat;
 mod client;
 mod client_inputs;
 mod clock;
+mod connection;
 mod delay;
 mod desync;
 pub mod discovery;
@@ -38,6 +39,9 @@ pub use architecture::{Architecture, UnknownArchitecture};
 pub use chat::{CHAT_BYTES_MAX, ChatText, InvalidChat, TooManyLines};
 pub use client::{ClientSession, UpdateCounts};
 pub use client_inputs::{ClientInputsHeader, decode_client_inputs, encode_client_inputs};
+pub use connection::{
+    Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
+};
 pub use delay::{DELAY_TICKS_MAX, InputDelay};
 pub use given::{EncodedInput, GIVEN_UNKNOWN, Given, GivenTimes, TickGiven, decode_input, encode_input};
 pub use hold_up::HOLD_UP_AT_ONCE;

@@ -46,6 +46,11 @@ impl Outbox {
         }
     }
 
+    /// Whether no datagram waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.transmits.is_empty()
+    }
+
     pub(super) fn poll_transmit(&mut self) -> Option<Transmit> {
         self.transmits.pop_front()
     }

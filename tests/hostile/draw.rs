@@ -67,16 +67,19 @@ impl<'a> Writer<'a> {
             PacketId::GameStateUpdate => self.update(),
             PacketId::Ping => self.number(64),
             PacketId::Pong => self.numbers(&[64]).option(|w| w.signed(64)).numbers(&[64, 32, 16]),
-            PacketId::Acknowledge => self.acknowledge(),
-            PacketId::Start => self.signed(32),
+            PacketId::Acknowledge => self.channel(),
+            PacketId::Ready => self.byte().number(64).seats(),
+            PacketId::Start => self.number(64),
             PacketId::Bye => self.bye(),
-            PacketId::DesyncHashes => self.number(32).list(66, |w| w.number(64)).list(66, |w| w.any(4)),
+            PacketId::DesyncHashes => {
+                self.number(32).list(66, |w| w.number(64)).flag().list(66, |w| w.any(4))
+            }
             PacketId::DesyncState => self.state(),
             PacketId::Seating => self.seating(),
             PacketId::Suspicion => self.seats().list(5, |w| w.number(32)).flag(),
             PacketId::Relayed => self.seat().number(32).list(5, |w| w.blob(Writer::input)),
-            PacketId::Resume => self.byte().number(32),
-            PacketId::Chat => self.number(16).seat().blob(|w| w.text(130)),
+            PacketId::Resume => self.byte().number(64),
+            PacketId::Chat => self.seat().blob(|w| w.text(130)),
             PacketId::Rematch => self.byte().numbers(&[32, 64]).seats(),
             PacketId::JoinRequest => self.request(),
             PacketId::JoinConfirm => self.confirm(),
@@ -360,17 +363,21 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn acknowledge(&mut self) -> &mut Self {
-        let kind = if self.draw.below(16) == 0 { self.value(8) } else { self.draw.below(8) };
-        self.varint(kind);
-        match kind {
-            0 => self.byte().number(64).seats(),
-            3 => self.byte(),
-            4 => self.flag(),
-            5 | 6 => self.number(16),
-            7 => self.byte().seats(),
-            _ => self,
+    /// A packet of the reliable channel: an acknowledgement, and perhaps fragments.
+    fn channel(&mut self) -> &mut Self {
+        self.any(3);
+        let fragments = self.draw.below(4);
+        if fragments > 0 {
+            self.any(2);
         }
+        for _ in 0..fragments {
+            let length = *self.draw.pick(&[0, 1, 2, 40, 200, 1000, 1001]);
+            let said = if self.draw.below(8) == 0 { self.draw.below(1 << 16) } else { length };
+            let is_last = if self.draw.below(4) == 0 { 0 } else { 0x8000 };
+            self.bytes.extend((said as u16 | is_last).to_le_bytes());
+            self.any(length);
+        }
+        self
     }
 
     fn bye(&mut self) -> &mut Self {
@@ -385,8 +392,10 @@ impl<'a> Writer<'a> {
     }
 
     fn state(&mut self) -> &mut Self {
-        let bytes = *self.draw.pick(&[0, 1, 7, 999, 1000, 1000, 1001]);
-        self.numbers(&[32, 16, 16]).blob(|w| w.any(bytes))
+        let bytes = *self.draw.pick(&[0, 1, 7, 999, 1000, 1001, 5000]);
+        let tick = if self.draw.below(2) == 0 { self.hints.tick } else { self.draw.bits() as u32 };
+        self.bytes.extend(tick.to_le_bytes());
+        self.any(bytes)
     }
 
     fn seating(&mut self) -> &mut Self {

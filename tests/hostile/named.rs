@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::net::message::{Acknowledge, Bye, PacketId, Seating, encode};
+use mini_rts_arena::net::message::{Bye, DesyncHashes, PacketId, Ready, Seating, encode};
 use mini_rts_arena::net::{
     Architecture, Carried, End, Event, InputsHeader, Seats, UpdateHead, UpdatePart, encode_inputs,
     encode_update,
@@ -35,11 +35,11 @@ fn a_guest_that_does_not_hear_seats_which_do_not_exist_ends_nothing() {
     let is_prepared = |room: &Room| room.peers[0].has(|event| matches!(event, Event::Prepare { .. }));
     assert!(room.run_until(is_prepared));
     let state_hash = room.peers[0].hash().whole;
-    // [Seating], round 1, the hash, the seats.
-    let mut body = encode(&Acknowledge::Seating { round: 1, state_hash, unheard: Seats::default() }).to_vec();
+    // Round 1, the hash, the seats.
+    let mut body = encode(&Ready { round: 1, state_hash, unheard: Seats::default() }).to_vec();
     *body.last_mut().expect("the seats") = 0x10;
     for _ in 0..60 {
-        room.forge(1, 0, PacketId::Acknowledge, &body);
+        room.forge(1, 0, PacketId::Ready, &body);
         room.run(Duration::from_millis(100));
     }
     assert_eq!(room.peers[0].end(), None);
@@ -77,7 +77,9 @@ fn inputs_beyond_a_farewell_do_not_outlive_a_malformed_one() {
     room.forge(1, 0, PacketId::PlayerInput, &claim);
     room.forge(1, 0, PacketId::PlayerInput, &body);
     room.run(Duration::from_millis(5));
-    room.acknowledge(1, 0, &Acknowledge::DesyncHashes { differ: false });
+    let nothing =
+        DesyncHashes { first: 0, hashes: Default::default(), asks: false, inputs: Default::default() };
+    room.forge(1, 0, PacketId::DesyncHashes, &encode(&nothing));
     room.run(Duration::from_secs(8));
     let host = &room.peers[0];
     assert!(
@@ -135,6 +137,8 @@ fn a_client_that_hears_good_bye_before_its_world_is_built_ends_with_it() {
     // Both are here before anything is done about either.
     room.forge(0, 1, PacketId::Seating, &encode(&seating));
     room.forge(0, 1, PacketId::Bye, &encode(&Bye::Left { tick: 0 }));
+    room.run(Duration::from_millis(1));
+    assert_eq!(room.peers[1].end(), None, "the second waits until its world is built");
     let now = room.now;
     room.peers[1].build(now);
     room.run(Duration::from_millis(5));

@@ -8,12 +8,11 @@ use std::time::Duration;
 use arrayvec::ArrayVec;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{Inject, Match, MatchOptions, PilotChoice, Server, ServerOptions, data};
-use mini_rts_arena::net::message::{
-    Acknowledge, DESYNC_CHUNK_BYTES, DesyncHashes, DesyncState, PacketId, encode,
-};
+use mini_rts_arena::net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
 use mini_rts_arena::net::{
-    Architecture, ClientSession, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession,
-    MatchConfig, OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time, TimedInputs, Transmit,
+    Architecture, ClientSession, End, Event, FRAGMENT_BYTES, GuestConfig, HostConfig, InputDelay,
+    LockstepSession, MatchConfig, OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
+    TimedInputs, Transmit,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, GameState, Global, Outcome, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -205,6 +204,8 @@ pub(crate) struct Room {
     pub(crate) peers: Vec<Peer>,
     /// To whom and from whom: by which connection id, and the newest counter.
     envelopes: Vec<Vec<(u32, u32)>>,
+    /// To whom and from whom: the next fragment of the reliable channel, and the newest acknowledgement.
+    channels: Vec<Vec<(u16, [u8; 3])>>,
     /// From whom, to whom, what.
     pub(crate) recent: VecDeque<(usize, usize, Vec<u8>)>,
 }
@@ -224,7 +225,8 @@ impl Room {
             told: Vec::new(),
         };
         let envelopes = vec![vec![(0, 0); guests + 1]; guests + 1];
-        Self { now, table, peers: nodes.map(peer).collect(), envelopes, recent: VecDeque::new() }
+        let channels = vec![vec![(0, [0; 3]); guests + 1]; guests + 1];
+        Self { now, table, peers: nodes.map(peer).collect(), envelopes, channels, recent: VecDeque::new() }
     }
 
     /// All who belong to it.
@@ -290,6 +292,9 @@ impl Room {
             let known = &mut self.envelopes[to][from];
             *known = (word(1), known.1.max(word(5)));
         }
+        if bytes[0] == PacketId::Acknowledge as u8 && !self.peers[from].is_cut {
+            self.note_channel(from, to, &bytes[9..]);
+        }
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();
         }
@@ -297,6 +302,20 @@ impl Room {
         if !self.peers[from].is_cut {
             self.deliver(from, to, bytes);
         }
+    }
+
+    /// Remembers how far the channel is: a packet is an acknowledgement, a number, and fragments with their lengths.
+    fn note_channel(&mut self, from: usize, to: usize, packet: &[u8]) {
+        let (ack, rest) = packet.split_first_chunk().expect("a packet");
+        let known = &mut self.channels[to][from];
+        known.1 = *ack;
+        let Some((number, mut fragments)) = rest.split_first_chunk() else { return };
+        let mut next = u16::from_le_bytes(*number);
+        while let Some((length, after)) = fragments.split_first_chunk() {
+            fragments = &after[usize::from(u16::from_le_bytes(*length) & 0x7fff)..];
+            next = next.wrapping_add(1);
+        }
+        known.0 = known.0.max(next);
     }
 
     /// A datagram comes in; nothing is done about it yet.
@@ -317,14 +336,35 @@ impl Room {
         bytes
     }
 
-    /// What `to` takes for a datagram of `from`.
+    /// What `to` takes for a datagram or a message of `from`.
     pub(crate) fn forge(&mut self, from: usize, to: usize, id: PacketId, body: &[u8]) {
+        if id.delivery() == Delivery::Reliable {
+            self.forge_message(from, to, id, body);
+            return;
+        }
         let bytes = self.envelope(from, to, id as u8, body);
         self.deliver(from, to, &bytes);
     }
 
-    pub(crate) fn acknowledge(&mut self, from: usize, to: usize, what: &Acknowledge) {
-        self.forge(from, to, PacketId::Acknowledge, &encode(what));
+    /// The session of `from` sends it in the reliable channel. If nothing that it sends arrives, the message takes the
+    /// place of its next one.
+    fn forge_message(&mut self, from: usize, to: usize, id: PacketId, body: &[u8]) {
+        if !self.peers[from].is_cut {
+            each!(&mut self.peers[from].node, session => session.forge(address(to), id, body));
+            return;
+        }
+        let message: Vec<u8> = [&[id as u8], body].concat();
+        let fragments = message.chunks(FRAGMENT_BYTES);
+        let count = fragments.len();
+        for (nth, fragment) in (1..).zip(fragments) {
+            let (next, ack) = self.channels[to][from];
+            self.channels[to][from].0 = next.wrapping_add(1);
+            let last = if nth == count { 0x8000 } else { 0 };
+            let length = (fragment.len() as u16 | last).to_le_bytes();
+            let packet = [&ack[..], &next.to_le_bytes(), &length, fragment].concat();
+            let bytes = self.envelope(from, to, PacketId::Acknowledge as u8, &packet);
+            self.deliver(from, to, &bytes);
+        }
     }
 }
 
@@ -333,15 +373,11 @@ impl Room {
     pub(crate) fn claim(&mut self, from: usize, to: usize, tick: u32, hash: u64, state: &GameState) {
         self.peers[from].is_cut = true;
         let (hashes, inputs) = (ArrayVec::from_iter([hash]), ArrayVec::from_iter([[0; 4]]));
-        let claim = DesyncHashes { first: tick, hashes, inputs };
+        let claim = DesyncHashes { first: tick, hashes, asks: true, inputs };
         self.forge(from, to, PacketId::DesyncHashes, &encode(&claim));
         self.run(Duration::from_millis(1));
-        let bytes = state.encode();
-        let chunks = bytes.len().div_ceil(DESYNC_CHUNK_BYTES) as u16;
-        for (chunk, bytes) in (0..).zip(bytes.chunks(DESYNC_CHUNK_BYTES)) {
-            let piece = DesyncState { tick, chunk, chunks, bytes: bytes.iter().copied().collect() };
-            self.forge(from, to, PacketId::DesyncState, &encode(&piece));
-        }
+        let state = DesyncState { tick, bytes: state.encode() };
+        self.forge(from, to, PacketId::DesyncState, &state.encode());
     }
 }
 

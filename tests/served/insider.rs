@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use mini_rts_arena::game::{MatchEvent, MatchOutcome, Server, data};
 use mini_rts_arena::net::message::{
-    Acknowledge, Bye, JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, PacketId, Ping, Seating, Seats,
-    decode, decode_handshake, encode, handshake,
+    Bye, Delivery, JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, PacketId, Ping, Ready, Seating,
+    Seats, decode, decode_handshake, encode, handshake,
 };
 use mini_rts_arena::net::{
-    Architecture, ClientInputsHeader, PlayerName, Refusal, Seal, ServerConfig, ServerSession, Time, Token,
-    encode_client_inputs, encode_input,
+    Architecture, Channel, ClientInputsHeader, PlayerName, Refusal, Seal, ServerConfig, ServerSession, Time,
+    Token, encode_client_inputs, encode_input,
 };
 use mini_rts_arena::sim::{AttackBehaviour, PlayerId, PlayerInput, SIMULATION_BUILD, fingerprint};
 
@@ -33,6 +33,8 @@ pub(crate) fn room(config: ServerConfig, honest: usize, link: &str) -> Net {
 pub(crate) struct Insider {
     pub(crate) from: SocketAddr,
     pub(crate) seal: Seal,
+    pub(crate) channel: Channel,
+    heard: Vec<(PacketId, Vec<u8>)>,
     pub(crate) confirm: JoinConfirm,
     /// Inputs sent.
     pub(crate) inputs: u16,
@@ -97,7 +99,8 @@ impl Insider {
     pub(crate) fn join_as(net: &mut Net, from: SocketAddr, request: JoinRequest) -> Option<Self> {
         let connection = request.connection_id;
         let confirm = request_seat(net, from, request)?.ok()?;
-        Some(Self { from, seal: Seal::new(connection, confirm.connection_id), confirm, inputs: 0 })
+        let seal = Seal::new(connection, confirm.connection_id);
+        Some(Self { from, seal, channel: Channel::new(2048), heard: Vec::new(), confirm, inputs: 0 })
     }
 
     /// Takes a seat.
@@ -124,9 +127,27 @@ impl Insider {
     }
 
     pub(crate) fn say_bytes(&mut self, net: &mut Net, id: PacketId, body: &[u8]) {
+        if id.delivery() == Delivery::Reliable {
+            self.listen(net);
+            // What finds no room is left out.
+            let _ = self.channel.send(&[&[id as u8], body].concat());
+            self.flush(net);
+        } else {
+            self.datagram(net, id, body);
+        }
+    }
+
+    fn datagram(&mut self, net: &mut Net, id: PacketId, body: &[u8]) {
         let datagram = self.seal.seal(id as u8, body);
         if let Some(server) = &mut net.server {
             server.handle_datagram(net.now, self.from, datagram.bytes());
+        }
+    }
+
+    /// Sends what of the reliable channel is due.
+    fn flush(&mut self, net: &mut Net) {
+        while let Some((packet, _)) = self.channel.poll_packet(net.now, Duration::from_millis(50)) {
+            self.datagram(net, PacketId::Acknowledge, &packet);
         }
     }
 
@@ -138,12 +159,25 @@ impl Insider {
 
     /// Everything that the server has said since the last call.
     pub(crate) fn heard(&mut self, net: &mut Net) -> Vec<(PacketId, Vec<u8>)> {
-        let datagrams = heard(net, self.from);
-        let opened = datagrams.iter().filter_map(|datagram| {
-            let (id, body, _) = self.seal.open(net.now, datagram).ok()?;
-            Some((PacketId::of(id)?, body.to_vec()))
-        });
-        opened.collect()
+        self.listen(net);
+        std::mem::take(&mut self.heard)
+    }
+
+    /// Takes in what has come, and acknowledges it.
+    fn listen(&mut self, net: &mut Net) {
+        for datagram in heard(net, self.from) {
+            let Ok((id, body, _)) = self.seal.open(net.now, &datagram) else { continue };
+            let Some(id) = PacketId::of(id) else { continue };
+            if id != PacketId::Acknowledge {
+                self.heard.push((id, body.to_vec()));
+                continue;
+            }
+            self.channel.receive(body).expect("what a server sends");
+            while let Some(message) = self.channel.poll_message().expect("short enough") {
+                self.heard.push((PacketId::of(message[0]).expect("a message"), message[1..].to_vec()));
+            }
+        }
+        self.flush(net);
     }
 
     /// The farewells among it.
@@ -170,14 +204,13 @@ impl Insider {
         let world = net.server.as_ref().and_then(Server::world).expect("it is built");
         let state_hash = world.hash().whole ^ u64::from(!is_right);
         let (round, unheard) = (seating.round, Seats::default());
-        self.say(net, PacketId::Acknowledge, &Acknowledge::Seating { round, state_hash, unheard });
+        self.say(net, PacketId::Ready, &Ready { round, state_hash, unheard });
     }
 
     /// Everything an honest client does until ticks run.
     pub(crate) fn begin(&mut self, net: &mut Net) {
         self.acknowledge_seating(net, true);
         self.wait_for(net, PacketId::Start);
-        self.say(net, PacketId::Acknowledge, &Acknowledge::Start);
     }
 }
 

@@ -4,9 +4,7 @@
 use std::time::Duration;
 
 use mini_rts_arena::game::{MatchError, MatchEvent, MatchOptions, Server};
-use mini_rts_arena::net::message::{
-    Acknowledge, Bye, PacketId, Ping, Rematch, Resume, Seats, decode, encode,
-};
+use mini_rts_arena::net::message::{Bye, PacketId, Ping, Ready, Rematch, Resume, Seats, decode, encode};
 use mini_rts_arena::net::{
     ClientInputsHeader, Rejection, ServerConfig, Settings, Time, encode_client_inputs,
 };
@@ -46,7 +44,6 @@ fn no_farewell_of_a_client_ends_more_than_its_own_match() {
         let mut byes = every_bye().into_iter().cycle().filter(|bye| !matches!(bye, Bye::Left { .. }));
         run_pinging(&mut net, &mut insider, Duration::from_secs(30), |net, insider| {
             insider.say(net, PacketId::Bye, &byes.next().expect("for ever"));
-            insider.say(net, PacketId::Acknowledge, &Acknowledge::Left);
         });
         all_played(&net, 300);
     }
@@ -59,7 +56,9 @@ fn a_client_believes_only_farewells_that_fit_what_it_does() {
         net.run(Duration::from_secs(3), |_| {});
         assert!(net.tick() > 60);
         for bye in every_bye() {
-            let ends = matches!(bye, Bye::Left { .. } | Bye::Dropped | Bye::Expelled { .. });
+            // One that names a later tick is believed when that has run.
+            let is_later = matches!(bye, Bye::Finished { ticks, .. } if ticks > net.tick());
+            let ends = is_later || matches!(bye, Bye::Left { .. } | Bye::Dropped | Bye::Expelled { .. });
             if !ends {
                 net.forge_down(0, PacketId::Bye, &encode(&bye));
                 net.run(Duration::from_millis(20), |_| {});
@@ -261,9 +260,9 @@ fn lies_about_hashes_change_nothing_for_the_others() {
             let (ticks, chain) = (net.tick(), 0xbad);
             let (round, state_hash) = (1, 0xbad);
             let unheard = Seats::default();
-            insider.say(net, PacketId::Acknowledge, &Acknowledge::Seating { round, state_hash, unheard });
+            insider.say(net, PacketId::Ready, &Ready { round, state_hash, unheard });
             insider.say(net, PacketId::Rematch, &Rematch { game: 0, ticks, chain, wanted: unheard });
-            insider.say(net, PacketId::Resume, &Resume { pause: 1, in_us: 0 });
+            insider.say(net, PacketId::Resume, &Resume { pause: 1, at_us: 0 });
             if net.tick() > u32::from(insider.inputs) {
                 insider.order(net, &PlayerInput::default(), true);
             }

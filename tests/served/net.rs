@@ -10,7 +10,7 @@ use mini_rts_arena::game::{
     Match, MatchError, MatchEvent, MatchOptions, PilotChoice, Server, ServerOptions, ServerSummary, Summary,
     data,
 };
-use mini_rts_arena::net::message::PacketId;
+use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
     PlayerName, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
@@ -276,6 +276,10 @@ impl Net {
 
     /// A datagram as if this client had sent it.
     pub(crate) fn forge(&mut self, seat: usize, id: PacketId, body: &[u8]) {
+        if id.delivery() == Delivery::Reliable {
+            self.seats[seat].game.as_mut().expect("playing").forge(SERVER, id, body);
+            return;
+        }
         let (connection, counter) = self.seats[seat].envelope;
         self.seats[seat].envelope.1 += 1;
         let mut bytes = vec![id as u8];
@@ -290,6 +294,11 @@ impl Net {
 
     /// A datagram as if the server had sent it to this client.
     pub(crate) fn forge_down(&mut self, seat: usize, id: PacketId, body: &[u8]) {
+        if id.delivery() == Delivery::Reliable {
+            let to = self.seats[seat].address;
+            self.server.as_mut().expect("playing").forge(to, id, body);
+            return;
+        }
         let (connection, counter) = self.seats[seat].heard;
         self.seats[seat].heard.1 += 1;
         let mut bytes = vec![id as u8];

@@ -58,9 +58,9 @@ fn who_says_too_much_to_a_server_is_refused_and_not_heard() {
     let mut net = Net::new(server_session("endless", Some(600), 0, 2), "delay=5ms", &[None; 2]);
     net.run(Duration::from_secs(2), |_| {});
     let from = net.seats[0].game.as_ref().expect("playing").session().player();
-    for number in 0..60 {
+    for _ in 0..60 {
         let text = ChatText::new("buy gold").expect("a line");
-        net.forge(0, PacketId::Chat, &encode(&Chat { number, from, text }));
+        net.forge(0, PacketId::Chat, &encode(&Chat { from, text }));
         net.run(Duration::from_millis(20), |_| {});
     }
     let heard = lines(&net.seats[1].told).len();

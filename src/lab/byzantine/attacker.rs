@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use super::forge::Forge;
 use super::{Behaviour, ByzantinePlan, Spell};
 use crate::lab::network::{Network, below, up_to};
-use crate::net::message::{PacketId, decode};
+use crate::net::message::{Delivery, PacketId, decode};
 use crate::net::{
     ClientInputsHeader, EncodedInput, Inputs, InputsHeader, Time, decode_client_inputs, decode_inputs,
     encode_client_inputs, encode_inputs,
@@ -44,6 +44,8 @@ pub(in crate::lab) enum Deed {
     Rebind,
     Leave,
     Crash,
+    /// Its session sends this in the reliable channel of the connection to this address.
+    Message(SocketAddr, PacketId, Vec<u8>),
 }
 
 /// A connection of this seat.
@@ -192,7 +194,7 @@ impl Attacker {
                     self.note(spell.behaviour);
                     deeds.push(deed);
                 }
-                None => shots.extend(self.volley(&spell)),
+                None => self.volley(&spell, &mut shots, &mut deeds),
             }
         }
         (shots, deeds)
@@ -213,31 +215,36 @@ impl Attacker {
         })
     }
 
-    /// A forged message, or an old one, to all that the spell is about.
-    fn volley(&mut self, spell: &Spell) -> Vec<Shot> {
+    /// A forged message, or an old datagram, to all that the spell is about.
+    fn volley(&mut self, spell: &Spell, shots: &mut Vec<Shot>, deeds: &mut Vec<Deed>) {
         let tape = match spell.behaviour {
             Behaviour::ReplayOwn => Some(&self.own),
             Behaviour::ReplayOthers => Some(&self.overheard),
             _ => None,
         };
         if let Some(tape) = tape {
-            if tape.is_empty() {
-                return Vec::new();
-            }
-            let (to, bytes) = tape[below(&mut self.rng, tape.len() as u64) as usize].clone();
-            self.note(spell.behaviour);
-            return vec![Shot { after: up_to(&mut self.rng, HELD_BACK), to, bytes }];
-        }
-        let Some((id, body)) = self.forged(spell.behaviour) else { return Vec::new() };
-        let mut shots = Vec::new();
-        for line in 0..self.lines.len() {
-            if self.meets(spell, line) {
+            if !tape.is_empty() {
+                let (to, bytes) = tape[below(&mut self.rng, tape.len() as u64) as usize].clone();
                 self.note(spell.behaviour);
-                let bytes = self.enveloped(line, id, &body);
-                shots.push(Shot::now(self.lines[line].to, bytes));
+                shots.push(Shot { after: up_to(&mut self.rng, HELD_BACK), to, bytes });
+            }
+            return;
+        }
+        let Some((id, body)) = self.forged(spell.behaviour) else { return };
+        for line in 0..self.lines.len() {
+            if !self.meets(spell, line) {
+                continue;
+            }
+            self.note(spell.behaviour);
+            let to = self.lines[line].to;
+            match PacketId::of(id).filter(|id| id.delivery() == Delivery::Reliable) {
+                Some(id) => deeds.push(Deed::Message(to, id, body.clone())),
+                None => {
+                    let bytes = self.enveloped(line, id, &body);
+                    shots.push(Shot::now(to, bytes));
+                }
             }
         }
-        shots
     }
 
     fn forged(&mut self, behaviour: Behaviour) -> Option<(u8, Vec<u8>)> {
@@ -272,13 +279,6 @@ impl Attacker {
                 }
                 (Behaviour::FalsePong, PacketId::Pong) => self.false_pong(&body),
                 (Behaviour::FalseHeld, PacketId::Suspicion) => self.false_held(&body),
-                (Behaviour::FalseSeated, PacketId::Acknowledge) => self.false_seated(&body),
-                (Behaviour::FalseStart, PacketId::Start) => Some(self.forge().start()),
-                (Behaviour::FalseStart, PacketId::Seating) if below(&mut self.rng, 4) == 0 => {
-                    let mut damaged = body.clone();
-                    self.forge().damage(&mut damaged);
-                    Some(damaged)
-                }
                 _ => None,
             };
             if let Some(changed) = changed {
@@ -430,15 +430,6 @@ impl Attacker {
         postcard::to_allocvec(&(seats, held, is_settled)).ok()
     }
 
-    fn false_seated(&mut self, body: &[u8]) -> Option<Vec<u8>> {
-        let (kind, round, hash, unheard): (u8, u8, u64, u8) = decode(body).ok()?;
-        let lie = below(&mut self.rng, 256) as u8;
-        // By seat, so that one who lies about the hash does so each time.
-        let (hash, unheard) =
-            if self.plan.spells.len().is_multiple_of(2) { (hash ^ 1, unheard) } else { (hash, lie) };
-        (kind == 0).then(|| postcard::to_allocvec(&(kind, round, hash, unheard)).ok())?
-    }
-
     fn forge(&mut self) -> Forge<'_> {
         Forge { rng: &mut self.rng, tick: u32::from(self.unsent), is_served: self.plan.is_served }
     }
@@ -497,8 +488,6 @@ const fn is_timed(behaviour: Behaviour) -> bool {
             | Behaviour::FalseSlack
             | Behaviour::FalseWanted
             | Behaviour::FalsePong
-            | Behaviour::FalseSeated
-            | Behaviour::FalseStart
             | Behaviour::WildInputs
             | Behaviour::Equivocation
             | Behaviour::ShiftedTicks

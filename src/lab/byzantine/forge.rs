@@ -8,15 +8,14 @@ use serde::Serialize;
 
 use super::Behaviour;
 use crate::lab::network::below;
-use crate::net::message::PacketId;
+use crate::net::message::{DesyncState, PacketId};
 use crate::net::{ClientInputsHeader, InputsHeader, encode_client_inputs, encode_inputs};
 use crate::sim::{Direction, HeroControl, PlayerInput, Tick};
 
 /// Most random bytes in one body, so that it fits into a datagram.
 const BODY_MAX: usize = 1_100;
-/// Variants of the farewell and of the acknowledgement, with one more that there is not.
+/// Variants of the farewell, with one more that there is not.
 const BYES: u64 = 8;
-const ACKNOWLEDGEMENTS: u64 = 9;
 
 /// A message under its packet id.
 pub(super) type Forged = (PacketId, Vec<u8>);
@@ -44,6 +43,8 @@ impl Forge<'_> {
             Behaviour::FalseLeft => self.bye(1),
             Behaviour::FalseFinished => self.bye(0),
             Behaviour::FalseResume => self.resume(),
+            Behaviour::FalseSeated => self.ready(),
+            Behaviour::FalseStart => self.start(),
             Behaviour::RandomMessages => self.any(),
             Behaviour::RandomBodies => self.garbage(),
             _ => return None,
@@ -88,14 +89,18 @@ impl Forge<'_> {
         encoded(&(echo, clock, delay, lost))
     }
 
-    /// The start, so long from now.
-    pub(super) fn start(&mut self) -> Vec<u8> {
-        let in_us = match self.below(3) {
-            0 => self.odd() as i32,
-            1 => self.below(20_000_000) as i32 - 10_000_000,
-            _ => self.below(1_000_000) as i32,
-        };
-        encoded(&in_us)
+    /// The start at another instant, or a seating that nobody meant.
+    fn start(&mut self) -> Forged {
+        if self.below(4) == 0 {
+            return (PacketId::Seating, self.bytes(0..80));
+        }
+        let at_us = if self.below(3) == 0 { self.odd() } else { self.below(20_000_000) };
+        (PacketId::Start, encoded(&at_us))
+    }
+
+    /// Another state before tick 0, or seats that are said not to be heard.
+    fn ready(&mut self) -> Forged {
+        (PacketId::Ready, encoded(&(self.below(3) as u8, self.odd(), self.odd_byte())))
     }
 
     /// An input that another one of the same tick is not.
@@ -106,7 +111,7 @@ impl Forge<'_> {
 
     fn any(&mut self) -> Forged {
         match self.below(15) {
-            0 => self.acknowledgement(),
+            0 => self.channel(),
             1 => (PacketId::Ping, encoded(&self.odd())),
             2 => {
                 let echo = self.odd();
@@ -119,7 +124,7 @@ impl Forge<'_> {
             4 => self.resume(),
             5 => {
                 let text = ["gg", "\u{1b}[2J", "\u{202e}abc", "", " "][self.below(5) as usize];
-                (PacketId::Chat, encoded(&(self.odd() as u16, self.odd_byte() % 5, text)))
+                (PacketId::Chat, encoded(&(self.odd_byte() % 5, text)))
             }
             6 => {
                 let (game, ticks) = (self.odd_byte(), self.odd_tick());
@@ -128,8 +133,8 @@ impl Forge<'_> {
             7 => self.suspicion(),
             8 => self.relayed(),
             9 | 10 => self.desync(),
-            11 => (PacketId::Start, self.start()),
-            12 => (PacketId::Seating, self.bytes(0..80)),
+            11 => self.start(),
+            12 => self.ready(),
             13 => (PacketId::GameStateUpdate, self.bytes(0..80)),
             _ => (PacketId::PlayerInput, self.empty_inputs()),
         }
@@ -157,16 +162,16 @@ impl Forge<'_> {
         encode_inputs(&header, nothing).to_vec()
     }
 
-    fn acknowledgement(&mut self) -> Forged {
-        let kind = self.below(ACKNOWLEDGEMENTS) as u8;
-        let body = match kind {
-            0 => encoded(&(kind, self.odd_byte(), self.odd(), self.odd_byte())),
-            3 => encoded(&(kind, self.odd_byte() % 5)),
-            4 => encoded(&(kind, self.below(2) == 0)),
-            5 | 6 => encoded(&(kind, self.odd() as u16)),
-            7 => encoded(&(kind, self.odd_byte() % 3, self.odd_byte())),
-            _ => encoded(&kind),
-        };
+    /// A packet of the reliable channel that its end never sent.
+    fn channel(&mut self) -> Forged {
+        let mut body = self.bytes(3..4);
+        for _ in 0..self.below(3) {
+            let length = self.below(60);
+            let last = if self.below(2) == 0 { 0x8000 } else { 0 };
+            body.extend((self.odd() as u16).to_le_bytes());
+            body.extend((length as u16 | last).to_le_bytes());
+            body.extend(self.bytes(0..60));
+        }
         (PacketId::Acknowledge, body)
     }
 
@@ -183,7 +188,7 @@ impl Forge<'_> {
 
     fn resume(&mut self) -> Forged {
         let number = if self.below(2) == 0 { self.below(6) as u8 } else { self.odd_byte() };
-        (PacketId::Resume, encoded(&(number, self.odd() as u32)))
+        (PacketId::Resume, encoded(&(number, self.odd())))
     }
 
     fn suspicion(&mut self) -> Forged {
@@ -212,20 +217,15 @@ impl Forge<'_> {
     }
 
     fn desync(&mut self) -> Forged {
-        match self.below(4) {
-            0 => {
-                let hashes: Vec<u64> = (0..self.below(70)).map(|_| self.odd()).collect();
-                (PacketId::DesyncHashes, encoded(&(self.odd_tick(), hashes)))
-            }
-            1 => {
-                let chunks = [1, 1, 2, 4_000, 4_195, u16::MAX][self.below(6) as usize];
-                let (tick, chunk) = (self.odd_tick(), self.odd() as u16 % chunks.max(1));
-                let bytes = self.bytes(0..1_001);
-                (PacketId::DesyncState, encoded(&(tick, chunk, chunks, bytes)))
-            }
-            2 => (PacketId::Acknowledge, encoded(&(4_u8, self.below(2) == 0))),
-            _ => (PacketId::Acknowledge, encoded(&(5_u8, self.odd() as u16))),
+        if self.below(2) == 0 {
+            let count = self.below(70);
+            let hashes: Vec<u64> = (0..count).map(|_| self.odd()).collect();
+            let inputs: Vec<[u8; 4]> = (0..count).map(|_| (self.odd() as u32).to_le_bytes()).collect();
+            return (PacketId::DesyncHashes, encoded(&(self.odd_tick(), hashes, self.below(2) == 0, inputs)));
         }
+        let length = if self.below(8) == 0 { 40_000 } else { 1_001 };
+        let state = DesyncState { tick: self.odd_tick(), bytes: self.bytes(0..length) };
+        (PacketId::DesyncState, state.encode())
     }
 
     fn garbage(&mut self) -> Forged {

@@ -8,8 +8,7 @@ use super::{Network, below};
 use crate::lab::fault::Fault;
 use crate::net::Time;
 use crate::net::message::{
-    Acknowledge, Bye, JOIN_REQUEST_BYTES, JoinChallenge, JoinRefused, PacketId, Ping, Refusal, encode,
-    handshake,
+    Bye, JOIN_REQUEST_BYTES, JoinChallenge, JoinRefused, PacketId, Ping, Refusal, encode, handshake,
 };
 
 /// How many datagrams an attacker remembers: from the first of the handshake on, then every 61st.
@@ -88,7 +87,7 @@ impl Network {
             handshake(PacketId::JoinChallenge, &challenge).bytes().to_vec(),
             request,
             enveloped(PacketId::Bye, &encode(&Bye::Left { tick: 9 })),
-            enveloped(PacketId::Acknowledge, &encode(&Acknowledge::Start)),
+            enveloped(PacketId::Acknowledge, &[9, 0, 0, 0, 0, 1, 0x80, PacketId::Start as u8]),
             enveloped(PacketId::Ping, &encode(&Ping { time_us: nonce >> 20 })),
         ]
         .into();

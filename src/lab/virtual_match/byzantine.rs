@@ -22,6 +22,7 @@ impl VirtualMatch {
                 Deed::Order(command) => {
                     self.peers[seat].submit(now, command);
                 }
+                Deed::Message(to, id, body) => self.peers[seat].forge(to, id, &body),
                 Deed::Resume => self.peers[seat].resume(now),
                 Deed::Rebind => self.network.rebind(seat),
                 Deed::Leave => self.peers[seat].leave(),

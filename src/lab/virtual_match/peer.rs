@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::game::{Match, MatchError, Summary};
 use crate::lab::scenario::PeerClock;
+use crate::net::message::PacketId;
 use crate::net::{DueTick, Time, Transmit};
 use crate::sim::{Command, StateHash};
 
@@ -111,6 +112,13 @@ impl Peer {
     pub(super) fn crash(&mut self) {
         self.state = State::Crashed;
         self.socket.clear();
+    }
+
+    /// Its session sends what it does not mean.
+    pub(super) fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+        if let State::Open(game) = &mut self.state {
+            game.forge(to, id, body);
+        }
     }
 
     pub(super) fn leave(&mut self) {

@@ -23,14 +23,15 @@ use self::playout::Playout;
 use self::rematch::Votes;
 use super::architecture::Architecture;
 use super::clock::TickClock;
+use super::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP};
 use super::delay::{DelayControl, InputDelay};
 use super::given::Given;
-use super::link::{Link, PING_RUNNING, PING_SETUP};
+use super::link::Link;
 use super::message::{
-    Acknowledge, Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seating, Seats, Start, Token, decode,
+    Bye, Delivery, MatchConfig, PacketId, Ping, Pong, Ready, Roster, Seating, Seats, Start, Token, decode,
 };
 use super::outbox::Outbox;
-use super::seal::{Seal, Sealed, connection_id};
+use super::seal::{Seal, connection_id};
 use super::sealer::{Sealer, TooManyCommands};
 use super::session::{
     DueTick, End, Event, LinkStatus, OnLoss, SILENT_AFTER, Served, Settings, Traffic, Transmit,
@@ -40,10 +41,8 @@ use super::update::TimedInputs;
 use super::wakeup::Wakeup;
 use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, PlayerInput, StateHash, Tick};
 
-/// How often a farewell is said before one goes without an answer.
-const BYES: u8 = 8;
-/// Between two farewells.
-const BYE_EVERY: Duration = Duration::from_millis(60);
+/// How far from now tick 0 may be, in microseconds either way.
+const BEGIN_MAX_US: i64 = i32::MAX as i64;
 /// Between two lines to a server that has nothing new from here.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
@@ -53,14 +52,17 @@ enum Phase {
     /// The caller builds the world.
     Preparing,
     /// It is built; the start is awaited.
-    Ready,
+    Ready {
+        /// Whether the server was told so.
+        reported: bool,
+    },
     Running,
     /// All ticks have run, and client and server stay for a vote.
     Over,
     /// All ticks have run, or this player leaves.
     Ending {
         end: End,
-        byes_left: u8,
+        /// When to say again what is here, or for a player who leaves, until when the farewell may take to arrive.
         send_at: Time,
     },
     Closed,
@@ -76,8 +78,11 @@ pub struct ClientSession {
     me: PlayerId,
     token: Option<Token>,
     roster: Roster,
-    seating: Option<Seating>,
+    /// Which seating of the server it is.
+    round: u8,
     first_hash: Option<u64>,
+    /// Ticks that the server has run, once it has said goodbye.
+    finished: Option<Tick>,
     server: SocketAddr,
     link: Link,
     clock: TickClock,
@@ -139,10 +144,11 @@ impl ClientSession {
             me,
             token: confirm.token,
             roster: Roster::new(),
-            seating: None,
+            round: 0,
             first_hash: None,
+            finished: None,
             server,
-            link: Link::new(now, PlayerId::NONE, &[server], false, seal),
+            link: Link::new(now, PlayerId::NONE, Connection::new(now, &[server], false, seal)),
             clock,
             delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(),
             delay_told_us: 0,
@@ -180,25 +186,46 @@ impl ClientSession {
 
     fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Option<()> {
         let id = PacketId::of(*bytes.first()?)?;
-        if connection_id(bytes)? != self.link.seal.local_id() {
+        if connection_id(bytes)? != self.link.connection.seal.local_id() {
             return None;
         }
-        let (_, body, newest) = self.link.seal.open(self.now, bytes).ok()?;
-        self.link.hear(self.now, from, newest);
+        let (_, body, newest) = self.link.connection.seal.open(self.now, bytes).ok()?;
+        self.link.connection.hear(self.now, from, newest);
         self.is_lost = false;
-        if core::mem::take(&mut self.link.is_silent) {
+        if core::mem::take(&mut self.link.connection.is_silent) {
             self.out.event(Event::Heard { player: PlayerId::NONE });
         }
         match id {
             PacketId::GameStateUpdate => self.on_update(body),
             PacketId::Ping => self.on_ping(decode(body).ok()?),
             PacketId::Pong => self.on_pong(decode(body).ok()?),
-            PacketId::Seating => self.on_seating(decode(body).ok()?),
+            PacketId::Acknowledge => {
+                self.link.connection.receive(body)?;
+                self.take_messages();
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the server's messages. While the caller builds the world before tick 0 they wait.
+    fn take_messages(&mut self) {
+        while !matches!(self.phase, Phase::Preparing | Phase::Closed)
+            && let Some((id, body)) = self.link.connection.poll_message()
+        {
+            if self.on_message(id, &body).is_none() {
+                self.out.traffic.dropped += 1;
+            }
+        }
+    }
+
+    fn on_message(&mut self, id: PacketId, body: &[u8]) -> Option<()> {
+        match id {
+            PacketId::Seating => self.on_seating(&decode(body).ok()?),
+            PacketId::Start => self.on_start(decode(body).ok()?),
             PacketId::Resume => self.on_resume(decode(body).ok()?),
             PacketId::Chat => self.on_chat(decode(body).ok()?),
             PacketId::Rematch => self.on_rematch(decode(body).ok()?),
-            PacketId::Start => self.on_start(decode(body).ok()?),
-            PacketId::Acknowledge => self.on_acknowledge(decode(body).ok()?),
             PacketId::Bye => self.on_bye(decode(body).ok()?),
             _ => None,
         }
@@ -212,21 +239,15 @@ impl ClientSession {
         }
         // While this process was suspended, nothing could be heard.
         let suspended = self.wakeup.take_lateness(self.now);
-        self.link.heard_at = self.link.heard_at.plus(suspended).min(self.now);
-        if self.now >= self.link.ping_at {
-            let is_calm = self.confirmed.ran() > Tick(0);
-            self.link.ping_at = self.now.plus(if is_calm { PING_RUNNING } else { PING_SETUP });
-            self.link.rtt.ping(self.now);
-            self.send(PacketId::Ping, &Ping { time_us: self.now.0 });
-        }
+        self.link.connection.heard_at = self.link.connection.heard_at.plus(suspended).min(self.now);
+        let every = if self.confirmed.ran() > Tick(0) { PING_RUNNING } else { PING_SETUP };
+        self.link.connection.ping(self.now, every, &mut self.out);
         match self.phase {
             Phase::Running => self.run(),
-            Phase::Ending { .. } => self.say_bye(),
+            Phase::Ending { .. } => self.end(),
             _ => {}
         }
         self.watch_silence();
-        self.pursue_talk();
-        self.pursue_vote();
     }
 
     /// When [`Self::handle_timeout`] has something to do next.
@@ -238,12 +259,15 @@ impl ClientSession {
             Phase::Ending { send_at, .. } => Some(send_at),
             _ => None,
         };
-        let due = [phase, Some(self.link.ping_at), self.talk.due_at(), self.vote_due_at()];
+        let due = [phase, Some(self.link.connection.ping_at), self.link.connection.poll_timeout()];
         self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        if self.out.is_empty() {
+            self.link.connection.flush(self.now, &mut self.out);
+        }
         self.out.poll_transmit()
     }
 
@@ -262,11 +286,11 @@ impl ClientSession {
             if player == self.me.index() {
                 self.sealer.take_given(given.len())
             } else {
-                self.link.clock.all_here(given, self.now)
+                self.link.connection.clock.all_here(given, self.now)
             }
         };
         let given = given.iter().enumerate().map(here).collect();
-        let clock_error_us = self.link.clock.error_us() + self.server_error_us;
+        let clock_error_us = self.link.connection.clock.error_us() + self.server_error_us;
         Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
     }
 
@@ -282,12 +306,15 @@ impl ClientSession {
         if is_last {
             self.finish();
         }
+        self.close_if_finished();
     }
 
     /// The world says that the match is over with the tick reported last.
     pub fn finish(&mut self) {
         if matches!(self.phase, Phase::Running) {
-            self.phase = Phase::Ending { end: End::Finished, byes_left: BYES, send_at: self.now };
+            self.phase = Phase::Ending { end: End::Finished, send_at: self.now };
+            self.say_that_it_stays();
+            self.close_if_finished();
         }
     }
 
@@ -343,8 +370,9 @@ impl ClientSession {
         }
         self.first_hash = Some(hash.whole);
         self.confirmed.begin(state);
-        self.phase = Phase::Ready;
-        self.acknowledge_seating();
+        self.phase = Phase::Ready { reported: false };
+        self.report_ready();
+        self.take_messages();
     }
 
     /// This player leaves: the server is told.
@@ -354,8 +382,17 @@ impl ClientSession {
             Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
             Phase::Ending { .. } => {}
             _ if self.is_lost => self.close(End::Left),
-            _ => self.phase = Phase::Ending { end: End::Left, byes_left: BYES, send_at: self.now },
+            _ => {
+                self.link.connection.send(PacketId::Bye, &Bye::Left { tick: self.sealer.next().0 });
+                self.phase = Phase::Ending { end: End::Left, send_at: self.now.plus(CLOSE_WITHIN) };
+            }
         }
+    }
+
+    /// Sends a message that this session did not mean, in the reliable channel to the server: for the laboratory.
+    #[doc(hidden)]
+    pub fn forge(&mut self, _to: SocketAddr, id: PacketId, body: &[u8]) {
+        self.link.connection.send_bytes(id, body);
     }
 
     /// Which player this is.
@@ -387,10 +424,10 @@ impl ClientSession {
     pub fn link(&self) -> LinkStatus {
         LinkStatus {
             player: self.link.player,
-            rtt_us: self.link.rtt.smoothed_us(),
-            jitter_us: self.link.rtt.deviation_us(),
-            lost_per_mille: self.link.lost_here.unwrap_or(0),
-            silent_for: self.now.since(self.link.heard_at),
+            rtt_us: self.link.connection.rtt.smoothed_us(),
+            jitter_us: self.link.connection.rtt.deviation_us(),
+            lost_per_mille: self.link.connection.lost_here().unwrap_or(0),
+            silent_for: self.now.since(self.link.connection.heard_at),
         }
     }
 
@@ -443,7 +480,7 @@ impl ClientSession {
     /// That the match waits for the server since it is lost, and when it was last heard.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
-        self.is_lost.then_some((PlayerId::NONE, self.link.heard_at))
+        self.is_lost.then_some((PlayerId::NONE, self.link.connection.heard_at))
     }
 
     /// Waits no longer for a server that is lost. Nothing comes of it while it is heard.
@@ -454,17 +491,18 @@ impl ClientSession {
     }
 
     fn watch_silence(&mut self) {
-        let silence = self.now.since(self.link.heard_at);
+        let silence = self.now.since(self.link.connection.heard_at);
         let waits = self.settings.on_loss == OnLoss::Wait && matches!(self.phase, Phase::Running);
-        if silence >= self.settings.timeout && !self.link.said_bye && waits {
+        let is_lost = silence >= self.settings.timeout || self.link.connection.is_broken();
+        if is_lost && waits {
             if !core::mem::replace(&mut self.is_lost, true) {
-                self.link.is_silent = true;
+                self.link.connection.is_silent = true;
                 self.out.event(Event::Waiting { player: PlayerId::NONE });
             }
-        } else if silence >= self.settings.timeout && !self.link.said_bye {
+        } else if is_lost {
             self.close(End::PeerLost(PlayerId::NONE));
-        } else if silence >= SILENT_AFTER && !self.link.is_silent {
-            self.link.is_silent = true;
+        } else if silence >= SILENT_AFTER && !self.link.connection.is_silent {
+            self.link.connection.is_silent = true;
             self.out.event(Event::Silent { player: PlayerId::NONE });
         }
     }
@@ -476,14 +514,16 @@ impl ClientSession {
         }
     }
 
+    /// Sends a datagram, or in the reliable channel, as the message travels.
     fn send<T: serde::Serialize>(&mut self, id: PacketId, message: &T) {
-        self.send_body(id, &super::message::encode(message));
+        match id.delivery() {
+            Delivery::Reliable => self.link.connection.send(id, message),
+            _ => self.send_body(id, &super::message::encode(message)),
+        }
     }
 
     fn send_body(&mut self, id: PacketId, body: &[u8]) {
-        let Some(&to) = self.link.addresses.first() else { return };
-        let datagram: Sealed = self.link.seal.seal(id as u8, body);
-        self.out.transmit(to, datagram);
+        self.link.connection.transmit(&mut self.out, id, body);
     }
 
     fn on_ping(&mut self, ping: Ping) -> Option<()> {
@@ -493,44 +533,24 @@ impl ClientSession {
             clock_us,
             time_us: self.now.0,
             error_us: 0,
-            lost_per_mille: self.link.lost_here.unwrap_or(0),
+            lost_per_mille: self.link.connection.lost_here().unwrap_or(0),
         };
         self.send(PacketId::Pong, &pong);
         Some(())
     }
 
-    fn on_acknowledge(&mut self, what: Acknowledge) -> Option<()> {
-        match what {
-            Acknowledge::Left if matches!(self.phase, Phase::Ending { end: End::Left, .. }) => {
-                self.close(End::Left);
-            }
-            Acknowledge::Left => {}
-            Acknowledge::Chat { number } => self.on_chat_acknowledged(number),
-            Acknowledge::Rematch { wanted, .. } => self.on_rematch_acknowledged(wanted),
-            _ => return None,
-        }
-        Some(())
-    }
-
     fn on_bye(&mut self, bye: Bye) -> Option<()> {
         match bye {
-            Bye::Finished { ticks, chain } => {
-                // The last ticks may still have to run here, or the last state to come: then it is said again. Before
-                // tick 0 it ends a rematch that not all have come back to.
-                let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
-                if is_ending || self.confirmed.ran() == Tick(ticks) {
-                    self.link.said_bye = true;
-                    self.send(PacketId::Bye, &Bye::Finished { ticks, chain });
-                    self.close(End::Finished);
-                }
+            Bye::Finished { ticks, .. } => {
+                self.finished = Some(Tick(ticks));
+                self.close_if_finished();
             }
             Bye::Left { .. } => {
-                self.send(PacketId::Acknowledge, &Acknowledge::Left);
                 let is_over = matches!(self.phase, Phase::Ending { end: End::Finished, .. } | Phase::Over);
                 self.close(if is_over { End::Finished } else { End::PeerLeft(PlayerId::NONE) });
             }
             // The answer to the world that was built here.
-            Bye::StartState if matches!(self.phase, Phase::Ready) => self.close(End::StartState),
+            Bye::StartState if matches!(self.phase, Phase::Ready { .. }) => self.close(End::StartState),
             Bye::Dropped => self.close(End::PeerLost(PlayerId::NONE)),
             Bye::Expelled { rejected } => {
                 self.rejected = rejected;
@@ -541,38 +561,44 @@ impl ClientSession {
         Some(())
     }
 
-    fn on_seating(&mut self, seating: Seating) -> Option<()> {
-        let seats = usize::from(self.config.seats);
-        if seating.roster.len() != seats {
+    /// Closes once the server has said goodbye and its last tick has run here. Before tick 0 that ends a rematch that not
+    /// all have come back to.
+    fn close_if_finished(&mut self) {
+        let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
+        if self.finished.is_some_and(|ticks| is_ending || self.confirmed.ran() == ticks) {
+            self.close(End::Finished);
+        }
+    }
+
+    fn on_seating(&mut self, seating: &Seating) -> Option<()> {
+        let is_open = matches!(self.phase, Phase::Waiting | Phase::Ready { .. });
+        if !is_open || seating.roster.len() != usize::from(self.config.seats) {
             return None;
         }
-        let is_new = self.seating.as_ref() != Some(&seating);
-        match self.phase {
-            Phase::Waiting | Phase::Ready if is_new => {
-                self.roster.clone_from(&seating.roster);
-                self.seating = Some(seating);
-                self.phase = Phase::Preparing;
-                self.out.event(Event::Prepare { roster: self.roster.clone() });
-            }
-            Phase::Ready | Phase::Running if !is_new => self.acknowledge_seating(),
-            _ => return None,
-        }
+        self.roster.clone_from(&seating.roster);
+        self.round = seating.round;
+        self.phase = Phase::Preparing;
+        self.out.event(Event::Prepare { roster: self.roster.clone() });
         Some(())
     }
 
-    fn acknowledge_seating(&mut self) {
-        let (Some(seating), Some(state_hash)) = (&self.seating, self.first_hash) else { return };
-        let (round, unheard) = (seating.round, Seats::default());
-        self.send(PacketId::Acknowledge, &Acknowledge::Seating { round, state_hash, unheard });
+    /// Says that the world before tick 0 is built, once the server's clock is known.
+    fn report_ready(&mut self) {
+        let (Phase::Ready { reported: false }, Some(state_hash)) = (&self.phase, self.first_hash) else {
+            return;
+        };
+        if self.link.connection.clock.ahead_us().is_some() {
+            let ready = Ready { round: self.round, state_hash, unheard: Seats::default() };
+            self.link.connection.send(PacketId::Ready, &ready);
+            self.phase = Phase::Ready { reported: true };
+        }
     }
 
     fn on_start(&mut self, start: Start) -> Option<()> {
-        if matches!(self.phase, Phase::Ready) {
-            let one_way = self.link.rtt.smoothed_us().unwrap_or(0).cast_signed() / 2;
-            self.begin_running(self.now.shifted(i64::from(start.begin_in_us) - one_way));
-        }
-        // Also where the acknowledgement was lost.
-        self.send(PacketId::Acknowledge, &Acknowledge::Start);
+        matches!(self.phase, Phase::Ready { .. }).then_some(())?;
+        let begin = self.link.connection.clock.local(Time(start.begin_us))?;
+        let from_now = begin.minus(self.now).clamp(-BEGIN_MAX_US, BEGIN_MAX_US);
+        self.begin_running(self.now.shifted(from_now));
         Some(())
     }
 }

@@ -1,10 +1,9 @@
 //! Pauses with a server, on a client: a tick says who paused, the server when it goes on.
 
-use core::time::Duration;
-
 use super::{ClientSession, Phase};
-use crate::net::message::{Acknowledge, PacketId, Resume};
+use crate::net::message::{PacketId, Resume};
 use crate::net::session::{Event, PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
+use crate::net::time::Time;
 use crate::sim::{PlayerId, Tick, TickInputs};
 
 /// The pauses of a match so far.
@@ -12,8 +11,8 @@ use crate::sim::{PlayerId, Tick, TickInputs};
 pub(super) struct Pauses {
     taken: PausesTaken,
     current: Option<Current>,
-    /// Whether this player wants to go on and the server has not said yet that it does.
-    wants_on: bool,
+    /// The end of the next pause, which begins with a tick that has not run here yet.
+    early: Option<Resume>,
 }
 
 /// The match stands still.
@@ -34,14 +33,16 @@ impl ClientSession {
 
     /// Ends the pause that is on, after a count-down. (A pause begins with [`crate::sim::Command::Pause`].)
     pub fn resume(&mut self) {
-        self.pauses.wants_on = self.pauses.current.is_some();
-        self.ask_to_resume();
+        if self.pauses.current.is_some() {
+            // The server names the instant.
+            let (pause, at_us) = (self.pauses.taken.count, self.now.plus(RESUME_COUNTDOWN).0);
+            self.send(PacketId::Resume, &Resume { pause, at_us });
+        }
     }
 
     /// A tick is handed out: a pause that was on is over, and one may begin with it.
     pub(super) fn pause_with(&mut self, inputs: &TickInputs) {
         if self.pauses.current.take().is_some() {
-            self.pauses.wants_on = false;
             self.out.event(Event::Resumed);
         }
         let Some(by) = self.pauses.taken.wish(inputs) else { return };
@@ -50,29 +51,22 @@ impl ClientSession {
         self.clock.set(self.clock.at(inputs.tick).plus(PAUSE_LONGEST), next);
         self.pauses.current = Some(Current { by, next });
         self.out.event(Event::Paused { player: by });
-    }
-
-    /// Asks again, as often as inputs are sent.
-    pub(super) fn ask_to_resume(&mut self) {
-        if self.pauses.wants_on {
-            let in_us = RESUME_COUNTDOWN.as_micros() as u32;
-            self.send(PacketId::Resume, &Resume { pause: self.pauses.taken.count, in_us });
+        if let Some(early) = self.pauses.early.take() {
+            self.on_resume(early);
         }
     }
 
-    /// The server says when it goes on.
+    /// The server says when the pause ends.
     pub(super) fn on_resume(&mut self, resume: Resume) -> Option<()> {
-        // Whoever has not come to the pause yet cannot go on from it: the server says it again.
-        if !matches!(self.phase, Phase::Running) || resume.pause > self.pauses.taken.count {
-            return None;
-        }
-        self.send(PacketId::Acknowledge, &Acknowledge::Resume { pause: resume.pause });
-        let current = self.pauses.current.as_ref().filter(|_| resume.pause == self.pauses.taken.count);
-        if let Some(Current { next, .. }) = current {
-            let one_way = Duration::from_micros(self.link.rtt.smoothed_us().unwrap_or(0) / 2);
-            let left = Duration::from_micros(u64::from(resume.in_us)).saturating_sub(one_way);
-            self.clock.set(self.now.plus(left), *next);
-            self.pauses.wants_on = false;
+        let at = self.link.connection.clock.local(Time(resume.at_us))?;
+        matches!(self.phase, Phase::Running).then_some(())?;
+        let count = self.pauses.taken.count;
+        if resume.pause == count.wrapping_add(1) {
+            self.pauses.early = Some(resume);
+        } else if let Some(Current { next, .. }) =
+            self.pauses.current.as_ref().filter(|_| resume.pause == count)
+        {
+            self.clock.set(at.clamp(self.now, self.now.plus(RESUME_COUNTDOWN)), *next);
         }
         Some(())
     }

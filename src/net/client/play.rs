@@ -1,11 +1,11 @@
 //! While ticks run: seal and send, take updates in, follow the server's clock.
 
 use super::confirmed::{Led, Received};
-use super::{BYE_EVERY, ClientSession, End, Event, Phase, REPORT_EVERY};
+use super::{ClientSession, End, Event, Phase, REPORT_EVERY};
 use crate::net::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
 use crate::net::delay::{InputDelay, RESERVE_US};
 use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
-use crate::net::message::{Bye, PacketId, Pong, Seats};
+use crate::net::message::{PacketId, Pong, Seats};
 use crate::net::seal::BODY_BYTES_MAX;
 use crate::net::sealer::SEALED_MAX;
 use crate::net::session::{Stall, StallCause};
@@ -40,7 +40,7 @@ impl ClientSession {
 
     /// The longest way up, and what may come on top of it.
     fn delay_guess_us(&self) -> i64 {
-        self.link.rtt.longest_way_us() + RESERVE_US
+        self.link.connection.rtt.longest_way_us() + RESERVE_US
     }
 
     pub(super) fn run(&mut self) {
@@ -143,7 +143,6 @@ impl ClientSession {
         let body = encode_client_inputs(&header, inputs);
         self.send_body(PacketId::PlayerInput, &body);
         self.link.resend_at = self.now.plus(REPORT_EVERY);
-        self.ask_to_resume();
     }
 
     /// A part of an update.
@@ -211,15 +210,15 @@ impl ClientSession {
         if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
             return None;
         }
-        let sample = self.link.rtt.answer(self.now, Time(pong.echo_us))?;
-        self.link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
+        let sample = self.link.connection.on_pong(self.now, &pong)?;
         self.server_error_us = pong.error_us.into();
-        self.link.lost_there = pong.lost_per_mille.min(1000);
+        self.report_ready();
         if self.sealer.next() == Tick(0) {
             self.delay.restart(self.delay_guess_us());
         }
         // A sample that took long says little about the other clock.
-        let usual_us = self.link.rtt.smoothed_us().unwrap_or(0) + self.link.rtt.deviation_us();
+        let usual_us =
+            self.link.connection.rtt.smoothed_us().unwrap_or(0) + self.link.connection.rtt.deviation_us();
         let is_good = matches!(self.phase, Phase::Running) && sample.as_micros() as u64 <= usual_us;
         if let Some(theirs) = pong.clock_us.filter(|_| is_good) {
             let ahead_us = self.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
@@ -228,23 +227,17 @@ impl ClientSession {
         Some(())
     }
 
-    /// Goes on saying what is here until the server says good-bye, or that this player leaves until it is heard.
-    pub(super) fn say_bye(&mut self) {
-        let Phase::Ending { end, byes_left, send_at } = self.phase else { return };
-        if self.now < send_at {
-            return;
-        }
-        if end == End::Finished {
+    /// Says again what is here until the server says goodbye; a player who leaves stays until that has arrived.
+    pub(super) fn end(&mut self) {
+        let Phase::Ending { end, send_at } = self.phase else { return };
+        if end != End::Finished {
+            if self.now >= send_at || self.link.connection.is_idle() {
+                self.close(end);
+            }
+        } else if self.now >= send_at {
             self.send_inputs();
-            self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(REPORT_EVERY) };
-            return;
+            self.phase = Phase::Ending { end, send_at: self.now.plus(REPORT_EVERY) };
         }
-        if byes_left == 0 {
-            self.close(end);
-            return;
-        }
-        self.send(PacketId::Bye, &Bye::Left { tick: self.sealer.next().0 });
-        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(BYE_EVERY) };
     }
 
     /// The player who has left or was lost last, if one has.

@@ -203,7 +203,7 @@ pub struct SeatInfo {
 /// All seats, in order.
 pub type Roster = ArrayVec<SeatInfo, PLAYERS_MAX>;
 
-/// Host to guest: all seats are taken, by these players. Sent until acknowledged.
+/// Host to guest: all seats are taken, by these players.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seating {
     /// Which seating of this room, counted from 0: one follows another if a guest goes before tick 0.
@@ -216,11 +216,11 @@ pub struct Seating {
     pub addresses: ArrayVec<ArrayVec<SocketAddr, ADDRESSES_MAX>, PLAYERS_MAX>,
 }
 
-/// Host to guest: all are ready. Sent until acknowledged.
+/// Host to guest: all are ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
-    /// Microseconds from sending this until tick 0; negative once that is over.
-    pub begin_in_us: i32,
+    /// When tick 0 begins, on the sender's clock, in microseconds.
+    pub begin_us: u64,
 }
 
 /// A datagram of the handshake: the version follows the packet id, so that any two versions can tell each

@@ -104,7 +104,7 @@ fn bits<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Acknowledge, Bye, Chat, Relayed, SeatInfo, Suspicion, decode, encode};
+    use super::super::{Bye, Chat, Ready, Relayed, SeatInfo, Suspicion, decode, encode};
     use super::*;
     use crate::net::chat::ChatText;
     use crate::net::name::PlayerName;
@@ -131,15 +131,15 @@ mod tests {
             let is_seat = usize::from(number) < PLAYERS_MAX;
             let relayed = Relayed { player, first: 0, inputs: ArrayVec::new() };
             assert_eq!(decode::<Relayed>(&encode(&relayed)).is_ok(), is_seat);
-            let chat = Chat { number: 0, from: player, text };
+            let chat = Chat { from: player, text };
             assert_eq!(decode::<Chat>(&encode(&chat)).is_ok(), is_seat);
             for (seat, other) in [(player, PlayerId(1)), (PlayerId(1), player)] {
                 assert_eq!(decode::<Bye>(&encode(&Bye::Unreachable { seat, other })).is_ok(), is_seat);
             }
             let info = SeatInfo { name, hero: AttackBehaviour::Archer, team: number };
             assert_eq!(decode::<SeatInfo>(&encode(&info)).is_ok(), is_seat);
-            let seating = Acknowledge::Seating { round: 0, state_hash: 0, unheard: seats };
-            assert_eq!(decode::<Acknowledge>(&encode(&seating)).is_ok(), number < 16);
+            let ready = Ready { round: 0, state_hash: 0, unheard: seats };
+            assert_eq!(decode::<Ready>(&encode(&ready)).is_ok(), number < 16);
             let suspicion = Suspicion { seats, held: ArrayVec::new(), is_settled: true };
             assert_eq!(decode::<Suspicion>(&encode(&suspicion)).is_ok(), number < 16);
         }

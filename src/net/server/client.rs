@@ -6,11 +6,10 @@ use core::ops::{Deref, DerefMut};
 
 use super::queue::InputQueue;
 use crate::net::allowance::Bucket;
-use crate::net::chat::ChatChannel;
+use crate::net::chat::ChatAllowance;
 use crate::net::link::Link;
-use crate::net::message::{Bye, SeatInfo, Token};
+use crate::net::message::{SeatInfo, Token};
 use crate::net::seal::Sealed;
-use crate::net::session::Traffic;
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 
@@ -119,16 +118,13 @@ pub(super) struct ClientConnection {
     pub(super) admission: Admission,
     pub(super) link: Link,
     pub(super) queue: InputQueue,
-    pub(super) talk: ChatChannel,
+    pub(super) talk: ChatAllowance,
     pub(super) standing: Standing,
-    /// Once it has lost its seat: what it hears whenever it sends something.
-    pub(super) last_word: Bye,
     /// The surrender that a departure makes is still to be played.
     pub(super) departs: bool,
     /// The tick of the newest update it has: everything before it is known there. `None` for one that has come
     /// back and has nothing yet.
     pub(super) updated: Option<Tick>,
-    pub(super) traffic: Traffic,
     pub(super) rejected: [u32; Rejection::COUNT],
     /// Updates left out: they were too large, or beyond the cap.
     pub(super) skipped: u32,
@@ -156,12 +152,10 @@ impl ClientConnection {
             admission,
             link,
             queue: InputQueue::new(),
-            talk: ChatChannel::new(now, 1),
+            talk: ChatAllowance::of_others(now, 1),
             standing: Standing::Here,
-            last_word: Bye::Dropped,
             departs: false,
             updated: Some(Tick(0)),
-            traffic: Traffic::default(),
             rejected: [0; Rejection::COUNT],
             skipped: 0,
             inputs: 0,
@@ -173,10 +167,11 @@ impl ClientConnection {
     }
 
     /// The same player, who has nothing yet, on another link.
-    pub(super) fn returned(self, now: Time, admission: Admission, link: Link) -> Self {
+    pub(super) fn returned(self, admission: Admission, link: Link) -> Self {
         let (queue, standing, updated) = (InputQueue::new(), Standing::Here, None);
-        let talk = self.talk.reopened(now);
-        Self { admission, link, queue, talk, standing, updated, ..self }
+        let mut link = link;
+        link.connection.traffic = self.link.connection.traffic;
+        Self { admission, link, queue, standing, updated, ..self }
     }
 
     /// Whether there is still somebody whose seat this is.
@@ -191,8 +186,9 @@ impl ClientConnection {
 
     /// Counts what came under its connection id.
     pub(super) const fn count_received(&mut self, bytes: usize) {
-        self.traffic.packets_received += 1;
-        self.traffic.bytes_received += bytes as u64;
+        let traffic = &mut self.link.connection.traffic;
+        traffic.packets_received += 1;
+        traffic.bytes_received += bytes as u64;
     }
 
     /// Counts a datagram that was opened. False if there are too many.

@@ -2,25 +2,22 @@
 
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
-use core::time::Duration;
 use rand_chacha::rand_core::Rng as _;
 
 use super::client::{Admission, ClientConnection, Standing};
-use super::{Phase, ServerSession, Vacated};
+use super::{Phase, ServerSession};
 use crate::net::admission::{READY_WITHIN, may_sit, seats_per_address};
+use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
 use crate::net::door::{Knock, refuse};
-use crate::net::link::{Link, PING_RUNNING, PING_SETUP};
+use crate::net::link::Link;
 use crate::net::message::{
-    Acknowledge, Bye, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Refusal, SeatInfo, Seating, Start,
-    Token, handshake,
+    Bye, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Ready, Refusal, SeatInfo, Seating, Start, Token,
+    handshake,
 };
 use crate::net::seal::Seal;
 use crate::net::session::Event;
 use crate::net::time::Time;
 use crate::sim::{GameState, PlayerId, StateHash};
-
-/// Between two seatings, or two starts, to a client that has not acknowledged one.
-const SEATING_EVERY: Duration = Duration::from_millis(50);
 
 impl ServerSession {
     /// Somebody wants in.
@@ -99,13 +96,19 @@ impl ServerSession {
         let token = before.as_ref().map_or(given, |before| before.admission.token);
         let confirm = JoinConfirm { nonce, player, connection_id, config, token: Some(token) };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
-        let link =
-            Link::new(self.now, player, &[from], true, Seal::new(connection_id, request.connection_id));
+        let link = Link::new(
+            self.now,
+            player,
+            Connection::new(self.now, &[from], true, Seal::new(connection_id, request.connection_id)),
+        );
         self.out.transmit(from, confirm.clone());
         let admission = Admission { nonce, from, token, confirm };
         if let Some(before) = before {
-            self.clients.put(before.returned(self.now, admission, link));
+            self.clients.put(before.returned(admission, link));
             self.out.event(Event::Heard { player });
+            if !matches!(self.phase, Phase::Gathering | Phase::Preparing) {
+                self.send_seating(player.index());
+            }
             return;
         }
         let seat = SeatInfo { name: request.name, hero: request.hero, team };
@@ -142,10 +145,7 @@ impl ServerSession {
             *at = at.plus(self.now.since(*since));
         }
         self.phase = Phase::Gathering;
-        if self.vacated.is_full() {
-            self.vacated.remove(0);
-        }
-        self.vacated.push(Vacated { link: client.link, last_word: client.last_word });
+        self.closing.push(self.now, client.link.connection);
         self.first_hash = None;
         for client in self.clients.iter_mut().flatten() {
             client.link.is_ready = false;
@@ -166,103 +166,65 @@ impl ServerSession {
         }
         self.first_hash = Some(hash.whole);
         self.updates.begin(state, self.clients.len());
-        self.phase = Phase::Seating { send_at: self.now, since: self.now };
+        self.phase = Phase::Seating { since: self.now };
+        for seat in 0..self.clients.len() {
+            self.send_seating(seat);
+            self.take_messages(seat);
+        }
     }
 
-    /// Tells the seating to those who have not built their world, for a while.
+    /// A client that has not built its world in time loses its seat.
     pub(super) fn seat(&mut self) {
-        let Phase::Seating { send_at, since } = self.phase else { return };
+        let Phase::Seating { since } = self.phase else { return };
         if self.now.since(since) >= READY_WITHIN {
             for player in self.seats_of(|client| !client.link.is_ready).iter() {
                 self.dismiss(player.index(), Bye::Dropped);
             }
-        } else if self.now >= send_at {
-            self.send_seating();
-            self.phase = Phase::Seating { send_at: self.now.plus(SEATING_EVERY), since };
         }
     }
 
-    fn send_seating(&mut self) {
+    fn send_seating(&mut self, seat: usize) {
         let addresses = self.roster.iter().map(|_| ArrayVec::new()).collect();
         let seating = Seating { round: self.round, roster: self.roster.clone(), mesh_key: 0, addresses };
-        for seat in 0..self.clients.len() {
-            let waits =
-                |client: &ClientConnection| client.standing == Standing::Here && !client.link.is_ready;
-            if self.clients.at(seat).is_some_and(waits) {
-                self.send(seat, PacketId::Seating, &seating);
-            }
-        }
-    }
-
-    /// While ticks run: the same for one who has come back, and the start for those who have not acknowledged it.
-    pub(super) fn seat_returned(&mut self) {
-        for seat in 0..self.clients.len() {
-            let Some(client) = self.clients.at_mut(seat).filter(|client| client.standing == Standing::Here)
-            else {
-                continue;
-            };
-            let is_due = client.link.resend_at <= self.now;
-            if !client.link.is_ready && is_due {
-                client.link.resend_at = self.now.plus(SEATING_EVERY);
-                self.send_seating();
-            } else if client.link.start_at.is_some_and(|at| self.now >= at) {
-                client.link.start_at = Some(self.now.plus(SEATING_EVERY));
-                let us = self.begin.unwrap_or(self.now).minus(self.now);
-                let begin_in_us = us.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-                self.send(seat, PacketId::Start, &Start { begin_in_us });
-            }
-        }
+        self.send(seat, PacketId::Seating, &seating);
     }
 
     /// A client has built its world. One that came to another state plays another match: it goes, the others stay.
-    fn on_seated(&mut self, seat: usize, state_hash: u64) -> Option<()> {
+    pub(super) fn on_ready(&mut self, seat: usize, ready: Ready) -> Option<()> {
         let is_running = matches!(self.phase, Phase::Running);
         let link = &mut self.clients.at_mut(seat)?.link;
-        if link.is_ready {
+        let is_open = is_running || matches!(self.phase, Phase::Seating { .. });
+        if !is_open || ready.round != self.round || link.is_ready {
+            // It may speak of a seating that was replaced.
             return Some(());
         }
-        if Some(state_hash) != self.first_hash {
+        if Some(ready.state_hash) != self.first_hash {
             self.dismiss(seat, Bye::StartState);
             return Some(());
         }
-        link.is_ready = true;
-        if is_running {
-            link.start_at = Some(self.now);
+        // A client whose clock is not known yet, or that does not know this one, says so again when it is.
+        link.is_ready = ready.unheard.is_empty();
+        if is_running && link.is_ready {
+            self.send_start(seat);
         } else if self.clients.iter().flatten().all(|client| client.link.is_ready) {
             self.begin_running();
         }
         Some(())
     }
 
-    pub(super) fn on_acknowledge(&mut self, seat: usize, what: Acknowledge) -> Option<()> {
-        let is_open = matches!(self.phase, Phase::Seating { .. } | Phase::Running);
-        match what {
-            Acknowledge::Seating { round, state_hash, .. } if is_open && round == self.round => {
-                return self.on_seated(seat, state_hash);
-            }
-            // An acknowledgement that was late.
-            Acknowledge::Seating { .. } => {}
-            Acknowledge::Start => self.clients.at_mut(seat)?.link.start_at = None,
-            Acknowledge::Resume { pause } => return self.on_resume_acknowledged(seat, pause),
-            Acknowledge::Chat { number } => return self.on_chat_acknowledged(seat, number),
-            Acknowledge::Rematch { wanted, .. } => return self.on_rematch_acknowledged(seat, wanted),
-            // Only a server that has said so leaves.
-            Acknowledge::Left if matches!(self.phase, Phase::Ending { .. }) => {
-                self.clients.at_mut(seat)?.link.said_bye = true;
-            }
-            _ => return None,
-        }
-        Some(())
+    fn send_start(&mut self, seat: usize) {
+        let begin_us = self.begin.unwrap_or(self.now).0;
+        self.send(seat, PacketId::Start, &Start { begin_us });
     }
 
     fn begin_running(&mut self) {
         let begin = self.now.plus(self.settings.countdown);
         self.clock = crate::net::clock::TickClock::new(self.clock.rate(), self.now, begin);
         self.begin = Some(begin);
-        for client in self.clients.iter_mut().flatten() {
-            client.link.start_at = Some(self.now);
-        }
         self.phase = Phase::Running;
+        for seat in 0..self.clients.len() {
+            self.send_start(seat);
+        }
         self.out.event(Event::Counting { begin });
     }
 
@@ -273,12 +235,9 @@ impl ServerSession {
         // While no updates are sent, these show that the server is there.
         let is_running = self.ran.0 > 0 && !self.pauses.is_on();
         let every = if is_running { PING_RUNNING } else { PING_SETUP };
-        for seat in 0..self.clients.len() {
-            let Some(client) = self.clients.at_mut(seat) else { continue };
-            if client.standing == Standing::Here && self.now >= client.link.ping_at {
-                client.link.ping_at = self.now.plus(every);
-                client.link.rtt.ping(self.now);
-                self.send(seat, PacketId::Ping, &Ping { time_us: self.now.0 });
+        for client in self.clients.iter_mut().flatten() {
+            if client.standing == Standing::Here {
+                client.link.connection.ping(self.now, every, &mut self.out);
             }
         }
     }
@@ -286,9 +245,10 @@ impl ServerSession {
     pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Option<()> {
         let is_running = matches!(self.phase, Phase::Running) && !self.pauses.is_on();
         let clock_us = is_running.then(|| self.clock.position_us(self.now));
-        let lost_per_mille = self.clients.at(seat)?.link.lost_here.unwrap_or(0);
+        let lost_per_mille = self.clients.at(seat)?.link.connection.lost_here().unwrap_or(0);
         let others = self.clients.iter().enumerate().filter(|&(other, _)| other != seat);
-        let error_us = others.filter_map(|(_, client)| Some(client.as_ref()?.link.clock.error_us())).max();
+        let error_us =
+            others.filter_map(|(_, client)| Some(client.as_ref()?.link.connection.clock.error_us())).max();
         let pong = Pong {
             echo_us: ping.time_us,
             clock_us,
@@ -301,10 +261,6 @@ impl ServerSession {
     }
 
     pub(super) fn on_pong(&mut self, seat: usize, pong: Pong) -> Option<()> {
-        let link = &mut self.clients.at_mut(seat)?.link;
-        link.rtt.answer(self.now, Time(pong.echo_us))?;
-        link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
-        link.lost_there = pong.lost_per_mille.min(1000);
-        Some(())
+        self.clients.at_mut(seat)?.link.connection.on_pong(self.now, &pong).map(|_| ())
     }
 }

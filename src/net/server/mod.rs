@@ -25,13 +25,13 @@ use self::client::{ClientConnection, Clients, Standing};
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
-use super::admission::CONFIRM_WITHIN;
+use super::admission::{CONFIRM_WITHIN, READY_WITHIN};
 use super::architecture::Architecture;
 use super::clock::TickClock;
+use super::connection::Closing;
 use super::discovery::{self, Beacon};
 use super::door::Door;
-use super::link::Link;
-use super::message::{Acknowledge, Bye, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats, Token};
+use super::message::{Delivery, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats, Token};
 use super::name::PlayerName;
 use super::outbox::Outbox;
 use super::seal::{Sealed, connection_id};
@@ -84,7 +84,6 @@ enum Phase {
     Preparing,
     /// The clients build theirs.
     Seating {
-        send_at: Time,
         since: Time,
     },
     Running,
@@ -93,18 +92,14 @@ enum Phase {
     /// The last update, then farewells.
     Ending {
         end: End,
-        byes_left: u8,
+        /// When to send the last update again.
         send_at: Time,
         /// Until when the last update may be waited for.
         known_by: Time,
+        /// Once farewells have been said: until when they may take to arrive.
+        until: Option<Time>,
     },
     Closed,
-}
-
-/// A connection whose client has lost its seat before tick 0. The client learns why as soon as it sends something.
-struct Vacated {
-    link: Link,
-    last_word: Bye,
 }
 
 /// What is known of a client.
@@ -147,8 +142,8 @@ pub struct ServerSession {
     door: Door,
     phase: Phase,
     clients: Clients,
-    /// The latest, oldest first.
-    vacated: ArrayVec<Vacated, PLAYERS_MAX>,
+    /// Connections of clients that have lost their seat before tick 0.
+    closing: Closing,
     round: u8,
     roster: Roster,
     /// Hash of the state before tick 0.
@@ -189,7 +184,7 @@ impl ServerSession {
             door: Door::new(config, settings.room_code, cookie_key),
             phase: Phase::Gathering,
             clients: Clients::new(seats),
-            vacated: ArrayVec::new(),
+            closing: Closing::default(),
             round: 0,
             roster: Roster::new(),
             first_hash: None,
@@ -244,44 +239,50 @@ impl ServerSession {
 
     fn on_enveloped(&mut self, from: SocketAddr, id: PacketId, bytes: &[u8]) -> Option<()> {
         let (now, to) = (self.now, connection_id(bytes)?);
-        let is_to = |client: &ClientConnection| client.link.seal.local_id() == to;
+        let is_to = |client: &ClientConnection| client.link.connection.seal.local_id() == to;
         let Some(seat) = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to)) else {
-            return self.answer_vacated(to, id, bytes);
+            return self.closing.receive(now, from, bytes);
         };
         let client = self.clients.at_mut(seat)?;
         client.count_received(bytes.len());
-        let Ok((_, body, newest)) = client.link.seal.open(now, bytes) else {
+        let Ok((_, body, newest)) = client.link.connection.seal.open(now, bytes) else {
             client.count_unopened();
             return None;
         };
         if !client.count_opened(now) {
             return self.refuse(seat, Rejection::Flood);
         }
-        client.link.hear(now, from, newest);
+        client.link.connection.hear(now, from, newest);
         let player = client.player;
-        let was_silent = core::mem::take(&mut client.link.is_silent);
+        let was_silent = core::mem::take(&mut client.link.connection.is_silent);
         if matches!(client.standing, Standing::Away { .. }) {
             client.standing = Standing::Here;
         }
         if was_silent {
             self.out.event(Event::Heard { player });
         }
-        let done = self.on_message(seat, id, body);
+        if id == PacketId::Acknowledge {
+            if self.clients.at_mut(seat)?.link.connection.receive(body).is_none() {
+                return self.refuse(seat, Rejection::Malformed);
+            }
+            self.take_messages(seat);
+            return Some(());
+        }
+        let done = self.on_datagram(seat, id, body);
         if done.is_none() { self.refuse(seat, Rejection::Malformed) } else { done }
     }
 
-    /// Says again why the client of this connection has no seat any more, or that it is known to have left.
-    fn answer_vacated(&mut self, to: u32, id: PacketId, bytes: &[u8]) -> Option<()> {
-        let vacated = self.vacated.iter_mut().find(|vacated| vacated.link.seal.local_id() == to)?;
-        vacated.link.seal.open(self.now, bytes).ok()?;
-        let datagram = if id == PacketId::Bye {
-            vacated.link.seal.seal(PacketId::Acknowledge as u8, &super::message::encode(&Acknowledge::Left))
-        } else {
-            vacated.link.seal.seal(PacketId::Bye as u8, &super::message::encode(&vacated.last_word))
-        };
-        let to = *vacated.link.addresses.first()?;
-        self.out.transmit(to, datagram);
-        Some(())
+    /// Takes a client's messages. While the caller builds the world before tick 0 they wait.
+    pub(super) fn take_messages(&mut self, seat: usize) {
+        while !matches!(self.phase, Phase::Preparing | Phase::Closed)
+            && let Some(client) = self.clients.at_mut(seat)
+            && let Some((id, body)) = client.link.connection.poll_message()
+        {
+            if client.is_in() && self.on_message(seat, id, &body).is_none() {
+                self.out.traffic.dropped += 1;
+                let _ = self.refuse(seat, Rejection::Malformed);
+            }
+        }
     }
 
     /// Counts what a client should not have sent, and expels it past a bound. Always `None`.
@@ -313,31 +314,30 @@ impl ServerSession {
             }
             Phase::Gathering | Phase::Preparing | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
-            Phase::Running => {
-                self.seat_returned();
-                self.pursue_pause();
-            }
-            Phase::Over => self.pursue_vote(),
-            Phase::Ending { .. } => self.say_bye(),
+            Phase::Running => self.send_paused(),
+            Phase::Over => self.begin_again_if_all_know(),
+            Phase::Ending { .. } => self.end(),
         }
         self.watch_silence();
-        self.pursue_talk();
     }
 
     /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
-        let pings = here().map(|client| client.link.ping_at).min();
-        let starts = here().filter_map(|client| client.link.start_at).min();
+        let pings = here().map(|client| client.link.connection.ping_at).min();
+        let reachable = self.clients.iter().flatten().filter(|client| self.is_reachable(client));
+        let messages = reachable.filter_map(|client| client.link.connection.poll_timeout()).min();
         let phase = match self.phase {
             Phase::Gathering => self.give_up_at,
             Phase::Preparing | Phase::Over => None,
-            Phase::Seating { send_at, .. } | Phase::Ending { send_at, .. } => Some(send_at),
+            Phase::Seating { since } => Some(since.plus(READY_WITHIN)),
+            Phase::Ending { send_at, until, .. } => Some(until.unwrap_or(send_at)),
             Phase::Running => Some(self.clock.at(self.next)),
             Phase::Closed => return None,
         };
-        let due = [pings, starts, phase, self.pauses.due_at(), self.talk_due_at(), self.vote_due_at()];
+        let due =
+            [pings, messages, phase, self.pauses.due_at(), self.vote_due_at(), self.closing.poll_timeout()];
         self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
@@ -345,7 +345,7 @@ impl ServerSession {
     fn make_up_for(&mut self, suspended: Duration) {
         let now = self.now;
         for client in self.clients.iter_mut().flatten() {
-            client.link.heard_at = client.link.heard_at.plus(suspended).min(now);
+            client.link.connection.heard_at = client.link.connection.heard_at.plus(suspended).min(now);
             if let Standing::Away { until } = &mut client.standing {
                 *until = until.plus(suspended);
             }
@@ -357,7 +357,20 @@ impl ServerSession {
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        if self.out.is_empty() {
+            let (now, timeout) = (self.now, self.settings.timeout);
+            for client in self.clients.iter_mut().flatten() {
+                if is_reachable(client, now, timeout) {
+                    client.link.connection.flush(now, &mut self.out);
+                }
+            }
+            self.closing.flush(now, &mut self.out);
+        }
         self.out.poll_transmit()
+    }
+
+    fn is_reachable(&self, client: &ClientConnection) -> bool {
+        is_reachable(client, self.now, self.settings.timeout)
     }
 
     /// The next event.
@@ -430,6 +443,15 @@ impl ServerSession {
         }
     }
 
+    /// Sends a message that this session did not mean, in the reliable channel to this address: for tests.
+    #[doc(hidden)]
+    pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+        let mut clients = self.clients.iter_mut().flatten();
+        if let Some(client) = clients.find(|client| client.link.connection.addresses.contains(&to)) {
+            client.link.connection.send_bytes(id, body);
+        }
+    }
+
     /// What is played.
     #[must_use]
     pub const fn config(&self) -> &MatchConfig {
@@ -447,17 +469,17 @@ impl ServerSession {
         self.clients.iter().flatten().map(|client| ClientStatus {
             player: client.player,
             name: client.seat.name,
-            traffic: client.traffic,
+            traffic: client.link.connection.traffic,
             rejected: client.rejected,
             skipped: client.skipped,
             inputs: client.inputs,
             late: client.late,
             link: LinkStatus {
                 player: client.player,
-                rtt_us: client.link.rtt.smoothed_us(),
-                jitter_us: client.link.rtt.deviation_us(),
-                lost_per_mille: client.link.lost_here.unwrap_or(0),
-                silent_for: self.now.since(client.link.heard_at),
+                rtt_us: client.link.connection.rtt.smoothed_us(),
+                jitter_us: client.link.connection.rtt.deviation_us(),
+                lost_per_mille: client.link.connection.lost_here().unwrap_or(0),
+                silent_for: self.now.since(client.link.connection.heard_at),
             },
         })
     }
@@ -480,20 +502,24 @@ impl ServerSession {
         let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing | Phase::Seating { .. });
         for seat in 0..self.clients.len() {
             let Some(client) = self.clients.at_mut(seat) else { continue };
-            let (player, silence) = (client.player, self.now.since(client.link.heard_at));
-            let is_unconfirmed = is_open && !client.link.is_heard;
+            let (player, silence) = (client.player, self.now.since(client.link.connection.heard_at));
+            let is_unconfirmed = is_open && !client.link.connection.is_heard;
             let most = if is_unconfirmed { CONFIRM_WITHIN } else { Duration::MAX };
             match client.standing {
+                // It acknowledges nothing of what must arrive.
+                Standing::Here | Standing::Away { .. } if client.link.connection.is_broken() => {
+                    self.lose(seat)
+                }
                 Standing::Here if silence >= self.settings.timeout.min(most) && !client.link.said_bye => {
                     if is_running && !self.settings.rejoin.is_zero() {
                         client.standing = Standing::Away { until: self.now.plus(self.settings.rejoin) };
-                        client.link.is_silent = true;
+                        client.link.connection.is_silent = true;
                     } else {
                         self.lose(seat);
                     }
                 }
-                Standing::Here if silence >= SILENT_AFTER && !client.link.is_silent => {
-                    client.link.is_silent = true;
+                Standing::Here if silence >= SILENT_AFTER && !client.link.connection.is_silent => {
+                    client.link.connection.is_silent = true;
                     self.out.event(Event::Silent { player });
                 }
                 Standing::Away { until } if self.now >= until || !is_running => self.lose(seat),
@@ -513,16 +539,26 @@ impl ServerSession {
         }
     }
 
+    /// Sends a datagram, or in the reliable channel, as the message travels.
     fn send<T: serde::Serialize>(&mut self, seat: usize, id: PacketId, message: &T) {
-        self.send_body(seat, id, &super::message::encode(message));
+        match id.delivery() {
+            Delivery::Reliable => {
+                if let Some(client) = self.clients.at_mut(seat) {
+                    client.link.connection.send(id, message);
+                }
+            }
+            _ => self.send_body(seat, id, &super::message::encode(message)),
+        }
     }
 
     fn send_body(&mut self, seat: usize, id: PacketId, body: &[u8]) {
-        let Some(client) = self.clients.at_mut(seat) else { return };
-        let Some(&to) = client.link.addresses.first() else { return };
-        let datagram = client.link.seal.seal(id as u8, body);
-        client.traffic.packets_sent += 1;
-        client.traffic.bytes_sent += datagram.bytes().len() as u64;
-        self.out.transmit(to, datagram);
+        if let Some(client) = self.clients.at_mut(seat) {
+            client.link.connection.transmit(&mut self.out, id, body);
+        }
     }
+}
+
+/// Whether messages go to this client: one that is away, or has lost its seat, gets them while it is heard.
+fn is_reachable(client: &ClientConnection, now: Time, timeout: Duration) -> bool {
+    client.standing == Standing::Here || now.since(client.link.connection.heard_at) < timeout
 }

@@ -3,10 +3,10 @@
 //! A client sees in the ticks who paused, so the last update is sent until each has it. That the match goes on is
 //! the server's word, sent to each until acknowledged.
 
-use super::client::ClientConnection;
+use super::running::LAST_EVERY;
 use super::{Phase, ServerSession};
-use crate::net::message::{PacketId, Resume, Seats};
-use crate::net::session::{Event, PAUSE_LONGEST, PausesTaken, RESUME_COUNTDOWN, RESUME_EVERY};
+use crate::net::message::{PacketId, Resume};
+use crate::net::session::{Event, PAUSE_LONGEST, PausesTaken, RESUME_COUNTDOWN};
 use crate::net::time::Time;
 use crate::sim::{GameState, StateHash, Tick, TickInputs};
 
@@ -22,9 +22,9 @@ pub(super) struct Pauses {
 struct Current {
     /// The tick that ends it.
     next: Tick,
-    /// Once it goes on sooner: who has acknowledged that.
-    told: Option<Seats>,
-    /// When to tell everything again to those who have not acknowledged it.
+    /// Whether a client has ended it.
+    is_ending: bool,
+    /// When to send the last update again, which shows the clients that the match is paused.
     send_at: Time,
 }
 
@@ -45,7 +45,7 @@ impl ServerSession {
         let Some(player) = self.pauses.taken.wish(inputs) else { return };
         self.pauses.taken.take(player);
         self.clock.set(self.now.plus(PAUSE_LONGEST), self.next);
-        self.pauses.current = Some(Current { next: self.next, told: None, send_at: self.now });
+        self.pauses.current = Some(Current { next: self.next, is_ending: false, send_at: self.now });
         self.updates.keep_state(hash, state);
         self.out.event(Event::Paused { player });
     }
@@ -61,40 +61,23 @@ impl ServerSession {
     pub(super) fn on_resume(&mut self, resume: Resume) -> Option<()> {
         matches!(self.phase, Phase::Running).then_some(())?;
         let current = self.pauses.current.as_mut().filter(|_| resume.pause == self.pauses.taken.count);
-        if let Some(current) = current.filter(|current| current.told.is_none()) {
-            let at = self.now.plus(RESUME_COUNTDOWN).min(self.clock.at(current.next));
-            self.clock.set(at, current.next);
-            (current.told, current.send_at) = (Some(Seats::default()), self.now);
-            self.pursue_pause();
+        let Some(current) = current.filter(|current| !current.is_ending) else { return Some(()) };
+        let at = self.now.plus(RESUME_COUNTDOWN).min(self.clock.at(current.next));
+        self.clock.set(at, current.next);
+        current.is_ending = true;
+        let resume = Resume { pause: self.pauses.taken.count, at_us: at.0 };
+        for player in self.seats_of(|client| client.is_in()).iter() {
+            self.send(player.index(), PacketId::Resume, &resume);
         }
         Some(())
     }
 
-    pub(super) fn on_resume_acknowledged(&mut self, seat: usize, pause: u8) -> Option<()> {
-        let player = self.clients.at(seat)?.player;
-        let current = self.pauses.current.as_mut().filter(|_| pause == self.pauses.taken.count);
-        if let Some(told) = current.and_then(|current| current.told.as_mut()) {
-            *told = told.with(player);
-        }
-        Some(())
-    }
-
-    /// Tells those who have not acknowledged it that the match stands still, and when it goes on.
-    pub(super) fn pursue_pause(&mut self) {
+    /// Sends the last update again to those who do not know yet that the match is paused.
+    pub(super) fn send_paused(&mut self) {
         let now = self.now;
-        let Some(current) = self.pauses.current.as_mut().filter(|current| now >= current.send_at) else {
-            return;
-        };
-        current.send_at = now.plus(RESUME_EVERY);
-        let (told, in_us) = (current.told, self.clock.at(current.next).since(now).as_micros() as u32);
-        self.send_last_again();
-        let Some(told) = told else { return };
-        let resume = Resume { pause: self.pauses.taken.count, in_us };
-        for seat in 0..self.clients.len() {
-            let waits = |client: &ClientConnection| client.is_playing() && !told.has(client.player);
-            if self.clients.at(seat).is_some_and(waits) {
-                self.send(seat, PacketId::Resume, &resume);
-            }
+        if let Some(current) = self.pauses.current.as_mut().filter(|current| now >= current.send_at) {
+            current.send_at = now.plus(LAST_EVERY);
+            self.send_last_again();
         }
     }
 }

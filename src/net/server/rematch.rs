@@ -8,8 +8,8 @@ use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerConfig, ServerSession};
-use crate::net::message::{Acknowledge, PacketId, Rematch, Seats};
-use crate::net::session::{End, Event, VOTE_EVERY, next_seed};
+use crate::net::message::{PacketId, Rematch, Seats};
+use crate::net::session::{End, Event, next_seed};
 use crate::net::time::Time;
 use crate::sim::PlayerId;
 use rand_chacha::rand_core::Rng as _;
@@ -26,9 +26,6 @@ const KNOWN_WITHIN: Duration = Duration::from_secs(1);
 pub(super) struct Votes {
     stay: Seats,
     wanted: Seats,
-    /// Who knows that.
-    told: Seats,
-    send_at: Time,
     /// Until when something is waited for.
     until: Option<Time>,
     is_over: bool,
@@ -93,55 +90,42 @@ impl ServerSession {
             // It hears a farewell instead.
             return Some(());
         }
-        let (game, wanted) = (rematch.game, rematch.wanted);
+        let is_new = !self.votes.stay.has(player);
         self.votes.stay = self.votes.stay.with(player);
-        self.send(seat, PacketId::Acknowledge, &Acknowledge::Rematch { game, wanted });
-        if wanted.has(player) && !self.votes.wanted.has(player) {
+        if rematch.wanted.has(player) && !self.votes.wanted.has(player) {
             self.votes.wanted = self.votes.wanted.with(player);
-            (self.votes.told, self.votes.send_at) = (Seats::default(), self.now);
             self.out.event(Event::RematchWanted { player });
-        }
-        Some(())
-    }
-
-    pub(super) fn on_rematch_acknowledged(&mut self, seat: usize, wanted: Seats) -> Option<()> {
-        let player = self.clients.at(seat)?.player;
-        if wanted == self.votes.wanted {
-            self.votes.told = self.votes.told.with(player);
-        }
-        Some(())
-    }
-
-    /// Tells who wants a rematch to those who do not know, and begins once all know that all do.
-    pub(super) fn pursue_vote(&mut self) {
-        let all: Seats = (0..self.clients.len() as u8).map(PlayerId).collect();
-        if self.votes.wanted == all {
-            let until = *self.votes.until.get_or_insert(self.now.plus(KNOWN_WITHIN));
-            if self.votes.told == all || self.now >= until {
-                self.phase = Phase::Closed;
-                self.out.event(Event::Again);
-                return;
+            for other in self.votes.stay.iter() {
+                self.send_votes(other.index());
             }
+        } else if is_new {
+            // The answer lets the client know that the server stays, too.
+            self.send_votes(seat);
         }
-        if self.now < self.votes.send_at || self.votes.wanted.is_empty() {
+        Some(())
+    }
+
+    fn send_votes(&mut self, seat: usize) {
+        let (ticks, chain, wanted) = (self.ran.0, self.chain.0, self.votes.wanted);
+        self.send(seat, PacketId::Rematch, &Rematch { game: 0, ticks, chain, wanted });
+    }
+
+    /// Begins the next match once all know that all want one.
+    pub(super) fn begin_again_if_all_know(&mut self) {
+        let all: Seats = (0..self.clients.len() as u8).map(PlayerId).collect();
+        if self.votes.wanted != all {
             return;
         }
-        self.votes.send_at = self.now.plus(VOTE_EVERY);
-        let (wanted, told) = (self.votes.wanted, self.votes.told);
-        let said = Rematch { game: 0, ticks: self.ran.0, chain: self.chain.0, wanted };
-        for seat in 0..self.clients.len() {
-            if !told.has(PlayerId(seat as u8)) {
-                self.send(seat, PacketId::Rematch, &said);
-            }
+        let until = *self.votes.until.get_or_insert(self.now.plus(KNOWN_WITHIN));
+        let know = self.clients.iter().flatten().all(|client| client.link.connection.is_idle());
+        if know || self.now >= until {
+            self.phase = Phase::Closed;
+            self.out.event(Event::Again);
         }
     }
 
-    /// When there is something to say again, or the wait is over.
+    /// When the wait for those who do not know yet is over.
     pub(super) fn vote_due_at(&self) -> Option<Time> {
-        let all: Seats = (0..self.clients.len() as u8).map(PlayerId).collect();
-        let is_due = matches!(self.phase, Phase::Over) && !self.votes.wanted.is_empty();
-        let again = (is_due && self.votes.told != all).then_some(self.votes.send_at);
-        let until = self.votes.until.filter(|_| is_due);
-        again.into_iter().chain(until).min()
+        self.votes.until.filter(|_| matches!(self.phase, Phase::Over))
     }
 }

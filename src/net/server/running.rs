@@ -6,21 +6,18 @@ use core::time::Duration;
 use super::client::{ClientConnection, Rejection, Standing};
 use super::{Phase, ServerSession};
 use crate::net::client_inputs::decode_client_inputs;
+use crate::net::connection::CLOSE_WITHIN;
 use crate::net::given::{EncodedInput, GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
 use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
-use crate::net::message::{Acknowledge, Bye, PacketId, decode};
+use crate::net::message::{Bye, PacketId, decode};
 use crate::net::session::{End, Event};
+use crate::net::time::Time;
 use crate::sim::{Command, HeroControl, PlayerId, PlayerInput, Tick};
 
-/// How often a farewell is said before one goes without an answer.
-const BYES: u8 = 8;
 /// From the last tick until every client must have acknowledged its state; farewells follow in any case.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 /// Between two last updates to a client that has not acknowledged one.
-const LAST_EVERY: Duration = Duration::from_millis(50);
-/// Between the first two farewells; each pause after it is twice as long, up to [`BYE_PAUSE_MAX`].
-const BYE_PAUSE: Duration = Duration::from_millis(20);
-const BYE_PAUSE_MAX: Duration = Duration::from_millis(320);
+pub(super) const LAST_EVERY: Duration = Duration::from_millis(50);
 
 /// What a seat does in `tick`, and when its commands were given.
 pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> (PlayerInput, Given) {
@@ -38,23 +35,24 @@ pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> (Pl
 }
 
 impl ServerSession {
-    pub(super) fn on_message(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Option<()> {
-        let client = self.clients.at(seat)?;
-        if !client.is_in() {
-            let last_word = client.last_word;
-            if id != PacketId::Bye {
-                self.send(seat, PacketId::Bye, &last_word);
-            }
+    pub(super) fn on_datagram(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Option<()> {
+        if !self.clients.at(seat)?.is_in() {
             return Some(());
         }
         match id {
             PacketId::PlayerInput => self.on_inputs(seat, body),
             PacketId::Ping => self.on_ping(seat, decode(body).ok()?),
             PacketId::Pong => self.on_pong(seat, decode(body).ok()?),
+            _ => None,
+        }
+    }
+
+    pub(super) fn on_message(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Option<()> {
+        match id {
+            PacketId::Ready => self.on_ready(seat, decode(body).ok()?),
             PacketId::Resume => self.on_resume(decode(body).ok()?),
             PacketId::Chat => self.on_chat(seat, decode(body).ok()?),
             PacketId::Rematch => self.on_rematch(seat, decode(body).ok()?),
-            PacketId::Acknowledge => self.on_acknowledge(seat, decode(body).ok()?),
             PacketId::Bye => self.on_bye(seat, decode(body).ok()?),
             _ => None,
         }
@@ -90,7 +88,7 @@ impl ServerSession {
         }
         // What came before may be of any form that says the same; it is not looked at again.
         let here = |given: &Given| -> Given {
-            let here = client.link.clock.all_here(given, now);
+            let here = client.link.connection.clock.all_here(given, now);
             here.iter().map(|at| at.map_or(GIVEN_UNKNOWN, |at| stamp(at, now))).collect()
         };
         let inputs = inputs.skip(lacked.since(first) as usize);
@@ -113,22 +111,15 @@ impl ServerSession {
     fn on_bye(&mut self, seat: usize, bye: Bye) -> Option<()> {
         let client = self.clients.at_mut(seat)?;
         match (bye, &self.phase) {
-            (Bye::Finished { .. }, Phase::Ending { .. }) => client.link.said_bye = true,
-            (Bye::Left { .. }, Phase::Ending { .. }) => {
-                client.link.said_bye = true;
-                self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
-            }
+            (Bye::Finished { .. } | Bye::Left { .. }, Phase::Ending { .. }) => client.link.said_bye = true,
             (Bye::Left { .. }, Phase::Gathering | Phase::Preparing | Phase::Seating { .. }) => {
-                self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
                 self.vacate(seat);
             }
             (Bye::Left { .. } | Bye::Finished { .. }, Phase::Over) => {
                 client.link.said_bye = true;
-                self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
                 self.end_vote();
             }
             (Bye::Left { .. }, Phase::Running) => {
-                self.send(seat, PacketId::Acknowledge, &Acknowledge::Left);
                 self.depart(seat, Standing::Left);
             }
             _ => return None,
@@ -153,8 +144,6 @@ impl ServerSession {
 
     /// A client loses its seat, and hears this. What it has done is its own affair: the others play on.
     pub(super) fn dismiss(&mut self, seat: usize, last_word: Bye) {
-        let Some(client) = self.clients.at_mut(seat) else { return };
-        client.last_word = last_word;
         self.send(seat, PacketId::Bye, &last_word);
         match self.phase {
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.vacate(seat),
@@ -171,7 +160,7 @@ impl ServerSession {
         let (player, is_lost) = (client.player, standing == Standing::Lost);
         self.out.event(Event::Departed { player, tick, is_lost });
         if matches!(self.phase, Phase::Ending { .. }) {
-            self.say_bye();
+            self.end();
         } else if self.pauses.is_on() && self.clients.iter().flatten().all(|client| !client.is_in()) {
             // Nobody will say that it goes on.
             self.clock.set(self.now, self.next);
@@ -187,48 +176,48 @@ impl ServerSession {
 
     pub(super) fn begin_ending(&mut self, end: End) {
         let known_by = self.now.plus(KNOWN_WITHIN);
-        self.phase = Phase::Ending { end, byes_left: BYES, send_at: self.now, known_by };
+        self.phase = Phase::Ending { end, send_at: self.now, known_by, until: None };
     }
 
     /// The last update until all have it, or have had time enough, then farewells.
-    pub(super) fn say_bye(&mut self) {
-        let Phase::Ending { end, byes_left, send_at, known_by } = self.phase else { return };
+    pub(super) fn end(&mut self) {
+        let Phase::Ending { end, send_at, known_by, until } = self.phase else { return };
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
         let knows = |client: &ClientConnection| client.link.said_bye || client.updated >= Some(self.ran);
-        let all_know = end != End::Finished || self.now >= known_by || here().all(knows);
-        let all_said_bye = here().all(|client| client.link.said_bye);
-        if all_know && end == End::Finished && byes_left == BYES && self.awaits_vote() {
+        let has_all = |client: &ClientConnection| client.link.said_bye || client.link.connection.is_idle();
+        if let Some(until) = until {
+            if self.now >= until || here().all(has_all) {
+                self.close(end);
+            }
+        } else if end == End::Finished && self.now < known_by && !here().all(knows) {
+            if self.now >= send_at {
+                self.send_last_again();
+                let send_at = self.now.plus(LAST_EVERY);
+                self.phase = Phase::Ending { end, send_at, known_by, until };
+            }
+        } else if end == End::Finished && self.awaits_vote() {
             if let Phase::Ending { send_at, .. } = &mut self.phase {
                 *send_at = self.now.plus(LAST_EVERY);
             }
-            return;
+        } else {
+            self.say_bye(end, known_by);
         }
-        if all_know && (byes_left == 0 || all_said_bye) {
-            self.close(end);
-            return;
-        }
-        if self.now < send_at && !(all_know && byes_left == BYES) {
-            return;
-        }
-        if !all_know {
-            self.send_last_again();
-            self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(LAST_EVERY), known_by };
-            return;
-        }
+    }
+
+    /// Says goodbye, once, in the reliable channel.
+    fn say_bye(&mut self, end: End, known_by: Time) {
         let bye = match end {
             End::Finished => Bye::Finished { ticks: self.ran.0, chain: self.chain.0 },
             _ => Bye::Left { tick: self.ran.0 },
         };
-        for seat in 0..self.clients.len() {
-            let is_here =
-                |client: &ClientConnection| client.standing == Standing::Here && !client.link.said_bye;
-            if self.clients.at(seat).is_some_and(is_here) {
-                self.send(seat, PacketId::Bye, &bye);
-            }
+        for player in
+            self.seats_of(|client| client.standing == Standing::Here && !client.link.said_bye).iter()
+        {
+            self.send(player.index(), PacketId::Bye, &bye);
         }
-        let pause = (BYE_PAUSE * (1 << (BYES - byes_left))).min(BYE_PAUSE_MAX);
-        let send_at = self.now.plus(pause);
-        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at, known_by };
+        let until = Some(self.now.plus(CLOSE_WITHIN));
+        self.phase = Phase::Ending { end, send_at: self.now, known_by, until };
+        self.end();
     }
 }
 

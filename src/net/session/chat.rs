@@ -1,22 +1,21 @@
-//! What the players say to each other: each line on the link to each peer, from tick 0 agreed to the end.
+//! What the players say to each other, from tick 0 agreed to the end.
 
-use super::{Event, LockstepSession};
-use crate::net::chat::{ChatAllowance, ChatChannel, ChatText, Heard, TooManyLines};
-use crate::net::message::{Acknowledge, Chat, PacketId};
+use super::{Event, LockstepSession, Phase};
+use crate::net::chat::{ChatAllowance, ChatText, LINES_WAITING_MAX, TooManyLines};
+use crate::net::message::{Chat, PacketId};
 use crate::net::table::BySeat;
 use crate::net::time::Time;
 
-/// The talk with all peers.
+/// What each player may still say.
 #[derive(Clone, Debug)]
 pub(super) struct Talk {
-    allowance: ChatAllowance,
-    channels: BySeat<ChatChannel>,
+    own: ChatAllowance,
+    others: BySeat<ChatAllowance>,
 }
 
 impl Talk {
     pub(super) fn new(now: Time) -> Self {
-        let channels = BySeat::from_fn(|| ChatChannel::new(now, 1));
-        Self { allowance: ChatAllowance::new(now), channels }
+        Self { own: ChatAllowance::own(now), others: BySeat::from_fn(|| ChatAllowance::of_others(now, 1)) }
     }
 }
 
@@ -30,60 +29,25 @@ impl LockstepSession {
         if !self.has_met() {
             return Ok(());
         }
-        self.talk.allowance.take(self.now)?;
-        for link in self.links.iter().filter(|link| !link.is_gone) {
-            self.talk.channels[link.player].push(self.now, self.me, text);
+        self.talk.own.take(self.now)?;
+        let line = Chat { from: self.me, text };
+        for link in &mut self.links {
+            if !link.is_gone && link.connection.queued() < LINES_WAITING_MAX {
+                link.connection.send(PacketId::Chat, &line);
+            }
         }
         self.out.event(Event::Said { player: self.me, text });
-        self.pursue_talk();
         Ok(())
     }
 
-    /// Sends the lines that are due.
-    pub(super) fn pursue_talk(&mut self) {
-        if !self.has_met() {
-            return;
-        }
-        for link in 0..self.links.len() {
-            let Some(peer) = self.links.get(link).filter(|peer| !peer.is_gone) else { continue };
-            let channel = &mut self.talk.channels[peer.player];
-            if let Some(line) = channel.due(self.now, |least| peer.rtt.timeout(least)) {
-                self.send(link, PacketId::Chat, &line);
-            }
-        }
-    }
-
-    /// When a line is to be sent.
-    pub(super) fn talk_due_at(&self) -> Option<Time> {
-        if !self.has_met() {
-            return None;
-        }
-        let here = self.links.iter().filter(|link| !link.is_gone);
-        here.filter_map(|link| self.talk.channels[link.player].due_at()).min()
-    }
-
-    /// A peer says something.
+    /// A peer says something. It may know sooner that tick 0 is agreed.
     pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Option<()> {
         let player = self.links.get(link)?.player;
-        if !self.has_met() || chat.from != player {
+        let may_speak = self.has_met() || matches!(self.phase, Phase::Seating { .. });
+        if !may_speak || chat.from != player || self.talk.others[player].take(self.now).is_err() {
             return None;
         }
-        let heard = self.talk.channels[player].hear(self.now, chat.number);
-        if heard != Heard::Early {
-            self.send(link, PacketId::Acknowledge, &Acknowledge::Chat { number: chat.number });
-        }
-        match heard {
-            Heard::New => self.out.event(Event::Said { player, text: chat.text }),
-            Heard::Again => {}
-            Heard::TooMany | Heard::Early => return None,
-        }
-        Some(())
-    }
-
-    pub(super) fn on_chat_acknowledged(&mut self, link: usize, number: u16) -> Option<()> {
-        let player = self.links.get(link)?.player;
-        self.talk.channels[player].acknowledge(self.now, number);
-        self.pursue_talk();
+        self.out.event(Event::Said { player, text: chat.text });
         Some(())
     }
 }

@@ -17,7 +17,7 @@ use super::{DEAF_FOR, End, Event, LockstepSession, OnLoss, Phase};
 use crate::net::hold_up::{HoldUp, at_once, unacknowledged_at_once};
 use crate::net::link::Link;
 use crate::net::lockstep::QUEUE_TICKS;
-use crate::net::message::{Acknowledge, Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
+use crate::net::message::{Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
 use crate::net::table::BySeat;
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
@@ -104,6 +104,10 @@ impl LockstepSession {
         }
         play.departures.suspects = play.departures.suspects.with(player);
         play.departures.send_at = self.now;
+        if let Some(link) = self.link_of(player) {
+            // So that it, too, takes what it lacks from the others.
+            self.send(link, PacketId::Bye, &Bye::Dropped);
+        }
         if self.others_here().is_empty() {
             // Nobody is left to agree with.
             self.close(End::PeerLost(player));
@@ -124,7 +128,7 @@ impl LockstepSession {
         let Some(play) = self.play.as_mut().filter(|play| play.departures.awaited.is_none()) else { return };
         play.departures.awaited = Some(Awaited { player, was_silent });
         if let Some(link) = self.links.iter_mut().find(|link| link.player == player) {
-            link.is_silent = true;
+            link.connection.is_silent = true;
         }
         self.out.event(Event::Waiting { player });
     }
@@ -144,7 +148,7 @@ impl LockstepSession {
         link.hold_up = HoldUp::default();
         link.resend_at = self.now;
         // What comes until both have caught up waited for the way to open, and says nothing of how long it is.
-        self.deaf_until = self.now.plus(link.rtt.timeout(DEAF_FOR) * CAUGHT_UP_WITHIN);
+        self.deaf_until = self.now.plus(link.connection.rtt.timeout(DEAF_FOR) * CAUGHT_UP_WITHIN);
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -158,7 +162,12 @@ impl LockstepSession {
         let running = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
         let player = running.departures.awaited()?;
         let link = self.links.iter().find(|link| link.player == player)?;
-        Some((player, link.hold_up.since().map_or(link.heard_at, |since| since.min(link.heard_at))))
+        Some((
+            player,
+            link.hold_up
+                .since()
+                .map_or(link.connection.heard_at, |since| since.min(link.connection.heard_at)),
+        ))
     }
 
     /// Waits no longer: the match ends with the other lost. Nothing comes of it while nobody is.
@@ -207,7 +216,7 @@ impl LockstepSession {
     }
 
     /// Tells the others again who is suspected, and lets seats depart that all agree on.
-    pub(super) fn pursue_suspicion(&mut self) {
+    pub(super) fn agree_on_suspects(&mut self) {
         let Some(departures) = self.play.as_ref().map(|play| &play.departures) else { return };
         if !self.is_agreeing() || departures.is_calm() {
             return;
@@ -260,7 +269,8 @@ impl LockstepSession {
         for (seats, least) in [(differs, to_agree), (claims, AGREE_WITHIN)] {
             for link in self.links_to(seats) {
                 let Some(peer) = self.links.get(link) else { continue };
-                let within = least.max(peer.rtt.timeout(SUSPICION_EVERY).saturating_mul(AGREE_TRIES));
+                let within =
+                    least.max(peer.connection.rtt.timeout(SUSPICION_EVERY).saturating_mul(AGREE_TRIES));
                 if now.since(since) >= within {
                     self.suspect(peer.player);
                 }
@@ -290,7 +300,7 @@ impl LockstepSession {
             }
         }
         self.play.as_mut()?.departures.said[by] = Some(suspicion);
-        self.pursue_suspicion();
+        self.agree_on_suspects();
         Some(())
     }
 
@@ -409,10 +419,7 @@ impl LockstepSession {
         }
         departures.suspects = departures.suspects.and(leavers);
         departures.send_at = self.now;
-        for link in self.links_to(leavers) {
-            self.send(link, PacketId::Acknowledge, &Acknowledge::Left);
-        }
-        self.pursue_suspicion();
+        self.agree_on_suspects();
     }
 
     /// From `tick` on this seat has no input, here and at all who stay.
@@ -435,24 +442,6 @@ impl LockstepSession {
             self.close(if is_lost { End::PeerLost(player) } else { End::PeerLeft(player) });
         } else {
             self.out.event(Event::Departed { player, tick, is_lost });
-        }
-    }
-
-    /// A seat that has departed speaks: it may not know yet.
-    pub(super) fn on_heard_from_the_gone(&mut self, link: usize, id: PacketId, body: &[u8]) -> Option<()> {
-        let has_left = self.links.get(link)?.left_at.is_some();
-        match id {
-            // The answer to its farewell was lost.
-            PacketId::Bye if has_left => {
-                self.send(link, PacketId::Acknowledge, &Acknowledge::Left);
-                Some(())
-            }
-            PacketId::Ping if !has_left => {
-                crate::net::message::decode::<crate::net::message::Ping>(body).ok()?;
-                self.send(link, PacketId::Bye, &Bye::Dropped);
-                Some(())
-            }
-            _ => None,
         }
     }
 

@@ -1,77 +1,74 @@
 //! The end: the last tick is known to all, farewells.
 
-use arrayvec::ArrayVec;
-use core::time::Duration;
-
 use super::play::low_half;
 use super::{End, LockstepSession, Phase};
+use crate::net::connection::CLOSE_WITHIN;
 use crate::net::hold_up::HOLD_UP_AT_ONCE;
 use crate::net::link::Link;
 use crate::net::lockstep::QUEUE_TICKS;
-use crate::net::message::{Acknowledge, Bye, PacketId};
+use crate::net::message::{Bye, PacketId};
 use crate::sim::{HashChain, PLAYERS_MAX, PlayerId, Tick};
+use arrayvec::ArrayVec;
 
-/// How often a farewell is said before one goes without an answer.
-pub(super) const BYES: u8 = 8;
-/// Between the first two farewells; each pause after it is twice as long, up to [`BYE_PAUSE_MAX`].
-const BYE_PAUSE: Duration = Duration::from_millis(20);
 /// How long all ticks may have run here before a peer that has not finished is lost: one whose last inputs a
 /// third peer withholds asks for them after [`HOLD_UP_AT_ONCE`].
 const FINISH_WITHIN: u32 = 2;
-/// Longest pause between two farewells: together they outlast a burst of losses by a second.
-const BYE_PAUSE_MAX: Duration = Duration::from_millis(320);
 
 impl LockstepSession {
     pub(super) fn begin_ending(&mut self, end: End) {
         let now = self.now;
-        self.phase = Phase::Ending { end, byes_left: BYES, send_at: now, since: now };
+        self.phase = Phase::Ending { end, send_at: now, since: now, until: None };
     }
 
-    /// All ticks have run here, or this player leaves: answer until the others know, say good-bye, close.
-    pub(super) fn say_bye(&mut self) {
-        let Phase::Ending { end, byes_left, send_at, since } = self.phase else { return };
-        let is_over_for_all = end != End::Finished || self.others_have_finished();
-        let all_said_bye = self.links.iter().all(|link| link.said_bye || !self.is_direct(link));
-        if is_over_for_all && end == End::Finished && byes_left == BYES && self.begin_vote() {
-            return;
-        }
-        if is_over_for_all && (byes_left == 0 || (all_said_bye && byes_left < BYES)) {
-            self.close(end);
-            return;
-        }
-        let is_first_bye = is_over_for_all && byes_left == BYES;
-        if self.now < send_at && !is_first_bye {
-            return;
-        }
-        if !is_over_for_all {
-            if self.now.since(since) >= HOLD_UP_AT_ONCE.max(self.settings.timeout) * FINISH_WITHIN {
-                self.suspect_unfinished();
-                return;
-            }
-            let mut next = Duration::MAX;
-            for link in 0..self.links.len() {
-                if self.links.get(link).is_some_and(|peer| self.is_direct(peer)) {
-                    let again = self.send_inputs(link, false);
-                    next = again.map_or(next, |again| next.min(again));
+    /// All ticks have run here, or this player leaves: answer until the others know, say goodbye, close.
+    pub(super) fn end(&mut self) {
+        let Phase::Ending { end, send_at, since, until } = self.phase else { return };
+        let Some(until) = until else {
+            if end != End::Finished || self.others_have_finished() {
+                if end != End::Finished || !self.begin_vote() {
+                    self.say_bye(end);
                 }
+            } else if self.now.since(since) >= HOLD_UP_AT_ONCE.max(self.settings.timeout) * FINISH_WITHIN {
+                self.suspect_unfinished();
+            } else if self.now >= send_at {
+                self.send_inputs_again();
             }
-            self.phase = Phase::Ending { end, byes_left, send_at: self.now.plus(next), since };
             return;
+        };
+        // A player who leaves owes all inputs before that to those who stay.
+        let sealed =
+            self.play.as_ref().filter(|_| end == End::Left).map_or(Tick(0), |play| play.sealer.next());
+        let has_all = |link: &Link| link.connection.is_idle() && link.acked >= sealed;
+        if self.now >= until || self.links.iter().all(|link| link.said_bye || link.is_gone || has_all(link)) {
+            self.close(end);
+        } else if self.now >= send_at {
+            self.send_inputs_again();
         }
-        let bye = self.bye(end);
+    }
+
+    /// Says goodbye, once, in the reliable channel.
+    fn say_bye(&mut self, end: End) {
+        let (now, bye) = (self.now, self.bye(end));
+        self.send_to_all(PacketId::Bye, &bye);
+        let until = now.plus(CLOSE_WITHIN);
+        let send_at = if end == End::Left && self.play.is_some() { now } else { until };
+        self.phase = Phase::Ending { end, send_at, since: now, until: Some(until) };
+        self.end();
+    }
+
+    /// Sends inputs again to those who lack some.
+    fn send_inputs_again(&mut self) {
+        let mut next = CLOSE_WITHIN;
         for link in 0..self.links.len() {
-            let Some(peer) = self.links.get(link) else { return };
-            if peer.is_gone || (peer.said_bye && end == End::Left) {
-                continue;
-            }
-            // Who stays needs every input of one who leaves.
-            if self.play.as_ref().is_some_and(|play| end == End::Left && peer.acked < play.sealer.next()) {
+            if self.links.get(link).is_some_and(|link| self.is_direct(link)) {
                 self.send_inputs(link, false);
+                let resend_at = self.links.get(link).map_or(self.now, |link| link.resend_at);
+                next = next.min(resend_at.since(self.now));
             }
-            self.send(link, PacketId::Bye, &bye);
         }
-        let pause = (BYE_PAUSE * (1 << (BYES - byes_left))).min(BYE_PAUSE_MAX);
-        self.phase = Phase::Ending { end, byes_left: byes_left - 1, send_at: self.now.plus(pause), since };
+        if let Phase::Ending { send_at, .. } = &mut self.phase {
+            *send_at = self.now.plus(next);
+        }
     }
 
     /// All ticks have run here, and some peers answer but do not finish.
@@ -126,11 +123,12 @@ impl LockstepSession {
             (Bye::Finished { .. } | Bye::Left { .. }, Phase::Over) => {
                 self.links.get_mut(link)?.said_bye = true;
                 self.end_vote();
-                self.say_bye();
+                self.end();
             }
-            (Bye::Left { .. } | Bye::Desync, Phase::Ending { .. }) => {
+            (Bye::Left { .. } | Bye::Desync, Phase::Ending { .. })
+            | (Bye::Desync, Phase::Searching { .. }) => {
                 self.links.get_mut(link)?.said_bye = true;
-                self.hasten_bye();
+                self.end();
             }
             (Bye::Left { .. }, Phase::Gathering | Phase::Preparing | Phase::Seating { .. }) => {
                 self.on_left_early(link);
@@ -143,10 +141,6 @@ impl LockstepSession {
                     return None;
                 }
                 self.links.get_mut(link)?.left_at.get_or_insert(Tick(tick));
-                if !self.is_direct(self.links.get(link)?) {
-                    // Its departure is being agreed on: the answer to its farewell was lost.
-                    self.send(link, PacketId::Acknowledge, &Acknowledge::Left);
-                }
                 self.settle_leavers();
             }
             // Only the host compares start states and links, and only before tick 0.
@@ -182,7 +176,7 @@ impl LockstepSession {
         peer.ran = peer.ran.max(ran);
         peer.keep_chain(ran, low_half(HashChain(chain)));
         if !self.compare_chains(ran) {
-            self.hasten_bye();
+            self.end();
         }
         Some(())
     }
@@ -195,16 +189,7 @@ impl LockstepSession {
         } else if self.is_host() {
             self.vacate(link);
         } else if link == 0 {
-            // The answer lets the host go at once.
-            self.send(link, PacketId::Acknowledge, &crate::net::message::Acknowledge::Left);
             self.close(End::PeerLeft(player));
         }
-    }
-
-    pub(super) fn hasten_bye(&mut self) {
-        if let Phase::Ending { send_at, .. } = &mut self.phase {
-            *send_at = self.now;
-        }
-        self.say_bye();
     }
 }

@@ -28,20 +28,24 @@ use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 pub use self::event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
+pub(super) use self::pause::PausesTaken;
 pub use self::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
-pub(super) use self::pause::{PausesTaken, RESUME_EVERY};
-pub(super) use self::rematch::{VOTE_EVERY, next_seed};
+pub(super) use self::rematch::next_seed;
 pub use self::settings::{GuestConfig, HostConfig, OnLoss, Served, Settings};
 
 use self::chat::Talk;
 use self::play::Play;
 use self::rematch::Votes;
 use self::seating::Seated;
+use super::admission::READY_WITHIN;
+use super::connection::Closing;
 use super::desync::Search;
 use super::discovery::{self, Beacon};
 use super::door::{Asking, Door};
 use super::link::Link;
-use super::message::{ADDRESSES_MAX, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo};
+use super::message::{
+    ADDRESSES_MAX, Delivery, DesyncState, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo, decode,
+};
 use super::outbox::Outbox;
 use super::seal::{Sealed, connection_id};
 use super::sealer::TooManyCommands;
@@ -88,7 +92,6 @@ enum Phase {
     Preparing,
     /// The guests find each other; the host waits until all have.
     Seating {
-        send_at: Time,
         since: Time,
     },
     /// Ticks run.
@@ -96,7 +99,6 @@ enum Phase {
     /// Hash chains differ.
     Searching {
         search: Box<Search>,
-        send_at: Time,
         since: Time,
     },
     /// All ticks have run, all know it, and all stay for a vote.
@@ -104,9 +106,11 @@ enum Phase {
     /// All ticks have run, or one side leaves: farewells.
     Ending {
         end: End,
-        byes_left: u8,
+        /// When to send inputs again.
         send_at: Time,
         since: Time,
+        /// Once farewells have been said: until when they may take to arrive.
+        until: Option<Time>,
     },
     Closed,
 }
@@ -131,6 +135,8 @@ pub struct LockstepSession {
     play: Option<Play>,
     talk: Talk,
     votes: Votes,
+    /// Guests that lost their seat before tick 0.
+    closing: Closing,
     give_up_at: Option<Time>,
     beacon: Option<Beacon>,
     /// The host turned out to be a server.
@@ -186,6 +192,7 @@ impl LockstepSession {
             play: None,
             talk: Talk::new(now),
             votes: Votes::default(),
+            closing: Closing::default(),
             beacon: None,
             served: None,
             rng,
@@ -223,14 +230,24 @@ impl LockstepSession {
                 Some(())
             }
             PacketId::RoomInfo | PacketId::GameStateUpdate => None,
-            _ => {
+            _ if id.delivery() == Delivery::Datagram => {
                 let to = connection_id(bytes)?;
-                let link = self.links.iter().position(|link| link.seal.local_id() == to)?;
-                let (_, body, newest) = self.links.get_mut(link)?.seal.open(self.now, bytes).ok()?;
+                let is_to = |link: &Link| link.connection.seal.local_id() == to;
+                let Some(link) = self.links.iter().position(is_to) else {
+                    return self.closing.receive(self.now, from, bytes);
+                };
+                let (_, body, newest) =
+                    self.links.get_mut(link)?.connection.seal.open(self.now, bytes).ok()?;
                 let player = self.on_heard(link, from, newest)?;
+                if id == PacketId::Acknowledge {
+                    self.links.get_mut(link)?.connection.receive(body)?;
+                    self.take_messages(link);
+                    return Some(());
+                }
                 let is_stale = self.votes.is_stale(player, counter(bytes)?);
-                if is_stale { None } else { self.on_message(link, id, body, newest) }
+                if is_stale { None } else { self.on_datagram(link, id, body, newest) }
             }
+            _ => None,
         }
     }
 
@@ -238,31 +255,52 @@ impl LockstepSession {
     fn on_heard(&mut self, link: usize, from: SocketAddr, newest: bool) -> Option<PlayerId> {
         let peer = self.links.get_mut(link)?;
         let player = peer.player;
-        peer.hear(self.now, from, newest);
-        if core::mem::take(&mut peer.is_silent) {
+        peer.connection.hear(self.now, from, newest);
+        if core::mem::take(&mut peer.connection.is_silent) {
             self.out.event(Event::Heard { player });
         }
         self.stop_waiting(player);
         Some(player)
     }
 
-    fn on_message(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Option<()> {
-        use super::message::decode;
+    fn on_datagram(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Option<()> {
         if self.links.get(link)?.is_gone {
-            return self.on_heard_from_the_gone(link, id, body);
+            return None;
         }
         match id {
             PacketId::PlayerInput => self.on_inputs(link, body, newest),
             PacketId::Ping => self.on_ping(link, decode(body).ok()?),
             PacketId::Pong => self.on_pong(link, decode(body).ok()?),
-            PacketId::Seating => self.on_seating(link, decode(body).ok()?),
-            PacketId::Start => self.on_start(link, decode(body).ok()?),
-            PacketId::Acknowledge => self.on_acknowledge(link, decode(body).ok()?),
-            PacketId::Bye => self.on_bye(link, decode(body).ok()?),
-            PacketId::DesyncHashes => self.on_desync_hashes(link, decode(body).ok()?),
-            PacketId::DesyncState => self.on_desync_state(link, decode(body).ok()?),
             PacketId::Suspicion => self.on_suspicion(link, decode(body).ok()?),
             PacketId::Relayed => self.on_relayed(link, &decode(body).ok()?),
+            _ => None,
+        }
+    }
+
+    /// Takes the messages of this link's peer. While the caller builds the world before tick 0 they wait.
+    fn take_messages(&mut self, link: usize) {
+        while !matches!(self.phase, Phase::Preparing | Phase::Closed)
+            && let Some(peer) = self.links.get_mut(link)
+            && let Some((id, body)) = peer.connection.poll_message()
+        {
+            if self.on_message(link, id, &body).is_none() {
+                self.out.traffic.dropped += 1;
+            }
+        }
+        self.advance_search();
+    }
+
+    fn on_message(&mut self, link: usize, id: PacketId, body: &[u8]) -> Option<()> {
+        if self.links.get(link)?.is_gone {
+            return Some(());
+        }
+        match id {
+            PacketId::Seating => self.on_seating(link, decode(body).ok()?),
+            PacketId::Ready => self.on_ready(link, decode(body).ok()?),
+            PacketId::Start => self.on_start(link, decode(body).ok()?),
+            PacketId::Bye => self.on_bye(link, decode(body).ok()?),
+            PacketId::DesyncHashes => self.on_desync_hashes(link, decode(body).ok()?),
+            PacketId::DesyncState => self.on_desync_state(link, DesyncState::decode(body).ok()?),
             PacketId::Resume => self.on_resume(link, decode(body).ok()?),
             PacketId::Chat => self.on_chat(link, decode(body).ok()?),
             PacketId::Rematch => self.on_rematch(link, decode(body).ok()?),
@@ -281,13 +319,12 @@ impl LockstepSession {
             Phase::Seating { .. } => self.seat(),
             Phase::Running => self.run(),
             Phase::Searching { .. } => self.search(),
-            Phase::Ending { .. } => self.say_bye(),
+            Phase::Ending { .. } => self.end(),
         }
+        self.report_ready();
         self.watch_silence();
         self.watch_hold_ups();
-        self.pursue_suspicion();
-        self.pursue_talk();
-        self.pursue_vote();
+        self.agree_on_suspects();
     }
 
     fn wake(&mut self, now: Time) {
@@ -297,7 +334,7 @@ impl LockstepSession {
             self.deaf_until = self.now.plus(DEAF_FOR);
             // What the others sent meanwhile has not been read yet: this process was suspended, not they.
             for link in &mut self.links {
-                link.heard_at = link.heard_at.plus(overslept);
+                link.connection.heard_at = link.connection.heard_at.plus(overslept);
                 link.hold_up.forgive(overslept);
             }
         }
@@ -306,7 +343,8 @@ impl LockstepSession {
     /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let pings = self.links.iter().filter(|link| !link.is_gone).map(|link| link.ping_at).min();
+        let pings =
+            self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.connection.ping_at).min();
         let phase = match &self.phase {
             Phase::Gathering => match &self.role {
                 Role::Guest { asking, .. } if self.links.is_empty() => Some(asking.ask_at),
@@ -315,20 +353,38 @@ impl LockstepSession {
             Phase::Preparing | Phase::Over => None,
             Phase::Closed => return None,
             Phase::Running => self.next_deadline(),
-            Phase::Seating { send_at, .. } => self.is_host().then_some(*send_at),
-            Phase::Searching { send_at, .. } | Phase::Ending { send_at, .. } => Some(*send_at),
+            Phase::Seating { since } => self.is_host().then(|| since.plus(READY_WITHIN)),
+            Phase::Searching { since, .. } => Some(since.plus(self.settings.timeout)),
+            Phase::Ending { send_at, until, .. } => Some(until.map_or(*send_at, |until| until.min(*send_at))),
         };
         let patience = self.give_up_at.filter(|_| matches!(self.phase, Phase::Gathering));
         let agreeing = self.play.as_ref().filter(|_| self.is_agreeing());
         let suspicion = agreeing.and_then(|play| play.departures.due_at());
-        let spoken = [self.talk_due_at(), self.vote_due_at()];
-        let at = [pings, phase, patience, suspicion].into_iter().chain(spoken).flatten().min();
+        let messages = self.links.iter().filter(|link| self.is_reachable(link));
+        let messages = messages.filter_map(|link| link.connection.poll_timeout()).min();
+        let closing = self.closing.poll_timeout();
+        let at = [pings, phase, patience, suspicion, messages, closing].into_iter().flatten().min();
         self.wakeup.ask(self.now, at)
     }
 
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        if self.out.is_empty() {
+            for link in 0..self.links.len() {
+                if self.links.get(link).is_some_and(|link| self.is_reachable(link))
+                    && let Some(peer) = self.links.get_mut(link)
+                {
+                    peer.connection.flush(self.now, &mut self.out);
+                }
+            }
+            self.closing.flush(self.now, &mut self.out);
+        }
         self.out.poll_transmit()
+    }
+
+    /// Whether messages go to this link's peer: one that has departed gets them while it is heard.
+    fn is_reachable(&self, link: &Link) -> bool {
+        self.is_direct(link) || self.now.since(link.connection.heard_at) < self.settings.timeout
     }
 
     /// The next event.
@@ -416,6 +472,14 @@ impl LockstepSession {
         }
     }
 
+    /// Sends a message that this session did not mean, in the reliable channel to this address: for the laboratory.
+    #[doc(hidden)]
+    pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+        if let Some(link) = self.links.iter_mut().find(|link| link.connection.addresses.contains(&to)) {
+            link.connection.send_bytes(id, body);
+        }
+    }
+
     /// Which player this is; known once confirmed.
     #[must_use]
     pub const fn player(&self) -> PlayerId {
@@ -463,10 +527,10 @@ impl LockstepSession {
     pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
         self.links.iter().filter(|link| !link.is_gone).map(|link| LinkStatus {
             player: link.player,
-            rtt_us: link.rtt.smoothed_us(),
-            jitter_us: link.rtt.deviation_us(),
-            lost_per_mille: link.lost_here.unwrap_or(0),
-            silent_for: self.now.since(link.heard_at),
+            rtt_us: link.connection.rtt.smoothed_us(),
+            jitter_us: link.connection.rtt.deviation_us(),
+            lost_per_mille: link.connection.lost_here().unwrap_or(0),
+            silent_for: self.now.since(link.connection.heard_at),
         })
     }
 
@@ -493,11 +557,11 @@ impl LockstepSession {
         for i in 0..self.links.len() {
             // The links behind one that is given up before tick 0 move down.
             let Some(link) = self.links.get_mut(i).filter(|link| !link.is_gone) else { continue };
-            let (player, silence) = (link.player, self.now.since(link.heard_at));
-            if silence >= self.settings.timeout && !link.said_bye {
+            let (player, silence) = (link.player, self.now.since(link.connection.heard_at));
+            if (silence >= self.settings.timeout || link.connection.is_broken()) && !link.said_bye {
                 self.on_lost(i);
-            } else if silence >= SILENT_AFTER && !link.is_silent {
-                link.is_silent = true;
+            } else if silence >= SILENT_AFTER && !link.connection.is_silent {
+                link.connection.is_silent = true;
                 self.out.event(Event::Silent { player });
             }
         }
@@ -533,7 +597,7 @@ impl LockstepSession {
             Phase::Over => self.end_vote(),
             Phase::Searching { .. } => self.give_up_search(),
             Phase::Ending { end: End::Finished, .. } => self.suspect(player),
-            Phase::Ending { .. } => self.say_bye(),
+            Phase::Ending { .. } => self.end(),
             _ => self.close(End::PeerLost(player)),
         }
     }
@@ -545,20 +609,36 @@ impl LockstepSession {
         }
     }
 
+    /// Sends a datagram, or in the reliable channel, as the message travels.
     fn send<T: serde::Serialize>(&mut self, link: usize, id: PacketId, message: &T) {
-        self.send_body(link, id, &super::message::encode(message));
+        match id.delivery() {
+            Delivery::Reliable => {
+                if let Some(peer) = self.links.get_mut(link) {
+                    peer.connection.send(id, message);
+                }
+            }
+            _ => self.send_body(link, id, &super::message::encode(message)),
+        }
+    }
+
+    /// The same to every peer that is still there.
+    fn send_to_all<T: serde::Serialize>(&mut self, id: PacketId, message: &T) {
+        for link in 0..self.links.len() {
+            if self.links.get(link).is_some_and(|link| !link.is_gone) {
+                self.send(link, id, message);
+            }
+        }
     }
 
     fn send_body(&mut self, link: usize, id: PacketId, body: &[u8]) {
-        let Some(peer) = self.links.get_mut(link) else { return };
-        for &to in &peer.addresses {
-            self.out.transmit(to, peer.seal.seal(id as u8, body));
+        if let Some(peer) = self.links.get_mut(link) {
+            peer.connection.transmit(&mut self.out, id, body);
         }
     }
 
     /// How long to wait for an answer of this link's peer: never under `least`.
     fn timeout_of(&self, link: usize, least: Duration) -> Duration {
-        self.links.get(link).map_or(least, |peer| peer.rtt.timeout(least))
+        self.links.get(link).map_or(least, |peer| peer.connection.rtt.timeout(least))
     }
 }
 

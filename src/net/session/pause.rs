@@ -6,7 +6,7 @@
 use core::time::Duration;
 
 use super::{Event, LockstepSession, Phase};
-use crate::net::message::{Acknowledge, PacketId, Resume, Seats};
+use crate::net::message::{PacketId, Resume};
 use crate::net::table::BySeat;
 use crate::net::time::Time;
 use crate::sim::{Command, PlayerId, Tick, TickInputs};
@@ -17,8 +17,6 @@ pub const PAUSES_MAX: u8 = 3;
 pub const PAUSE_LONGEST: Duration = Duration::from_secs(30);
 /// From the word that it goes on to the next tick.
 pub const RESUME_COUNTDOWN: Duration = Duration::from_secs(3);
-/// Between two messages that it goes on, at least.
-pub(in crate::net) const RESUME_EVERY: Duration = Duration::from_millis(50);
 
 /// Which commands to pause count: the first [`PAUSES_MAX`] of each player.
 #[derive(Clone, Debug, Default)]
@@ -52,17 +50,20 @@ pub(super) struct Pauses {
     /// By whom the tick that passed last asks for one.
     wish: Option<PlayerId>,
     current: Option<Current>,
+    /// The end of the next pause, from a peer that has come to it before this one.
+    early: Option<Resume>,
+    /// That end on the clock here.
+    early_at: Time,
 }
 
-/// The match stands still.
+/// The match is paused.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     by: PlayerId,
     /// When the next tick is due here.
     until: Time,
-    /// Once it goes on sooner: who need not be told any more.
-    told: Option<Seats>,
-    send_at: Time,
+    /// Whether somebody has ended it.
+    is_ending: bool,
 }
 
 /// A pause, as one sees it.
@@ -87,8 +88,7 @@ impl Pauses {
 
     /// When there is something to do.
     pub(super) fn due_at(&self) -> Option<Time> {
-        let current = self.current.as_ref()?;
-        Some(current.told.map_or(current.until, |_| current.until.min(current.send_at)))
+        Some(self.current.as_ref()?.until)
     }
 }
 
@@ -103,7 +103,7 @@ impl LockstepSession {
     /// Ends the pause that is on, after a count-down. (A pause begins with [`Command::Pause`].)
     pub fn resume(&mut self, now: Time) {
         self.now = self.now.max(now);
-        self.resume_at(self.now.plus(RESUME_COUNTDOWN), Seats::default());
+        self.resume_at(self.now.plus(RESUME_COUNTDOWN));
     }
 
     /// The tick that asked for a pause has run.
@@ -112,70 +112,51 @@ impl LockstepSession {
         let Some(by) = play.pauses.wish.take() else { return };
         play.pauses.taken.take(by);
         let until = now.plus(PAUSE_LONGEST);
-        play.pauses.current = Some(Current { by, until, told: None, send_at: now });
+        play.pauses.current = Some(Current { by, until, is_ending: false });
+        let early = play.pauses.early.take().filter(|early| early.pause == play.pauses.taken.count);
+        let early_at = play.pauses.early_at;
         self.out.event(Event::Paused { player: by });
+        if early.is_some() {
+            self.resume_at(early_at);
+        }
     }
 
-    /// Tells the others that it goes on, and goes on.
-    pub(super) fn pursue_pause(&mut self) {
+    /// Lets ticks run again once the pause is over.
+    pub(super) fn end_pause_if_due(&mut self) {
         let (now, Some(play)) = (self.now, &mut self.play) else { return };
-        let Some(current) = &mut play.pauses.current else { return };
-        if now >= current.until {
-            let until = current.until;
-            play.pauses.current = None;
-            play.resume(until);
+        if let Some(current) = play.pauses.current.take_if(|current| now >= current.until) {
+            play.resume(current.until);
             self.out.event(Event::Resumed);
-            return;
-        }
-        let Some(told) = current.told.filter(|_| now >= current.send_at) else { return };
-        current.send_at = now.plus(RESUME_EVERY);
-        let in_us = current.until.since(now).as_micros() as u32;
-        let resume = Resume { pause: play.pauses.taken.count, in_us };
-        for link in 0..self.links.len() {
-            if self.links.get(link).is_some_and(|peer| !peer.is_gone && !told.has(peer.player)) {
-                self.send(link, PacketId::Resume, &resume);
-            }
         }
     }
 
-    /// A peer says that the match goes on.
+    /// A peer ends the pause.
     pub(super) fn on_resume(&mut self, link: usize, resume: Resume) -> Option<()> {
-        let play = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
-        // Who has not come to the pause yet cannot go on from it: the peer says it again.
-        if resume.pause > play.pauses.taken.count {
-            return None;
-        }
-        let peer = self.links.get(link)?;
-        let (player, is_current) = (peer.player, resume.pause == play.pauses.taken.count);
-        let one_way = Duration::from_micros(peer.rtt.smoothed_us().unwrap_or(0) / 2);
-        self.send(link, PacketId::Acknowledge, &Acknowledge::Resume { pause: resume.pause });
-        if is_current {
-            let left = Duration::from_micros(u64::from(resume.in_us)).saturating_sub(one_way);
-            self.resume_at(self.now.plus(left), Seats::default().with(player));
+        let at = self.links.get(link)?.connection.clock.local(Time(resume.at_us))?;
+        let play = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running))?;
+        let count = play.pauses.taken.count;
+        if resume.pause == count {
+            self.resume_at(at.max(self.now));
+        } else if resume.pause == count.wrapping_add(1) {
+            // The pause begins here with a tick that has not run yet.
+            (play.pauses.early, play.pauses.early_at) = (Some(resume), at);
         }
         Some(())
     }
 
-    pub(super) fn on_resume_acknowledged(&mut self, link: usize, pause: u8) -> Option<()> {
-        let player = self.links.get(link)?.player;
-        let play = self.play.as_mut()?;
-        let current = play.pauses.current.as_mut().filter(|_| pause == play.pauses.taken.count)?;
-        current.told = Some(current.told?.with(player));
-        Some(())
-    }
-
-    /// It goes on at `at`, if that is earlier than it was to be; all but `told` must hear of it.
-    fn resume_at(&mut self, at: Time, told: Seats) {
-        let now = self.now;
-        let Some(current) = self.play.as_mut().and_then(|play| play.pauses.current.as_mut()) else { return };
-        match current.told {
-            None if at < current.until => {
-                *current = Current { until: at, told: Some(told.with(self.me)), send_at: now, ..*current };
-            }
-            None => {}
-            Some(known) => current.told = Some(known.and(told)),
-        }
-        self.pursue_pause();
+    /// The pause that is on ends at `at`, if that is sooner. The first word counts, and all others hear it from here,
+    /// too: the peer whose word it is may be lost before they have heard it.
+    fn resume_at(&mut self, at: Time) {
+        let Some(play) = &mut self.play else { return };
+        let pause = play.pauses.taken.count;
+        let Some(current) =
+            play.pauses.current.as_mut().filter(|current| !current.is_ending && at < current.until)
+        else {
+            return;
+        };
+        (current.until, current.is_ending) = (at, true);
+        self.send_to_all(PacketId::Resume, &Resume { pause, at_us: at.0 });
+        self.end_pause_if_due();
     }
 }
 

@@ -5,17 +5,18 @@ use core::time::Duration;
 
 use super::departure::{ASK_LOST_EVERY, Departures};
 use super::pause::Pauses;
-use super::{DueTick, End, Event, LEAD_TICKS_MAX, LockstepSession, Phase, Stall, StallCause};
+use super::{DueTick, Event, LEAD_TICKS_MAX, LockstepSession, Phase, Stall, StallCause};
 use crate::net::clock::TickClock;
+use crate::net::connection::LOSSY_PER_MILLE;
 use crate::net::delay::{DelayControl, InputDelay};
 use crate::net::desync::History;
 use crate::net::given::{Given, GivenTimes, decode_input};
 use crate::net::inputs::{
     HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs,
 };
-use crate::net::link::{LOSSY_PER_MILLE, Link};
+use crate::net::link::Link;
 use crate::net::lockstep::{CanonicalInput, Lockstep, canonical};
-use crate::net::message::{Acknowledge, Body, MatchConfig, PacketId};
+use crate::net::message::{Body, MatchConfig, PacketId};
 use crate::net::seal::BODY_BYTES_MAX;
 use crate::net::sealer::{SEALED_MAX, Sealer};
 use crate::net::short::restore;
@@ -100,13 +101,13 @@ impl Play {
             Stall { due, ran: now, peer: if is_network { peer } else { me }, cause }
         });
         // All peers let the clock stand still from the same instant: when the one that was late sealed.
-        let one_way_us = |link: &Link| link.rtt.smoothed_us().unwrap_or(0) / 2;
+        let one_way_us = |link: &Link| link.connection.rtt.smoothed_us().unwrap_or(0) / 2;
         let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
         self.clock.forgive(now.shifted(-way.cast_signed()), tick);
         let inputs = self.gate.pass()?;
         self.pauses.see(&inputs);
         let given = self.given(now, &inputs, me, links);
-        let clock_error_us = links.iter().map(|link| link.clock.error_us()).max().unwrap_or(0);
+        let clock_error_us = links.iter().map(|link| link.connection.clock.error_us()).max().unwrap_or(0);
         Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
     }
 
@@ -127,7 +128,8 @@ impl Play {
                 return self.sealer.take_given(count);
             }
             let link = links.iter().find(|link| link.player == player);
-            let known = link.and_then(|link| Some(link.clock.all_here(link.given.of(inputs.tick)?, now)));
+            let known =
+                link.and_then(|link| Some(link.connection.clock.all_here(link.given.of(inputs.tick)?, now)));
             known.unwrap_or_default()
         };
         inputs.iter().map(given).collect()
@@ -240,7 +242,7 @@ impl Play {
 impl LockstepSession {
     /// What time brings while ticks run.
     pub(super) fn run(&mut self) {
-        self.pursue_pause();
+        self.end_pause_if_due();
         let (now, me) = (self.now, self.me);
         let Some(play) = &mut self.play else { return };
         if !play.pauses.is_on() {
@@ -261,7 +263,6 @@ impl LockstepSession {
                 self.send_inputs(link, sealed);
             }
         }
-        self.send_starts();
     }
 
     /// The next instant at which [`Self::run`] or a tick is due.
@@ -274,7 +275,7 @@ impl LockstepSession {
         let is_over = play.end.is_some_and(|end| tick >= end);
         let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.clock.at(tick));
         let here = self.links.iter().filter(|link| self.is_direct(link));
-        let links = here.flat_map(|link| [link.second_at, link.start_at, Some(link.resend_at)]);
+        let links = here.flat_map(|link| [link.second_at, Some(link.resend_at)]);
         [seal, run, play.pauses.due_at()].into_iter().chain(links).flatten().min()
     }
 
@@ -298,9 +299,9 @@ impl LockstepSession {
         let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
         let is_lost = play.departures.awaited() == Some(link.player);
         link.slack = None;
-        link.second_at = (is_new && link.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
+        link.second_at = (is_new && link.connection.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
         // While ticks are sealed the next datagram comes within a tick; the timer is for when none does.
-        let again = link.rtt.timeout(tick + tick / 2);
+        let again = link.connection.rtt.timeout(tick + tick / 2);
         let again = if is_lost { again.max(ASK_LOST_EVERY) } else { again };
         link.resend_at = now.plus(again);
         Some(again)
@@ -383,31 +384,6 @@ impl LockstepSession {
             self.begin_search(link);
         }
         link.is_some()
-    }
-
-    pub(super) fn on_acknowledge(&mut self, link: usize, what: Acknowledge) -> Option<()> {
-        match what {
-            Acknowledge::Seating { round, state_hash, unheard } => {
-                self.on_seated(link, round, state_hash, unheard)
-            }
-            Acknowledge::Start => {
-                self.links.get_mut(link)?.start_at = None;
-                Some(())
-            }
-            Acknowledge::Left => {
-                let is_leaving = matches!(self.phase, Phase::Ending { end: End::Left, .. });
-                self.links.get_mut(link)?.said_bye |= is_leaving;
-                self.hasten_bye();
-                Some(())
-            }
-            Acknowledge::Resume { pause } => self.on_resume_acknowledged(link, pause),
-            Acknowledge::DesyncHashes { differ } => self.on_hashes_acknowledged(link, differ),
-            Acknowledge::DesyncState { chunk } => {
-                self.advance_search(|search| search.acknowledge(link, chunk))
-            }
-            Acknowledge::Chat { number } => self.on_chat_acknowledged(link, number),
-            Acknowledge::Rematch { game, wanted } => self.on_rematch_acknowledged(link, game, wanted),
-        }
     }
 }
 

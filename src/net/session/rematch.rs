@@ -5,26 +5,19 @@
 //! guests follow it when they, too, have heard it of all. The links stay, with their connection ids; what was
 //! sent over them before is told apart by its counter.
 
-use core::time::Duration;
-
 use super::{End, Event, LockstepSession, Phase, Role};
-use crate::net::link::Link;
-use crate::net::message::{Acknowledge, PacketId, Rematch, Seats};
+use crate::net::message::{PacketId, Rematch, Seating, Seats};
 use crate::net::table::BySeat;
 use crate::net::time::Time;
 use crate::sim::PlayerId;
-
-/// Between two messages to a peer that has not acknowledged one, at least; with a server, too.
-pub(in crate::net) const VOTE_EVERY: Duration = Duration::from_millis(100);
 
 /// What was said after the match that runs or has ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Votes {
     /// Matches over these links before this one; begins again after 255.
     game: u8,
-    /// What this peer said last, and who has it.
-    said: Option<(Rematch, Seats)>,
-    send_at: Time,
+    /// Guest: the host's seating of the next match, while it is not known here yet that all want one.
+    pub(super) seating: Option<Seating>,
     /// Who wants a rematch of this match, with this player.
     wanted: Seats,
     /// Whether somebody has gone: there is no rematch any more.
@@ -100,70 +93,26 @@ impl LockstepSession {
         let own = Seats::default().with(self.me);
         let wanted = if self.votes.wanted.has(self.me) { own } else { Seats::default() };
         let said = Rematch { game: self.votes.game, ticks, chain, wanted };
-        self.votes.said = Some((said, Seats::default()));
-        self.votes.send_at = self.now;
-        self.pursue_vote();
-    }
-
-    /// Until when what was said last is said again: also while the next match is being set up, since a peer
-    /// may still wait for it.
-    const fn is_declaring(&self) -> bool {
-        matches!(self.phase, Phase::Over | Phase::Preparing | Phase::Seating { .. })
-    }
-
-    /// Says it again to those who have not acknowledged it.
-    pub(super) fn pursue_vote(&mut self) {
-        let Some((said, told)) = self.votes.said.filter(|_| self.is_declaring()) else { return };
-        if self.now < self.votes.send_at {
-            return;
-        }
-        let mut again = VOTE_EVERY;
-        for link in 0..self.links.len() {
-            if self.links.get(link).is_some_and(|peer| !told.has(peer.player)) {
-                self.send(link, PacketId::Rematch, &said);
-                again = again.max(self.timeout_of(link, VOTE_EVERY));
-            }
-        }
-        self.votes.send_at = self.now.plus(again);
-    }
-
-    /// When there is something to say again.
-    pub(super) fn vote_due_at(&self) -> Option<Time> {
-        let (_, told) = self.votes.said.filter(|_| self.is_declaring())?;
-        let is_known = self.links.iter().all(|link| told.has(link.player));
-        (!is_known).then_some(self.votes.send_at)
+        self.send_to_all(PacketId::Rematch, &said);
     }
 
     /// A peer has all it needs, and may want a rematch.
     pub(super) fn on_rematch(&mut self, link: usize, rematch: Rematch) -> Option<()> {
         let Rematch { game, ticks, chain, wanted } = rematch;
-        let (player, is_current) = (self.links.get(link)?.player, game == self.votes.game);
-        let is_played = matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. });
+        let player = self.links.get(link)?.player;
         // Each speaks for itself alone.
-        if !wanted.without(Seats::default().with(player)).is_empty() {
+        let is_own = wanted.without(Seats::one(player)).is_empty();
+        let is_played = self.has_met() && game == self.votes.game;
+        if !is_own || !is_played {
             return None;
         }
-        // The last match's is repeated until its acknowledgement arrives.
-        if !(is_current && is_played) && game.wrapping_add(1) != self.votes.game {
-            return None;
-        }
-        if is_current && !matches!(self.phase, Phase::Over) {
+        if !matches!(self.phase, Phase::Over) {
             self.note_finished(link, ticks, chain)?;
         }
-        self.send(link, PacketId::Acknowledge, &Acknowledge::Rematch { game, wanted });
-        if is_current && wanted.has(player) && !self.votes.wanted.has(player) {
+        if wanted.has(player) && !self.votes.wanted.has(player) {
             self.votes.wanted = self.votes.wanted.with(player);
             self.out.event(Event::RematchWanted { player });
             self.seat_again_if_all_want();
-        }
-        Some(())
-    }
-
-    pub(super) fn on_rematch_acknowledged(&mut self, link: usize, game: u8, wanted: Seats) -> Option<()> {
-        let player = self.links.get(link)?.player;
-        let (said, told) = self.votes.said.as_mut()?;
-        if (said.game, said.wanted) == (game, wanted) {
-            *told = told.with(player);
         }
         Some(())
     }
@@ -174,11 +123,16 @@ impl LockstepSession {
         matches!(self.phase, Phase::Over) && others && self.votes.wanted.has(self.me)
     }
 
-    /// Host: everybody sits down again.
+    /// Everybody sits down again: the host as soon as all want to, a guest once it has heard so of the host, too.
     fn seat_again_if_all_want(&mut self) {
-        if self.is_host() && self.is_rematch() {
+        if !self.is_rematch() {
+            return;
+        }
+        if self.is_host() {
             self.begin_anew();
             self.seat_all_if_full();
+        } else if let Some(seating) = self.votes.seating.take() {
+            self.on_seating(0, seating);
         }
     }
 
@@ -187,12 +141,8 @@ impl LockstepSession {
         let now = self.now;
         for link in &mut self.links {
             // All that the peer sent before it wanted to play again is older than that.
-            self.votes.fences[link.player] = Some(link.seal.arrivals().0 as u32);
-            let fresh = Link::new(now, link.player, &link.addresses, link.follows, link.seal.clone());
-            let old = core::mem::replace(link, fresh);
-            link.rtt = old.rtt;
-            (link.heard_at, link.is_heard, link.ping_at) = (old.heard_at, old.is_heard, old.ping_at);
-            (link.lost_there, link.lost_here) = (old.lost_there, old.lost_here);
+            self.votes.fences[link.player] = Some(link.connection.seal.arrivals().0 as u32);
+            link.begin_anew(now);
         }
         if let Some(config) = &mut self.config {
             config.seed = next_seed(config.seed);

@@ -2,20 +2,17 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use super::{End, Event, LockstepSession, Phase};
 use crate::net::desync::{Odd, Search};
+use crate::net::link::Link;
 
-use crate::net::message::{Acknowledge, DesyncHashes, DesyncState, PacketId};
+use crate::net::connection::MESSAGE_BYTES_MAX;
+use crate::net::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
 use crate::sim::Tick;
 
-/// How many times in a row the time between two messages doubles while nothing is acknowledged.
-const RETRIES_DOUBLE: u32 = 5;
 /// How many claims of a difference a peer may take back before it is suspected.
 const FALSE_CLAIMS_MAX: u8 = 2;
-/// Shortest time between two messages of a search.
-const SEARCH_EVERY: Duration = Duration::from_millis(20);
 
 impl LockstepSession {
     /// The chain of this link's peer differs: stop, and find out where.
@@ -26,8 +23,15 @@ impl LockstepSession {
         let Some(play) = &self.play else { return };
         let hashes = play.history.latest();
         let here = self.links.iter().enumerate().filter(|(_, link)| self.is_direct(link));
-        let search = Box::new(Search::new(link, hashes, here.map(|(i, _)| i)));
-        self.phase = Phase::Searching { search, send_at: self.now, since: self.now };
+        let search = Search::new(link, hashes, here.map(|(i, _)| i));
+        let list = search.hashes.clone();
+        for link in search.links() {
+            if let Some(peer) = self.links.get_mut(link) {
+                peer.connection.set_message_bytes_max(MESSAGE_BYTES_MAX + DESYNC_STATE_BYTES_MAX);
+                peer.connection.send(PacketId::DesyncHashes, &list);
+            }
+        }
+        self.phase = Phase::Searching { search: Box::new(search), since: self.now };
         self.compare_lists();
     }
 
@@ -35,12 +39,17 @@ impl LockstepSession {
     pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: DesyncHashes) -> Option<()> {
         let play = self.play.as_ref().filter(|_| theirs.hashes.len() == theirs.inputs.len())?;
         let is_suspect = play.departures.suspects().has(self.links.get(link)?.player);
-        let differ = play.history.first_difference(&theirs).is_some();
-        self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncHashes { differ });
+        let (differ, asks) = (play.history.first_difference(&theirs).is_some(), theirs.asks);
+        let own = DesyncHashes { asks: false, ..play.history.latest() };
         self.links.get_mut(link)?.hashes = Some(Box::new(theirs));
         // A claim alone stops nothing: our own hashes must differ too.
         if differ && !is_suspect {
             self.begin_search(link);
+        } else if !differ {
+            self.dismiss_search(link);
+        }
+        if asks && !matches!(self.phase, Phase::Searching { .. }) {
+            self.send(link, PacketId::DesyncHashes, &own);
         }
         self.compare_lists();
         Some(())
@@ -64,14 +73,6 @@ impl LockstepSession {
             search.odd = search.odd_one(tick, &lists);
             self.out.event(Event::StateWanted { tick });
         }
-    }
-
-    /// A peer has our hashes, and says whether they are its own.
-    pub(super) fn on_hashes_acknowledged(&mut self, link: usize, differ: bool) -> Option<()> {
-        if !differ {
-            self.dismiss_search(link);
-        }
-        self.advance_search(|search| search.has_hashes(link))
     }
 
     /// The peer whose chain differed has the same hashes as we: play resumes. An honest peer never
@@ -104,7 +105,8 @@ impl LockstepSession {
     /// Plays on where the search began.
     fn leave_search(&mut self) {
         for link in &mut self.links {
-            link.hashes = None;
+            (link.hashes, link.state) = (None, None);
+            link.connection.set_message_bytes_max(MESSAGE_BYTES_MAX);
         }
         let has_ended =
             self.play.as_ref().is_some_and(|play| play.end.is_some_and(|end| play.history.ran() >= end));
@@ -117,81 +119,60 @@ impl LockstepSession {
 
     /// The state after the tick that [`Event::StateWanted`] named, in the bytes of its snapshot; empty if it
     /// is no longer there.
-    pub fn provide_state(&mut self, tick: Tick, bytes: Vec<u8>) {
-        if let Phase::Searching { search, send_at, .. } = &mut self.phase
-            && search.tick == Some(tick)
-        {
-            search.provide(bytes);
-            *send_at = self.now;
+    pub fn provide_state(&mut self, tick: Tick, mut bytes: Vec<u8>) {
+        let Phase::Searching { search, .. } = &mut self.phase else { return };
+        if search.tick != Some(tick) || core::mem::replace(&mut search.has_sent_state, true) {
+            return;
         }
+        bytes.truncate(DESYNC_STATE_BYTES_MAX);
+        let state = DesyncState { tick: tick.0, bytes }.encode();
+        for link in search.links() {
+            if let Some(peer) = self.links.get_mut(link) {
+                peer.connection.send_bytes(PacketId::DesyncState, &state);
+            }
+        }
+        self.advance_search();
     }
 
-    pub(super) fn on_desync_state(&mut self, link: usize, piece: DesyncState) -> Option<()> {
-        let chunk = piece.chunk;
-        let Phase::Searching { search, .. } = &mut self.phase else {
-            // Our report is written already: the acknowledgement was lost.
-            let is_ending = matches!(self.phase, Phase::Ending { end: End::Desync, .. });
-            if is_ending {
-                self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncState { chunk });
-            }
-            return is_ending.then_some(());
-        };
-        if !search.take(link, piece) {
+    /// A peer's state. It may know sooner which tick differs: then the state waits.
+    pub(super) fn on_desync_state(&mut self, link: usize, state: DesyncState) -> Option<()> {
+        let Phase::Searching { search, .. } = &self.phase else { return None };
+        if !search.links().any(|side| side == link) {
             return None;
         }
-        self.send(link, PacketId::Acknowledge, &Acknowledge::DesyncState { chunk });
-        self.advance_search(|_| {})
+        self.links.get_mut(link)?.state.get_or_insert(state);
+        Some(())
     }
 
-    /// Sends again what the peers have not acknowledged.
+    /// Gives a search up that takes too long.
     pub(super) fn search(&mut self) {
-        let Phase::Searching { search, send_at, since } = &self.phase else { return };
-        if self.now.since(*since) >= self.settings.timeout {
-            let cause = self.links.get(search.cause).map(|peer| peer.player);
-            if !self.drop_search() {
-                self.give_up_search();
-            } else if let Some(cause) = cause {
-                // It claims, and does not answer.
-                self.suspect(cause);
-            }
+        let Phase::Searching { search, since } = &self.phase else { return };
+        if self.now.since(*since) < self.settings.timeout {
             return;
         }
-        if self.now < *send_at {
-            return;
-        }
-        let hashes = search.hashes.clone();
-        let mut again = SEARCH_EVERY;
-        for link in search.links().collect::<Vec<usize>>() {
-            let Phase::Searching { search, .. } = &self.phase else { return };
-            let (lacks_hashes, pieces) = (search.lacks_hashes(link), search.missing(link));
-            if lacks_hashes {
-                self.send(link, PacketId::DesyncHashes, &hashes);
-            }
-            for piece in pieces {
-                self.send(link, PacketId::DesyncState, &piece);
-            }
-            again = again.max(self.timeout_of(link, SEARCH_EVERY));
-        }
-        if let Phase::Searching { search, send_at, .. } = &mut self.phase {
-            // A peer that acknowledges nothing gets less and less.
-            *send_at = self.now.plus(again * (1 << search.tries.min(RETRIES_DOUBLE)));
-            search.tries += 1;
+        let Some(cause) = self.links.get(search.cause).map(|peer| peer.player) else { return };
+        if self.drop_search() {
+            // It claims, and does not answer.
+            self.suspect(cause);
+        } else {
+            self.give_up_search();
         }
     }
 
-    /// Notes what a peer has, and hands the result out once all states are here and there.
-    pub(super) fn advance_search(&mut self, note: impl FnOnce(&mut Search)) -> Option<()> {
-        let Phase::Searching { search, .. } = &mut self.phase else { return Some(()) };
-        note(search);
-        let is_complete = search.tick.is_some() && search.has_all_states();
-        if is_complete && !core::mem::replace(&mut search.is_reported, true) {
+    /// Hands the result out once all states are here, and ends the search once ours have arrived, too.
+    pub(super) fn advance_search(&mut self) {
+        let Phase::Searching { search, .. } = &mut self.phase else { return };
+        let links = || search.links().filter_map(|link| self.links.get(link));
+        let tick = search.tick.map(|tick| tick.0);
+        let is_here = |link: &Link| link.state.as_ref().is_some_and(|state| Some(state.tick) == tick);
+        let is_complete = tick.is_some() && links().all(is_here);
+        let is_sent = search.has_sent_state && links().all(|link| link.connection.is_idle());
+        if is_complete && !search.is_reported {
             self.report_search();
         }
-        let Phase::Searching { search, .. } = &self.phase else { return Some(()) };
-        if search.is_reported && search.is_sent() {
+        if is_complete && is_sent {
             self.conclude_search();
         }
-        Some(())
     }
 
     /// The difference is reported: a single odd one goes, and the others play on; else the match ends.
@@ -207,21 +188,25 @@ impl LockstepSession {
         }
     }
 
-    /// Tells what is known of the difference.
+    /// Tells what is known of the difference, once.
     fn report_search(&mut self) {
-        let Phase::Searching { search, .. } = &self.phase else { return };
+        let Phase::Searching { search, .. } = &mut self.phase else { return };
+        if core::mem::replace(&mut search.is_reported, true) {
+            return;
+        }
         let tick = search.tick;
-        let states = search.states().filter_map(|(link, state)| Some((self.links.get(link)?.player, state)));
+        let known = search.links().filter_map(|link| self.links.get(link));
+        let states = known.filter_map(|link| {
+            let state = link.state.as_ref().filter(|state| Some(Tick(state.tick)) == tick)?;
+            Some((link.player, state.bytes.clone()))
+        });
         let states = states.collect();
         self.out.event(Event::Desync { tick, states });
     }
 
     /// A peer no longer answers: say what is known.
     pub(super) fn give_up_search(&mut self) {
-        let Phase::Searching { search, .. } = &mut self.phase else { return };
-        if !core::mem::replace(&mut search.is_reported, true) {
-            self.report_search();
-        }
+        self.report_search();
         let Phase::Searching { search, .. } = &self.phase else { return };
         if matches!(search.odd, Some(Odd::Link(_))) {
             self.conclude_search();

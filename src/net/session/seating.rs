@@ -4,24 +4,21 @@
 //! says so with the hash of it and with the seats it has not heard yet. Once all have heard all and built
 //! the same, the host names the instant of tick 0.
 
-use arrayvec::ArrayVec;
-use core::time::Duration;
-
 use super::play::Play;
 use super::{End, Event, LockstepSession, Phase, Role};
 use crate::net::admission::READY_WITHIN;
+use crate::net::connection::Connection;
 use crate::net::delay::RESERVE_US;
 use crate::net::link::Link;
-use crate::net::message::{Acknowledge, Bye, PacketId, SeatInfo, Seating, Seats, Start};
+use crate::net::message::{Bye, PacketId, Ready, SeatInfo, Seating, Seats, Start};
 use crate::net::seal::Seal;
 use crate::net::time::Time;
 use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
+use arrayvec::ArrayVec;
 use rand_chacha::rand_core::Rng as _;
 
-/// Between two seatings, or two starts, to a guest that has not acknowledged one.
-const SEATING_EVERY: Duration = Duration::from_millis(50);
-/// How often a guest that loses its seat is told why, at once: nobody asks for it again.
-const DISMISSALS: usize = 3;
+/// How far from now tick 0 may be, in microseconds either way.
+const BEGIN_MAX_US: i64 = i32::MAX as i64;
 
 /// The seating that is in force.
 #[derive(Clone, Debug)]
@@ -29,6 +26,8 @@ pub(super) struct Seated {
     seating: Seating,
     /// The hash of the world before tick 0, once it is built.
     hash: Option<u64>,
+    /// Guest: which seats the host was told not to be heard yet.
+    reported: Option<Seats>,
     pub(super) begin: Option<Time>,
 }
 
@@ -64,7 +63,7 @@ impl LockstepSession {
             seating.mesh_key = self.rng.next_u64();
         }
         self.roster.clone_from(&seating.roster);
-        self.seated = Some(Seated { seating, hash: None, begin: None });
+        self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
         self.phase = Phase::Preparing;
         self.out.event(Event::Prepare { roster: self.roster.clone() });
     }
@@ -80,59 +79,59 @@ impl LockstepSession {
         seated.hash = Some(hash.whole);
         let (delay, links) = (self.settings.input_delay, self.links.len());
         self.play = Some(Play::new(self.now, &config, delay, self.delay_guess_us(), links));
-        // The guest's own answer waits for the seating, which is repeated.
-        let send_at = if self.is_host() { self.now } else { self.now.plus(self.settings.timeout) };
-        self.phase = Phase::Seating { send_at, since: self.now };
+        self.phase = Phase::Seating { since: self.now };
+        if let Some(seated) = self.seated.as_ref().filter(|_| self.is_host()) {
+            let seating = seated.seating.clone();
+            self.send_to_all(PacketId::Seating, &seating);
+        }
+        self.report_ready();
+        for link in 0..self.links.len() {
+            self.take_messages(link);
+        }
     }
 
-    /// Host: tells the seating to those who are not ready; when the time for that is over, one that is not
-    /// loses its seat and the room is open again.
+    /// Host: when the time to be ready is over, a guest that is not loses its seat and the room is open again.
     pub(super) fn seat(&mut self) {
-        let Phase::Seating { send_at, since } = self.phase else { return };
-        let Some(seated) = self.seated.as_ref().filter(|_| self.is_host() && self.now >= send_at) else {
+        let Phase::Seating { since } = self.phase else { return };
+        if self.is_host() && self.now.since(since) >= READY_WITHIN {
+            self.vacate_unready(since);
+        }
+    }
+
+    /// Guest: says that the world is built, and again whenever fewer seats are unheard. A seat is heard once it has
+    /// answered a ping: then datagrams pass both ways, and its clock is known.
+    pub(super) fn report_ready(&mut self) {
+        let Some(seated) = self.seated.as_mut().filter(|_| matches!(self.phase, Phase::Seating { .. }))
+        else {
             return;
         };
-        let seating = seated.seating.clone();
-        if self.now.since(since) >= READY_WITHIN {
-            self.vacate_unready(since);
-            return;
+        let (round, Some(state_hash)) = (seated.seating.round, seated.hash) else { return };
+        let is_unheard = |link: &&Link| link.connection.clock.ahead_us().is_none();
+        let unheard: Seats = self.links.iter().filter(is_unheard).map(|link| link.player).collect();
+        if matches!(self.role, Role::Guest { .. }) && seated.reported != Some(unheard) {
+            seated.reported = Some(unheard);
+            self.send(0, PacketId::Ready, &Ready { round, state_hash, unheard });
         }
-        for link in 0..self.links.len() {
-            if self.links.get(link).is_some_and(|peer| !peer.is_ready) {
-                self.send(link, PacketId::Seating, &seating);
-            }
-        }
-        self.phase = Phase::Seating { send_at: self.now.plus(SEATING_EVERY), since };
     }
 
     /// Guest: all seats are taken.
     pub(super) fn on_seating(&mut self, link: usize, seating: Seating) -> Option<()> {
         let seats = usize::from(self.config?.seats);
         let is_whole = seating.roster.len() == seats && seating.addresses.len() == seats;
-        if self.is_host() || link != 0 || !is_whole {
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Seating { .. } | Phase::Over);
+        if self.is_host() || link != 0 || !is_whole || !is_open {
             return None;
         }
-        let is_new = self.seated.as_ref().is_none_or(|seated| seated.seating != seating);
-        match self.phase {
-            Phase::Gathering | Phase::Seating { .. } | Phase::Over if is_new => {
-                if !self.sit_down(&seating) {
-                    return None;
-                }
-                self.seated = Some(Seated { seating, hash: None, begin: None });
-                self.phase = Phase::Preparing;
-                self.out.event(Event::Prepare { roster: self.roster.clone() });
-                Some(())
-            }
-            Phase::Seating { .. } | Phase::Running if !is_new => {
-                let state_hash = self.seated.as_ref()?.hash?;
-                let unheard =
-                    self.links.iter().filter(|link| !link.is_heard).map(|link| link.player).collect();
-                let round = seating.round;
-                self.send(0, PacketId::Acknowledge, &Acknowledge::Seating { round, state_hash, unheard });
-                Some(())
-            }
-            _ => None,
+        if matches!(self.phase, Phase::Over) && !self.is_rematch() {
+            // Another guest's vote is still on its way.
+            self.votes.seating = Some(seating);
+            return Some(());
         }
+        self.sit_down(&seating).then_some(())?;
+        self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
+        self.phase = Phase::Preparing;
+        self.out.event(Event::Prepare { roster: self.roster.clone() });
+        Some(())
     }
 
     /// Guest: takes its place. In a rematch everybody has one, and must have asked for it.
@@ -160,18 +159,17 @@ impl LockstepSession {
             let given = via.iter().find(|&&(seat, _)| seat == player).map(|&(_, address)| [address]);
             let told = seating.addresses.get(player.index()).map_or(&[][..], |told| told);
             let addresses = given.as_ref().map_or(told, |given| given);
-            self.links.push(Link::new(self.now, player, addresses, given.is_none(), seal));
+            self.links.push(Link::new(
+                self.now,
+                player,
+                Connection::new(self.now, addresses, given.is_none(), seal),
+            ));
         }
     }
 
     /// Host: a guest has built its world.
-    pub(super) fn on_seated(
-        &mut self,
-        link: usize,
-        round: u8,
-        state_hash: u64,
-        unheard: Seats,
-    ) -> Option<()> {
+    pub(super) fn on_ready(&mut self, link: usize, ready: Ready) -> Option<()> {
+        let Ready { round, state_hash, unheard } = ready;
         let seated = self.seated.as_ref()?;
         let is_current = matches!(self.phase, Phase::Seating { .. }) && seated.seating.round == round;
         if !self.is_host() || !is_current {
@@ -185,10 +183,9 @@ impl LockstepSession {
         (peer.unheard, peer.is_ready) = (unheard, unheard.is_empty());
         if self.links.iter().all(|link| link.is_ready) {
             let Role::Host { countdown, .. } = self.role else { return None };
-            for link in &mut self.links {
-                link.start_at = Some(self.now);
-            }
-            self.begin_running(self.now.plus(countdown));
+            let begin = self.now.plus(countdown);
+            self.send_to_all(PacketId::Start, &Start { begin_us: begin.0 });
+            self.begin_running(begin);
         }
         Some(())
     }
@@ -228,41 +225,22 @@ impl LockstepSession {
 
     /// Host: this guest loses its seat, and only it. In a rematch nobody can take its place, and it ends.
     fn dismiss(&mut self, link: usize, bye: Bye, end: End) {
-        for _ in 0..DISMISSALS {
-            self.send(link, PacketId::Bye, &bye);
-        }
+        self.send(link, PacketId::Bye, &bye);
         if self.votes.has_played() {
-            self.close(end);
+            self.begin_ending(end);
         } else {
             self.vacate(link);
         }
     }
 
-    /// Host: tells the instant of tick 0 to those who have not acknowledged it.
-    pub(super) fn send_starts(&mut self) {
-        let Some(begin) = self.seated.as_ref().and_then(|seated| seated.begin) else { return };
-        for link in 0..self.links.len() {
-            let peer = self.links.get_mut(link);
-            if let Some(at) = peer.and_then(|peer| peer.start_at.as_mut()).filter(|at| self.now >= **at) {
-                *at = self.now.plus(SEATING_EVERY);
-                let us = begin.minus(self.now);
-                let begin_in_us = us.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-                self.send(link, PacketId::Start, &Start { begin_in_us });
-            }
-        }
-    }
-
     /// Guest: the host says when tick 0 is.
     pub(super) fn on_start(&mut self, link: usize, start: Start) -> Option<()> {
-        if self.is_host() || link != 0 {
+        if self.is_host() || link != 0 || !matches!(self.phase, Phase::Seating { .. }) {
             return None;
         }
-        if matches!(self.phase, Phase::Seating { .. }) {
-            let one_way = self.links.get(link)?.rtt.smoothed_us().unwrap_or(0).cast_signed() / 2;
-            self.begin_running(self.now.shifted(i64::from(start.begin_in_us) - one_way));
-        }
-        // Also where the acknowledgement was lost.
-        self.send(link, PacketId::Acknowledge, &Acknowledge::Start);
+        let begin = self.links.get(link)?.connection.clock.local(Time(start.begin_us))?;
+        let from_now = begin.minus(self.now).clamp(-BEGIN_MAX_US, BEGIN_MAX_US);
+        self.begin_running(self.now.shifted(from_now));
         Some(())
     }
 
@@ -273,7 +251,7 @@ impl LockstepSession {
         seated.begin = Some(begin);
         for link in &mut self.links {
             // Silence counts from here on for guests who have just met.
-            link.heard_at = if link.is_heard { link.heard_at } else { now };
+            link.connection.heard_at = if link.connection.is_heard { link.connection.heard_at } else { now };
             link.resend_at = begin;
         }
         self.phase = Phase::Running;
@@ -282,7 +260,7 @@ impl LockstepSession {
 
     /// The input delay to begin with: the longest way, and what may come on top of it.
     pub(super) fn delay_guess_us(&self) -> i64 {
-        self.links.iter().map(|link| link.rtt.longest_way_us()).max().unwrap_or(0) + RESERVE_US
+        self.links.iter().map(|link| link.connection.rtt.longest_way_us()).max().unwrap_or(0) + RESERVE_US
     }
 
     /// Whether a tick has been sealed: before that the delay may still begin anew.

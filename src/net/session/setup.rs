@@ -6,13 +6,14 @@ use super::play::Play;
 use super::{End, Event, Guest, GuestConfig, LockstepSession, Phase, Role, Served, Settings};
 use crate::net::admission::{CONFIRM_WITHIN, may_sit, seats_per_address};
 use crate::net::architecture::Architecture;
+use crate::net::connection::Connection;
+use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
 use crate::net::door::{Answer, Knock, REQUEST_EVERY, refuse};
-use crate::net::link::{LOSSY_PER_MILLE, Link, PING_RUNNING, PING_SETUP, PING_UNHEARD_MAX};
+use crate::net::link::Link;
 use crate::net::message::{
-    Bye, JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
+    JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
 };
 use crate::net::seal::Seal;
-use crate::net::time::Time;
 use crate::sim::{PlayerId, SIMULATION_BUILD};
 use rand_chacha::rand_core::Rng as _;
 
@@ -84,7 +85,7 @@ impl LockstepSession {
         if !matches!(self.phase, Phase::Gathering) {
             return Err(Refusal::Running);
         }
-        let seated = self.links.iter().filter_map(|link| Some(link.addresses.first()?.ip()));
+        let seated = self.links.iter().filter_map(|link| Some(link.connection.addresses.first()?.ip()));
         let open = seats.saturating_sub(1);
         if !may_sit(from, &self.own_addresses, seated, open) {
             return Err(Refusal::Address { most: seats_per_address(open) });
@@ -116,7 +117,7 @@ impl LockstepSession {
             connection_id: request.connection_id,
         });
         let seal = Seal::new(connection_id, request.connection_id);
-        self.links.push(Link::new(self.now, player, &[from], true, seal));
+        self.links.push(Link::new(self.now, player, Connection::new(self.now, &[from], true, seal)));
         self.out.transmit(from, confirm);
         self.out.event(Event::Joined { player, name: request.name });
         self.count_players();
@@ -125,7 +126,8 @@ impl LockstepSession {
 
     /// Host: a guest that is gone before tick 0 is agreed loses its seat, and the room is open again.
     pub(super) fn vacate(&mut self, link: usize) {
-        let player = self.links.remove(link).player;
+        let Link { player, connection, .. } = self.links.remove(link);
+        self.closing.push(self.now, connection);
         if let Role::Host { guests, .. } = &mut self.role {
             guests.remove(link);
         }
@@ -178,7 +180,11 @@ impl LockstepSession {
         self.me = confirm.player;
         self.config = Some(confirm.config);
         let seal = Seal::new(asking.request.connection_id, confirm.connection_id);
-        self.links.push(Link::new(self.now, PlayerId(0), &[asking.host], false, seal));
+        self.links.push(Link::new(
+            self.now,
+            PlayerId(0),
+            Connection::new(self.now, &[asking.host], false, seal),
+        ));
         self.out.event(Event::Confirmed { player: self.me, config: confirm.config });
         Some(())
     }
@@ -191,7 +197,8 @@ impl LockstepSession {
             return;
         }
         let now = self.now;
-        let is_unused = |link: &Link| !link.is_heard && now.since(link.heard_at) >= CONFIRM_WITHIN;
+        let is_unused =
+            |link: &Link| !link.connection.is_heard && now.since(link.connection.heard_at) >= CONFIRM_WITHIN;
         while self.is_host()
             && let Some(unused) = self.links.iter().position(is_unused)
         {
@@ -214,22 +221,11 @@ impl LockstepSession {
         }
         let is_calm =
             self.play.as_ref().is_some_and(|play| play.history.ran().0 > 0 && play.departures.is_calm());
-        for link in 0..self.links.len() {
-            let Some(peer) = self.links.get_mut(link) else { return };
-            if self.now >= peer.ping_at && !peer.is_gone {
-                let every = if is_calm { PING_RUNNING } else { PING_SETUP };
-                // A guest is pinged wherever another guest says it might be; who is there has not asked for it.
-                peer.unanswered = if peer.is_heard { 0 } else { peer.unanswered.saturating_add(1) };
-                let doubled = PING_SETUP * (1 << peer.unanswered.saturating_sub(1).min(5));
-                peer.ping_at = self.now.plus(every.max(doubled.min(PING_UNHEARD_MAX)));
-                let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects());
-                if suspects.has(peer.player) {
-                    // So that it, too, takes what it lacks from the others.
-                    self.send(link, PacketId::Bye, &Bye::Dropped);
-                } else {
-                    peer.rtt.ping(self.now);
-                    self.send(link, PacketId::Ping, &Ping { time_us: self.now.0 });
-                }
+        let every = if is_calm { PING_RUNNING } else { PING_SETUP };
+        let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects());
+        for link in &mut self.links {
+            if !link.is_gone && !suspects.has(link.player) {
+                link.connection.ping(self.now, every, &mut self.out);
             }
         }
     }
@@ -238,7 +234,7 @@ impl LockstepSession {
         let is_running = matches!(self.phase, Phase::Running);
         let runs = |play: &&Play| is_running && !play.pauses.is_on();
         let clock_us = self.play.as_ref().filter(runs).map(|play| play.clock.position_us(self.now));
-        let lost_per_mille = self.links.get(link)?.lost_here.unwrap_or(LOSSY_PER_MILLE + 1);
+        let lost_per_mille = self.links.get(link)?.connection.lost_here().unwrap_or(LOSSY_PER_MILLE + 1);
         let (echo_us, time_us) = (ping.time_us, self.now.0);
         let pong = Pong { echo_us, clock_us, time_us, error_us: 0, lost_per_mille };
         self.send(link, PacketId::Pong, &pong);
@@ -252,11 +248,9 @@ impl LockstepSession {
             return None;
         }
         let link = self.links.get_mut(index)?;
-        let sample = link.rtt.answer(self.now, Time(pong.echo_us))?;
-        link.clock.observe(Time(pong.echo_us), Time(pong.time_us), self.now);
-        link.lost_there = pong.lost_per_mille.min(1000);
+        let sample = link.connection.on_pong(self.now, &pong)?;
         // A sample that took long says little about the other clock.
-        let usual_us = link.rtt.smoothed_us().unwrap_or(0) + link.rtt.deviation_us();
+        let usual_us = link.connection.rtt.smoothed_us().unwrap_or(0) + link.connection.rtt.deviation_us();
         let (guess_us, has_sealed) = (self.delay_guess_us(), self.has_sealed());
         let Some(play) = &mut self.play else { return Some(()) };
         if !has_sealed {

@@ -1,0 +1,57 @@
+//! Connections that are over at this end: what was said last is sent until it has arrived.
+
+use alloc::collections::VecDeque;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::super::message::PacketId;
+use super::super::outbox::Outbox;
+use super::super::seal::connection_id;
+use super::super::time::Time;
+use super::Connection;
+
+/// How long the last message is sent while nothing acknowledges it: it outlasts a burst of losses by a second.
+pub(in crate::net) const CLOSE_WITHIN: Duration = Duration::from_millis(1_600);
+/// Most such connections; the oldest gives way.
+const CLOSING_MAX: usize = 16;
+
+/// Connections that are over, each with the time until which it is kept.
+#[derive(Debug, Default)]
+pub(in crate::net) struct Closing(VecDeque<(Connection, Time)>);
+
+impl Closing {
+    /// This connection is over; what it still has to say has been sent.
+    pub(in crate::net) fn push(&mut self, now: Time, connection: Connection) {
+        if self.0.len() >= CLOSING_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back((connection, now.plus(CLOSE_WITHIN)));
+    }
+
+    /// Takes a datagram of one of them in: what it says no longer counts, but it is acknowledged. `None` if it is for
+    /// none of them.
+    pub(in crate::net) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Option<()> {
+        let to = connection_id(bytes)?;
+        let (connection, _) = self.0.iter_mut().find(|(connection, _)| connection.seal.local_id() == to)?;
+        let (id, body, newest) = connection.seal.open(now, bytes).ok()?;
+        connection.hear(now, from, newest);
+        if id == PacketId::Acknowledge as u8 {
+            connection.receive(body)?;
+            while connection.poll_message().is_some() {}
+        }
+        Some(())
+    }
+
+    /// Sends what is due, and forgets those that have said everything.
+    pub(in crate::net) fn flush(&mut self, now: Time, out: &mut Outbox) {
+        for (connection, _) in &mut self.0 {
+            connection.flush(now, out);
+        }
+        self.0.retain(|(_, until)| now < *until);
+    }
+
+    /// When there is something to send again.
+    pub(in crate::net) fn poll_timeout(&self) -> Option<Time> {
+        self.0.iter().filter_map(|(connection, _)| connection.poll_timeout()).min()
+    }
+}

@@ -1,0 +1,70 @@
+//! The share of the other end's datagrams that were lost, from the counters of those that arrived.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use arrayvec::ArrayVec;
+
+/// Of how many datagrams the loss is measured at a time.
+const WINDOW: u64 = 128;
+/// How many such windows count together: of a loss of 2 % one window often shows nothing.
+const WINDOWS: usize = 8;
+
+/// The loss of late.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Loss {
+    /// What was sent and what arrived when the last window ended.
+    ended_at: (u64, u64),
+    /// What was sent and what arrived in the last windows.
+    windows: ArrayVec<(u64, u64), WINDOWS>,
+    per_mille: Option<u16>,
+}
+
+impl Loss {
+    /// Per mille; `None` before the first window has ended.
+    pub(super) const fn per_mille(&self) -> Option<u16> {
+        self.per_mille
+    }
+
+    /// The other end has `sent` this number of datagrams in all, of which these have `arrived`.
+    pub(super) fn observe(&mut self, sent: u64, arrived: u64) {
+        let all = (sent, arrived);
+        let (sent, arrived) = (sent.saturating_sub(self.ended_at.0), arrived.saturating_sub(self.ended_at.1));
+        if sent < WINDOW {
+            return;
+        }
+        self.ended_at = all;
+        if self.windows.is_full() {
+            self.windows.remove(0);
+        }
+        self.windows.push((sent, arrived));
+        let share = |sent: u64, arrived: u64| {
+            let lost = sent.saturating_sub(arrived).saturating_mul(1000);
+            lost.checked_div(sent).unwrap_or(0) as u16
+        };
+        let total = |of: fn(&(u64, u64)) -> u64| self.windows.iter().map(of).sum();
+        // A loss that begins shows at once, one that ends when the windows have forgotten it.
+        self.per_mille =
+            Some(share(sent, arrived).max(share(total(|window| window.0), total(|window| window.1))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::seal::Seal;
+    use super::super::super::time::Time;
+    use super::*;
+
+    #[test]
+    fn loss_is_the_share_of_counters_that_never_came() {
+        let (mut there, mut here, mut loss) = (Seal::new(2, 1), Seal::new(1, 2), Loss::default());
+        for n in 0..1280 {
+            let sealed = there.seal(5, &[]);
+            if n % 10 != 0 {
+                here.open(Time(0), sealed.bytes()).expect("new");
+            }
+            let (sent, arrived) = here.arrivals();
+            loss.observe(sent, arrived);
+        }
+        let lost = loss.per_mille().expect("ten windows have gone by");
+        assert!((85..=110).contains(&lost), "{lost} per mille");
+    }
+}

@@ -1,0 +1,137 @@
+//! The round-trip time to the other end, from the answers to our pings.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use arrayvec::ArrayVec;
+use core::time::Duration;
+
+use super::super::table::Ring;
+use super::super::time::Time;
+
+/// The time to a peer and back, by the answers to our pings, smoothed as in RFC 6298.
+#[derive(Clone, Debug, Default)]
+pub(in crate::net) struct Rtt {
+    /// When the pings left that have no answer yet, oldest first.
+    unanswered: ArrayVec<Time, UNANSWERED_MAX>,
+    smoothed_us: Option<u64>,
+    deviation_us: u64,
+    latest_us: Ring<u64, LATEST>,
+    samples: usize,
+}
+
+/// How many of the latest samples are remembered one by one: before a match those of 0.4 s.
+const LATEST: usize = 8;
+/// Most pings whose answer still counts: those of the last 3 s before a match, of the last half minute in it.
+const UNANSWERED_MAX: usize = 64;
+
+impl Rtt {
+    /// A ping leaves.
+    pub(in crate::net) fn ping(&mut self, now: Time) {
+        if self.unanswered.is_full() {
+            self.unanswered.remove(0);
+        }
+        self.unanswered.push(now);
+    }
+
+    /// Learns from the answer to the ping that left at `left`, and returns how long it took. `None` if no such ping
+    /// waits for one: a peer may answer late, but cannot choose what it answers.
+    pub(in crate::net) fn answer(&mut self, now: Time, left: Time) -> Option<Duration> {
+        let at = self.unanswered.iter().position(|&ping| ping == left)?;
+        self.unanswered.remove(at);
+        let sample = now.since(left);
+        self.observe(sample);
+        Some(sample)
+    }
+
+    fn observe(&mut self, sample: Duration) {
+        let sample = sample.as_micros() as u64;
+        self.latest_us[self.samples] = sample;
+        self.samples = self.samples.wrapping_add(1);
+        match self.smoothed_us {
+            None => (self.smoothed_us, self.deviation_us) = (Some(sample), sample / 2),
+            Some(smoothed) => {
+                self.deviation_us =
+                    self.deviation_us.saturating_mul(3).saturating_add(smoothed.abs_diff(sample)) / 4;
+                self.smoothed_us = Some(smoothed.saturating_mul(7).saturating_add(sample) / 8);
+            }
+        }
+    }
+
+    /// Smoothed, in microseconds; `None` before the first sample.
+    pub(in crate::net) const fn smoothed_us(&self) -> Option<u64> {
+        self.smoothed_us
+    }
+
+    /// Its mean deviation, in microseconds.
+    pub(in crate::net) const fn deviation_us(&self) -> u64 {
+        self.deviation_us
+    }
+
+    /// The longest way there of late, as far as one can tell, in microseconds: half the longest of the latest round
+    /// trips. 0 before the first.
+    pub(in crate::net) fn longest_way_us(&self) -> i64 {
+        (self.latest_us.iter().max().copied().unwrap_or(0) / 2).cast_signed()
+    }
+
+    /// How long to wait for an answer before sending again: never under `least`.
+    pub(in crate::net) fn timeout(&self, least: Duration) -> Duration {
+        self.timeout_of(4, least)
+    }
+
+    /// The same for a message of the reliable channel: it is small and rare, so one that is sent again in vain costs
+    /// little, and each of its losses delays all that follow it.
+    pub(in crate::net) fn message_timeout(&self, least: Duration) -> Duration {
+        self.timeout_of(2, least)
+    }
+
+    fn timeout_of(&self, deviations: u64, least: Duration) -> Duration {
+        const BEFORE_FIRST_SAMPLE_US: u64 = 100_000;
+        let of = |smoothed: u64| smoothed.saturating_add(self.deviation_us.saturating_mul(deviations));
+        let us = self.smoothed_us.map_or(BEFORE_FIRST_SAMPLE_US, of);
+        Duration::from_micros(us).max(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rtt_settles_and_its_timeout_has_a_floor() {
+        let mut rtt = Rtt::default();
+        for _ in 0..100 {
+            rtt.observe(Duration::from_millis(50));
+        }
+        assert_eq!(rtt.smoothed_us(), Some(50_000));
+        assert_eq!(rtt.timeout(Duration::from_millis(80)), Duration::from_millis(80));
+        assert!(rtt.timeout(Duration::ZERO) < Duration::from_millis(51));
+    }
+
+    #[test]
+    fn only_what_was_asked_is_answered_and_only_once() {
+        let mut rtt = Rtt::default();
+        let ms = |ms: u64| Time(ms * 1_000);
+        for n in 0..=UNANSWERED_MAX as u64 {
+            rtt.ping(ms(50 * n));
+        }
+        let now = ms(5_000);
+        assert_eq!(rtt.answer(now, ms(0)), None, "too long ago");
+        assert_eq!(rtt.answer(now, ms(4_999)), None, "never asked");
+        assert_eq!(rtt.answer(now, ms(3_200)), Some(Duration::from_millis(1_800)));
+        assert_eq!(rtt.answer(now, ms(3_200)), None, "answered already");
+        assert_eq!((rtt.samples, rtt.smoothed_us()), (1, Some(1_800_000)));
+    }
+
+    #[test]
+    fn the_longest_way_is_that_of_the_latest_samples() {
+        let mut rtt = Rtt::default();
+        assert_eq!(rtt.longest_way_us(), 0);
+        for ms in [90, 50, 60, 55] {
+            rtt.observe(Duration::from_millis(ms));
+        }
+        assert_eq!(rtt.longest_way_us(), 45_000);
+        for _ in 0..LATEST - 2 {
+            rtt.observe(Duration::from_millis(50));
+        }
+        assert_eq!(rtt.longest_way_us(), 30_000);
+    }
+}
