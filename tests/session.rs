@@ -246,6 +246,28 @@ fn a_peer_that_leaves_is_missed_at_once() {
     assert!(ended.since(left) < Duration::from_millis(50), "one round trip");
 }
 
+/// Whatever of its inputs is on its way at that moment.
+#[test]
+fn a_player_who_leaves_at_any_moment_of_a_tick_is_gone_after_one_round_trip() {
+    for ms in 0..20 {
+        let mut peers = pair(1800, InputDelay::Auto, "delay=5ms");
+        let leave_at = Time(3_000_000 + 1_000 * ms);
+        let mut left = None;
+        let ended = run(&mut peers, Duration::from_secs(60), |now, peers| {
+            if left.is_none() && now >= leave_at {
+                peers[1].session.leave();
+                left = Some(now);
+            }
+        });
+        assert_eq!(
+            (&peers[0].ends[..], &peers[1].ends[..]),
+            (&[End::PeerLeft(PlayerId(1))][..], &[End::Left][..])
+        );
+        let took = ended.since(left.expect("left"));
+        assert!(took < Duration::from_millis(50), "{ms} ms: {took:?}");
+    }
+}
+
 #[test]
 fn a_host_without_guests_and_a_guest_without_host_give_up() {
     let mut peers = pair(60, InputDelay::Auto, "delay=1ms");

@@ -16,7 +16,7 @@ use mini_rts_arena::transport::discovery::Announcer;
 use mini_rts_arena::transport::{PortChoice, Udp};
 
 /// How long a closing window waits until the others know; farewells take about a tenth of it.
-const FAREWELL: Duration = Duration::from_millis(1500);
+const FAREWELL: Duration = Duration::from_millis(2000);
 
 /// What somebody wants to play.
 #[derive(Clone, Debug)]

@@ -204,7 +204,8 @@ pub enum Bye {
         #[serde(deserialize_with = "seat")]
         other: PlayerId,
     },
-    /// The receiver was silent for too long, and the others have gone on without it.
+    /// The sender takes nothing from the receiver any more: it has every input before a Left, or the receiver was silent
+    /// for too long or held the match up.
     Dropped,
     /// The server has refused too much of what the receiver sent.
     Expelled {

@@ -419,6 +419,10 @@ impl LockstepSession {
         }
         departures.suspects = departures.suspects.and(leavers);
         departures.send_at = self.now;
+        for link in self.links_to(leavers) {
+            // All its inputs are here, and it need not wait until they have been acknowledged.
+            self.send(link, PacketId::Bye, &Bye::Dropped);
+        }
         self.agree_on_suspects();
     }
 

@@ -125,7 +125,8 @@ impl LockstepSession {
                 self.end_vote();
                 self.end();
             }
-            (Bye::Left { .. } | Bye::Desync, Phase::Ending { .. })
+            // Dropped answers this player's own Left: its inputs are there.
+            (Bye::Left { .. } | Bye::Desync | Bye::Dropped, Phase::Ending { .. })
             | (Bye::Desync, Phase::Searching { .. }) => {
                 self.links.get_mut(link)?.said_bye = true;
                 self.end();
