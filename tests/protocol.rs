@@ -548,7 +548,7 @@ fn a_part_of_an_example_is_refused_or_canonical() {
         // The difference of states that ends an update has its own end: tests/delta.rs. A state after a desync is
         // whatever fills the message.
         let ends_with_a_state = ["GameStateUpdate", "DesyncState"].contains(&longer.message.as_str());
-        assert!(longer.read().is_err() || ends_with_a_state, "{} goes on after its end", longer.message);
+        assert!(longer.read().is_err() || ends_with_a_state, "{} continues after its end", longer.message);
     }
 }
 

@@ -15,7 +15,8 @@ use mini_rts_arena::net::discovery::Beacon;
 use mini_rts_arena::transport::discovery::Announcer;
 use mini_rts_arena::transport::{PortChoice, Udp};
 
-/// How long a closing window waits until the others know; farewells take about a tenth of it.
+/// How long a closing window waits until the others know: longer than a session waits for an answer to its farewell,
+/// so that the replay is written. Where they answer it is about a tenth of it.
 const FAREWELL: Duration = Duration::from_millis(2000);
 
 /// What somebody wants to play.

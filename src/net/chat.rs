@@ -11,7 +11,7 @@ use crate::text::is_hidden;
 
 /// Most bytes of a [`ChatText`].
 pub const CHAT_BYTES_MAX: usize = 120;
-/// While so many messages wait for one peer, no line is added to them.
+/// Messages waiting for one peer beyond which no line is added to them.
 pub(super) const LINES_WAITING_MAX: usize = 8;
 /// Lines that a player may write at once.
 const LINES_AT_ONCE: u64 = 5;

@@ -36,12 +36,12 @@ const LATE_ONE_IN: usize = 100;
 const FAR_QUARTERS: i64 = 3;
 /// The same where one datagram a tick comes from a relay, so that a single loss costs a whole tick.
 const FAR_QUARTERS_PLAYOUT: i64 = 7;
-/// Where the 95th percentile is: one in so many exceeds it.
+/// The 95th percentile: one need out of this many exceeds it.
 const MOST_ONE_IN: usize = 20;
-/// On such a link so many times fewer may be late, since each of them is late by more. Outages, which no bearable
-/// delay covers, are too rare for that.
+/// By how much the share that may be late is divided on such a link, since each of them is late by more. Outages, which
+/// no bearable delay covers, are too rare for that.
 const BURSTS_FEWER: usize = 6;
-/// After so many in a row that differ from the usual need by more than a tick, all upward or all downward, the link
+/// After this many in a row that differ from the usual need by more than a tick, all upward or all downward, the link
 /// has become another one: at 60 ticks/s within 0.2 s.
 const SHIFT: usize = 12;
 /// How fast the delay may grow and shrink, per mille of elapsed time.

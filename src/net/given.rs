@@ -92,6 +92,9 @@ fn ago_us(stamp: u16, now: Time) -> Option<i64> {
     Some(steps * UNIT_US.cast_signed() + within)
 }
 
+/// How far from now an instant may be that another names, in microseconds either way: longer than any count-down or pause.
+const NAMED_MAX_US: i64 = 3_600_000_000;
+
 /// Another's clock, as exchanges of Ping and Pong show it: by the shortest way there and the shortest way back of
 /// late, which need not be of the same exchange.
 #[derive(Clone, Debug, Default)]
@@ -130,9 +133,11 @@ impl RemoteClock {
         u64::try_from(there.saturating_add(back) / 2).unwrap_or(0)
     }
 
-    /// An instant of the other's clock, on ours; `None` before the first exchange.
-    pub(super) fn local(&self, there: Time) -> Option<Time> {
-        Some(there.shifted(self.ahead_us()?.saturating_neg()))
+    /// An instant that the other names on its clock, on ours: at most [`NAMED_MAX_US`] from `now`. `None` before the
+    /// first exchange.
+    pub(super) fn local(&self, there_us: u64, now: Time) -> Option<Time> {
+        let here = Time(there_us).shifted(self.ahead_us()?.saturating_neg());
+        Some(now.shifted(here.minus(now).clamp(-NAMED_MAX_US, NAMED_MAX_US)))
     }
 
     /// When a command was given, on our clock.

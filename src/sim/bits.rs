@@ -24,7 +24,7 @@ const AT_ONCE: u32 = 56;
 /// Bytes by which the room for what is written grows.
 const ROOM: usize = 4096;
 
-/// So many ones, fewer than 64.
+/// This number of ones, fewer than 64.
 #[inline(always)]
 const fn ones(bits: u32) -> u64 {
     (1_u64 << bits).wrapping_sub(1)

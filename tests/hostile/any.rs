@@ -12,7 +12,7 @@ use super::cases::play_all;
 use super::draw::{Draw, Hints, Writer, damaged, ragged};
 use super::room::{Node, Room, Table, is_handshake};
 
-/// One in so many seeds is played with a real world, too.
+/// One seed in this many is played with a real world, too.
 const REAL_ONE_IN: u64 = 200;
 const ACTIONS_MAX: u64 = 24;
 

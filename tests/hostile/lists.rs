@@ -11,7 +11,7 @@ use mini_rts_arena::net::{Architecture, PlayerName, Time};
 use super::cases::play_all;
 use super::draw::Draw;
 
-/// One in so many seeds is played here, too.
+/// One seed in this many is played here, too.
 const ONE_IN: u64 = 10;
 const ACTIONS_MAX: u64 = 300;
 

@@ -87,7 +87,7 @@ fn a_confirmation_goes_only_where_the_request_came_from() {
     let again = request_seat(&mut net, guest, asked.clone()).expect("an answer");
     assert_eq!(again, Ok(confirmed), "the same for the guest itself");
     if let Some(Ok(other)) = request_seat(&mut net, observer, asked) {
-        assert_ne!(other.token, confirmed.token, "the guest's token is told to somebody else");
+        assert_ne!(other.token, confirmed.token, "somebody else gets the guest's token");
         assert_ne!((other.player, other.connection_id), (confirmed.player, confirmed.connection_id));
     }
 }

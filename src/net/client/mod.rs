@@ -6,6 +6,7 @@
 
 mod chat;
 mod confirmed;
+mod joining;
 mod pause;
 mod play;
 mod playout;
@@ -27,9 +28,7 @@ use super::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP};
 use super::delay::{DelayControl, InputDelay};
 use super::given::Given;
 use super::link::Link;
-use super::message::{
-    Bye, Delivery, MatchConfig, PacketId, Ping, Pong, Ready, Roster, Seating, Seats, Start, Token, decode,
-};
+use super::message::{Bye, Delivery, MatchConfig, PacketId, Ping, Pong, Roster, Seats, Token, decode};
 use super::outbox::Outbox;
 use super::seal::{Seal, connection_id};
 use super::sealer::{Sealer, TooManyCommands};
@@ -41,8 +40,6 @@ use super::update::TimedInputs;
 use super::wakeup::Wakeup;
 use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, PlayerInput, StateHash, Tick};
 
-/// How far from now tick 0 may be, in microseconds either way.
-const BEGIN_MAX_US: i64 = i32::MAX as i64;
 /// Between two lines to a server that has nothing new from here.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
@@ -209,7 +206,7 @@ impl ClientSession {
     }
 
     /// Takes the server's messages. While the caller builds the world before tick 0 they wait.
-    fn take_messages(&mut self) {
+    pub(super) fn take_messages(&mut self) {
         while !matches!(self.phase, Phase::Preparing | Phase::Closed)
             && let Some((id, body)) = self.link.connection.poll_message()
         {
@@ -359,20 +356,6 @@ impl ClientSession {
     /// Sets the hero's held control, from tick `wish` on or as soon after it as can be.
     pub fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
         self.sealer.hero(wish, hero);
-    }
-
-    /// The world before tick 0 is built, and this is its state. Nothing comes of it if the server has said good-bye
-    /// since [`Event::Prepare`] asked for it.
-    pub fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
-        self.now = self.now.max(now);
-        if !matches!(self.phase, Phase::Preparing) {
-            return;
-        }
-        self.first_hash = Some(hash.whole);
-        self.confirmed.begin(state);
-        self.phase = Phase::Ready { reported: false };
-        self.report_ready();
-        self.take_messages();
     }
 
     /// This player leaves: the server is told.
@@ -568,37 +551,5 @@ impl ClientSession {
         if self.finished.is_some_and(|ticks| is_ending || self.confirmed.ran() == ticks) {
             self.close(End::Finished);
         }
-    }
-
-    fn on_seating(&mut self, seating: &Seating) -> Option<()> {
-        let is_open = matches!(self.phase, Phase::Waiting | Phase::Ready { .. });
-        if !is_open || seating.roster.len() != usize::from(self.config.seats) {
-            return None;
-        }
-        self.roster.clone_from(&seating.roster);
-        self.round = seating.round;
-        self.phase = Phase::Preparing;
-        self.out.event(Event::Prepare { roster: self.roster.clone() });
-        Some(())
-    }
-
-    /// Says that the world before tick 0 is built, once the server's clock is known.
-    fn report_ready(&mut self) {
-        let (Phase::Ready { reported: false }, Some(state_hash)) = (&self.phase, self.first_hash) else {
-            return;
-        };
-        if self.link.connection.clock.ahead_us().is_some() {
-            let ready = Ready { round: self.round, state_hash, unheard: Seats::default() };
-            self.link.connection.send(PacketId::Ready, &ready);
-            self.phase = Phase::Ready { reported: true };
-        }
-    }
-
-    fn on_start(&mut self, start: Start) -> Option<()> {
-        matches!(self.phase, Phase::Ready { .. }).then_some(())?;
-        let begin = self.link.connection.clock.local(Time(start.begin_us))?;
-        let from_now = begin.minus(self.now).clamp(-BEGIN_MAX_US, BEGIN_MAX_US);
-        self.begin_running(self.now.shifted(from_now));
-        Some(())
     }
 }

@@ -3,7 +3,6 @@
 use super::{ClientSession, Phase};
 use crate::net::message::{PacketId, Resume};
 use crate::net::session::{Event, PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
-use crate::net::time::Time;
 use crate::sim::{PlayerId, Tick, TickInputs};
 
 /// The pauses of a match so far.
@@ -58,7 +57,7 @@ impl ClientSession {
 
     /// The server says when the pause ends.
     pub(super) fn on_resume(&mut self, resume: Resume) -> Option<()> {
-        let at = self.link.connection.clock.local(Time(resume.at_us))?;
+        let at = self.link.connection.clock.local(resume.at_us, self.now)?;
         matches!(self.phase, Phase::Running).then_some(())?;
         let count = self.pauses.taken.count;
         if resume.pause == count.wrapping_add(1) {

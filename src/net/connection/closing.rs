@@ -42,7 +42,7 @@ impl Closing {
         Some(())
     }
 
-    /// Sends what is due, and forgets those that have said everything.
+    /// Sends what is due, and forgets those whose time is over.
     pub(in crate::net) fn flush(&mut self, now: Time, out: &mut Outbox) {
         for (connection, _) in &mut self.0 {
             connection.flush(now, out);

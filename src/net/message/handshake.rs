@@ -206,7 +206,7 @@ pub type Roster = ArrayVec<SeatInfo, PLAYERS_MAX>;
 /// Host to guest: all seats are taken, by these players.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seating {
-    /// Which seating of this room, counted from 0: one follows another if a guest goes before tick 0.
+    /// Which seating of this room, counted from 1: one follows another if a guest goes before tick 0.
     pub round: u8,
     /// Who plays.
     pub roster: Roster,

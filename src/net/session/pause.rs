@@ -132,7 +132,7 @@ impl LockstepSession {
 
     /// A peer ends the pause.
     pub(super) fn on_resume(&mut self, link: usize, resume: Resume) -> Option<()> {
-        let at = self.links.get(link)?.connection.clock.local(Time(resume.at_us))?;
+        let at = self.links.get(link)?.connection.clock.local(resume.at_us, self.now)?;
         let play = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running))?;
         let count = play.pauses.taken.count;
         if resume.pause == count {

@@ -4,10 +4,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::{End, Event, LockstepSession, Phase};
+use crate::net::connection::MESSAGE_BYTES_MAX;
 use crate::net::desync::{Odd, Search};
 use crate::net::link::Link;
-
-use crate::net::connection::MESSAGE_BYTES_MAX;
 use crate::net::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
 use crate::sim::Tick;
 
@@ -91,8 +90,8 @@ impl LockstepSession {
         }
     }
 
-    /// If a search is on, the match goes on, unless a tick is known that differs. True if it does: a claim that nobody can show
-    /// to be true ends nothing.
+    /// Ends a search that has found no tick that differs, and lets the match continue: a claim that cannot be shown to be
+    /// true ends nothing. True if there was such a search.
     pub(super) fn drop_search(&mut self) -> bool {
         let Phase::Searching { search, .. } = &self.phase else { return false };
         if search.tick.is_some() {
@@ -140,7 +139,7 @@ impl LockstepSession {
         if !search.links().any(|side| side == link) {
             return None;
         }
-        self.links.get_mut(link)?.state.get_or_insert(state);
+        self.links.get_mut(link)?.state = Some(state);
         Some(())
     }
 

@@ -17,9 +17,6 @@ use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
 use arrayvec::ArrayVec;
 use rand_chacha::rand_core::Rng as _;
 
-/// How far from now tick 0 may be, in microseconds either way.
-const BEGIN_MAX_US: i64 = i32::MAX as i64;
-
 /// The seating that is in force.
 #[derive(Clone, Debug)]
 pub(super) struct Seated {
@@ -238,9 +235,8 @@ impl LockstepSession {
         if self.is_host() || link != 0 || !matches!(self.phase, Phase::Seating { .. }) {
             return None;
         }
-        let begin = self.links.get(link)?.connection.clock.local(Time(start.begin_us))?;
-        let from_now = begin.minus(self.now).clamp(-BEGIN_MAX_US, BEGIN_MAX_US);
-        self.begin_running(self.now.shifted(from_now));
+        let begin = self.links.get(link)?.connection.clock.local(start.begin_us, self.now)?;
+        self.begin_running(begin);
         Some(())
     }
 

@@ -1,0 +1,56 @@
+//! From the seat to tick 0: the seating, the world before it, the start.
+
+use super::{ClientSession, Phase};
+use crate::net::message::{PacketId, Ready, Seating, Seats, Start};
+use crate::net::session::Event;
+use crate::net::time::Time;
+use crate::sim::{GameState, StateHash};
+
+impl ClientSession {
+    /// The world before tick 0 is built, and this is its state. Nothing comes of it if the server has said good-bye
+    /// since [`Event::Prepare`] asked for it.
+    pub fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
+        self.now = self.now.max(now);
+        if !matches!(self.phase, Phase::Preparing) {
+            return;
+        }
+        self.first_hash = Some(hash.whole);
+        self.confirmed.begin(state);
+        self.phase = Phase::Ready { reported: false };
+        self.report_ready();
+        self.take_messages();
+    }
+
+    /// All seats are taken; again if a client went before tick 0.
+    pub(super) fn on_seating(&mut self, seating: &Seating) -> Option<()> {
+        let is_open = matches!(self.phase, Phase::Waiting | Phase::Ready { .. });
+        if !is_open || seating.roster.len() != usize::from(self.config.seats) {
+            return None;
+        }
+        self.roster.clone_from(&seating.roster);
+        self.round = seating.round;
+        self.phase = Phase::Preparing;
+        self.out.event(Event::Prepare { roster: self.roster.clone() });
+        Some(())
+    }
+
+    /// Says that the world before tick 0 is built, once the server's clock is known.
+    pub(super) fn report_ready(&mut self) {
+        let (Phase::Ready { reported: false }, Some(state_hash)) = (&self.phase, self.first_hash) else {
+            return;
+        };
+        if self.link.connection.clock.ahead_us().is_some() {
+            let ready = Ready { round: self.round, state_hash, unheard: Seats::default() };
+            self.link.connection.send(PacketId::Ready, &ready);
+            self.phase = Phase::Ready { reported: true };
+        }
+    }
+
+    /// All are ready.
+    pub(super) fn on_start(&mut self, start: Start) -> Option<()> {
+        matches!(self.phase, Phase::Ready { .. }).then_some(())?;
+        let begin = self.link.connection.clock.local(start.begin_us, self.now)?;
+        self.begin_running(begin);
+        Some(())
+    }
+}
