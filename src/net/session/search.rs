@@ -40,7 +40,10 @@ impl LockstepSession {
         let is_suspect = play.departures.suspects().has(self.links.get(link)?.player);
         let (differ, asks) = (play.history.first_difference(&theirs).is_some(), theirs.asks);
         let own = DesyncHashes { asks: false, ..play.history.latest() };
-        self.links.get_mut(link)?.hashes = Some(Box::new(theirs));
+        self.links.get_mut(link)?.hashes = asks.then(|| Box::new(theirs));
+        if !asks {
+            self.withdraw_list();
+        }
         // A claim alone stops nothing: our own hashes must differ too.
         if differ && !is_suspect {
             self.begin_search(link);
@@ -52,6 +55,15 @@ impl LockstepSession {
         }
         self.compare_lists();
         Some(())
+    }
+
+    /// A peer sees no difference, or no longer: it takes no part in the search, and what its list led to does not count.
+    fn withdraw_list(&mut self) {
+        if let Phase::Searching { search, .. } = &mut self.phase
+            && !search.is_reported
+        {
+            (search.tick, search.odd, search.has_sent_state) = (None, None, false);
+        }
     }
 
     /// Once every list is here: the first tick on which any two differ.
@@ -97,7 +109,12 @@ impl LockstepSession {
         if search.tick.is_some() {
             return false;
         }
+        // The others must not count the list that they have got.
+        let (links, list) = (search.links(), DesyncHashes { asks: false, ..search.hashes.clone() });
         self.leave_search();
+        for link in links {
+            self.send(link, PacketId::DesyncHashes, &list);
+        }
         true
     }
 
