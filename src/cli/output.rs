@@ -7,7 +7,7 @@ use std::path::Path;
 
 use mini_rts_arena::game::{Finished, MatchOutcome, Percentiles, ServerSummary, Summary};
 use mini_rts_arena::net::discovery::Room;
-use mini_rts_arena::net::{ClientStatus, Rejection};
+use mini_rts_arena::net::{ClientStatus, DropCounts};
 
 /// The result of a match as the one JSON value on stdout.
 pub(crate) fn match_json(
@@ -40,11 +40,11 @@ pub(crate) fn match_json(
             "jitter_ms": link.map(|link| ms(link.jitter_us)),
             "loss": link.map(|link| f64::from(link.lost_per_mille) / 1000.0),
             "input_delay_ms": finished.delay_us as f64 / 1000.0,
+            "dropped": dropped_json(&traffic.dropped),
             "bytes_sent": traffic.bytes_sent,
             "bytes_received": traffic.bytes_received,
             "packets_sent": traffic.packets_sent,
             "packets_received": traffic.packets_received,
-            "packets_dropped": traffic.dropped,
             "retransmissions": traffic.retransmissions,
             "stalls": summary.stalls.0,
             "stall_ms": ms(summary.stalls.1),
@@ -98,7 +98,6 @@ pub(crate) fn server_json(port: u16, summary: &ServerSummary) -> Value {
 }
 
 fn client_json(client: &ClientStatus) -> Value {
-    let rejected = |why: Rejection| client.rejected[why as usize];
     json!({
         "player": client.player.0,
         "name": client.name.as_str(),
@@ -106,16 +105,16 @@ fn client_json(client: &ClientStatus) -> Value {
         "bytes_received": client.traffic.bytes_received,
         "packets_sent": client.traffic.packets_sent,
         "packets_received": client.traffic.packets_received,
-        "rejected_inputs": client.rejected.iter().sum::<u32>(),
-        "rejected": {
-            "malformed": rejected(Rejection::Malformed),
-            "repeated": rejected(Rejection::Repeated),
-            "too_far": rejected(Rejection::TooFar),
-            "flood": rejected(Rejection::Flood),
-            "not_owner": rejected(Rejection::NotOwner),
-        },
+        "rejected_inputs": client.rejected,
+        "dropped": dropped_json(&client.traffic.dropped),
+        "foreign_commands": client.foreign_commands,
         "updates_skipped": client.skipped,
     })
+}
+
+/// How much was dropped, by cause.
+fn dropped_json(dropped: &DropCounts) -> Value {
+    dropped.iter().map(|(cause, count)| (cause.as_str().to_owned(), Value::from(count))).collect()
 }
 
 /// The same for people.
@@ -129,7 +128,7 @@ pub(crate) fn server_text(summary: &ServerSummary) -> String {
         hex(summary.hash.whole)
     );
     for client in &summary.clients {
-        let (traffic, refused) = (client.traffic, client.rejected.iter().sum::<u32>());
+        let (traffic, refused) = (client.traffic, client.rejected);
         let (down, up) = (traffic.bytes_sent / 1000, traffic.bytes_received / 1000);
         let _ = writeln!(text, "{}: {down} kB down, {up} kB up, {refused} refused", client.name);
     }
@@ -182,6 +181,11 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
         summary.stalls.1 as f64 / 1000.0,
         finished.traffic.bytes_sent as f64 * 8.0 / 1000.0 / seconds.max(1.0)
     );
+    let dropped = finished.traffic.dropped.iter().filter(|&(_, count)| count > 0);
+    let dropped: Vec<_> = dropped.map(|(cause, count)| format!("{count} {}", cause.words())).collect();
+    if !dropped.is_empty() {
+        let _ = writeln!(text, "dropped datagrams: {}", dropped.join(", "));
+    }
     if let Some(report) = &summary.desync {
         let value = |value: Option<i64>| value.map_or_else(|| "none".into(), |value| value.to_string());
         let _ = writeln!(

@@ -11,9 +11,7 @@ use super::options::next_name;
 use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
 use super::stats::Histogram;
 use crate::net::message::PacketId;
-use crate::net::{
-    ClientStatus, End, Event, Rejection, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit,
-};
+use crate::net::{ClientStatus, End, Event, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit};
 use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, Selection, StateHash, Tick, World};
 
@@ -295,7 +293,7 @@ impl Server {
         assert!(self.breaks_at != Some(due.timed.inputs.tick), "as the test wants");
         self.lateness.add(due.late);
         take_out_foreign(world.state(), &mut due.timed, |player| {
-            self.session.reject(player, Rejection::NotOwner);
+            self.session.reject_command(player);
         });
         world.step(&due.timed.inputs);
         let hash = world.hash();

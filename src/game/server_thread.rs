@@ -194,7 +194,7 @@ impl Runner {
         }
         self.status_at = now.plus(STATUS_EVERY);
         let client = |client: crate::net::ClientStatus| {
-            let rejected = client.rejected.iter().sum();
+            let rejected = client.rejected;
             (client.name.to_string(), client.traffic.bytes_sent, client.traffic.bytes_received, rejected)
         };
         let _ = self.reports.try_send(ServerProgress::Status {

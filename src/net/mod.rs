@@ -17,6 +17,7 @@ mod delay;
 mod desync;
 pub mod discovery;
 mod door;
+mod drop_cause;
 mod given;
 mod hold_up;
 mod inputs;
@@ -43,6 +44,7 @@ pub use connection::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
 };
 pub use delay::{DELAY_TICKS_MAX, InputDelay};
+pub use drop_cause::{DropCause, DropCounts};
 pub use given::{EncodedInput, GIVEN_UNKNOWN, Given, GivenTimes, TickGiven, decode_input, encode_input};
 pub use hold_up::HOLD_UP_AT_ONCE;
 pub use inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs};
@@ -51,7 +53,7 @@ pub use message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo, Seat
 pub use name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};
 pub use seal::{DATAGRAM_BYTES_MAX, OpenError, Seal, Sealed};
 pub use sealer::TooManyCommands;
-pub use server::{BITS_PER_S_USUAL, ClientStatus, Rejection, ServerConfig, ServerSession, ServerTick};
+pub use server::{BITS_PER_S_USUAL, ClientStatus, ServerConfig, ServerSession, ServerTick};
 pub use session::*;
 pub use time::Time;
 pub use update::{

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mini_rts_arena::game::{MatchError, MatchEvent, MatchOptions, Server};
 use mini_rts_arena::net::message::{Bye, PacketId, Ping, Ready, Rematch, Resume, Seats, decode, encode};
 use mini_rts_arena::net::{
-    ClientInputsHeader, Rejection, ServerConfig, Settings, Time, encode_client_inputs,
+    ClientInputsHeader, DropCause, ServerConfig, Settings, Time, encode_client_inputs,
 };
 use mini_rts_arena::sim::{Command, PlayerInput};
 
@@ -168,9 +168,9 @@ fn a_link_that_doubles_datagrams_expels_nobody() {
             all_played(&net, 1800);
             let served = net.served.as_ref().expect("over").as_ref().expect("played");
             for client in &served.clients {
-                let mut rejected = client.rejected;
-                let repeated = std::mem::take(&mut rejected[Rejection::Repeated as usize]);
-                assert_eq!(rejected, [0; Rejection::COUNT], "{architecture} {percent} %");
+                let repeated = client.traffic.dropped.of(DropCause::Repeated);
+                assert_eq!(client.traffic.dropped.total(), repeated, "{architecture} {percent} %");
+                assert_eq!(client.rejected, 0, "{architecture} {percent} %");
                 assert_eq!(repeated > 0, percent > 0, "{architecture} {percent} %: {repeated} repetitions");
             }
             let told = net.seats.iter().map(|seat| seat.summary().rejected);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mini_rts_arena::game::{MatchEvent, MatchOptions, MatchOutcome, Summary, data};
 use mini_rts_arena::net::message::{Chat, PacketId, encode};
-use mini_rts_arena::net::{Architecture, ChatText, OnLoss, Rejection, Settings, Time};
+use mini_rts_arena::net::{Architecture, ChatText, DropCause, OnLoss, Settings, Time};
 use mini_rts_arena::sim::{PlayerId, fingerprint};
 
 use crate::net::{
@@ -67,7 +67,7 @@ fn who_says_too_much_to_a_server_is_refused_and_not_heard() {
     assert!((10..=13).contains(&heard), "{heard} of 60 lines in 1.2 s");
     let status =
         net.server.as_ref().expect("playing").session().clients().find(|client| client.player == from);
-    let refused = status.expect("playing").rejected[Rejection::Flood as usize];
+    let refused = status.expect("playing").traffic.dropped.of(DropCause::RateLimited);
     assert_eq!(refused as usize, 60 - heard);
 }
 

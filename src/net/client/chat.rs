@@ -2,6 +2,7 @@
 
 use super::{ClientSession, Phase};
 use crate::net::chat::{ChatAllowance, ChatText, LINES_WAITING_MAX, TooManyLines};
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::message::{Chat, PacketId};
 use crate::net::session::Event;
 use crate::net::time::Time;
@@ -39,14 +40,15 @@ impl ClientSession {
     }
 
     /// Somebody says something. The server may know sooner that tick 0 is agreed.
-    pub(super) fn on_chat(&mut self, chat: Chat) -> Option<()> {
+    pub(super) fn on_chat(&mut self, chat: Chat) -> Handled {
         let player = chat.from;
         let may_speak = !matches!(self.phase, Phase::Waiting | Phase::Preparing | Phase::Closed);
         let is_other = player.0 < self.config.seats && player != self.me;
-        if !may_speak || !is_other || self.talk.others.take(self.now).is_err() {
-            return None;
+        if !may_speak || !is_other {
+            return Err(OutOfPlace);
         }
+        self.talk.others.take(self.now).map_err(|_| DropCause::RateLimited)?;
         self.out.event(Event::Said { player, text: chat.text });
-        Some(())
+        Ok(())
     }
 }

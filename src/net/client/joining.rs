@@ -1,6 +1,7 @@
 //! From the seat to tick 0: the seating, the world before it, the start.
 
 use super::{ClientSession, Phase};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::message::{PacketId, Ready, Seating, Seats, Start};
 use crate::net::session::Event;
 use crate::net::time::Time;
@@ -22,16 +23,16 @@ impl ClientSession {
     }
 
     /// All seats are taken; again if a client went before tick 0.
-    pub(super) fn on_seating(&mut self, seating: &Seating) -> Option<()> {
+    pub(super) fn on_seating(&mut self, seating: &Seating) -> Handled {
         let is_open = matches!(self.phase, Phase::Waiting | Phase::Ready { .. });
         if !is_open || seating.roster.len() != usize::from(self.config.seats) {
-            return None;
+            return Err(OutOfPlace);
         }
         self.roster.clone_from(&seating.roster);
         self.round = seating.round;
         self.phase = Phase::Preparing;
         self.out.event(Event::Prepare { roster: self.roster.clone() });
-        Some(())
+        Ok(())
     }
 
     /// Says that the world before tick 0 is built, once the server's clock is known.
@@ -47,10 +48,10 @@ impl ClientSession {
     }
 
     /// All are ready.
-    pub(super) fn on_start(&mut self, start: Start) -> Option<()> {
-        matches!(self.phase, Phase::Ready { .. }).then_some(())?;
-        let begin = self.link.connection.clock.local(start.begin_us, self.now)?;
+    pub(super) fn on_start(&mut self, start: Start) -> Handled {
+        matches!(self.phase, Phase::Ready { .. }).then_some(()).ok_or(OutOfPlace)?;
+        let begin = self.link.connection.clock.local(start.begin_us, self.now).ok_or(OutOfPlace)?;
         self.begin_running(begin);
-        Some(())
+        Ok(())
     }
 }

@@ -30,7 +30,7 @@ use super::given::Given;
 use super::link::Link;
 use super::message::{Bye, Delivery, MatchConfig, PacketId, Ping, Pong, Roster, Seats, Token, decode};
 use super::outbox::Outbox;
-use super::seal::{Seal, connection_id};
+use super::seal::Seal;
 use super::sealer::{Sealer, TooManyCommands};
 use super::session::{
     DueTick, End, Event, LinkStatus, OnLoss, SILENT_AFTER, Served, Settings, Traffic, Transmit,
@@ -38,6 +38,7 @@ use super::session::{
 use super::time::Time;
 use super::update::TimedInputs;
 use super::wakeup::Wakeup;
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, PlayerInput, StateHash, Tick};
 
 /// Between two lines to a server that has nothing new from here.
@@ -176,17 +177,13 @@ impl ClientSession {
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.now = self.now.max(now);
         self.out.count_received(bytes.len());
-        if self.dispatch(from, bytes).is_none() {
-            self.out.traffic.dropped += 1;
-        }
+        let handled = self.dispatch(from, bytes);
+        self.out.traffic.count(handled);
     }
 
-    fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Option<()> {
-        let id = PacketId::of(*bytes.first()?)?;
-        if connection_id(bytes)? != self.link.connection.seal.local_id() {
-            return None;
-        }
-        let (_, body, newest) = self.link.connection.seal.open(self.now, bytes).ok()?;
+    fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+        let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
+        let (_, body, newest) = self.link.connection.seal.open(self.now, bytes)?;
         self.link.connection.hear(self.now, from, newest);
         self.is_lost = false;
         if core::mem::take(&mut self.link.connection.is_silent) {
@@ -194,14 +191,14 @@ impl ClientSession {
         }
         match id {
             PacketId::GameStateUpdate => self.on_update(body),
-            PacketId::Ping => self.on_ping(decode(body).ok()?),
-            PacketId::Pong => self.on_pong(decode(body).ok()?),
+            PacketId::Ping => self.on_ping(decode(body)?),
+            PacketId::Pong => self.on_pong(decode(body)?),
             PacketId::Acknowledge => {
                 self.link.connection.receive(body)?;
                 self.take_messages();
-                Some(())
+                Ok(())
             }
-            _ => None,
+            _ => Err(OutOfPlace),
         }
     }
 
@@ -210,21 +207,20 @@ impl ClientSession {
         while !matches!(self.phase, Phase::Preparing | Phase::Closed)
             && let Some((id, body)) = self.link.connection.poll_message()
         {
-            if self.on_message(id, &body).is_none() {
-                self.out.traffic.dropped += 1;
-            }
+            let handled = self.on_message(id, &body);
+            self.out.traffic.count(handled);
         }
     }
 
-    fn on_message(&mut self, id: PacketId, body: &[u8]) -> Option<()> {
+    fn on_message(&mut self, id: PacketId, body: &[u8]) -> Handled {
         match id {
-            PacketId::Seating => self.on_seating(&decode(body).ok()?),
-            PacketId::Start => self.on_start(decode(body).ok()?),
-            PacketId::Resume => self.on_resume(decode(body).ok()?),
-            PacketId::Chat => self.on_chat(decode(body).ok()?),
-            PacketId::Rematch => self.on_rematch(decode(body).ok()?),
-            PacketId::Bye => self.on_bye(decode(body).ok()?),
-            _ => None,
+            PacketId::Seating => self.on_seating(&decode(body)?),
+            PacketId::Start => self.on_start(decode(body)?),
+            PacketId::Resume => self.on_resume(decode(body)?),
+            PacketId::Chat => self.on_chat(decode(body)?),
+            PacketId::Rematch => self.on_rematch(decode(body)?),
+            PacketId::Bye => self.on_bye(decode(body)?),
+            _ => Err(OutOfPlace),
         }
     }
 
@@ -509,7 +505,7 @@ impl ClientSession {
         self.link.connection.transmit(&mut self.out, id, body);
     }
 
-    fn on_ping(&mut self, ping: Ping) -> Option<()> {
+    fn on_ping(&mut self, ping: Ping) -> Handled {
         let clock_us = matches!(self.phase, Phase::Running).then(|| self.clock.position_us(self.now));
         let pong = Pong {
             echo_us: ping.time_us,
@@ -519,10 +515,10 @@ impl ClientSession {
             lost_per_mille: self.link.connection.lost_here().unwrap_or(0),
         };
         self.send(PacketId::Pong, &pong);
-        Some(())
+        Ok(())
     }
 
-    fn on_bye(&mut self, bye: Bye) -> Option<()> {
+    fn on_bye(&mut self, bye: Bye) -> Handled {
         match bye {
             Bye::Finished { ticks, .. } => {
                 self.finished = Some(Tick(ticks));
@@ -539,9 +535,9 @@ impl ClientSession {
                 self.rejected = rejected;
                 self.close(End::Expelled);
             }
-            _ => return None,
+            _ => return Err(OutOfPlace),
         }
-        Some(())
+        Ok(())
     }
 
     /// Closes once the server has said goodbye and its last tick has run here. Before tick 0 that ends a rematch that not

@@ -1,6 +1,7 @@
 //! Pauses with a server, on a client: a tick says who paused, the server when it goes on.
 
 use super::{ClientSession, Phase};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::message::{PacketId, Resume};
 use crate::net::session::{Event, PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
 use crate::sim::{PlayerId, Tick, TickInputs};
@@ -51,14 +52,15 @@ impl ClientSession {
         self.pauses.current = Some(Current { by, next });
         self.out.event(Event::Paused { player: by });
         if let Some(early) = self.pauses.early.take() {
-            self.on_resume(early);
+            let handled = self.on_resume(early);
+            self.out.traffic.count(handled);
         }
     }
 
     /// The server says when the pause ends.
-    pub(super) fn on_resume(&mut self, resume: Resume) -> Option<()> {
-        let at = self.link.connection.clock.local(resume.at_us, self.now)?;
-        matches!(self.phase, Phase::Running).then_some(())?;
+    pub(super) fn on_resume(&mut self, resume: Resume) -> Handled {
+        let at = self.link.connection.clock.local(resume.at_us, self.now).ok_or(OutOfPlace)?;
+        matches!(self.phase, Phase::Running).then_some(()).ok_or(OutOfPlace)?;
         let count = self.pauses.taken.count;
         if resume.pause == count.wrapping_add(1) {
             self.pauses.early = Some(resume);
@@ -67,6 +69,6 @@ impl ClientSession {
         {
             self.clock.set(at.clamp(self.now, self.now.plus(RESUME_COUNTDOWN)), *next);
         }
-        Some(())
+        Ok(())
     }
 }

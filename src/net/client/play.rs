@@ -4,6 +4,7 @@ use super::confirmed::{Led, Received};
 use super::{ClientSession, End, Event, Phase, REPORT_EVERY};
 use crate::net::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
 use crate::net::delay::{InputDelay, RESERVE_US};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
 use crate::net::message::{PacketId, Pong, Seats};
 use crate::net::seal::BODY_BYTES_MAX;
@@ -146,12 +147,12 @@ impl ClientSession {
     }
 
     /// A part of an update.
-    pub(super) fn on_update(&mut self, body: &[u8]) -> Option<()> {
-        let (part, piece) = UpdatePart::decode(body).ok()?;
+    pub(super) fn on_update(&mut self, body: &[u8]) -> Handled {
+        let (part, piece) = UpdatePart::decode(body)?;
         if !matches!(self.phase, Phase::Running | Phase::Ending { .. }) {
-            return None;
+            return Err(OutOfPlace);
         }
-        match self.confirmed.receive(self.now, part, piece)? {
+        match self.confirmed.receive(self.now, part, piece).ok_or(OutOfPlace)? {
             Received::Nothing => {}
             Received::Whole { head, tick, led } => {
                 self.on_head(&head, tick);
@@ -168,7 +169,7 @@ impl ClientSession {
                 }
             }
         }
-        Some(())
+        Ok(())
     }
 
     fn on_head(&mut self, head: &UpdateHead, tick: Tick) {
@@ -204,13 +205,13 @@ impl ClientSession {
         }
     }
 
-    pub(super) fn on_pong(&mut self, pong: Pong) -> Option<()> {
+    pub(super) fn on_pong(&mut self, pong: Pong) -> Handled {
         // A hundred hours are far beyond every match that is still in step.
         const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
         if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
-            return None;
+            return Err(OutOfPlace);
         }
-        let sample = self.link.connection.on_pong(self.now, &pong)?;
+        let sample = self.link.connection.on_pong(self.now, &pong).ok_or(OutOfPlace)?;
         self.server_error_us = pong.error_us.into();
         self.report_ready();
         if self.sealer.next() == Tick(0) {
@@ -224,7 +225,7 @@ impl ClientSession {
             let ahead_us = self.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
             self.clock.follow(ahead_us);
         }
-        Some(())
+        Ok(())
     }
 
     /// Says again what is here until the server says goodbye; a player who leaves stays until that has arrived.

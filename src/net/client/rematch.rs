@@ -1,6 +1,7 @@
 //! After the last tick, where client and server stay: who wants a rematch, and the way to it.
 
 use super::{ClientSession, End, Phase};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::message::{PacketId, Rematch, Seats};
 use crate::net::session::{Event, GuestConfig, LockstepSession};
 use crate::net::time::Time;
@@ -61,12 +62,12 @@ impl ClientSession {
     }
 
     /// The server says who wants a rematch; with its first word, that it stays, too.
-    pub(super) fn on_rematch(&mut self, rematch: Rematch) -> Option<()> {
+    pub(super) fn on_rematch(&mut self, rematch: Rematch) -> Handled {
         let wanted = rematch.wanted;
         let all: Seats = (0..self.config.seats).map(PlayerId).collect();
         let is_asked = matches!(self.phase, Phase::Over | Phase::Ending { end: End::Finished, .. });
         if !self.settings.stays || !is_asked || !wanted.without(all).is_empty() {
-            return None;
+            return Err(OutOfPlace);
         }
         if !self.stays() {
             self.phase = Phase::Over;
@@ -79,6 +80,6 @@ impl ClientSession {
         self.votes.others = self.votes.others.and(others);
         // Nobody can want it for this player.
         self.votes.is_on = wanted == all && self.votes.own;
-        Some(())
+        Ok(())
     }
 }

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 use core::time::Duration;
 
+use super::super::drop_cause::{DropCause, Handled};
 use super::super::message::PacketId;
 use super::super::outbox::Outbox;
 use super::super::seal::connection_id;
@@ -28,18 +29,20 @@ impl Closing {
         self.0.push_back((connection, now.plus(CLOSE_WITHIN)));
     }
 
-    /// Takes a datagram of one of them in: what it says no longer counts, but it is acknowledged. `None` if it is for
-    /// none of them.
-    pub(in crate::net) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Option<()> {
-        let to = connection_id(bytes)?;
-        let (connection, _) = self.0.iter_mut().find(|(connection, _)| connection.seal.local_id() == to)?;
-        let (id, body, newest) = connection.seal.open(now, bytes).ok()?;
+    /// Takes a datagram of one of them in: what it says no longer counts, but it is acknowledged. An error if it is
+    /// for none of them.
+    pub(in crate::net) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Handled {
+        let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
+        let mut connections = self.0.iter_mut().map(|(connection, _)| connection);
+        let closing = connections.find(|connection| connection.seal.local_id() == to);
+        let connection = closing.ok_or(DropCause::Unauthenticated)?;
+        let (id, body, newest) = connection.seal.open(now, bytes)?;
         connection.hear(now, from, newest);
         if id == PacketId::Acknowledge as u8 {
             connection.receive(body)?;
             while connection.poll_message().is_some() {}
         }
-        Some(())
+        Ok(())
     }
 
     /// Sends what is due, and forgets those whose time is over.

@@ -19,6 +19,7 @@ pub use self::channel::{
 };
 use self::loss::Loss;
 use self::rtt::Rtt;
+use super::drop_cause::Handled;
 use super::given::RemoteClock;
 use super::message::{ADDRESSES_MAX, Delivery, PacketId, Ping, Pong, encode};
 use super::outbox::Outbox;
@@ -175,10 +176,10 @@ impl Connection {
         self.channel.set_message_bytes_max(bytes);
     }
 
-    /// Takes the body of a datagram of the channel in. [`Self::poll_message`] has what it completes. `None` if it is
-    /// not what the other end may send.
-    pub(super) fn receive(&mut self, body: &[u8]) -> Option<()> {
-        self.channel.receive(body).ok()
+    /// Takes the body of a datagram of the channel in. [`Self::poll_message`] has what it completes. An error if
+    /// it is not what the other end may send.
+    pub(super) fn receive(&mut self, body: &[u8]) -> Handled {
+        Ok(self.channel.receive(body)?)
     }
 
     /// The next message that has arrived.

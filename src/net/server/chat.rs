@@ -1,22 +1,22 @@
 //! What the players say to each other: the server hands each line on to all others.
 
-use super::client::Rejection;
 use super::{Phase, ServerSession};
 use crate::net::chat::LINES_WAITING_MAX;
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::message::{Chat, PacketId};
 use crate::net::session::Event;
 
 impl ServerSession {
     /// A client says something.
-    pub(super) fn on_chat(&mut self, seat: usize, chat: Chat) -> Option<()> {
+    pub(super) fn on_chat(&mut self, seat: usize, chat: Chat) -> Handled {
         let is_played = matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. });
-        let client = self.clients.at_mut(seat)?;
+        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         let player = client.player;
         if !is_played || chat.from != player {
-            return None;
+            return Err(OutOfPlace);
         }
         if client.talk.take(self.now).is_err() {
-            return self.refuse(seat, Rejection::Flood).or(Some(()));
+            return Err(DropCause::RateLimited);
         }
         for other in self.clients.iter_mut().flatten() {
             // A client that has come back hears the others once it plays.
@@ -27,6 +27,6 @@ impl ServerSession {
             }
         }
         self.out.event(Event::Said { player, text: chat.text });
-        Some(())
+        Ok(())
     }
 }

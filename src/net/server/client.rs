@@ -7,6 +7,7 @@ use core::ops::{Deref, DerefMut};
 use super::queue::InputQueue;
 use crate::net::allowance::Bucket;
 use crate::net::chat::ChatAllowance;
+use crate::net::drop_cause::{DropCause, Handled};
 use crate::net::link::Link;
 use crate::net::message::{SeatInfo, Token};
 use crate::net::seal::Sealed;
@@ -20,27 +21,6 @@ const REFUSALS_MAX: u32 = 128;
 const FORGIVEN_PER_S: u64 = 4;
 /// Datagrams that a client may send in a tick, over a second.
 const DATAGRAMS_PER_TICK: u64 = 3;
-
-/// Why something that a client sent was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rejection {
-    /// It is no message, says something impossible, or does not fit the phase.
-    Malformed,
-    /// Its envelope was opened before, is too old to tell, or is none. Anybody may have sent it: it is counted, and
-    /// held against nobody.
-    Repeated,
-    /// An input for a tick that is too far ahead.
-    TooFar,
-    /// Too many datagrams.
-    Flood,
-    /// A command that names units of others.
-    NotOwner,
-}
-
-impl Rejection {
-    /// How many reasons there are.
-    pub const COUNT: usize = 5;
-}
 
 /// Whether somebody sits in a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +105,10 @@ pub(super) struct ClientConnection {
     /// The tick of the newest update it has: everything before it is known there. `None` for one that has come
     /// back and has nothing yet.
     pub(super) updated: Option<Tick>,
-    pub(super) rejected: [u32; Rejection::COUNT],
+    /// Commands that named units of others.
+    pub(super) foreign_commands: u32,
+    /// How much was refused of what it is answerable for.
+    pub(super) rejected: u32,
     /// Updates left out: they were too large, or beyond the cap.
     pub(super) skipped: u32,
     /// Inputs that came, and those of them that came after their tick was due.
@@ -156,7 +139,8 @@ impl ClientConnection {
             standing: Standing::Here,
             departs: false,
             updated: Some(Tick(0)),
-            rejected: [0; Rejection::COUNT],
+            foreign_commands: 0,
+            rejected: 0,
             skipped: 0,
             inputs: 0,
             late: 0,
@@ -191,31 +175,14 @@ impl ClientConnection {
         traffic.bytes_received += bytes as u64;
     }
 
-    /// Counts a datagram that was opened. False if there are too many.
-    pub(super) fn count_opened(&mut self, now: Time) -> bool {
-        self.datagrams.take(now, 1)
+    /// Counts a datagram that was opened, unless there are too many.
+    pub(super) fn count_opened(&mut self, now: Time) -> Handled {
+        if self.datagrams.take(now, 1) { Ok(()) } else { Err(DropCause::RateLimited) }
     }
 
-    /// Counts one that was not.
-    pub(super) fn count_unopened(&mut self) {
-        self.count(Rejection::Repeated);
-    }
-
-    /// Counts a refusal. False if there were too many.
-    pub(super) fn reject(&mut self, now: Time, why: Rejection) -> bool {
-        self.count(why);
+    /// Counts something that this client is answerable for. False if there was too much of it.
+    pub(super) fn reject(&mut self, now: Time) -> bool {
+        self.rejected = self.rejected.saturating_add(1);
         self.refusals.take(now, 1)
-    }
-
-    fn count(&mut self, why: Rejection) {
-        if let Some(count) = self.rejected.get_mut(why as usize) {
-            *count = count.saturating_add(1);
-        }
-    }
-
-    /// What was refused of what it is answerable for.
-    pub(super) fn rejections(&self) -> u32 {
-        let own = self.rejected.iter().enumerate().filter(|&(why, _)| why != Rejection::Repeated as usize);
-        own.fold(0, |sum, (_, &count)| sum.saturating_add(count))
     }
 }

@@ -9,6 +9,7 @@ use super::{Phase, ServerSession};
 use crate::net::admission::{READY_WITHIN, may_sit, seats_per_address};
 use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
 use crate::net::door::{Knock, refuse};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::link::Link;
 use crate::net::message::{
     Bye, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Ready, Refusal, SeatInfo, Seating, Start, Token,
@@ -21,15 +22,15 @@ use crate::sim::{GameState, PlayerId, StateHash};
 
 impl ServerSession {
     /// Somebody wants in.
-    pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Option<()> {
+    pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
         if self.stays() {
             // Whoever comes too early for the next match asks again.
-            return None;
+            return Err(OutOfPlace);
         }
-        let request = match self.door.knock(self.now, from, body).ok()? {
+        let request = match self.door.knock(self.now, from, body)? {
             Knock::Answer(answer) => {
                 self.out.transmit(from, answer);
-                return Some(());
+                return Ok(());
             }
             Knock::Welcome(request) => request,
         };
@@ -37,7 +38,7 @@ impl ServerSession {
         let known = self.clients.iter().flatten().map(|client| &client.admission).find(is_again);
         if let Some(confirm) = known.map(|known| known.confirm.clone()) {
             self.out.transmit(from, confirm);
-            return Some(());
+            return Ok(());
         }
         let seat = match request.token {
             Some(token) => self.kept_seat(token),
@@ -47,7 +48,7 @@ impl ServerSession {
             Ok(player) => self.take_seat(from, player, &request),
             Err(reason) => self.out.transmit(from, refuse(request.nonce, reason)),
         }
-        Some(())
+        Ok(())
     }
 
     /// The seat that a token takes back: also from a client that has not been missed yet.
@@ -190,17 +191,17 @@ impl ServerSession {
     }
 
     /// A client has built its world. One that came to another state plays another match: it goes, the others stay.
-    pub(super) fn on_ready(&mut self, seat: usize, ready: Ready) -> Option<()> {
+    pub(super) fn on_ready(&mut self, seat: usize, ready: Ready) -> Handled {
         let is_running = matches!(self.phase, Phase::Running);
-        let link = &mut self.clients.at_mut(seat)?.link;
+        let link = &mut self.clients.at_mut(seat).ok_or(OutOfPlace)?.link;
         let is_open = is_running || matches!(self.phase, Phase::Seating { .. });
         if !is_open || ready.round != self.round || link.is_ready {
             // It may speak of a seating that was replaced.
-            return Some(());
+            return Ok(());
         }
         if Some(ready.state_hash) != self.first_hash {
             self.dismiss(seat, Bye::StartState);
-            return Some(());
+            return Ok(());
         }
         // A client whose clock is not known yet, or that does not know this one, says so again when it is.
         link.is_ready = ready.unheard.is_empty();
@@ -209,7 +210,7 @@ impl ServerSession {
         } else if self.clients.iter().flatten().all(|client| client.link.is_ready) {
             self.begin_running();
         }
-        Some(())
+        Ok(())
     }
 
     fn send_start(&mut self, seat: usize) {
@@ -242,10 +243,11 @@ impl ServerSession {
         }
     }
 
-    pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Option<()> {
+    pub(super) fn on_ping(&mut self, seat: usize, ping: Ping) -> Handled {
         let is_running = matches!(self.phase, Phase::Running) && !self.pauses.is_on();
         let clock_us = is_running.then(|| self.clock.position_us(self.now));
-        let lost_per_mille = self.clients.at(seat)?.link.connection.lost_here().unwrap_or(0);
+        let lost_per_mille =
+            self.clients.at(seat).ok_or(OutOfPlace)?.link.connection.lost_here().unwrap_or(0);
         let others = self.clients.iter().enumerate().filter(|&(other, _)| other != seat);
         let error_us =
             others.filter_map(|(_, client)| Some(client.as_ref()?.link.connection.clock.error_us())).max();
@@ -257,10 +259,11 @@ impl ServerSession {
             lost_per_mille,
         };
         self.send(seat, PacketId::Pong, &pong);
-        Some(())
+        Ok(())
     }
 
-    pub(super) fn on_pong(&mut self, seat: usize, pong: Pong) -> Option<()> {
-        self.clients.at_mut(seat)?.link.connection.on_pong(self.now, &pong).map(|_| ())
+    pub(super) fn on_pong(&mut self, seat: usize, pong: Pong) -> Handled {
+        let link = &mut self.clients.at_mut(seat).ok_or(OutOfPlace)?.link;
+        link.connection.on_pong(self.now, &pong).map(|_| ()).ok_or(OutOfPlace)
     }
 }

@@ -19,8 +19,6 @@ use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-pub use self::client::Rejection;
-
 use self::client::{ClientConnection, Clients, Standing};
 use self::pause::Pauses;
 use self::rematch::Votes;
@@ -39,6 +37,7 @@ use super::session::{End, Event, LinkStatus, SILENT_AFTER, Traffic, Transmit};
 use super::time::Time;
 use super::update::TimedInputs;
 use super::wakeup::Wakeup;
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
 
 /// What a server decides.
@@ -111,8 +110,11 @@ pub struct ClientStatus {
     pub name: PlayerName,
     /// What went to and came from it.
     pub traffic: Traffic,
-    /// How much of what it sent was refused, by [`Rejection`].
-    pub rejected: [u32; Rejection::COUNT],
+    /// Commands that were taken out of its inputs, since they named units of others.
+    pub foreign_commands: u32,
+    /// How much was refused of what it is answerable for: those commands, and what it sent that was dropped after its
+    /// envelope had been opened.
+    pub rejected: u32,
     /// Updates left out: they were too large, or beyond the cap.
     pub skipped: u32,
     /// Inputs that came.
@@ -218,40 +220,58 @@ impl ServerSession {
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.now = self.now.max(now);
         self.out.count_received(bytes.len());
-        if self.dispatch(from, bytes).is_none() {
-            self.out.traffic.dropped += 1;
-        }
+        let handled = self.dispatch(from, bytes);
+        self.out.traffic.count(handled);
     }
 
-    /// `None` for what is malformed or out of place.
-    fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Option<()> {
-        let (&first, body) = bytes.split_first()?;
-        match PacketId::of(first)? {
+    /// Uses a datagram, or says why not.
+    fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+        let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
+        match PacketId::of(first).ok_or(DropCause::Malformed)? {
             PacketId::JoinRequest => self.on_knock(from, body),
             PacketId::RoomQuery => {
-                let reply = discovery::answer(bytes, self.settings.beacon.as_ref()?)?;
+                let beacon = self.settings.beacon.as_ref().ok_or(OutOfPlace)?;
+                let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
                 self.out.transmit(from, Sealed::unconnected(&reply));
-                Some(())
+                Ok(())
             }
             id => self.on_enveloped(from, id, bytes),
         }
     }
 
-    fn on_enveloped(&mut self, from: SocketAddr, id: PacketId, bytes: &[u8]) -> Option<()> {
-        let (now, to) = (self.now, connection_id(bytes)?);
+    fn on_enveloped(&mut self, from: SocketAddr, id: PacketId, bytes: &[u8]) -> Handled {
+        let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let is_to = |client: &ClientConnection| client.link.connection.seal.local_id() == to;
         let Some(seat) = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to)) else {
-            return self.closing.receive(now, from, bytes);
+            return self.closing.receive(self.now, from, bytes);
         };
-        let client = self.clients.at_mut(seat)?;
+        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         client.count_received(bytes.len());
-        let Ok((_, body, newest)) = client.link.connection.seal.open(now, bytes) else {
-            client.count_unopened();
-            return None;
-        };
-        if !client.count_opened(now) {
-            return self.refuse(seat, Rejection::Flood);
+        match client.link.connection.seal.open(self.now, bytes) {
+            Ok((_, body, newest)) => {
+                let handled = self.on_opened(seat, from, id, body, newest);
+                self.hold_against(seat, handled);
+                handled
+            }
+            // Networks repeat datagrams and strangers make them up: it is held against nobody.
+            Err(error) => {
+                client.link.connection.traffic.count(Err(error.into()));
+                Err(error.into())
+            }
         }
+    }
+
+    fn on_opened(
+        &mut self,
+        seat: usize,
+        from: SocketAddr,
+        id: PacketId,
+        body: &[u8],
+        newest: bool,
+    ) -> Handled {
+        let now = self.now;
+        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
+        client.count_opened(now)?;
         client.link.connection.hear(now, from, newest);
         let player = client.player;
         let was_silent = core::mem::take(&mut client.link.connection.is_silent);
@@ -262,14 +282,11 @@ impl ServerSession {
             self.out.event(Event::Heard { player });
         }
         if id == PacketId::Acknowledge {
-            if self.clients.at_mut(seat)?.link.connection.receive(body).is_none() {
-                return self.refuse(seat, Rejection::Malformed);
-            }
+            self.clients.at_mut(seat).ok_or(OutOfPlace)?.link.connection.receive(body)?;
             self.take_messages(seat);
-            return Some(());
+            return Ok(());
         }
-        let done = self.on_datagram(seat, id, body);
-        if done.is_none() { self.refuse(seat, Rejection::Malformed) } else { done }
+        self.on_datagram(seat, id, body)
     }
 
     /// Takes a client's messages. While the caller builds the world before tick 0 they wait.
@@ -278,25 +295,37 @@ impl ServerSession {
             && let Some(client) = self.clients.at_mut(seat)
             && let Some((id, body)) = client.link.connection.poll_message()
         {
-            if client.is_in() && self.on_message(seat, id, &body).is_none() {
-                self.out.traffic.dropped += 1;
-                let _ = self.refuse(seat, Rejection::Malformed);
+            if client.is_in() {
+                let handled = self.on_message(seat, id, &body);
+                self.out.traffic.count(handled);
+                self.hold_against(seat, handled);
             }
         }
     }
 
-    /// Counts what a client should not have sent, and expels it past a bound. Always `None`.
-    fn refuse(&mut self, seat: usize, why: Rejection) -> Option<()> {
-        let client = self.clients.at_mut(seat)?;
-        if !client.reject(self.now, why) && client.is_in() {
-            self.expel(seat);
+    /// Counts what a client should not have sent, and expels it past a bound.
+    fn hold_against(&mut self, seat: usize, handled: Handled) {
+        if handled.is_err()
+            && let Some(client) = self.clients.at_mut(seat)
+        {
+            client.link.connection.traffic.count(handled);
+            self.reject(seat);
         }
-        None
     }
 
-    /// A command of this player was taken out of a tick's inputs by the caller.
-    pub fn reject(&mut self, player: PlayerId, why: Rejection) {
-        let _ = self.refuse(player.index(), why);
+    fn reject(&mut self, seat: usize) {
+        let now = self.now;
+        if self.clients.at_mut(seat).is_some_and(|client| !client.reject(now) && client.is_in()) {
+            self.expel(seat);
+        }
+    }
+
+    /// A command of this player named units of others, and was taken out of a tick's inputs by the caller.
+    pub fn reject_command(&mut self, player: PlayerId) {
+        if let Some(client) = self.clients.at_mut(player.index()) {
+            client.foreign_commands = client.foreign_commands.saturating_add(1);
+            self.reject(player.index());
+        }
     }
 
     /// Does what time brings. Call it whenever [`Self::poll_timeout`] has come; earlier or later does no harm.
@@ -470,6 +499,7 @@ impl ServerSession {
             player: client.player,
             name: client.seat.name,
             traffic: client.link.connection.traffic,
+            foreign_commands: client.foreign_commands,
             rejected: client.rejected,
             skipped: client.skipped,
             inputs: client.inputs,

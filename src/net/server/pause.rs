@@ -5,6 +5,7 @@
 
 use super::running::LAST_EVERY;
 use super::{Phase, ServerSession};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::message::{PacketId, Resume};
 use crate::net::session::{Event, PAUSE_LONGEST, PausesTaken, RESUME_COUNTDOWN};
 use crate::net::time::Time;
@@ -58,10 +59,10 @@ impl ServerSession {
     }
 
     /// A client wants to go on. The first one's word counts.
-    pub(super) fn on_resume(&mut self, resume: Resume) -> Option<()> {
-        matches!(self.phase, Phase::Running).then_some(())?;
+    pub(super) fn on_resume(&mut self, resume: Resume) -> Handled {
+        matches!(self.phase, Phase::Running).then_some(()).ok_or(OutOfPlace)?;
         let current = self.pauses.current.as_mut().filter(|_| resume.pause == self.pauses.taken.count);
-        let Some(current) = current.filter(|current| !current.is_ending) else { return Some(()) };
+        let Some(current) = current.filter(|current| !current.is_ending) else { return Ok(()) };
         let at = self.now.plus(RESUME_COUNTDOWN).min(self.clock.at(current.next));
         self.clock.set(at, current.next);
         current.is_ending = true;
@@ -69,7 +70,7 @@ impl ServerSession {
         for player in self.seats_of(|client| client.is_in()).iter() {
             self.send(player.index(), PacketId::Resume, &resume);
         }
-        Some(())
+        Ok(())
     }
 
     /// Sends the last update again to those who do not know yet that the match is paused.

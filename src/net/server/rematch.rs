@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerConfig, ServerSession};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::message::{PacketId, Rematch, Seats};
 use crate::net::session::{End, Event, next_seed};
 use crate::net::time::Time;
@@ -83,12 +84,12 @@ impl ServerSession {
     }
 
     /// A client stays, and its player may want to play again.
-    pub(super) fn on_rematch(&mut self, seat: usize, rematch: Rematch) -> Option<()> {
-        let player = self.clients.at(seat)?.player;
+    pub(super) fn on_rematch(&mut self, seat: usize, rematch: Rematch) -> Handled {
+        let player = self.clients.at(seat).ok_or(OutOfPlace)?.player;
         let is_asked = matches!(self.phase, Phase::Over | Phase::Ending { end: End::Finished, .. });
         if !is_asked || !self.settings.stays || self.votes.is_over {
             // It hears a farewell instead.
-            return Some(());
+            return Ok(());
         }
         let is_new = !self.votes.stay.has(player);
         self.votes.stay = self.votes.stay.with(player);
@@ -102,7 +103,7 @@ impl ServerSession {
             // The answer lets the client know that the server stays, too.
             self.send_votes(seat);
         }
-        Some(())
+        Ok(())
     }
 
     fn send_votes(&mut self, seat: usize) {

@@ -3,10 +3,11 @@
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use super::client::{ClientConnection, Rejection, Standing};
+use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
 use crate::net::client_inputs::decode_client_inputs;
 use crate::net::connection::CLOSE_WITHIN;
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::given::{EncodedInput, GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
 use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
 use crate::net::message::{Bye, PacketId, decode};
@@ -35,38 +36,38 @@ pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> (Pl
 }
 
 impl ServerSession {
-    pub(super) fn on_datagram(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Option<()> {
-        if !self.clients.at(seat)?.is_in() {
-            return Some(());
+    pub(super) fn on_datagram(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Handled {
+        if !self.clients.at(seat).ok_or(OutOfPlace)?.is_in() {
+            return Ok(());
         }
         match id {
             PacketId::PlayerInput => self.on_inputs(seat, body),
-            PacketId::Ping => self.on_ping(seat, decode(body).ok()?),
-            PacketId::Pong => self.on_pong(seat, decode(body).ok()?),
-            _ => None,
+            PacketId::Ping => self.on_ping(seat, decode(body)?),
+            PacketId::Pong => self.on_pong(seat, decode(body)?),
+            _ => Err(OutOfPlace),
         }
     }
 
-    pub(super) fn on_message(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Option<()> {
+    pub(super) fn on_message(&mut self, seat: usize, id: PacketId, body: &[u8]) -> Handled {
         match id {
-            PacketId::Ready => self.on_ready(seat, decode(body).ok()?),
-            PacketId::Resume => self.on_resume(decode(body).ok()?),
-            PacketId::Chat => self.on_chat(seat, decode(body).ok()?),
-            PacketId::Rematch => self.on_rematch(seat, decode(body).ok()?),
-            PacketId::Bye => self.on_bye(seat, decode(body).ok()?),
-            _ => None,
+            PacketId::Ready => self.on_ready(seat, decode(body)?),
+            PacketId::Resume => self.on_resume(decode(body)?),
+            PacketId::Chat => self.on_chat(seat, decode(body)?),
+            PacketId::Rematch => self.on_rematch(seat, decode(body)?),
+            PacketId::Bye => self.on_bye(seat, decode(body)?),
+            _ => Err(OutOfPlace),
         }
     }
 
-    fn on_inputs(&mut self, seat: usize, body: &[u8]) -> Option<()> {
+    fn on_inputs(&mut self, seat: usize, body: &[u8]) -> Handled {
         let (now, next, ran) = (self.now, self.next, self.ran);
-        let (header, inputs) = decode_client_inputs(body).ok()?;
-        let client = self.clients.at_mut(seat)?;
-        let first = header.first_near(client.queue.received().unwrap_or(next))?;
-        let updated = Tick(first.0.checked_add_signed(i32::from(header.updated))?);
+        let (header, inputs) = decode_client_inputs(body)?;
+        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
+        let first = header.first_near(client.queue.received().unwrap_or(next)).ok_or(OutOfPlace)?;
+        let updated = Tick(first.0.checked_add_signed(i32::from(header.updated)).ok_or(OutOfPlace)?);
         // It cannot have what has not been sent.
         if updated > ran || first > Tick::MAX {
-            return None;
+            return Err(OutOfPlace);
         }
         if header.wants_state {
             client.updated = None;
@@ -77,14 +78,14 @@ impl ServerSession {
             if first > next.plus(crate::net::QUEUE_TICKS)
                 || (client.updated == Some(Tick(0)) && first > Tick(0))
             {
-                return self.refuse(seat, Rejection::TooFar).or(Some(()));
+                return Err(DropCause::TooFarAhead);
             }
             client.queue.begin_at(first);
         }
-        let Some(lacked) = client.queue.received() else { return Some(()) };
+        let Some(lacked) = client.queue.received() else { return Ok(()) };
         // Only what has been acknowledged may be left out.
         if first > lacked {
-            return None;
+            return Err(OutOfPlace);
         }
         // What came before may be of any form that says the same; it is not looked at again.
         let here = |given: &Given| -> Given {
@@ -92,10 +93,10 @@ impl ServerSession {
             here.iter().map(|at| at.map_or(GIVEN_UNKNOWN, |at| stamp(at, now))).collect()
         };
         let inputs = inputs.skip(lacked.since(first) as usize);
-        let fresh = read_fresh(inputs, client.queue.newest(), here)?;
+        let fresh = read_fresh(inputs, client.queue.newest(), here).ok_or(DropCause::Malformed)?;
         for (number, (hero, bytes)) in (lacked.0..).map(Tick).zip(&fresh) {
             if !client.queue.has_room(number) || number.since(next) >= crate::net::QUEUE_TICKS {
-                return self.refuse(seat, Rejection::TooFar).or(Some(()));
+                return Err(DropCause::TooFarAhead);
             }
             client.queue.push(*hero, bytes);
         }
@@ -105,11 +106,11 @@ impl ServerSession {
             client.late += came.filter(|&number| self.clock.at(number) < now).count() as u32;
             client.link.note_slack(lacked, self.clock.at(lacked).minus(now));
         }
-        Some(())
+        Ok(())
     }
 
-    fn on_bye(&mut self, seat: usize, bye: Bye) -> Option<()> {
-        let client = self.clients.at_mut(seat)?;
+    fn on_bye(&mut self, seat: usize, bye: Bye) -> Handled {
+        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         match (bye, &self.phase) {
             (Bye::Finished { .. } | Bye::Left { .. }, Phase::Ending { .. }) => client.link.said_bye = true,
             (Bye::Left { .. }, Phase::Gathering | Phase::Preparing | Phase::Seating { .. }) => {
@@ -122,9 +123,9 @@ impl ServerSession {
             (Bye::Left { .. }, Phase::Running) => {
                 self.depart(seat, Standing::Left);
             }
-            _ => return None,
+            _ => return Err(OutOfPlace),
         }
-        Some(())
+        Ok(())
     }
 
     /// A client is not heard any more, and its seat is not kept.
@@ -138,7 +139,7 @@ impl ServerSession {
 
     /// A client that has been refused too often is told, and its seat departs.
     pub(super) fn expel(&mut self, seat: usize) {
-        let rejected = self.clients.at(seat).map_or(0, ClientConnection::rejections);
+        let rejected = self.clients.at(seat).map_or(0, |client| client.rejected);
         self.dismiss(seat, Bye::Expelled { rejected });
     }
 

@@ -271,7 +271,7 @@ fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
         waiting: received.since(client.queue.processed()) as u16,
         slack_of,
         slack: if slack_of == 0 { 0 } else { slack },
-        rejected: client.rejections(),
+        rejected: client.rejected,
         away: Seats::default(),
         left: Seats::default(),
         lost: Seats::default(),

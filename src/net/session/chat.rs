@@ -2,6 +2,7 @@
 
 use super::{Event, LockstepSession, Phase};
 use crate::net::chat::{ChatAllowance, ChatText, LINES_WAITING_MAX, TooManyLines};
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::message::{Chat, PacketId};
 use crate::net::table::BySeat;
 use crate::net::time::Time;
@@ -41,13 +42,14 @@ impl LockstepSession {
     }
 
     /// A peer says something. It may know sooner that tick 0 is agreed.
-    pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Option<()> {
-        let player = self.links.get(link)?.player;
+    pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Handled {
+        let player = self.links.get(link).ok_or(OutOfPlace)?.player;
         let may_speak = self.has_met() || matches!(self.phase, Phase::Seating { .. });
-        if !may_speak || chat.from != player || self.talk.others[player].take(self.now).is_err() {
-            return None;
+        if !may_speak || chat.from != player {
+            return Err(OutOfPlace);
         }
+        self.talk.others[player].take(self.now).map_err(|_| DropCause::RateLimited)?;
         self.out.event(Event::Said { player, text: chat.text });
-        Some(())
+        Ok(())
     }
 }

@@ -14,6 +14,7 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::{DEAF_FOR, End, Event, LockstepSession, OnLoss, Phase};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::hold_up::{HoldUp, at_once, unacknowledged_at_once};
 use crate::net::link::Link;
 use crate::net::lockstep::QUEUE_TICKS;
@@ -244,6 +245,11 @@ impl LockstepSession {
         let others = self.others_here();
         let now = self.now;
         let Some(play) = &mut self.play else { return };
+        if play.pauses.is_on() {
+            // Nobody seals what would settle it.
+            play.departures.unchanged = None;
+            return;
+        }
         let (suspects, next) = (play.departures.suspects, play.gate.next());
         let since = match play.departures.unchanged {
             Some((since, seats, tick)) if (seats, tick) == (suspects, next) => since,
@@ -280,9 +286,9 @@ impl LockstepSession {
 
     /// A peer suspects some seats. Seats without evidence against them here are not suspected for it: the
     /// peer gets the inputs that it lacks of them.
-    pub(super) fn on_suspicion(&mut self, link: usize, suspicion: Suspicion) -> Option<()> {
-        let by = self.links.get(link)?.player;
-        let play = self.play.as_ref().filter(|_| self.is_agreeing())?;
+    pub(super) fn on_suspicion(&mut self, link: usize, suspicion: Suspicion) -> Handled {
+        let by = self.links.get(link).ok_or(OutOfPlace)?.player;
+        let play = self.play.as_ref().filter(|_| self.is_agreeing()).ok_or(OutOfPlace)?;
         // Nobody holds inputs that have not been sealed, and nobody seals farther ahead.
         let held_max = play.gate.next().plus(QUEUE_TICKS).min(Tick::MAX);
         let is_whole = suspicion.seats.bits() >> self.roster.len() == 0
@@ -290,7 +296,7 @@ impl LockstepSession {
             && suspicion.held.iter().all(|&held| Tick(held) <= held_max)
             && !suspicion.seats.has(by);
         if !is_whole || play.departures.suspects.has(by) {
-            return None;
+            return Err(OutOfPlace);
         }
         let is_settled = suspicion.seats.without(play.departures.departed).is_empty();
         if !suspicion.is_settled {
@@ -299,9 +305,9 @@ impl LockstepSession {
                 self.send(link, PacketId::Suspicion, &answer);
             }
         }
-        self.play.as_mut()?.departures.said[by] = Some(suspicion);
+        self.play.as_mut().ok_or(OutOfPlace)?.departures.said[by] = Some(suspicion);
         self.agree_on_suspects();
-        Some(())
+        Ok(())
     }
 
     /// Hands new inputs of `player` on to those who do not take them from it.
@@ -347,24 +353,24 @@ impl LockstepSession {
     }
 
     /// Inputs of a missing seat, from a peer that has them.
-    pub(super) fn on_relayed(&mut self, link: usize, relayed: &Relayed) -> Option<()> {
-        let (player, by, now) = (relayed.player, self.links.get(link)?.player, self.now);
-        let play = self.play.as_mut()?;
+    pub(super) fn on_relayed(&mut self, link: usize, relayed: &Relayed) -> Handled {
+        let (player, by, now) = (relayed.player, self.links.get(link).ok_or(OutOfPlace)?.player, self.now);
+        let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let suspects = play.departures.suspects;
         // Only for a seat that is frozen here; else its own word counts.
         if !suspects.has(player) || suspects.has(by) || Tick(relayed.first) > Tick::MAX {
-            return None;
+            return Err(OutOfPlace);
         }
         // All of it is read before any of it counts.
         let is_input = |bytes: &[u8]| crate::net::message::decode::<crate::sim::PlayerInput>(bytes).is_ok();
         if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
-            return None;
+            return Err(OutOfPlace);
         }
         for (tick, bytes) in (relayed.first..).map(Tick).zip(&relayed.inputs) {
-            play.gate.push(now, player, tick, bytes).ok()?;
+            play.gate.push(now, player, tick, bytes)?;
         }
         self.settle_suspects();
-        Some(())
+        Ok(())
     }
 
     /// Lets the suspects depart once all who stay name the same seats and their inputs are here.

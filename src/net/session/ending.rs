@@ -3,6 +3,7 @@
 use super::play::low_half;
 use super::{End, LockstepSession, Phase};
 use crate::net::connection::CLOSE_WITHIN;
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::hold_up::HOLD_UP_AT_ONCE;
 use crate::net::link::Link;
 use crate::net::lockstep::QUEUE_TICKS;
@@ -105,7 +106,7 @@ impl LockstepSession {
     }
 
     /// A peer leaves.
-    pub(super) fn on_bye(&mut self, link: usize, bye: Bye) -> Option<()> {
+    pub(super) fn on_bye(&mut self, link: usize, bye: Bye) -> Handled {
         if matches!(bye, Bye::Left { .. }) {
             // It goes instead of showing what differs.
             self.drop_search();
@@ -116,19 +117,19 @@ impl LockstepSession {
                 Bye::Finished { ticks, chain },
                 Phase::Ending { .. } | Phase::Running | Phase::Searching { .. },
             ) => {
-                self.is_possible(ticks).then_some(())?;
-                self.links.get_mut(link)?.said_bye = true;
+                self.is_possible(ticks).then_some(()).ok_or(OutOfPlace)?;
+                self.links.get_mut(link).ok_or(OutOfPlace)?.said_bye = true;
                 self.note_finished(link, ticks, chain)?;
             }
             (Bye::Finished { .. } | Bye::Left { .. }, Phase::Over) => {
-                self.links.get_mut(link)?.said_bye = true;
+                self.links.get_mut(link).ok_or(OutOfPlace)?.said_bye = true;
                 self.end_vote();
                 self.end();
             }
             // Dropped answers this player's own Left: its inputs are there.
             (Bye::Left { .. } | Bye::Desync | Bye::Dropped, Phase::Ending { .. })
             | (Bye::Desync, Phase::Searching { .. }) => {
-                self.links.get_mut(link)?.said_bye = true;
+                self.links.get_mut(link).ok_or(OutOfPlace)?.said_bye = true;
                 self.end();
             }
             (Bye::Left { .. }, Phase::Gathering | Phase::Preparing | Phase::Seating { .. }) => {
@@ -136,12 +137,17 @@ impl LockstepSession {
             }
             (Bye::Left { .. }, Phase::Searching { .. }) => self.give_up_search(),
             (Bye::Left { tick }, Phase::Running) => {
-                let wanted = self.play.as_ref()?.gate.wanted(self.links.get(link)?.player);
+                let wanted = self
+                    .play
+                    .as_ref()
+                    .ok_or(OutOfPlace)?
+                    .gate
+                    .wanted(self.links.get(link).ok_or(OutOfPlace)?.player);
                 // It has no reason to name a tick before one that it has sent, or one that it cannot have sealed.
                 if Tick(tick) < wanted || tick > wanted.0.saturating_add(QUEUE_TICKS) {
-                    return None;
+                    return Err(OutOfPlace);
                 }
-                self.links.get_mut(link)?.left_at.get_or_insert(Tick(tick));
+                self.links.get_mut(link).ok_or(OutOfPlace)?.left_at.get_or_insert(Tick(tick));
                 self.settle_leavers();
             }
             // Only the host compares start states and links, and only before tick 0.
@@ -154,10 +160,10 @@ impl LockstepSession {
             (Bye::Dropped, Phase::Seating { .. }) if self.is_from_host(link) => {
                 self.close(End::PeerLost(PlayerId(0)));
             }
-            (Bye::Dropped, _) => self.on_dropped(self.links.get(link)?.player),
-            _ => return None,
+            (Bye::Dropped, _) => self.on_dropped(self.links.get(link).ok_or(OutOfPlace)?.player),
+            _ => return Err(OutOfPlace),
         }
-        Some(())
+        Ok(())
     }
 
     fn is_from_host(&self, link: usize) -> bool {
@@ -170,16 +176,16 @@ impl LockstepSession {
     }
 
     /// A peer has run all ticks and needs nothing more.
-    pub(super) fn note_finished(&mut self, link: usize, ticks: u32, chain: u64) -> Option<()> {
-        self.is_possible(ticks).then_some(())?;
-        let (peer, ran) = (self.links.get_mut(link)?, Tick(ticks));
+    pub(super) fn note_finished(&mut self, link: usize, ticks: u32, chain: u64) -> Handled {
+        self.is_possible(ticks).then_some(()).ok_or(OutOfPlace)?;
+        let (peer, ran) = (self.links.get_mut(link).ok_or(OutOfPlace)?, Tick(ticks));
         peer.acked = peer.acked.max(ran);
         peer.ran = peer.ran.max(ran);
         peer.keep_chain(ran, low_half(HashChain(chain)));
         if !self.compare_chains(ran) {
             self.end();
         }
-        Some(())
+        Ok(())
     }
 
     /// Somebody goes before tick 0 is agreed.

@@ -5,6 +5,7 @@ use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use crate::net::chat::ChatText;
+use crate::net::drop_cause::{DropCounts, Handled};
 use crate::net::given::GivenTimes;
 use crate::net::message::{MatchConfig, Refusal, Roster};
 use crate::net::name::PlayerName;
@@ -184,7 +185,7 @@ pub enum End {
     Refused(Refusal),
     /// The server has refused too much of what this client sent.
     Expelled,
-    /// The wait was over before all seats were taken, or before the host answered.
+    /// The wait was over before all seats were taken, before the host answered, or before it started the match.
     NoAnswer,
 }
 
@@ -201,8 +202,17 @@ pub struct Traffic {
     pub packets_received: u64,
     /// Datagrams that carried nothing new: sent again by a timer, or as the second one of a tick.
     pub retransmissions: u64,
-    /// Datagrams received that were malformed, not for us, repeated or out of place.
-    pub dropped: u64,
+    /// Datagrams, and messages of the reliable channel, that were received and not used.
+    pub dropped: DropCounts,
+}
+
+impl Traffic {
+    /// Counts what was dropped.
+    pub(in crate::net) const fn count(&mut self, handled: Handled) {
+        if let Err(cause) = handled {
+            self.dropped.count(cause);
+        }
+    }
 }
 
 /// What is known of the way to a peer.

@@ -209,9 +209,8 @@ impl LockstepSession {
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.wake(now);
         self.out.count_received(bytes.len());
-        if self.dispatch(from, bytes).is_none() {
-            self.out.traffic.dropped += 1;
-        }
+        let handled = self.dispatch(from, bytes);
+        self.out.traffic.count(handled);
     }
 
     /// Does what time brings: seals, sends, sends again, gives up. Call it whenever
@@ -263,7 +262,12 @@ impl LockstepSession {
             Phase::Searching { since, .. } => Some(since.plus(self.settings.timeout)),
             Phase::Ending { send_at, until, .. } => Some(until.map_or(*send_at, |until| until.min(*send_at))),
         };
-        let patience = self.give_up_at.filter(|_| matches!(self.phase, Phase::Gathering));
+        let is_waiting = match self.phase {
+            Phase::Gathering => true,
+            Phase::Seating { .. } => !self.is_host(),
+            _ => false,
+        };
+        let patience = self.give_up_at.filter(|_| is_waiting);
         let agreeing = self.play.as_ref().filter(|_| self.is_agreeing());
         let suspicion = agreeing.and_then(|play| play.departures.due_at());
         let messages = self.links.iter().filter(|link| self.is_reachable(link));

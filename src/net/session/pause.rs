@@ -6,6 +6,7 @@
 use core::time::Duration;
 
 use super::{Event, LockstepSession, Phase};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::message::{PacketId, Resume};
 use crate::net::table::BySeat;
 use crate::net::time::Time;
@@ -131,9 +132,16 @@ impl LockstepSession {
     }
 
     /// A peer ends the pause.
-    pub(super) fn on_resume(&mut self, link: usize, resume: Resume) -> Option<()> {
-        let at = self.links.get(link)?.connection.clock.local(resume.at_us, self.now)?;
-        let play = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running))?;
+    pub(super) fn on_resume(&mut self, link: usize, resume: Resume) -> Handled {
+        let at = self
+            .links
+            .get(link)
+            .ok_or(OutOfPlace)?
+            .connection
+            .clock
+            .local(resume.at_us, self.now)
+            .ok_or(OutOfPlace)?;
+        let play = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running)).ok_or(OutOfPlace)?;
         let count = play.pauses.taken.count;
         if resume.pause == count {
             self.resume_at(at.max(self.now));
@@ -141,7 +149,7 @@ impl LockstepSession {
             // The pause begins here with a tick that has not run yet.
             (play.pauses.early, play.pauses.early_at) = (Some(resume), at);
         }
-        Some(())
+        Ok(())
     }
 
     /// The pause that is on ends at `at`, if that is sooner. The first word counts, and all others hear it from here,

@@ -10,6 +10,7 @@ use crate::net::clock::TickClock;
 use crate::net::connection::LOSSY_PER_MILLE;
 use crate::net::delay::{DelayControl, InputDelay};
 use crate::net::desync::History;
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::given::{Given, GivenTimes, decode_input};
 use crate::net::inputs::{
     HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs,
@@ -308,22 +309,23 @@ impl LockstepSession {
     }
 
     /// A peer's inputs, and what it knows of ours.
-    pub(super) fn on_inputs(&mut self, link: usize, body: &[u8], newest: bool) -> Option<()> {
+    pub(super) fn on_inputs(&mut self, link: usize, body: &[u8], newest: bool) -> Handled {
         let now = self.now;
-        let (header, inputs) = decode_inputs(body).ok()?;
-        let play = self.play.as_mut()?;
-        let peer = self.links.get_mut(link)?;
-        let first = header.first_near(play.gate.wanted(peer.player))?;
-        let wanted = Tick(first.0.checked_add_signed(i32::from(header.wanted))?);
-        let ran = Tick(wanted.0.checked_sub(u32::from(header.behind))?);
+        let (header, inputs) = decode_inputs(body)?;
+        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
+        let first = header.first_near(play.gate.wanted(peer.player)).ok_or(OutOfPlace)?;
+        let wanted = Tick(first.0.checked_add_signed(i32::from(header.wanted)).ok_or(OutOfPlace)?);
+        let ran = Tick(wanted.0.checked_sub(u32::from(header.behind)).ok_or(OutOfPlace)?);
         // A peer cannot have what was not sealed, nor run what it lacks.
         if first > Tick::MAX || wanted > play.sealer.next() {
-            return None;
+            return Err(OutOfPlace);
         }
         let lacked = play.gate.wanted(peer.player);
         if !play.departures.suspects().has(peer.player) {
-            let (fresh, given) = read_fresh(&play.gate, peer.player, first, inputs)?;
-            play.gate.push_all(now, peer.player, lacked, &fresh).ok()?;
+            let (fresh, given) =
+                read_fresh(&play.gate, peer.player, first, inputs).ok_or(DropCause::Malformed)?;
+            play.gate.push_all(now, peer.player, lacked, &fresh)?;
             for (tick, given) in given {
                 peer.given.keep(tick, given);
             }
@@ -339,7 +341,7 @@ impl LockstepSession {
         peer.ran = peer.ran.max(ran);
         peer.keep_chain(ran, header.chain);
         if newest && header.slack_of > 0 {
-            let tick = Tick(wanted.0.checked_sub(u32::from(header.slack_of))?);
+            let tick = Tick(wanted.0.checked_sub(u32::from(header.slack_of)).ok_or(OutOfPlace)?);
             let is_news = peer.slack_heard.is_none_or(|heard| tick > heard);
             if let (true, Some(sealed)) = (is_news, play.sealer.sealed(tick)) {
                 peer.slack_heard = Some(tick);
@@ -358,7 +360,7 @@ impl LockstepSession {
         if has_run {
             self.compare_chains(ran);
         }
-        Some(())
+        Ok(())
     }
 
     /// What every peer that is still there has acknowledged need not be sent again.

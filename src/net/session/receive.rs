@@ -4,45 +4,49 @@ use core::net::SocketAddr;
 
 use super::{Event, LockstepSession, Phase};
 use crate::net::discovery;
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::link::Link;
 use crate::net::message::{Delivery, DesyncState, PacketId, decode};
 use crate::net::seal::{Sealed, connection_id};
 use crate::sim::PlayerId;
 
 impl LockstepSession {
-    /// `None` for what is malformed or out of place.
-    pub(super) fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Option<()> {
-        let (&first, body) = bytes.split_first()?;
-        let id = PacketId::of(first)?;
+    /// Uses a datagram, or says why not.
+    pub(super) fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+        let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
+        let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
         match id {
             PacketId::JoinRequest => self.on_knock(from, body),
             PacketId::JoinChallenge | PacketId::JoinConfirm | PacketId::JoinRefused => {
                 self.on_answer(from, id, body)
             }
             PacketId::RoomQuery => {
-                let reply = discovery::answer(bytes, self.beacon.as_ref()?)?;
+                let beacon = self.beacon.as_ref().ok_or(OutOfPlace)?;
+                let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
                 self.out.transmit(from, Sealed::unconnected(&reply));
-                Some(())
+                Ok(())
             }
-            PacketId::RoomInfo | PacketId::GameStateUpdate => None,
+            PacketId::RoomInfo | PacketId::GameStateUpdate => Err(OutOfPlace),
             _ if id.delivery() == Delivery::Datagram => {
-                let to = connection_id(bytes)?;
+                let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
                 let is_to = |link: &Link| link.connection.seal.local_id() == to;
                 let Some(link) = self.links.iter().position(is_to) else {
                     return self.closing.receive(self.now, from, bytes);
                 };
                 let (_, body, newest) =
-                    self.links.get_mut(link)?.connection.seal.open(self.now, bytes).ok()?;
-                let player = self.on_heard(link, from, newest)?;
+                    self.links.get_mut(link).ok_or(OutOfPlace)?.connection.seal.open(self.now, bytes)?;
+                let player = self.on_heard(link, from, newest).ok_or(OutOfPlace)?;
                 if id == PacketId::Acknowledge {
-                    self.links.get_mut(link)?.connection.receive(body)?;
+                    self.links.get_mut(link).ok_or(OutOfPlace)?.connection.receive(body)?;
                     self.take_messages(link);
-                    return Some(());
+                    return Ok(());
                 }
-                let is_stale = self.votes.is_stale(player, counter(bytes)?);
-                if is_stale { None } else { self.on_datagram(link, id, body, newest) }
+                if self.votes.is_stale(player, counter(bytes).ok_or(DropCause::Malformed)?) {
+                    return Err(DropCause::Stale);
+                }
+                self.on_datagram(link, id, body, newest)
             }
-            _ => None,
+            _ => Err(OutOfPlace),
         }
     }
 
@@ -58,17 +62,17 @@ impl LockstepSession {
         Some(player)
     }
 
-    fn on_datagram(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Option<()> {
-        if self.links.get(link)?.is_gone {
-            return None;
+    fn on_datagram(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Handled {
+        if self.links.get(link).ok_or(OutOfPlace)?.is_gone {
+            return Err(OutOfPlace);
         }
         match id {
             PacketId::PlayerInput => self.on_inputs(link, body, newest),
-            PacketId::Ping => self.on_ping(link, decode(body).ok()?),
-            PacketId::Pong => self.on_pong(link, decode(body).ok()?),
-            PacketId::Suspicion => self.on_suspicion(link, decode(body).ok()?),
-            PacketId::Relayed => self.on_relayed(link, &decode(body).ok()?),
-            _ => None,
+            PacketId::Ping => self.on_ping(link, decode(body)?),
+            PacketId::Pong => self.on_pong(link, decode(body)?),
+            PacketId::Suspicion => self.on_suspicion(link, decode(body)?),
+            PacketId::Relayed => self.on_relayed(link, &decode(body)?),
+            _ => Err(OutOfPlace),
         }
     }
 
@@ -78,28 +82,27 @@ impl LockstepSession {
             && let Some(peer) = self.links.get_mut(link)
             && let Some((id, body)) = peer.connection.poll_message()
         {
-            if self.on_message(link, id, &body).is_none() {
-                self.out.traffic.dropped += 1;
-            }
+            let handled = self.on_message(link, id, &body);
+            self.out.traffic.count(handled);
         }
         self.advance_search();
     }
 
-    fn on_message(&mut self, link: usize, id: PacketId, body: &[u8]) -> Option<()> {
-        if self.links.get(link)?.is_gone {
-            return Some(());
+    fn on_message(&mut self, link: usize, id: PacketId, body: &[u8]) -> Handled {
+        if self.links.get(link).ok_or(OutOfPlace)?.is_gone {
+            return Ok(());
         }
         match id {
-            PacketId::Seating => self.on_seating(link, decode(body).ok()?),
-            PacketId::Ready => self.on_ready(link, decode(body).ok()?),
-            PacketId::Start => self.on_start(link, decode(body).ok()?),
-            PacketId::Bye => self.on_bye(link, decode(body).ok()?),
-            PacketId::DesyncHashes => self.on_desync_hashes(link, decode(body).ok()?),
-            PacketId::DesyncState => self.on_desync_state(link, DesyncState::decode(body).ok()?),
-            PacketId::Resume => self.on_resume(link, decode(body).ok()?),
-            PacketId::Chat => self.on_chat(link, decode(body).ok()?),
-            PacketId::Rematch => self.on_rematch(link, decode(body).ok()?),
-            _ => None,
+            PacketId::Seating => self.on_seating(link, decode(body)?),
+            PacketId::Ready => self.on_ready(link, decode(body)?),
+            PacketId::Start => self.on_start(link, decode(body)?),
+            PacketId::Bye => self.on_bye(link, decode(body)?),
+            PacketId::DesyncHashes => self.on_desync_hashes(link, decode(body)?),
+            PacketId::DesyncState => self.on_desync_state(link, DesyncState::decode(body)?),
+            PacketId::Resume => self.on_resume(link, decode(body)?),
+            PacketId::Chat => self.on_chat(link, decode(body)?),
+            PacketId::Rematch => self.on_rematch(link, decode(body)?),
+            _ => Err(OutOfPlace),
         }
     }
 }

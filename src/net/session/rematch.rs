@@ -6,6 +6,7 @@
 //! sent over them before is told apart by its counter.
 
 use super::{End, Event, LockstepSession, Phase, Role};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::message::{PacketId, Rematch, Seating, Seats};
 use crate::net::table::BySeat;
 use crate::net::time::Time;
@@ -97,14 +98,14 @@ impl LockstepSession {
     }
 
     /// A peer has all it needs, and may want a rematch.
-    pub(super) fn on_rematch(&mut self, link: usize, rematch: Rematch) -> Option<()> {
+    pub(super) fn on_rematch(&mut self, link: usize, rematch: Rematch) -> Handled {
         let Rematch { game, ticks, chain, wanted } = rematch;
-        let player = self.links.get(link)?.player;
+        let player = self.links.get(link).ok_or(OutOfPlace)?.player;
         // Each speaks for itself alone.
         let is_own = wanted.without(Seats::one(player)).is_empty();
         let is_played = self.has_met() && game == self.votes.game;
         if !is_own || !is_played {
-            return None;
+            return Err(OutOfPlace);
         }
         if !matches!(self.phase, Phase::Over) {
             self.note_finished(link, ticks, chain)?;
@@ -114,7 +115,7 @@ impl LockstepSession {
             self.out.event(Event::RematchWanted { player });
             self.seat_again_if_all_want();
         }
-        Some(())
+        Ok(())
     }
 
     /// Whether all are still here and want to.
@@ -132,7 +133,8 @@ impl LockstepSession {
             self.begin_anew();
             self.seat_all_if_full();
         } else if let Some(seating) = self.votes.seating.take() {
-            self.on_seating(0, seating);
+            let handled = self.on_seating(0, seating);
+            self.out.traffic.count(handled);
         }
     }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::{End, Event, LockstepSession, Phase};
 use crate::net::connection::MESSAGE_BYTES_MAX;
 use crate::net::desync::{Odd, Search};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::link::Link;
 use crate::net::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
 use crate::sim::Tick;
@@ -35,12 +36,13 @@ impl LockstepSession {
     }
 
     /// The peer's last hashes: it searches, or answers our search.
-    pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: DesyncHashes) -> Option<()> {
-        let play = self.play.as_ref().filter(|_| theirs.hashes.len() == theirs.inputs.len())?;
-        let is_suspect = play.departures.suspects().has(self.links.get(link)?.player);
+    pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: DesyncHashes) -> Handled {
+        let play =
+            self.play.as_ref().filter(|_| theirs.hashes.len() == theirs.inputs.len()).ok_or(OutOfPlace)?;
+        let is_suspect = play.departures.suspects().has(self.links.get(link).ok_or(OutOfPlace)?.player);
         let (differ, asks) = (play.history.first_difference(&theirs).is_some(), theirs.asks);
         let own = DesyncHashes { asks: false, ..play.history.latest() };
-        self.links.get_mut(link)?.hashes = asks.then(|| Box::new(theirs));
+        self.links.get_mut(link).ok_or(OutOfPlace)?.hashes = asks.then(|| Box::new(theirs));
         if !asks {
             self.withdraw_list();
         }
@@ -54,7 +56,7 @@ impl LockstepSession {
             self.send(link, PacketId::DesyncHashes, &own);
         }
         self.compare_lists();
-        Some(())
+        Ok(())
     }
 
     /// A peer sees no difference, or no longer: it takes no part in the search, and what its list led to does not count.
@@ -151,13 +153,13 @@ impl LockstepSession {
     }
 
     /// A peer's state. It may know sooner which tick differs: then the state waits.
-    pub(super) fn on_desync_state(&mut self, link: usize, state: DesyncState) -> Option<()> {
-        let Phase::Searching { search, .. } = &self.phase else { return None };
+    pub(super) fn on_desync_state(&mut self, link: usize, state: DesyncState) -> Handled {
+        let Phase::Searching { search, .. } = &self.phase else { return Err(OutOfPlace) };
         if !search.links().any(|side| side == link) {
-            return None;
+            return Err(OutOfPlace);
         }
-        self.links.get_mut(link)?.state = Some(state);
-        Some(())
+        self.links.get_mut(link).ok_or(OutOfPlace)?.state = Some(state);
+        Ok(())
     }
 
     /// Gives a search up that takes too long.

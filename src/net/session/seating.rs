@@ -9,6 +9,7 @@ use super::{End, Event, LockstepSession, Phase, Role};
 use crate::net::admission::READY_WITHIN;
 use crate::net::connection::Connection;
 use crate::net::delay::RESERVE_US;
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::link::Link;
 use crate::net::message::{Bye, PacketId, Ready, SeatInfo, Seating, Seats, Start};
 use crate::net::seal::Seal;
@@ -87,10 +88,13 @@ impl LockstepSession {
         }
     }
 
-    /// Host: when the time to be ready is over, a guest that is not loses its seat and the room is open again.
+    /// Host: when the time to be ready is over, a guest that is not loses its seat and the room is open again. Guest:
+    /// when the wait is over, the host has not started the match and will not.
     pub(super) fn seat(&mut self) {
         let Phase::Seating { since } = self.phase else { return };
-        if self.is_host() && self.now.since(since) >= READY_WITHIN {
+        if !self.is_host() {
+            self.give_up_if_due();
+        } else if self.now.since(since) >= READY_WITHIN {
             self.vacate_unready(since);
         }
     }
@@ -112,23 +116,28 @@ impl LockstepSession {
     }
 
     /// Guest: all seats are taken.
-    pub(super) fn on_seating(&mut self, link: usize, seating: Seating) -> Option<()> {
-        let seats = usize::from(self.config?.seats);
+    pub(super) fn on_seating(&mut self, link: usize, seating: Seating) -> Handled {
+        let seats = usize::from(self.config.ok_or(OutOfPlace)?.seats);
         let is_whole = seating.roster.len() == seats && seating.addresses.len() == seats;
         let is_open = matches!(self.phase, Phase::Gathering | Phase::Seating { .. } | Phase::Over);
         if self.is_host() || link != 0 || !is_whole || !is_open {
-            return None;
+            return Err(OutOfPlace);
         }
         if matches!(self.phase, Phase::Over) && !self.is_rematch() {
             // Another guest's vote is still on its way.
             self.votes.seating = Some(seating);
-            return Some(());
+            return Ok(());
         }
-        self.sit_down(&seating).then_some(())?;
+        self.sit_down(&seating).then_some(()).ok_or(OutOfPlace)?;
+        if self.seated.is_none() {
+            // All that is missing is the start: the wait leaves time for it, but a host that withholds it gains no more.
+            let start_by = self.now.plus(READY_WITHIN * 2);
+            self.give_up_at = self.give_up_at.map(|at| at.max(start_by));
+        }
         self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
         self.phase = Phase::Preparing;
         self.out.event(Event::Prepare { roster: self.roster.clone() });
-        Some(())
+        Ok(())
     }
 
     /// Guest: takes its place. In a rematch everybody has one, and must have asked for it.
@@ -165,26 +174,26 @@ impl LockstepSession {
     }
 
     /// Host: a guest has built its world.
-    pub(super) fn on_ready(&mut self, link: usize, ready: Ready) -> Option<()> {
+    pub(super) fn on_ready(&mut self, link: usize, ready: Ready) -> Handled {
         let Ready { round, state_hash, unheard } = ready;
-        let seated = self.seated.as_ref()?;
+        let seated = self.seated.as_ref().ok_or(OutOfPlace)?;
         let is_current = matches!(self.phase, Phase::Seating { .. }) && seated.seating.round == round;
         if !self.is_host() || !is_current {
-            return None;
+            return Err(OutOfPlace);
         }
         if Some(state_hash) != seated.hash {
             self.dismiss(link, Bye::StartState, End::StartState);
-            return Some(());
+            return Ok(());
         }
-        let peer = self.links.get_mut(link)?;
+        let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
         (peer.unheard, peer.is_ready) = (unheard, unheard.is_empty());
         if self.links.iter().all(|link| link.is_ready) {
-            let Role::Host { countdown, .. } = self.role else { return None };
+            let Role::Host { countdown, .. } = self.role else { return Err(OutOfPlace) };
             let begin = self.now.plus(countdown);
             self.send_to_all(PacketId::Start, &Start { begin_us: begin.0 });
             self.begin_running(begin);
         }
-        Some(())
+        Ok(())
     }
 
     /// Host: the guests that are not ready keep all others waiting. Those that have not answered go; if all have,
@@ -231,13 +240,20 @@ impl LockstepSession {
     }
 
     /// Guest: the host says when tick 0 is.
-    pub(super) fn on_start(&mut self, link: usize, start: Start) -> Option<()> {
+    pub(super) fn on_start(&mut self, link: usize, start: Start) -> Handled {
         if self.is_host() || link != 0 || !matches!(self.phase, Phase::Seating { .. }) {
-            return None;
+            return Err(OutOfPlace);
         }
-        let begin = self.links.get(link)?.connection.clock.local(start.begin_us, self.now)?;
+        let begin = self
+            .links
+            .get(link)
+            .ok_or(OutOfPlace)?
+            .connection
+            .clock
+            .local(start.begin_us, self.now)
+            .ok_or(OutOfPlace)?;
         self.begin_running(begin);
-        Some(())
+        Ok(())
     }
 
     fn begin_running(&mut self, begin: Time) {

@@ -9,6 +9,7 @@ use crate::net::architecture::Architecture;
 use crate::net::connection::Connection;
 use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
 use crate::net::door::{Answer, Knock, REQUEST_EVERY, refuse};
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::link::Link;
 use crate::net::message::{
     JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
@@ -52,27 +53,28 @@ pub(super) fn request(
 
 impl LockstepSession {
     /// Host: somebody wants in.
-    pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Option<()> {
-        let Role::Host { door, guests, .. } = &self.role else { return None };
-        let request = match door.knock(self.now, from, body).ok()? {
+    pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
+        let Role::Host { door, guests, .. } = &self.role else { return Err(OutOfPlace) };
+        let request = match door.knock(self.now, from, body)? {
             Knock::Answer(answer) => {
                 self.out.transmit(from, answer);
-                return Some(());
+                return Ok(());
             }
             Knock::Welcome(request) => request,
         };
         if let Some(known) = guests.iter().position(|guest| guest.nonce == request.nonce) {
             // Only to where it was confirmed: an observer has a cookie of its own address, and not this one's.
-            let guest = guests.get(known).filter(|guest| guest.addresses.first() == Some(&from))?;
+            let guest =
+                guests.get(known).filter(|guest| guest.addresses.first() == Some(&from)).ok_or(OutOfPlace)?;
             let confirm = guest.confirm.clone();
             self.out.transmit(from, confirm);
-            return Some(());
+            return Ok(());
         }
         match self.free_seat(from.ip(), &request) {
             Ok(player) => self.seat_guest(from, player, &request),
             Err(reason) => self.out.transmit(from, refuse(request.nonce, reason)),
         }
-        Some(())
+        Ok(())
     }
 
     /// The seat a guest may take: the one it asks for, or the lowest that is free.
@@ -148,22 +150,22 @@ impl LockstepSession {
     }
 
     /// Guest: the host has answered.
-    pub(super) fn on_answer(&mut self, from: SocketAddr, id: PacketId, body: &[u8]) -> Option<()> {
-        let Role::Guest { asking, .. } = &mut self.role else { return None };
+    pub(super) fn on_answer(&mut self, from: SocketAddr, id: PacketId, body: &[u8]) -> Handled {
+        let Role::Guest { asking, .. } = &mut self.role else { return Err(OutOfPlace) };
         if from != asking.host || !self.links.is_empty() || !matches!(self.phase, Phase::Gathering) {
-            return None;
+            return Err(OutOfPlace);
         }
-        match asking.answer(id, body).ok()? {
+        match asking.answer(id, body)? {
             Answer::Again => asking.ask_at = self.now,
             Answer::Confirmed(confirm) => self.on_confirmed(&confirm)?,
             Answer::Refused(reason) => self.close(End::Refused(reason)),
-            Answer::Unrelated => return None,
+            Answer::Unrelated => return Err(DropCause::Unauthenticated),
         }
-        Some(())
+        Ok(())
     }
 
-    fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Option<()> {
-        let Role::Guest { asking, .. } = &self.role else { return None };
+    fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Handled {
+        let Role::Guest { asking, .. } = &self.role else { return Err(OutOfPlace) };
         let MatchConfig { seats, architecture, .. } = confirm.config;
         if architecture != Architecture::P2p {
             let (server, connection_id) = (asking.host, asking.request.connection_id);
@@ -172,10 +174,10 @@ impl LockstepSession {
             self.rng.fill_bytes(&mut entropy);
             self.served = Some(Served { server, connection_id, confirm: *confirm, room_code, entropy });
             self.phase = Phase::Closed;
-            return Some(());
+            return Ok(());
         }
         if !(1..seats).contains(&confirm.player.0) {
-            return None;
+            return Err(OutOfPlace);
         }
         self.me = confirm.player;
         self.config = Some(confirm.config);
@@ -186,14 +188,14 @@ impl LockstepSession {
             Connection::new(self.now, &[asking.host], false, seal),
         ));
         self.out.event(Event::Confirmed { player: self.me, config: confirm.config });
-        Some(())
+        Ok(())
     }
 
     /// While seats are being taken: the guest asks again, the patience of both ends, and guests that took a seat
     /// and were never heard from it.
     pub(super) fn gather(&mut self) {
-        if self.give_up_at.is_some_and(|at| self.now >= at) {
-            self.close(End::NoAnswer);
+        self.give_up_if_due();
+        if !matches!(self.phase, Phase::Gathering) {
             return;
         }
         let now = self.now;
@@ -214,6 +216,12 @@ impl LockstepSession {
         }
     }
 
+    pub(super) fn give_up_if_due(&mut self) {
+        if self.give_up_at.is_some_and(|at| self.now >= at) {
+            self.close(End::NoAnswer);
+        }
+    }
+
     /// Asks every peer for the time; more often before the match, and while it is not sure who is there.
     pub(super) fn ping_links(&mut self) {
         if matches!(self.phase, Phase::Closed) {
@@ -230,41 +238,42 @@ impl LockstepSession {
         }
     }
 
-    pub(super) fn on_ping(&mut self, link: usize, ping: Ping) -> Option<()> {
+    pub(super) fn on_ping(&mut self, link: usize, ping: Ping) -> Handled {
         let is_running = matches!(self.phase, Phase::Running);
         let runs = |play: &&Play| is_running && !play.pauses.is_on();
         let clock_us = self.play.as_ref().filter(runs).map(|play| play.clock.position_us(self.now));
-        let lost_per_mille = self.links.get(link)?.connection.lost_here().unwrap_or(LOSSY_PER_MILLE + 1);
+        let lost_per_mille =
+            self.links.get(link).ok_or(OutOfPlace)?.connection.lost_here().unwrap_or(LOSSY_PER_MILLE + 1);
         let (echo_us, time_us) = (ping.time_us, self.now.0);
         let pong = Pong { echo_us, clock_us, time_us, error_us: 0, lost_per_mille };
         self.send(link, PacketId::Pong, &pong);
-        Some(())
+        Ok(())
     }
 
-    pub(super) fn on_pong(&mut self, index: usize, pong: Pong) -> Option<()> {
+    pub(super) fn on_pong(&mut self, index: usize, pong: Pong) -> Handled {
         // A hundred hours are far beyond every match that is still in step.
         const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
         if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
-            return None;
+            return Err(OutOfPlace);
         }
-        let link = self.links.get_mut(index)?;
-        let sample = link.connection.on_pong(self.now, &pong)?;
+        let link = self.links.get_mut(index).ok_or(OutOfPlace)?;
+        let sample = link.connection.on_pong(self.now, &pong).ok_or(OutOfPlace)?;
         // A sample that took long says little about the other clock.
         let usual_us = link.connection.rtt.smoothed_us().unwrap_or(0) + link.connection.rtt.deviation_us();
         let (guess_us, has_sealed) = (self.delay_guess_us(), self.has_sealed());
-        let Some(play) = &mut self.play else { return Some(()) };
+        let Some(play) = &mut self.play else { return Ok(()) };
         if !has_sealed {
             play.delay.restart(guess_us);
         }
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
         let Some(theirs) = pong.clock_us.filter(|_| is_running && sample.as_micros() as u64 <= usual_us)
         else {
-            return Some(());
+            return Ok(());
         };
         let ahead_us = play.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
-        self.links.get_mut(index)?.ahead_us = Some(ahead_us);
+        self.links.get_mut(index).ok_or(OutOfPlace)?.ahead_us = Some(ahead_us);
         let others = || self.links.iter().filter(|link| !link.is_gone).filter_map(|link| link.ahead_us);
         play.clock.observe(others().sum::<i64>() / (others().count() as i64 + 1));
-        Some(())
+        Ok(())
     }
 }

@@ -1,0 +1,155 @@
+//! Why what arrived was not used, and how often.
+
+use super::connection::ChannelError;
+use super::lockstep::TooFarAhead;
+use super::message::Malformed;
+use super::seal::OpenError;
+
+/// Why a datagram, or a message of the reliable channel, was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropCause {
+    /// It is not the canonical form of any message.
+    Malformed,
+    /// It belongs to an earlier match or handshake over the same addresses, or was overtaken by what replaces it.
+    Stale,
+    /// Its counter was received before, or is too old to tell.
+    Repeated,
+    /// Its counter, or the tick of one of its inputs, is beyond what can have been sent by now.
+    TooFarAhead,
+    /// It is well-formed, but not from this peer or not in this phase, or contradicts what is known here.
+    OutOfPlace,
+    /// It names no connection of this session, or answers nothing that was asked.
+    Unauthenticated,
+    /// Its sender has sent too much in too short a time.
+    RateLimited,
+}
+
+impl DropCause {
+    /// All causes, in the order of their declaration.
+    pub const ALL: [Self; 7] = [
+        Self::Malformed,
+        Self::Stale,
+        Self::Repeated,
+        Self::TooFarAhead,
+        Self::OutOfPlace,
+        Self::Unauthenticated,
+        Self::RateLimited,
+    ];
+
+    /// Its name in texts.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::TooFarAhead => "too far ahead",
+            Self::OutOfPlace => "out of place",
+            Self::RateLimited => "rate-limited",
+            _ => self.as_str(),
+        }
+    }
+
+    /// Its name in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::Stale => "stale",
+            Self::Repeated => "repeated",
+            Self::TooFarAhead => "too_far_ahead",
+            Self::OutOfPlace => "out_of_place",
+            Self::Unauthenticated => "unauthenticated",
+            Self::RateLimited => "rate_limited",
+        }
+    }
+}
+
+impl From<Malformed> for DropCause {
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+impl From<ChannelError> for DropCause {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::Malformed(_) | ChannelError::TooLong(_) => Self::Malformed,
+            ChannelError::NeverSent(_) => Self::OutOfPlace,
+            ChannelError::BeyondWindow(_) => Self::TooFarAhead,
+        }
+    }
+}
+
+impl From<TooFarAhead> for DropCause {
+    fn from(_: TooFarAhead) -> Self {
+        Self::TooFarAhead
+    }
+}
+
+impl From<OpenError> for DropCause {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Length(_) => Self::Malformed,
+            OpenError::Connection(_) => Self::Unauthenticated,
+            OpenError::Repeated(_) => Self::Repeated,
+            OpenError::Ahead(_) => Self::TooFarAhead,
+        }
+    }
+}
+
+/// What handling a datagram or a message leads to: it was used, or it was dropped.
+pub(super) type Handled = Result<(), DropCause>;
+
+/// How much was dropped, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DropCounts([u64; DropCause::ALL.len()]);
+
+impl DropCounts {
+    /// One more was dropped.
+    pub(super) const fn count(&mut self, cause: DropCause) {
+        let [malformed, stale, repeated, too_far_ahead, out_of_place, unauthenticated, rate_limited] =
+            &mut self.0;
+        let count = match cause {
+            DropCause::Malformed => malformed,
+            DropCause::Stale => stale,
+            DropCause::Repeated => repeated,
+            DropCause::TooFarAhead => too_far_ahead,
+            DropCause::OutOfPlace => out_of_place,
+            DropCause::Unauthenticated => unauthenticated,
+            DropCause::RateLimited => rate_limited,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// How often each cause was met.
+    pub fn iter(&self) -> impl Iterator<Item = (DropCause, u64)> + use<> {
+        DropCause::ALL.into_iter().zip(self.0)
+    }
+
+    /// How often this one was.
+    #[must_use]
+    pub fn of(&self, cause: DropCause) -> u64 {
+        self.iter().find(|&(other, _)| other == cause).map_or(0, |(_, count)| count)
+    }
+
+    /// How much was dropped in all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().fold(0, |sum, &count| sum.saturating_add(count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_has_a_count_of_its_own() {
+        let mut counts = DropCounts::default();
+        for (times, cause) in (1..).zip(DropCause::ALL) {
+            (0..times).for_each(|_| counts.count(cause));
+        }
+        for (times, cause) in (1..).zip(DropCause::ALL) {
+            assert_eq!(counts.of(cause), times, "{}", cause.as_str());
+        }
+        assert_eq!(counts.total(), 28);
+    }
+}
