@@ -45,6 +45,18 @@ fn a_forged_list_makes_no_search_of_those_who_see_no_difference() {
     no_violations(&[96, 158, 191, 225, 263]);
 }
 
+/// A pause while two of three are not on speaking terms: nobody holds anything up, and nobody is suspected for it.
+#[test]
+fn a_pause_makes_nobody_who_keeps_an_agreement_from_settling_suspect() {
+    no_violations(&[781]);
+}
+
+/// A host that names a start far ahead, or none, and then does nothing: its guests wait as long as they said, and go.
+#[test]
+fn a_host_that_withholds_the_match_keeps_its_guests_no_longer_than_they_wait() {
+    no_violations(&[20_180, 20_312]);
+}
+
 fn no_violations(seeds: &[u64]) {
     for &seed in seeds {
         let options = CampaignOptions { ticks: 900, ..options(Architecture::P2p, 1, seed) };

@@ -92,8 +92,10 @@ fn ago_us(stamp: u16, now: Time) -> Option<i64> {
     Some(steps * UNIT_US.cast_signed() + within)
 }
 
-/// How far from now an instant may be that another names, in microseconds either way: longer than any count-down or pause.
-const NAMED_MAX_US: i64 = 3_600_000_000;
+/// How long ago an instant may be that another names, in microseconds: longer than any match into which a client comes back.
+const NAMED_BEFORE_US: i64 = 3_600_000_000;
+/// How far ahead it may be: three times any count-down. A host that names a later start withholds the match.
+const NAMED_AHEAD_US: i64 = 10_000_000;
 
 /// Another's clock, as exchanges of Ping and Pong show it: by the shortest way there and the shortest way back of
 /// late, which need not be of the same exchange.
@@ -133,11 +135,11 @@ impl RemoteClock {
         u64::try_from(there.saturating_add(back) / 2).unwrap_or(0)
     }
 
-    /// An instant that the other names on its clock, on ours: at most [`NAMED_MAX_US`] from `now`. `None` before the
-    /// first exchange.
+    /// An instant that the other names on its clock, on ours, within [`NAMED_BEFORE_US`] and [`NAMED_AHEAD_US`].
+    /// `None` before the first exchange.
     pub(super) fn local(&self, there_us: u64, now: Time) -> Option<Time> {
         let here = Time(there_us).shifted(self.ahead_us()?.saturating_neg());
-        Some(now.shifted(here.minus(now).clamp(-NAMED_MAX_US, NAMED_MAX_US)))
+        Some(now.shifted(here.minus(now).clamp(-NAMED_BEFORE_US, NAMED_AHEAD_US)))
     }
 
     /// When a command was given, on our clock.
