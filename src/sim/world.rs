@@ -1,50 +1,21 @@
 //! The world: a game state, what it is played by, and the step from one tick to the next.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
-use arrayvec::ArrayVec;
-use serde::{Deserialize, Serialize};
 
-use super::calling::Callings;
 use super::command::{TickInputs, When};
-use super::event::{Event, Events};
-use super::grid::{Body, Grid};
-use super::hash::StateHash;
+use super::compiled_rules::Terms;
+use super::event::Event;
 use super::math::{Fx, Vec2};
-use super::objectives::CAPTURED;
-use super::orders::{self, Task};
-use super::pace::Terms;
-use super::projectiles::{Course, Met};
-use super::rules::{Map, Rules};
+use super::phases::orders::{self, Task};
+use super::phases::scratch::Scratch;
+use super::phases::{combat, commands, control, lifecycle, movement, objectives, projectiles};
+use super::setup::Setup;
+use super::space::arena::FAR;
 use super::state::{
-    AttackBehaviour, ControlBehaviour, GameState, NoSuchField, Order, Outcome, QUEUED_MAX, UnitId,
+    AttackBehaviour, CAPTURED, ControlBehaviour, GameState, NoSuchField, Order, Outcome, QUEUED_MAX,
+    StateHash, UnitId,
 };
-use super::tick::{PLAYERS_MAX, PlayerId, Tick, TickRate};
-use super::{combat, commands, control, lifecycle, movement, objectives, projectiles};
-
-/// How a seat begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeatSetup {
-    /// How its hero fights.
-    pub hero: AttackBehaviour,
-    /// Its team, below [`PLAYERS_MAX`].
-    pub team: u8,
-}
-
-/// Everything the first state depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setup {
-    /// Of every random draw.
-    pub seed: u64,
-    /// Steps per second.
-    pub tick_rate: TickRate,
-    /// Who plays, in seat order: 2 to [`PLAYERS_MAX`].
-    pub seats: ArrayVec<SeatSetup, PLAYERS_MAX>,
-    /// The rules.
-    pub rules: Arc<Rules>,
-    /// The arena; it has at least as many bases as there are seats.
-    pub map: Arc<Map>,
-}
+use super::tick::{PlayerId, Tick};
 
 /// A match in the middle of it: the state, and the rules and map it is played by.
 #[derive(Clone, Debug)]
@@ -53,54 +24,6 @@ pub struct World {
     terms: Arc<Terms>,
     state: GameState,
     scratch: Scratch,
-}
-
-/// What one phase of a tick leaves for the next. It begins empty in every tick and keeps its allocations.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
-    /// Who stands where.
-    pub(super) grid: Grid,
-    /// Whom each unit fought in the last tick, if it still lives; else itself.
-    pub(super) targets: Vec<Body>,
-    /// What each unit is busy with.
-    pub(super) callings: Callings,
-    /// How far each unit wants to walk.
-    pub(super) wishes: Vec<Vec2>,
-    /// How far the others push each unit.
-    pub(super) pushes: Vec<Vec2>,
-    /// The farthest that any unit moved along one axis in this tick: how much the grid is off.
-    pub(super) longest_step: Fx,
-    /// The way of each arrow in this tick, and whom it meets first.
-    pub(super) courses: Vec<Course>,
-    pub(super) met: Vec<Option<Met>>,
-    /// Blows and arrows that hit somebody.
-    pub(super) hits: Vec<Hit>,
-    /// Blows and arrows that hit a core.
-    pub(super) core_hits: Vec<CoreHit>,
-    /// Rows that leave a table, ascending.
-    pub(super) gone: Vec<usize>,
-    /// What happened.
-    pub(super) events: Events,
-}
-
-/// Damage to a unit.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hit {
-    /// Whose row.
-    pub(super) row: usize,
-    pub(super) by: PlayerId,
-    /// How the striker fights.
-    pub(super) attack: AttackBehaviour,
-    pub(super) damage: i16,
-}
-
-/// Damage to a core.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CoreHit {
-    /// Whose core.
-    pub(super) core: PlayerId,
-    pub(super) by: PlayerId,
-    pub(super) damage: i32,
 }
 
 impl World {
@@ -145,22 +68,7 @@ impl World {
         // An arrow flies for less time than it takes to draw the bow twice.
         state.projectiles.reserve(2 * units);
         state.orders.reserve(QUEUED_MAX * units);
-        let scratch = Scratch {
-            grid: Grid::new(terms.arena.half, units),
-            targets: Vec::with_capacity(units),
-            callings: Callings::with_capacity(units),
-            wishes: Vec::with_capacity(units),
-            pushes: Vec::with_capacity(units),
-            longest_step: Fx::ZERO,
-            courses: Vec::with_capacity(2 * units),
-            met: Vec::with_capacity(2 * units),
-            // A blow hits up to three.
-            hits: Vec::with_capacity(4 * units),
-            core_hits: Vec::with_capacity(units),
-            gone: Vec::with_capacity(2 * units),
-            // A hit, a death and a blow for each, and what happens to players and circles.
-            events: Events::with_capacity(8 * units),
-        };
+        let scratch = Scratch::with_capacity(terms.arena.obstacles.half, units);
         Self { setup, terms: Arc::new(terms), state, scratch }
     }
 
@@ -253,18 +161,6 @@ impl World {
     }
 }
 
-impl Scratch {
-    fn begin(&mut self, terms: &Terms, state: &GameState) {
-        self.grid.fill(&terms.arena, state);
-        self.hits.clear();
-        self.core_hits.clear();
-    }
-}
-
-/// Nothing lies farther from the centre than this, in tiles: maps are much smaller, and what flies off them
-/// drops soon.
-pub(super) const FAR: i32 = 4096;
-
 /// Whether a state is one of a match of this setup.
 fn fits(setup: &Setup, terms: &Terms, state: &GameState) -> bool {
     state.is_consistent()
@@ -277,7 +173,7 @@ fn fits(setup: &Setup, terms: &Terms, state: &GameState) -> bool {
 /// overflows.
 fn is_in_range(terms: &Terms, state: &GameState) -> bool {
     let GameState { globals, players, units, projectiles, circles, cores, .. } = state;
-    let (half, far) = (terms.arena.half, Fx::from_num(FAR));
+    let (half, far) = (terms.arena.obstacles.half, Fx::from_num(FAR));
     let orders = &state.orders;
     let within = |numbers: &[Fx], limit: Fx| numbers.iter().all(|number| number.abs() <= limit);
     let speeds = [&units.vx, &units.vy, &projectiles.vx, &projectiles.vy];
