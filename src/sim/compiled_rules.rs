@@ -17,23 +17,23 @@ const SEARCH_MS: u32 = 133;
 
 /// What a match is played by: it does not change from the first tick to the last.
 #[derive(Clone, Debug)]
-pub(crate) struct Terms {
-    pub(crate) rules: Arc<Rules>,
+pub(crate) struct CompiledRules {
+    pub(crate) raw: Arc<Rules>,
     pub(crate) rate: TickRate,
-    pub(crate) pace: Pace,
+    pub(crate) per_tick: TickRules,
     pub(crate) arena: Arena,
 }
 
-impl Terms {
+impl CompiledRules {
     pub(crate) fn new(rules: &Arc<Rules>, map: &Map, rate: TickRate, players: usize) -> Self {
-        let pace = Pace::new(rules, rate);
-        let arena = Arena::new(map, players, pace.core_radius, pace.widest());
-        Self { rules: Arc::clone(rules), rate, pace, arena }
+        let per_tick = TickRules::new(rules, rate);
+        let arena = Arena::new(map, players, per_tick.core_radius, per_tick.widest());
+        Self { raw: Arc::clone(rules), rate, per_tick, arena }
     }
 
     /// What the unit in `row` does.
-    pub(crate) fn unit(&self, units: &Units, row: usize) -> &UnitPace {
-        self.pace.of(units.control[row], units.attack[row])
+    pub(crate) fn unit(&self, units: &Units, row: usize) -> &UnitStats {
+        self.per_tick.of(units.control[row], units.attack[row])
     }
 
     /// A player's base; the centre of the map for one who has none.
@@ -44,7 +44,7 @@ impl Terms {
 
 /// What a kind of unit does in a tick.
 #[derive(Clone, Debug)]
-pub(crate) struct UnitPace {
+pub(crate) struct UnitStats {
     pub(crate) hp: i16,
     /// Tiles per tick.
     pub(crate) speed: Fx,
@@ -64,9 +64,9 @@ pub(crate) struct UnitPace {
 
 /// The rules per tick.
 #[derive(Clone, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct TickRules {
     /// By kind; see [`kind_of`].
-    kinds: [UnitPace; 4],
+    kinds: [UnitStats; 4],
     widest: Fx,
     /// By kind: the square of how near its enemy must be to wind up.
     strikes2: [i64; 4],
@@ -105,17 +105,17 @@ pub(crate) struct Pace {
     pub(crate) sudden_death: u32,
 }
 
-impl Pace {
+impl TickRules {
     pub(crate) fn new(rules: &Rules, rate: TickRate) -> Self {
         let ticks = |ms| rate.ticks_in_ms(ms);
         let progress = |ms| (CAPTURED / ticks(ms).max(1).cast_signed()).max(1);
         let dash = ticks(rules.dash_ms).max(1);
         let (sword, bow) = (AttackBehaviour::Swordsman, AttackBehaviour::Archer);
         let kinds = [
-            UnitPace::new(&rules.swordsman, sword, rate),
-            UnitPace::new(&rules.archer, bow, rate),
-            UnitPace::new(&rules.sword_hero, sword, rate),
-            UnitPace::new(&rules.archer_hero, bow, rate),
+            UnitStats::new(&rules.swordsman, sword, rate),
+            UnitStats::new(&rules.archer, bow, rate),
+            UnitStats::new(&rules.sword_hero, sword, rate),
+            UnitStats::new(&rules.archer_hero, bow, rate),
         ];
         let search = u8::try_from(ticks(SEARCH_MS)).unwrap_or(u8::MAX).max(1);
         let widest = kinds.iter().map(|kind| kind.radius).max().unwrap_or_default();
@@ -150,12 +150,12 @@ impl Pace {
     }
 
     /// What a unit of this kind does.
-    pub(crate) const fn of(&self, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitPace {
+    pub(crate) const fn of(&self, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitStats {
         self.kind(kind_of(control, attack))
     }
 
     /// What a unit of a kind by [`kind_of`] does.
-    pub(crate) const fn kind(&self, kind: u8) -> &UnitPace {
+    pub(crate) const fn kind(&self, kind: u8) -> &UnitStats {
         &self.kinds[(kind & 3) as usize]
     }
 
@@ -187,11 +187,11 @@ impl Pace {
     }
 }
 
-fn touching2(kinds: &[UnitPace; 4]) -> [[i64; 4]; 4] {
+fn touching2(kinds: &[UnitStats; 4]) -> [[i64; 4]; 4] {
     core::array::from_fn(|one| core::array::from_fn(|other| square(kinds[one].radius + kinds[other].radius)))
 }
 
-impl UnitPace {
+impl UnitStats {
     fn new(rules: &UnitRules, attack: AttackBehaviour, rate: TickRate) -> Self {
         let reach = tiles(rules.reach);
         Self {

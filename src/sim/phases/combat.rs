@@ -1,8 +1,8 @@
-//! Attacks: blows that were wound up fall, bows that were drawn are loosed. What is hit is collected here
+//! Attacks: blows that were apply_damage up fall, bows that were drawn are loosed. What is hit is collected here
 //! and taken from hit points later, so that nobody strikes first by standing first in a list.
 
 use super::scratch::{CoreHit, Hit, Scratch};
-use crate::sim::compiled_rules::Terms;
+use crate::sim::compiled_rules::CompiledRules;
 use crate::sim::event::Event;
 use crate::sim::math::{Angle, Fx, Vec2, dist2, mul, square};
 use crate::sim::space::grid::{Body, Nearness, base_from};
@@ -13,13 +13,13 @@ use crate::sim::tick::{PlayerId, Tick};
 const BLOW_HITS: usize = 3;
 
 /// What an attack of a unit in `row` takes from a core.
-pub(crate) fn core_damage(terms: &Terms, hero: bool, damage: i16) -> i32 {
-    let percent = if hero { i32::from(terms.rules.hero_core_percent) } else { 100 };
+pub(crate) fn core_damage(rules: &CompiledRules, hero: bool, damage: i16) -> i32 {
+    let percent = if hero { i32::from(rules.raw.hero_core_percent) } else { 100 };
     i32::from(damage) * percent / 100
 }
 
 /// Carries out every attack that is due.
-pub(crate) fn strike(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
+pub(crate) fn strike(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     let now = state.tick();
     let mut from = 0;
     while let Some(next) = state.units.strike_at[from..].iter().position(|&strike_at| strike_at <= now) {
@@ -27,26 +27,26 @@ pub(crate) fn strike(terms: &Terms, state: &mut GameState, scratch: &mut Scratch
         from = row + 1;
         state.units.strike_at[row] = Tick::NEVER;
         match state.units.attack[row] {
-            AttackBehaviour::Swordsman => cut(terms, state, scratch, row),
-            AttackBehaviour::Archer => loose(terms, state, scratch, row),
+            AttackBehaviour::Swordsman => swing(rules, state, scratch, row),
+            AttackBehaviour::Archer => fire_arrow(rules, state, scratch, row),
         }
     }
 }
 
 /// A blow of a sword, over the arc before the unit.
-fn cut(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize) {
+fn swing(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, row: usize) {
     let (at, facing, owner) = (state.position(row), state.units.facing[row], state.units.owner[row]);
-    let (pace, team) = (terms.unit(&state.units, row), state.team(row));
-    let in_arc = |to: Vec2| facing.to(Angle::of(to - at)).unsigned_abs() <= terms.pace.arc_half;
+    let (stats, team) = (rules.unit(&state.units, row), state.team(row));
+    let in_arc = |to: Vec2| facing.to(Angle::of(to - at)).unsigned_abs() <= rules.per_tick.arc_half;
     scratch.events.push(Event::Blow { player: owner, at });
     let mut nearest: [Option<(Nearness, usize)>; BLOW_HITS] = [None; BLOW_HITS];
-    let near = scratch.grid.near(at, pace.reach + scratch.longest_step);
+    let near = scratch.grid.near(at, stats.reach + scratch.longest_step);
     for other in near.filter(|other| other.team != team) {
         let to = state.position(other.row.into());
-        if dist2(at, to) > square(pace.reach) || !in_arc(to) {
+        if dist2(at, to) > square(stats.reach) || !in_arc(to) {
             continue;
         }
-        let key = Body { x: to.x, y: to.y, ..*other }.nearness(terms.arena.rank(owner), at);
+        let key = Body { x: to.x, y: to.y, ..*other }.nearness(rules.arena.rank(owner), at);
         let mut found = Some((key, usize::from(other.row)));
         for place in &mut nearest {
             if place.is_none() || found < *place {
@@ -57,17 +57,17 @@ fn cut(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize) 
             }
         }
     }
-    let mut damage = pace.damage;
+    let mut damage = stats.damage;
     for &(_, other) in nearest.iter().flatten() {
         scratch.hits.push(Hit { row: other, by: owner, attack: AttackBehaviour::Swordsman, damage });
-        damage = pace.damage / 2;
+        damage = stats.damage / 2;
     }
     // A core takes the place of a unit that is not there.
-    let core = open_core_near(terms, state, row, pace.reach).filter(|&(_, core)| in_arc(core));
+    let core = open_core_near(rules, state, row, stats.reach).filter(|&(_, core)| in_arc(core));
     let core = core.filter(|_| nearest[BLOW_HITS - 1].is_none());
     if let Some((core, _)) = core {
         let hero = state.units.control[row] == ControlBehaviour::Player;
-        scratch.core_hits.push(CoreHit { core, by: owner, damage: core_damage(terms, hero, damage) });
+        scratch.core_hits.push(CoreHit { core, by: owner, damage: core_damage(rules, hero, damage) });
     }
     if nearest[0].is_some() || core.is_some() {
         note_fight(state, row);
@@ -84,40 +84,40 @@ pub(crate) fn note_fight(state: &mut GameState, row: usize) {
 /// The nearest enemy core that can be hurt and whose wall is within `reach` of the unit in `row`, and where
 /// it stands.
 pub(crate) fn open_core_near(
-    terms: &Terms,
+    rules: &CompiledRules,
     state: &GameState,
     row: usize,
     reach: Fx,
 ) -> Option<(PlayerId, Vec2)> {
     let (at, team, owner) = (state.position(row), state.team(row), state.units.owner[row]);
-    let within = square(reach + terms.pace.core_radius);
-    let cores = state.player_ids().zip(&terms.arena.bases).filter(|&(player, base)| {
+    let within = square(reach + rules.per_tick.core_radius);
+    let cores = state.player_ids().zip(&rules.arena.bases).filter(|&(player, base)| {
         state.cores.open[player.index()] != 0
             && state.cores.hp[player.index()] > 0
             && state.team_of(player) != team
             && dist2(at, base.at) <= within
     });
-    let rank = |player| terms.arena.rank(player);
+    let rank = |player| rules.arena.rank(player);
     cores
         .map(|(player, base)| (player, base.at))
         .min_by_key(|&(player, core)| (dist2(at, core), base_from(rank(owner), rank(player))))
 }
 
 /// An arrow leaves the bow along the facing.
-fn loose(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize) {
-    let pace = terms.unit(&state.units, row);
-    if state.projectiles.len() >= PROJECTILES_MAX || pace.arrow_speed <= Fx::ZERO {
+fn fire_arrow(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, row: usize) {
+    let stats = rules.unit(&state.units, row);
+    if state.projectiles.len() >= PROJECTILES_MAX || stats.arrow_speed <= Fx::ZERO {
         return;
     }
-    let (at, way) = (state.position(row), state.units.facing[row].vector(pace.arrow_speed));
-    let age = flight(terms, at, state.units.facing[row], pace.reach, pace.arrow_speed);
+    let (at, way) = (state.position(row), state.units.facing[row].vector(stats.arrow_speed));
+    let age = flight(rules, at, state.units.facing[row], stats.reach, stats.arrow_speed);
     let now = state.tick();
     scratch.events.push(Event::Shot { player: state.units.owner[row], at });
     state.projectiles.push(Projectile {
         owner: state.units.owner[row],
         shooter: state.units.id[row],
         control: state.units.control[row],
-        damage: pace.damage,
+        damage: stats.damage,
         x: at.x,
         y: at.y,
         vx: way.x,
@@ -129,10 +129,10 @@ fn loose(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, row: usize
 
 /// How many ticks an arrow flies: a quarter beyond its range, or until it meets a wall or a rock. Nothing
 /// solid moves, so this is known when it leaves the bow.
-fn flight(terms: &Terms, from: Vec2, facing: Angle, range: Fx, speed: Fx) -> u32 {
+fn flight(rules: &CompiledRules, from: Vec2, facing: Angle, range: Fx, speed: Fx) -> u32 {
     let way = range + range / 4;
     let to = from + facing.vector(way);
-    let share = terms.arena.obstacles.flown(from, to, terms.pace.arrow_radius);
+    let share = rules.arena.obstacles.flown(from, to, rules.per_tick.arrow_radius);
     let free = mul(way, Fx::from_bits(share as i32));
     (free.to_bits() / speed.to_bits()).max(1).unsigned_abs()
 }

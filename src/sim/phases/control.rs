@@ -4,7 +4,7 @@ use super::combat::open_core_near;
 use super::orders;
 use super::scratch::Scratch;
 use crate::sim::command::Direction;
-use crate::sim::compiled_rules::{Terms, UnitPace};
+use crate::sim::compiled_rules::{CompiledRules, UnitStats};
 use crate::sim::math::{Angle, Fx, Reciprocal, Vec2, dist2, length, mul, mul_div, square, with_length};
 use crate::sim::space::grid::{Body, Grid};
 use crate::sim::space::navigation::Corner;
@@ -32,23 +32,23 @@ const NEAR_CORNER: Fx = Fx::from_bits(98_304);
 
 /// Lets every unit decide, from where all stood. Of what others decide in the same tick a unit sees one thing
 /// only: that an older one of its own side has come to rest. Both sides go by age, so it favours neither.
-pub(crate) fn decide(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
-    let Scratch { grid, targets, callings, wishes, .. } = scratch;
+pub(crate) fn decide(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
+    let Scratch { grid, targets, activities, desired, .. } = scratch;
     // All at once, so that the processor need not wait for one target before it looks for the next: in a
     // large battle they lie all over the memory.
     targets.clear();
     let found = state.units.target.iter().map(|&target| unit(state, grid, target));
     targets.extend(found.zip(grid.units()).map(|(target, body)| *target.unwrap_or(body)));
-    wishes.clear();
-    wishes.resize(targets.len(), Vec2::default());
-    callings.sort(terms, state, grid.units(), targets);
-    callings.go_on(terms, state, grid.units(), targets, wishes);
-    for &row in callings.others() {
+    desired.clear();
+    desired.resize(targets.len(), Vec2::default());
+    activities.sort(rules, state, grid.units(), targets);
+    activities.decide_routine(rules, state, grid.units(), targets, desired);
+    for &row in activities.undecided() {
         let row = usize::from(row);
-        let mind = Mind::of(terms, state, grid, &grid.units()[row], &targets[row]);
+        let mind = Mind::of(rules, state, grid, &grid.units()[row], &targets[row]);
         let intent = if is_hero(mind.body.kind) { mind.hero() } else { mind.minion() };
-        wishes[row] = intent.walk;
-        carry_out(terms, state, row, &intent);
+        desired[row] = intent.walk;
+        carry_out(rules, state, row, &intent);
     }
 }
 
@@ -76,15 +76,15 @@ struct Intent {
     done: bool,
 }
 
-fn carry_out(terms: &Terms, state: &mut GameState, row: usize, intent: &Intent) {
+fn carry_out(rules: &CompiledRules, state: &mut GameState, row: usize, intent: &Intent) {
     let units = &mut state.units;
     units.facing[row] = intent.facing;
     units.target[row] = intent.target;
     units.corner[row] = intent.corner;
     if intent.winds_up {
-        let (now, cooldown) = (state.tick(), cooldown(terms, state, row));
+        let (now, cooldown) = (state.tick(), cooldown(rules, state, row));
         let units = &mut state.units;
-        units.strike_at[row] = now.plus(terms.unit(units, row).windup);
+        units.strike_at[row] = now.plus(rules.unit(units, row).windup);
         units.ready_at[row] = now.plus(cooldown);
     }
     if intent.done {
@@ -93,17 +93,17 @@ fn carry_out(terms: &Terms, state: &mut GameState, row: usize, intent: &Intent) 
 }
 
 /// Ticks from blow to blow, shorter for a minion near its hero's banner.
-fn cooldown(terms: &Terms, state: &GameState, row: usize) -> u32 {
-    let cooldown = terms.unit(&state.units, row).cooldown;
+fn cooldown(rules: &CompiledRules, state: &GameState, row: usize) -> u32 {
+    let cooldown = rules.unit(&state.units, row).cooldown;
     let owner = state.units.owner[row];
     let until = state.players.banner_until.get(owner.index()).copied().unwrap_or_default();
     let minion = state.units.control[row] == ControlBehaviour::Minion;
     let reached = minion
         && state.tick() < until
         && state.hero(owner).is_some_and(|hero| {
-            dist2(state.position(row), state.position(hero)) <= square(terms.pace.banner_radius)
+            dist2(state.position(row), state.position(hero)) <= square(rules.per_tick.banner_radius)
         });
-    if reached { (cooldown * terms.rules.banner_cooldown_percent).div_ceil(100) } else { cooldown }
+    if reached { (cooldown * rules.raw.banner_cooldown_percent).div_ceil(100) } else { cooldown }
 }
 
 /// Something to fight: a unit, or a core by its wall.
@@ -132,7 +132,7 @@ impl Foe {
 
 /// A unit as it looks around.
 struct Mind<'a> {
-    terms: &'a Terms,
+    rules: &'a CompiledRules,
     state: &'a GameState,
     grid: &'a Grid,
     body: &'a Body,
@@ -140,26 +140,32 @@ struct Mind<'a> {
     target: &'a Body,
     row: usize,
     at: Vec2,
-    pace: &'a UnitPace,
+    stats: &'a UnitStats,
 }
 
 impl<'a> Mind<'a> {
-    fn of(terms: &'a Terms, state: &'a GameState, grid: &'a Grid, body: &'a Body, target: &'a Body) -> Self {
-        let (row, at, pace) = (usize::from(body.row), body.at(), terms.pace.kind(body.kind));
-        Self { terms, state, grid, body, target, row, at, pace }
+    fn of(
+        rules: &'a CompiledRules,
+        state: &'a GameState,
+        grid: &'a Grid,
+        body: &'a Body,
+        target: &'a Body,
+    ) -> Self {
+        let (row, at, stats) = (usize::from(body.row), body.at(), rules.per_tick.kind(body.kind));
+        Self { rules, state, grid, body, target, row, at, stats }
     }
 
     // What the two kinds of unit do.
 
     fn hero(&self) -> Intent {
         if self.state.tick() < self.state.players.dash_until[self.body.owner.index()] {
-            return Intent { walk: self.facing().vector(self.terms.pace.dash_speed), ..self.stay() };
+            return Intent { walk: self.facing().vector(self.rules.per_tick.dash_speed), ..self.stay() };
         }
         let quarry = self.quarry();
         let moving = match (self.held_direction(), self.state.units.order[self.row]) {
             // A held direction ends what was ordered.
             (Some(way), order) => Intent {
-                walk: way.angle().vector(self.pace.speed),
+                walk: way.angle().vector(self.stats.speed),
                 facing: way.angle(),
                 done: order != Order::Idle,
                 ..self.stay()
@@ -213,7 +219,7 @@ impl<'a> Mind<'a> {
                 Some(foe) => self.fight(&foe),
                 None => self.return_to(self.goal()),
             },
-            Order::Hold => match self.foe(self.pace.reach, None).filter(|foe| self.in_reach(foe)) {
+            Order::Hold => match self.foe(self.stats.reach, None).filter(|foe| self.in_reach(foe)) {
                 Some(foe) => self.fight(&foe),
                 None => self.stay(),
             },
@@ -229,8 +235,8 @@ impl<'a> Mind<'a> {
             (None, None) => self.stay(),
             (None, Some(hero)) => {
                 let place = usize::from(self.body.ordinal) + 1;
-                let beside = hero + self.terms.base(self.body.owner).formation(place);
-                self.return_to(self.terms.arena.obstacles.cleared(beside, self.pace.radius).unwrap_or(hero))
+                let beside = hero + self.rules.base(self.body.owner).formation(place);
+                self.return_to(self.rules.arena.obstacles.cleared(beside, self.stats.radius).unwrap_or(hero))
             }
         }
     }
@@ -247,7 +253,7 @@ impl<'a> Mind<'a> {
         let (heading, corner) = self.heading(goal);
         let (way, left) = (heading - self.at, dist2(heading, self.at));
         let walk = match Reciprocal::of_root(left) {
-            Some(norm) if left > square(self.pace.speed) => norm.scale(way, self.pace.speed),
+            Some(norm) if left > square(self.stats.speed) => norm.scale(way, self.stats.speed),
             _ => way,
         };
         let facing = if walk == Vec2::default() { self.facing() } else { self.turned(Angle::of(walk)) };
@@ -257,7 +263,7 @@ impl<'a> Mind<'a> {
     /// Where to walk now for `goal`, and the corner that is, if it is one. Whether the straight way is free
     /// is asked anew with every new goal, at every corner, and now and then, as goals move.
     fn heading(&self, goal: Vec2) -> (Vec2, u16) {
-        let (arena, corner) = (&self.terms.arena, self.state.units.corner[self.row]);
+        let (arena, corner) = (&self.rules.arena, self.state.units.corner[self.row]);
         if corner == NO_CORNER && !self.is_turn() {
             return (goal, NO_CORNER);
         }
@@ -273,7 +279,7 @@ impl<'a> Mind<'a> {
     /// Whether the way to `goal` surely still leads round a corner. A crowd may have pushed the unit past one
     /// that is near, or stand in the way to it.
     fn is_still_round(&self, corner: Vec2, goal: Vec2) -> bool {
-        let is_open = |to| self.terms.arena.obstacles.is_open(self.at, to, self.terms.pace.widest());
+        let is_open = |to| self.rules.arena.obstacles.is_open(self.at, to, self.rules.per_tick.widest());
         let is_far = dist2(self.at, corner) > square(NEAR_CORNER);
         is_far && !self.is_held_up() && !is_open(goal) && is_open(corner)
     }
@@ -291,9 +297,9 @@ impl<'a> Mind<'a> {
     /// Whether it leans on one of its own that has come to rest nearer to `goal`: a place that many are sent
     /// to fills up from the middle.
     fn touches_arrived(&self, goal: Vec2, left: i64) -> bool {
-        let near = self.pace.radius + self.terms.pace.widest() + LEANING;
+        let near = self.stats.radius + self.rules.per_tick.widest() + LEANING;
         self.grid.near(self.at, near).any(|other| {
-            let apart = self.pace.radius + self.terms.pace.kind(other.kind).radius + LEANING;
+            let apart = self.stats.radius + self.rules.per_tick.kind(other.kind).radius + LEANING;
             other.owner == self.body.owner
                 && other.row != self.body.row
                 && self.state.units.order[usize::from(other.row)] == Order::Idle
@@ -306,7 +312,7 @@ impl<'a> Mind<'a> {
     fn is_held_up(&self) -> bool {
         let units = &self.state.units;
         let moved = Vec2 { x: units.vx[self.row], y: units.vy[self.row] };
-        dist2(moved, Vec2::default()) < square(self.pace.speed / 4)
+        dist2(moved, Vec2::default()) < square(self.stats.speed / 4)
     }
 
     fn return_to(&self, place: Vec2) -> Intent {
@@ -332,29 +338,29 @@ impl<'a> Mind<'a> {
 
     /// An archer gives way to an enemy too near for a bow, unless it has to hold.
     fn step_back(&self, foe: &Foe) -> Vec2 {
-        let near = || dist2(self.at, foe.at) < square(self.terms.pace.archer_keeps);
+        let near = || dist2(self.at, foe.at) < square(self.rules.per_tick.archer_keeps);
         let holds = self.state.units.order[self.row] == Order::Hold;
         if self.is_archer() && !holds && near() {
-            with_length(self.at - foe.at, self.pace.speed)
+            with_length(self.at - foe.at, self.stats.speed)
         } else {
             Vec2::default()
         }
     }
 
     fn in_reach(&self, foe: &Foe) -> bool {
-        dist2(self.at, foe.at) <= square(self.pace.strikes_within + foe.depth)
+        dist2(self.at, foe.at) <= square(self.stats.strikes_within + foe.depth)
             && (!self.is_archer()
-                || self.terms.arena.obstacles.sees(self.at, foe.at, self.terms.pace.arrow_radius))
+                || self.rules.arena.obstacles.sees(self.at, foe.at, self.rules.per_tick.arrow_radius))
     }
 
     /// Where to strike: for an archer, where the enemy will be if it goes on as it goes now.
     fn aim(&self, foe: &Foe) -> Angle {
         let mut meet = foe.at;
-        if self.is_archer() && self.pace.arrow_speed > Fx::ZERO {
+        if self.is_archer() && self.stats.arrow_speed > Fx::ZERO {
             let velocity = foe.velocity(self.state);
             for _ in 0..3 {
-                let flight = length(meet - self.at).to_bits() / self.pace.arrow_speed.to_bits();
-                let ticks = flight.clamp(0, 600) + self.pace.windup.min(600).cast_signed();
+                let flight = length(meet - self.at).to_bits() / self.stats.arrow_speed.to_bits();
+                let ticks = flight.clamp(0, 600) + self.stats.windup.min(600).cast_signed();
                 let ahead = |speed: Fx| mul_div(speed, ticks, 1);
                 meet = foe.at + Vec2 { x: ahead(velocity.x), y: ahead(velocity.y) };
             }
@@ -368,13 +374,13 @@ impl<'a> Mind<'a> {
 
     /// How near an enemy must come to be fought: a bow that reaches farther shoots farther.
     fn aggro(&self) -> Fx {
-        self.terms.pace.aggro.max(self.pace.reach)
+        self.rules.per_tick.aggro.max(self.stats.reach)
     }
 
     /// For a hero: what it can strike where it stands.
     fn foe_in_reach(&self) -> Option<Foe> {
-        let foe = self.search(self.pace.reach, None).map(|body| Foe::unit(self.state, body));
-        foe.filter(|foe| self.in_reach(foe)).or_else(|| self.core(self.pace.reach))
+        let foe = self.search(self.stats.reach, None).map(|body| Foe::unit(self.state, body));
+        foe.filter(|foe| self.in_reach(foe)).or_else(|| self.core(self.stats.reach))
     }
 
     /// For a minion: whom it fights, within `radius` of it and of `leash` too; without one, an open core. It
@@ -416,8 +422,8 @@ impl<'a> Mind<'a> {
     }
 
     fn core(&self, radius: Fx) -> Option<Foe> {
-        let (_, at) = open_core_near(self.terms, self.state, self.row, radius)?;
-        Some(Foe { id: UnitId::NONE, row: None, at, depth: self.terms.pace.core_radius })
+        let (_, at) = open_core_near(self.rules, self.state, self.row, radius)?;
+        Some(Foe { id: UnitId::NONE, row: None, at, depth: self.rules.per_tick.core_radius })
     }
 
     fn quarry(&self) -> Option<Foe> {
@@ -433,8 +439,8 @@ impl<'a> Mind<'a> {
 
     /// Whether it looks around in this tick: one unit after the other of each side.
     fn is_turn(&self) -> bool {
-        let pace = &self.terms.pace;
-        pace.turn_of(self.state.units.phase[self.row]) == pace.turn_at(self.state.tick())
+        let per_tick = &self.rules.per_tick;
+        per_tick.turn_of(self.state.units.phase[self.row]) == per_tick.turn_at(self.state.tick())
     }
 
     fn winding_up(&self) -> bool {
@@ -453,7 +459,7 @@ impl<'a> Mind<'a> {
     fn turned(&self, other: Angle) -> Angle {
         match self.state.units.control[self.row] {
             ControlBehaviour::Player => other,
-            ControlBehaviour::Minion => self.facing().toward(other, self.terms.pace.turn),
+            ControlBehaviour::Minion => self.facing().toward(other, self.rules.per_tick.turn),
         }
     }
 

@@ -4,7 +4,7 @@
 use arrayvec::ArrayVec;
 
 use crate::sim::command::SELECTION_MAX;
-use crate::sim::compiled_rules::Terms;
+use crate::sim::compiled_rules::CompiledRules;
 use crate::sim::math::{Angle, Fx, Vec2, mul};
 use crate::sim::space::arena::SPACING;
 use crate::sim::state::GameState;
@@ -12,14 +12,14 @@ use crate::sim::tick::PlayerId;
 
 /// A place for each unit of a group of `player` that is sent to `target`.
 pub(crate) fn places(
-    terms: &Terms,
+    rules: &CompiledRules,
     state: &GameState,
     player: PlayerId,
     rows: ArrayVec<usize, SELECTION_MAX>,
     target: Vec2,
 ) -> ArrayVec<(usize, Vec2), SELECTION_MAX> {
     let Some(middle) = middle(state, &rows) else { return ArrayVec::new() };
-    let forward = if target == middle { terms.base(player).forward } else { Angle::of(target - middle) };
+    let forward = if target == middle { rules.base(player).forward } else { Angle::of(target - middle) };
     let (ahead, left) = (forward.vector(Fx::ONE), forward.turned(0x4000).vector(Fx::ONE));
     // How far a unit is along a direction, in 2^-32 tiles.
     let along = |row: usize, axis: Vec2| {
@@ -32,7 +32,7 @@ pub(crate) fn places(
     rows.sort_unstable_by_key(|&row| (state.units.attack[row] as u8, -along(row, ahead), row));
     let width = width(rows.len());
     let ranks = rows.len().div_ceil(width);
-    let from = terms.arena.obstacles.cleared(target, terms.pace.widest()).unwrap_or(target);
+    let from = rules.arena.obstacles.cleared(target, rules.per_tick.widest()).unwrap_or(target);
     let mut places = ArrayVec::new();
     for (rank, rows) in rows.chunks_mut(width).enumerate() {
         rows.sort_unstable_by_key(|&row| (-along(row, left), row));
@@ -41,7 +41,7 @@ pub(crate) fn places(
             let aside = halves(rows.len() - 1) - halves(2 * file);
             let to = from + scaled(ahead, back) + scaled(left, aside);
             // Beyond a wall nobody stands in line: those go as near as they come.
-            places.push((row, terms.arena.obstacles.walk(from, to, terms.unit(&state.units, row).radius)));
+            places.push((row, rules.arena.obstacles.walk(from, to, rules.unit(&state.units, row).radius)));
         }
     }
     places

@@ -6,7 +6,7 @@ use super::combat::note_fight;
 use super::orders::{self, Task};
 use super::scratch::{CoreHit, Hit, Scratch};
 use crate::sim::command::When;
-use crate::sim::compiled_rules::Terms;
+use crate::sim::compiled_rules::CompiledRules;
 use crate::sim::event::{Event, Events};
 use crate::sim::math::{Angle, Fx, Vec2, dist2, square};
 use crate::sim::setup::SeatSetup;
@@ -17,46 +17,46 @@ use crate::sim::state::{
 use crate::sim::tick::{PLAYERS_MAX, PlayerId, Tick};
 
 /// The state before tick 0: heroes and minions around their bases, toward the centre.
-pub(crate) fn first_state(terms: &Terms, seed: u64, seats: &[SeatSetup]) -> GameState {
+pub(crate) fn first_state(rules: &CompiledRules, seed: u64, seats: &[SeatSetup]) -> GameState {
     let mut state = GameState::default();
     let winner = PlayerId::NONE.0;
     state.globals.push(Global { tick: Tick(0), seed, outcome: Outcome::Running, winner, free_slot: 0 });
     for seat in seats {
-        state.players.push(first_player(terms, *seat));
-        state.cores.push(Core { hp: terms.rules.core_hp, open: 0 });
+        state.players.push(first_player(rules, *seat));
+        state.cores.push(Core { hp: rules.raw.core_hp, open: 0 });
     }
-    for _ in &terms.arena.circles {
+    for _ in &rules.arena.circles {
         let nobody = PlayerId::NONE;
         state.circles.push(Circle { owner: nobody, taker: nobody, progress: 0, contested: 0 });
     }
     for player in state.player_ids() {
-        bear_hero(terms, &mut state, player);
-        let swordsmen = (0..terms.rules.start_swordsmen).map(|_| AttackBehaviour::Swordsman);
-        let archers = (0..terms.rules.start_archers).map(|_| AttackBehaviour::Archer);
+        spawn_hero(rules, &mut state, player);
+        let swordsmen = (0..rules.raw.start_swordsmen).map(|_| AttackBehaviour::Swordsman);
+        let archers = (0..rules.raw.start_archers).map(|_| AttackBehaviour::Archer);
         for (place, kind) in swordsmen.chain(archers).enumerate() {
-            let at = muster(terms, player) + terms.base(player).formation(place + 1);
-            bear(terms, &mut state, player, ControlBehaviour::Minion, kind, at);
+            let at = spawn_point(rules, player) + rules.base(player).formation(place + 1);
+            spawn(rules, &mut state, player, ControlBehaviour::Minion, kind, at);
         }
     }
     state
 }
 
 /// Applies what was hit in this tick, buries the dead, and lets heroes return and minions be born.
-pub(crate) fn advance(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
-    wound(state, scratch);
-    wound_cores(state, scratch);
-    credit_hero_kills(terms, state, scratch);
-    bury(terms, state, scratch);
+pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
+    apply_damage(state, scratch);
+    apply_core_damage(state, scratch);
+    credit_hero_kills(rules, state, scratch);
+    despawn(rules, state, scratch);
     for player in state.player_ids() {
-        return_hero(terms, state, &mut scratch.events, player);
-        finish_training(terms, state, &mut scratch.events, player);
+        respawn_hero(rules, state, &mut scratch.events, player);
+        finish_training(rules, state, &mut scratch.events, player);
     }
-    if (state.tick().0 + 1).is_multiple_of(terms.rate.hz()) {
-        regenerate(terms, state);
+    if (state.tick().0 + 1).is_multiple_of(rules.rate.hz()) {
+        regenerate(rules, state);
     }
 }
 
-fn first_player(terms: &Terms, seat: SeatSetup) -> Player {
+fn first_player(rules: &CompiledRules, seat: SeatSetup) -> Player {
     Player {
         team: seat.team,
         hero_kind: seat.hero,
@@ -73,7 +73,7 @@ fn first_player(terms: &Terms, seat: SeatSetup) -> Player {
         rallies: 0,
         rally_x: Fx::ZERO,
         rally_y: Fx::ZERO,
-        supply: i32::from(terms.rules.supply_start) * SUPPLY,
+        supply: i32::from(rules.raw.supply_start) * SUPPLY,
         training: 0,
         training_len: 0,
         training_done_at: Tick::NEVER,
@@ -89,7 +89,7 @@ fn first_player(terms: &Terms, seat: SeatSetup) -> Player {
 
 // Wounds.
 
-fn wound(state: &mut GameState, scratch: &mut Scratch) {
+fn apply_damage(state: &mut GameState, scratch: &mut Scratch) {
     for &Hit { row, by, attack, damage } in &scratch.hits {
         state.units.hp[row] = state.units.hp[row].saturating_sub(damage);
         note_fight(state, row);
@@ -98,7 +98,7 @@ fn wound(state: &mut GameState, scratch: &mut Scratch) {
     }
 }
 
-fn wound_cores(state: &mut GameState, scratch: &mut Scratch) {
+fn apply_core_damage(state: &mut GameState, scratch: &mut Scratch) {
     for hit in &scratch.core_hits {
         let &CoreHit { core, by, damage } = hit;
         scratch.events.push(Event::CoreHit { core, by, damage });
@@ -111,15 +111,15 @@ fn wound_cores(state: &mut GameState, scratch: &mut Scratch) {
 }
 
 /// Every team that struck a hero in the tick in which it fell has its points.
-fn credit_hero_kills(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
+fn credit_hero_kills(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     for player in state.player_ids() {
         let Some(hero) = state.hero(player).filter(|&hero| state.units.hp[hero] <= 0) else { continue };
         for other in state.player_ids() {
             let team = state.team_of(other);
             if scratch.hits.iter().any(|hit| hit.row == hero && state.team_of(hit.by) == team) {
                 let score = &mut state.players.score[other.index()];
-                *score = score.saturating_add(terms.rules.hero_score);
-                let points = terms.rules.hero_score;
+                *score = score.saturating_add(rules.raw.hero_score);
+                let points = rules.raw.hero_score;
                 if super::objectives::is_first_of_team(state, other) {
                     scratch.events.push(Event::Score { team, points });
                 }
@@ -128,15 +128,15 @@ fn credit_hero_kills(terms: &Terms, state: &mut GameState, scratch: &mut Scratch
     }
 }
 
-fn regenerate(terms: &Terms, state: &mut GameState) {
+fn regenerate(rules: &CompiledRules, state: &mut GameState) {
     for player in state.player_ids() {
         let Some(hero) = state.hero(player) else { continue };
-        let full = terms.unit(&state.units, hero).hp;
+        let full = rules.unit(&state.units, hero).hp;
         let peaceful =
-            state.tick().since(state.players.fought_at[player.index()]) >= terms.pace.regeneration_after;
+            state.tick().since(state.players.fought_at[player.index()]) >= rules.per_tick.regeneration_after;
         let hp = &mut state.units.hp[hero];
         if peaceful && *hp < full {
-            *hp = hp.saturating_add(terms.rules.regeneration_per_s).min(full);
+            *hp = hp.saturating_add(rules.raw.regeneration_per_s).min(full);
         }
     }
 }
@@ -144,7 +144,7 @@ fn regenerate(terms: &Terms, state: &mut GameState) {
 // Deaths.
 
 /// Removes the dead, and all units of those who are out of the match.
-fn bury(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
+fn despawn(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     let Scratch { gone, events, .. } = scratch;
     gone.clear();
     let out: ArrayVec<bool, PLAYERS_MAX> = state.player_ids().map(|player| is_out(state, player)).collect();
@@ -161,7 +161,7 @@ fn bury(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
     }
     let Some(&first) = gone.first() else { return };
     for &row in &*gone {
-        note_death(terms, state, events, row);
+        note_death(rules, state, events, row);
     }
     state.units.remove_rows(gone);
     let GameState { units, slots, .. } = state;
@@ -178,7 +178,7 @@ pub(crate) fn is_out(state: &GameState, player: PlayerId) -> bool {
     gave_up || !super::objectives::has_core(state, state.team_of(player))
 }
 
-fn note_death(terms: &Terms, state: &mut GameState, events: &mut Events, row: usize) {
+fn note_death(rules: &CompiledRules, state: &mut GameState, events: &mut Events, row: usize) {
     let (now, unit, owner) = (state.tick(), state.units.id[row], state.units.owner[row]);
     let (control, attack, at) = (state.units.control[row], state.units.attack[row], state.position(row));
     events.push(Event::Death { unit, owner, control, attack, at });
@@ -194,37 +194,37 @@ fn note_death(terms: &Terms, state: &mut GameState, events: &mut Events, row: us
         state.players.hero[owner.index()] = UnitId::NONE;
         state.players.banner_until[owner.index()] = now;
         state.players.dash_until[owner.index()] = now;
-        let minutes = now.0 / (60 * terms.rate.hz());
+        let minutes = now.0 / (60 * rules.rate.hz());
         let away =
-            terms.rules.respawn_ms.saturating_add(terms.rules.respawn_per_minute_ms.saturating_mul(minutes));
-        state.players.respawn_at[owner.index()] = now.plus(terms.rate.ticks_in_ms(away).max(1));
+            rules.raw.respawn_ms.saturating_add(rules.raw.respawn_per_minute_ms.saturating_mul(minutes));
+        state.players.respawn_at[owner.index()] = now.plus(rules.rate.ticks_in_ms(away).max(1));
     }
 }
 
 // Births.
 
-fn return_hero(terms: &Terms, state: &mut GameState, events: &mut Events, player: PlayerId) {
+fn respawn_hero(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId) {
     let (now, at) = (state.tick(), player.index());
     if state.players.respawn_at[at] == Tick::NEVER {
         return;
     }
-    if now.0 >= terms.pace.sudden_death || is_out(state, player) {
+    if now.0 >= rules.per_tick.sudden_death || is_out(state, player) {
         state.players.respawn_at[at] = Tick::NEVER;
     } else if now >= state.players.respawn_at[at] {
         state.players.respawn_at[at] = Tick::NEVER;
-        bear_hero(terms, state, player);
-        note_birth(state, events, state.players.hero[at]);
+        spawn_hero(rules, state, player);
+        note_spawn(state, events, state.players.hero[at]);
     }
 }
 
-fn note_birth(state: &GameState, events: &mut Events, unit: UnitId) {
+fn note_spawn(state: &GameState, events: &mut Events, unit: UnitId) {
     if let Some(row) = state.row(unit) {
         let (owner, control) = (state.units.owner[row], state.units.control[row]);
-        events.push(Event::Birth { unit, owner, control, at: state.position(row) });
+        events.push(Event::Spawn { unit, owner, control, at: state.position(row) });
     }
 }
 
-fn finish_training(terms: &Terms, state: &mut GameState, events: &mut Events, player: PlayerId) {
+fn finish_training(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId) {
     let (now, at) = (state.tick(), player.index());
     let players = &mut state.players;
     if players.training_len[at] == 0 || now < players.training_done_at[at] {
@@ -235,13 +235,13 @@ fn finish_training(terms: &Terms, state: &mut GameState, events: &mut Events, pl
     players.training[at] >>= 1;
     players.training_len[at] -= 1;
     let more = players.training_len[at] > 0;
-    players.training_done_at[at] = if more { now.plus(terms.pace.training) } else { Tick::NEVER };
+    players.training_done_at[at] = if more { now.plus(rules.per_tick.training) } else { Tick::NEVER };
     if !is_out(state, player) {
-        let place = birthplace(terms, state, player);
-        let born = bear(terms, state, player, ControlBehaviour::Minion, kind, place);
+        let place = training_site(rules, state, player);
+        let born = spawn(rules, state, player, ControlBehaviour::Minion, kind, place);
         if let Some(unit) = born {
             rally(state, unit);
-            note_birth(state, events, unit);
+            note_spawn(state, events, unit);
         }
     }
 }
@@ -257,42 +257,42 @@ fn rally(state: &mut GameState, unit: UnitId) {
 }
 
 /// The circle in which the hero stands, if its team holds it; else before the base.
-fn birthplace(terms: &Terms, state: &GameState, player: PlayerId) -> Vec2 {
+fn training_site(rules: &CompiledRules, state: &GameState, player: PlayerId) -> Vec2 {
     let hero = state.hero(player).map(|hero| state.position(hero));
-    let held = terms.arena.circles.iter().zip(&state.circles.owner).find(|&(&circle, &owner)| {
+    let held = rules.arena.circles.iter().zip(&state.circles.owner).find(|&(&circle, &owner)| {
         owner != PlayerId::NONE
             && state.team_of(owner) == state.team_of(player)
-            && hero.is_some_and(|hero| dist2(hero, circle) <= square(terms.pace.circle_radius))
+            && hero.is_some_and(|hero| dist2(hero, circle) <= square(rules.per_tick.circle_radius))
     });
-    held.map_or_else(|| muster(terms, player), |(&circle, _)| circle)
+    held.map_or_else(|| spawn_point(rules, player), |(&circle, _)| circle)
 }
 
 /// The place before a base where its units are born.
-fn muster(terms: &Terms, player: PlayerId) -> Vec2 {
-    let base = terms.base(player);
-    let apart = terms.pace.core_radius + terms.pace.widest() * 4;
+fn spawn_point(rules: &CompiledRules, player: PlayerId) -> Vec2 {
+    let base = rules.base(player);
+    let apart = rules.per_tick.core_radius + rules.per_tick.widest() * 4;
     base.at + base.forward.vector(apart)
 }
 
-fn bear_hero(terms: &Terms, state: &mut GameState, player: PlayerId) {
+fn spawn_hero(rules: &CompiledRules, state: &mut GameState, player: PlayerId) {
     let kind = state.players.hero_kind[player.index()];
-    let born = bear(terms, state, player, ControlBehaviour::Player, kind, muster(terms, player));
+    let born = spawn(rules, state, player, ControlBehaviour::Player, kind, spawn_point(rules, player));
     state.players.hero[player.index()] = born.unwrap_or(UnitId::NONE);
 }
 
 /// A new unit of `player` at the free place nearest to `at`; none when the world is full.
-pub(crate) fn bear(
-    terms: &Terms,
+pub(crate) fn spawn(
+    rules: &CompiledRules,
     state: &mut GameState,
     player: PlayerId,
     control: ControlBehaviour,
     attack: AttackBehaviour,
     at: Vec2,
 ) -> Option<UnitId> {
-    let pace = terms.pace.of(control, attack);
-    let base = terms.base(player);
+    let stats = rules.per_tick.of(control, attack);
+    let base = rules.base(player);
     let at =
-        (0..37).find_map(|place| terms.arena.obstacles.cleared(at + base.formation(place), pace.radius))?;
+        (0..37).find_map(|place| rules.arena.obstacles.cleared(at + base.formation(place), stats.radius))?;
     let now = state.tick();
     let id = take_slot(state, state.units.len())?;
     let order = match control {
@@ -305,12 +305,12 @@ pub(crate) fn bear(
         phase: state.players.births[player.index()],
         attack,
         control,
-        hp: pace.hp,
+        hp: stats.hp,
         x: at.x,
         y: at.y,
         vx: Fx::ZERO,
         vy: Fx::ZERO,
-        facing: terms.base(player).forward,
+        facing: rules.base(player).forward,
         order,
         goal_x: at.x,
         goal_y: at.y,

@@ -1,7 +1,7 @@
 //! Circles, shields, supply, score and the end of the match.
 
 use super::scratch::Scratch;
-use crate::sim::compiled_rules::Terms;
+use crate::sim::compiled_rules::CompiledRules;
 use crate::sim::event::{Event, Events};
 use crate::sim::math::{dist2, square};
 use crate::sim::space::grid::Grid;
@@ -12,20 +12,20 @@ use crate::sim::tick::{PLAYERS_MAX, PlayerId};
 const ESCALATED_PERCENT: [i32; 2] = [150, 200];
 
 /// Circles and shields every tick; supply, score and burning cores once a second; then the verdict.
-pub(crate) fn advance(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
+pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     let Scratch { grid, events, .. } = scratch;
     for circle in 0..state.circles.len() {
-        let presence = Presence::of(terms, grid, circle);
-        advance_circle(terms, state, events, circle, &presence);
+        let presence = Presence::of(rules, grid, circle);
+        advance_circle(rules, state, events, circle, &presence);
     }
-    open_cores(terms, state, events);
+    open_cores(rules, state, events);
     let mut burnt = false;
-    if (state.tick().0 + 1).is_multiple_of(terms.rate.hz()) {
-        pay(terms, state);
+    if (state.tick().0 + 1).is_multiple_of(rules.rate.hz()) {
+        pay(rules, state);
         add_score(state, events);
-        burnt = burn(terms, state);
+        burnt = burn(rules, state);
     }
-    judge(terms, state, burnt);
+    judge(rules, state, burnt);
 }
 
 /// Whether some member of a team still has a core and has not given up.
@@ -43,9 +43,9 @@ pub(crate) fn has_core(state: &GameState, team: u8) -> bool {
 struct Presence([u16; PLAYERS_MAX]);
 
 impl Presence {
-    fn of(terms: &Terms, grid: &Grid, circle: usize) -> Self {
+    fn of(rules: &CompiledRules, grid: &Grid, circle: usize) -> Self {
         let mut count = [0; PLAYERS_MAX];
-        let (at, radius) = (terms.arena.circles[circle], terms.pace.circle_radius);
+        let (at, radius) = (rules.arena.circles[circle], rules.per_tick.circle_radius);
         for body in grid.near(at, radius) {
             if dist2(body.at(), at) <= square(radius) {
                 count[body.owner.index()] += 1;
@@ -70,7 +70,7 @@ impl Presence {
 }
 
 fn advance_circle(
-    terms: &Terms,
+    rules: &CompiledRules,
     state: &mut GameState,
     events: &mut Events,
     circle: usize,
@@ -79,14 +79,14 @@ fn advance_circle(
     let alone = presence.alone(state);
     let circles = &state.circles;
     let (owner, taker, progress) = (circles.owner[circle], circles.taker[circle], circles.progress[circle]);
-    let pace = &terms.pace;
+    let per_tick = &rules.per_tick;
     let contested = alone == Err(true);
     let (mut next_taker, mut next_progress) = (taker, progress);
     match alone {
         Err(true) => {}
-        Err(false) => next_progress = progress - pace.capture_decay,
+        Err(false) => next_progress = progress - per_tick.capture_decay,
         Ok((team, player, units)) => {
-            let step = (pace.capture.saturating_mul(units)).min(pace.capture_most);
+            let step = (per_tick.capture.saturating_mul(units)).min(per_tick.capture_most);
             let owns = owner != PlayerId::NONE && state.team_of(owner) == team;
             if owns {
                 next_progress = progress - step;
@@ -115,11 +115,11 @@ fn advance_circle(
 }
 
 /// A core can be hurt while an enemy team holds more than half of the circles, and in sudden death.
-fn open_cores(terms: &Terms, state: &mut GameState, events: &mut Events) {
-    if terms.rules.endless {
+fn open_cores(rules: &CompiledRules, state: &mut GameState, events: &mut Events) {
+    if rules.raw.endless {
         return;
     }
-    let sudden = state.tick().0 >= terms.pace.sudden_death;
+    let sudden = state.tick().0 >= rules.per_tick.sudden_death;
     for player in state.player_ids() {
         let team = state.team_of(player);
         let besieged = state.player_ids().any(|enemy| {
@@ -136,21 +136,21 @@ fn open_cores(terms: &Terms, state: &mut GameState, events: &mut Events) {
 
 // Once a second.
 
-fn pay(terms: &Terms, state: &mut GameState) {
-    let rules = &terms.rules;
+fn pay(rules: &CompiledRules, state: &mut GameState) {
+    let raw = &rules.raw;
     let now = state.tick().0 + 1;
     let [escalated, sudden] = ESCALATED_PERCENT;
     let percent = match now {
-        now if now >= terms.pace.sudden_death => sudden,
-        now if now >= terms.pace.escalation => escalated,
+        now if now >= rules.per_tick.sudden_death => sudden,
+        now if now >= rules.per_tick.escalation => escalated,
         _ => 100,
     };
     for player in state.player_ids() {
         let circles = i32::try_from(state.circles_held(state.team_of(player))).unwrap_or(i32::MAX);
         // Supply per minute is sixtieths of supply per second.
-        let income = i32::from(rules.supply_per_minute) + i32::from(rules.circle_supply_per_minute) * circles;
+        let income = i32::from(raw.supply_per_minute) + i32::from(raw.circle_supply_per_minute) * circles;
         let supply = &mut state.players.supply[player.index()];
-        let full = (i32::from(rules.supply_max) * SUPPLY).max(*supply);
+        let full = (i32::from(raw.supply_max) * SUPPLY).max(*supply);
         *supply = supply.saturating_add(income * percent / 100).min(full);
     }
 }
@@ -176,16 +176,16 @@ fn lead(state: &GameState, team: u8) -> i32 {
 }
 
 /// Sudden death: cores burn unless their team leads in circles alone. Whether one fell by it.
-fn burn(terms: &Terms, state: &mut GameState) -> bool {
-    if state.tick().0 < terms.pace.sudden_death {
+fn burn(rules: &CompiledRules, state: &mut GameState) -> bool {
+    if state.tick().0 < rules.per_tick.sudden_death {
         return false;
     }
     let mut fell = false;
     for player in state.player_ids() {
         let burns = match lead(state, state.team_of(player)) {
             1.. => 0,
-            0 => terms.rules.burn_shared,
-            _ => terms.rules.burn_behind,
+            0 => rules.raw.burn_shared,
+            _ => rules.raw.burn_behind,
         };
         let hp = &mut state.cores.hp[player.index()];
         fell |= *hp > 0 && *hp <= burns;
@@ -196,7 +196,7 @@ fn burn(terms: &Terms, state: &mut GameState) -> bool {
 
 // The verdict.
 
-fn judge(terms: &Terms, state: &mut GameState, burnt: bool) {
+fn judge(rules: &CompiledRules, state: &mut GameState, burnt: bool) {
     let standing = |team: u8| has_core(state, team);
     let gave_up = teams(state).any(|team| {
         !standing(team) && members(state, team).all(|player| state.players.surrendered[player.index()] != 0)
@@ -210,8 +210,8 @@ fn judge(terms: &Terms, state: &mut GameState, burnt: bool) {
         };
         Some((reason, if left == 1 { teams(state).find(|&team| standing(team)) } else { best(state) }))
     } else {
-        let reached = teams(state).any(|team| score(state, team) >= terms.rules.score_to_win);
-        (reached && !terms.rules.endless).then(|| (Outcome::Score, best(state)))
+        let reached = teams(state).any(|team| score(state, team) >= rules.raw.score_to_win);
+        (reached && !rules.raw.endless).then(|| (Outcome::Score, best(state)))
     };
     match verdict {
         None => {}

@@ -1,8 +1,8 @@
 //! Arrows fly straight and hit the first enemy in their way; nothing homes.
 
 use super::combat::{core_damage, note_fight};
-use super::scratch::{CoreHit, Course, Hit, Met, Scratch};
-use crate::sim::compiled_rules::Terms;
+use super::scratch::{Contact, CoreHit, Course, Hit, Scratch};
+use crate::sim::compiled_rules::CompiledRules;
 use crate::sim::math::{Fx, Vec2, length, max_norm};
 use crate::sim::space::arena::FAR;
 use crate::sim::space::grid::{BATCH, Body, Pair, base_from};
@@ -18,15 +18,15 @@ enum Struck {
 }
 
 /// Flies every arrow on by a tick, and drops those that hit something or have flown their range.
-pub(crate) fn fly(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
+pub(crate) fn fly(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     let now = state.tick();
-    list_courses(terms, state, scratch);
-    find_met(terms, state, scratch);
+    list_courses(rules, state, scratch);
+    find_met(rules, state, scratch);
     scratch.gone.clear();
     for arrow in 0..state.projectiles.len() {
-        let struck = first_struck(terms, state, &scratch.courses[arrow], scratch.met[arrow]);
+        let struck = first_struck(rules, state, &scratch.courses[arrow], scratch.met[arrow]);
         if let Some(struck) = struck {
-            hit(terms, state, scratch, arrow, struck);
+            hit(rules, state, scratch, arrow, struck);
         }
         if struck.is_some() || now.plus(1) >= state.projectiles.dies_at[arrow] {
             scratch.gone.push(arrow);
@@ -36,22 +36,22 @@ pub(crate) fn fly(terms: &Terms, state: &mut GameState, scratch: &mut Scratch) {
 }
 
 /// Lists the courses of all arrows, by row.
-fn list_courses(terms: &Terms, state: &GameState, scratch: &mut Scratch) {
+fn list_courses(rules: &CompiledRules, state: &GameState, scratch: &mut Scratch) {
     let now = state.tick();
-    let around = terms.pace.arrow_radius + terms.pace.widest() + scratch.longest_step;
+    let around = rules.per_tick.arrow_radius + rules.per_tick.widest() + scratch.longest_step;
     scratch.courses.clear();
     scratch.courses.extend((0..state.projectiles.len()).map(|arrow| {
         let (age, owner) = (now.since(state.projectiles.born_at[arrow]), state.projectiles.owner[arrow]);
         let (from, to) = (place(state, arrow, age), place(state, arrow, age + 1));
         // The grid has the places before this tick's steps, and a length is rounded down.
         let reach = length(to - from) + Fx::DELTA + around;
-        let (team, base) = (state.team_of(owner), terms.arena.rank(owner));
+        let (team, base) = (state.team_of(owner), rules.arena.rank(owner));
         Course { from, to, reach, team, base }
     }));
 }
 
 /// Finds the enemies that the arrows meet first.
-fn find_met(terms: &Terms, state: &GameState, scratch: &mut Scratch) {
+fn find_met(rules: &CompiledRules, state: &GameState, scratch: &mut Scratch) {
     let Scratch { grid, courses, met, .. } = scratch;
     met.clear();
     met.resize(courses.len(), None);
@@ -70,7 +70,7 @@ fn find_met(terms: &Terms, state: &GameState, scratch: &mut Scratch) {
             let (arrow, other) = pair.places();
             let (course, other) = (&courses[arrow], &bodies[other]);
             let at = state.position(other.row.into());
-            let body = terms.pace.kind(other.kind).radius + terms.pace.arrow_radius;
+            let body = rules.per_tick.kind(other.kind).radius + rules.per_tick.arrow_radius;
             if let Some(share) = round_crossing(course.from, course.to, at, body) {
                 let other = Body { x: at.x, y: at.y, ..*other };
                 let found = (share, other.nearness(course.base, course.from), other.row);
@@ -92,15 +92,20 @@ fn place(state: &GameState, arrow: usize, age: u32) -> Vec2 {
 }
 
 /// The first enemy or enemy core on this tick's part of the course.
-fn first_struck(terms: &Terms, state: &GameState, course: &Course, met: Option<Met>) -> Option<Struck> {
+fn first_struck(
+    rules: &CompiledRules,
+    state: &GameState,
+    course: &Course,
+    met: Option<Contact>,
+) -> Option<Struck> {
     let Course { from, to, team, base, .. } = *course;
     let cores = state
         .player_ids()
-        .zip(&terms.arena.bases)
+        .zip(&rules.arena.bases)
         .filter(|&(player, _)| state.team_of(player) != team && state.cores.hp[player.index()] > 0);
-    let radius = terms.pace.core_radius + terms.pace.arrow_radius;
+    let radius = rules.per_tick.core_radius + rules.per_tick.arrow_radius;
     let cores = cores.filter_map(|(player, core)| Some((round_crossing(from, to, core.at, radius)?, player)));
-    let core = cores.min_by_key(|&(share, player)| (share, base_from(base, terms.arena.rank(player))));
+    let core = cores.min_by_key(|&(share, player)| (share, base_from(base, rules.arena.rank(player))));
     match (met, core) {
         (Some((share, ..)), Some((earlier, core))) if earlier < share => Some(Struck::Core(core)),
         (Some((_, _, row)), _) => Some(Struck::Unit(row.into())),
@@ -108,13 +113,13 @@ fn first_struck(terms: &Terms, state: &GameState, course: &Course, met: Option<M
     }
 }
 
-fn hit(terms: &Terms, state: &mut GameState, scratch: &mut Scratch, arrow: usize, struck: Struck) {
+fn hit(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, arrow: usize, struck: Struck) {
     let (by, damage) = (state.projectiles.owner[arrow], state.projectiles.damage[arrow]);
     match struck {
         Struck::Unit(row) => scratch.hits.push(Hit { row, by, attack: AttackBehaviour::Archer, damage }),
         Struck::Core(core) if state.cores.open[core.index()] != 0 => {
             let hero = state.projectiles.control[arrow] == ControlBehaviour::Player;
-            scratch.core_hits.push(CoreHit { core, by, damage: core_damage(terms, hero, damage) });
+            scratch.core_hits.push(CoreHit { core, by, damage: core_damage(rules, hero, damage) });
         }
         // A shield stops it.
         Struck::Core(_) => {}

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::activity::Callings;
-use crate::sim::compiled_rules::Terms;
+use super::activity::Activities;
+use crate::sim::compiled_rules::CompiledRules;
 use crate::sim::event::Events;
 use crate::sim::math::{Fx, Vec2};
 use crate::sim::space::grid::{Body, Grid, Nearness};
@@ -18,16 +18,16 @@ pub(crate) struct Scratch {
     /// Whom each unit fought in the last tick, if it still lives; else itself.
     pub(crate) targets: Vec<Body>,
     /// What each unit is busy with.
-    pub(crate) callings: Callings,
+    pub(crate) activities: Activities,
     /// How far each unit wants to walk.
-    pub(crate) wishes: Vec<Vec2>,
+    pub(crate) desired: Vec<Vec2>,
     /// How far the others push each unit.
     pub(crate) pushes: Vec<Vec2>,
     /// The farthest that any unit moved along one axis in this tick: how much the grid is off.
     pub(crate) longest_step: Fx,
     /// The way of each arrow in this tick, and whom it meets first.
     pub(crate) courses: Vec<Course>,
-    pub(crate) met: Vec<Option<Met>>,
+    pub(crate) met: Vec<Option<Contact>>,
     /// Blows and arrows that hit somebody.
     pub(crate) hits: Vec<Hit>,
     /// Blows and arrows that hit a core.
@@ -72,7 +72,7 @@ pub(crate) struct Course {
 
 /// A unit in the way of an arrow: what an arrow hits first is the least. After how much of the way, how near it
 /// stands, and its row.
-pub(crate) type Met = (i64, Nearness, u16);
+pub(crate) type Contact = (i64, Nearness, u16);
 
 impl Scratch {
     /// With room for `units` and what they do in a tick, so that no tick allocates.
@@ -80,8 +80,8 @@ impl Scratch {
         Self {
             grid: Grid::new(half, units),
             targets: Vec::with_capacity(units),
-            callings: Callings::with_capacity(units),
-            wishes: Vec::with_capacity(units),
+            activities: Activities::with_capacity(units),
+            desired: Vec::with_capacity(units),
             pushes: Vec::with_capacity(units),
             longest_step: Fx::ZERO,
             courses: Vec::with_capacity(2 * units),
@@ -96,8 +96,8 @@ impl Scratch {
     }
 
     /// Sorts the units into the grid and drops the hits of the last tick.
-    pub(crate) fn begin(&mut self, terms: &Terms, state: &GameState) {
-        self.grid.fill(&terms.arena, state);
+    pub(crate) fn begin(&mut self, rules: &CompiledRules, state: &GameState) {
+        self.grid.fill(&rules.arena, state);
         self.hits.clear();
         self.core_hits.clear();
     }

@@ -7,7 +7,7 @@ use crate::sim::{Command, PlayerId, PlayerInput, Tick, TickRate, World};
 
 /// Who plays a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PilotChoice {
+pub enum ControllerChoice {
     /// A person, or nobody.
     None,
     /// A bot.
@@ -18,7 +18,7 @@ pub enum PilotChoice {
 
 /// A program in a seat.
 #[derive(Clone, Debug)]
-pub enum Pilot {
+pub enum Controller {
     /// Nobody: orders come from outside.
     None,
     /// Thinks after every tick.
@@ -29,14 +29,14 @@ pub enum Pilot {
     Script(Script, usize),
 }
 
-impl Pilot {
+impl Controller {
     /// The program that `choice` puts into `player`'s seat of a match with this seed.
     #[must_use]
-    pub fn new(choice: PilotChoice, player: PlayerId, rate: TickRate, seed: u64) -> Self {
+    pub fn new(choice: ControllerChoice, player: PlayerId, rate: TickRate, seed: u64) -> Self {
         match choice {
-            PilotChoice::None => Self::None,
-            PilotChoice::Bot(level) => Self::Bot(Bot::new(level, player, rate)),
-            PilotChoice::Probe => Self::Probe(Probe::new(seed, player, rate)),
+            ControllerChoice::None => Self::None,
+            ControllerChoice::Bot(level) => Self::Bot(Bot::new(level, player, rate)),
+            ControllerChoice::Probe => Self::Probe(Probe::new(seed, player, rate)),
         }
     }
 
