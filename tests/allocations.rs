@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{Match, MatchOptions, PilotChoice, Server, ServerOptions, data};
+use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, Server, ServerOptions, data};
 use mini_rts_arena::lab::Battlefield;
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
@@ -74,8 +74,11 @@ fn config(architecture: Architecture) -> MatchConfig {
 
 /// A peer that gives orders.
 fn peer(session: LockstepSession, prediction: bool) -> Match {
-    let (pilot, interpolation, updates) = (Some(PilotChoice::Probe), 2, 20);
-    Match::new(session, MatchOptions { pilot, prediction, interpolation, updates, ..MatchOptions::default() })
+    let (controller, interpolation, updates) = (Some(ControllerChoice::Probe), 2, 20);
+    Match::new(
+        session,
+        MatchOptions { controller, prediction, interpolation, updates, ..MatchOptions::default() },
+    )
 }
 
 fn guest(entropy: u8, prediction: bool) -> Match {

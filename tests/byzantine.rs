@@ -5,7 +5,7 @@ mod campaigns;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mini_rts_arena::game::{PilotChoice, data};
+use mini_rts_arena::game::{ControllerChoice, data};
 use mini_rts_arena::lab::{
     Act, Behaviour, ByzantinePlan, CampaignOptions, Fault, LinkFaults, Oracle, Sabotage, Scenario, Shard,
     VirtualMatch, VirtualResult, VirtualSetup, campaign,
@@ -91,9 +91,9 @@ fn whatever_one_client_does_the_others_and_the_server_play_to_the_end() {
 fn planted(sabotage: Option<Sabotage>, acts: impl IntoIterator<Item = (u64, Act)>) -> VirtualResult {
     let options = CampaignOptions { peers: Some(3), ticks: 1_200, ..options(Architecture::P2p, 1, 1) };
     let plan = ByzantinePlan::only(Behaviour::ForeignOrders, 2, Time(3_000_000));
-    let pilots = std::iter::repeat_n(PilotChoice::Probe, 3).collect();
+    let controllers = std::iter::repeat_n(ControllerChoice::Probe, 3).collect();
     let rules = data::rules("endless").expect("built in");
-    let setup = VirtualSetup { byzantine: Some(plan), pilots, rules, sabotage, ..options.setup(1) };
+    let setup = VirtualSetup { byzantine: Some(plan), controllers, rules, sabotage, ..options.setup(1) };
     let link = LinkFaults { delay: Duration::from_millis(20), ..LinkFaults::default() };
     let mut scenario = Scenario::steady(3, link);
     scenario.acts.extend(acts.into_iter().map(|(at_ms, act)| (Time(at_ms * 1_000), act)));

@@ -58,10 +58,11 @@ fn a_sound_study_is_valid_and_says_what_the_model_has() {
     assert!(break_even.expect("measured").sentence().ends_with("less than the 50 ms between the players."));
 }
 
-#[test]
-fn what_is_wrong_in_the_rows_fails_the_check_for_it() {
-    type Spoil = fn(&mut MatchRow);
-    let spoiled: [(&str, Spoil, &[&str]); 15] = [
+/// A fault of a study: what is wrong, how to plant it in a row, and the checks that must fail.
+type Fault = (&'static str, fn(&mut MatchRow), &'static [&'static str]);
+
+fn faults() -> [Fault; 15] {
+    [
         (
             "labels swapped",
             |row| {
@@ -122,10 +123,14 @@ fn what_is_wrong_in_the_rows_fails_the_check_for_it() {
             |row| (row.source, row.lateness_ms) = (Source::Real, Some(2.5)),
             &["timers"],
         ),
-    ];
+    ]
+}
+
+#[test]
+fn each_fault_in_the_rows_fails_its_check() {
     let sound = study::study(3).rows;
     assert_eq!(failing(&sound), [""; 0]);
-    for (name, spoil, checks) in spoiled {
+    for (name, spoil, checks) in faults() {
         let mut rows = sound.clone();
         rows.iter_mut().for_each(spoil);
         let found = failing(&rows);

@@ -27,8 +27,8 @@ impl Field {
         Self { world: World::new(setup) }
     }
 
-    fn muster(&mut self, player: PlayerId, kind: AttackBehaviour, at: (i32, i32)) -> UnitId {
-        self.world.muster(player, kind, place(at)).expect("room")
+    fn spawn(&mut self, player: PlayerId, kind: AttackBehaviour, at: (i32, i32)) -> UnitId {
+        self.world.spawn_minion(player, kind, place(at)).expect("room")
     }
 
     fn order(&mut self, commands: &[Command]) {
@@ -73,7 +73,7 @@ use AttackBehaviour::{Archer, Swordsman};
 #[test]
 fn queued_orders_are_carried_out_one_after_the_other() {
     let mut field = Field::new(|_| {});
-    let unit = field.muster(ME, Swordsman, (-20, -10));
+    let unit = field.spawn(ME, Swordsman, (-20, -10));
     let one = all(&[unit]);
     // After Idle, which never ends, the first begins at once.
     let way = [(-12, -10), (-12, -4), (-20, -4)].map(|at| Command::Move(one.clone(), to(at), When::Queued));
@@ -96,7 +96,7 @@ fn queued_orders_are_carried_out_one_after_the_other() {
 #[test]
 fn a_queue_has_a_limit_and_is_forgotten_with_a_new_order_or_with_its_unit() {
     let mut field = Field::new(|_| {});
-    let units = [field.muster(ME, Swordsman, (-20, -10)), field.muster(ME, Archer, (-20, -8))];
+    let units = [field.spawn(ME, Swordsman, (-20, -10)), field.spawn(ME, Archer, (-20, -8))];
     let go = Command::Move(all(&units), to((20, 0)), When::Queued);
     field.order(&[go.clone(), go.clone(), go.clone(), go.clone(), go.clone(), go.clone(), go.clone()]);
     field.order(&[go.clone(), go.clone(), go.clone(), go.clone(), go.clone(), go.clone(), go.clone()]);
@@ -135,7 +135,7 @@ fn a_group_arrives_in_ranks_with_its_archers_behind() {
     let mut field = Field::new(|_| {});
     let kinds = [Archer, Swordsman, Swordsman, Archer, Swordsman, Swordsman, Archer, Swordsman, Archer];
     let start = |n: i32| (-20 + n % 3, -n);
-    let units: Vec<UnitId> = (0..).zip(kinds).map(|(n, kind)| field.muster(ME, kind, start(n))).collect();
+    let units: Vec<UnitId> = (0..).zip(kinds).map(|(n, kind)| field.spawn(ME, kind, start(n))).collect();
     // Straight to the right of their middle.
     field.order(&[Command::Move(all(&units), to((-8, -4)), When::Now)]);
     field.wait(8 * 60);
@@ -159,7 +159,7 @@ fn a_group_arrives_in_ranks_with_its_archers_behind() {
 #[test]
 fn a_crowd_comes_to_rest() {
     let mut field = Field::new(|_| {});
-    let units: Vec<UnitId> = (0..14).map(|n| field.muster(ME, Swordsman, (-14 + n % 2, n / 4))).collect();
+    let units: Vec<UnitId> = (0..14).map(|n| field.spawn(ME, Swordsman, (-14 + n % 2, n / 4))).collect();
     // All to the same place, one by one: there is no formation that gives each its own.
     for &unit in &units {
         field.order(&[Command::Move(all(&[unit]), to((-8, -2)), When::Now)]);
@@ -179,8 +179,8 @@ fn a_target_is_kept_while_two_are_nearly_as_near() {
     let mut field = Field::new(|rules| {
         (rules.swordsman.damage, rules.archer.damage, rules.sword_hero.damage) = (0, 0, 0);
     });
-    let mine = field.muster(ME, Archer, (-10, -12));
-    let foes = [field.muster(FOE, Swordsman, (-4, -10)), field.muster(FOE, Swordsman, (-4, -14))];
+    let mine = field.spawn(ME, Archer, (-10, -12));
+    let foes = [field.spawn(FOE, Swordsman, (-4, -10)), field.spawn(FOE, Swordsman, (-4, -14))];
     // They walk in turn a little nearer and back.
     let (mut targets, mut changes) = (UnitId::NONE, 0);
     for second in 0..20 {
@@ -218,7 +218,7 @@ fn events_tell_what_the_state_shows() {
                     Event::Hit { .. } => hits += 1,
                     Event::Death { owner, .. } => deaths[owner.index()] += 1,
                     Event::Capture { player, .. } => captures[player.index()] += 1,
-                    Event::Birth { control: ControlBehaviour::Minion, .. } => trained += 1,
+                    Event::Spawn { control: ControlBehaviour::Minion, .. } => trained += 1,
                     Event::Score { team, points: more } => points[usize::from(team)] += more,
                     Event::CoreHit { core, damage, .. } => cores[core.index()] -= damage,
                     _ => {}

@@ -134,7 +134,7 @@ fn supply_and_training_fill_up_to_their_caps() {
     // In 100 s there is supply for more minions than there is room for; the other seat saves up to the cap.
     let rules = &world.setup().rules;
     assert_eq!(world.state().minions(PlayerId(0)), usize::from(rules.minions_max));
-    assert_eq!(world.state().players.supply[1], i32::from(rules.supply_max) * objectives::SUPPLY);
+    assert_eq!(world.state().players.supply[1], i32::from(rules.supply_max) * SUPPLY);
 }
 
 /// What bytes of an input decode to after some of them were changed; nothing if they no longer decode.
@@ -372,7 +372,7 @@ fn a_circle_takes_4_s_alone_2_s_with_many_and_decays_in_6() {
 
     let mut world = scene(&[(0, sword, (0, 0))]);
     idle(&mut world, 120);
-    assert_eq!(world.state().circles.progress[0], objectives::CAPTURED / 2);
+    assert_eq!(world.state().circles.progress[0], CAPTURED / 2);
     assert_eq!(world.state().circles.taker[0], PlayerId(0));
     let mut state = world.state().clone();
     state.units.order[0] = Order::Hold;

@@ -5,7 +5,7 @@ mod campaigns;
 use std::time::Duration;
 
 use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::{Inject, MatchOutcome, Party, PilotChoice, data};
+use mini_rts_arena::game::{ControllerChoice, Inject, MatchOutcome, Party, data};
 use mini_rts_arena::lab::{
     Act, CampaignOptions, Change, Fault, LinkFaults, PeerEnd, Sabotage, Scenario, Stop, VirtualMatch,
     VirtualResult, VirtualSetup, campaign,
@@ -22,8 +22,8 @@ fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
 fn setup(seed: u64, peers: usize, ticks: u32) -> VirtualSetup {
     let rules = data::rules("endless").expect("built in");
     let options = CampaignOptions { peers: Some(peers), rules, ..options(1, seed, ticks) };
-    let pilots = std::iter::repeat_n(PilotChoice::Probe, peers).collect();
-    VirtualSetup { pilots, numbered_every: None, ..options.setup(seed) }
+    let controllers = std::iter::repeat_n(ControllerChoice::Probe, peers).collect();
+    VirtualSetup { controllers, numbered_every: None, ..options.setup(seed) }
 }
 
 fn link(delay_ms: u64) -> LinkFaults {
@@ -50,12 +50,12 @@ fn whatever_goes_wrong_everything_holds_and_a_seed_repeats_it() {
 #[test]
 fn with_a_server_all_end_alike_and_a_client_that_deviates_is_named() {
     for (architecture, peers) in [(Architecture::ClientServer, 2), (Architecture::Relay, 4)] {
-        let pilot = Some(PilotChoice::Bot(BotLevel::Normal));
+        let controller = Some(ControllerChoice::Bot(BotLevel::Normal));
         let link = "delay=40ms,jitter=5ms,loss=3%".parse().expect("a link");
         let clean = CampaignOptions {
             architecture,
             peers: Some(peers),
-            pilot,
+            controller,
             link,
             has_faults: false,
             ..options(4, 70, 1_200)
@@ -178,9 +178,9 @@ fn a_difference_in_any_field_is_found_at_once_and_described_alike() {
             let result = (0..40).find_map(|later| {
                 // Arrows are not there at every tick.
                 let inject = Inject { tick: Tick(600 + 37 * later), field: field.into() };
-                let pilots = std::iter::repeat_n(PilotChoice::Bot(BotLevel::Easy), peers).collect();
+                let controllers = std::iter::repeat_n(ControllerChoice::Bot(BotLevel::Easy), peers).collect();
                 let inject = Some((nth % peers, inject));
-                let setup = VirtualSetup { inject, pilots, ..setup(7, peers, 2_400) };
+                let setup = VirtualSetup { inject, controllers, ..setup(7, peers, 2_400) };
                 let mut game = VirtualMatch::new(setup, Scenario::steady(peers, link(40)));
                 game.play_until(Time(10_000_000));
                 queue_order(&mut game);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mini_rts_arena::bot::{Bot, BotLevel};
 use mini_rts_arena::game::{
-    EventBacklog, Match, MatchOptions, MatchThread, PilotChoice, ReplayMatch, TickEvent, data,
+    ControllerChoice, EventBacklog, Match, MatchOptions, MatchThread, ReplayMatch, TickEvent, data,
 };
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
@@ -195,9 +195,9 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
     let guest = GuestConfig::new(address);
     let host = LockstepSession::host(clock::now(), settings.clone(), host, [1; 32]);
     let guest = LockstepSession::join(clock::now(), settings, guest, [2; 32]);
-    let pilot = Some(PilotChoice::Bot(BotLevel::Hard));
-    let recorded = MatchOptions { pilot, record: Some(record), ..MatchOptions::default() };
-    let alone = MatchOptions { pilot, ..MatchOptions::default() };
+    let controller = Some(ControllerChoice::Bot(BotLevel::Hard));
+    let recorded = MatchOptions { controller, record: Some(record), ..MatchOptions::default() };
+    let alone = MatchOptions { controller, ..MatchOptions::default() };
     [(Match::new(host, recorded), host_udp), (Match::new(guest, alone), guest_udp)]
 }
 

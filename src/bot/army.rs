@@ -6,7 +6,7 @@ use super::Mix;
 use super::plan::{Plan, mean};
 use super::view::{Draw, Orders, Rows, View, give, is_within};
 use crate::sim::math::{Vec2, dist2};
-use crate::sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, Selection, Target, When, objectives};
+use crate::sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, SUPPLY, Selection, Target, When};
 
 /// An army worth less than this, in percent of the enemies about it, gives way.
 const LOST: i32 = 60;
@@ -168,7 +168,7 @@ pub(super) fn train(view: &View<'_>, orders: &mut Orders) {
         AttackBehaviour::Swordsman => rules.swordsman_cost,
         AttackBehaviour::Archer => rules.archer_cost,
     };
-    let affordable = view.state.players.supply[at] >= i32::from(cost) * objectives::SUPPLY;
+    let affordable = view.state.players.supply[at] >= i32::from(cost) * SUPPLY;
     let room = view.state.minions(view.player) < usize::from(rules.minions_max)
         && view.state.players.training_len[at] < rules.training_max;
     if affordable && room {

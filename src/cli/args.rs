@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::PilotChoice;
+use mini_rts_arena::game::ControllerChoice;
 use mini_rts_arena::lab::compare::Topology;
 use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
 use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
@@ -277,13 +277,13 @@ impl BotChoice {
         (self == Self::Probe).then(|| "endless".to_owned())
     }
 
-    pub(crate) const fn pilot(self) -> PilotChoice {
+    pub(crate) const fn controller(self) -> ControllerChoice {
         match self {
-            Self::None => PilotChoice::None,
-            Self::Easy => PilotChoice::Bot(BotLevel::Easy),
-            Self::Normal => PilotChoice::Bot(BotLevel::Normal),
-            Self::Hard => PilotChoice::Bot(BotLevel::Hard),
-            Self::Probe => PilotChoice::Probe,
+            Self::None => ControllerChoice::None,
+            Self::Easy => ControllerChoice::Bot(BotLevel::Easy),
+            Self::Normal => ControllerChoice::Bot(BotLevel::Normal),
+            Self::Hard => ControllerChoice::Bot(BotLevel::Hard),
+            Self::Probe => ControllerChoice::Probe,
         }
     }
 }

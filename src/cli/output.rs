@@ -1,4 +1,4 @@
-//! Results as text and as JSON, in the words of the contract.
+//! Results as text and as JSON.
 
 use comfy_table::Table;
 use serde_json::{Value, json};
@@ -59,12 +59,30 @@ pub(crate) fn match_json(
         },
         "clock_error_ms": summary.latencies.clock_error_us.map(ms),
         "corrections": summary.prediction.as_ref().map_or(0, |counts| counts.corrections),
-        "prediction": summary.prediction.as_ref().map(|counts| json!({
+        "prediction": prediction_json(summary),
+        "updates": updates_json(summary),
+        "rejected_inputs": summary.rejected,
+        "cpu_us_per_tick": finished.cpu_us as f64 / f64::from(summary.ticks.max(1)),
+        "memory_bytes": mini_rts_arena::transport::clock::memory_bytes(),
+        "scores": summary.scores.as_slice(),
+        "desync": desync,
+        "desync_report": desync_file,
+    })
+}
+
+fn prediction_json(summary: &Summary) -> Option<Value> {
+    summary.prediction.as_ref().map(|counts| {
+        json!({
             "compared": counts.compared,
             "mispredicted": counts.mispredicted,
             "error_max_tiles": counts.error_max,
-        })),
-        "updates": summary.updates.map(|updates| json!({
+        })
+    })
+}
+
+fn updates_json(summary: &Summary) -> Option<Value> {
+    summary.updates.map(|updates| {
+        json!({
             "applied": updates.applied,
             "agreed": updates.agreed,
             "differed": updates.differed,
@@ -72,13 +90,7 @@ pub(crate) fn match_json(
             "incomplete": updates.incomplete,
             "refused": updates.refused,
             "gap_max_ms": updates.gap_max.as_secs_f64() * 1000.0,
-        })),
-        "rejected_inputs": summary.rejected,
-        "cpu_us_per_tick": finished.cpu_us as f64 / f64::from(summary.ticks.max(1)),
-        "memory_bytes": mini_rts_arena::transport::clock::memory_bytes(),
-        "scores": summary.scores.as_slice(),
-        "desync": desync,
-        "desync_report": desync_file,
+        })
     })
 }
 

@@ -287,7 +287,7 @@ fn options(
     Ok(MatchOptions {
         rules,
         map,
-        pilot: Some(game.bot().pilot()),
+        controller: Some(game.bot().controller()),
         script: player.script.as_deref().map(script).transpose()?,
         record: paths::replay_path(game.output.record.as_deref(), role, seed)?,
         trace: trace.transpose()?,

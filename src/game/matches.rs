@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
+use super::controller::{Controller, ControllerChoice};
 use super::data::world_of;
 use super::deviation::deviation;
 use super::match_event::MatchEvent;
@@ -16,7 +17,6 @@ use super::measures::Measures;
 use super::options::MatchOptions;
 use super::outcome::{MatchError, MatchOutcome};
 use super::past::Past;
-use super::pilot::{Pilot, PilotChoice};
 use super::predictor::Predictor;
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party, Side};
@@ -35,7 +35,7 @@ pub struct Match {
     options: MatchOptions,
     roster: Roster,
     world: Option<World>,
-    pilot: Pilot,
+    controller: Controller,
     begin: Time,
     recorder: Option<ReplayRecorder>,
     recording_told: bool,
@@ -66,7 +66,7 @@ impl Match {
             options,
             roster: Roster::new(),
             world: None,
-            pilot: Pilot::None,
+            controller: Controller::None,
             begin: Time::default(),
             recorder: None,
             recording_told: false,
@@ -203,11 +203,11 @@ impl Match {
     /// When [`Self::advance`] has something to do.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        // Before tick 0 is agreed a pilot has nothing to act on.
-        let pilot = self.begin().and_then(|begin| self.pilot.acts_at(begin));
+        // Before tick 0 is agreed a controller has nothing to act on.
+        let controller = self.begin().and_then(|begin| self.controller.acts_at(begin));
         let past = self.past.as_ref().and_then(|past| past.next(self.bridged()));
         let past = past.and_then(|tick| self.session.seen_at(tick, self.behind()));
-        [self.session.poll_timeout(), pilot, past].into_iter().flatten().min()
+        [self.session.poll_timeout(), controller, past].into_iter().flatten().min()
     }
 
     /// Names this computer's own addresses: [`crate::net::LockstepSession::set_own_addresses`].
@@ -376,12 +376,12 @@ impl Match {
         let config = *self.session.config().expect("confirmed");
         let world = world_of(&config, &roster, self.options.rules.clone(), self.options.map.clone())?;
         let player = self.session.player();
-        let choice = self.options.pilot.unwrap_or(PilotChoice::None);
+        let choice = self.options.controller.unwrap_or(ControllerChoice::None);
         let lies_behind = !self.options.prediction && self.session.is_served();
         self.past = lies_behind.then(|| Past::new(&world, player));
-        self.pilot = match &self.options.script {
-            Some(script) => Pilot::Script(script.clone(), 0),
-            None => Pilot::new(choice, player, config.tick_rate, config.seed),
+        self.controller = match &self.options.script {
+            Some(script) => Controller::Script(script.clone(), 0),
+            None => Controller::new(choice, player, config.tick_rate, config.seed),
         };
         self.roster = roster;
         let hash = world.hash();
@@ -409,7 +409,7 @@ impl Match {
             return;
         }
         while let Some(world) = &self.world
-            && let Some((due, command)) = self.pilot.act(now, self.begin, world)
+            && let Some((due, command)) = self.controller.act(now, self.begin, world)
         {
             self.give(now, Some(due), Tick(0), command);
         }
@@ -465,7 +465,7 @@ impl Match {
     /// Lets a bot see the tick that ran.
     fn think(&mut self, now: Time) {
         let world = self.world.as_ref().expect("prepared");
-        let Some((wish, wants)) = self.pilot.think(world) else { return };
+        let Some((wish, wants)) = self.controller.think(world) else { return };
         // Each tick anew: what a bot no longer holds it lets go of.
         self.session.submit_hero(wish, wants.hero);
         for command in wants.commands {

@@ -3,6 +3,7 @@
 
 mod backlog;
 mod bundle;
+mod controller;
 pub mod data;
 mod deviation;
 mod internal;
@@ -14,7 +15,6 @@ mod measures;
 mod options;
 mod outcome;
 mod past;
-mod pilot;
 mod predictor;
 mod recent;
 mod replay_match;
@@ -31,11 +31,11 @@ mod view;
 
 pub use backlog::{BACKLOG_MAX, EventBacklog, TickEvent};
 pub use bundle::{BUNDLE_BYTES_MAX, BundleError, BundleVerdict, DesyncBundle, SideVerdict};
+pub use controller::{Controller, ControllerChoice};
 pub use match_event::MatchEvent;
 pub use matches::Match;
 pub use options::{Inject, MatchOptions};
 pub use outcome::{MatchError, MatchOutcome};
-pub use pilot::{Pilot, PilotChoice};
 pub use predictor::{HORIZON_TICKS_MAX, PredictionCounts, Predictor};
 pub use replay_match::{REPLAY_SPEEDS, ReplayMatch, WatchError};
 pub use report::{DesyncReport, Party};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::pilot::PilotChoice;
+use super::controller::ControllerChoice;
 use super::script::Script;
 use super::trace::Trace;
 use crate::sim::{Map, Rules, Tick};
@@ -16,8 +16,8 @@ pub struct MatchOptions {
     /// A map that is not among the embedded ones.
     pub map: Option<Arc<Map>>,
     /// Who plays this seat.
-    pub pilot: Option<PilotChoice>,
-    /// What this seat orders and when, in place of a pilot.
+    pub controller: Option<ControllerChoice>,
+    /// What this seat orders and when, in place of a controller.
     pub script: Option<Script>,
     /// Where to record, without the ending.
     pub record: Option<PathBuf>,

@@ -207,7 +207,7 @@ impl Battlefield {
         for (id, soldier) in self.ranks.iter_mut().zip(&self.plan.soldiers) {
             if self.world.state().row(*id).is_none() {
                 let Soldier { player, attack, at } = *soldier;
-                *id = self.world.muster(player, attack, at).unwrap_or(UnitId::NONE);
+                *id = self.world.spawn_minion(player, attack, at).unwrap_or(UnitId::NONE);
                 self.fallen += 1;
             }
         }

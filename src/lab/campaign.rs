@@ -15,7 +15,7 @@ use super::scenario::{Act, Scenario};
 use super::served_match::ServedMatch;
 use super::virtual_match::{VirtualMatch, VirtualResult, VirtualSetup};
 use crate::bot::BotLevel;
-use crate::game::{DesyncReport, Inject, PilotChoice};
+use crate::game::{ControllerChoice, DesyncReport, Inject};
 use crate::net::{Architecture, InputDelay};
 use crate::sim::{Map, PLAYERS_MAX, Rules, Tick, TickRate};
 use crate::transport::LinkSpec;
@@ -45,7 +45,7 @@ pub struct CampaignOptions {
     /// The arena for two, and the one for more.
     pub maps: [Arc<Map>; 2],
     /// Who plays; without a choice, each seed draws who.
-    pub pilot: Option<PilotChoice>,
+    pub controller: Option<ControllerChoice>,
     /// How long before its tick an input is sealed.
     pub input_delay: InputDelay,
     /// What all links do to datagrams.
@@ -117,12 +117,12 @@ impl CampaignOptions {
     pub fn setup(&self, seed: u64) -> VirtualSetup {
         let draw = |what: u64| XxHash3_64::oneshot_with_seed(seed, &what.to_le_bytes());
         let peers = self.peers.unwrap_or(2 + (draw(0) % (PLAYERS_MAX as u64 - 1)) as usize);
-        let pilot = |seat: usize| {
-            self.pilot.unwrap_or(match draw(1 + seat as u64) % 4 {
-                0 => PilotChoice::Bot(BotLevel::Easy),
-                1 => PilotChoice::Bot(BotLevel::Normal),
-                2 => PilotChoice::Bot(BotLevel::Hard),
-                _ => PilotChoice::Probe,
+        let controller = |seat: usize| {
+            self.controller.unwrap_or(match draw(1 + seat as u64) % 4 {
+                0 => ControllerChoice::Bot(BotLevel::Easy),
+                1 => ControllerChoice::Bot(BotLevel::Normal),
+                2 => ControllerChoice::Bot(BotLevel::Hard),
+                _ => ControllerChoice::Probe,
             })
         };
         VirtualSetup {
@@ -132,7 +132,7 @@ impl CampaignOptions {
             tick_rate: self.tick_rate,
             rules: self.rules.clone(),
             map: self.maps[usize::from(peers > 2)].clone(),
-            pilots: (0..peers).map(pilot).collect(),
+            controllers: (0..peers).map(controller).collect(),
             input_delay: self.input_delay,
             numbered_every: (self.has_faults || self.has_byzantine).then_some(NUMBERED_EVERY),
             inject: self.inject.clone(),

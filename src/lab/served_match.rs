@@ -323,7 +323,7 @@ fn client(setup: &VirtualSetup, table: &Table<'_>, seat: usize, server: SocketAd
         MatchOptions {
             rules: Some(setup.rules.clone()),
             map: Some(setup.map.clone()),
-            pilot: Some(setup.pilots[seat]),
+            controller: Some(setup.controllers[seat]),
             inject: inject.or_else(|| byzantine.and_then(|plan| plan.deviation(setup.tick_rate))),
             updates: UPDATES,
             ..MatchOptions::default()

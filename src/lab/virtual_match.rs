@@ -18,7 +18,9 @@ use super::network::Network;
 use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::{Act, Change, Scenario};
 use super::sessions::{TIMEOUT, Table, WAIT, hero_of, settings};
-use crate::game::{DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, PilotChoice, Summary};
+use crate::game::{
+    ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Summary,
+};
 use crate::net::{Architecture, DueTick, InputDelay, LinkStatus, PAUSE_LONGEST, PAUSES_MAX, Time, Traffic};
 use crate::sim::{Command, Map, PLAYERS_MAX, Rules, Tick, TickRate, World};
 
@@ -43,7 +45,7 @@ pub struct VirtualSetup {
     /// The arena; it has at least as many bases as there are peers.
     pub map: Arc<Map>,
     /// Who plays each seat.
-    pub pilots: ArrayVec<PilotChoice, PLAYERS_MAX>,
+    pub controllers: ArrayVec<ControllerChoice, PLAYERS_MAX>,
     /// How long before its tick an input is sealed.
     pub input_delay: InputDelay,
     /// Time between two numbered commands of each peer, which show that every command runs once and in order.
@@ -144,10 +146,10 @@ impl VirtualMatch {
     /// All peers before the first datagram.
     ///
     /// # Panics
-    /// If there are not as many pilots as peers, or the scenario is one of another number of peers.
+    /// If there are not as many controllers as peers, or the scenario is one of another number of peers.
     #[must_use]
     pub fn new(setup: VirtualSetup, scenario: Scenario) -> Self {
-        assert!(setup.pilots.len() == setup.peers && scenario.clocks.len() == setup.peers);
+        assert!(setup.controllers.len() == setup.peers && scenario.clocks.len() == setup.peers);
         let mut network = Network::new(setup.peers, setup.seed);
         for (way, faults) in scenario.links.iter().enumerate() {
             *network.faults(way / setup.peers, way % setup.peers) = *faults;
@@ -514,7 +516,7 @@ impl VirtualMatch {
             MatchOptions {
                 rules: Some(rules.clone()),
                 map: Some(map.clone()),
-                pilot: Some(self.setup.pilots[peer]),
+                controller: Some(self.setup.controllers[peer]),
                 inject,
                 ..MatchOptions::default()
             },

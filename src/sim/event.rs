@@ -49,7 +49,7 @@ pub enum Event {
         at: Vec2,
     },
     /// A unit was born: a minion out of training, or a hero that returned.
-    Birth {
+    Spawn {
         /// Who.
         unit: UnitId,
         /// Whose it is.

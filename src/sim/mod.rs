@@ -9,49 +9,28 @@
     clippy::iter_over_hash_type
 )]
 
-mod arena;
-#[cfg(test)]
-mod arena_tests;
-mod bits;
-mod calling;
-mod combat;
 mod command;
-mod commands;
-mod control;
-mod delta;
+mod compiled_rules;
+mod encoding;
 mod event;
-mod formation;
-mod grid;
-mod hash;
-mod lifecycle;
 pub mod math;
-mod movement;
-mod navigation;
-pub mod objectives;
-mod orders;
-mod pace;
-mod projectiles;
+mod phases;
 pub mod random;
-mod raster;
 mod rules;
-mod solid;
+mod setup;
+mod space;
 mod state;
-mod table;
 mod tick;
-mod validate;
-mod ways;
 mod world;
 
 pub use command::*;
-pub use delta::{DeltaCoder, MalformedDelta};
+pub use encoding::delta::{DeltaCoder, MalformedDelta};
 pub use event::*;
-pub use hash::*;
 pub use rules::*;
+pub use setup::*;
+pub use space::ways::Ways;
 pub use state::*;
-pub use table::{Cell, Difference};
 pub use tick::*;
-pub use validate::*;
-pub use ways::*;
 pub use world::*;
 
 /// The number of this simulation: it grows with every change that moves a golden hash. Peers and replays

@@ -1,115 +1,38 @@
 //! The world: a game state, what it is played by, and the step from one tick to the next.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
-use arrayvec::ArrayVec;
-use serde::{Deserialize, Serialize};
 
-use super::calling::Callings;
 use super::command::{TickInputs, When};
-use super::event::{Event, Events};
-use super::grid::{Body, Grid};
-use super::hash::StateHash;
+use super::compiled_rules::CompiledRules;
+use super::event::Event;
 use super::math::{Fx, Vec2};
-use super::objectives::CAPTURED;
-use super::orders::{self, Task};
-use super::pace::Terms;
-use super::projectiles::{Course, Met};
-use super::rules::{Map, Rules};
+use super::phases::orders::{self, Task};
+use super::phases::scratch::Scratch;
+use super::phases::{combat, commands, control, lifecycle, movement, objectives, projectiles};
+use super::setup::Setup;
+use super::space::arena::FAR;
 use super::state::{
-    AttackBehaviour, ControlBehaviour, GameState, NoSuchField, Order, Outcome, QUEUED_MAX, UnitId,
+    AttackBehaviour, CAPTURED, ControlBehaviour, GameState, NoSuchField, Order, Outcome, QUEUED_MAX,
+    StateHash, UnitId,
 };
-use super::tick::{PLAYERS_MAX, PlayerId, Tick, TickRate};
-use super::{combat, commands, control, lifecycle, movement, objectives, projectiles};
-
-/// How a seat begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeatSetup {
-    /// How its hero fights.
-    pub hero: AttackBehaviour,
-    /// Its team, below [`PLAYERS_MAX`].
-    pub team: u8,
-}
-
-/// Everything the first state depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setup {
-    /// Of every random draw.
-    pub seed: u64,
-    /// Steps per second.
-    pub tick_rate: TickRate,
-    /// Who plays, in seat order: 2 to [`PLAYERS_MAX`].
-    pub seats: ArrayVec<SeatSetup, PLAYERS_MAX>,
-    /// The rules.
-    pub rules: Arc<Rules>,
-    /// The arena; it has at least as many bases as there are seats.
-    pub map: Arc<Map>,
-}
+use super::tick::{PlayerId, Tick};
 
 /// A match in the middle of it: the state, and the rules and map it is played by.
 #[derive(Clone, Debug)]
 pub struct World {
     setup: Setup,
-    terms: Arc<Terms>,
+    rules: Arc<CompiledRules>,
     state: GameState,
     scratch: Scratch,
-}
-
-/// What one phase of a tick leaves for the next. It begins empty in every tick and keeps its allocations.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
-    /// Who stands where.
-    pub(super) grid: Grid,
-    /// Whom each unit fought in the last tick, if it still lives; else itself.
-    pub(super) targets: Vec<Body>,
-    /// What each unit is busy with.
-    pub(super) callings: Callings,
-    /// How far each unit wants to walk.
-    pub(super) wishes: Vec<Vec2>,
-    /// How far the others push each unit.
-    pub(super) pushes: Vec<Vec2>,
-    /// The farthest that any unit moved along one axis in this tick: how much the grid is off.
-    pub(super) longest_step: Fx,
-    /// The way of each arrow in this tick, and whom it meets first.
-    pub(super) courses: Vec<Course>,
-    pub(super) met: Vec<Option<Met>>,
-    /// Blows and arrows that hit somebody.
-    pub(super) hits: Vec<Hit>,
-    /// Blows and arrows that hit a core.
-    pub(super) core_hits: Vec<CoreHit>,
-    /// Rows that leave a table, ascending.
-    pub(super) gone: Vec<usize>,
-    /// What happened.
-    pub(super) events: Events,
-}
-
-/// Damage to a unit.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hit {
-    /// Whose row.
-    pub(super) row: usize,
-    pub(super) by: PlayerId,
-    /// How the striker fights.
-    pub(super) attack: AttackBehaviour,
-    pub(super) damage: i16,
-}
-
-/// Damage to a core.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CoreHit {
-    /// Whose core.
-    pub(super) core: PlayerId,
-    pub(super) by: PlayerId,
-    pub(super) damage: i32,
 }
 
 impl World {
     /// The world before tick 0.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        let terms = Terms::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
-        let state = lifecycle::first_state(&terms, setup.seed, &setup.seats);
-        Self::restore_with(setup, terms, state)
+        let rules = CompiledRules::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
+        let state = lifecycle::first_state(&rules, setup.seed, &setup.seats);
+        Self::restore_with(setup, rules, state)
     }
 
     /// The world whose state is `state`, such as one out of [`GameState::decode`].
@@ -117,9 +40,9 @@ impl World {
     /// # Errors
     /// If it is not the state of a match of this setup.
     pub fn restore(setup: Setup, state: GameState) -> Result<Self, ForeignState> {
-        let terms = Terms::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
-        if fits(&setup, &terms, &state) {
-            Ok(Self::restore_with(setup, terms, state))
+        let rules = CompiledRules::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
+        if fits(&setup, &rules, &state) {
+            Ok(Self::restore_with(setup, rules, state))
         } else {
             Err(ForeignState)
         }
@@ -130,7 +53,7 @@ impl World {
     /// # Errors
     /// If it is not the state of a match of this setup; the world is as before then.
     pub fn adopt(&mut self, state: &GameState) -> Result<(), ForeignState> {
-        if !fits(&self.setup, &self.terms, state) {
+        if !fits(&self.setup, &self.rules, state) {
             return Err(ForeignState);
         }
         self.state.copy_from(state);
@@ -138,46 +61,31 @@ impl World {
         Ok(())
     }
 
-    fn restore_with(setup: Setup, terms: Terms, mut state: GameState) -> Self {
+    fn restore_with(setup: Setup, rules: CompiledRules, mut state: GameState) -> Self {
         let units = setup.seats.len() * (usize::from(setup.rules.minions_max) + 1);
         state.slots.reserve(units);
         state.units.reserve(units);
         // An arrow flies for less time than it takes to draw the bow twice.
         state.projectiles.reserve(2 * units);
         state.orders.reserve(QUEUED_MAX * units);
-        let scratch = Scratch {
-            grid: Grid::new(terms.arena.half, units),
-            targets: Vec::with_capacity(units),
-            callings: Callings::with_capacity(units),
-            wishes: Vec::with_capacity(units),
-            pushes: Vec::with_capacity(units),
-            longest_step: Fx::ZERO,
-            courses: Vec::with_capacity(2 * units),
-            met: Vec::with_capacity(2 * units),
-            // A blow hits up to three.
-            hits: Vec::with_capacity(4 * units),
-            core_hits: Vec::with_capacity(units),
-            gone: Vec::with_capacity(2 * units),
-            // A hit, a death and a blow for each, and what happens to players and circles.
-            events: Events::with_capacity(8 * units),
-        };
-        Self { setup, terms: Arc::new(terms), state, scratch }
+        let scratch = Scratch::with_capacity(rules.arena.obstacles.half, units);
+        Self { setup, rules: Arc::new(rules), state, scratch }
     }
 
     /// Runs one tick. `inputs` are this tick's, one for each player; a player without one changes nothing.
     /// Once the match is over, only the tick advances.
     pub fn step(&mut self, inputs: &TickInputs) {
-        let Self { terms, state, scratch, .. } = self;
+        let Self { rules, state, scratch, .. } = self;
         scratch.events.clear();
         if state.outcome() == Outcome::Running {
-            scratch.begin(terms, state);
-            commands::apply(terms, state, &mut scratch.events, inputs);
-            control::decide(terms, state, scratch);
-            movement::walk(terms, state, scratch);
-            combat::strike(terms, state, scratch);
-            projectiles::fly(terms, state, scratch);
-            lifecycle::advance(terms, state, scratch);
-            objectives::advance(terms, state, scratch);
+            scratch.begin(rules, state);
+            commands::apply(rules, state, &mut scratch.events, inputs);
+            control::decide(rules, state, scratch);
+            movement::walk(rules, state, scratch);
+            combat::strike(rules, state, scratch);
+            projectiles::fly(rules, state, scratch);
+            lifecycle::advance(rules, state, scratch);
+            objectives::advance(rules, state, scratch);
         }
         state.globals.tick[0] = state.tick().plus(1);
     }
@@ -199,10 +107,10 @@ impl World {
     ///
     /// # Panics
     /// If there is no such player.
-    pub fn muster(&mut self, player: PlayerId, attack: AttackBehaviour, at: Vec2) -> Option<UnitId> {
+    pub fn spawn_minion(&mut self, player: PlayerId, attack: AttackBehaviour, at: Vec2) -> Option<UnitId> {
         assert!(player.index() < self.state.players.len(), "player {player} of {}", self.state.players.len());
         let minion = ControlBehaviour::Minion;
-        let born = lifecycle::bear(&self.terms, &mut self.state, player, minion, attack, at)?;
+        let born = lifecycle::spawn(&self.rules, &mut self.state, player, minion, attack, at)?;
         let row = self.state.row(born)?;
         let here = Task::to(Order::Idle, self.state.position(row));
         orders::give(&mut self.state, row, here, When::Now);
@@ -224,19 +132,19 @@ impl World {
     /// Where the circles are, in the order of their table.
     #[must_use]
     pub fn circles(&self) -> &[Vec2] {
-        &self.terms.arena.circles
+        &self.rules.arena.circles
     }
 
     /// Where a player's core stands; the centre for a player who does not exist.
     #[must_use]
     pub fn base(&self, player: PlayerId) -> Vec2 {
-        self.terms.base(player).at
+        self.rules.base(player).at
     }
 
     /// The hit points with which the unit in `row` was born.
     #[must_use]
     pub fn full_hp(&self, row: usize) -> i16 {
-        self.terms.unit(&self.state.units, row).hp
+        self.rules.unit(&self.state.units, row).hp
     }
 
     /// Takes over the state of another world of the same setup and keeps the allocations.
@@ -253,31 +161,19 @@ impl World {
     }
 }
 
-impl Scratch {
-    fn begin(&mut self, terms: &Terms, state: &GameState) {
-        self.grid.fill(&terms.arena, state);
-        self.hits.clear();
-        self.core_hits.clear();
-    }
-}
-
-/// Nothing lies farther from the centre than this, in tiles: maps are much smaller, and what flies off them
-/// drops soon.
-pub(super) const FAR: i32 = 4096;
-
 /// Whether a state is one of a match of this setup.
-fn fits(setup: &Setup, terms: &Terms, state: &GameState) -> bool {
+fn fits(setup: &Setup, rules: &CompiledRules, state: &GameState) -> bool {
     state.is_consistent()
         && state.players.len() == setup.seats.len()
         && state.circles.len() == setup.map.circles.len()
-        && is_in_range(terms, state)
+        && is_in_range(rules, state)
 }
 
 /// Whether every number that the simulation calculates with is one it can reach, so that no sum of them
 /// overflows.
-fn is_in_range(terms: &Terms, state: &GameState) -> bool {
+fn is_in_range(rules: &CompiledRules, state: &GameState) -> bool {
     let GameState { globals, players, units, projectiles, circles, cores, .. } = state;
-    let (half, far) = (terms.arena.half, Fx::from_num(FAR));
+    let (half, far) = (rules.arena.obstacles.half, Fx::from_num(FAR));
     let orders = &state.orders;
     let within = |numbers: &[Fx], limit: Fx| numbers.iter().all(|number| number.abs() <= limit);
     let speeds = [&units.vx, &units.vy, &projectiles.vx, &projectiles.vy];
@@ -291,7 +187,7 @@ fn is_in_range(terms: &Terms, state: &GameState) -> bool {
         && speeds.into_iter().all(|speeds| within(speeds, Fx::from_num(16)))
         && [&projectiles.x, &projectiles.y].into_iter().all(|places| within(places, far))
         && circles.progress.iter().all(|progress| (0..=CAPTURED).contains(progress))
-        && cores.hp.iter().all(|hp| (0..=terms.rules.core_hp).contains(hp))
+        && cores.hp.iter().all(|hp| (0..=rules.raw.core_hp).contains(hp))
         && players.supply.iter().all(|&supply| supply >= 0)
         && players.training_len.iter().all(|&waiting| waiting <= 8)
 }

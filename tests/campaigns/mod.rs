@@ -17,7 +17,7 @@ pub(crate) fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
         peers: None,
         rules: data::rules("standard").expect("built in"),
         maps: [data::map("standard").expect("built in"), data::map("quad").expect("built in")],
-        pilot: None,
+        controller: None,
         input_delay: InputDelay::Auto,
         link: LinkSpec::default(),
         has_faults: false,

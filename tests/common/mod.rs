@@ -137,10 +137,10 @@ pub(crate) fn check_limits(world: &World) {
     }
     for player in state.player_ids() {
         let supply = state.players.supply[player.index()];
-        assert!((0..=i32::from(rules.supply_max) * objectives::SUPPLY).contains(&supply));
+        assert!((0..=i32::from(rules.supply_max) * SUPPLY).contains(&supply));
         assert!(state.minions(player) <= usize::from(rules.minions_max));
         assert!(state.players.training_len[player.index()] <= rules.training_max);
     }
-    assert!(state.circles.progress.iter().all(|progress| (0..objectives::CAPTURED).contains(progress)));
+    assert!(state.circles.progress.iter().all(|progress| (0..CAPTURED).contains(progress)));
     assert!(state.cores.hp.iter().all(|hp| (0..=rules.core_hp).contains(hp)));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arrayvec::ArrayVec;
 use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::{Inject, Match, MatchOptions, PilotChoice, Server, ServerOptions, data};
+use mini_rts_arena::game::{ControllerChoice, Inject, Match, MatchOptions, Server, ServerOptions, data};
 use mini_rts_arena::net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
 use mini_rts_arena::net::{
     Architecture, ClientSession, End, Event, FRAGMENT_BYTES, GuestConfig, HostConfig, InputDelay,
@@ -169,10 +169,10 @@ impl Table {
         }
         let inject = Inject { tick: ASTRAY_AT, field: "units[0].hp".into() };
         let options = MatchOptions {
-            pilot: Some(if n.is_multiple_of(2) {
-                PilotChoice::Bot(BotLevel::Normal)
+            controller: Some(if n.is_multiple_of(2) {
+                ControllerChoice::Bot(BotLevel::Normal)
             } else {
-                PilotChoice::Probe
+                ControllerChoice::Probe
             }),
             prediction: !n.is_multiple_of(3),
             interpolation: 1 + n as u32 % 2,

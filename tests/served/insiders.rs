@@ -205,7 +205,7 @@ fn what_others_repeat_or_make_up_expels_nobody() {
 fn patient(net: &mut Net) {
     for (n, seat) in net.seats.iter_mut().enumerate() {
         let settings = Settings { timeout: Duration::from_secs(20), ..settings() };
-        let options = MatchOptions { pilot: BOT, ..predicting() };
+        let options = MatchOptions { controller: BOT, ..predicting() };
         seat.game = Some(client_of(Time(0), n as u8, None, options, settings));
     }
 }

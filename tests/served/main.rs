@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mini_rts_arena::game::{
-    Inject, Match, MatchEvent, MatchOptions, MatchOutcome, PilotChoice, Server, Trace, data,
+    ControllerChoice, Inject, Match, MatchEvent, MatchOptions, MatchOutcome, Server, Trace, data,
 };
 use mini_rts_arena::net::{Architecture, ServerSession, Time};
 use mini_rts_arena::sim::{Command, Direction, HeroControl, Tick, fingerprint, math::Vec2};
@@ -69,7 +69,8 @@ fn probed(session: ServerSession, link: &str) -> [Vec<serde_json::Value>; 2] {
     let mut net = Net::new(session, link, &[BOT, BOT]);
     for (n, seat) in net.seats.iter_mut().enumerate() {
         let trace = Trace::create(&folder.path().join(format!("{n}"))).expect("a file");
-        let options = MatchOptions { pilot: Some(PilotChoice::Probe), trace: Some(trace), ..predicting() };
+        let options =
+            MatchOptions { controller: Some(ControllerChoice::Probe), trace: Some(trace), ..predicting() };
         seat.game = Some(client_with(Time(0), n as u8, None, options));
     }
     net.run(Duration::from_secs(80), |_| {});
@@ -211,7 +212,7 @@ fn a_relay_gives_a_state_to_who_comes_back_and_to_who_has_gone_wrong() {
     let link = "delay=25ms,jitter=5ms,loss=2%";
     let mut net = Net::new(relay_session("standard", Some(1800), 45), link, &[BOT, BOT]);
     let inject = Inject { tick: Tick(700), field: "units[0].hp".into() };
-    let options = MatchOptions { pilot: BOT, inject: Some(inject), ..predicting() };
+    let options = MatchOptions { controller: BOT, inject: Some(inject), ..predicting() };
     net.seats[0].game = Some(client_with(Time(0), 0, None, options));
     net.run(Duration::from_secs(6), |_| {});
     net.seats[1].game = None;
@@ -246,7 +247,7 @@ fn a_client_that_takes_the_last_state_over_ends_with_the_match() {
     for tick in 588..600 {
         let mut net = Net::new(relay_session("standard", Some(600), 0), "delay=40ms", &[BOT, BOT]);
         let inject = Inject { tick: Tick(tick), field: "units[0].hp".into() };
-        let options = MatchOptions { pilot: BOT, inject: Some(inject), ..predicting() };
+        let options = MatchOptions { controller: BOT, inject: Some(inject), ..predicting() };
         net.seats[0].game = Some(client_with(Time(0), 0, None, options));
         net.run(Duration::from_secs(13), |_| {});
         assert!(net.is_over(), "tick {tick} went wrong");

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{
-    Match, MatchError, MatchEvent, MatchOptions, PilotChoice, Server, ServerOptions, ServerSummary, Summary,
-    data,
+    ControllerChoice, Match, MatchError, MatchEvent, MatchOptions, Server, ServerOptions, ServerSummary,
+    Summary, data,
 };
 use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{
@@ -73,7 +73,7 @@ pub(crate) fn staying(architecture: Architecture, link: &str) -> Net {
     let config = ServerConfig { stays: true, ..server_config(architecture, rules, Some(120), 0, 3, 20) };
     let mut net = Net::new(ServerSession::new(Time(0), config, [1; 32]), link, &[BOT; 3]);
     for (n, seat) in net.seats.iter_mut().enumerate() {
-        let options = MatchOptions { pilot: BOT, ..predicting() };
+        let options = MatchOptions { controller: BOT, ..predicting() };
         let settings = Settings { stays: true, ..settings() };
         seat.game = Some(client_of(Time(0), n as u8, None, options, settings));
     }
@@ -116,8 +116,8 @@ pub(crate) fn server_config(
     }
 }
 
-pub(crate) fn client(now: Time, n: u8, pilot: Option<PilotChoice>, token: Option<Token>) -> Match {
-    client_with(now, n, token, MatchOptions { pilot, ..predicting() })
+pub(crate) fn client(now: Time, n: u8, controller: Option<ControllerChoice>, token: Option<Token>) -> Match {
+    client_with(now, n, token, MatchOptions { controller, ..predicting() })
 }
 
 pub(crate) fn predicting() -> MatchOptions {
@@ -191,23 +191,23 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    pub(crate) fn new(session: ServerSession, link: &str, pilots: &[Option<PilotChoice>]) -> Self {
+    pub(crate) fn new(session: ServerSession, link: &str, controllers: &[Option<ControllerChoice>]) -> Self {
         let server = Server::new(session, ServerOptions::default());
         let (seats, strays) = (Vec::new(), Vec::new());
         let mut net =
             Self { now: Time(0), server: Some(server), served: None, seats, strays, is_suspended: false };
-        for pilot in pilots {
-            net.enter(link, *pilot);
+        for controller in controllers {
+            net.enter(link, *controller);
         }
         net
     }
 
     /// One more client comes.
-    pub(crate) fn enter(&mut self, link: &str, pilot: Option<PilotChoice>) {
+    pub(crate) fn enter(&mut self, link: &str, controller: Option<ControllerChoice>) {
         let n = self.seats.len();
         let spec = |seed: usize| format!("{link},seed={seed}").parse::<LinkSpec>().expect("a link");
         self.seats.push(Seat {
-            game: Some(client(self.now, n as u8, pilot, None)),
+            game: Some(client(self.now, n as u8, controller, None)),
             address: address(n as u8 + 1),
             up: Impairment::new(spec(2 * n + 1)),
             down: Impairment::new(spec(2 * n + 2)),
@@ -232,7 +232,7 @@ impl Net {
         let mut net = Self::new(server_session("standard", None, 0, 2), link, &[BOT, BOT]);
         net.server = Some(Server::new(session, options));
         for (n, seat) in net.seats.iter_mut().enumerate() {
-            let options = MatchOptions { pilot: BOT, rules: Some(rules.clone()), ..predicting() };
+            let options = MatchOptions { controller: BOT, rules: Some(rules.clone()), ..predicting() };
             seat.game = Some(client_with(Time(0), n as u8, None, options));
         }
         net
@@ -371,7 +371,7 @@ impl Seat {
     }
 }
 
-pub(crate) const BOT: Option<PilotChoice> = Some(PilotChoice::Bot(BotLevel::Normal));
+pub(crate) const BOT: Option<ControllerChoice> = Some(ControllerChoice::Bot(BotLevel::Normal));
 
 pub(crate) fn hash(net: &Net) -> StateHash {
     net.served.as_ref().expect("over").as_ref().expect("played").hash

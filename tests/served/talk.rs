@@ -76,7 +76,7 @@ fn in_a_window_a_client_waits_for_its_server() {
     for session in [server_session("endless", Some(900), 45, 2), relay_session("endless", Some(900), 45)] {
         let mut net = Net::new(session, "delay=20ms,jitter=2ms", &[BOT, BOT]);
         let patient = Settings { on_loss: OnLoss::Wait, ..settings() };
-        let options = MatchOptions { pilot: BOT, ..predicting() };
+        let options = MatchOptions { controller: BOT, ..predicting() };
         net.seats[1].game = Some(client_of(Time(0), 1, None, options, patient));
         net.run(Duration::from_secs(5), |_| {});
         net.seats[1].is_cut = true;

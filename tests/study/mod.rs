@@ -67,11 +67,7 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
     }
     let [captured, authority, own, shown, own_frame, confirmed, opponent, opponent_frame] =
         spans.map(Quantiles::of);
-    let stalls: Vec<f64> = (0..SECONDS)
-        .map(|_| if draws.next() < 4.0 * cell.loss { (20.0 * draws.next()).round() } else { 0.0 })
-        .collect();
-    let corrections: Vec<f64> =
-        (0..SECONDS).map(|_| if is_server && draws.next() < cell.loss { 1.0 } else { 0.0 }).collect();
+    let (stalls, corrections) = seconds(cell, &mut draws);
     let stall_ms = stalls.iter().sum();
     let units = f64::from(cell.units);
     let (up, down) = if is_server { (9.0, 0.02 * f64::from(cell.updates) * units) } else { (26.0, 26.0) };
@@ -115,6 +111,17 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
         state_hash: seed,
         ..MatchRow::default()
     }
+}
+
+/// The milliseconds of stalls and the corrections of each second.
+fn seconds(cell: &Cell, draws: &mut Draws) -> (Vec<f64>, Vec<f64>) {
+    let is_server = cell.architecture == Architecture::ClientServer;
+    let stalls = (0..SECONDS)
+        .map(|_| if draws.next() < 4.0 * cell.loss { (20.0 * draws.next()).round() } else { 0.0 })
+        .collect();
+    let corrections =
+        (0..SECONDS).map(|_| if is_server && draws.next() < cell.loss { 1.0 } else { 0.0 }).collect();
+    (stalls, corrections)
 }
 
 /// All cells of a small study.

@@ -98,9 +98,13 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
         window.wait_tick(60);
     }
 
-    // Killed, the guest does not come back.
     signal(&guest, "-KILL");
     let _ = guest.program.wait();
+    claim_victory(&mut host);
+}
+
+/// Ends a match whose other player's process was killed, and checks the recordings of both matches.
+fn claim_victory(host: &mut Window) {
     host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost");
     host.click("claim");
     let over = host.wait_screen("result");

@@ -183,7 +183,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
         peers,
         rules: data::rules(arguments.rules.as_deref().unwrap_or(&usual))?,
         maps,
-        pilot: (!arguments.faults && !arguments.byzantine).then(|| arguments.bot.pilot()),
+        controller: (!arguments.faults && !arguments.byzantine).then(|| arguments.bot.controller()),
         input_delay: arguments.input_delay,
         link: link.unwrap_or_default(),
         has_faults: arguments.faults,

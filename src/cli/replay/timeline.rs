@@ -92,7 +92,7 @@ impl Timeline {
             Event::Death { owner, control: ControlBehaviour::Player, .. } => {
                 format!("{}'s hero falls", self.name(owner))
             }
-            Event::Birth { owner, control: ControlBehaviour::Player, .. } => {
+            Event::Spawn { owner, control: ControlBehaviour::Player, .. } => {
                 format!("{}'s hero is back", self.name(owner))
             }
             Event::Banner { player, .. } => format!("{} raises the banner", self.name(player)),

@@ -1,8 +1,8 @@
 //! How a match ends, what remains of it, and whether another one follows.
 
+use super::super::controller::Controller;
 use super::super::options::MatchOptions;
 use super::super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
-use super::super::pilot::Pilot;
 use super::super::session::Session;
 use super::super::summary::Summary;
 use super::{Match, MatchEvent};
@@ -37,7 +37,7 @@ impl Match {
     /// told. The world may be half of one tick and half of the next, so nothing looks at it any more.
     pub(in crate::game) fn break_off(&mut self, error: MatchError) {
         self.finished = Some(Err(error));
-        (self.world, self.predictor, self.past, self.pilot) = (None, None, None, Pilot::None);
+        (self.world, self.predictor, self.past, self.controller) = (None, None, None, Controller::None);
         if let Some(recorder) = self.recorder.take() {
             let result = ReplayResult { outcome: INTERNAL_ERROR.into(), winner: None };
             if let Err(error) = recorder.finish(result) {

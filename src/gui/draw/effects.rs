@@ -129,7 +129,7 @@ impl Effects {
                     let fallen = Fallen { at: to_tiles(at), angle, since: when, team, is_hero, kind: attack };
                     self.fall(unit, fallen);
                 }
-                Event::Birth { owner, control: ControlBehaviour::Player, at, .. } => {
+                Event::Spawn { owner, control: ControlBehaviour::Player, at, .. } => {
                     self.pulse(to_tiles(at), 2.5, when, current.team_of(owner));
                 }
                 Event::Capture { circle, player } => {

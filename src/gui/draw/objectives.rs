@@ -3,8 +3,8 @@
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use macroquad::math::{Vec2, vec2};
+use mini_rts_arena::sim::CAPTURED;
 use mini_rts_arena::sim::PlayerId;
-use mini_rts_arena::sim::objectives::CAPTURED;
 
 use super::canvas::Canvas;
 use super::colours::{self, GOLD, GROUND, INK, NEUTRAL, alpha, mix};

@@ -4,7 +4,7 @@
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use macroquad::prelude::{Rect, Vec2, vec2};
-use mini_rts_arena::sim::objectives::SUPPLY;
+use mini_rts_arena::sim::SUPPLY;
 use mini_rts_arena::sim::{AttackBehaviour, Outcome, PlayerId, Tick};
 
 use super::NetStatus;

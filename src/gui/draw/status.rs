@@ -1,6 +1,6 @@
 //! The one line that says what matters now.
 
-use mini_rts_arena::sim::objectives::CAPTURED;
+use mini_rts_arena::sim::CAPTURED;
 use mini_rts_arena::sim::{GameState, Outcome, PlayerId};
 
 use super::colours::{GOLD, NEUTRAL, RED};

@@ -149,7 +149,7 @@ impl Chair {
     }
 
     /// Lets the bot see `tick`, which has run. What it wants comes its reaction time later, as in
-    /// [`crate::game::Pilot::think`]; a control it no longer holds it lets go of.
+    /// [`crate::game::Controller::think`]; a control it no longer holds it lets go of.
     fn think(&mut self, tick: Tick, world: &World) {
         let wish = tick.plus(self.bot.reaction());
         let wants = self.bot.think(world);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Cell;
 use crate::bot::BotLevel;
-use crate::game::{Match, MatchOptions, PilotChoice, Server, ServerOptions, data};
+use crate::game::{ControllerChoice, Match, MatchOptions, Server, ServerOptions, data};
 use crate::lab::compare::row::Experiment;
 use crate::lab::compare::script::Recorded;
 use crate::lab::sessions::{Table, hero_of, settings};
@@ -54,13 +54,13 @@ pub(super) fn player(cell: &Cell, setup: &Setup, node: usize, host: SocketAddr) 
     } else {
         table.guest(Time(0), settings, node, host)
     };
-    let pilot = (cell.experiment == Experiment::Bots).then_some(PilotChoice::Bot(BotLevel::Normal));
+    let controller = (cell.experiment == Experiment::Bots).then_some(ControllerChoice::Bot(BotLevel::Normal));
     Match::new(
         session,
         MatchOptions {
             rules: Some(setup.rules.clone()),
             map: Some(setup.map.clone()),
-            pilot,
+            controller,
             prediction: cell.prediction,
             interpolation: cell.interpolation,
             updates: cell.updates,

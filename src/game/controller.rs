@@ -1,0 +1,78 @@
+//! Who gives the orders of a seat when no person does.
+
+use super::script::{Script, ScriptLine};
+use crate::bot::{Bot, BotLevel, Probe};
+use crate::net::Time;
+use crate::sim::{Command, PlayerId, PlayerInput, Tick, TickRate, World};
+
+/// Who plays a seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControllerChoice {
+    /// A person, or nobody.
+    None,
+    /// A bot.
+    Bot(BotLevel),
+    /// Simple orders at random instants, for measuring.
+    Probe,
+}
+
+/// A program in a seat.
+#[derive(Clone, Debug)]
+pub enum Controller {
+    /// Nobody: orders come from outside.
+    None,
+    /// Thinks after every tick.
+    Bot(Bot),
+    /// Acts between ticks.
+    Probe(Probe),
+    /// Gives commands at their instants; so many are given.
+    Script(Script, usize),
+}
+
+impl Controller {
+    /// The program that `choice` puts into `player`'s seat of a match with this seed.
+    #[must_use]
+    pub fn new(choice: ControllerChoice, player: PlayerId, rate: TickRate, seed: u64) -> Self {
+        match choice {
+            ControllerChoice::None => Self::None,
+            ControllerChoice::Bot(level) => Self::Bot(Bot::new(level, player, rate)),
+            ControllerChoice::Probe => Self::Probe(Probe::new(seed, player, rate)),
+        }
+    }
+
+    /// What a bot wants after the last tick of `world`, and in which tick.
+    #[must_use]
+    pub fn think(&self, world: &World) -> Option<(Tick, PlayerInput)> {
+        let Self::Bot(bot) = self else { return None };
+        let last = world.state().tick().0.checked_sub(1)?;
+        Some((Tick(last).plus(bot.reaction()), bot.think(world)))
+    }
+
+    /// The order that a probe or a script gives now, if one is due, and the instant for which it was meant;
+    /// `begin` is the instant of tick 0.
+    pub fn act(&mut self, now: Time, begin: Time, world: &World) -> Option<(Time, Command)> {
+        let due = self.acts_at(begin).filter(|&due| due <= now)?;
+        match self {
+            Self::None | Self::Bot(_) => None,
+            Self::Probe(probe) => Some((due, probe.order(world))),
+            Self::Script(script, given) => {
+                let line = script.lines().get(*given)?;
+                *given += 1;
+                Some((due, line.command.clone()))
+            }
+        }
+    }
+
+    /// When [`Self::act`] has something to do.
+    #[must_use]
+    pub fn acts_at(&self, begin: Time) -> Option<Time> {
+        let at_us = match self {
+            Self::None | Self::Bot(_) => return None,
+            Self::Probe(probe) => probe.next_at_us(),
+            Self::Script(script, given) => {
+                script.lines().get(*given).map(|ScriptLine { at_us, .. }| *at_us)?
+            }
+        };
+        Some(Time(begin.0 + at_us))
+    }
+}

@@ -1,0 +1,212 @@
+//! The rules and the map, converted once at match start: lengths to fixed point, speeds to tiles per tick,
+//! durations to ticks, rounded up.
+
+use alloc::sync::Arc;
+
+use super::math::{Fx, square};
+use super::rules::milli::{tiles, tiles_over};
+use super::rules::{Map, Rules, UnitRules};
+use super::space::arena::{Arena, Base};
+use super::state::kind::kind_of;
+use super::state::{AttackBehaviour, CAPTURED, ControlBehaviour, Units};
+use super::tick::{PlayerId, Tick, TickRate};
+
+/// Time from one search for a target to the next: 8 ticks at 60/s. A unit keeps its target meanwhile, and
+/// notices a new enemy no later than a person would.
+const SEARCH_MS: u32 = 133;
+
+/// What a match is played by: it does not change from the first tick to the last.
+#[derive(Clone, Debug)]
+pub(crate) struct CompiledRules {
+    pub(crate) raw: Arc<Rules>,
+    pub(crate) rate: TickRate,
+    pub(crate) per_tick: TickRules,
+    pub(crate) arena: Arena,
+}
+
+impl CompiledRules {
+    pub(crate) fn new(rules: &Arc<Rules>, map: &Map, rate: TickRate, players: usize) -> Self {
+        let per_tick = TickRules::new(rules, rate);
+        let arena = Arena::new(map, players, per_tick.core_radius, per_tick.widest());
+        Self { raw: Arc::clone(rules), rate, per_tick, arena }
+    }
+
+    /// What the unit in `row` does.
+    pub(crate) fn unit(&self, units: &Units, row: usize) -> &UnitStats {
+        self.per_tick.of(units.control[row], units.attack[row])
+    }
+
+    /// A player's base; the centre of the map for one who has none.
+    pub(crate) fn base(&self, player: PlayerId) -> Base {
+        self.arena.bases.get(player.index()).copied().unwrap_or_default()
+    }
+}
+
+/// What a kind of unit does in a tick.
+#[derive(Clone, Debug)]
+pub(crate) struct UnitStats {
+    pub(crate) hp: i16,
+    /// Tiles per tick.
+    pub(crate) speed: Fx,
+    pub(crate) radius: Fx,
+    pub(crate) reach: Fx,
+    /// How near the enemy must be to wind up. A sword is raised a little inside its reach, so that one step
+    /// back does not yet save the enemy.
+    pub(crate) strikes_within: Fx,
+    pub(crate) damage: i16,
+    /// Ticks.
+    pub(crate) cooldown: u32,
+    /// Ticks, at least one: a blow is always seen coming.
+    pub(crate) windup: u32,
+    /// Tiles per tick.
+    pub(crate) arrow_speed: Fx,
+}
+
+/// The rules per tick.
+#[derive(Clone, Debug)]
+pub(crate) struct TickRules {
+    /// By kind; see [`kind_of`].
+    kinds: [UnitStats; 4],
+    widest: Fx,
+    /// By kind: the square of how near its enemy must be to wind up.
+    strikes2: [i64; 4],
+    /// By two kinds: the square of the distance at which their bodies touch.
+    touching2: [[i64; 4]; 4],
+    /// Ticks from one search for a target to the next.
+    search: u8,
+    /// By phase: what it leaves by `search`. A look-up costs less than a division.
+    turns: [u8; 256],
+    pub(crate) arrow_radius: Fx,
+    pub(crate) arc_half: u16,
+    /// 65,536ths of a turn per tick.
+    pub(crate) turn: u16,
+    pub(crate) aggro: Fx,
+    pub(crate) archer_keeps: Fx,
+    /// Tiles per tick.
+    pub(crate) dash_speed: Fx,
+    pub(crate) dash: u32,
+    pub(crate) dash_cooldown: u32,
+    pub(crate) banner_radius: Fx,
+    pub(crate) banner: u32,
+    pub(crate) banner_cooldown: u32,
+    pub(crate) regeneration_after: u32,
+    pub(crate) training: u32,
+    pub(crate) circle_radius: Fx,
+    /// Progress per tick by one unit.
+    pub(crate) capture: i32,
+    /// Most progress per tick.
+    pub(crate) capture_most: i32,
+    /// Progress lost per tick.
+    pub(crate) capture_decay: i32,
+    pub(crate) core_radius: Fx,
+    /// From this tick on supply comes faster.
+    pub(crate) escalation: u32,
+    /// From this tick on shields are off.
+    pub(crate) sudden_death: u32,
+}
+
+impl TickRules {
+    pub(crate) fn new(rules: &Rules, rate: TickRate) -> Self {
+        let ticks = |ms| rate.ticks_in_ms(ms);
+        let progress = |ms| (CAPTURED / ticks(ms).max(1).cast_signed()).max(1);
+        let dash = ticks(rules.dash_ms).max(1);
+        let (sword, bow) = (AttackBehaviour::Swordsman, AttackBehaviour::Archer);
+        let kinds = [
+            UnitStats::new(&rules.swordsman, sword, rate),
+            UnitStats::new(&rules.archer, bow, rate),
+            UnitStats::new(&rules.sword_hero, sword, rate),
+            UnitStats::new(&rules.archer_hero, bow, rate),
+        ];
+        let search = u8::try_from(ticks(SEARCH_MS)).unwrap_or(u8::MAX).max(1);
+        let widest = kinds.iter().map(|kind| kind.radius).max().unwrap_or_default();
+        Self {
+            strikes2: core::array::from_fn(|kind| square(kinds[kind].strikes_within)),
+            touching2: touching2(&kinds),
+            kinds,
+            widest,
+            search,
+            turns: core::array::from_fn(|phase| (phase % usize::from(search)) as u8),
+            arrow_radius: tiles(rules.arrow_radius),
+            arc_half: rules.arc_half,
+            turn: u16::try_from(rules.turn_per_s / rate.hz()).unwrap_or(u16::MAX),
+            aggro: tiles(rules.aggro),
+            archer_keeps: tiles(rules.archer_keeps),
+            dash_speed: tiles_over(rules.dash_length, dash),
+            dash,
+            dash_cooldown: ticks(rules.dash_cooldown_ms),
+            banner_radius: tiles(rules.banner_radius),
+            banner: ticks(rules.banner_ms),
+            banner_cooldown: ticks(rules.banner_cooldown_ms),
+            regeneration_after: ticks(rules.regeneration_after_ms),
+            training: ticks(rules.training_ms).max(1),
+            circle_radius: tiles(rules.circle_radius),
+            capture: progress(rules.capture_ms),
+            capture_most: progress(rules.capture_least_ms),
+            capture_decay: progress(rules.capture_decay_ms),
+            core_radius: tiles(rules.core_radius),
+            escalation: ticks(rules.escalation_ms),
+            sudden_death: if rules.endless { u32::MAX } else { ticks(rules.sudden_death_ms) },
+        }
+    }
+
+    /// What a unit of this kind does.
+    pub(crate) const fn of(&self, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitStats {
+        self.kind(kind_of(control, attack))
+    }
+
+    /// What a unit of a kind by [`kind_of`] does.
+    pub(crate) const fn kind(&self, kind: u8) -> &UnitStats {
+        &self.kinds[(kind & 3) as usize]
+    }
+
+    /// The square of how near the enemy must be for a unit of `kind` to wind up.
+    pub(crate) const fn strikes2(&self, kind: u8) -> i64 {
+        self.strikes2[(kind & 3) as usize]
+    }
+
+    /// By other kind: the square of the distance at which a body of `kind` touches one of it.
+    pub(crate) const fn touching2(&self, kind: u8) -> &[i64; 4] {
+        &self.touching2[(kind & 3) as usize]
+    }
+
+    /// The [turn](Self::turn_of) of those who look around in the tick `now`: their phases make it a multiple of
+    /// the time between two looks.
+    pub(crate) const fn turn_at(&self, now: Tick) -> u8 {
+        let period = self.search as u32;
+        ((period - now.0 % period) % period) as u8
+    }
+
+    /// The turn of a phase.
+    pub(crate) const fn turn_of(&self, phase: u8) -> u8 {
+        self.turns[phase as usize]
+    }
+
+    /// The radius of the largest body.
+    pub(crate) const fn widest(&self) -> Fx {
+        self.widest
+    }
+}
+
+fn touching2(kinds: &[UnitStats; 4]) -> [[i64; 4]; 4] {
+    core::array::from_fn(|one| core::array::from_fn(|other| square(kinds[one].radius + kinds[other].radius)))
+}
+
+impl UnitStats {
+    fn new(rules: &UnitRules, attack: AttackBehaviour, rate: TickRate) -> Self {
+        let reach = tiles(rules.reach);
+        Self {
+            hp: rules.hp,
+            speed: tiles_over(rules.speed, rate.hz()),
+            radius: tiles(rules.radius),
+            reach,
+            strikes_within: match attack {
+                AttackBehaviour::Swordsman => reach - reach / 8,
+                AttackBehaviour::Archer => reach,
+            },
+            damage: rules.damage,
+            cooldown: rate.ticks_in_ms(rules.cooldown_ms).max(1),
+            windup: rate.ticks_in_ms(rules.windup_ms).max(1),
+            arrow_speed: tiles_over(rules.arrow_speed, rate.hz()),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What a unit is busy with, sorted before anybody decides: most of a battle goes on with what it did.
+//!
+//! Who winds up, who waits for the next blow and who has to think stand in no order that a processor foresees,
+//! and each of its wrong guesses costs as much as a thought. So the rows are sorted first, without a branch;
+//! then those who do the same are done in one loop. What they decide is what [`super::control`] would have them
+//! decide.
+
+use alloc::vec::Vec;
+
+use crate::sim::compiled_rules::CompiledRules;
+use crate::sim::math::{Angle, Vec2, dist2, square, with_length};
+use crate::sim::space::grid::Body;
+use crate::sim::state::{AttackBehaviour, GameState, NO_CORNER, Order};
+use crate::sim::tick::Tick;
+
+/// What a unit is busy with.
+#[derive(Clone, Copy)]
+enum Activity {
+    /// A minion that winds up.
+    WindUp,
+    /// A swordsman on an attack-move in reach of its target that neither looks around nor may strike yet.
+    InMelee,
+    /// An archer like it, if it sees its target.
+    InRange,
+    /// Anything else.
+    Other,
+}
+
+/// By [`marks`]: what a unit is busy with.
+const ACTIVITIES: [Activity; 16] = {
+    let mut activities = [Activity::Other; 16];
+    let (sword, bow) = (AttackBehaviour::Swordsman as usize, AttackBehaviour::Archer as usize);
+    activities[marks(sword as u8, true, false)] = Activity::WindUp;
+    activities[marks(sword as u8, true, true)] = Activity::WindUp;
+    activities[marks(bow as u8, true, false)] = Activity::WindUp;
+    activities[marks(bow as u8, true, true)] = Activity::WindUp;
+    activities[marks(sword as u8, false, true)] = Activity::InMelee;
+    activities[marks(bow as u8, false, true)] = Activity::InRange;
+    activities
+};
+
+/// A number for a unit of a kind: whether it winds up, and whether it waits in reach of its target.
+const fn marks(kind: u8, winds_up: bool, waits: bool) -> usize {
+    (kind & 3) as usize | (winds_up as usize) << 2 | (waits as usize) << 3
+}
+
+/// Rows by what their units are busy with, ascending.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Activities([Vec<u16>; 4]);
+
+impl Activities {
+    /// With room for `units`.
+    pub(crate) fn with_capacity(units: usize) -> Self {
+        Self(core::array::from_fn(|_| Vec::with_capacity(units)))
+    }
+
+    /// Sorts all units, each with its target or, without one, itself.
+    pub(crate) fn sort(
+        &mut self,
+        rules: &CompiledRules,
+        state: &GameState,
+        bodies: &[Body],
+        targets: &[Body],
+    ) {
+        let (per_tick, units, now, rows) = (&rules.per_tick, &state.units, state.tick(), bodies.len());
+        let turn = per_tick.turn_at(now);
+        // Of one length, so that a row within it is within all.
+        let (order, phase, targets) = (&units.order[..rows], &units.phase[..rows], &targets[..rows]);
+        let (strike_at, ready_at) = (&units.strike_at[..rows], &units.ready_at[..rows]);
+        self.0.iter_mut().for_each(Vec::clear);
+        for (row, (body, target)) in bodies.iter().zip(targets).enumerate() {
+            let waits = (order[row] == Order::AttackMove)
+                & (ready_at[row] > now)
+                & (per_tick.turn_of(phase[row]) != turn)
+                & (target.team != body.team)
+                & (dist2(body.at(), target.at()) <= per_tick.strikes2(body.kind));
+            let activity = ACTIVITIES[marks(body.kind, strike_at[row] != Tick::NEVER, waits)];
+            self.0[activity as usize].push(row as u16);
+        }
+    }
+
+    /// Decides for all but the others: none of them begins a blow, and nobody's order ends.
+    pub(crate) fn decide_routine(
+        &mut self,
+        rules: &CompiledRules,
+        state: &mut GameState,
+        bodies: &[Body],
+        targets: &[Body],
+        desired: &mut [Vec2],
+    ) {
+        let units = &mut state.units;
+        let [winding, fencing, aiming, other] = &mut self.0;
+        for &row in &*winding {
+            units.corner[usize::from(row)] = NO_CORNER;
+        }
+        let mut turn = |row: usize| {
+            let (at, foe) = (bodies[row].at(), targets[row].at());
+            let facing = units.facing[row];
+            let aim = if at == foe { facing } else { Angle::of(foe - at) };
+            units.facing[row] = facing.toward(aim, rules.per_tick.turn);
+            units.corner[row] = NO_CORNER;
+        };
+        for &row in &*fencing {
+            turn(usize::from(row));
+        }
+        for &row in &*aiming {
+            let place = usize::from(row);
+            let (at, foe) = (bodies[place].at(), targets[place].at());
+            if !rules.arena.obstacles.sees(at, foe, rules.per_tick.arrow_radius) {
+                // Last of them: it goes nearer, which ends no order and asks for nobody else's.
+                other.push(row);
+                continue;
+            }
+            turn(place);
+            if dist2(at, foe) < square(rules.per_tick.archer_keeps) {
+                desired[place] = with_length(at - foe, rules.per_tick.kind(bodies[place].kind).speed);
+            }
+        }
+    }
+
+    /// The rows of those who have to think.
+    pub(crate) fn undecided(&self) -> &[u16] {
+        &self.0[Activity::Other as usize]
+    }
+}

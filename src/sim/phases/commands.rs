@@ -1,0 +1,200 @@
+//! The first phase: what the players want. A command that cannot be carried out is a no-op on every peer.
+
+use arrayvec::ArrayVec;
+
+use super::orders::{self, Task};
+use crate::sim::command::{Command, HeroControl, PlayerInput, SELECTION_MAX, Selection, TickInputs, When};
+use crate::sim::compiled_rules::CompiledRules;
+use crate::sim::event::{Event, Events};
+use crate::sim::math::{Angle, Vec2};
+use crate::sim::state::{AttackBehaviour, ControlBehaviour, GameState, Order, SUPPLY, UnitId};
+use crate::sim::tick::{PlayerId, Tick};
+
+/// `walk` in the players' table without a direction.
+const NO_DIRECTION: u8 = 8;
+
+/// The rows of the units of a selection.
+type Rows = ArrayVec<usize, SELECTION_MAX>;
+
+/// Takes over every player's held control and carries out their commands in order.
+pub(crate) fn apply(rules: &CompiledRules, state: &mut GameState, events: &mut Events, inputs: &TickInputs) {
+    for (player, input) in inputs.iter().take(state.players.len()) {
+        if state.players.surrendered[player.index()] == 0 {
+            apply_input(rules, state, events, player, input);
+        }
+    }
+}
+
+fn apply_input(
+    rules: &CompiledRules,
+    state: &mut GameState,
+    events: &mut Events,
+    player: PlayerId,
+    input: &PlayerInput,
+) {
+    let PlayerInput { hero: HeroControl { walk, strike }, commands } = input;
+    let at = player.index();
+    state.players.walk[at] = walk.map_or(NO_DIRECTION, u8::from);
+    state.players.striking[at] = u8::from(strike.is_some());
+    state.players.aim[at] = strike.unwrap_or_default();
+    for command in commands {
+        state.players.commands[at] = state.players.commands[at].saturating_add(1);
+        apply_command(rules, state, events, player, command);
+    }
+}
+
+fn apply_command(
+    rules: &CompiledRules,
+    state: &mut GameState,
+    events: &mut Events,
+    player: PlayerId,
+    command: &Command,
+) {
+    match command {
+        Command::HeroGo(target) => send_hero(rules, state, player, target.at()),
+        Command::HeroAttack(quarry) => attack_with_hero(state, player, *quarry),
+        Command::Dash(angle) => dash(rules, state, events, player, *angle),
+        Command::Banner => raise_banner(rules, state, events, player),
+        Command::Move(selection, target, when) => {
+            send(rules, state, player, selection, Order::Move, target.at(), *when);
+        }
+        Command::AttackMove(selection, target, when) => {
+            send(rules, state, player, selection, Order::AttackMove, target.at(), *when);
+        }
+        Command::Attack(selection, quarry, when) => attack(state, player, selection, *quarry, *when),
+        Command::Stop(selection) => stand(state, player, selection, Order::Idle, When::Now),
+        Command::Hold(selection, when) => stand(state, player, selection, Order::Hold, *when),
+        Command::Follow(selection, when) => stand(state, player, selection, Order::Follow, *when),
+        Command::Train(kind) => train(rules, state, events, player, *kind),
+        Command::Rally(target) => rally(rules, state, player, target.map(crate::sim::command::Target::at)),
+        Command::Surrender => state.players.surrendered[player.index()] = 1,
+        Command::Pause => {}
+    }
+}
+
+/// The rows of those of `selection` that are living minions of `player`, each once.
+fn own_minions(state: &GameState, player: PlayerId, selection: &Selection) -> Rows {
+    let rows = selection.iter().enumerate().filter_map(|(place, &id)| {
+        // Named twice counts once: at most 32 names, so the search costs little.
+        if selection[..place].contains(&id) { None } else { state.row(id) }
+    });
+    let own = |&row: &usize| {
+        state.units.owner[row] == player && state.units.control[row] == ControlBehaviour::Minion
+    };
+    rows.filter(own).collect()
+}
+
+/// Sends minions to their places in a formation around `target`.
+fn send(
+    rules: &CompiledRules,
+    state: &mut GameState,
+    player: PlayerId,
+    selection: &Selection,
+    order: Order,
+    target: Vec2,
+    when: When,
+) {
+    let rows = own_minions(state, player, selection);
+    for (row, place) in super::formation::places(rules, state, player, rows, target) {
+        orders::give(state, row, Task::to(order, place), when);
+    }
+}
+
+fn attack(state: &mut GameState, player: PlayerId, selection: &Selection, quarry: UnitId, when: When) {
+    if !is_enemy(state, player, quarry) {
+        return;
+    }
+    for row in own_minions(state, player, selection) {
+        let task = Task { order: Order::Attack, goal: state.position(row), quarry };
+        orders::give(state, row, task, when);
+    }
+}
+
+/// An order that needs no goal but the place where the unit stands.
+fn stand(state: &mut GameState, player: PlayerId, selection: &Selection, order: Order, when: When) {
+    for row in own_minions(state, player, selection) {
+        orders::give(state, row, Task::to(order, state.position(row)), when);
+    }
+}
+
+fn rally(rules: &CompiledRules, state: &mut GameState, player: PlayerId, point: Option<Vec2>) {
+    let at = player.index();
+    let point =
+        point.map(|point| rules.arena.obstacles.cleared(point, rules.per_tick.widest()).unwrap_or(point));
+    state.players.rallies[at] = u8::from(point.is_some());
+    let point = point.unwrap_or_default();
+    (state.players.rally_x[at], state.players.rally_y[at]) = (point.x, point.y);
+}
+
+fn send_hero(rules: &CompiledRules, state: &mut GameState, player: PlayerId, goal: Vec2) {
+    let Some(row) = state.hero(player) else { return };
+    let radius = rules.unit(&state.units, row).radius;
+    let goal = rules.arena.obstacles.cleared(goal, radius).unwrap_or(goal);
+    orders::give(state, row, Task::to(Order::Move, goal), When::Now);
+}
+
+fn attack_with_hero(state: &mut GameState, player: PlayerId, quarry: UnitId) {
+    if is_enemy(state, player, quarry)
+        && let Some(row) = state.hero(player)
+    {
+        let task = Task { order: Order::Attack, goal: state.position(row), quarry };
+        orders::give(state, row, task, When::Now);
+    }
+}
+
+fn is_enemy(state: &GameState, player: PlayerId, unit: UnitId) -> bool {
+    state.row(unit).is_some_and(|row| state.team(row) != state.team_of(player))
+}
+
+fn dash(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId, angle: Angle) {
+    let (now, per_tick) = (state.tick(), &rules.per_tick);
+    let Some(row) = state.hero(player) else { return };
+    if now < state.players.dash_ready_at[player.index()] {
+        return;
+    }
+    state.players.dash_ready_at[player.index()] = now.plus(per_tick.dash_cooldown);
+    state.units.facing[row] = angle;
+    state.players.dash_until[player.index()] = now.plus(per_tick.dash);
+    // A dash breaks off the blow.
+    state.units.strike_at[row] = Tick::NEVER;
+    events.push(Event::Dash { player, at: state.position(row) });
+}
+
+fn raise_banner(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId) {
+    let (now, at) = (state.tick(), player.index());
+    let Some(hero) = state.hero(player).filter(|_| now >= state.players.banner_ready_at[at]) else { return };
+    events.push(Event::Banner { player, at: state.position(hero) });
+    state.players.banner_ready_at[at] = now.plus(rules.per_tick.banner_cooldown);
+    state.players.banner_until[at] = now.plus(rules.per_tick.banner);
+}
+
+fn train(
+    rules: &CompiledRules,
+    state: &mut GameState,
+    events: &mut Events,
+    player: PlayerId,
+    kind: AttackBehaviour,
+) {
+    let (raw, now, at) = (&rules.raw, state.tick(), player.index());
+    let cost = match kind {
+        AttackBehaviour::Swordsman => raw.swordsman_cost,
+        AttackBehaviour::Archer => raw.archer_cost,
+    };
+    let cost = i32::from(cost) * SUPPLY;
+    let minions = state.minions(player);
+    let players = &mut state.players;
+    let waiting = players.training_len[at];
+    if players.supply[at] < cost
+        || waiting >= raw.training_max.min(8)
+        || minions >= usize::from(raw.minions_max)
+    {
+        return;
+    }
+    events.push(Event::Train { player, attack: kind });
+    players.supply[at] -= cost;
+    players.training[at] |= u8::from(kind == AttackBehaviour::Archer) << waiting;
+    players.training_len[at] = waiting + 1;
+    if waiting == 0 {
+        players.training_done_at[at] = now.plus(rules.per_tick.training);
+    }
+}

@@ -1,0 +1,14 @@
+//! What happens in a tick, a file for each phase, in the order in which [`crate::sim::World::step`] runs them:
+//! [`commands`], [`control`], [`movement`], [`combat`], [`projectiles`], [`lifecycle`], [`objectives`].
+
+mod activity;
+pub(crate) mod combat;
+pub(crate) mod commands;
+pub(crate) mod control;
+mod formation;
+pub(crate) mod lifecycle;
+pub(crate) mod movement;
+pub(crate) mod objectives;
+pub(crate) mod orders;
+pub(crate) mod projectiles;
+pub(crate) mod scratch;

@@ -1,0 +1,86 @@
+//! Movement and collision: every unit's new place follows from the old places of all.
+
+use super::scratch::Scratch;
+use crate::sim::compiled_rules::CompiledRules;
+use crate::sim::math::{Angle, Fx, Reciprocal, Vec2, dist2, max_norm, square, with_length};
+use crate::sim::space::grid::{BATCH, Body, Pair};
+use crate::sim::state::GameState;
+use crate::sim::state::kind::is_hero;
+
+/// Walks all units as they wish, apart from one another and out of what is solid.
+pub(crate) fn walk(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
+    push_apart(rules, scratch);
+    let units = &mut state.units;
+    let mut longest = Fx::ZERO;
+    let places = units.x.iter_mut().zip(&mut units.y).zip(units.vx.iter_mut().zip(&mut units.vy));
+    let steps = scratch.desired.iter().zip(&scratch.pushes).zip(scratch.grid.units());
+    for (((x, y), (vx, vy)), ((&wish, &push), body)) in places.zip(steps) {
+        let radius = rules.per_tick.kind(body.kind).radius;
+        let at = body.at();
+        let rests = || wish == Vec2::default() && push == Vec2::default();
+        let mut to = at + wish + limited(push, radius / 2);
+        // In the open, where most are, nobody asks who rests: it cannot be foreseen.
+        if !rules.arena.obstacles.has_room(at, to, radius) && !rests() {
+            to = rules.arena.obstacles.walk_close(at, to, radius);
+        }
+        let step = to - at;
+        longest = longest.max(max_norm(step));
+        (*vx, *vy) = (step.x, step.y);
+        (*x, *y) = (to.x, to.y);
+    }
+    scratch.longest_step = longest;
+}
+
+/// Sums up, for each unit, how far the others that overlap it push it.
+fn push_apart(rules: &CompiledRules, scratch: &mut Scratch) {
+    let Scratch { grid, pushes, desired, .. } = scratch;
+    pushes.clear();
+    pushes.resize(desired.len(), Vec2::default());
+    let mut touching = [(Pair::default(), 0); BATCH];
+    let reach = |body: &Body| rules.per_tick.kind(body.kind).radius + rules.per_tick.widest();
+    grid.pairs(reach, |bodies, pairs| {
+        let mut count = 0;
+        for &pair in pairs {
+            let (one, other) = pair.of(bodies);
+            let away2 = dist2(one.at(), other.at());
+            // Written in any case, and kept if they do touch.
+            touching[count] = (pair, away2);
+            count += usize::from(away2 < rules.per_tick.touching2(one.kind)[usize::from(other.kind & 3)]);
+        }
+        for &(pair, away2) in &touching[..count] {
+            let (one, other) = pair.of(bodies);
+            let [push, back] = push(rules, one, other, away2);
+            let (one, other) = (usize::from(one.row), usize::from(other.row));
+            pushes[one] = pushes[one] + push;
+            pushes[other] = pushes[other] + back;
+        }
+    });
+}
+
+/// How far two that overlap push each other: `body` and `other` half of the overlap each, but a minion makes
+/// all the room for its own hero.
+fn push(rules: &CompiledRules, body: &Body, other: &Body, away2: i64) -> [Vec2; 2] {
+    let apart = rules.per_tick.kind(body.kind).radius + rules.per_tick.kind(other.kind).radius;
+    let Some(norm) = Reciprocal::of_root(away2) else {
+        return [body, other].map(|body| own_direction(rules, body).vector(apart / 2));
+    };
+    let (away, overlap) = (body.at() - other.at(), apart - norm.length(away2));
+    if body.owner == other.owner && is_hero(body.kind) != is_hero(other.kind) {
+        let all = norm.scale(away, overlap);
+        return if is_hero(body.kind) { [Vec2::default(), -all] } else { [all, Vec2::default()] };
+    }
+    let half = norm.scale(away, overlap / 2);
+    [half, -half]
+}
+
+/// Where a unit goes that stands exactly on another: each of a side somewhere else, mirrored for the other
+/// side.
+fn own_direction(rules: &CompiledRules, body: &Body) -> Angle {
+    let back = rules.base(body.owner).forward.turned(i16::MIN);
+    Angle(back.0.wrapping_add(body.ordinal.wrapping_mul(0x1999)))
+}
+
+/// `push`, shortened to `most`: a crowd does not throw anybody.
+fn limited(push: Vec2, most: Fx) -> Vec2 {
+    if dist2(push, Vec2::default()) > square(most) { with_length(push, most) } else { push }
+}

@@ -1,0 +1,253 @@
+//! Circles, shields, supply, score and the end of the match.
+
+use super::scratch::Scratch;
+use crate::sim::compiled_rules::CompiledRules;
+use crate::sim::event::{Event, Events};
+use crate::sim::math::{dist2, square};
+use crate::sim::space::grid::Grid;
+use crate::sim::state::{CAPTURED, GameState, Outcome, SUPPLY};
+use crate::sim::tick::{PLAYERS_MAX, PlayerId};
+
+/// Percent of the supply from the escalation on, and in sudden death.
+const ESCALATED_PERCENT: [i32; 2] = [150, 200];
+
+/// Circles and shields every tick; supply, score and burning cores once a second; then the verdict.
+pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
+    let Scratch { grid, events, .. } = scratch;
+    for circle in 0..state.circles.len() {
+        let presence = Presence::of(rules, grid, circle);
+        advance_circle(rules, state, events, circle, &presence);
+    }
+    open_cores(rules, state, events);
+    let mut burnt = false;
+    if (state.tick().0 + 1).is_multiple_of(rules.rate.hz()) {
+        pay(rules, state);
+        add_score(state, events);
+        burnt = burn(rules, state);
+    }
+    judge(rules, state, burnt);
+}
+
+/// Whether some member of a team still has a core and has not given up.
+pub(crate) fn has_core(state: &GameState, team: u8) -> bool {
+    state.player_ids().any(|player| {
+        state.team_of(player) == team
+            && state.cores.hp[player.index()] > 0
+            && state.players.surrendered[player.index()] == 0
+    })
+}
+
+// Circles.
+
+/// Who stood in a circle when the tick began: units by player.
+struct Presence([u16; PLAYERS_MAX]);
+
+impl Presence {
+    fn of(rules: &CompiledRules, grid: &Grid, circle: usize) -> Self {
+        let mut count = [0; PLAYERS_MAX];
+        let (at, radius) = (rules.arena.circles[circle], rules.per_tick.circle_radius);
+        for body in grid.near(at, radius) {
+            if dist2(body.at(), at) <= square(radius) {
+                count[body.owner.index()] += 1;
+            }
+        }
+        Self(count)
+    }
+
+    /// The one team that stands here, its player with most units, and its number of units; `Err` with
+    /// whether there are several teams.
+    fn alone(&self, state: &GameState) -> Result<(u8, PlayerId, i32), bool> {
+        let here = || state.player_ids().filter(|player| self.0[player.index()] > 0);
+        let Some(first) = here().next() else { return Err(false) };
+        let team = state.team_of(first);
+        if here().any(|player| state.team_of(player) != team) {
+            return Err(true);
+        }
+        // Of a team's players with as many units the one who sits first.
+        let most = here().rev().max_by_key(|player| self.0[player.index()]).unwrap_or(first);
+        Ok((team, most, here().map(|player| i32::from(self.0[player.index()])).sum()))
+    }
+}
+
+fn advance_circle(
+    rules: &CompiledRules,
+    state: &mut GameState,
+    events: &mut Events,
+    circle: usize,
+    presence: &Presence,
+) {
+    let alone = presence.alone(state);
+    let circles = &state.circles;
+    let (owner, taker, progress) = (circles.owner[circle], circles.taker[circle], circles.progress[circle]);
+    let per_tick = &rules.per_tick;
+    let contested = alone == Err(true);
+    let (mut next_taker, mut next_progress) = (taker, progress);
+    match alone {
+        Err(true) => {}
+        Err(false) => next_progress = progress - per_tick.capture_decay,
+        Ok((team, player, units)) => {
+            let step = (per_tick.capture.saturating_mul(units)).min(per_tick.capture_most);
+            let owns = owner != PlayerId::NONE && state.team_of(owner) == team;
+            if owns {
+                next_progress = progress - step;
+            } else if progress == 0 || state.team_of(taker) == team {
+                // The first of a team to come takes it, and is replaced only by another team.
+                next_taker = if progress == 0 { player } else { taker };
+                next_progress = progress + step;
+            } else {
+                next_progress = progress - step;
+            }
+        }
+    }
+    next_progress = next_progress.clamp(0, CAPTURED);
+    let taken = next_progress == CAPTURED;
+    let circles = &mut state.circles;
+    circles.contested[circle] = u8::from(contested);
+    circles.progress[circle] = if taken { 0 } else { next_progress };
+    circles.taker[circle] = if taken || next_progress == 0 { PlayerId::NONE } else { next_taker };
+    if taken {
+        circles.owner[circle] = next_taker;
+        events.push(Event::Capture { circle: circle as u8, player: next_taker });
+        if let Some(captures) = state.players.captures.get_mut(next_taker.index()) {
+            *captures = captures.saturating_add(1);
+        }
+    }
+}
+
+/// A core can be hurt while an enemy team holds more than half of the circles, and in sudden death.
+fn open_cores(rules: &CompiledRules, state: &mut GameState, events: &mut Events) {
+    if rules.raw.endless {
+        return;
+    }
+    let sudden = state.tick().0 >= rules.per_tick.sudden_death;
+    for player in state.player_ids() {
+        let team = state.team_of(player);
+        let besieged = state.player_ids().any(|enemy| {
+            let other = state.team_of(enemy);
+            other != team && state.circles_held(other) * 2 > state.circles.len()
+        });
+        let open = sudden || besieged;
+        if u8::from(open) != state.cores.open[player.index()] {
+            events.push(Event::Shield { core: player, open });
+        }
+        state.cores.open[player.index()] = u8::from(open);
+    }
+}
+
+// Once a second.
+
+fn pay(rules: &CompiledRules, state: &mut GameState) {
+    let raw = &rules.raw;
+    let now = state.tick().0 + 1;
+    let [escalated, sudden] = ESCALATED_PERCENT;
+    let percent = match now {
+        now if now >= rules.per_tick.sudden_death => sudden,
+        now if now >= rules.per_tick.escalation => escalated,
+        _ => 100,
+    };
+    for player in state.player_ids() {
+        let circles = i32::try_from(state.circles_held(state.team_of(player))).unwrap_or(i32::MAX);
+        // Supply per minute is sixtieths of supply per second.
+        let income = i32::from(raw.supply_per_minute) + i32::from(raw.circle_supply_per_minute) * circles;
+        let supply = &mut state.players.supply[player.index()];
+        let full = (i32::from(raw.supply_max) * SUPPLY).max(*supply);
+        *supply = supply.saturating_add(income * percent / 100).min(full);
+    }
+}
+
+/// A point for each circle beyond the best enemy's count.
+fn add_score(state: &mut GameState, events: &mut Events) {
+    for player in state.player_ids() {
+        let team = state.team_of(player);
+        let lead = lead(state, team);
+        if lead > 0 && is_first_of_team(state, player) {
+            events.push(Event::Score { team, points: lead });
+        }
+        let score = &mut state.players.score[player.index()];
+        *score = score.saturating_add(lead.max(0));
+    }
+}
+
+/// How many more circles a team holds than the best other team.
+fn lead(state: &GameState, team: u8) -> i32 {
+    let others = state.player_ids().map(|player| state.team_of(player)).filter(|&other| other != team);
+    let best = others.map(|other| state.circles_held(other)).max().unwrap_or(0);
+    state.circles_held(team) as i32 - best as i32
+}
+
+/// Sudden death: cores burn unless their team leads in circles alone. Whether one fell by it.
+fn burn(rules: &CompiledRules, state: &mut GameState) -> bool {
+    if state.tick().0 < rules.per_tick.sudden_death {
+        return false;
+    }
+    let mut fell = false;
+    for player in state.player_ids() {
+        let burns = match lead(state, state.team_of(player)) {
+            1.. => 0,
+            0 => rules.raw.burn_shared,
+            _ => rules.raw.burn_behind,
+        };
+        let hp = &mut state.cores.hp[player.index()];
+        fell |= *hp > 0 && *hp <= burns;
+        *hp = (*hp - burns).max(0);
+    }
+    fell
+}
+
+// The verdict.
+
+fn judge(rules: &CompiledRules, state: &mut GameState, burnt: bool) {
+    let standing = |team: u8| has_core(state, team);
+    let gave_up = teams(state).any(|team| {
+        !standing(team) && members(state, team).all(|player| state.players.surrendered[player.index()] != 0)
+    });
+    let left = teams(state).filter(|&team| standing(team)).count();
+    let verdict = if left <= 1 {
+        let reason = match (burnt, gave_up) {
+            (true, _) => Outcome::SuddenDeath,
+            (false, true) => Outcome::Surrender,
+            (false, false) => Outcome::Core,
+        };
+        Some((reason, if left == 1 { teams(state).find(|&team| standing(team)) } else { best(state) }))
+    } else {
+        let reached = teams(state).any(|team| score(state, team) >= rules.raw.score_to_win);
+        (reached && !rules.raw.endless).then(|| (Outcome::Score, best(state)))
+    };
+    match verdict {
+        None => {}
+        Some((reason, Some(team))) => {
+            (state.globals.outcome[0], state.globals.winner[0]) = (reason, team);
+        }
+        Some((_, None)) => state.globals.outcome[0] = Outcome::Draw,
+    }
+}
+
+/// Each team once.
+fn teams(state: &GameState) -> impl Iterator<Item = u8> + '_ {
+    let team = |player: PlayerId| state.team_of(player);
+    state.player_ids().filter(|&player| is_first_of_team(state, player)).map(team)
+}
+
+/// Whether no other player of the team sits before this one.
+pub(crate) fn is_first_of_team(state: &GameState, player: PlayerId) -> bool {
+    members(state, state.team_of(player)).next() == Some(player)
+}
+
+fn members(state: &GameState, team: u8) -> impl Iterator<Item = PlayerId> + '_ {
+    state.player_ids().filter(move |&player| state.team_of(player) == team)
+}
+
+fn score(state: &GameState, team: u8) -> i32 {
+    members(state, team).map(|player| state.players.score[player.index()]).max().unwrap_or(0)
+}
+
+/// The team with the most points, on a tie with the most damage done to cores; none if that ties too.
+fn best(state: &GameState) -> Option<u8> {
+    let merit = |team: u8| {
+        let damage = members(state, team).map(|player| i64::from(state.players.core_damage[player.index()]));
+        (score(state, team), damage.sum::<i64>())
+    };
+    let most = teams(state).map(merit).max()?;
+    let mut first = teams(state).filter(|&team| merit(team) == most);
+    first.next().filter(|_| first.next().is_none())
+}

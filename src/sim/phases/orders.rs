@@ -1,0 +1,77 @@
+//! What a unit is told: the order it carries out, and those that wait for it.
+
+use crate::sim::command::When;
+use crate::sim::math::Vec2;
+use crate::sim::state::{ASK_CORNER, GameState, Order, QUEUED_MAX, QueuedOrder, UnitId};
+
+/// An order with what it needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task {
+    pub(crate) order: Order,
+    pub(crate) goal: Vec2,
+    pub(crate) quarry: UnitId,
+}
+
+impl Task {
+    /// An order that leads to a place.
+    pub(crate) const fn to(order: Order, goal: Vec2) -> Self {
+        Self { order, goal, quarry: UnitId::NONE }
+    }
+}
+
+/// Gives the unit in `row` a task, at once or after the others.
+pub(crate) fn give(state: &mut GameState, row: usize, task: Task, when: When) {
+    let units = &state.units;
+    let queued = usize::from(units.queued[row]);
+    // An order that never ends would let nothing after it begin.
+    let endless = matches!(units.order[row], Order::Idle | Order::Follow | Order::Hold);
+    if when == When::Queued && (queued > 0 || !endless) {
+        if queued < QUEUED_MAX {
+            let Task { order, goal, quarry } = task;
+            let unit = units.id[row];
+            state.orders.push(QueuedOrder { unit, order, x: goal.x, y: goal.y, quarry });
+            state.units.queued[row] += 1;
+        }
+    } else {
+        forget(state, row);
+        begin(state, row, task);
+    }
+}
+
+/// Ends the order of the unit in `row`: the next one begins, or it keeps to where it stands.
+pub(crate) fn next(state: &mut GameState, row: usize) {
+    let id = state.units.id[row];
+    let is_next = |&unit: &UnitId| state.units.queued[row] > 0 && unit == id;
+    let Some(first) = state.orders.unit.iter().position(is_next) else {
+        let here = state.position(row);
+        begin(state, row, Task::to(Order::Idle, here));
+        return;
+    };
+    let orders = &state.orders;
+    let goal = Vec2 { x: orders.x[first], y: orders.y[first] };
+    let task = Task { order: orders.order[first], goal, quarry: orders.quarry[first] };
+    state.orders.remove(first);
+    state.units.queued[row] -= 1;
+    begin(state, row, task);
+}
+
+/// Drops all orders of the unit in `row` that wait.
+pub(crate) fn forget(state: &mut GameState, row: usize) {
+    if state.units.queued[row] == 0 {
+        return;
+    }
+    let id = state.units.id[row];
+    while let Some(last) = state.orders.unit.iter().rposition(|&unit| unit == id) {
+        state.orders.remove(last);
+    }
+    state.units.queued[row] = 0;
+}
+
+fn begin(state: &mut GameState, row: usize, task: Task) {
+    let units = &mut state.units;
+    units.order[row] = task.order;
+    (units.goal_x[row], units.goal_y[row]) = (task.goal.x, task.goal.y);
+    units.quarry[row] = task.quarry;
+    units.target[row] = task.quarry;
+    units.corner[row] = ASK_CORNER;
+}

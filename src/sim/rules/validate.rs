@@ -1,0 +1,178 @@
+//! Which rules and maps the simulation can run: whatever passes here cannot overflow its arithmetic,
+//! divide by zero or outgrow its tables. Files, messages and replays bring rules in from outside.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::expect_used,
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+use super::milli::{Milli, MilliPoint};
+use super::{Map, Rules, UnitRules};
+use crate::sim::state::CIRCLES_MAX;
+use crate::sim::tick::PLAYERS_MAX;
+
+/// Most walls, and most rocks, on a map.
+pub const OBSTACLES_MAX: usize = 64;
+/// Longest name of rules or of a map, in bytes.
+pub const RULES_NAME_MAX: usize = 48;
+
+/// A value of rules or map that the simulation cannot run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} is {value}, but must lie between {} and {}", range.0, range.1)]
+pub struct RuleError {
+    /// The field, as `swordsman.hp`; lengths and counts of lists carry the list's name.
+    pub field: &'static str,
+    /// What it says.
+    pub value: i64,
+    /// The least and the most it may say.
+    pub range: (i64, i64),
+}
+
+/// Milliseconds of the longest duration: an hour.
+const DURATION: (i64, i64) = (0, 3_600_000);
+/// A duration that something is divided by.
+const PERIOD: (i64, i64) = (1, 3_600_000);
+/// A length, thousandths of a tile.
+const LENGTH: (i64, i64) = (0, 40_000);
+/// The radius of a body, thousandths of a tile.
+const RADIUS: (i64, i64) = (50, 3_000);
+/// A walking speed, thousandths of a tile per second.
+const SPEED: (i64, i64) = (0, 30_000);
+/// A map's width or height, thousandths of a tile.
+const MAP_SIDE: (i64, i64) = (16_000, 128_000);
+
+/// Checks the unit in `$rules.$unit`, with its name before every field.
+macro_rules! check_unit {
+    ($rules:expr, $unit:ident, $arrow_speed:expr) => {
+        let UnitRules { hp, speed, radius, reach, damage, cooldown_ms, windup_ms, arrow_speed, .. } =
+            $rules.$unit;
+        within(concat!(stringify!($unit), ".hp"), hp.into(), (1, 30_000))?;
+        within(concat!(stringify!($unit), ".speed"), speed.into(), SPEED)?;
+        within(concat!(stringify!($unit), ".radius"), radius.into(), RADIUS)?;
+        within(concat!(stringify!($unit), ".reach"), reach.into(), LENGTH)?;
+        within(concat!(stringify!($unit), ".damage"), damage.into(), (0, 10_000))?;
+        within(concat!(stringify!($unit), ".cooldown_ms"), cooldown_ms.into(), PERIOD)?;
+        within(concat!(stringify!($unit), ".windup_ms"), windup_ms.into(), DURATION)?;
+        // An archer divides a way by it.
+        within(concat!(stringify!($unit), ".arrow_speed"), arrow_speed.into(), $arrow_speed)?;
+    };
+}
+impl Rules {
+    /// Whether a world can be played by these rules.
+    ///
+    /// # Errors
+    /// The first field that is out of range.
+    pub fn check(&self) -> Result<(), RuleError> {
+        name("name", &self.name)?;
+        check_unit!(self, swordsman, (0, 60_000));
+        check_unit!(self, archer, (1_000, 60_000));
+        check_unit!(self, sword_hero, (0, 60_000));
+        check_unit!(self, archer_hero, (1_000, 60_000));
+        for (field, value, range) in [
+            ("arrow_radius", i64::from(self.arrow_radius), (0, 3_000)),
+            ("arc_half", self.arc_half.into(), (0, 0x8000)),
+            // A tick turns by a u16, at 30 ticks/s too.
+            ("turn_per_s", self.turn_per_s.into(), (0, 1_966_050)),
+            ("aggro", self.aggro.into(), LENGTH),
+            ("archer_keeps", self.archer_keeps.into(), LENGTH),
+            ("dash_length", self.dash_length.into(), LENGTH),
+            ("dash_ms", self.dash_ms.into(), PERIOD),
+            ("dash_cooldown_ms", self.dash_cooldown_ms.into(), DURATION),
+            ("banner_radius", self.banner_radius.into(), LENGTH),
+            ("banner_ms", self.banner_ms.into(), DURATION),
+            ("banner_cooldown_ms", self.banner_cooldown_ms.into(), DURATION),
+            ("banner_cooldown_percent", self.banner_cooldown_percent.into(), (1, 400)),
+            // Hit points and a second's regeneration together fit i16.
+            ("regeneration_per_s", self.regeneration_per_s.into(), (0, 1_000)),
+            ("regeneration_after_ms", self.regeneration_after_ms.into(), DURATION),
+            ("respawn_ms", self.respawn_ms.into(), DURATION),
+            // Times the 9,320 minutes of the longest match this stays below u32.
+            ("respawn_per_minute_ms", self.respawn_per_minute_ms.into(), (0, 60_000)),
+            // One bit of a u8 each.
+            ("training_max", self.training_max.into(), (0, 8)),
+            ("training_ms", self.training_ms.into(), DURATION),
+            ("escalation_ms", self.escalation_ms.into(), DURATION),
+            ("circle_radius", self.circle_radius.into(), (100, 20_000)),
+            ("capture_ms", self.capture_ms.into(), PERIOD),
+            ("capture_least_ms", self.capture_least_ms.into(), (1, self.capture_ms.into())),
+            ("capture_decay_ms", self.capture_decay_ms.into(), PERIOD),
+            ("core_hp", self.core_hp.into(), (1, 1_000_000)),
+            ("core_radius", self.core_radius.into(), (50, 5_000)),
+            ("hero_core_percent", self.hero_core_percent.into(), (0, 200)),
+            ("hero_score", self.hero_score.into(), (0, 1_000)),
+            ("score_to_win", self.score_to_win.into(), (1, 1_000_000)),
+            ("sudden_death_ms", self.sudden_death_ms.into(), DURATION),
+            ("burn_shared", self.burn_shared.into(), (0, 1_000_000)),
+            ("burn_behind", self.burn_behind.into(), (0, 1_000_000)),
+        ] {
+            within(field, value, range)?;
+        }
+        Ok(())
+    }
+}
+
+impl Map {
+    /// Whether a world of `seats` players can be played on this map.
+    ///
+    /// # Errors
+    /// The first field that is out of range.
+    pub fn check(&self, seats: usize) -> Result<(), RuleError> {
+        name("map.name", &self.name)?;
+        within("map.size.x", self.size.0.into(), MAP_SIDE)?;
+        within("map.size.y", self.size.1.into(), MAP_SIDE)?;
+        within("map.bases", count(self.bases.len()), (count(seats.max(1)), count(PLAYERS_MAX)))?;
+        within("map.circles", count(self.circles.len()), (0, count(CIRCLES_MAX)))?;
+        within("map.walls", count(self.walls.len()), (0, count(OBSTACLES_MAX)))?;
+        within("map.rocks", count(self.rocks.len()), (0, count(OBSTACLES_MAX)))?;
+        for &base in &self.bases {
+            self.inside("map.bases.x", "map.bases.y", base)?;
+        }
+        for &circle in &self.circles {
+            self.inside("map.circles.x", "map.circles.y", circle)?;
+        }
+        for wall in &self.walls {
+            self.inside("map.walls.min.x", "map.walls.min.y", wall.min)?;
+            self.inside("map.walls.max.x", "map.walls.max.y", wall.max)?;
+            within(
+                "map.walls.max.x",
+                wall.max.0.into(),
+                (i64::from(wall.min.0).saturating_add(1), half(self.size.0)),
+            )?;
+            within(
+                "map.walls.max.y",
+                wall.max.1.into(),
+                (i64::from(wall.min.1).saturating_add(1), half(self.size.1)),
+            )?;
+        }
+        for rock in &self.rocks {
+            self.inside("map.rocks.x", "map.rocks.y", rock.at)?;
+            within("map.rocks.radius", rock.radius.into(), (50, 10_000))?;
+        }
+        Ok(())
+    }
+
+    fn inside(&self, x: &'static str, y: &'static str, at: MilliPoint) -> Result<(), RuleError> {
+        within(x, at.0.into(), (half(self.size.0).saturating_neg(), half(self.size.0)))?;
+        within(y, at.1.into(), (half(self.size.1).saturating_neg(), half(self.size.1)))
+    }
+}
+
+fn name(field: &'static str, name: &str) -> Result<(), RuleError> {
+    within(field, count(name.len()), (0, count(RULES_NAME_MAX)))
+}
+
+fn within(field: &'static str, value: i64, range: (i64, i64)) -> Result<(), RuleError> {
+    if (range.0..=range.1).contains(&value) { Ok(()) } else { Err(RuleError { field, value, range }) }
+}
+
+fn half(side: Milli) -> i64 {
+    i64::from(side) / 2
+}
+
+fn count(len: usize) -> i64 {
+    i64::try_from(len).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,33 @@
+//! What the first state of a match depends on.
+
+use alloc::sync::Arc;
+use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
+
+use super::rules::{Map, Rules};
+use super::state::AttackBehaviour;
+use super::tick::{PLAYERS_MAX, TickRate};
+
+/// How a seat begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeatSetup {
+    /// How its hero fights.
+    pub hero: AttackBehaviour,
+    /// Its team, below [`PLAYERS_MAX`].
+    pub team: u8,
+}
+
+/// Everything the first state depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Of every random draw.
+    pub seed: u64,
+    /// Steps per second.
+    pub tick_rate: TickRate,
+    /// Who plays, in seat order: 2 to [`PLAYERS_MAX`].
+    pub seats: ArrayVec<SeatSetup, PLAYERS_MAX>,
+    /// The rules.
+    pub rules: Arc<Rules>,
+    /// The arena; it has at least as many bases as there are seats.
+    pub map: Arc<Map>,
+}

@@ -1,0 +1,111 @@
+//! The map of a match in fixed point: what does not move, the routes around it, bases and circles.
+
+use alloc::vec::Vec;
+
+use super::navigation::{Corner, Navigation};
+use super::obstacles::Obstacles;
+use crate::sim::math::{Angle, Fx, Vec2, mul};
+use crate::sim::rules::Map;
+use crate::sim::rules::milli::point;
+use crate::sim::tick::{PLAYERS_MAX, PlayerId};
+
+/// Between neighbours in a formation, and from rank to rank: 1.1 tiles, so that bodies of the standard rules
+/// stand apart.
+pub(crate) const SPACING: Fx = Fx::from_bits(72_090);
+
+/// Nothing lies farther from the centre than this, in tiles: maps are much smaller, and what flies off them
+/// drops soon.
+pub(crate) const FAR: i32 = 4096;
+
+/// The map as it is for a whole match.
+#[derive(Clone, Debug)]
+pub(crate) struct Arena {
+    pub(crate) obstacles: Obstacles,
+    navigation: Navigation,
+    pub(crate) circles: Vec<Vec2>,
+    /// By player.
+    pub(crate) bases: Vec<Base>,
+    /// By player: see [`Self::rank`].
+    ranks: [u8; PLAYERS_MAX],
+}
+
+/// A player's place on the map, and the frame in which its formations stand. A side's frame is the other
+/// side's, turned with the map: no compass direction enters the game.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Base {
+    pub(crate) at: Vec2,
+    /// The direction to the centre of the map.
+    pub(crate) forward: Angle,
+}
+
+impl Arena {
+    /// The arena of the first `players` bases of `map`, whose cores have radius `core`, for bodies up to
+    /// radius `widest`.
+    pub(crate) fn new(map: &Map, players: usize, core: Fx, widest: Fx) -> Self {
+        let bases: Vec<Base> = map.bases.iter().take(players).map(|&at| Base::new(point(at))).collect();
+        let obstacles = Obstacles::new(map, bases.iter().map(|base| base.at), core);
+        let navigation = Navigation::new(&obstacles, widest);
+        let circles = map.circles.iter().map(|&at| point(at)).collect();
+        Self { obstacles, navigation, circles, ranks: ranks(&bases), bases }
+    }
+
+    /// The place of a player's base among the bases, counted anticlockwise around the map. Seats across the
+    /// map from each other may have neighbouring numbers, so they are not what to count by.
+    pub(crate) const fn rank(&self, player: PlayerId) -> u8 {
+        self.ranks[player.index() % PLAYERS_MAX]
+    }
+
+    /// As [`Navigation::route`].
+    pub(crate) fn route(&self, from: Vec2, goal: Vec2) -> Option<Corner> {
+        self.navigation.route(&self.obstacles, from, goal)
+    }
+
+    /// Where a corner is; `None` for one that does not exist.
+    pub(crate) fn corner(&self, corner: Corner) -> Option<Vec2> {
+        self.navigation.corner(corner)
+    }
+
+    /// Whether the widest body walks straight from `from` to `to`.
+    pub(crate) fn is_straight(&self, from: Vec2, to: Vec2) -> bool {
+        self.obstacles.is_open(from, to, self.navigation.widest())
+    }
+
+    /// Forgets which corners may be seen from where: then all may.
+    #[cfg(test)]
+    pub(crate) fn forget_cells(&mut self) {
+        self.navigation.forget_cells();
+    }
+}
+
+fn ranks(bases: &[Base]) -> [u8; PLAYERS_MAX] {
+    let mut around: Vec<usize> = (0..bases.len().min(PLAYERS_MAX)).collect();
+    around.sort_by_key(|&seat| bases[seat].forward.0);
+    let mut ranks = [0; PLAYERS_MAX];
+    for (rank, seat) in around.into_iter().enumerate() {
+        ranks[seat] = rank as u8;
+    }
+    ranks
+}
+
+impl Base {
+    fn new(at: Vec2) -> Self {
+        Self { at, forward: Angle::of(-at) }
+    }
+
+    /// The offset of place `place` in a formation: 0 in the middle, then rings of 6, 12, 18 and so on,
+    /// [`SPACING`] apart.
+    pub(crate) fn formation(self, place: usize) -> Vec2 {
+        let (mut ring, mut first) = (0, 1);
+        while place >= first && ring < 10 {
+            ring += 1;
+            first += 6 * ring;
+        }
+        if ring == 0 {
+            return Vec2::default();
+        }
+        // `first` is now the place after the ring's last.
+        let around = (first - 1 - place.min(first - 1)) * 65_536 / (6 * ring);
+        let turn = Angle(self.forward.0.wrapping_add((around & 0xffff) as u16));
+        turn.vector(mul(SPACING, Fx::from_num(ring)))
+    }
+}

@@ -1,0 +1,562 @@
+//! The game state: everything that changes, as tables of plain columns in creation order.
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
+
+mod cell;
+mod hash;
+pub(crate) mod kind;
+mod table;
+mod unit_id;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::cell::Cell;
+pub use self::hash::{HashChain, PARTS, StateHash};
+pub use self::table::Difference;
+pub use self::unit_id::UnitId;
+
+use self::cell::enum_cell;
+use self::table::table;
+use crate::sim::math::{Angle, Fx, Vec2};
+use crate::sim::tick::{PLAYERS_MAX, PlayerId, Tick};
+
+/// Most units alive at once.
+pub const UNITS_MAX: usize = 50_000;
+/// Most orders of one unit that wait for the one it carries out.
+pub const QUEUED_MAX: usize = 8;
+/// Most arrows in flight at once.
+pub const PROJECTILES_MAX: usize = 50_000;
+/// Most capture circles on a map.
+pub const CIRCLES_MAX: usize = 8;
+
+/// The progress at which a circle changes hands.
+pub const CAPTURED: i32 = 60_000;
+/// One supply, in the units of [`Players::supply`].
+pub const SUPPLY: i32 = 60;
+
+/// How a unit fights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
+#[repr(u8)]
+pub enum AttackBehaviour {
+    /// Strikes what stands in an arc of 45 degrees before it.
+    Swordsman,
+    /// Shoots an arrow that flies and can be dodged.
+    Archer,
+}
+enum_cell!(AttackBehaviour, Swordsman, Archer);
+
+/// Who steers a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
+#[repr(u8)]
+pub enum ControlBehaviour {
+    /// A hero, by its player's held control.
+    Player,
+    /// A minion, by its order.
+    Minion,
+}
+enum_cell!(ControlBehaviour, Player, Minion);
+
+/// What a unit is doing for its player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
+#[repr(u8)]
+pub enum Order {
+    /// Nothing: fights what comes near, where it stands.
+    Idle,
+    /// Walks with the hero and fights what comes near.
+    Follow,
+    /// Walks to the goal and looks at nothing else.
+    Move,
+    /// Walks to the goal and fights what comes near.
+    AttackMove,
+    /// Walks into reach of the quarry and strikes it, until it is dead.
+    Attack,
+    /// Stays, fights what is in reach.
+    Hold,
+}
+enum_cell!(Order, Idle, Follow, Move, AttackMove, Attack, Hold);
+
+/// No corner, in a column of corners.
+pub const NO_CORNER: u16 = u16::MAX;
+/// In a column of corners: the way has yet to be looked for.
+pub const ASK_CORNER: u16 = u16::MAX - 1;
+
+/// Why a match is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
+#[repr(u8)]
+pub enum Outcome {
+    /// It is not.
+    Running,
+    /// Only one team has a core left.
+    Core,
+    /// A team reached the score.
+    Score,
+    /// The last core but one fell to sudden death.
+    SuddenDeath,
+    /// Cores fell together, with equal score and damage.
+    Draw,
+    /// All other teams gave up.
+    Surrender,
+}
+enum_cell!(Outcome, Running, Core, Score, SuddenDeath, Draw, Surrender);
+
+table! {
+    /// What there is once: a table of a single row.
+    Globals of Global, part "match";
+    /// The next tick to run.
+    tick: Tick,
+    /// The seed of every random draw.
+    seed: u64,
+    /// Whether and why the match is over.
+    outcome: Outcome,
+    /// The winning team, or [`PlayerId::NONE`]'s number.
+    winner: u8,
+    /// No unit slot below this one is free.
+    free_slot: u16,
+}
+
+table! {
+    /// One row per player, in seat order.
+    Players of Player, part "players";
+    /// The team; players of one team win together.
+    team: u8,
+    /// How the hero fights.
+    hero_kind: AttackBehaviour,
+    /// The hero, while it lives.
+    hero: UnitId,
+    /// When the hero comes back; [`Tick::NEVER`] while it lives or when it no longer will.
+    respawn_at: Tick,
+    /// The direction held: 0 to 7, 8 for none.
+    walk: u8,
+    /// Whether the hero strikes toward `aim`.
+    striking: u8,
+    /// Where a held strike points.
+    aim: Angle,
+    /// Until when the hero dashes along its facing.
+    dash_until: Tick,
+    /// When the hero may dash again.
+    dash_ready_at: Tick,
+    /// When the hero may raise the banner again.
+    banner_ready_at: Tick,
+    /// Until when this player's banner lasts.
+    banner_until: Tick,
+    /// When the hero last hit or was hit.
+    fought_at: Tick,
+    /// Whether minions are born with the order to walk to the rally point.
+    rallies: u8,
+    /// The rally point; zero without one.
+    rally_x: Fx,
+    /// The rally point; zero without one.
+    rally_y: Fx,
+    /// Supply, in 1/60.
+    supply: i32,
+    /// Minions in training, first to last from the lowest bit: 0 swordsman, 1 archer.
+    training: u8,
+    /// How many are in training.
+    training_len: u8,
+    /// When the first of them is done.
+    training_done_at: Tick,
+    /// Points of the team: the same for each of its players.
+    score: i32,
+    /// Damage done to enemy cores.
+    core_damage: i32,
+    /// Whether this player gave up.
+    surrendered: u8,
+    /// Units born so far, modulo 256.
+    births: u8,
+    /// Units lost.
+    deaths: u16,
+    /// Circles taken.
+    captures: u16,
+    /// Commands that reached the world.
+    commands: u32,
+}
+
+table! {
+    /// Who holds a slot: row by unit slot. Lets an id find its row in [`Units`].
+    Slots of Slot, part "slots";
+    /// Units that have held this slot before.
+    generation: u16,
+    /// The row in [`Units`], `u16::MAX` while the slot is free.
+    row: u16,
+}
+
+table! {
+    /// Living heroes and minions, in creation order.
+    Units of Unit, part "units";
+    /// Its id.
+    id: UnitId,
+    /// Its player.
+    owner: PlayerId,
+    /// When it looks around: in the ticks that, counted on by this, are multiples of the time between two
+    /// looks. Its number among its player's births, so that mirrored units look around together.
+    phase: u8,
+    /// How it fights.
+    attack: AttackBehaviour,
+    /// Who steers it.
+    control: ControlBehaviour,
+    /// Hit points left.
+    hp: i16,
+    /// Place.
+    x: Fx,
+    /// Place.
+    y: Fx,
+    /// Tiles moved in the last tick.
+    vx: Fx,
+    /// Tiles moved in the last tick.
+    vy: Fx,
+    /// Where it looks.
+    facing: Angle,
+    /// What its player wants of it.
+    order: Order,
+    /// Where [`Order::Move`] and [`Order::AttackMove`] lead.
+    goal_x: Fx,
+    /// Where [`Order::Move`] and [`Order::AttackMove`] lead.
+    goal_y: Fx,
+    /// Whom [`Order::Attack`] is after.
+    quarry: UnitId,
+    /// How many rows of [`Orders`] are its own.
+    queued: u8,
+    /// The corner by which it walks round what is in its way, counted over the map's; [`NO_CORNER`] while
+    /// it walks straight, [`ASK_CORNER`] with a new goal.
+    corner: u16,
+    /// Whom it fights at the moment.
+    target: UnitId,
+    /// When the blow that is being wound up falls; [`Tick::NEVER`] without one.
+    strike_at: Tick,
+    /// When it may wind up again.
+    ready_at: Tick,
+}
+
+table! {
+    /// Orders that wait for the one their unit carries out, in the order in which they were given. Most
+    /// units have none.
+    Orders of QueuedOrder, part "orders";
+    /// Whose order it is.
+    unit: UnitId,
+    /// What it will do.
+    order: Order,
+    /// Where to.
+    x: Fx,
+    /// Where to.
+    y: Fx,
+    /// Whom [`Order::Attack`] will be after.
+    quarry: UnitId,
+}
+
+table! {
+    /// Arrows in flight, in creation order. Courses are origin and velocity: an arrow costs no store.
+    Projectiles of Projectile, part "projectiles";
+    /// Whose arrow it is.
+    owner: PlayerId,
+    /// Who shot it.
+    shooter: UnitId,
+    /// What the shooter is: a hero does less to cores.
+    control: ControlBehaviour,
+    /// What it takes from the first enemy in its way.
+    damage: i16,
+    /// Where it left the bow.
+    x: Fx,
+    /// Where it left the bow.
+    y: Fx,
+    /// Tiles per tick.
+    vx: Fx,
+    /// Tiles per tick.
+    vy: Fx,
+    /// When it left.
+    born_at: Tick,
+    /// When it drops.
+    dies_at: Tick,
+}
+
+table! {
+    /// The capture circles of the map, in its order.
+    Circles of Circle, part "circles";
+    /// The player who took it last, whose team holds it; [`PlayerId::NONE`] at first.
+    owner: PlayerId,
+    /// The player on whose behalf it is being taken.
+    taker: PlayerId,
+    /// How far taking it has come, in [`CAPTURED`]ths.
+    progress: i32,
+    /// Whether units of several teams stand in it.
+    contested: u8,
+}
+
+table! {
+    /// The cores, by player.
+    Cores of Core, part "cores";
+    /// Hit points left; 0 when destroyed.
+    hp: i32,
+    /// Whether it can be hurt now.
+    open: u8,
+}
+
+/// The whole state between two ticks: what is encoded, hashed and compared. It is changed by
+/// [`crate::sim::World::step`] alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GameState {
+    /// What there is once.
+    pub globals: Globals,
+    /// By player.
+    pub players: Players,
+    /// By unit slot.
+    pub slots: Slots,
+    /// Living units.
+    pub units: Units,
+    /// Orders that wait.
+    pub orders: Orders,
+    /// Arrows.
+    pub projectiles: Projectiles,
+    /// Capture circles.
+    pub circles: Circles,
+    /// Cores, by player.
+    pub cores: Cores,
+}
+
+impl GameState {
+    /// The names of the tables, in the order of [`StateHash::parts`].
+    pub const PARTS: [&'static str; PARTS] = [
+        Globals::PART,
+        Players::PART,
+        Slots::PART,
+        Units::PART,
+        Orders::PART,
+        Projectiles::PART,
+        Circles::PART,
+        Cores::PART,
+    ];
+
+    /// The next tick to run.
+    #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
+    pub fn tick(&self) -> Tick {
+        self.globals.tick[0]
+    }
+
+    /// Whether and why the match is over.
+    #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
+    pub fn outcome(&self) -> Outcome {
+        self.globals.outcome[0]
+    }
+
+    /// The team that has won, if one has.
+    #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the globals of a state have one row: is_rectangular")]
+    pub fn winner(&self) -> Option<u8> {
+        Some(self.globals.winner[0]).filter(|&team| team != PlayerId::NONE.0)
+    }
+
+    /// A hash of everything, and one of each table.
+    #[must_use]
+    pub fn hash(&self) -> StateHash {
+        StateHash::of_parts([
+            self.globals.hash(),
+            self.players.hash(),
+            self.slots.hash(),
+            self.units.hash(),
+            self.orders.hash(),
+            self.projectiles.hash(),
+            self.circles.hash(),
+            self.cores.hash(),
+        ])
+    }
+
+    /// Takes over the content of `other` and keeps the allocations.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.globals.copy_from(&other.globals);
+        self.players.copy_from(&other.players);
+        self.slots.copy_from(&other.slots);
+        self.units.copy_from(&other.units);
+        self.orders.copy_from(&other.orders);
+        self.projectiles.copy_from(&other.projectiles);
+        self.circles.copy_from(&other.circles);
+        self.cores.copy_from(&other.cores);
+    }
+
+    /// Where this state and another differ first, if they do.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<Difference> {
+        let units = || {
+            let found = self.units.difference(&other.units)?;
+            let unit = self.units.id.get(found.row).or_else(|| other.units.id.get(found.row)).copied();
+            Some(Difference { unit, ..found })
+        };
+        None.or_else(|| self.globals.difference(&other.globals))
+            .or_else(|| self.players.difference(&other.players))
+            .or_else(|| self.slots.difference(&other.slots))
+            .or_else(units)
+            .or_else(|| self.orders.difference(&other.orders))
+            .or_else(|| self.projectiles.difference(&other.projectiles))
+            .or_else(|| self.circles.difference(&other.circles))
+            .or_else(|| self.cores.difference(&other.cores))
+    }
+
+    /// Changes the value at `path`, such as `units[0].hp`, to another valid one: for tests of the desync
+    /// check.
+    ///
+    /// # Errors
+    /// If the path is not of that form, or there is no such table, row or field.
+    pub fn disturb(&mut self, path: &str) -> Result<(), NoSuchField> {
+        let parse = || {
+            let (part, rest) = path.split_once('[')?;
+            let (row, field) = rest.split_once("].")?;
+            Some((part, row.parse::<usize>().ok()?, field))
+        };
+        let (part, row, field) = parse().ok_or(NoSuchField)?;
+        let done = match part {
+            Globals::PART => self.globals.disturb(row, field),
+            Players::PART => self.players.disturb(row, field),
+            Slots::PART => self.slots.disturb(row, field),
+            Units::PART => self.units.disturb(row, field),
+            Orders::PART => self.orders.disturb(row, field),
+            Projectiles::PART => self.projectiles.disturb(row, field),
+            Circles::PART => self.circles.disturb(row, field),
+            Cores::PART => self.cores.disturb(row, field),
+            _ => false,
+        };
+        if done { Ok(()) } else { Err(NoSuchField) }
+    }
+
+    /// The row of a unit, while it lives.
+    #[must_use]
+    pub fn row(&self, id: UnitId) -> Option<usize> {
+        let slot = id.index as usize;
+        let row = *self.slots.row.get(slot)?;
+        (self.units.id.get(row as usize) == Some(&id)).then_some(row as usize)
+    }
+
+    /// Where the unit in `row` stands.
+    #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the row is one of the caller's own state, not of bytes")]
+    pub fn position(&self, row: usize) -> Vec2 {
+        Vec2 { x: self.units.x[row], y: self.units.y[row] }
+    }
+
+    /// The team of the unit in `row`.
+    #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "the row is one of the caller's own state, not of bytes")]
+    pub fn team(&self, row: usize) -> u8 {
+        self.team_of(self.units.owner[row])
+    }
+
+    /// The team of a player; [`PlayerId::NONE`]'s number for one who does not exist.
+    #[must_use]
+    pub fn team_of(&self, player: PlayerId) -> u8 {
+        self.players.team.get(player.index()).copied().unwrap_or(PlayerId::NONE.0)
+    }
+
+    /// The row of a player's hero, while it lives.
+    #[must_use]
+    pub fn hero(&self, player: PlayerId) -> Option<usize> {
+        self.row(*self.players.hero.get(player.index())?)
+    }
+
+    /// The players, in seat order.
+    pub fn player_ids(&self) -> impl DoubleEndedIterator<Item = PlayerId> + use<> {
+        (0..self.players.len() as u8).map(PlayerId)
+    }
+
+    /// How many circles a team holds.
+    #[must_use]
+    pub fn circles_held(&self, team: u8) -> usize {
+        let held = |&&owner: &&PlayerId| owner != PlayerId::NONE && self.team_of(owner) == team;
+        self.circles.owner.iter().filter(held).count()
+    }
+
+    /// How many minions of a player live or are in training.
+    #[must_use]
+    pub fn minions(&self, player: PlayerId) -> usize {
+        let own = |&&(owner, control): &&(PlayerId, ControlBehaviour)| {
+            owner == player && control == ControlBehaviour::Minion
+        };
+        let units = self.units.owner.iter().copied().zip(self.units.control.iter().copied());
+        let training = self.players.training_len.get(player.index()).copied().unwrap_or(0);
+        units.filter(|unit| own(&unit)).count() + usize::from(training)
+    }
+
+    /// Whether this came out of [`Self::encode`] in a sane world: equal columns, ids that lead to their
+    /// rows, owners that exist. Everything that `step` indexes with is in range.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        let players = self.players.len();
+        self.is_rectangular()
+            && self.cores.len() == players
+            && self.units.id.iter().enumerate().all(|(row, &id)| {
+                self.row(id) == Some(row)
+                    && self.slots.generation.get(usize::from(id.index)) == Some(&id.generation)
+            })
+            && self.slots.row.iter().filter(|&&row| row != u16::MAX).count() == self.units.len()
+            && self.globals.free_slot.first().is_some_and(|&free| {
+                self.slots.row.get(..usize::from(free)).is_some_and(|used| !used.contains(&u16::MAX))
+            })
+            && self.units.owner.iter().all(|owner| owner.index() < players)
+            && self.orders_have_units()
+            && self.projectiles.owner.iter().all(|owner| owner.index() < players)
+            && self.players.team.iter().all(|&team| usize::from(team) < PLAYERS_MAX)
+    }
+
+    /// Whether every table has as many rows in each column, and no more than there may be; of the globals one.
+    fn is_rectangular(&self) -> bool {
+        self.globals.len() == 1
+            && self.globals.is_rectangular(1)
+            && self.players.is_rectangular(PLAYERS_MAX)
+            && self.slots.is_rectangular(UNITS_MAX)
+            && self.units.is_rectangular(UNITS_MAX)
+            && self.orders.is_rectangular(UNITS_MAX * QUEUED_MAX)
+            && self.projectiles.is_rectangular(PROJECTILES_MAX)
+            && self.circles.is_rectangular(CIRCLES_MAX)
+            && self.cores.is_rectangular(PLAYERS_MAX)
+    }
+
+    /// Whether every order that waits is counted by its unit, and the other way round.
+    fn orders_have_units(&self) -> bool {
+        let mut left = self.units.queued.clone();
+        let all_counted = self.orders.unit.iter().all(|&unit| {
+            let queued = self.row(unit).and_then(|row| left.get_mut(row));
+            let less = queued.and_then(|queued| Some((queued.checked_sub(1)?, queued)));
+            less.map(|(less, queued)| *queued = less).is_some()
+        });
+        all_counted
+            && left.iter().all(|&left| left == 0)
+            && self.units.queued.iter().all(|&queued| usize::from(queued) <= QUEUED_MAX)
+    }
+
+    /// The canonical bytes of this state: a snapshot.
+    ///
+    /// # Panics
+    /// Never: encoding into memory cannot fail.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "memory is all it needs")]
+    pub fn encode(&self) -> alloc::vec::Vec<u8> {
+        postcard::to_allocvec(self).expect("a state encodes")
+    }
+
+    /// Restores a snapshot.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly what [`Self::encode`] gives for some sane state.
+    pub fn decode(bytes: &[u8]) -> Result<Self, MalformedSnapshot> {
+        Self::decode_to_compare(bytes)
+            .and_then(|state| if state.is_consistent() { Ok(state) } else { Err(MalformedSnapshot) })
+    }
+
+    /// Restores a snapshot whose values need not make sense, such as one of a world that has gone astray: good for
+    /// [`Self::hash`] and [`Self::difference`], and never to be played on. Its tables are rectangular all the same.
+    ///
+    /// # Errors
+    /// If the bytes are not exactly what [`Self::encode`] gives for some state.
+    pub fn decode_to_compare(bytes: &[u8]) -> Result<Self, MalformedSnapshot> {
+        let (state, rest) = postcard::take_from_bytes::<Self>(bytes).map_err(|_| MalformedSnapshot)?;
+        let is_canonical = rest.is_empty() && state.is_rectangular() && state.encode() == bytes;
+        if is_canonical { Ok(state) } else { Err(MalformedSnapshot) }
+    }
+}
+
+/// Bytes that are not a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("these bytes are not the snapshot of a game state")]
+pub struct MalformedSnapshot;
+
+/// A path that leads to no field of the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such field; a path looks like units[0].hp, with a row that exists at that tick")]
+pub struct NoSuchField;
