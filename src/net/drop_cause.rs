@@ -1,9 +1,9 @@
 //! Why what arrived was not used, and how often.
 
-use super::connection::ChannelError;
-use super::lockstep::TooFarAhead;
-use super::message::Malformed;
-use super::seal::OpenError;
+use crate::net::connection::ChannelError;
+use crate::net::connection::protection::OpenError;
+use crate::net::lockstep::gate::TooFarAhead;
+use crate::net::wire::message::Malformed;
 
 /// Why a datagram, or a message of the reliable channel, was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,17 @@
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 
-use super::seal::Sealed;
-use super::session::{Event, Traffic, Transmit};
+use crate::net::connection::protection::Sealed;
+use crate::net::event::{Event, Traffic};
+
+/// A datagram to send.
+#[derive(Clone, Debug)]
+pub struct Transmit {
+    /// Where to.
+    pub to: SocketAddr,
+    /// What.
+    pub datagram: Sealed,
+}
 
 /// Most datagrams and most events that wait to be polled.
 const OUT_MAX: usize = 512;

@@ -8,6 +8,7 @@ use super::{PeerEnd, TIMEOUT, VirtualMatch, VirtualResult, WAIT};
 use crate::game::{MatchOutcome, Summary};
 use crate::lab::audit::Oracle;
 use crate::lab::fault::Fault;
+use crate::lab::scenario::Act;
 use crate::net::Time;
 use crate::sim::Tick;
 
@@ -174,6 +175,16 @@ impl VirtualMatch {
         let Some(gone_at) = self.gone_at else { return };
         for (peer, end) in ends.iter().enumerate() {
             let patience = if matches!(end, PeerEnd::Failed(_)) { WAIT + TIMEOUT } else { TIMEOUT };
+            // While it was suspended itself, it could hear nobody, and does not count that as silence.
+            let suspended = self.scenario.acts.iter().filter_map(|(at, act)| match act {
+                Act::Pause(who, length, _)
+                    if *who == peer && at.plus(*length) > gone_at && *at < ended_at[peer] =>
+                {
+                    Some(*length)
+                }
+                _ => None,
+            });
+            let patience = patience + suspended.sum::<Duration>();
             let waited = ended_at[peer].since(gone_at);
             if !matches!(end, PeerEnd::Crashed) && waited > patience + patience / 50 + OVER_AFTER {
                 let what = format!("over {:.3} s after the other peer was gone", waited.as_secs_f64());

@@ -1,11 +1,12 @@
 //! What the players say to each other, through the server.
 
 use super::{ClientSession, Phase};
-use crate::net::chat::{ChatAllowance, ChatText, LINES_WAITING_MAX, TooManyLines};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::message::{Chat, PacketId};
-use crate::net::session::Event;
+use crate::net::event::Event;
+use crate::net::table::chat::{ChatAllowance, LINES_WAITING_MAX, TooManyLines};
 use crate::net::time::Time;
+use crate::net::wire::chat_text::ChatText;
+use crate::net::wire::message::{Chat, PacketId};
 use crate::sim::PLAYERS_MAX;
 
 /// What this player and all others together may still say.

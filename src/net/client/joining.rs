@@ -2,9 +2,9 @@
 
 use super::{ClientSession, Phase};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::message::{PacketId, Ready, Seating, Seats, Start};
-use crate::net::session::Event;
+use crate::net::event::Event;
 use crate::net::time::Time;
+use crate::net::wire::message::{PacketId, Ready, Seating, Seats, Start};
 use crate::sim::{GameState, StateHash};
 
 impl ClientSession {

@@ -5,40 +5,43 @@
 //! the caller runs the ticks that the server has run; where an update has a state, its hash must be theirs.
 
 mod chat;
-mod confirmed;
+mod jitter_buffer;
 mod joining;
 mod pause;
 mod play;
-mod playout;
 mod rematch;
+mod snapshot_buffer;
 
 use core::net::SocketAddr;
 use core::time::Duration;
 
-pub use self::confirmed::UpdateCounts;
+pub use self::snapshot_buffer::UpdateCounts;
 
 use self::chat::Talk;
-use self::confirmed::Confirmed;
+use self::jitter_buffer::Playout;
 use self::pause::Pauses;
-use self::playout::Playout;
 use self::rematch::Votes;
-use super::architecture::Architecture;
-use super::clock::TickClock;
-use super::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP};
-use super::delay::{DelayControl, InputDelay};
-use super::given::Given;
-use super::link::Link;
-use super::message::{Bye, Delivery, MatchConfig, PacketId, Ping, Pong, Roster, Seats, Token, decode};
-use super::outbox::Outbox;
-use super::seal::Seal;
-use super::sealer::{Sealer, TooManyCommands};
-use super::session::{
-    DueTick, End, Event, LinkStatus, OnLoss, SILENT_AFTER, Served, Settings, Traffic, Transmit,
-};
-use super::time::Time;
-use super::update::TimedInputs;
-use super::wakeup::Wakeup;
+use self::snapshot_buffer::Confirmed;
+use crate::net::connection::protection::Seal;
+use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::net::event::{DueTick, End, Event, LinkStatus, Traffic};
+use crate::net::lockstep::session::SILENT_AFTER;
+use crate::net::outbox::Outbox;
+use crate::net::outbox::Transmit;
+use crate::net::table::clock::TickClock;
+use crate::net::table::delay::{DelayControl, InputDelay};
+use crate::net::table::link::Link;
+use crate::net::table::local_inputs::{Sealer, TooManyCommands};
+use crate::net::table::settings::{OnLoss, Served, Settings};
+use crate::net::table::wakeup::Wakeup;
+use crate::net::time::Time;
+use crate::net::wire::architecture::Architecture;
+use crate::net::wire::given::Given;
+use crate::net::wire::message::{
+    Bye, Delivery, MatchConfig, PacketId, Ping, Pong, Roster, Seats, Token, decode,
+};
+use crate::net::wire::update::TimedInputs;
 use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, PlayerInput, StateHash, Tick};
 
 /// Between two lines to a server that has nothing new from here.
@@ -497,7 +500,7 @@ impl ClientSession {
     fn send<T: serde::Serialize>(&mut self, id: PacketId, message: &T) {
         match id.delivery() {
             Delivery::Reliable => self.link.connection.send(id, message),
-            _ => self.send_body(id, &super::message::encode(message)),
+            _ => self.send_body(id, &crate::net::wire::message::encode(message)),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use super::{ClientSession, Phase};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::message::{PacketId, Resume};
-use crate::net::session::{Event, PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
+use crate::net::event::Event;
+use crate::net::table::pause::{PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
+use crate::net::wire::message::{PacketId, Resume};
 use crate::sim::{PlayerId, Tick, TickInputs};
 
 /// The pauses of a match so far.

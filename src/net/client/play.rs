@@ -1,17 +1,17 @@
 //! While ticks run: seal and send, take updates in, follow the server's clock.
 
-use super::confirmed::{Led, Received};
+use super::snapshot_buffer::{Led, Received};
 use super::{ClientSession, End, Event, Phase, REPORT_EVERY};
-use crate::net::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
-use crate::net::delay::{InputDelay, RESERVE_US};
+use crate::net::connection::protection::BODY_BYTES_MAX;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
-use crate::net::message::{PacketId, Pong, Seats};
-use crate::net::seal::BODY_BYTES_MAX;
-use crate::net::sealer::SEALED_MAX;
-use crate::net::session::{Stall, StallCause};
+use crate::net::event::{Stall, StallCause};
+use crate::net::table::delay::{InputDelay, RESERVE_US};
+use crate::net::table::local_inputs::SEALED_MAX;
 use crate::net::time::Time;
-use crate::net::update::{TimedInputs, UpdateHead, UpdatePart};
+use crate::net::wire::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
+use crate::net::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
+use crate::net::wire::message::{PacketId, Pong, Seats};
+use crate::net::wire::update::{TimedInputs, UpdateHead, UpdatePart};
 use crate::sim::{PlayerId, Tick};
 
 /// How much the delay moves before an event says so, in microseconds.
@@ -21,7 +21,7 @@ const HELD_BACK_MAX: usize = 64;
 
 impl ClientSession {
     pub(super) fn begin_running(&mut self, begin: Time) {
-        self.clock = crate::net::clock::TickClock::new(self.clock.rate(), self.now, begin);
+        self.clock = crate::net::table::clock::TickClock::new(self.clock.rate(), self.now, begin);
         self.delay.restart(self.delay_guess_us());
         let guess_us = self.delay_guess_us();
         if let Some(playout) = &mut self.playout {

@@ -2,9 +2,11 @@
 
 use super::{ClientSession, End, Phase};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::message::{PacketId, Rematch, Seats};
-use crate::net::session::{Event, GuestConfig, LockstepSession};
+use crate::net::event::Event;
+use crate::net::lockstep::session::LockstepSession;
+use crate::net::table::settings::GuestConfig;
 use crate::net::time::Time;
+use crate::net::wire::message::{PacketId, Rematch, Seats};
 use crate::sim::PlayerId;
 
 /// What was said after the last tick.

@@ -12,8 +12,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::super::message::Body;
-use super::super::time::Time;
+use crate::net::time::Time;
+use crate::net::wire::message::Body;
 
 /// Most bytes of a message in one fragment; all fragments of a message but the last have as many.
 pub const FRAGMENT_BYTES: usize = 1000;
@@ -22,7 +22,7 @@ const WINDOW: usize = 8;
 /// Most messages that are sent and not acknowledged.
 pub const QUEUED_MESSAGES_MAX: usize = 64;
 /// Most bytes of them: a whole state and everything beside it.
-pub const QUEUED_BYTES_MAX: usize = super::super::message::DESYNC_STATE_BYTES_MAX + (64 << 10);
+pub const QUEUED_BYTES_MAX: usize = crate::net::wire::message::DESYNC_STATE_BYTES_MAX + (64 << 10);
 /// Fragments in flight that still count as few.
 const FEW: usize = 2;
 /// Sendings of a fragment before the time between two of them begins to double.
@@ -39,7 +39,7 @@ const LENGTH_BYTES: usize = 2;
 const LAST: u16 = 1 << 15;
 
 const _: () =
-    assert!(ACK_BYTES + NUMBER_BYTES + LENGTH_BYTES + FRAGMENT_BYTES <= super::super::seal::BODY_BYTES_MAX);
+    assert!(ACK_BYTES + NUMBER_BYTES + LENGTH_BYTES + FRAGMENT_BYTES <= super::protection::BODY_BYTES_MAX);
 
 /// Both directions of the stream.
 #[derive(Clone, Debug)]

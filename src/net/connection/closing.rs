@@ -4,12 +4,12 @@ use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::super::drop_cause::{DropCause, Handled};
-use super::super::message::PacketId;
-use super::super::outbox::Outbox;
-use super::super::seal::connection_id;
-use super::super::time::Time;
 use super::Connection;
+use super::protection::connection_id;
+use crate::net::drop_cause::{DropCause, Handled};
+use crate::net::outbox::Outbox;
+use crate::net::time::Time;
+use crate::net::wire::message::PacketId;
 
 /// How long the last message is sent while nothing acknowledges it: it outlasts a burst of losses by a second.
 pub(in crate::net) const CLOSE_WITHIN: Duration = Duration::from_millis(1_600);

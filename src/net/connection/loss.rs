@@ -49,9 +49,9 @@ impl Loss {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::seal::Seal;
     use super::super::super::time::Time;
     use super::*;
+    use crate::net::connection::protection::Seal;
 
     #[test]
     fn loss_is_the_share_of_counters_that_never_came() {

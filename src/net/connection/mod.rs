@@ -3,7 +3,10 @@
 
 mod channel;
 mod closing;
+pub(super) mod handshake;
 mod loss;
+pub(super) mod protection;
+pub(super) mod remote_clock;
 mod rtt;
 
 use alloc::vec::Vec;
@@ -18,14 +21,14 @@ pub use self::channel::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
 };
 use self::loss::Loss;
+use self::protection::Seal;
 use self::rtt::Rtt;
-use super::drop_cause::Handled;
-use super::given::RemoteClock;
-use super::message::{ADDRESSES_MAX, Delivery, PacketId, Ping, Pong, encode};
-use super::outbox::Outbox;
-use super::seal::Seal;
-use super::session::Traffic;
-use super::time::Time;
+use crate::net::connection::remote_clock::RemoteClock;
+use crate::net::drop_cause::Handled;
+use crate::net::event::Traffic;
+use crate::net::outbox::Outbox;
+use crate::net::time::Time;
+use crate::net::wire::message::{ADDRESSES_MAX, Delivery, PacketId, Ping, Pong, encode};
 
 /// Between pings while a match is being set up.
 pub(super) const PING_SETUP: Duration = Duration::from_millis(50);

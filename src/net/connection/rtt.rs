@@ -4,8 +4,8 @@
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use super::super::table::Ring;
-use super::super::time::Time;
+use crate::net::indexed::Ring;
+use crate::net::time::Time;
 
 /// The time to a peer and back, by the answers to our pings, smoothed as in RFC 6298.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,9 @@ use core::fmt;
 use arrayvec::{ArrayString, ArrayVec};
 use serde::{Deserialize, Serialize};
 
-use crate::net::message::PacketId;
-use crate::net::{Architecture, PlayerName};
+use crate::net::wire::architecture::Architecture;
+use crate::net::wire::message::PacketId;
+use crate::net::wire::name::PlayerName;
 use crate::sim::PLAYERS_MAX;
 
 /// First byte of a [`RoomQuery`].
@@ -250,7 +251,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::net::NAME_CHARS_MAX;
+    use crate::net::wire::name::NAME_CHARS_MAX;
 
     fn beacons() -> impl Strategy<Value = Beacon> {
         let room = (any::<u64>(), 1..=u16::MAX, "[a-zA-Z0-9éß語🙂]{1,12}", 0..3_usize);

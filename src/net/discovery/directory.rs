@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::net::Time;
+use crate::net::time::Time;
 
 use super::{
     Beacon, DISCOVERY_BYTES_MAX, DecodeError, Dropped, Found, FoundBy, Network, ROOM_QUERY, Room, RoomId,

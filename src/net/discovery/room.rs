@@ -4,10 +4,10 @@
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-use crate::net::Architecture;
+use crate::net::wire::architecture::Architecture;
 
 use super::{Beacon, RoomId, VersionText};
-use crate::net::PlayerName;
+use crate::net::wire::name::PlayerName;
 
 /// A room that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! What the players say to each other: the server hands each line on to all others.
 
 use super::{Phase, ServerSession};
-use crate::net::chat::LINES_WAITING_MAX;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::message::{Chat, PacketId};
-use crate::net::session::Event;
+use crate::net::event::Event;
+use crate::net::table::chat::LINES_WAITING_MAX;
+use crate::net::wire::message::{Chat, PacketId};
 
 impl ServerSession {
     /// A client says something.

@@ -5,13 +5,13 @@ use core::net::SocketAddr;
 use core::ops::{Deref, DerefMut};
 
 use super::queue::InputQueue;
-use crate::net::allowance::Bucket;
-use crate::net::chat::ChatAllowance;
+use crate::net::connection::protection::Sealed;
 use crate::net::drop_cause::{DropCause, Handled};
-use crate::net::link::Link;
-use crate::net::message::{SeatInfo, Token};
-use crate::net::seal::Sealed;
+use crate::net::rate_limit::Bucket;
+use crate::net::table::chat::ChatAllowance;
+use crate::net::table::link::Link;
 use crate::net::time::Time;
+use crate::net::wire::message::{SeatInfo, Token};
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 
 /// How many refusals a client may collect before it is expelled. What does not open, a repetition above all, is not

@@ -6,18 +6,18 @@ use rand_chacha::rand_core::Rng as _;
 
 use super::client::{Admission, ClientConnection, Standing};
 use super::{Phase, ServerSession};
-use crate::net::admission::{READY_WITHIN, may_sit, seats_per_address};
+use crate::net::connection::handshake::{Knock, refuse};
+use crate::net::connection::protection::Seal;
 use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
-use crate::net::door::{Knock, refuse};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::link::Link;
-use crate::net::message::{
+use crate::net::event::Event;
+use crate::net::table::admission::{READY_WITHIN, may_sit, seats_per_address};
+use crate::net::table::link::Link;
+use crate::net::time::Time;
+use crate::net::wire::message::{
     Bye, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Ready, Refusal, SeatInfo, Seating, Start, Token,
     handshake,
 };
-use crate::net::seal::Seal;
-use crate::net::session::Event;
-use crate::net::time::Time;
 use crate::sim::{GameState, PlayerId, StateHash};
 
 impl ServerSession {
@@ -220,7 +220,7 @@ impl ServerSession {
 
     fn begin_running(&mut self) {
         let begin = self.now.plus(self.settings.countdown);
-        self.clock = crate::net::clock::TickClock::new(self.clock.rate(), self.now, begin);
+        self.clock = crate::net::table::clock::TickClock::new(self.clock.rate(), self.now, begin);
         self.begin = Some(begin);
         self.phase = Phase::Running;
         for seat in 0..self.clients.len() {

@@ -23,21 +23,23 @@ use self::client::{ClientConnection, Clients, Standing};
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
-use super::admission::{CONFIRM_WITHIN, READY_WITHIN};
-use super::architecture::Architecture;
-use super::clock::TickClock;
-use super::connection::Closing;
-use super::discovery::{self, Beacon};
-use super::door::Door;
-use super::message::{Delivery, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats, Token};
-use super::name::PlayerName;
-use super::outbox::Outbox;
-use super::seal::{Sealed, connection_id};
-use super::session::{End, Event, LinkStatus, SILENT_AFTER, Traffic, Transmit};
-use super::time::Time;
-use super::update::TimedInputs;
-use super::wakeup::Wakeup;
+use crate::net::connection::Closing;
+use crate::net::connection::handshake::Door;
+use crate::net::connection::protection::{Sealed, connection_id};
+use crate::net::discovery::{self, Beacon};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::net::event::{End, Event, LinkStatus, Traffic};
+use crate::net::lockstep::session::SILENT_AFTER;
+use crate::net::outbox::Outbox;
+use crate::net::outbox::Transmit;
+use crate::net::table::admission::{CONFIRM_WITHIN, READY_WITHIN};
+use crate::net::table::clock::TickClock;
+use crate::net::table::wakeup::Wakeup;
+use crate::net::time::Time;
+use crate::net::wire::architecture::Architecture;
+use crate::net::wire::message::{Delivery, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats, Token};
+use crate::net::wire::name::PlayerName;
+use crate::net::wire::update::TimedInputs;
 use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
 
 /// What a server decides.
@@ -577,7 +579,7 @@ impl ServerSession {
                     client.link.connection.send(id, message);
                 }
             }
-            _ => self.send_body(seat, id, &super::message::encode(message)),
+            _ => self.send_body(seat, id, &crate::net::wire::message::encode(message)),
         }
     }
 

@@ -6,9 +6,10 @@
 use super::running::LAST_EVERY;
 use super::{Phase, ServerSession};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::message::{PacketId, Resume};
-use crate::net::session::{Event, PAUSE_LONGEST, PausesTaken, RESUME_COUNTDOWN};
+use crate::net::event::Event;
+use crate::net::table::pause::{PAUSE_LONGEST, PausesTaken, RESUME_COUNTDOWN};
 use crate::net::time::Time;
+use crate::net::wire::message::{PacketId, Resume};
 use crate::sim::{GameState, StateHash, Tick, TickInputs};
 
 /// The pauses of a match so far.

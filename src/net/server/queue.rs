@@ -2,9 +2,9 @@
 
 use alloc::collections::VecDeque;
 
-use crate::net::given::{EncodedInput, Given, decode_input};
-use crate::net::lockstep::QUEUE_TICKS;
-use crate::net::table::Ring;
+use crate::net::indexed::Ring;
+use crate::net::lockstep::gate::QUEUE_TICKS;
+use crate::net::wire::given::{EncodedInput, Given, decode_input};
 use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
 
 /// Most commands that wait for their tick: as many as all inputs in the queue can hold. Of a client whose late
@@ -114,7 +114,7 @@ fn fits(input: &PlayerInput) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::given::encode_input;
+    use crate::net::wire::given::encode_input;
     use crate::sim::Direction;
     use crate::sim::math::Angle;
     use alloc::vec::Vec;

@@ -9,9 +9,10 @@ use core::time::Duration;
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerConfig, ServerSession};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::message::{PacketId, Rematch, Seats};
-use crate::net::session::{End, Event, next_seed};
+use crate::net::event::{End, Event};
+use crate::net::table::rematch::next_seed;
 use crate::net::time::Time;
+use crate::net::wire::message::{PacketId, Rematch, Seats};
 use crate::sim::PlayerId;
 use rand_chacha::rand_core::Rng as _;
 
@@ -40,7 +41,7 @@ impl ServerSession {
         self.rng.fill_bytes(&mut entropy);
         let kept = self.clients.iter().flatten().map(|client| client.admission.token).collect();
         let seed = next_seed(self.settings.config.seed);
-        let config = crate::net::MatchConfig { seed, ..self.settings.config };
+        let config = crate::net::wire::message::MatchConfig { seed, ..self.settings.config };
         let mut settings = ServerConfig { config, kept, ..self.settings.clone() };
         if let Some(beacon) = &mut settings.beacon {
             // Nobody else can take a seat.

@@ -5,14 +5,14 @@ use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
-use crate::net::client_inputs::decode_client_inputs;
 use crate::net::connection::CLOSE_WITHIN;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::given::{EncodedInput, GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
-use crate::net::inputs::INPUTS_PER_DATAGRAM_MAX;
-use crate::net::message::{Bye, PacketId, decode};
-use crate::net::session::{End, Event};
+use crate::net::event::{End, Event};
 use crate::net::time::Time;
+use crate::net::wire::client_inputs::decode_client_inputs;
+use crate::net::wire::given::{EncodedInput, GIVEN_UNKNOWN, Given, decode_input, encode_input, stamp};
+use crate::net::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
+use crate::net::wire::message::{Bye, PacketId, decode};
 use crate::sim::{Command, HeroControl, PlayerId, PlayerInput, Tick};
 
 /// From the last tick until every client must have acknowledged its state; farewells follow in any case.
@@ -75,7 +75,7 @@ impl ServerSession {
             client.updated = client.updated.max(Some(updated));
         }
         if client.queue.received().is_none() && header.count > 0 {
-            if first > next.plus(crate::net::QUEUE_TICKS)
+            if first > next.plus(crate::net::lockstep::gate::QUEUE_TICKS)
                 || (client.updated == Some(Tick(0)) && first > Tick(0))
             {
                 return Err(DropCause::TooFarAhead);
@@ -95,7 +95,8 @@ impl ServerSession {
         let inputs = inputs.skip(lacked.since(first) as usize);
         let fresh = read_fresh(inputs, client.queue.newest(), here).ok_or(DropCause::Malformed)?;
         for (number, (hero, bytes)) in (lacked.0..).map(Tick).zip(&fresh) {
-            if !client.queue.has_room(number) || number.since(next) >= crate::net::QUEUE_TICKS {
+            if !client.queue.has_room(number) || number.since(next) >= crate::net::lockstep::gate::QUEUE_TICKS
+            {
                 return Err(DropCause::TooFarAhead);
             }
             client.queue.push(*hero, bytes);

@@ -8,8 +8,8 @@ use arrayvec::ArrayVec;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
-use crate::net::message::{Body, PacketId, Seats};
-use crate::net::update::{
+use crate::net::wire::message::{Body, PacketId, Seats};
+use crate::net::wire::update::{
     Carried, Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, TimedInputs, UPDATE_BYTES_MAX, UPDATE_TICKS_MAX,
     UpdateHead, UpdatePart, encode_update,
 };

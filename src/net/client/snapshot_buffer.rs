@@ -1,0 +1,339 @@
+//! What the server has confirmed: states out of updates, and the ticks that led to them.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::net::indexed::Ring;
+use crate::net::time::Time;
+use crate::net::wire::client_inputs::nearest;
+use crate::net::wire::update::{
+    Assembled, Assembly, Carried, Held, TimedInputs, UPDATE_TICKS_MAX, Update, UpdateHead, UpdatePart,
+    decode_update,
+};
+use crate::sim::{DeltaCoder, GameState, HeroControl, Tick};
+
+/// States kept as bases: the server takes one of the newest that it knows to be here.
+const BASES: usize = 32;
+/// Ticks whose hashes are remembered until the world here has run them, and after which of them it lacked own
+/// inputs.
+const CHECKED: usize = 2 * UPDATE_TICKS_MAX;
+/// Ticks of which is remembered what was held in them: inputs of an update begin in one of them.
+const HELD: usize = 2 * UPDATE_TICKS_MAX;
+
+/// What became of updates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UpdateCounts {
+    /// Whole, new, and with the hash that they said.
+    pub applied: u64,
+    /// Of these, those whose hash was also that of the world here.
+    pub agreed: u64,
+    /// Of these, those whose hash was not.
+    pub differed: u64,
+    /// Parts of updates that were older than one that is here, or came twice.
+    pub stale: u64,
+    /// Updates of which a newer one came before they were whole.
+    pub incomplete: u64,
+    /// Malformed, or without a base here, or with another hash than they said.
+    pub refused: u64,
+    /// The longest time between two.
+    pub gap_max: Duration,
+}
+
+/// A state, and the next tick to run of it.
+struct Kept {
+    tick: Tick,
+    state: GameState,
+}
+
+/// What an update says of a state.
+#[derive(Clone, Copy)]
+struct Check {
+    tick: Tick,
+    /// Nothing where a later update brought the tick.
+    hash: Option<u64>,
+    /// How many of this client's inputs for ticks before it were not part of it yet.
+    lag: u32,
+}
+
+/// What came of a part.
+pub(super) enum Received {
+    /// Nothing yet.
+    Nothing,
+    /// An update of this tick.
+    Whole { head: UpdateHead, tick: Tick, led: Led },
+}
+
+/// What leads to the tick of an update.
+pub(super) enum Led {
+    /// The ticks from this one on, none of which was known before.
+    Ticks(Tick),
+    /// No ticks: its state must be adopted.
+    Adopted,
+}
+
+pub(super) struct Confirmed {
+    players: usize,
+    first: GameState,
+    states: Vec<Kept>,
+    newest: usize,
+    /// The tick of the newest update.
+    updated: Tick,
+    /// Ticks to be handed out, and when they came.
+    ready: VecDeque<(TimedInputs, Time)>,
+    /// Of an update that is being read.
+    read: Vec<TimedInputs>,
+    /// All before this one have been handed out or wait in `ready`.
+    known: Tick,
+    ran: Tick,
+    /// The newest tick whose state was the same here and there.
+    agreed: Tick,
+    /// Before which tick the newest state that was not the same was to be run, and the server's hash of it.
+    differed: Option<(Tick, u64)>,
+    held: Ring<(Tick, Held), HELD>,
+    checks: Ring<Check, CHECKED>,
+    /// The world here has gone wrong, and runs no tick before a state has come.
+    wants_state: bool,
+    assembly: Assembly,
+    coder: DeltaCoder,
+    counts: UpdateCounts,
+    updated_at: Option<Time>,
+}
+
+impl Confirmed {
+    pub(super) fn new(players: usize) -> Self {
+        Self {
+            players,
+            first: GameState::default(),
+            states: Vec::with_capacity(BASES),
+            newest: 0,
+            updated: Tick(0),
+            ready: VecDeque::with_capacity(UPDATE_TICKS_MAX),
+            read: Vec::with_capacity(UPDATE_TICKS_MAX),
+            known: Tick(0),
+            ran: Tick(0),
+            agreed: Tick(0),
+            differed: None,
+            held: Ring::from_fn(|| (Tick::NEVER, Held::new())),
+            checks: Ring::from_fn(|| Check { tick: Tick::NEVER, hash: None, lag: 0 }),
+            wants_state: false,
+            assembly: Assembly::default(),
+            coder: DeltaCoder::default(),
+            counts: UpdateCounts::default(),
+            updated_at: None,
+        }
+    }
+
+    pub(super) fn begin(&mut self, state: &GameState) {
+        self.first = state.clone();
+    }
+
+    pub(super) const fn updated(&self) -> Tick {
+        self.updated
+    }
+
+    pub(super) const fn ran(&self) -> Tick {
+        self.ran
+    }
+
+    /// Where the world here was last another than the server's: the next tick of that state, and the server's hash.
+    pub(super) const fn differed(&self) -> Option<(Tick, u64)> {
+        self.differed
+    }
+
+    /// The newest tick before which the state was the same here and there.
+    pub(super) const fn agreed(&self) -> Tick {
+        self.agreed
+    }
+
+    pub(super) const fn counts(&self) -> &UpdateCounts {
+        &self.counts
+    }
+
+    /// Whether the server must be asked for its state.
+    pub(super) const fn wants_state(&self) -> bool {
+        self.wants_state
+    }
+
+    /// How many own inputs for ticks that have run here were not part of them.
+    pub(super) fn lag(&self) -> u32 {
+        self.check(self.ran).map_or(0, |check| check.lag)
+    }
+
+    fn check(&self, tick: Tick) -> Option<&Check> {
+        Some(&self.checks[tick]).filter(|check| check.tick == tick)
+    }
+
+    /// The state of the update of `tick`, while it is kept.
+    pub(super) fn state(&self, tick: Tick) -> Option<&GameState> {
+        self.states.iter().find(|kept| kept.tick == tick).map(|kept| &kept.state)
+    }
+
+    /// The next tick to be handed out, and how many wait.
+    pub(super) fn next(&self) -> Option<(Tick, usize)> {
+        let (timed, _) = self.ready.front().filter(|_| !self.wants_state)?;
+        Some((timed.inputs.tick, self.ready.len()))
+    }
+
+    /// Hands a tick out, and when it came.
+    pub(super) fn take_next(&mut self) -> Option<(TimedInputs, Time)> {
+        self.ready.pop_front()
+    }
+
+    /// A tick has run here. False if the server came to another state, which then is kept or will come.
+    pub(super) fn ran_tick(&mut self, tick: Tick, hash: u64) -> bool {
+        self.ran = tick.plus(1);
+        let Some(theirs) = self.check(self.ran).and_then(|check| check.hash) else { return true };
+        let agrees = theirs == hash;
+        if agrees {
+            self.agreed = self.ran;
+        } else {
+            self.differed = Some((self.ran, theirs));
+        }
+        *if agrees { &mut self.counts.agreed } else { &mut self.counts.differed } += 1;
+        self.wants_state = !agrees && self.state(self.ran).is_none();
+        agrees
+    }
+
+    /// Takes a part in. `None` if it is refused.
+    pub(super) fn receive(&mut self, now: Time, part: UpdatePart, piece: &[u8]) -> Option<Received> {
+        let tick = nearest(part.tick, self.updated).filter(|&tick| tick <= Tick::MAX)?;
+        // The last one is sent again, with the state if that is lacking.
+        if tick < self.updated || (tick == self.updated && !self.wants_state) {
+            self.counts.stale += 1;
+            return Some(Received::Nothing);
+        }
+        let assembled = self.assembly.add(tick, part, piece);
+        self.counts.incomplete = self.assembly.given_up();
+        match assembled {
+            Assembled::Nothing => {
+                self.counts.stale += 1;
+                Some(Received::Nothing)
+            }
+            Assembled::More => Some(Received::Nothing),
+            Assembled::Whole => {
+                let assembly = core::mem::take(&mut self.assembly);
+                let whole = self.apply(now, tick, assembly.bytes());
+                self.assembly = assembly;
+                if whole.is_none() {
+                    self.counts.refused += 1;
+                    return None;
+                }
+                self.counts.applied += 1;
+                let gap = self.updated_at.map_or(Duration::ZERO, |at| now.since(at));
+                self.counts.gap_max = self.counts.gap_max.max(gap);
+                self.updated_at = Some(now);
+                whole
+            }
+        }
+    }
+
+    fn apply(&mut self, now: Time, tick: Tick, bytes: &[u8]) -> Option<Received> {
+        let update = decode_update(bytes, self.players).ok()?;
+        let head = update.head;
+        match head.carried {
+            Carried::Inputs => {}
+            Carried::Whole | Carried::Since(_) => self.keep_state(tick, &update)?,
+        }
+        let led = self.take_inputs(now, tick, &update)?;
+        self.keep_checks(tick, &head);
+        self.updated = tick;
+        Some(Received::Whole { head, tick, led })
+    }
+
+    fn keep_checks(&mut self, tick: Tick, head: &UpdateHead) {
+        let lag = (i32::from(head.waiting) - i32::from(head.received)).max(0).cast_unsigned();
+        let from = self.updated.0.max(tick.0.saturating_sub(CHECKED as u32)) + 1;
+        for of in (from..=tick.0).map(Tick) {
+            let hash = (of == tick).then_some(head.hash);
+            self.checks[of] = Check { tick: of, hash, lag };
+        }
+    }
+
+    /// Keeps the state of an update, if it is what the update says.
+    fn keep_state(&mut self, tick: Tick, update: &Update<'_>) -> Option<()> {
+        // The place of the oldest, taken out while its base is read.
+        let place = if self.states.len() < BASES { self.states.len() } else { (self.newest + 1) % BASES };
+        let mut state = match self.states.get_mut(place) {
+            Some(kept) => core::mem::take(&mut kept.state),
+            None => GameState::default(),
+        };
+        let decoded = self.decode(tick, &update.head, update.delta, place, &mut state);
+        let kept = Kept { tick: if decoded.is_some() { tick } else { Tick::NEVER }, state };
+        match self.states.get_mut(place) {
+            Some(slot) => *slot = kept,
+            None => self.states.push(kept),
+        }
+        decoded?;
+        self.newest = place;
+        Some(())
+    }
+
+    /// The state of an update, if its hash is what the update says.
+    fn decode(
+        &mut self,
+        tick: Tick,
+        head: &UpdateHead,
+        delta: &[u8],
+        place: usize,
+        state: &mut GameState,
+    ) -> Option<()> {
+        let empty = GameState::default();
+        let base = match head.carried {
+            Carried::Since(back) => match Tick(tick.0.checked_sub(back)?) {
+                Tick(0) => &self.first,
+                at => {
+                    let known = self.states.iter().enumerate();
+                    let mut known = known.filter(|&(i, kept)| i != place && kept.tick == at);
+                    &known.next()?.1.state
+                }
+            },
+            _ => &empty,
+        };
+        self.coder.decode(base, delta, state).ok()?;
+        let is_it = state.globals.len() == 1 && state.tick() == tick && state.hash().whole == head.hash;
+        is_it.then_some(())
+    }
+
+    /// Takes the inputs over that are new here. Without those that lead to it, the state must be adopted.
+    fn take_inputs(&mut self, now: Time, tick: Tick, update: &Update<'_>) -> Option<Led> {
+        let from = Tick(tick.0.checked_sub(update.ticks as u32)?);
+        let held = if update.head.goes_on { self.held_before(from)? } else { self.nothing_held() };
+        let has_state = update.head.carried != Carried::Inputs;
+        let adopt = from > self.known || (self.wants_state && has_state);
+        if adopt && !has_state {
+            return None;
+        }
+        self.read.clear();
+        let (read, mut last) = (&mut self.read, held);
+        update.inputs(tick, &mut last, |timed| read.push(timed)).ok()?;
+        let first = self.known;
+        for timed in self.read.drain(..) {
+            let inputs = &timed.inputs;
+            let held = inputs.inputs.iter().map(|input| input.hero).collect();
+            self.held[inputs.tick] = (inputs.tick, held);
+            if !adopt && !self.wants_state && inputs.tick >= self.known {
+                self.known = inputs.tick.plus(1);
+                self.ready.push_back((timed, now));
+            }
+        }
+        if adopt {
+            self.ready.clear();
+            (self.known, self.ran, self.wants_state) = (tick, tick, false);
+            return Some(Led::Adopted);
+        }
+        Some(Led::Ticks(first))
+    }
+
+    fn nothing_held(&self) -> Held {
+        (0..self.players).map(|_| HeroControl::default()).collect()
+    }
+
+    fn held_before(&self, tick: Tick) -> Option<Held> {
+        let Some(before) = tick.0.checked_sub(1).map(Tick) else {
+            return Some(self.nothing_held());
+        };
+        let (of, held) = &self.held[before];
+        (*of == before).then(|| held.clone())
+    }
+}

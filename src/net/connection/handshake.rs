@@ -1,0 +1,172 @@
+//! The host's door: who may come in, and the guest's knocking.
+//!
+//! An address that has not echoed its cookie costs the host no memory, and no answer is larger than the
+//! request it answers.
+
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+
+use super::protection::Sealed;
+use crate::net::time::Time;
+use crate::net::wire::message::{
+    JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, Malformed, MatchConfig, PROTOCOL_VERSION, PacketId,
+    Refusal, decode_handshake, handshake, handshake_nonce,
+};
+use crate::sim::SIMULATION_BUILD;
+
+/// How long a cookie is good, once or twice.
+const COOKIE_SLOT: Duration = Duration::from_secs(30);
+/// Between two requests of a guest that has no answer yet.
+pub(in crate::net) const REQUEST_EVERY: Duration = Duration::from_millis(200);
+
+/// What the host lets in.
+#[derive(Clone, Debug)]
+pub(in crate::net) struct Door {
+    pub(in crate::net) config: MatchConfig,
+    pub(in crate::net) room_code: u64,
+    cookie_key: [u8; 32],
+}
+
+/// What a request led to.
+#[expect(clippy::large_enum_variant, reason = "it lives for one call, and an answer must not cost memory")]
+pub(in crate::net) enum Knock {
+    /// An answer, and nothing else.
+    Answer(Sealed),
+    /// A guest who may come in, if there is a seat.
+    Welcome(JoinRequest),
+}
+
+impl Door {
+    pub(in crate::net) const fn new(config: MatchConfig, room_code: u64, cookie_key: [u8; 32]) -> Self {
+        Self { config, room_code, cookie_key }
+    }
+
+    /// Judges a request, without its packet id.
+    pub(in crate::net) fn knock(
+        &self,
+        now: Time,
+        from: SocketAddr,
+        bytes: &[u8],
+    ) -> Result<Knock, Malformed> {
+        let request: JoinRequest = match decode_handshake(PacketId::JoinRequest, bytes) {
+            Ok(request) => request,
+            Err(Malformed::Version { theirs })
+                if bytes.len() + 1 == crate::net::wire::message::JOIN_REQUEST_BYTES =>
+            {
+                let reason = Refusal::Protocol { host: PROTOCOL_VERSION, guest: theirs };
+                let nonce = handshake_nonce(bytes).unwrap_or(0);
+                return Ok(Knock::Answer(refuse(nonce, reason)));
+            }
+            Err(error) => return Err(error),
+        };
+        let slot = now.0 / COOKIE_SLOT.as_micros() as u64;
+        let good = |slot| request.cookie == self.cookie(from, request.nonce, slot);
+        if !good(slot) && !slot.checked_sub(1).is_some_and(good) {
+            let cookie = self.cookie(from, request.nonce, slot);
+            let challenge = JoinChallenge { nonce: request.nonce, cookie };
+            return Ok(Knock::Answer(handshake(PacketId::JoinChallenge, &challenge)));
+        }
+        Ok(match self.objection(&request) {
+            Some(reason) => Knock::Answer(refuse(request.nonce, reason)),
+            None => Knock::Welcome(request),
+        })
+    }
+
+    fn objection(&self, request: &JoinRequest) -> Option<Refusal> {
+        let ours = &self.config;
+        if request.simulation_build != SIMULATION_BUILD {
+            let (host, guest) = (SIMULATION_BUILD, request.simulation_build);
+            return Some(Refusal::SimulationBuild { host, guest });
+        }
+        if request.room != self.room_code {
+            return Some(Refusal::RoomCode);
+        }
+        if let Some(guest) = request.rules.filter(|&rules| rules != ours.rules) {
+            return Some(Refusal::Rules { host: ours.rules, guest });
+        }
+        if let Some(guest) = request.map.filter(|&map| map != ours.map) {
+            return Some(Refusal::Map { host: ours.map, guest });
+        }
+        if let Some(guest) = request.ticks.filter(|&ticks| Some(ticks) != ours.ticks) {
+            return Some(Refusal::Ticks { host: ours.ticks, guest });
+        }
+        if let Some(guest) = request.tick_rate.filter(|&rate| rate != ours.tick_rate) {
+            return Some(Refusal::TickRate { host: ours.tick_rate, guest });
+        }
+        None
+    }
+
+    /// What only someone who receives at `from` can know.
+    fn cookie(&self, from: SocketAddr, nonce: u64, slot: u64) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.cookie_key);
+        match from.ip() {
+            IpAddr::V4(ip) => hasher.update(&ip.octets()),
+            IpAddr::V6(ip) => hasher.update(&ip.octets()),
+        };
+        hasher.update(&from.port().to_le_bytes());
+        hasher.update(&nonce.to_le_bytes());
+        hasher.update(&slot.to_le_bytes());
+        let mut cookie = [0; 16];
+        hasher.finalize_xof().fill(&mut cookie);
+        cookie
+    }
+}
+
+/// The refusal of a request.
+pub(in crate::net) fn refuse(nonce: u64, reason: Refusal) -> Sealed {
+    handshake(PacketId::JoinRefused, &JoinRefused { nonce, reason })
+}
+
+/// A guest's knocking, until the host answers.
+#[derive(Clone, Debug)]
+pub(in crate::net) struct Asking {
+    pub(in crate::net) host: SocketAddr,
+    pub(in crate::net) request: JoinRequest,
+    pub(in crate::net) ask_at: Time,
+}
+
+/// What an answer of the host says.
+pub(in crate::net) enum Answer {
+    /// Ask again, with the cookie that has been put into the request.
+    Again,
+    /// Come in.
+    Confirmed(JoinConfirm),
+    /// Stay out.
+    Refused(Refusal),
+    /// It answers another request.
+    Unrelated,
+}
+
+impl Asking {
+    /// The request as it goes out.
+    pub(in crate::net) fn datagram(&self) -> Sealed {
+        handshake(PacketId::JoinRequest, &self.request)
+    }
+
+    /// Reads an answer, without its packet id.
+    pub(in crate::net) fn answer(&mut self, id: PacketId, bytes: &[u8]) -> Result<Answer, Malformed> {
+        let nonce = self.request.nonce;
+        let read = match id {
+            PacketId::JoinChallenge => decode_handshake::<JoinChallenge>(id, bytes).map(|challenge| {
+                if challenge.nonce != nonce {
+                    return Answer::Unrelated;
+                }
+                self.request.cookie = challenge.cookie;
+                Answer::Again
+            }),
+            PacketId::JoinConfirm => decode_handshake::<JoinConfirm>(id, bytes).map(|confirm| {
+                if confirm.nonce == nonce { Answer::Confirmed(confirm) } else { Answer::Unrelated }
+            }),
+            _ => decode_handshake::<JoinRefused>(id, bytes).map(|refused| {
+                if refused.nonce == nonce { Answer::Refused(refused.reason) } else { Answer::Unrelated }
+            }),
+        };
+        match read {
+            Err(Malformed::Version { .. }) if handshake_nonce(bytes) != Some(nonce) => Ok(Answer::Unrelated),
+            Err(Malformed::Version { theirs }) => {
+                Ok(Answer::Refused(Refusal::Protocol { host: theirs, guest: PROTOCOL_VERSION }))
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The search for the first tick on which two peers differ, once their hash chains do.
+//!
+//! Each sends the hashes of its last ticks; both find the same first tick that differs, and exchange their
+//! states after it. What differs in them is for the caller to say.
+
+use arrayvec::ArrayVec;
+
+use crate::net::indexed::Ring;
+use crate::net::wire::message::{DESYNC_HASHES_MAX, DesyncHashes};
+use crate::sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
+
+/// How many ticks of hashes are kept; a difference shows within [`crate::net::LEAD_TICKS_MAX`] ticks.
+const HISTORY: usize = 128;
+
+/// The hashes of this peer's last ticks, and the chain over all of them.
+#[derive(Clone, Debug)]
+pub(in crate::net) struct History {
+    ran: Tick,
+    /// After them.
+    chain: HashChain,
+    ring: Ring<Ran, HISTORY>,
+}
+
+/// What is kept of a tick.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ran {
+    hash: u64,
+    chain: HashChain,
+    /// The low half of the chain over all inputs up to this tick.
+    inputs: [u8; 4],
+}
+
+impl History {
+    pub(in crate::net) fn new() -> Self {
+        Self { ran: Tick(0), chain: HashChain::default(), ring: Ring::default() }
+    }
+
+    /// Ticks run.
+    pub(in crate::net) const fn ran(&self) -> Tick {
+        self.ran
+    }
+
+    /// The chain after the last tick run.
+    pub(in crate::net) const fn chain(&self) -> HashChain {
+        self.chain
+    }
+
+    /// The chain after `ran` ticks, while it is kept.
+    pub(in crate::net) fn chain_after(&self, ran: Tick) -> Option<HashChain> {
+        let Some(last) = ran.0.checked_sub(1) else { return Some(HashChain::default()) };
+        let kept = ran <= self.ran && self.ran.since(ran) < HISTORY as u32;
+        kept.then(|| self.ring[Tick(last)].chain)
+    }
+
+    /// Appends the hash after `tick`, with the chain over all inputs up to it.
+    pub(in crate::net) fn push(&mut self, tick: Tick, hash: &StateHash, inputs: u64) {
+        assert_eq!(tick, self.ran, "ticks are reported in order");
+        self.chain = self.chain.then(hash.whole);
+        let inputs = (inputs as u32).to_le_bytes();
+        self.ring[tick] = Ran { hash: hash.whole, chain: self.chain, inputs };
+        self.ran = tick.plus(1);
+    }
+
+    /// The hashes of the last ticks, for the other peer.
+    pub(in crate::net) fn latest(&self) -> DesyncHashes {
+        let first = self.ran.0.saturating_sub(DESYNC_HASHES_MAX as u32);
+        let ran = || (first..self.ran.0).map(|tick| self.ring[Tick(tick)]);
+        DesyncHashes {
+            first,
+            asks: true,
+            hashes: ran().map(|ran| ran.hash).collect(),
+            inputs: ran().map(|ran| ran.inputs).collect(),
+        }
+    }
+
+    /// The first tick on which the other peer's hashes and these differ, if one does.
+    pub(in crate::net) fn first_difference(&self, theirs: &DesyncHashes) -> Option<Tick> {
+        // The peer names any tick it likes, the last there is included.
+        (theirs.first..=u32::MAX).zip(&theirs.hashes).find_map(|(tick, &hash)| {
+            let tick = Tick(tick);
+            let kept = tick < self.ran && self.ran.since(tick) <= HISTORY as u32;
+            (kept && self.ring[tick].hash != hash).then_some(tick)
+        })
+    }
+}
+
+/// Who computes wrongly, as the majority sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::net) enum Odd {
+    /// This peer.
+    Me,
+    /// The peer at the other end of this link.
+    Link(usize),
+}
+
+/// One search, with all peers who are there.
+#[derive(Clone, Debug)]
+pub(in crate::net) struct Search {
+    /// The link whose chain differed.
+    pub(in crate::net) cause: usize,
+    /// Our hashes, as every peer gets them.
+    pub(in crate::net) hashes: DesyncHashes,
+    /// The first tick that differs, once all lists are here.
+    pub(in crate::net) tick: Option<Tick>,
+    /// Who is in the minority of one, once all lists are here.
+    pub(in crate::net) odd: Option<Odd>,
+    /// Whether our state has been sent.
+    pub(in crate::net) has_sent_state: bool,
+    /// Whether the result has been handed out.
+    pub(in crate::net) is_reported: bool,
+    links: ArrayVec<usize, { PLAYERS_MAX - 1 }>,
+}
+
+impl Search {
+    pub(in crate::net) fn new(
+        cause: usize,
+        hashes: DesyncHashes,
+        links: impl Iterator<Item = usize>,
+    ) -> Self {
+        let links = links.collect();
+        Self { cause, hashes, tick: None, odd: None, has_sent_state: false, is_reported: false, links }
+    }
+
+    /// The links to all who take part.
+    pub(in crate::net) fn links(&self) -> impl Iterator<Item = usize> + use<> {
+        self.links.clone().into_iter()
+    }
+
+    /// The first tick on which any two of these lists and our own differ.
+    pub(in crate::net) fn first_difference(&self, lists: &[&DesyncHashes]) -> Option<Tick> {
+        let all = || lists.iter().copied().chain(core::iter::once(&self.hashes));
+        let first = all().map(|list| list.first).min()?;
+        let last = all().map(|list| list.first.saturating_add(list.hashes.len() as u32)).max()?;
+        // The peers name any ticks they like: at most so many lie in all lists together.
+        let ticks = (first..last).take(PLAYERS_MAX * DESYNC_HASHES_MAX);
+        let differ = |&tick: &u32| {
+            let mut known = all().filter_map(|list| list.hashes.get(tick.checked_sub(list.first)? as usize));
+            let Some(one) = known.next() else { return false };
+            known.any(|other| other != one)
+        };
+        { ticks }.find(differ).map(Tick)
+    }
+
+    /// Of three or more peers that all ran the same inputs, the only one whose state after `tick` differs from
+    /// what all others have: it has computed wrongly. `lists` are of the links in the order of [`Self::links`].
+    pub(in crate::net) fn odd_one(&self, tick: Tick, lists: &[&DesyncHashes]) -> Option<Odd> {
+        let at = |list: &DesyncHashes| {
+            let index = tick.0.checked_sub(list.first)? as usize;
+            Some((*list.hashes.get(index)?, *list.inputs.get(index)?))
+        };
+        let (own, inputs) = at(&self.hashes)?;
+        let others: ArrayVec<(u64, [u8; 4]), { PLAYERS_MAX - 1 }> =
+            lists.iter().copied().map(at).collect::<Option<_>>()?;
+        if others.len() < 2 || others.iter().any(|other| other.1 != inputs) {
+            return None;
+        }
+        let mut deviating = others.iter().zip(self.links()).filter(|(other, _)| other.0 != own);
+        match (deviating.next(), deviating.next()) {
+            (Some((_, link)), None) => Some(Odd::Link(link)),
+            _ if others.iter().all(|other| other.0 != own && Some(other) == others.first()) => Some(Odd::Me),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn hash(n: u64) -> StateHash {
+        StateHash::of_parts([n; crate::sim::PARTS])
+    }
+
+    #[test]
+    fn both_find_the_same_first_tick_wherever_their_lists_end() {
+        let (mut a, mut b) = (History::new(), History::new());
+        for tick in 0..700 {
+            a.push(Tick(tick), &hash(u64::from(tick)), 0);
+            if tick < 690 {
+                b.push(Tick(tick), &hash(u64::from(if tick >= 680 { tick + 1 } else { tick })), 0);
+            }
+        }
+        assert_eq!(a.first_difference(&b.latest()), Some(Tick(680)));
+        assert_eq!(b.first_difference(&a.latest()), Some(Tick(680)));
+        assert_eq!(a.first_difference(&a.latest()), None);
+        assert_eq!(a.chain_after(Tick(680)), b.chain_after(Tick(680)));
+        assert_ne!(a.chain_after(Tick(681)), b.chain_after(Tick(681)));
+    }
+
+    #[test]
+    fn all_find_the_same_first_tick_though_only_one_of_three_differs() {
+        let mut histories = [History::new(), History::new(), History::new()];
+        for tick in 0..300 {
+            for (peer, history) in histories.iter_mut().enumerate() {
+                let odd = peer == 1 && tick >= 290;
+                if tick < 295 + peer as u32 {
+                    history.push(Tick(tick), &hash(u64::from(tick + u32::from(odd))), 0);
+                }
+            }
+        }
+        let lists = histories.each_ref().map(History::latest);
+        for peer in 0..3 {
+            let search = Search::new(0, lists[peer].clone(), [0, 1].into_iter());
+            let others: Vec<&DesyncHashes> = (0..3).filter(|&i| i != peer).map(|i| &lists[i]).collect();
+            assert_eq!(search.first_difference(&others), Some(Tick(290)), "peer {peer}");
+        }
+    }
+}

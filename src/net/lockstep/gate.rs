@@ -1,0 +1,386 @@
+//! The gate: a tick passes when the input of every player who is still there is in, and not before.
+
+use arrayvec::ArrayVec;
+use twox_hash::XxHash3_64;
+
+use crate::net::indexed::Ring;
+use crate::net::time::Time;
+use crate::sim::{
+    Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, Tick, TickInputs,
+};
+
+/// How far ahead of the next tick inputs are taken.
+pub const QUEUE_TICKS: u32 = 64;
+/// How many ticks of inputs are kept in all. Those that have passed stay for peers who lack them: one that
+/// still waits for a tick has sealed at most [`crate::net::LEAD_TICKS_MAX`] beyond it, so no other is farther.
+const KEPT_TICKS: u32 = 2 * QUEUE_TICKS;
+
+/// The inputs of all players, those that wait for their tick and the last that have passed.
+#[derive(Clone, Debug)]
+pub struct Lockstep {
+    next: Tick,
+    queues: ArrayVec<InputQueue, PLAYERS_MAX>,
+    /// Over the canonical bytes of all inputs that have passed.
+    chain: u64,
+}
+
+/// An input for a tick that is farther ahead than [`QUEUE_TICKS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an input for tick {tick} while {next} is next: more than {QUEUE_TICKS} ahead")]
+pub struct TooFarAhead {
+    /// The input's tick.
+    pub tick: Tick,
+    /// The next tick to run.
+    pub next: Tick,
+}
+
+/// A departure before a tick that has passed, or after inputs that are lacking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a departure from tick {tick} on while {wanted} is lacking and {next} is next")]
+pub struct CannotDepart {
+    /// The first tick without an input.
+    pub tick: Tick,
+    /// The first tick whose input is lacking.
+    pub wanted: Tick,
+    /// The next tick to run.
+    pub next: Tick,
+}
+
+impl Lockstep {
+    /// An empty gate before tick 0.
+    #[must_use]
+    pub fn new(players: usize) -> Self {
+        let queues = core::iter::repeat_with(InputQueue::new).take(players).collect();
+        Self { next: Tick(0), queues, chain: 0 }
+    }
+
+    /// The next tick to pass.
+    #[must_use]
+    pub const fn next(&self) -> Tick {
+        self.next
+    }
+
+    fn queue(&self, player: PlayerId) -> Option<&InputQueue> {
+        self.queues.get(player.index())
+    }
+
+    /// The first tick for which this player's input is lacking.
+    #[must_use]
+    pub fn wanted(&self, player: PlayerId) -> Tick {
+        self.queue(player).map_or(Tick(0), |queue| queue.wanted)
+    }
+
+    /// Takes an input in, as the canonical bytes of a [`PlayerInput`]. What is there already, has passed, or
+    /// comes after its player's departure, changes nothing: the first word counts. True if the input is new.
+    ///
+    /// # Errors
+    /// If it is for a tick too far ahead.
+    pub fn push(
+        &mut self,
+        now: Time,
+        player: PlayerId,
+        tick: Tick,
+        input: &[u8],
+    ) -> Result<bool, TooFarAhead> {
+        let Some(queue) = self.queues.get_mut(player.index()) else { return Ok(false) };
+        if tick < self.next || queue.departed.is_some_and(|from| tick >= from) {
+            return Ok(false);
+        }
+        if tick.since(self.next) >= QUEUE_TICKS {
+            return Err(TooFarAhead { tick, next: self.next });
+        }
+        Ok(queue.push(now, tick, input))
+    }
+
+    /// Takes the inputs of the ticks from `first` on in, all of them or none.
+    ///
+    /// # Errors
+    /// If the last is for a tick too far ahead.
+    pub(in crate::net) fn push_all(
+        &mut self,
+        now: Time,
+        player: PlayerId,
+        first: Tick,
+        inputs: &[CanonicalInput],
+    ) -> Result<(), TooFarAhead> {
+        let ticks = (first.0..).map(Tick).zip(inputs);
+        if let Some((tick, _)) = ticks.clone().last().filter(|(tick, _)| tick.since(self.next) >= QUEUE_TICKS)
+        {
+            return Err(TooFarAhead { tick, next: self.next });
+        }
+        for (tick, input) in ticks {
+            self.push(now, player, tick, input)?;
+        }
+        Ok(())
+    }
+
+    /// This player's input for `tick`, in its canonical bytes, while it is kept.
+    #[must_use]
+    pub fn encoded(&self, player: PlayerId, tick: Tick) -> Option<&[u8]> {
+        Some(&self.queue(player)?.slot(tick)?.bytes)
+    }
+
+    /// The hero control in this player's input for the tick before `tick`, while that is kept.
+    #[must_use]
+    pub fn held_before(&self, player: PlayerId, tick: Tick) -> Option<HeroControl> {
+        let Some(before) = tick.0.checked_sub(1) else { return Some(HeroControl::default()) };
+        let (hero, _) = postcard::take_from_bytes(self.encoded(player, Tick(before))?).ok()?;
+        Some(hero)
+    }
+
+    /// The units that this player's last order before [`Self::wanted`] named.
+    #[must_use]
+    pub(in crate::net) fn named(&self, player: PlayerId) -> &Selection {
+        self.queue(player).map_or(const { &Selection::new_const() }, |queue| &queue.named)
+    }
+
+    /// From `tick` on this player has no input: in `tick` it surrenders, then it does nothing.
+    ///
+    /// # Errors
+    /// If an input before `tick` is lacking, or if `tick` has passed.
+    pub fn depart(&mut self, player: PlayerId, tick: Tick) -> Result<(), CannotDepart> {
+        let wanted = self.wanted(player);
+        match self.queues.get_mut(player.index()) {
+            Some(queue) if wanted >= tick && self.next <= tick => {
+                queue.departed = Some(tick);
+                Ok(())
+            }
+            _ => Err(CannotDepart { tick, wanted, next: self.next }),
+        }
+    }
+
+    /// From when on this player has no input.
+    #[must_use]
+    pub fn departed(&self, player: PlayerId) -> Option<Tick> {
+        self.queue(player)?.departed
+    }
+
+    /// Whether the next tick is complete.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.queues.iter().all(|queue| queue.has(self.next))
+    }
+
+    /// Who completed the next tick, and when. `None` while it is not complete.
+    #[must_use]
+    pub fn completed_by(&self) -> Option<(PlayerId, Time)> {
+        if !self.is_complete() {
+            return None;
+        }
+        let arrivals = (0..self.queues.len() as u8).map(PlayerId);
+        arrivals
+            .filter_map(|player| Some((player, self.arrival(player, self.next)?)))
+            .max_by_key(|&(_, at)| at)
+    }
+
+    /// When this player's input for `tick` came in, while it is kept.
+    #[must_use]
+    pub fn arrival(&self, player: PlayerId, tick: Tick) -> Option<Time> {
+        Some(self.queue(player)?.slot(tick)?.at)
+    }
+
+    /// A player for whom the next tick waits.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<PlayerId> {
+        let queue = self.queues.iter().position(|queue| !queue.has(self.next))?;
+        Some(PlayerId(queue as u8))
+    }
+
+    /// The hash chain over all inputs that have passed.
+    #[must_use]
+    pub(in crate::net) const fn chain(&self) -> u64 {
+        self.chain
+    }
+
+    /// Whether the next tick lacks this player's input.
+    #[must_use]
+    pub fn lacks(&self, player: PlayerId) -> bool {
+        self.queue(player).is_some_and(|queue| !queue.has(self.next))
+    }
+
+    /// Lets the next tick pass if it is complete.
+    pub fn pass(&mut self) -> Option<TickInputs> {
+        if !self.is_complete() {
+            return None;
+        }
+        let tick = self.next;
+        let inputs = self.queues.iter().map(|queue| queue.input(tick)).collect::<Option<_>>()?;
+        for queue in &self.queues {
+            self.chain = XxHash3_64::oneshot_with_seed(self.chain, queue.bytes(tick));
+        }
+        self.next = tick.plus(1);
+        Some(TickInputs { tick, inputs })
+    }
+}
+
+/// One player's inputs by tick: each slot knows its tick.
+#[derive(Clone, Debug)]
+struct InputQueue {
+    slots: Ring<Slot, { KEPT_TICKS as usize }>,
+    /// The first tick that is lacking.
+    wanted: Tick,
+    /// The units of the last order before that.
+    named: Selection,
+    departed: Option<Tick>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    tick: Option<Tick>,
+    at: Time,
+    bytes: CanonicalInput,
+}
+
+impl InputQueue {
+    fn new() -> Self {
+        Self { slots: Ring::default(), wanted: Tick(0), named: Selection::default(), departed: None }
+    }
+
+    fn slot(&self, tick: Tick) -> Option<&Slot> {
+        let slot = &self.slots[tick];
+        (slot.tick == Some(tick)).then_some(slot)
+    }
+
+    fn push(&mut self, now: Time, tick: Tick, input: &[u8]) -> bool {
+        let slot = &mut self.slots[tick];
+        if slot.tick == Some(tick) {
+            return false;
+        }
+        slot.bytes.clear();
+        if slot.bytes.try_extend_from_slice(input).is_err() {
+            // No input that can be read is longer.
+            slot.tick = None;
+            return false;
+        }
+        (slot.tick, slot.at) = (Some(tick), now);
+        while let Some(slot) = self.slot(self.wanted) {
+            if let Some(named) = last_named(&slot.bytes) {
+                self.named = named;
+            }
+            self.wanted = self.wanted.plus(1);
+        }
+        true
+    }
+
+    fn has(&self, tick: Tick) -> bool {
+        self.wanted > tick || self.departed.is_some_and(|from| tick >= from)
+    }
+
+    /// The canonical bytes of the input for `tick`; of ticks without an input of this player's none.
+    fn bytes(&self, tick: Tick) -> &[u8] {
+        let is_gone = self.departed.is_some_and(|from| tick >= from);
+        self.slot(tick).filter(|_| !is_gone).map_or(&[], |slot| &slot.bytes)
+    }
+
+    /// The input for `tick`; `None` while it is not here.
+    fn input(&self, tick: Tick) -> Option<PlayerInput> {
+        match self.departed {
+            Some(from) if tick == from => {
+                let commands = core::iter::once(Command::Surrender).collect();
+                Some(PlayerInput { commands, ..PlayerInput::default() })
+            }
+            Some(from) if tick > from => Some(PlayerInput::default()),
+            _ => postcard::from_bytes(&self.slot(tick)?.bytes).ok(),
+        }
+    }
+}
+
+/// The canonical bytes of a [`PlayerInput`].
+pub(in crate::net) type CanonicalInput = ArrayVec<u8, INPUT_BYTES_MAX>;
+
+/// The canonical bytes of an input; `None` if they are more than an input may have.
+pub(in crate::net) fn canonical(input: &PlayerInput) -> Option<CanonicalInput> {
+    let mut room = [0; INPUT_BYTES_MAX];
+    postcard::to_slice(input, &mut room).ok().map(|bytes| bytes.iter().copied().collect())
+}
+
+/// The units of the last order in an input to units, if there is one.
+fn last_named(input: &[u8]) -> Option<Selection> {
+    // Of most inputs only the number of commands need be read, and that is none.
+    let ((_, commands), _) = postcard::take_from_bytes::<(HeroControl, u8)>(input).ok()?;
+    (commands > 0).then_some(())?;
+    let mut input: PlayerInput = postcard::from_bytes(input).ok()?;
+    input.commands.iter_mut().rev().find_map(|command| command.selection_mut().cloned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::Direction;
+    use alloc::vec::Vec;
+
+    fn hero(eighth: u8) -> HeroControl {
+        HeroControl { walk: Some(Direction::eighth(eighth)), strike: None }
+    }
+
+    fn input(eighth: u8) -> PlayerInput {
+        PlayerInput { hero: hero(eighth), ..PlayerInput::default() }
+    }
+
+    fn bytes(eighth: u8) -> Vec<u8> {
+        postcard::to_allocvec(&input(eighth)).expect("an input")
+    }
+
+    const NOW: Time = Time(0);
+
+    #[test]
+    fn a_tick_passes_only_when_complete_and_in_order() {
+        let mut gate = Lockstep::new(2);
+        let at = Time::from_micros;
+        assert_eq!(gate.push(at(5), PlayerId(0), Tick(1), &bytes(1)), Ok(true));
+        assert_eq!(gate.push(at(6), PlayerId(1), Tick(0), &bytes(2)), Ok(true));
+        assert!(gate.pass().is_none());
+        assert_eq!(gate.waits_for(), Some(PlayerId(0)));
+        assert_eq!(gate.push(at(9), PlayerId(0), Tick(0), &bytes(3)), Ok(true));
+        assert_eq!(gate.completed_by(), Some((PlayerId(0), at(9))));
+        let passed = gate.pass().expect("tick 0 is complete");
+        assert_eq!((passed.tick, &passed.inputs[..]), (Tick(0), &[input(3), input(2)][..]));
+        assert!(gate.pass().is_none());
+        assert_eq!((gate.wanted(PlayerId(0)), gate.wanted(PlayerId(1))), (Tick(2), Tick(1)));
+    }
+
+    #[test]
+    fn the_first_word_counts_and_the_far_future_is_refused() {
+        let mut gate = Lockstep::new(1);
+        let push =
+            |gate: &mut Lockstep, tick, eighth| gate.push(NOW, PlayerId(0), Tick(tick), &bytes(eighth));
+        assert_eq!(push(&mut gate, 0, 1), Ok(true));
+        assert_eq!(push(&mut gate, 0, 2), Ok(false));
+        assert_eq!(push(&mut gate, 63, 2), Ok(true));
+        assert!(push(&mut gate, 64, 2).is_err());
+        assert_eq!(gate.pass().expect("complete").inputs[0], input(1));
+        assert_eq!(push(&mut gate, 0, 2), Ok(false), "tick 0 has passed");
+        assert_eq!(push(&mut gate, 64, 2), Ok(true));
+    }
+
+    #[test]
+    fn what_has_passed_is_kept_as_long_as_another_peer_may_lack_it() {
+        let mut gate = Lockstep::new(1);
+        for tick in 0..200 {
+            assert_eq!(gate.push(NOW, PlayerId(0), Tick(tick), &bytes((tick % 8) as u8)), Ok(true));
+            gate.pass().expect("complete");
+        }
+        assert_eq!(gate.encoded(PlayerId(0), Tick(200 - QUEUE_TICKS)), Some(&bytes(0)[..]));
+        assert_eq!(gate.held_before(PlayerId(0), Tick(200)), Some(hero(199 % 8)));
+        assert_eq!(gate.encoded(PlayerId(0), Tick(199 - KEPT_TICKS)), None);
+    }
+
+    #[test]
+    fn who_departs_surrenders_once_and_holds_nobody_up() {
+        let mut gate = Lockstep::new(2);
+        for tick in 0..4 {
+            gate.push(NOW, PlayerId(0), Tick(tick), &bytes(0)).expect("near");
+        }
+        gate.push(NOW, PlayerId(1), Tick(0), &bytes(1)).expect("near");
+        gate.push(NOW, PlayerId(1), Tick(1), &bytes(2)).expect("near");
+        assert!(gate.depart(PlayerId(1), Tick(3)).is_err(), "tick 2 is lacking");
+        assert_eq!(gate.depart(PlayerId(1), Tick(2)), Ok(()));
+        assert_eq!(gate.push(NOW, PlayerId(1), Tick(2), &bytes(3)), Ok(false), "too late");
+        let passed: Vec<PlayerInput> =
+            (0..4).map(|_| gate.pass().expect("complete").inputs[1].clone()).collect();
+        assert_eq!(passed[..2], [input(1), input(2)]);
+        assert_eq!(passed[2].commands[..], [Command::Surrender]);
+        assert_eq!(passed[3], PlayerInput::default());
+        assert!(gate.depart(PlayerId(0), Tick(3)).is_err(), "tick 3 has passed");
+    }
+}

@@ -1,0 +1,5 @@
+//! Peers without a server: each runs a tick once it has all inputs for it.
+
+pub(super) mod desync;
+pub(super) mod gate;
+pub(super) mod session;

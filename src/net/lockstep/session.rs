@@ -1,0 +1,541 @@
+//! The session of one peer in a lockstep match: from the first knock to the last farewell.
+//!
+//! Sans-IO. Bytes and time go in through `handle_*`, what a player wants through `submit_*`, what the world
+//! has done through [`LockstepSession::prepared`], [`LockstepSession::report`] and
+//! [`LockstepSession::provide_state`]. Out come datagrams, ticks and events. Every call is followed by a
+//! full drain: [`LockstepSession::poll_transmit`], [`LockstepSession::poll_event`],
+//! [`LockstepSession::poll_tick`] until they are empty, then sleep until
+//! [`LockstepSession::poll_timeout`]. A stall is a `None`, not an error.
+
+mod chat;
+mod departure;
+mod ending;
+mod pause;
+mod play;
+mod receive;
+mod rematch;
+mod search;
+mod seating;
+mod setup;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use arrayvec::ArrayVec;
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+
+use crate::net::event::{DueTick, End, Event, LinkStatus, Traffic};
+use crate::net::table::settings::{GuestConfig, HostConfig, Served, Settings};
+
+use self::chat::Talk;
+use self::play::Play;
+use self::rematch::Votes;
+use self::seating::Seated;
+use super::desync::Search;
+use crate::net::connection::Closing;
+use crate::net::connection::handshake::{Asking, Door};
+use crate::net::connection::protection::Sealed;
+use crate::net::discovery::Beacon;
+use crate::net::outbox::{Outbox, Transmit};
+use crate::net::table::admission::READY_WITHIN;
+use crate::net::table::link::Link;
+use crate::net::table::local_inputs::TooManyCommands;
+use crate::net::table::wakeup::Wakeup;
+use crate::net::time::Time;
+use crate::net::wire::message::{
+    ADDRESSES_MAX, Delivery, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo,
+};
+use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
+
+/// How far a peer seals beyond the last tick it ran, so that it does not stall others while it is stalled.
+pub const LEAD_TICKS_MAX: u32 = 32;
+/// Silence after which a peer is named on screen.
+pub const SILENT_AFTER: Duration = Duration::from_millis(500);
+/// For this long after a late wake-up, what comes in may have waited here.
+const DEAF_FOR: Duration = Duration::from_millis(100);
+
+#[expect(clippy::large_enum_variant, reason = "there is one for each session")]
+enum Role {
+    Host { door: Door, teams: ArrayVec<u8, PLAYERS_MAX>, countdown: Duration, guests: Vec<Guest>, round: u8 },
+    Guest { asking: Asking, via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }> },
+}
+
+/// A guest at the host's table, in the order of the links.
+struct Guest {
+    nonce: u64,
+    seat: SeatInfo,
+    confirm: Sealed,
+    addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
+    /// By which this guest is addressed on the link to the host.
+    connection_id: u32,
+}
+
+enum Phase {
+    /// Seats are being taken.
+    Gathering,
+    /// All are there; the caller builds the world.
+    Preparing,
+    /// The guests find each other; the host waits until all have.
+    Seating {
+        since: Time,
+    },
+    /// Ticks run.
+    Running,
+    /// Hash chains differ.
+    Searching {
+        search: Box<Search>,
+        since: Time,
+    },
+    /// All ticks have run, all know it, and all stay for a vote.
+    Over,
+    /// All ticks have run, or one side leaves: farewells.
+    Ending {
+        end: End,
+        /// When to send inputs again.
+        send_at: Time,
+        since: Time,
+        /// Once farewells have been said: until when they may take to arrive.
+        until: Option<Time>,
+    },
+    Closed,
+}
+
+/// One peer's view of a lockstep match.
+pub struct LockstepSession {
+    now: Time,
+    wakeup: Wakeup,
+    /// Until when arrivals say nothing of the way that they came.
+    deaf_until: Time,
+    settings: Settings,
+    role: Role,
+    phase: Phase,
+    config: Option<MatchConfig>,
+    me: PlayerId,
+    /// Host: this computer's own addresses beside loopback.
+    own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
+    roster: Roster,
+    /// A guest's first link is the one to its host.
+    links: ArrayVec<Link, { PLAYERS_MAX - 1 }>,
+    seated: Option<Seated>,
+    play: Option<Play>,
+    talk: Talk,
+    votes: Votes,
+    /// Guests that lost their seat before tick 0.
+    closing: Closing,
+    give_up_at: Option<Time>,
+    beacon: Option<Beacon>,
+    /// The host turned out to be a server.
+    served: Option<Served>,
+    rng: ChaCha12Rng,
+    out: Outbox,
+}
+
+impl LockstepSession {
+    /// Opens a room. `entropy` must be unpredictable: cookies and connection ids are drawn from it.
+    ///
+    /// # Panics
+    /// If there are fewer than two seats, or the teams are not one per seat.
+    #[must_use]
+    pub fn host(now: Time, settings: Settings, host: HostConfig, entropy: [u8; 32]) -> Self {
+        assert!(
+            host.config.seats >= 2 && host.teams.len() == usize::from(host.config.seats),
+            "a team per seat"
+        );
+        let mut rng = ChaCha12Rng::from_seed(entropy);
+        let mut cookie_key = [0; 32];
+        rng.fill_bytes(&mut cookie_key);
+        let door = Door::new(host.config, host.room_code, cookie_key);
+        let guests = Vec::with_capacity(PLAYERS_MAX - 1);
+        let role = Role::Host { door, teams: host.teams, countdown: host.countdown, guests, round: 0 };
+        Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), rng) }
+    }
+
+    /// Knocks at a host's door.
+    #[must_use]
+    pub fn join(now: Time, settings: Settings, guest: GuestConfig, entropy: [u8; 32]) -> Self {
+        let mut rng = ChaCha12Rng::from_seed(entropy);
+        let request = setup::request(&settings, &guest, rng.next_u64(), rng.next_u32());
+        let asking = Asking { host: guest.host, request, ask_at: now };
+        Self::new(now, settings, Role::Guest { asking, via: guest.via }, None, rng)
+    }
+
+    fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
+        Self {
+            now,
+            wakeup: Wakeup::default(),
+            deaf_until: now,
+            give_up_at: settings.wait.map(|wait| now.plus(wait)),
+            settings,
+            role,
+            phase: Phase::Gathering,
+            config,
+            me: PlayerId(0),
+            own_addresses: ArrayVec::new(),
+            roster: Roster::new(),
+            links: ArrayVec::new(),
+            seated: None,
+            play: None,
+            talk: Talk::new(now),
+            votes: Votes::default(),
+            closing: Closing::default(),
+            beacon: None,
+            served: None,
+            rng,
+            out: Outbox::new(Traffic::default()),
+        }
+    }
+
+    /// Host: names this computer's own addresses beside loopback, of which the first few count: players there may
+    /// take all seats.
+    pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
+        self.own_addresses = addresses.into_iter().take(OWN_ADDRESSES_MAX).collect();
+    }
+
+    /// Takes a datagram in.
+    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        self.wake(now);
+        self.out.count_received(bytes.len());
+        let handled = self.dispatch(from, bytes);
+        self.out.traffic.count(handled);
+    }
+
+    /// Does what time brings: seals, sends, sends again, gives up. Call it whenever
+    /// [`Self::poll_timeout`] has come; earlier or later does no harm.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.wake(now);
+        self.ping_links();
+        match self.phase {
+            Phase::Gathering => self.gather(),
+            Phase::Preparing | Phase::Over | Phase::Closed => {}
+            Phase::Seating { .. } => self.seat(),
+            Phase::Running => self.run(),
+            Phase::Searching { .. } => self.search(),
+            Phase::Ending { .. } => self.end(),
+        }
+        self.report_ready();
+        self.watch_silence();
+        self.watch_hold_ups();
+        self.agree_on_suspects();
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        let overslept = self.wakeup.take_lateness(self.now);
+        if overslept > Duration::ZERO {
+            self.deaf_until = self.now.plus(DEAF_FOR);
+            // What the others sent meanwhile has not been read yet: this process was suspended, not they.
+            for link in &mut self.links {
+                link.connection.heard_at = link.connection.heard_at.plus(overslept);
+                link.hold_up.forgive(overslept);
+            }
+        }
+    }
+
+    /// When [`Self::handle_timeout`] or [`Self::poll_tick`] has something to do next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let pings =
+            self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.connection.ping_at).min();
+        let phase = match &self.phase {
+            Phase::Gathering => match &self.role {
+                Role::Guest { asking, .. } if self.links.is_empty() => Some(asking.ask_at),
+                _ => None,
+            },
+            Phase::Preparing | Phase::Over => None,
+            Phase::Closed => return None,
+            Phase::Running => self.next_deadline(),
+            Phase::Seating { since } => self.is_host().then(|| since.plus(READY_WITHIN)),
+            Phase::Searching { since, .. } => Some(since.plus(self.settings.timeout)),
+            Phase::Ending { send_at, until, .. } => Some(until.map_or(*send_at, |until| until.min(*send_at))),
+        };
+        let is_waiting = match self.phase {
+            Phase::Gathering => true,
+            Phase::Seating { .. } => !self.is_host(),
+            _ => false,
+        };
+        let patience = self.give_up_at.filter(|_| is_waiting);
+        let agreeing = self.play.as_ref().filter(|_| self.is_agreeing());
+        let suspicion = agreeing.and_then(|play| play.departures.due_at());
+        let messages = self.links.iter().filter(|link| self.is_reachable(link));
+        let messages = messages.filter_map(|link| link.connection.poll_timeout()).min();
+        let closing = self.closing.poll_timeout();
+        let at = [pings, phase, patience, suspicion, messages, closing].into_iter().flatten().min();
+        self.wakeup.ask(self.now, at)
+    }
+
+    /// The next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        if self.out.is_empty() {
+            for link in 0..self.links.len() {
+                if self.links.get(link).is_some_and(|link| self.is_reachable(link))
+                    && let Some(peer) = self.links.get_mut(link)
+                {
+                    peer.connection.flush(self.now, &mut self.out);
+                }
+            }
+            self.closing.flush(self.now, &mut self.out);
+        }
+        self.out.poll_transmit()
+    }
+
+    /// Whether messages go to this link's peer: one that has departed gets them while it is heard.
+    fn is_reachable(&self, link: &Link) -> bool {
+        self.is_direct(link) || self.now.since(link.connection.heard_at) < self.settings.timeout
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.out.poll_event()
+    }
+
+    /// The next tick, if it is due and complete. Run it, then call [`Self::report`].
+    pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
+        self.now = self.now.max(now);
+        // Who has left departs before a tick can pass without it.
+        self.settle_leavers();
+        if !matches!(self.phase, Phase::Running) {
+            return None;
+        }
+        self.play.as_mut()?.pass(self.now, self.me, &self.links)
+    }
+
+    /// Orders something that was given at `given`, in tick `wish` or as soon after it as can be.
+    ///
+    /// # Errors
+    /// If too many commands wait already.
+    pub fn submit_command(
+        &mut self,
+        wish: Tick,
+        given: Time,
+        command: Command,
+    ) -> Result<(), TooManyCommands> {
+        match &mut self.play {
+            Some(play) => play.sealer.command(wish, given, command),
+            None => Ok(()),
+        }
+    }
+
+    /// The first tick that is not sealed: what is ordered now is part of it.
+    #[must_use]
+    pub fn open_tick(&self) -> Tick {
+        self.play.as_ref().map_or(Tick(0), |play| play.sealer.next())
+    }
+
+    /// Sets the hero's held control, from tick `wish` on or as soon after it as can be.
+    pub fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
+        if let Some(play) = &mut self.play {
+            play.sealer.hero(wish, hero);
+        }
+    }
+
+    /// Says what the world's hash is after `tick`, the last that [`Self::poll_tick`] gave.
+    ///
+    /// # Panics
+    /// If ticks are not reported in order.
+    pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
+        self.now = self.now.max(now);
+        let Some(play) = &mut self.play else { return };
+        play.ran(self.now, tick, hash);
+        let ran = play.history.ran();
+        let last = play.end.is_some_and(|end| ran >= end);
+        if !self.compare_chains(ran) && last {
+            self.begin_ending(End::Finished);
+        } else {
+            self.begin_pause();
+            self.settle_leavers();
+        }
+    }
+
+    /// The world says that the match is over with the tick reported last.
+    pub fn finish(&mut self) {
+        if let (Some(play), Phase::Running) = (&mut self.play, &self.phase) {
+            play.end = Some(play.history.ran());
+            self.begin_ending(End::Finished);
+        }
+    }
+
+    /// This player leaves: the others are told.
+    pub fn leave(&mut self) {
+        match self.phase {
+            Phase::Closed => {}
+            _ if self.links.is_empty() => self.close(End::Left),
+            Phase::Ending { end: End::Finished, .. } => self.close(End::Finished),
+            Phase::Ending { .. } => {}
+            Phase::Over => self.end_vote(),
+            _ if self.is_waiting() => self.close(End::Left),
+            _ if self.links.iter().all(|link| link.is_gone) => self.close(End::Left),
+            _ => self.begin_ending(End::Left),
+        }
+    }
+
+    /// Sends a message that this session did not mean, in the reliable channel to this address: for the laboratory.
+    #[doc(hidden)]
+    pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
+        if let Some(link) = self.links.iter_mut().find(|link| link.connection.addresses.contains(&to)) {
+            link.connection.send_bytes(id, body);
+        }
+    }
+
+    /// Which player this is; known once confirmed.
+    #[must_use]
+    pub const fn player(&self) -> PlayerId {
+        self.me
+    }
+
+    /// What is played; known once confirmed.
+    #[must_use]
+    pub const fn config(&self) -> Option<&MatchConfig> {
+        self.config.as_ref()
+    }
+
+    /// The server that answered instead of a host, once it has; this session is closed then, without an event.
+    #[must_use]
+    pub const fn served(&self) -> Option<&Served> {
+        self.served.as_ref()
+    }
+
+    /// What this player brought.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The first tick for which no input of this player is sealed yet, and the sealed ones of ticks that have not
+    /// passed; nothing before tick 0 is agreed.
+    pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
+        let next = self.play.as_ref().map_or(Tick(0), |play| play.sealer.next());
+        let inputs = self.play.iter().flat_map(|play| {
+            let from = play.gate.next();
+            play.sealer.since(from).filter(move |sealed| sealed.tick >= from)
+        });
+        let inputs =
+            inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(&sealed.bytes).ok()?)));
+        (next, inputs)
+    }
+
+    /// What went over the links so far.
+    #[must_use]
+    pub const fn traffic(&self) -> &Traffic {
+        &self.out.traffic
+    }
+
+    /// The links to those who are still there, in the order of their joining.
+    pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
+        self.links.iter().filter(|link| !link.is_gone).map(|link| LinkStatus {
+            player: link.player,
+            rtt_us: link.connection.rtt.smoothed_us(),
+            jitter_us: link.connection.rtt.deviation_us(),
+            lost_per_mille: link.connection.lost_here().unwrap_or(0),
+            silent_for: self.now.since(link.connection.heard_at),
+        })
+    }
+
+    /// The input delay now, in microseconds; known once tick 0 is agreed.
+    #[must_use]
+    pub fn delay_us(&self) -> Option<i64> {
+        self.play.as_ref().map(|play| play.delay.delay_us())
+    }
+
+    /// Whom the next tick waits for although it is due, and since when.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
+        self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?.waits_for(self.now)
+    }
+
+    /// What the room says of itself, while it is one.
+    #[must_use]
+    pub const fn beacon(&self) -> Option<&Beacon> {
+        self.beacon.as_ref()
+    }
+
+    /// Names peers that are silent, and gives up those that stay so.
+    fn watch_silence(&mut self) {
+        for i in 0..self.links.len() {
+            // The links behind one that is given up before tick 0 move down.
+            let Some(link) = self.links.get_mut(i).filter(|link| !link.is_gone) else { continue };
+            let (player, silence) = (link.player, self.now.since(link.connection.heard_at));
+            if (silence >= self.settings.timeout || link.connection.is_broken()) && !link.said_bye {
+                self.on_lost(i);
+            } else if silence >= SILENT_AFTER && !link.connection.is_silent {
+                link.connection.is_silent = true;
+                self.out.event(Event::Silent { player });
+            }
+        }
+    }
+
+    /// Whether tick 0 of this match was agreed: links and seats are what they are.
+    fn has_met(&self) -> bool {
+        self.seated.as_ref().is_some_and(|seated| seated.begin.is_some())
+            && !matches!(self.phase, Phase::Closed)
+    }
+
+    const fn is_host(&self) -> bool {
+        matches!(self.role, Role::Host { .. })
+    }
+
+    fn on_lost(&mut self, link: usize) {
+        let Some(player) = self.links.get(link).map(|peer| peer.player) else { return };
+        // Who claims a difference and is lost before it is shown is lost, and nothing else.
+        self.drop_search();
+        match self.phase {
+            Phase::Closed => {}
+            // Nobody else can take a seat in a rematch.
+            Phase::Preparing | Phase::Seating { .. } if self.votes.has_played() => {
+                self.close(End::PeerLost(player));
+            }
+            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if self.is_host() => {
+                self.vacate(link)
+            }
+            // Without its host a guest has no match yet; another guest is the host's to miss.
+            Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if link > 0 => {}
+            Phase::Running if self.waits_for_lost(player) => self.wait_for(player, true),
+            Phase::Running => self.suspect(player),
+            Phase::Over => self.end_vote(),
+            Phase::Searching { .. } => self.give_up_search(),
+            Phase::Ending { end: End::Finished, .. } => self.suspect(player),
+            Phase::Ending { .. } => self.end(),
+            _ => self.close(End::PeerLost(player)),
+        }
+    }
+
+    fn close(&mut self, end: End) {
+        if !matches!(self.phase, Phase::Closed) {
+            self.phase = Phase::Closed;
+            self.out.event(Event::Closed(end));
+        }
+    }
+
+    /// Sends a datagram, or in the reliable channel, as the message travels.
+    fn send<T: serde::Serialize>(&mut self, link: usize, id: PacketId, message: &T) {
+        match id.delivery() {
+            Delivery::Reliable => {
+                if let Some(peer) = self.links.get_mut(link) {
+                    peer.connection.send(id, message);
+                }
+            }
+            _ => self.send_body(link, id, &crate::net::wire::message::encode(message)),
+        }
+    }
+
+    /// The same to every peer that is still there.
+    fn send_to_all<T: serde::Serialize>(&mut self, id: PacketId, message: &T) {
+        for link in 0..self.links.len() {
+            if self.links.get(link).is_some_and(|link| !link.is_gone) {
+                self.send(link, id, message);
+            }
+        }
+    }
+
+    fn send_body(&mut self, link: usize, id: PacketId, body: &[u8]) {
+        if let Some(peer) = self.links.get_mut(link) {
+            peer.connection.transmit(&mut self.out, id, body);
+        }
+    }
+
+    /// How long to wait for an answer of this link's peer: never under `least`.
+    fn timeout_of(&self, link: usize, least: Duration) -> Duration {
+        self.links.get(link).map_or(least, |peer| peer.connection.rtt.timeout(least))
+    }
+}

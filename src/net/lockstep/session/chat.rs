@@ -1,0 +1,57 @@
+//! What the players say to each other, from tick 0 agreed to the end.
+
+use super::{LockstepSession, Phase};
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::net::event::Event;
+use crate::net::indexed::BySeat;
+use crate::net::table::chat::{ChatAllowance, LINES_WAITING_MAX, TooManyLines};
+use crate::net::time::Time;
+use crate::net::wire::chat_text::ChatText;
+use crate::net::wire::message::{Chat, PacketId};
+
+/// What each player may still say.
+#[derive(Clone, Debug)]
+pub(super) struct Talk {
+    own: ChatAllowance,
+    others: BySeat<ChatAllowance>,
+}
+
+impl Talk {
+    pub(super) fn new(now: Time) -> Self {
+        Self { own: ChatAllowance::own(now), others: BySeat::from_fn(|| ChatAllowance::of_others(now, 1)) }
+    }
+}
+
+impl LockstepSession {
+    /// A line to all others, and to oneself. Before tick 0 is agreed nobody hears it.
+    ///
+    /// # Errors
+    /// If this player has just written too many; the line is not sent.
+    pub fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
+        self.now = self.now.max(now);
+        if !self.has_met() {
+            return Ok(());
+        }
+        self.talk.own.take(self.now)?;
+        let line = Chat { from: self.me, text };
+        for link in &mut self.links {
+            if !link.is_gone && link.connection.queued() < LINES_WAITING_MAX {
+                link.connection.send(PacketId::Chat, &line);
+            }
+        }
+        self.out.event(Event::Said { player: self.me, text });
+        Ok(())
+    }
+
+    /// A peer says something. It may know sooner that tick 0 is agreed.
+    pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Handled {
+        let player = self.links.get(link).ok_or(OutOfPlace)?.player;
+        let may_speak = self.has_met() || matches!(self.phase, Phase::Seating { .. });
+        if !may_speak || chat.from != player {
+            return Err(OutOfPlace);
+        }
+        self.talk.others[player].take(self.now).map_err(|_| DropCause::RateLimited)?;
+        self.out.event(Event::Said { player, text: chat.text });
+        Ok(())
+    }
+}

@@ -1,0 +1,518 @@
+//! Seats that leave or are lost while the others play on, without a host: all who stay agree on the first
+//! tick for which such a seat has no input.
+//!
+//! A peer that leaves names that tick itself. A peer that is silent, or holds the match up ([`HoldUp`]),
+//! cannot be asked, so those who still play tell each other how many of its inputs they hold ([`Suspicion`])
+//! and from then on take no more from it directly. Each peer suspects on its own evidence alone, never on
+//! another's word. A peer without that evidence answers a suspicion by relaying the inputs it holds
+//! ([`Relayed`]), so a broken link between two peers costs them latency and nobody a seat. Once all name the
+//! same seats, the tick is the highest input that any of them holds, and what is missing before it is
+//! relayed, too. Another loss meanwhile makes a larger set, and the agreement starts again with it. A peer
+//! that keeps the agreement itself from settling is suspected in turn.
+
+use arrayvec::ArrayVec;
+use core::time::Duration;
+
+use super::{DEAF_FOR, LockstepSession, Phase};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::net::event::{End, Event};
+use crate::net::indexed::BySeat;
+use crate::net::lockstep::gate::QUEUE_TICKS;
+use crate::net::table::hold_up::{HoldUp, at_once, unacknowledged_at_once};
+use crate::net::table::link::Link;
+use crate::net::table::settings::OnLoss;
+use crate::net::time::Time;
+use crate::net::wire::message::{Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
+use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
+
+/// How long an agreement may hold the match up before those who claim inputs of a suspect and do not relay them
+/// are suspected, too; at least [`AGREE_TRIES`] times the retransmission timeout of the link to them.
+const AGREE_WITHIN: Duration = Duration::from_secs(2);
+/// By how much longer those may who name other seats than the time in which they must find evidence of their own.
+const OWN_EVIDENCE: Duration = Duration::from_secs(1);
+/// See [`AGREE_WITHIN`].
+const AGREE_TRIES: u32 = 6;
+/// Between two suspicions to those who have not settled, at least.
+const SUSPICION_EVERY: Duration = Duration::from_millis(50);
+/// Between two times that a peer is asked for that the match waits for.
+pub(super) const ASK_LOST_EVERY: Duration = Duration::from_millis(500);
+/// How many times the wait for an answer two peers need to be in step again after one was lost.
+const CAUGHT_UP_WITHIN: u32 = 4;
+/// Most relayed datagrams at one time: a peer lacks at most what is kept of the inputs that have passed.
+const RELAYED_AT_ONCE: usize = 16;
+
+/// Who is suspected, and what the others say of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Departures {
+    suspects: Seats,
+    /// Seats of which the departure tick is known and whose inputs before it are here.
+    departed: Seats,
+    /// What the others said last.
+    said: BySeat<Option<Suspicion>>,
+    send_at: Time,
+    /// Since when neither the suspects nor the next tick have changed.
+    unchanged: Option<(Time, Seats, Tick)>,
+    /// The last of the others, while it is lost and the match waits for it.
+    awaited: Option<Awaited>,
+}
+
+/// The last of the others, for whom the match waits.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    player: PlayerId,
+    /// Whether it was silent, or heard all the time without inputs.
+    was_silent: bool,
+}
+
+impl Departures {
+    /// The seats from which nothing is taken directly.
+    pub(super) const fn suspects(&self) -> Seats {
+        self.suspects
+    }
+
+    /// The suspects whose departure is not agreed yet.
+    const fn open(&self) -> Seats {
+        self.suspects.without(self.departed)
+    }
+
+    /// For whom the match waits.
+    pub(super) fn awaited(&self) -> Option<PlayerId> {
+        self.awaited.map(|awaited| awaited.player)
+    }
+
+    /// Whether nobody is suspected.
+    pub(super) const fn is_calm(&self) -> bool {
+        self.open().is_empty()
+    }
+
+    /// When there is something to do, as long as nothing comes in.
+    pub(super) fn due_at(&self) -> Option<Time> {
+        (!self.is_calm()).then_some(self.send_at)
+    }
+
+    /// What `player` said last, if it names the seats that are suspected here. Seats that have departed here
+    /// need not be named.
+    fn agreed(&self, player: PlayerId) -> Option<&Suspicion> {
+        let said = self.said[player].as_ref()?;
+        (said.seats.without(self.departed) == self.open()).then_some(said)
+    }
+}
+
+impl LockstepSession {
+    /// This seat is not heard any more, or has been given up by the others.
+    pub(super) fn suspect(&mut self, player: PlayerId) {
+        let Some(play) = &mut self.play else { return };
+        if play.departures.suspects.has(player) {
+            return;
+        }
+        play.departures.suspects = play.departures.suspects.with(player);
+        play.departures.send_at = self.now;
+        if let Some(link) = self.link_of(player) {
+            // So that it, too, takes what it lacks from the others.
+            self.send(link, PacketId::Bye, &Bye::Dropped);
+        }
+        if self.others_here().is_empty() {
+            // Nobody is left to agree with.
+            self.close(End::PeerLost(player));
+        }
+    }
+
+    /// Whether the match waits for this peer, which is lost: there is nobody else to go on with.
+    pub(super) fn waits_for_lost(&self, player: PlayerId) -> bool {
+        let others = self.others_here();
+        self.settings.on_loss == OnLoss::Wait
+            && others.has(player)
+            && others.without([player].into_iter().collect()).is_empty()
+    }
+
+    /// The last of the others is lost, and the match waits for it. Nothing is decided: if it is heard again,
+    /// all goes on where it stopped.
+    pub(super) fn wait_for(&mut self, player: PlayerId, was_silent: bool) {
+        let Some(play) = self.play.as_mut().filter(|play| play.departures.awaited.is_none()) else { return };
+        play.departures.awaited = Some(Awaited { player, was_silent });
+        if let Some(link) = self.links.iter_mut().find(|link| link.player == player) {
+            link.connection.is_silent = true;
+        }
+        self.out.event(Event::Waiting { player });
+    }
+
+    /// A peer is heard: if the match waited for it, play resumes. A peer that was heard all the time must send
+    /// the input that is lacking.
+    pub(super) fn stop_waiting(&mut self, player: PlayerId) {
+        let link = self.links.iter_mut().find(|link| link.player == player);
+        let (Some(link), Some(play)) = (link, &mut self.play) else { return };
+        let Some(awaited) = play.departures.awaited.filter(|awaited| awaited.player == player) else {
+            return;
+        };
+        if !awaited.was_silent && play.gate.lacks(player) {
+            return;
+        }
+        play.departures.awaited = None;
+        link.hold_up = HoldUp::default();
+        link.resend_at = self.now;
+        // What comes until both have caught up waited for the way to open, and says nothing of how long it is.
+        self.deaf_until = self.now.plus(link.connection.rtt.timeout(DEAF_FOR) * CAUGHT_UP_WITHIN);
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.lost().is_some()
+    }
+
+    /// For whom the match waits since it is lost, and since when: when it was last heard, or began to hold the
+    /// match up.
+    #[must_use]
+    pub fn lost(&self) -> Option<(PlayerId, Time)> {
+        let running = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
+        let player = running.departures.awaited()?;
+        let link = self.links.iter().find(|link| link.player == player)?;
+        Some((
+            player,
+            link.hold_up
+                .since()
+                .map_or(link.connection.heard_at, |since| since.min(link.connection.heard_at)),
+        ))
+    }
+
+    /// Waits no longer: the match ends with the other lost. Nothing comes of it while nobody is.
+    pub fn claim(&mut self) {
+        let Some((player, _)) = self.lost() else { return };
+        if let Some(link) = self.link_of(player) {
+            // In case it hears again.
+            self.send(link, PacketId::Bye, &Bye::Dropped);
+        }
+        self.close(End::PeerLost(player));
+    }
+
+    /// The other seats that have neither departed nor are suspected.
+    fn others_here(&self) -> Seats {
+        let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects);
+        self.links
+            .iter()
+            .filter(|link| !link.is_gone)
+            .map(|link| link.player)
+            .collect::<Seats>()
+            .without(suspects)
+    }
+
+    /// What this peer has to say of `seats`.
+    fn suspicion(&self, seats: Seats) -> Option<Suspicion> {
+        let play = self.play.as_ref()?;
+        let held = seats.iter().filter(|player| player.index() < self.roster.len());
+        Some(Suspicion {
+            seats,
+            held: held
+                .map(|player| play.gate.departed(player).unwrap_or(play.gate.wanted(player)).0)
+                .collect(),
+            is_settled: seats.without(play.departures.departed).is_empty(),
+        })
+    }
+
+    /// Whether departures are agreed on now.
+    pub(super) const fn is_agreeing(&self) -> bool {
+        matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. })
+    }
+
+    /// Whether inputs go to and come from this peer directly: it has neither departed nor is it suspected.
+    pub(super) fn is_direct(&self, link: &Link) -> bool {
+        let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects);
+        !link.is_gone && !suspects.has(link.player)
+    }
+
+    /// Tells the others again who is suspected, and lets seats depart that all agree on.
+    pub(super) fn agree_on_suspects(&mut self) {
+        let Some(departures) = self.play.as_ref().map(|play| &play.departures) else { return };
+        if !self.is_agreeing() || departures.is_calm() {
+            return;
+        }
+        if self.now >= departures.send_at
+            && let Some(suspicion) = self.suspicion(departures.suspects)
+        {
+            let mut again = SUSPICION_EVERY;
+            for link in self.links_to(self.others_here()) {
+                self.send(link, PacketId::Suspicion, &suspicion);
+                again = again.max(self.timeout_of(link, SUSPICION_EVERY));
+            }
+            let send_at = self.now.plus(again);
+            if let Some(play) = &mut self.play {
+                play.departures.send_at = send_at;
+            }
+        }
+        self.suspect_dissenters();
+        self.settle_suspects();
+    }
+
+    /// Suspects the peers that keep an agreement from settling while it holds the match up: those who name
+    /// other seats, and those who claim inputs of a suspect and do not relay them.
+    fn suspect_dissenters(&mut self) {
+        let others = self.others_here();
+        let now = self.now;
+        let Some(play) = &mut self.play else { return };
+        if play.pauses.is_on() {
+            // Nobody seals what would settle it.
+            play.departures.unchanged = None;
+            return;
+        }
+        let (suspects, next) = (play.departures.suspects, play.gate.next());
+        let since = match play.departures.unchanged {
+            Some((since, seats, tick)) if (seats, tick) == (suspects, next) => since,
+            _ => {
+                play.departures.unchanged = Some((now, suspects, next));
+                return;
+            }
+        };
+        let is_held_up = play.departures.open().iter().any(|player| play.gate.lacks(player));
+        if !is_held_up {
+            return;
+        }
+        let claims_more = |said: &Suspicion| {
+            let claims = said.seats.iter().zip(&said.held);
+            { claims }.any(|(seat, &held)| suspects.has(seat) && play.gate.wanted(seat) < Tick(held))
+        };
+        // A peer that names other seats may still be gathering evidence of its own.
+        let differs: Seats =
+            others.iter().filter(|&player| play.departures.agreed(player).is_none()).collect();
+        let claims: Seats =
+            others.iter().filter(|&player| play.departures.agreed(player).is_some_and(claims_more)).collect();
+        let to_agree = at_once(self.settings.timeout) + OWN_EVIDENCE;
+        for (seats, least) in [(differs, to_agree), (claims, AGREE_WITHIN)] {
+            for link in self.links_to(seats) {
+                let Some(peer) = self.links.get(link) else { continue };
+                let within =
+                    least.max(peer.connection.rtt.timeout(SUSPICION_EVERY).saturating_mul(AGREE_TRIES));
+                if now.since(since) >= within {
+                    self.suspect(peer.player);
+                }
+            }
+        }
+    }
+
+    /// A peer suspects some seats. Seats without evidence against them here are not suspected for it: the
+    /// peer gets the inputs that it lacks of them.
+    pub(super) fn on_suspicion(&mut self, link: usize, suspicion: Suspicion) -> Handled {
+        let by = self.links.get(link).ok_or(OutOfPlace)?.player;
+        let play = self.play.as_ref().filter(|_| self.is_agreeing()).ok_or(OutOfPlace)?;
+        // Nobody holds inputs that have not been sealed, and nobody seals farther ahead.
+        let held_max = play.gate.next().plus(QUEUE_TICKS).min(Tick::MAX);
+        let is_whole = suspicion.seats.bits() >> self.roster.len() == 0
+            && suspicion.held.len() == suspicion.seats.count() as usize
+            && suspicion.held.iter().all(|&held| Tick(held) <= held_max)
+            && !suspicion.seats.has(by);
+        if !is_whole || play.departures.suspects.has(by) {
+            return Err(OutOfPlace);
+        }
+        let is_settled = suspicion.seats.without(play.departures.departed).is_empty();
+        if !suspicion.is_settled {
+            self.relay(link, &suspicion);
+            if is_settled && let Some(answer) = self.suspicion(suspicion.seats) {
+                self.send(link, PacketId::Suspicion, &answer);
+            }
+        }
+        self.play.as_mut().ok_or(OutOfPlace)?.departures.said[by] = Some(suspicion);
+        self.agree_on_suspects();
+        Ok(())
+    }
+
+    /// Hands new inputs of `player` on to those who do not take them from it.
+    pub(super) fn relay_onward(&mut self, player: PlayerId, from: Tick) {
+        for link in 0..self.links.len() {
+            let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+            let said = play.departures.said[to.player].as_ref();
+            let lacks = said.is_some_and(|said| said.seats.has(player) && !said.is_settled);
+            if lacks && to.player != player && !to.is_gone {
+                let seats = Seats::default().with(player);
+                let held = core::iter::once(from.0).collect();
+                self.relay(link, &Suspicion { seats, held, is_settled: false });
+            }
+        }
+    }
+
+    /// Sends the inputs of missing seats that the peer lacks and this one has.
+    fn relay(&mut self, link: usize, lacking: &Suspicion) {
+        let mut relayed = ArrayVec::<Relayed, RELAYED_AT_ONCE>::new();
+        let Some(gate) = self.play.as_ref().map(|play| &play.gate) else { return };
+        for (player, &from) in lacking.seats.iter().zip(&lacking.held) {
+            if player == self.me {
+                continue;
+            }
+            let until = gate.departed(player).unwrap_or(gate.wanted(player));
+            let mut first = Tick(from);
+            while first < until && !relayed.is_full() {
+                let ticks = (first.0..until.0).map(Tick).take(RELAYED_MAX);
+                let encoded =
+                    ticks.map_while(|tick| Some(gate.encoded(player, tick)?.iter().copied().collect()));
+                let inputs: ArrayVec<_, RELAYED_MAX> = encoded.collect();
+                if inputs.is_empty() {
+                    break;
+                }
+                let next = first.plus(inputs.len() as u32);
+                relayed.push(Relayed { player, first: first.0, inputs });
+                first = next;
+            }
+        }
+        for piece in &relayed {
+            self.send(link, PacketId::Relayed, piece);
+        }
+    }
+
+    /// Inputs of a missing seat, from a peer that has them.
+    pub(super) fn on_relayed(&mut self, link: usize, relayed: &Relayed) -> Handled {
+        let (player, by, now) = (relayed.player, self.links.get(link).ok_or(OutOfPlace)?.player, self.now);
+        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        let suspects = play.departures.suspects;
+        // Only for a seat that is frozen here; else its own word counts.
+        if !suspects.has(player) || suspects.has(by) || Tick(relayed.first) > Tick::MAX {
+            return Err(OutOfPlace);
+        }
+        // All of it is read before any of it counts.
+        let is_input =
+            |bytes: &[u8]| crate::net::wire::message::decode::<crate::sim::PlayerInput>(bytes).is_ok();
+        if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
+            return Err(OutOfPlace);
+        }
+        for (tick, bytes) in (relayed.first..).map(Tick).zip(&relayed.inputs) {
+            play.gate.push(now, player, tick, bytes)?;
+        }
+        self.settle_suspects();
+        Ok(())
+    }
+
+    /// Lets the suspects depart once all who stay name the same seats and their inputs are here.
+    fn settle_suspects(&mut self) {
+        let others = self.others_here();
+        let Some(play) = &self.play else { return };
+        let departures = &play.departures;
+        let open = departures.open();
+        let Some(first) = open.iter().next() else { return };
+        if !others.iter().all(|player| departures.agreed(player).is_some()) {
+            return;
+        }
+        let has_left = |link: &&Link| link.left_at.is_some();
+        let left: Seats = self.links.iter().filter(has_left).map(|link| link.player).collect();
+        let living = others.and(open.without(left)).with(self.me);
+        let here = others.with(self.me);
+        let has_lowest = living.iter().next() == here.iter().next();
+        if here.count() * 2 < living.count() || (here.count() * 2 == living.count() && !has_lowest) {
+            // The others are more: the match continues there.
+            self.close(End::PeerLost(first));
+            return;
+        }
+        let held = |player: PlayerId| {
+            let said = others.iter().filter_map(|other| departures.agreed(other));
+            let held = said.filter_map(|said| {
+                let at = said.seats.iter().position(|seat| seat == player)?;
+                said.held.get(at).copied().map(Tick)
+            });
+            held.max().unwrap_or_default().max(play.gate.wanted(player))
+        };
+        let ticks: ArrayVec<(PlayerId, Tick), PLAYERS_MAX> =
+            open.iter().map(|player| (player, held(player))).collect();
+        if ticks.iter().all(|&(player, tick)| play.gate.wanted(player) >= tick) {
+            for (player, tick) in ticks {
+                self.depart(player, tick, !left.has(player));
+            }
+        }
+    }
+
+    /// Begins the departure of those who have said that they leave and whose inputs are all here. It is agreed like
+    /// any other: a peer may say so to some and play on with others.
+    pub(super) fn settle_leavers(&mut self) {
+        let Some(play) = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running)) else { return };
+        let departures = &mut play.departures;
+        let leaves = |link: &&Link| {
+            let is_here = |tick| play.gate.wanted(link.player) >= tick;
+            !link.is_gone && !departures.suspects.has(link.player) && link.left_at.is_some_and(is_here)
+        };
+        let leavers: Seats = self.links.iter().filter(leaves).map(|link| link.player).collect();
+        if leavers.is_empty() {
+            return;
+        }
+        departures.suspects = departures.suspects.and(leavers);
+        departures.send_at = self.now;
+        for link in self.links_to(leavers) {
+            // All its inputs are here, and it need not wait until they have been acknowledged.
+            self.send(link, PacketId::Bye, &Bye::Dropped);
+        }
+        self.agree_on_suspects();
+    }
+
+    /// From `tick` on this seat has no input, here and at all who stay.
+    fn depart(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
+        let (Some(link), Some(play)) = (self.link_of(player), &mut self.play) else { return };
+        if play.gate.depart(player, tick).is_err() {
+            // What the others agree on can no longer be played here.
+            self.close(End::PeerLost(player));
+            return;
+        }
+        play.departures.departed = play.departures.departed.with(player);
+        play.departures.suspects = play.departures.suspects.with(player);
+        play.delay.forget(link);
+        if let Some(peer) = self.links.get_mut(link) {
+            peer.is_gone = true;
+        }
+        self.forget_what_all_know();
+        let is_last = self.links.iter().all(|link| link.is_gone);
+        if is_last {
+            self.close(if is_lost { End::PeerLost(player) } else { End::PeerLeft(player) });
+        } else {
+            self.out.event(Event::Departed { player, tick, is_lost });
+        }
+    }
+
+    /// A peer no longer takes anything from this one, nor does it send anything: others relay between the two, or
+    /// it has gone on without this peer.
+    pub(super) fn on_dropped(&mut self, player: PlayerId) {
+        if matches!(self.phase, Phase::Running) {
+            self.suspect(player);
+        }
+    }
+
+    /// Measures who holds the match up, and suspects those who have spent their budget: players whose input lacks,
+    /// and before them those who acknowledge nothing, since others cannot seal for their sake.
+    pub(super) fn watch_hold_ups(&mut self) {
+        let Some(play) = &self.play else { return };
+        let (now, timeout) = (self.now, self.settings.timeout);
+        let is_due = matches!(self.phase, Phase::Running) && play.is_due(now);
+        let stops = |link: &Link| is_due && self.is_direct(link) && play.is_stopped_by(link.acked);
+        let stoppers: Seats = self.links.iter().filter(|link| stops(link)).map(|link| link.player).collect();
+        let lack = |link: &Link| is_due && play.gate.lacks(link.player) && !link.is_gone;
+        let lacking: Seats = self.links.iter().filter(|link| lack(link)).map(|link| link.player).collect();
+        let blamed = if stoppers.is_empty() { lacking } else { stoppers };
+        for link in 0..self.links.len() {
+            let Some(Link { player, hold_up, .. }) = self.links.get_mut(link) else { return };
+            let player = *player;
+            hold_up.note(now, blamed.has(player));
+            let is_spent = hold_up.is_spent(now, timeout)
+                || stoppers.has(player)
+                    && hold_up
+                        .since()
+                        .is_some_and(|since| now.since(since) >= unacknowledged_at_once(timeout));
+            if !blamed.has(player)
+                || !is_spent
+                || !self.links.get(link).is_some_and(|peer| self.is_direct(peer))
+            {
+                continue;
+            }
+            if self.waits_for_lost(player) {
+                self.wait_for(player, false);
+            } else {
+                self.suspect(player);
+            }
+        }
+    }
+
+    /// The links to these seats.
+    fn links_to(&self, seats: Seats) -> impl Iterator<Item = usize> + use<> {
+        let links: ArrayVec<usize, PLAYERS_MAX> = self
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| seats.has(link.player))
+            .map(|(at, _)| at)
+            .collect();
+        links.into_iter()
+    }
+
+    fn link_of(&self, player: PlayerId) -> Option<usize> {
+        self.links.iter().position(|link| link.player == player)
+    }
+}

@@ -1,0 +1,203 @@
+//! The end: the last tick is known to all, farewells.
+
+use super::play::low_half;
+use super::{LockstepSession, Phase};
+use crate::net::connection::CLOSE_WITHIN;
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::net::event::End;
+use crate::net::lockstep::gate::QUEUE_TICKS;
+use crate::net::table::hold_up::HOLD_UP_AT_ONCE;
+use crate::net::table::link::Link;
+use crate::net::wire::message::{Bye, PacketId};
+use crate::sim::{HashChain, PLAYERS_MAX, PlayerId, Tick};
+use arrayvec::ArrayVec;
+
+/// How long all ticks may have run here before a peer that has not finished is lost: one whose last inputs a
+/// third peer withholds asks for them after [`HOLD_UP_AT_ONCE`].
+const FINISH_WITHIN: u32 = 2;
+
+impl LockstepSession {
+    pub(super) fn begin_ending(&mut self, end: End) {
+        let now = self.now;
+        self.phase = Phase::Ending { end, send_at: now, since: now, until: None };
+    }
+
+    /// All ticks have run here, or this player leaves: answer until the others know, say goodbye, close.
+    pub(super) fn end(&mut self) {
+        let Phase::Ending { end, send_at, since, until } = self.phase else { return };
+        let Some(until) = until else {
+            if end != End::Finished || self.others_have_finished() {
+                if end != End::Finished || !self.begin_vote() {
+                    self.say_bye(end);
+                }
+            } else if self.now.since(since) >= HOLD_UP_AT_ONCE.max(self.settings.timeout) * FINISH_WITHIN {
+                self.suspect_unfinished();
+            } else if self.now >= send_at {
+                self.send_inputs_again();
+            }
+            return;
+        };
+        // A player who leaves owes all inputs before that to those who stay.
+        let sealed =
+            self.play.as_ref().filter(|_| end == End::Left).map_or(Tick(0), |play| play.sealer.next());
+        let has_all = |link: &Link| link.connection.is_idle() && link.acked >= sealed;
+        if self.now >= until || self.links.iter().all(|link| link.said_bye || link.is_gone || has_all(link)) {
+            self.close(end);
+        } else if self.now >= send_at {
+            self.send_inputs_again();
+        }
+    }
+
+    /// Says goodbye, once, in the reliable channel.
+    fn say_bye(&mut self, end: End) {
+        let (now, bye) = (self.now, self.bye(end));
+        self.send_to_all(PacketId::Bye, &bye);
+        let until = now.plus(CLOSE_WITHIN);
+        let send_at = if end == End::Left && self.play.is_some() { now } else { until };
+        self.phase = Phase::Ending { end, send_at, since: now, until: Some(until) };
+        self.end();
+    }
+
+    /// Sends inputs again to those who lack some.
+    fn send_inputs_again(&mut self) {
+        let mut next = CLOSE_WITHIN;
+        for link in 0..self.links.len() {
+            if self.links.get(link).is_some_and(|link| self.is_direct(link)) {
+                self.send_inputs(link, false);
+                let resend_at = self.links.get(link).map_or(self.now, |link| link.resend_at);
+                next = next.min(resend_at.since(self.now));
+            }
+        }
+        if let Phase::Ending { send_at, .. } = &mut self.phase {
+            *send_at = self.now.plus(next);
+        }
+    }
+
+    /// All ticks have run here, and some peers answer but do not finish.
+    fn suspect_unfinished(&mut self) {
+        let lags = |link: &&Link| self.is_direct(link) && !self.has_finished(link);
+        let unfinished: ArrayVec<PlayerId, PLAYERS_MAX> =
+            self.links.iter().filter(lags).map(|link| link.player).collect();
+        for player in unfinished {
+            self.suspect(player);
+        }
+    }
+
+    /// Whether this peer has all our inputs and has reported the hash after the last tick.
+    fn has_finished(&self, link: &Link) -> bool {
+        let end = self.play.as_ref().map_or(Tick(0), |play| play.history.ran());
+        link.said_bye || (link.acked >= end && link.ran >= end)
+    }
+
+    fn bye(&self, end: End) -> Bye {
+        match (end, &self.play) {
+            (End::Finished, Some(play)) => {
+                Bye::Finished { ticks: play.history.ran().0, chain: play.history.chain().0 }
+            }
+            (End::Desync, _) => Bye::Desync,
+            (End::StartState, _) => Bye::StartState,
+            (End::Unreachable(seat, other), _) => Bye::Unreachable { seat, other },
+            (_, play) => Bye::Left { tick: play.as_ref().map_or(0, |play| play.sealer.next().0) },
+        }
+    }
+
+    /// Whether every peer has all our inputs and has reported the hash after the last tick.
+    fn others_have_finished(&self) -> bool {
+        self.links.iter().all(|link| !self.is_direct(link) || self.has_finished(link))
+    }
+
+    /// A peer leaves.
+    pub(super) fn on_bye(&mut self, link: usize, bye: Bye) -> Handled {
+        if matches!(bye, Bye::Left { .. }) {
+            // It goes instead of showing what differs.
+            self.drop_search();
+        }
+        match (bye, &self.phase) {
+            // A search continues: else its cause could claim differences again and again at no cost.
+            (
+                Bye::Finished { ticks, chain },
+                Phase::Ending { .. } | Phase::Running | Phase::Searching { .. },
+            ) => {
+                self.is_possible(ticks).then_some(()).ok_or(OutOfPlace)?;
+                self.links.get_mut(link).ok_or(OutOfPlace)?.said_bye = true;
+                self.note_finished(link, ticks, chain)?;
+            }
+            (Bye::Finished { .. } | Bye::Left { .. }, Phase::Over) => {
+                self.links.get_mut(link).ok_or(OutOfPlace)?.said_bye = true;
+                self.end_vote();
+                self.end();
+            }
+            // Dropped answers this player's own Left: its inputs are there.
+            (Bye::Left { .. } | Bye::Desync | Bye::Dropped, Phase::Ending { .. })
+            | (Bye::Desync, Phase::Searching { .. }) => {
+                self.links.get_mut(link).ok_or(OutOfPlace)?.said_bye = true;
+                self.end();
+            }
+            (Bye::Left { .. }, Phase::Gathering | Phase::Preparing | Phase::Seating { .. }) => {
+                self.on_left_early(link);
+            }
+            (Bye::Left { .. }, Phase::Searching { .. }) => self.give_up_search(),
+            (Bye::Left { tick }, Phase::Running) => {
+                let wanted = self
+                    .play
+                    .as_ref()
+                    .ok_or(OutOfPlace)?
+                    .gate
+                    .wanted(self.links.get(link).ok_or(OutOfPlace)?.player);
+                // It has no reason to name a tick before one that it has sent, or one that it cannot have sealed.
+                if Tick(tick) < wanted || tick > wanted.0.saturating_add(QUEUE_TICKS) {
+                    return Err(OutOfPlace);
+                }
+                self.links.get_mut(link).ok_or(OutOfPlace)?.left_at.get_or_insert(Tick(tick));
+                self.settle_leavers();
+            }
+            // Only the host compares start states and links, and only before tick 0.
+            (Bye::StartState, Phase::Seating { .. }) if self.is_from_host(link) => {
+                self.close(End::StartState);
+            }
+            (Bye::Unreachable { seat, other }, Phase::Seating { .. }) if self.is_from_host(link) => {
+                self.close(End::Unreachable(seat, other));
+            }
+            (Bye::Dropped, Phase::Seating { .. }) if self.is_from_host(link) => {
+                self.close(End::PeerLost(PlayerId(0)));
+            }
+            (Bye::Dropped, _) => self.on_dropped(self.links.get(link).ok_or(OutOfPlace)?.player),
+            _ => return Err(OutOfPlace),
+        }
+        Ok(())
+    }
+
+    fn is_from_host(&self, link: usize) -> bool {
+        !self.is_host() && link == 0
+    }
+
+    /// Whether a peer can have run so many ticks: none without our input.
+    fn is_possible(&self, ticks: u32) -> bool {
+        self.play.as_ref().is_some_and(|play| Tick(ticks) <= play.sealer.next())
+    }
+
+    /// A peer has run all ticks and needs nothing more.
+    pub(super) fn note_finished(&mut self, link: usize, ticks: u32, chain: u64) -> Handled {
+        self.is_possible(ticks).then_some(()).ok_or(OutOfPlace)?;
+        let (peer, ran) = (self.links.get_mut(link).ok_or(OutOfPlace)?, Tick(ticks));
+        peer.acked = peer.acked.max(ran);
+        peer.ran = peer.ran.max(ran);
+        peer.keep_chain(ran, low_half(HashChain(chain)));
+        if !self.compare_chains(ran) {
+            self.end();
+        }
+        Ok(())
+    }
+
+    /// Somebody goes before tick 0 is agreed.
+    fn on_left_early(&mut self, link: usize) {
+        let Some(player) = self.links.get(link).map(|peer| peer.player) else { return };
+        if self.votes.has_played() {
+            self.close(End::PeerLeft(player));
+        } else if self.is_host() {
+            self.vacate(link);
+        } else if link == 0 {
+            self.close(End::PeerLeft(player));
+        }
+    }
+}

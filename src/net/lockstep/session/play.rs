@@ -1,0 +1,442 @@
+//! While ticks run: seal, send, take in, let pass, compare.
+
+use arrayvec::ArrayVec;
+use core::time::Duration;
+
+use super::departure::{ASK_LOST_EVERY, Departures};
+use super::pause::Pauses;
+use super::{LEAD_TICKS_MAX, LockstepSession, Phase};
+use crate::net::connection::LOSSY_PER_MILLE;
+use crate::net::connection::protection::BODY_BYTES_MAX;
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::net::event::{DueTick, Event, Stall, StallCause};
+use crate::net::lockstep::desync::History;
+use crate::net::lockstep::gate::{CanonicalInput, Lockstep, canonical};
+use crate::net::table::clock::TickClock;
+use crate::net::table::delay::{DelayControl, InputDelay};
+use crate::net::table::link::Link;
+use crate::net::table::local_inputs::{SEALED_MAX, Sealer};
+use crate::net::time::Time;
+use crate::net::wire::given::{Given, GivenTimes, decode_input};
+use crate::net::wire::inputs::{
+    HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs,
+};
+use crate::net::wire::message::{Body, MatchConfig, PacketId};
+use crate::net::wire::short::restore;
+use crate::sim::{
+    HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick, TickInputs,
+};
+
+/// Most datagrams for one link at one time, when what it lacks does not fit into one.
+const BURST_MAX: usize = 4;
+/// How much the delay moves before an event says so, in microseconds.
+const DELAY_EVENT_US: i64 = 1_000;
+
+/// What a peer knows while it plays.
+pub(super) struct Play {
+    pub(super) clock: TickClock,
+    pub(super) gate: Lockstep,
+    pub(super) sealer: Sealer,
+    pub(super) delay: DelayControl,
+    pub(super) history: History,
+    pub(super) departures: Departures,
+    pub(super) pauses: Pauses,
+    /// Ticks of the match, once that is known.
+    pub(super) end: Option<Tick>,
+    /// Every peer has our inputs before this tick.
+    known_to_all: Tick,
+    input_delay: InputDelay,
+    delay_told_us: i64,
+    ran_at: Time,
+}
+
+impl Play {
+    pub(super) fn new(
+        now: Time,
+        config: &MatchConfig,
+        input_delay: InputDelay,
+        guess_us: i64,
+        links: usize,
+    ) -> Self {
+        let clock = TickClock::new(config.tick_rate, now, now);
+        let (start_us, fixed) = match input_delay {
+            InputDelay::Auto => (guess_us, false),
+            InputDelay::Ticks(ticks) => (config.tick_rate.micros_to(Tick(ticks)).cast_signed(), true),
+        };
+        Self {
+            clock,
+            gate: Lockstep::new(usize::from(config.seats)),
+            sealer: Sealer::new(),
+            delay: DelayControl::new(now, links, start_us, clock.tick_us(), fixed),
+            history: History::new(),
+            departures: Departures::default(),
+            pauses: Pauses::default(),
+            end: config.ticks.map(Tick),
+            known_to_all: Tick(0),
+            input_delay,
+            delay_told_us: 0,
+            ran_at: now,
+        }
+    }
+
+    /// Tick 0 is agreed.
+    pub(super) fn begin(&mut self, now: Time, begin: Time) {
+        self.clock = TickClock::new(self.clock.rate(), now, begin);
+        self.ran_at = begin;
+    }
+
+    /// Lets the next tick pass if it is due and complete.
+    pub(super) fn pass(&mut self, now: Time, me: PlayerId, links: &[Link]) -> Option<DueTick> {
+        let tick = self.gate.next();
+        let is_over = self.end.is_some_and(|end| tick >= end);
+        // A tick that was polled must be reported before the next.
+        let is_reported = tick == self.history.ran();
+        if is_over || !is_reported || self.pauses.is_on() || now < self.clock.at(tick) {
+            return None;
+        }
+        let (peer, completed_at) = self.gate.completed_by()?;
+        let sealed_at = self.gate.arrival(me, tick)?;
+        let due = self.due();
+        let stall = (now.since(due) >= Stall::LEAST).then(|| {
+            let is_network = completed_at > due && peer != me;
+            let cause = if is_network { StallCause::Network } else { StallCause::Computer };
+            Stall { due, ran: now, peer: if is_network { peer } else { me }, cause }
+        });
+        // All peers let the clock stand still from the same instant: when the one that was late sealed.
+        let one_way_us = |link: &Link| link.connection.rtt.smoothed_us().unwrap_or(0) / 2;
+        let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
+        self.clock.forgive(now.shifted(-way.cast_signed()), tick);
+        let inputs = self.gate.pass()?;
+        self.pauses.see(&inputs);
+        let given = self.given(now, &inputs, me, links);
+        let clock_error_us = links.iter().map(|link| link.connection.clock.error_us()).max().unwrap_or(0);
+        Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
+    }
+
+    /// By player: when each command of a tick was given.
+    fn given(
+        &mut self,
+        now: Time,
+        inputs: &TickInputs,
+        me: PlayerId,
+        links: &[Link],
+    ) -> ArrayVec<GivenTimes, PLAYERS_MAX> {
+        let given = |(player, input): (PlayerId, &PlayerInput)| {
+            let count = input.commands.len();
+            if count == 0 {
+                return GivenTimes::new();
+            }
+            if player == me {
+                return self.sealer.take_given(count);
+            }
+            let link = links.iter().find(|link| link.player == player);
+            let known =
+                link.and_then(|link| Some(link.connection.clock.all_here(link.given.of(inputs.tick)?, now)));
+            known.unwrap_or_default()
+        };
+        inputs.iter().map(given).collect()
+    }
+
+    /// When the next tick is due here, whether or not its inputs are.
+    fn due(&self) -> Time {
+        self.clock.at(self.gate.next()).max(self.ran_at)
+    }
+
+    /// Whether the next tick is due.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        let is_over = self.end.is_some_and(|end| self.gate.next() >= end);
+        now > self.due() && !is_over && !self.pauses.is_on()
+    }
+
+    /// Whose input the next tick lacks although it is due, and since when.
+    pub(super) fn waits_for(&self, now: Time) -> Option<(PlayerId, Time)> {
+        let player = self.gate.waits_for()?;
+        self.is_due(now).then_some((player, self.due()))
+    }
+
+    /// The next tick is due at `at`, and what was due before it no longer counts.
+    pub(super) fn resume(&mut self, at: Time) {
+        let next: Tick = self.gate.next();
+        self.clock.set(at, next);
+        self.restart_at(at);
+    }
+
+    /// What was due before `at` does not count as late.
+    pub(super) fn restart_at(&mut self, at: Time) {
+        self.ran_at = at;
+    }
+
+    /// A tick has run.
+    pub(super) fn ran(&mut self, now: Time, tick: Tick, hash: &StateHash) {
+        self.history.push(tick, hash, self.gate.chain());
+        self.ran_at = now;
+    }
+
+    /// Whether nothing more may be sealed until a peer acknowledges more than what is before `acked`.
+    pub(super) fn is_stopped_by(&self, acked: Tick) -> bool {
+        self.sealer.next() >= acked.plus(SEALED_MAX as u32 / 2)
+    }
+
+    /// The first tick that may not be sealed yet.
+    fn seal_limit(&self) -> Tick {
+        let ran = self.history.ran();
+        let lead = match self.input_delay {
+            InputDelay::Auto => LEAD_TICKS_MAX,
+            InputDelay::Ticks(ticks) => ticks.max(1),
+        };
+        // A peer that never acknowledges cannot make us keep more than we have room for.
+        let limit = ran.plus(lead).min(self.known_to_all.plus(SEALED_MAX as u32 / 2));
+        self.end.map_or(limit, |end| end.min(limit))
+    }
+
+    /// When the input of `tick` is sealed.
+    fn seal_at(&self, tick: Tick) -> Time {
+        self.clock.at(tick).shifted(-self.delay.delay_us())
+    }
+
+    /// Seals every tick whose time has come. True if there was one.
+    fn seal_due(&mut self, now: Time, me: PlayerId) -> bool {
+        if self.pauses.is_on() {
+            return false;
+        }
+        let limit = self.seal_limit();
+        let mut sealed = false;
+        while self.sealer.next() < limit && now >= self.seal_at(self.sealer.next()) {
+            let tick = self.sealer.next();
+            let is_last = tick.plus(1) >= limit || now < self.seal_at(tick.plus(1));
+            let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
+            self.sealer.seal(now, self.clock.at(tick).minus(now), held_only);
+            // The own input goes the way of all others: encoded, pushed, decoded.
+            if let Some(own) = self.sealer.sealed(tick) {
+                #[expect(clippy::expect_used, reason = "the limit lies within what the gate takes")]
+                self.gate.push(now, me, tick, own.input()).expect("within the lead");
+            }
+            sealed = true;
+        }
+        sealed
+    }
+
+    /// The body of a datagram with the inputs from `from` on, and the first tick that did not fit.
+    fn inputs_from(&self, link: &Link, from: Tick) -> (Body, Tick) {
+        let wanted = self.gate.wanted(link.player);
+        let ran = self.history.ran();
+        let (slack_of, slack) = link.slack.map_or((0, 0), |(tick, slack_us)| {
+            let tenths = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
+            (u8::try_from(wanted.since(tick)).unwrap_or(0), tenths as i16)
+        });
+        let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
+        for sealed in self.sealer.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
+            bytes += 1 + if sealed.is_held { 0 } else { sealed.short.len() };
+            if bytes > BODY_BYTES_MAX {
+                break;
+            }
+            count += 1;
+        }
+        let less = |tick: Tick| i64::from(tick.0) - i64::from(from.0);
+        let header = InputsHeader {
+            first: from.0 as u16,
+            count,
+            // A peer never seals far beyond what it has run.
+            wanted: less(wanted).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
+            behind: wanted.since(ran) as u16,
+            chain: low_half(self.history.chain()),
+            slack_of,
+            slack: if slack_of == 0 { 0 } else { slack },
+        };
+        let inputs = self.sealer.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]));
+        (encode_inputs(&header, inputs), from.plus(u32::from(count)))
+    }
+}
+
+impl LockstepSession {
+    /// What time brings while ticks run.
+    pub(super) fn run(&mut self) {
+        self.end_pause_if_due();
+        let (now, me) = (self.now, self.me);
+        let Some(play) = &mut self.play else { return };
+        if !play.pauses.is_on() {
+            play.clock.slew(now);
+        }
+        play.delay.advance(now);
+        let (tick, delay_us) = (play.sealer.next(), play.delay.delay_us());
+        let sealed = play.seal_due(now, me);
+        if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
+            play.delay_told_us = delay_us;
+            self.out.event(Event::DelayMoved { tick, delay_us });
+        }
+        for link in 0..self.links.len() {
+            let Some(peer) = self.links.get(link).filter(|peer| self.is_direct(peer)) else { continue };
+            let is_second = peer.second_at.is_some_and(|at| now >= at);
+            let is_again = now >= peer.resend_at;
+            if sealed || is_second || is_again {
+                self.send_inputs(link, sealed);
+            }
+        }
+    }
+
+    /// The next instant at which [`Self::run`] or a tick is due.
+    pub(super) fn next_deadline(&self) -> Option<Time> {
+        let play = self.play.as_ref()?;
+        let next = play.sealer.next();
+        let is_on = play.pauses.is_on();
+        let seal = (next < play.seal_limit() && !is_on).then(|| play.seal_at(next));
+        let tick = play.gate.next();
+        let is_over = play.end.is_some_and(|end| tick >= end);
+        let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.clock.at(tick));
+        let here = self.links.iter().filter(|link| self.is_direct(link));
+        let links = here.flat_map(|link| [link.second_at, Some(link.resend_at)]);
+        [seal, run, play.pauses.due_at()].into_iter().chain(links).flatten().min()
+    }
+
+    /// Sends all inputs that the peer lacks, and what we know of its; in what time again at the latest.
+    pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) -> Option<Duration> {
+        let now = self.now;
+        let play = self.play.as_ref()?;
+        let (mut from, until) = (self.links.get(link)?.acked, play.sealer.next());
+        for _ in 0..BURST_MAX {
+            let (body, next) = self.play.as_ref()?.inputs_from(self.links.get(link)?, from);
+            self.send_body(link, PacketId::PlayerInput, &body);
+            from = next;
+            if from >= until {
+                break;
+            }
+        }
+        if !is_new {
+            self.out.traffic.retransmissions += 1;
+        }
+        let (play, link) = (self.play.as_ref()?, self.links.get_mut(link)?);
+        let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
+        let is_lost = play.departures.awaited() == Some(link.player);
+        link.slack = None;
+        link.second_at = (is_new && link.connection.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
+        // While ticks are sealed the next datagram comes within a tick; the timer is for when none does.
+        let again = link.connection.rtt.timeout(tick + tick / 2);
+        let again = if is_lost { again.max(ASK_LOST_EVERY) } else { again };
+        link.resend_at = now.plus(again);
+        Some(again)
+    }
+
+    /// A peer's inputs, and what it knows of ours.
+    pub(super) fn on_inputs(&mut self, link: usize, body: &[u8], newest: bool) -> Handled {
+        let now = self.now;
+        let (header, inputs) = decode_inputs(body)?;
+        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
+        let first = header.first_near(play.gate.wanted(peer.player)).ok_or(OutOfPlace)?;
+        let wanted = Tick(first.0.checked_add_signed(i32::from(header.wanted)).ok_or(OutOfPlace)?);
+        let ran = Tick(wanted.0.checked_sub(u32::from(header.behind)).ok_or(OutOfPlace)?);
+        // A peer cannot have what was not sealed, nor run what it lacks.
+        if first > Tick::MAX || wanted > play.sealer.next() {
+            return Err(OutOfPlace);
+        }
+        let lacked = play.gate.wanted(peer.player);
+        if !play.departures.suspects().has(peer.player) {
+            let (fresh, given) =
+                read_fresh(&play.gate, peer.player, first, inputs).ok_or(DropCause::Malformed)?;
+            play.gate.push_all(now, peer.player, lacked, &fresh)?;
+            for (tick, given) in given {
+                peer.given.keep(tick, given);
+            }
+        }
+        // What waited here while this computer stood still says nothing of the way.
+        let is_awake = now >= self.deaf_until;
+        let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
+        if is_running && is_awake && play.gate.wanted(peer.player) > lacked {
+            peer.note_slack(lacked, play.clock.at(lacked).minus(now));
+        }
+        let (player, arrived) = (peer.player, play.gate.wanted(peer.player) > lacked);
+        peer.acked = peer.acked.max(wanted);
+        peer.ran = peer.ran.max(ran);
+        peer.keep_chain(ran, header.chain);
+        if newest && header.slack_of > 0 {
+            let tick = Tick(wanted.0.checked_sub(u32::from(header.slack_of)).ok_or(OutOfPlace)?);
+            let is_news = peer.slack_heard.is_none_or(|heard| tick > heard);
+            if let (true, Some(sealed)) = (is_news, play.sealer.sealed(tick)) {
+                peer.slack_heard = Some(tick);
+                let need_us = sealed.lead_us - i64::from(header.slack) * 100;
+                let tick_us = play.clock.tick_us();
+                let apart = peer.ahead_us.is_some_and(|ahead_us| ahead_us.abs() > tick_us);
+                play.delay.observe(link, need_us.min(peer.need_max_us(tick_us)), apart);
+            }
+        }
+        self.forget_what_all_know();
+        if arrived {
+            self.relay_onward(player, lacked);
+        }
+        self.settle_leavers();
+        let has_run = self.play.as_ref().is_some_and(|play| ran <= play.history.ran());
+        if has_run {
+            self.compare_chains(ran);
+        }
+        Ok(())
+    }
+
+    /// What every peer that is still there has acknowledged need not be sent again.
+    pub(super) fn forget_what_all_know(&mut self) {
+        // To a suspect the others relay what it lacks.
+        let acked = self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.acked).min();
+        let Some(play) = &mut self.play else { return };
+        play.known_to_all = acked.unwrap_or(play.sealer.next());
+        play.sealer.forget(play.known_to_all);
+    }
+
+    /// Compares the hash chains after `ran` ticks with every peer that told its own. True if one differs,
+    /// and the search has begun.
+    pub(super) fn compare_chains(&mut self, ran: Tick) -> bool {
+        let Some(own) = self.play.as_ref().and_then(|play| play.history.chain_after(ran)) else {
+            return false;
+        };
+        let differs = |chain: [u8; 4]| chain != low_half(own);
+        // A suspect is dealt with already, and its claims would only stop the match again.
+        let here = |link: &Link| self.is_direct(link) && link.chain(ran).is_some_and(differs);
+        let link = self.links.iter().position(here);
+        if let Some(link) = link {
+            self.begin_search(link);
+        }
+        link.is_some()
+    }
+}
+
+/// What a datagram's inputs, of the ticks from `first` on, add to those that are here. `None` if any of them says
+/// what no peer says: then the gate takes none of them.
+fn read_fresh(gate: &Lockstep, player: PlayerId, first: Tick, inputs: Inputs<'_>) -> Option<Fresh> {
+    let lacked = gate.wanted(player);
+    // After a gap nobody knows what is held and who was named. All from the gap on comes again.
+    let Some(known) = lacked.0.checked_sub(first.0) else { return Some(Fresh::default()) };
+    let Some(mut held) = gate.held_before(player, lacked) else { return Some(Fresh::default()) };
+    let mut named = gate.named(player).clone();
+    let mut given = ArrayVec::new();
+    let fresh = (lacked.0..).map(Tick).zip(inputs.skip(known as usize)).map(|(tick, input)| {
+        let input = match input {
+            Some(short) => {
+                let (input, at) = read_short(&short, held, &mut named)?;
+                given.push((tick, at));
+                input
+            }
+            None => PlayerInput { hero: held, ..PlayerInput::default() },
+        };
+        held = input.hero;
+        // Nobody seals what is longer.
+        canonical(&input)
+    });
+    let fresh = fresh.collect::<Option<_>>()?;
+    Some((fresh, given))
+}
+
+/// The inputs of a datagram, whole, and when the commands of those that have some were given.
+type Fresh =
+    (ArrayVec<CanonicalInput, INPUTS_PER_DATAGRAM_MAX>, ArrayVec<(Tick, Given), INPUTS_PER_DATAGRAM_MAX>);
+
+/// The input that is `short` after one that held `held` and named `named`, and when its commands were given. `None`
+/// if it has a shorter form.
+fn read_short(short: &[u8], held: HeroControl, named: &mut Selection) -> Option<(PlayerInput, Given)> {
+    let (mut input, given) = decode_input(short).ok()?;
+    let holds_only = input.commands.is_empty() && input.hero == held;
+    restore(&mut input, named).filter(|()| !holds_only)?;
+    Some((input, given))
+}
+
+/// What of a hash chain goes into every datagram.
+pub(super) fn low_half(chain: HashChain) -> [u8; 4] {
+    (chain.0 as u32).to_le_bytes()
+}

@@ -1,0 +1,114 @@
+//! What becomes of a datagram: handshake and discovery, datagrams of a connection, messages of its channel.
+
+use core::net::SocketAddr;
+
+use super::{LockstepSession, Phase};
+use crate::net::connection::protection::{Sealed, connection_id};
+use crate::net::discovery;
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::net::event::Event;
+use crate::net::table::link::Link;
+use crate::net::wire::message::{Delivery, DesyncState, PacketId, decode};
+use crate::sim::PlayerId;
+
+impl LockstepSession {
+    /// Uses a datagram, or says why not.
+    pub(super) fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+        let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
+        let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
+        match id {
+            PacketId::JoinRequest => self.on_knock(from, body),
+            PacketId::JoinChallenge | PacketId::JoinConfirm | PacketId::JoinRefused => {
+                self.on_answer(from, id, body)
+            }
+            PacketId::RoomQuery => {
+                let beacon = self.beacon.as_ref().ok_or(OutOfPlace)?;
+                let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
+                self.out.transmit(from, Sealed::unconnected(&reply));
+                Ok(())
+            }
+            PacketId::RoomInfo | PacketId::GameStateUpdate => Err(OutOfPlace),
+            _ if id.delivery() == Delivery::Datagram => {
+                let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
+                let is_to = |link: &Link| link.connection.seal.local_id() == to;
+                let Some(link) = self.links.iter().position(is_to) else {
+                    return self.closing.receive(self.now, from, bytes);
+                };
+                let (_, body, newest) =
+                    self.links.get_mut(link).ok_or(OutOfPlace)?.connection.seal.open(self.now, bytes)?;
+                let player = self.on_heard(link, from, newest).ok_or(OutOfPlace)?;
+                if id == PacketId::Acknowledge {
+                    self.links.get_mut(link).ok_or(OutOfPlace)?.connection.receive(body)?;
+                    self.take_messages(link);
+                    return Ok(());
+                }
+                if self.votes.is_stale(player, counter(bytes).ok_or(DropCause::Malformed)?) {
+                    return Err(DropCause::Stale);
+                }
+                self.on_datagram(link, id, body, newest)
+            }
+            _ => Err(OutOfPlace),
+        }
+    }
+
+    /// The player at the other end.
+    fn on_heard(&mut self, link: usize, from: SocketAddr, newest: bool) -> Option<PlayerId> {
+        let peer = self.links.get_mut(link)?;
+        let player = peer.player;
+        peer.connection.hear(self.now, from, newest);
+        if core::mem::take(&mut peer.connection.is_silent) {
+            self.out.event(Event::Heard { player });
+        }
+        self.stop_waiting(player);
+        Some(player)
+    }
+
+    fn on_datagram(&mut self, link: usize, id: PacketId, body: &[u8], newest: bool) -> Handled {
+        if self.links.get(link).ok_or(OutOfPlace)?.is_gone {
+            return Err(OutOfPlace);
+        }
+        match id {
+            PacketId::PlayerInput => self.on_inputs(link, body, newest),
+            PacketId::Ping => self.on_ping(link, decode(body)?),
+            PacketId::Pong => self.on_pong(link, decode(body)?),
+            PacketId::Suspicion => self.on_suspicion(link, decode(body)?),
+            PacketId::Relayed => self.on_relayed(link, &decode(body)?),
+            _ => Err(OutOfPlace),
+        }
+    }
+
+    /// Takes the messages of this link's peer. While the caller builds the world before tick 0 they wait.
+    pub(super) fn take_messages(&mut self, link: usize) {
+        while !matches!(self.phase, Phase::Preparing | Phase::Closed)
+            && let Some(peer) = self.links.get_mut(link)
+            && let Some((id, body)) = peer.connection.poll_message()
+        {
+            let handled = self.on_message(link, id, &body);
+            self.out.traffic.count(handled);
+        }
+        self.advance_search();
+    }
+
+    fn on_message(&mut self, link: usize, id: PacketId, body: &[u8]) -> Handled {
+        if self.links.get(link).ok_or(OutOfPlace)?.is_gone {
+            return Ok(());
+        }
+        match id {
+            PacketId::Seating => self.on_seating(link, decode(body)?),
+            PacketId::Ready => self.on_ready(link, decode(body)?),
+            PacketId::Start => self.on_start(link, decode(body)?),
+            PacketId::Bye => self.on_bye(link, decode(body)?),
+            PacketId::DesyncHashes => self.on_desync_hashes(link, decode(body)?),
+            PacketId::DesyncState => self.on_desync_state(link, DesyncState::decode(body)?),
+            PacketId::Resume => self.on_resume(link, decode(body)?),
+            PacketId::Chat => self.on_chat(link, decode(body)?),
+            PacketId::Rematch => self.on_rematch(link, decode(body)?),
+            _ => Err(OutOfPlace),
+        }
+    }
+}
+
+/// The low half of a datagram's counter.
+fn counter(datagram: &[u8]) -> Option<u32> {
+    Some(u32::from_le_bytes(datagram.get(5..9)?.try_into().ok()?))
+}

@@ -1,0 +1,156 @@
+//! After the last tick: who stays, who wants a rematch, and the same peers before another tick 0.
+//!
+//! Each peer that has all it needs says so to all others ([`Rematch`]), and says it again when its player
+//! wants to play again. Who goes ends the vote for all. Once all want to, the host seats everybody anew; the
+//! guests follow it when they, too, have heard it of all. The links stay, with their connection ids; what was
+//! sent over them before is told apart by its counter.
+
+use super::{LockstepSession, Phase, Role};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::net::event::{End, Event};
+use crate::net::indexed::BySeat;
+use crate::net::table::rematch::next_seed;
+use crate::net::time::Time;
+use crate::net::wire::message::{PacketId, Rematch, Seating, Seats};
+use crate::sim::PlayerId;
+
+/// What was said after the match that runs or has ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Votes {
+    /// Matches over these links before this one; begins again after 255.
+    game: u8,
+    /// Guest: the host's seating of the next match, while it is not known here yet that all want one.
+    pub(super) seating: Option<Seating>,
+    /// Who wants a rematch of this match, with this player.
+    wanted: Seats,
+    /// Whether somebody has gone: there is no rematch any more.
+    is_over: bool,
+    /// Below which counter a datagram is of a match before this one.
+    fences: BySeat<Option<u32>>,
+}
+
+impl Votes {
+    /// Whether a match was played over these links before this one.
+    pub(super) const fn has_played(&self) -> bool {
+        self.game > 0
+    }
+
+    /// Whether a datagram with this counter is of a match before this one.
+    pub(super) fn is_stale(&self, player: PlayerId, counter: u32) -> bool {
+        self.fences[player].is_some_and(|fence| counter.wrapping_sub(fence).cast_signed() < 0)
+    }
+}
+
+impl LockstepSession {
+    /// This player wants a rematch. Nothing comes of it once somebody has left.
+    pub fn want_rematch(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        let Phase::Over = self.phase else { return };
+        if !self.votes.wanted.has(self.me) {
+            self.votes.wanted = self.votes.wanted.with(self.me);
+            self.out.event(Event::RematchWanted { player: self.me });
+            self.declare();
+            self.seat_again_if_all_want();
+        }
+    }
+
+    /// Whether all ticks have run and the session stays for a vote.
+    #[must_use]
+    pub const fn stays(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// Who wants a rematch of the match that is over.
+    #[must_use]
+    pub const fn wants_rematch(&self) -> Seats {
+        self.votes.wanted
+    }
+
+    /// All have everything they need: whether they stay for a vote.
+    pub(super) fn begin_vote(&mut self) -> bool {
+        let is_whole = self.links.iter().all(|link| self.is_direct(link) && !link.said_bye);
+        if !self.settings.stays || self.votes.is_over || !is_whole {
+            return false;
+        }
+        self.phase = Phase::Over;
+        self.out.event(Event::Over);
+        self.declare();
+        true
+    }
+
+    /// Somebody has gone.
+    pub(super) fn end_vote(&mut self) {
+        self.votes.is_over = true;
+        self.begin_ending(End::Finished);
+    }
+
+    /// Says anew where this peer stands.
+    fn declare(&mut self) {
+        let Some(play) = &self.play else { return };
+        let (ticks, chain) = (play.history.ran().0, play.history.chain().0);
+        let own = Seats::default().with(self.me);
+        let wanted = if self.votes.wanted.has(self.me) { own } else { Seats::default() };
+        let said = Rematch { game: self.votes.game, ticks, chain, wanted };
+        self.send_to_all(PacketId::Rematch, &said);
+    }
+
+    /// A peer has all it needs, and may want a rematch.
+    pub(super) fn on_rematch(&mut self, link: usize, rematch: Rematch) -> Handled {
+        let Rematch { game, ticks, chain, wanted } = rematch;
+        let player = self.links.get(link).ok_or(OutOfPlace)?.player;
+        // Each speaks for itself alone.
+        let is_own = wanted.without(Seats::one(player)).is_empty();
+        let is_played = self.has_met() && game == self.votes.game;
+        if !is_own || !is_played {
+            return Err(OutOfPlace);
+        }
+        if !matches!(self.phase, Phase::Over) {
+            self.note_finished(link, ticks, chain)?;
+        }
+        if wanted.has(player) && !self.votes.wanted.has(player) {
+            self.votes.wanted = self.votes.wanted.with(player);
+            self.out.event(Event::RematchWanted { player });
+            self.seat_again_if_all_want();
+        }
+        Ok(())
+    }
+
+    /// Whether all are still here and want to.
+    pub(super) fn is_rematch(&self) -> bool {
+        let others = self.links.iter().all(|link| self.votes.wanted.has(link.player));
+        matches!(self.phase, Phase::Over) && others && self.votes.wanted.has(self.me)
+    }
+
+    /// Everybody sits down again: the host as soon as all want to, a guest once it has heard so of the host, too.
+    fn seat_again_if_all_want(&mut self) {
+        if !self.is_rematch() {
+            return;
+        }
+        if self.is_host() {
+            self.begin_anew();
+            self.seat_all_if_full();
+        } else if let Some(seating) = self.votes.seating.take() {
+            let handled = self.on_seating(0, seating);
+            self.out.traffic.count(handled);
+        }
+    }
+
+    /// The links are as before a first match, and the seed is the next one.
+    pub(super) fn begin_anew(&mut self) {
+        let now = self.now;
+        for link in &mut self.links {
+            // All that the peer sent before it wanted to play again is older than that.
+            self.votes.fences[link.player] = Some(link.connection.seal.arrivals().0 as u32);
+            link.begin_anew(now);
+        }
+        if let Some(config) = &mut self.config {
+            config.seed = next_seed(config.seed);
+            if let Role::Host { door, .. } = &mut self.role {
+                door.config.seed = config.seed;
+            }
+        }
+        self.votes.game = self.votes.game.wrapping_add(1);
+        self.votes.wanted = Seats::default();
+        (self.play, self.seated) = (None, None);
+    }
+}

@@ -1,0 +1,236 @@
+//! Hash chains differ: all peers find the first tick on which their states do, and exchange them.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::{LockstepSession, Phase};
+use crate::net::connection::MESSAGE_BYTES_MAX;
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::net::event::{End, Event};
+use crate::net::lockstep::desync::{Odd, Search};
+use crate::net::table::link::Link;
+use crate::net::wire::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
+use crate::sim::Tick;
+
+/// How many claims of a difference a peer may take back before it is suspected.
+const FALSE_CLAIMS_MAX: u8 = 2;
+
+impl LockstepSession {
+    /// The chain of this link's peer differs: stop, and find out where.
+    pub(super) fn begin_search(&mut self, link: usize) {
+        if !matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. }) {
+            return;
+        }
+        let Some(play) = &self.play else { return };
+        let hashes = play.history.latest();
+        let here = self.links.iter().enumerate().filter(|(_, link)| self.is_direct(link));
+        let search = Search::new(link, hashes, here.map(|(i, _)| i));
+        let list = search.hashes.clone();
+        for link in search.links() {
+            if let Some(peer) = self.links.get_mut(link) {
+                peer.connection.set_message_bytes_max(MESSAGE_BYTES_MAX + DESYNC_STATE_BYTES_MAX);
+                peer.connection.send(PacketId::DesyncHashes, &list);
+            }
+        }
+        self.phase = Phase::Searching { search: Box::new(search), since: self.now };
+        self.compare_lists();
+    }
+
+    /// The peer's last hashes: it searches, or answers our search.
+    pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: DesyncHashes) -> Handled {
+        let play =
+            self.play.as_ref().filter(|_| theirs.hashes.len() == theirs.inputs.len()).ok_or(OutOfPlace)?;
+        let is_suspect = play.departures.suspects().has(self.links.get(link).ok_or(OutOfPlace)?.player);
+        let (differ, asks) = (play.history.first_difference(&theirs).is_some(), theirs.asks);
+        let own = DesyncHashes { asks: false, ..play.history.latest() };
+        self.links.get_mut(link).ok_or(OutOfPlace)?.hashes = asks.then(|| Box::new(theirs));
+        if !asks {
+            self.withdraw_list();
+        }
+        // A claim alone stops nothing: our own hashes must differ too.
+        if differ && !is_suspect {
+            self.begin_search(link);
+        } else if !differ {
+            self.dismiss_search(link);
+        }
+        if asks && !matches!(self.phase, Phase::Searching { .. }) {
+            self.send(link, PacketId::DesyncHashes, &own);
+        }
+        self.compare_lists();
+        Ok(())
+    }
+
+    /// A peer sees no difference, or no longer: it takes no part in the search, and what its list led to does not count.
+    fn withdraw_list(&mut self) {
+        if let Phase::Searching { search, .. } = &mut self.phase
+            && !search.is_reported
+        {
+            (search.tick, search.odd, search.has_sent_state) = (None, None, false);
+        }
+    }
+
+    /// Once every list is here: the first tick on which any two differ.
+    fn compare_lists(&mut self) {
+        let Phase::Searching { search, .. } = &mut self.phase else { return };
+        let links = &self.links;
+        // One that has run more since is from an earlier search.
+        let list = |link: usize| {
+            let peer = links.get(link)?;
+            peer.hashes.as_deref().filter(|list| peer.ran <= list.end())
+        };
+        let lists = search.links().map(list);
+        let Some(lists) = lists.collect::<Option<Vec<&DesyncHashes>>>() else { return };
+        if search.tick.is_none()
+            && let Some(tick) = search.first_difference(&lists)
+        {
+            search.tick = Some(tick);
+            search.odd = search.odd_one(tick, &lists);
+            self.out.event(Event::StateWanted { tick });
+        }
+    }
+
+    /// The peer whose chain differed has the same hashes as we: play resumes. An honest peer never
+    /// makes such a claim; one that makes [`FALSE_CLAIMS_MAX`] of them is suspected.
+    fn dismiss_search(&mut self, link: usize) {
+        let is_cause = matches!(&self.phase, Phase::Searching { search, .. } if search.cause == link);
+        if is_cause
+            && self.drop_search()
+            && let Some(peer) = self.links.get_mut(link)
+        {
+            peer.false_claims = peer.false_claims.saturating_add(1);
+            if peer.false_claims >= FALSE_CLAIMS_MAX {
+                let player = peer.player;
+                self.suspect(player);
+            }
+        }
+    }
+
+    /// Ends a search that has found no tick that differs, and lets the match continue: a claim that cannot be shown to be
+    /// true ends nothing. True if there was such a search.
+    pub(super) fn drop_search(&mut self) -> bool {
+        let Phase::Searching { search, .. } = &self.phase else { return false };
+        if search.tick.is_some() {
+            return false;
+        }
+        // The others must not count the list that they have got.
+        let (links, list) = (search.links(), DesyncHashes { asks: false, ..search.hashes.clone() });
+        self.leave_search();
+        for link in links {
+            self.send(link, PacketId::DesyncHashes, &list);
+        }
+        true
+    }
+
+    /// Plays on where the search began.
+    fn leave_search(&mut self) {
+        for link in &mut self.links {
+            (link.hashes, link.state) = (None, None);
+            link.connection.set_message_bytes_max(MESSAGE_BYTES_MAX);
+        }
+        let has_ended =
+            self.play.as_ref().is_some_and(|play| play.end.is_some_and(|end| play.history.ran() >= end));
+        if has_ended {
+            self.begin_ending(End::Finished);
+        } else {
+            self.phase = Phase::Running;
+        }
+    }
+
+    /// The state after the tick that [`Event::StateWanted`] named, in the bytes of its snapshot; empty if it
+    /// is no longer there.
+    pub fn provide_state(&mut self, tick: Tick, mut bytes: Vec<u8>) {
+        let Phase::Searching { search, .. } = &mut self.phase else { return };
+        if search.tick != Some(tick) || core::mem::replace(&mut search.has_sent_state, true) {
+            return;
+        }
+        bytes.truncate(DESYNC_STATE_BYTES_MAX);
+        let state = DesyncState { tick: tick.0, bytes }.encode();
+        for link in search.links() {
+            if let Some(peer) = self.links.get_mut(link) {
+                peer.connection.send_bytes(PacketId::DesyncState, &state);
+            }
+        }
+        self.advance_search();
+    }
+
+    /// A peer's state. It may know sooner which tick differs: then the state waits.
+    pub(super) fn on_desync_state(&mut self, link: usize, state: DesyncState) -> Handled {
+        let Phase::Searching { search, .. } = &self.phase else { return Err(OutOfPlace) };
+        if !search.links().any(|side| side == link) {
+            return Err(OutOfPlace);
+        }
+        self.links.get_mut(link).ok_or(OutOfPlace)?.state = Some(state);
+        Ok(())
+    }
+
+    /// Gives a search up that takes too long.
+    pub(super) fn search(&mut self) {
+        let Phase::Searching { search, since } = &self.phase else { return };
+        if self.now.since(*since) < self.settings.timeout {
+            return;
+        }
+        let Some(cause) = self.links.get(search.cause).map(|peer| peer.player) else { return };
+        if self.drop_search() {
+            // It claims, and does not answer.
+            self.suspect(cause);
+        } else {
+            self.give_up_search();
+        }
+    }
+
+    /// Hands the result out once all states are here, and ends the search once ours have arrived, too.
+    pub(super) fn advance_search(&mut self) {
+        let Phase::Searching { search, .. } = &mut self.phase else { return };
+        let links = || search.links().filter_map(|link| self.links.get(link));
+        let tick = search.tick.map(|tick| tick.0);
+        let is_here = |link: &Link| link.state.as_ref().is_some_and(|state| Some(state.tick) == tick);
+        let is_complete = tick.is_some() && links().all(is_here);
+        let is_sent = search.has_sent_state && links().all(|link| link.connection.is_idle());
+        if is_complete && !search.is_reported {
+            self.report_search();
+        }
+        if is_complete && is_sent {
+            self.conclude_search();
+        }
+    }
+
+    /// The difference is reported: a single odd one goes, and the others play on; else the match ends.
+    fn conclude_search(&mut self) {
+        let Phase::Searching { search, .. } = &self.phase else { return };
+        if let Some(Odd::Link(link)) = search.odd {
+            self.leave_search();
+            if let Some(player) = self.links.get(link).map(|peer| peer.player) {
+                self.suspect(player);
+            }
+        } else {
+            self.begin_ending(End::Desync);
+        }
+    }
+
+    /// Tells what is known of the difference, once.
+    fn report_search(&mut self) {
+        let Phase::Searching { search, .. } = &mut self.phase else { return };
+        if core::mem::replace(&mut search.is_reported, true) {
+            return;
+        }
+        let tick = search.tick;
+        let known = search.links().filter_map(|link| self.links.get(link));
+        let states = known.filter_map(|link| {
+            let state = link.state.as_ref().filter(|state| Some(Tick(state.tick)) == tick)?;
+            Some((link.player, state.bytes.clone()))
+        });
+        let states = states.collect();
+        self.out.event(Event::Desync { tick, states });
+    }
+
+    /// A peer no longer answers: say what is known.
+    pub(super) fn give_up_search(&mut self) {
+        self.report_search();
+        let Phase::Searching { search, .. } = &self.phase else { return };
+        if matches!(search.odd, Some(Odd::Link(_))) {
+            self.conclude_search();
+        } else {
+            self.close(End::Desync);
+        }
+    }
+}

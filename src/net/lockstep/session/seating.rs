@@ -1,0 +1,298 @@
+//! From the last seat taken to tick 0: who sits where, the links between guests, the start.
+//!
+//! The host tells everybody the seating. Each guest makes links to the other guests, builds the world, and
+//! says so with the hash of it and with the seats it has not heard yet. Once all have heard all and built
+//! the same, the host names the instant of tick 0.
+
+use super::play::Play;
+use super::{LockstepSession, Phase, Role};
+use crate::net::connection::Connection;
+use crate::net::connection::protection::Seal;
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::net::event::{End, Event};
+use crate::net::table::admission::READY_WITHIN;
+use crate::net::table::delay::RESERVE_US;
+use crate::net::table::link::Link;
+use crate::net::time::Time;
+use crate::net::wire::message::{Bye, PacketId, Ready, SeatInfo, Seating, Seats, Start};
+use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
+use arrayvec::ArrayVec;
+use rand_chacha::rand_core::Rng as _;
+
+/// The seating that is in force.
+#[derive(Clone, Debug)]
+pub(super) struct Seated {
+    seating: Seating,
+    /// The hash of the world before tick 0, once it is built.
+    hash: Option<u64>,
+    /// Guest: which seats the host was told not to be heard yet.
+    reported: Option<Seats>,
+    pub(super) begin: Option<Time>,
+}
+
+impl LockstepSession {
+    /// Host: everybody is here once the last seat is taken.
+    pub(super) fn seat_all_if_full(&mut self) {
+        let Role::Host { teams, guests, round, .. } = &mut self.role else { return };
+        if self.links.len() + 1 < teams.len() {
+            return;
+        }
+        *round = round.wrapping_add(1);
+        let (name, hero) = (self.settings.name, self.settings.hero);
+        let guest_at = |player: PlayerId| {
+            let link = self.links.iter().position(|link| link.player == player)?;
+            guests.get(link)
+        };
+        let seats = || (0..).map(PlayerId).zip(teams.iter().copied());
+        let info = |(player, team)| {
+            let own = SeatInfo { name, hero, team };
+            SeatInfo { team, ..guest_at(player).map_or(own, |guest| guest.seat) }
+        };
+        let addresses =
+            |(player, _)| guest_at(player).map(|guest| guest.addresses.clone()).unwrap_or_default();
+        let mut seating = Seating {
+            round: *round,
+            roster: seats().map(info).collect(),
+            mesh_key: self.rng.next_u64(),
+            addresses: seats().map(addresses).collect(),
+        };
+        // A guest must be able to tell its links apart by their ids.
+        let with_host = |player: PlayerId| Some(guest_at(player)?.connection_id);
+        while !are_distinct(&seating, with_host) {
+            seating.mesh_key = self.rng.next_u64();
+        }
+        self.roster.clone_from(&seating.roster);
+        self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
+        self.phase = Phase::Preparing;
+        self.out.event(Event::Prepare { roster: self.roster.clone() });
+    }
+
+    /// The world before tick 0 is built, and this is its hash. Nothing comes of it if a peer has left since
+    /// [`Event::Prepare`] asked for it.
+    pub fn prepared(&mut self, now: Time, hash: &StateHash) {
+        self.now = self.now.max(now);
+        let (Phase::Preparing, Some(seated), Some(config)) = (&self.phase, &mut self.seated, self.config)
+        else {
+            return;
+        };
+        seated.hash = Some(hash.whole);
+        let (delay, links) = (self.settings.input_delay, self.links.len());
+        self.play = Some(Play::new(self.now, &config, delay, self.delay_guess_us(), links));
+        self.phase = Phase::Seating { since: self.now };
+        if let Some(seated) = self.seated.as_ref().filter(|_| self.is_host()) {
+            let seating = seated.seating.clone();
+            self.send_to_all(PacketId::Seating, &seating);
+        }
+        self.report_ready();
+        for link in 0..self.links.len() {
+            self.take_messages(link);
+        }
+    }
+
+    /// Host: when the time to be ready is over, a guest that is not loses its seat and the room is open again. Guest:
+    /// when the wait is over, the host has not started the match and will not.
+    pub(super) fn seat(&mut self) {
+        let Phase::Seating { since } = self.phase else { return };
+        if !self.is_host() {
+            self.give_up_if_due();
+        } else if self.now.since(since) >= READY_WITHIN {
+            self.vacate_unready(since);
+        }
+    }
+
+    /// Guest: says that the world is built, and again whenever fewer seats are unheard. A seat is heard once it has
+    /// answered a ping: then datagrams pass both ways, and its clock is known.
+    pub(super) fn report_ready(&mut self) {
+        let Some(seated) = self.seated.as_mut().filter(|_| matches!(self.phase, Phase::Seating { .. }))
+        else {
+            return;
+        };
+        let (round, Some(state_hash)) = (seated.seating.round, seated.hash) else { return };
+        let is_unheard = |link: &&Link| link.connection.clock.ahead_us().is_none();
+        let unheard: Seats = self.links.iter().filter(is_unheard).map(|link| link.player).collect();
+        if matches!(self.role, Role::Guest { .. }) && seated.reported != Some(unheard) {
+            seated.reported = Some(unheard);
+            self.send(0, PacketId::Ready, &Ready { round, state_hash, unheard });
+        }
+    }
+
+    /// Guest: all seats are taken.
+    pub(super) fn on_seating(&mut self, link: usize, seating: Seating) -> Handled {
+        let seats = usize::from(self.config.ok_or(OutOfPlace)?.seats);
+        let is_whole = seating.roster.len() == seats && seating.addresses.len() == seats;
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Seating { .. } | Phase::Over);
+        if self.is_host() || link != 0 || !is_whole || !is_open {
+            return Err(OutOfPlace);
+        }
+        if matches!(self.phase, Phase::Over) && !self.is_rematch() {
+            // Another guest's vote is still on its way.
+            self.votes.seating = Some(seating);
+            return Ok(());
+        }
+        self.sit_down(&seating).then_some(()).ok_or(OutOfPlace)?;
+        if self.seated.is_none() {
+            // All that is missing is the start: the wait leaves time for it, but a host that withholds it gains no more.
+            let start_by = self.now.plus(READY_WITHIN * 2);
+            self.give_up_at = self.give_up_at.map(|at| at.max(start_by));
+        }
+        self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
+        self.phase = Phase::Preparing;
+        self.out.event(Event::Prepare { roster: self.roster.clone() });
+        Ok(())
+    }
+
+    /// Guest: takes its place. In a rematch everybody has one, and must have asked for it.
+    fn sit_down(&mut self, seating: &Seating) -> bool {
+        if self.votes.has_played() || matches!(self.phase, Phase::Over) {
+            let is_wanted = self.is_rematch() && seating.roster == self.roster;
+            if is_wanted {
+                self.begin_anew();
+            }
+            return is_wanted;
+        }
+        self.links.truncate(1);
+        self.link_guests(seating);
+        self.roster.clone_from(&seating.roster);
+        true
+    }
+
+    /// Guest: links to the other guests, which are heard once both ends know where the other is.
+    fn link_guests(&mut self, seating: &Seating) {
+        let Role::Guest { via, .. } = &self.role else { return };
+        let seats = (1..seating.roster.len() as u8).map(PlayerId);
+        for player in seats.filter(|&player| player != self.me) {
+            let id = |from, to| mesh_id(seating.mesh_key, from, to);
+            let seal = Seal::new(id(player, self.me), id(self.me, player));
+            let given = via.iter().find(|&&(seat, _)| seat == player).map(|&(_, address)| [address]);
+            let told = seating.addresses.get(player.index()).map_or(&[][..], |told| told);
+            let addresses = given.as_ref().map_or(told, |given| given);
+            self.links.push(Link::new(
+                self.now,
+                player,
+                Connection::new(self.now, addresses, given.is_none(), seal),
+            ));
+        }
+    }
+
+    /// Host: a guest has built its world.
+    pub(super) fn on_ready(&mut self, link: usize, ready: Ready) -> Handled {
+        let Ready { round, state_hash, unheard } = ready;
+        let seated = self.seated.as_ref().ok_or(OutOfPlace)?;
+        let is_current = matches!(self.phase, Phase::Seating { .. }) && seated.seating.round == round;
+        if !self.is_host() || !is_current {
+            return Err(OutOfPlace);
+        }
+        if Some(state_hash) != seated.hash {
+            self.dismiss(link, Bye::StartState, End::StartState);
+            return Ok(());
+        }
+        let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
+        (peer.unheard, peer.is_ready) = (unheard, unheard.is_empty());
+        if self.links.iter().all(|link| link.is_ready) {
+            let Role::Host { countdown, .. } = self.role else { return Err(OutOfPlace) };
+            let begin = self.now.plus(countdown);
+            self.send_to_all(PacketId::Start, &Start { begin_us: begin.0 });
+            self.begin_running(begin);
+        }
+        Ok(())
+    }
+
+    /// Host: the guests that are not ready keep all others waiting. Those that have not answered go; if all have,
+    /// the guest goes that takes part in most of the broken links between them; of several one that is not ready,
+    /// and then the highest seat.
+    fn vacate_unready(&mut self, since: Time) {
+        // The time that others wasted does not count against the wait for guests.
+        let wasted = self.now.since(since);
+        self.give_up_at = self.give_up_at.map(|at| at.plus(wasted));
+        let guests: Seats = self.links.iter().map(|link| link.player).collect();
+        let mut is_silent = false;
+        for link in (0..self.links.len()).rev() {
+            let Some(peer) = self.links.get(link) else { continue };
+            let names_others = !peer.unheard.without(guests).is_empty();
+            if !peer.is_ready && (peer.unheard.is_empty() || names_others) {
+                is_silent = true;
+                self.dismiss(link, Bye::Dropped, End::PeerLost(peer.player));
+            }
+        }
+        if is_silent {
+            return;
+        }
+        let breaks = |a: &Link, b: &Link| a.unheard.has(b.player) || b.unheard.has(a.player);
+        let broken = |link: &Link| self.links.iter().filter(|other| breaks(link, other)).count();
+        let rank = |link: &Link| (broken(link), !link.is_ready, link.player);
+        let worst = self.links.iter().enumerate().max_by_key(|(_, link)| rank(link));
+        let Some((at, worst)) = worst else { return };
+        let player = worst.player;
+        let other = self.links.iter().find(|other| breaks(worst, other));
+        let other = other.map_or(self.me, |other| other.player);
+        let (seat, other) = (player.min(other), player.max(other));
+        let bye = Bye::Unreachable { seat, other };
+        self.dismiss(at, bye, End::Unreachable(seat, other));
+    }
+
+    /// Host: this guest loses its seat, and only it. In a rematch nobody can take its place, and it ends.
+    fn dismiss(&mut self, link: usize, bye: Bye, end: End) {
+        self.send(link, PacketId::Bye, &bye);
+        if self.votes.has_played() {
+            self.begin_ending(end);
+        } else {
+            self.vacate(link);
+        }
+    }
+
+    /// Guest: the host says when tick 0 is.
+    pub(super) fn on_start(&mut self, link: usize, start: Start) -> Handled {
+        if self.is_host() || link != 0 || !matches!(self.phase, Phase::Seating { .. }) {
+            return Err(OutOfPlace);
+        }
+        let begin = self
+            .links
+            .get(link)
+            .ok_or(OutOfPlace)?
+            .connection
+            .clock
+            .local(start.begin_us, self.now)
+            .ok_or(OutOfPlace)?;
+        self.begin_running(begin);
+        Ok(())
+    }
+
+    fn begin_running(&mut self, begin: Time) {
+        let now = self.now;
+        let (Some(play), Some(seated)) = (&mut self.play, &mut self.seated) else { return };
+        play.begin(now, begin);
+        seated.begin = Some(begin);
+        for link in &mut self.links {
+            // Silence counts from here on for guests who have just met.
+            link.connection.heard_at = if link.connection.is_heard { link.connection.heard_at } else { now };
+            link.resend_at = begin;
+        }
+        self.phase = Phase::Running;
+        self.out.event(Event::Counting { begin });
+    }
+
+    /// The input delay to begin with: the longest way, and what may come on top of it.
+    pub(super) fn delay_guess_us(&self) -> i64 {
+        self.links.iter().map(|link| link.connection.rtt.longest_way_us()).max().unwrap_or(0) + RESERVE_US
+    }
+
+    /// Whether a tick has been sealed: before that the delay may still begin anew.
+    pub(super) fn has_sealed(&self) -> bool {
+        self.play.as_ref().is_some_and(|play| play.sealer.next() > Tick(0))
+    }
+}
+
+/// The connection id by which `from` addresses `to`, both of them guests.
+fn mesh_id(key: u64, from: PlayerId, to: PlayerId) -> u32 {
+    twox_hash::XxHash3_64::oneshot_with_seed(key, &[from.0, to.0]) as u32
+}
+
+/// Whether all ids by which a guest is addressed differ, for every guest.
+fn are_distinct(seating: &Seating, with_host: impl Fn(PlayerId) -> Option<u32>) -> bool {
+    let guests = || (1..seating.roster.len() as u8).map(PlayerId);
+    guests().all(|to| {
+        let others = guests().filter(|&from| from != to).map(|from| mesh_id(seating.mesh_key, from, to));
+        let ids: ArrayVec<u32, PLAYERS_MAX> = others.chain(with_host(to)).collect();
+        ids.iter().enumerate().all(|(i, id)| ids.iter().position(|other| other == id) == Some(i))
+    })
+}

@@ -1,0 +1,281 @@
+//! Knocking, and seats being taken; and the pings that go on for ever.
+
+use core::net::{IpAddr, SocketAddr};
+
+use super::play::Play;
+use super::{Guest, LockstepSession, Phase, Role};
+use crate::net::connection::Connection;
+use crate::net::connection::handshake::{Answer, Knock, REQUEST_EVERY, refuse};
+use crate::net::connection::protection::Seal;
+use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::net::event::{End, Event};
+use crate::net::table::admission::{CONFIRM_WITHIN, may_sit, seats_per_address};
+use crate::net::table::link::Link;
+use crate::net::table::settings::{GuestConfig, Served, Settings};
+use crate::net::wire::architecture::Architecture;
+use crate::net::wire::message::{
+    JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
+};
+use crate::sim::{PlayerId, SIMULATION_BUILD};
+use rand_chacha::rand_core::Rng as _;
+
+/// Whether an address belongs to no network but the own: loopback, link-local or private (RFC 1918, RFC 4193).
+fn is_private(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+    }
+}
+
+/// The request that a guest sends, without a cookie yet.
+pub(super) fn request(
+    settings: &Settings,
+    guest: &GuestConfig,
+    nonce: u64,
+    connection_id: u32,
+) -> JoinRequest {
+    JoinRequest {
+        nonce,
+        cookie: [0; 16],
+        connection_id,
+        simulation_build: SIMULATION_BUILD,
+        name: settings.name,
+        hero: settings.hero,
+        seat: guest.seat,
+        room: guest.room_code,
+        rules: guest.rules,
+        map: guest.map,
+        ticks: guest.ticks,
+        tick_rate: guest.tick_rate,
+        addresses: guest.addresses.clone(),
+        token: guest.token,
+    }
+}
+
+impl LockstepSession {
+    /// Host: somebody wants in.
+    pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
+        let Role::Host { door, guests, .. } = &self.role else { return Err(OutOfPlace) };
+        let request = match door.knock(self.now, from, body)? {
+            Knock::Answer(answer) => {
+                self.out.transmit(from, answer);
+                return Ok(());
+            }
+            Knock::Welcome(request) => request,
+        };
+        if let Some(known) = guests.iter().position(|guest| guest.nonce == request.nonce) {
+            // Only to where it was confirmed: an observer has a cookie of its own address, and not this one's.
+            let guest =
+                guests.get(known).filter(|guest| guest.addresses.first() == Some(&from)).ok_or(OutOfPlace)?;
+            let confirm = guest.confirm.clone();
+            self.out.transmit(from, confirm);
+            return Ok(());
+        }
+        match self.free_seat(from.ip(), &request) {
+            Ok(player) => self.seat_guest(from, player, &request),
+            Err(reason) => self.out.transmit(from, refuse(request.nonce, reason)),
+        }
+        Ok(())
+    }
+
+    /// The seat a guest may take: the one it asks for, or the lowest that is free.
+    fn free_seat(&self, from: IpAddr, request: &JoinRequest) -> Result<PlayerId, Refusal> {
+        let seats = self.config.as_ref().map_or(0, |config| config.seats);
+        let is_free = |seat: u8| {
+            let player = PlayerId(seat);
+            seat < seats && player != self.me && self.links.iter().all(|link| link.player != player)
+        };
+        if !matches!(self.phase, Phase::Gathering) {
+            return Err(Refusal::Running);
+        }
+        let seated = self.links.iter().filter_map(|link| Some(link.connection.addresses.first()?.ip()));
+        let open = seats.saturating_sub(1);
+        if !may_sit(from, &self.own_addresses, seated, open) {
+            return Err(Refusal::Address { most: seats_per_address(open) });
+        }
+        match request.seat {
+            Some(seat) if is_free(seat) => Ok(PlayerId(seat)),
+            Some(seat) => Err(Refusal::Seat { seat, seats }),
+            None => (0..seats).find(|&seat| is_free(seat)).map(PlayerId).ok_or(Refusal::Full { seats }),
+        }
+    }
+
+    fn seat_guest(&mut self, from: SocketAddr, player: PlayerId, request: &JoinRequest) {
+        let connection_id = self.rng.next_u32();
+        let Role::Host { door, teams, guests, .. } = &mut self.role else { return };
+        let (nonce, config) = (request.nonce, door.config);
+        let confirm = JoinConfirm { nonce, player, connection_id, config, token: None };
+        let confirm = handshake(PacketId::JoinConfirm, &confirm);
+        let Some(&team) = teams.get(player.index()) else { return };
+        let seat = SeatInfo { name: request.name, hero: request.hero, team };
+        let is_own = |address: &SocketAddr| {
+            *address != from && (address.ip() == from.ip() || is_private(address.ip()))
+        };
+        let own = request.addresses.iter().copied().filter(is_own);
+        guests.push(Guest {
+            nonce: request.nonce,
+            seat,
+            confirm: confirm.clone(),
+            addresses: core::iter::once(from).chain(own).collect(),
+            connection_id: request.connection_id,
+        });
+        let seal = Seal::new(connection_id, request.connection_id);
+        self.links.push(Link::new(self.now, player, Connection::new(self.now, &[from], true, seal)));
+        self.out.transmit(from, confirm);
+        self.out.event(Event::Joined { player, name: request.name });
+        self.count_players();
+        self.seat_all_if_full();
+    }
+
+    /// Host: a guest that is gone before tick 0 is agreed loses its seat, and the room is open again.
+    pub(super) fn vacate(&mut self, link: usize) {
+        let Link { player, connection, .. } = self.links.remove(link);
+        self.closing.push(self.now, connection);
+        if let Role::Host { guests, .. } = &mut self.role {
+            guests.remove(link);
+        }
+        self.phase = Phase::Gathering;
+        (self.play, self.seated) = (None, None);
+        for link in &mut self.links {
+            (link.is_ready, link.unheard) = (false, Seats::default());
+        }
+        self.out.event(Event::Vacated { player });
+        self.count_players();
+    }
+
+    fn count_players(&mut self) {
+        let players = self.links.len() as u8 + 1;
+        if let Some(beacon) = &mut self.beacon {
+            beacon.players = players;
+        }
+    }
+
+    /// Guest: the host has answered.
+    pub(super) fn on_answer(&mut self, from: SocketAddr, id: PacketId, body: &[u8]) -> Handled {
+        let Role::Guest { asking, .. } = &mut self.role else { return Err(OutOfPlace) };
+        if from != asking.host || !self.links.is_empty() || !matches!(self.phase, Phase::Gathering) {
+            return Err(OutOfPlace);
+        }
+        match asking.answer(id, body)? {
+            Answer::Again => asking.ask_at = self.now,
+            Answer::Confirmed(confirm) => self.on_confirmed(&confirm)?,
+            Answer::Refused(reason) => self.close(End::Refused(reason)),
+            Answer::Unrelated => return Err(DropCause::Unauthenticated),
+        }
+        Ok(())
+    }
+
+    fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Handled {
+        let Role::Guest { asking, .. } = &self.role else { return Err(OutOfPlace) };
+        let MatchConfig { seats, architecture, .. } = confirm.config;
+        if architecture != Architecture::P2p {
+            let (server, connection_id) = (asking.host, asking.request.connection_id);
+            let room_code = asking.request.room;
+            let mut entropy = [0; 32];
+            self.rng.fill_bytes(&mut entropy);
+            self.served = Some(Served { server, connection_id, confirm: *confirm, room_code, entropy });
+            self.phase = Phase::Closed;
+            return Ok(());
+        }
+        if !(1..seats).contains(&confirm.player.0) {
+            return Err(OutOfPlace);
+        }
+        self.me = confirm.player;
+        self.config = Some(confirm.config);
+        let seal = Seal::new(asking.request.connection_id, confirm.connection_id);
+        self.links.push(Link::new(
+            self.now,
+            PlayerId(0),
+            Connection::new(self.now, &[asking.host], false, seal),
+        ));
+        self.out.event(Event::Confirmed { player: self.me, config: confirm.config });
+        Ok(())
+    }
+
+    /// While seats are being taken: the guest asks again, the patience of both ends, and guests that took a seat
+    /// and were never heard from it.
+    pub(super) fn gather(&mut self) {
+        self.give_up_if_due();
+        if !matches!(self.phase, Phase::Gathering) {
+            return;
+        }
+        let now = self.now;
+        let is_unused =
+            |link: &Link| !link.connection.is_heard && now.since(link.connection.heard_at) >= CONFIRM_WITHIN;
+        while self.is_host()
+            && let Some(unused) = self.links.iter().position(is_unused)
+        {
+            self.vacate(unused);
+        }
+        if let Role::Guest { asking, .. } = &mut self.role
+            && self.links.is_empty()
+            && now >= asking.ask_at
+        {
+            asking.ask_at = now.plus(REQUEST_EVERY);
+            let (to, datagram) = (asking.host, asking.datagram());
+            self.out.transmit(to, datagram);
+        }
+    }
+
+    pub(super) fn give_up_if_due(&mut self) {
+        if self.give_up_at.is_some_and(|at| self.now >= at) {
+            self.close(End::NoAnswer);
+        }
+    }
+
+    /// Asks every peer for the time; more often before the match, and while it is not sure who is there.
+    pub(super) fn ping_links(&mut self) {
+        if matches!(self.phase, Phase::Closed) {
+            return;
+        }
+        let is_calm =
+            self.play.as_ref().is_some_and(|play| play.history.ran().0 > 0 && play.departures.is_calm());
+        let every = if is_calm { PING_RUNNING } else { PING_SETUP };
+        let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects());
+        for link in &mut self.links {
+            if !link.is_gone && !suspects.has(link.player) {
+                link.connection.ping(self.now, every, &mut self.out);
+            }
+        }
+    }
+
+    pub(super) fn on_ping(&mut self, link: usize, ping: Ping) -> Handled {
+        let is_running = matches!(self.phase, Phase::Running);
+        let runs = |play: &&Play| is_running && !play.pauses.is_on();
+        let clock_us = self.play.as_ref().filter(runs).map(|play| play.clock.position_us(self.now));
+        let lost_per_mille =
+            self.links.get(link).ok_or(OutOfPlace)?.connection.lost_here().unwrap_or(LOSSY_PER_MILLE + 1);
+        let (echo_us, time_us) = (ping.time_us, self.now.0);
+        let pong = Pong { echo_us, clock_us, time_us, error_us: 0, lost_per_mille };
+        self.send(link, PacketId::Pong, &pong);
+        Ok(())
+    }
+
+    pub(super) fn on_pong(&mut self, index: usize, pong: Pong) -> Handled {
+        // A hundred hours are far beyond every match that is still in step.
+        const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
+        if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
+            return Err(OutOfPlace);
+        }
+        let link = self.links.get_mut(index).ok_or(OutOfPlace)?;
+        let sample = link.connection.on_pong(self.now, &pong).ok_or(OutOfPlace)?;
+        // A sample that took long says little about the other clock.
+        let usual_us = link.connection.rtt.smoothed_us().unwrap_or(0) + link.connection.rtt.deviation_us();
+        let (guess_us, has_sealed) = (self.delay_guess_us(), self.has_sealed());
+        let Some(play) = &mut self.play else { return Ok(()) };
+        if !has_sealed {
+            play.delay.restart(guess_us);
+        }
+        let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
+        let Some(theirs) = pong.clock_us.filter(|_| is_running && sample.as_micros() as u64 <= usual_us)
+        else {
+            return Ok(());
+        };
+        let ahead_us = play.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
+        self.links.get_mut(index).ok_or(OutOfPlace)?.ahead_us = Some(ahead_us);
+        let others = || self.links.iter().filter(|link| !link.is_gone).filter_map(|link| link.ahead_us);
+        play.clock.observe(others().sum::<i64>() / (others().count() as i64 + 1));
+        Ok(())
+    }
+}

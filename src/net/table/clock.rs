@@ -1,0 +1,142 @@
+//! The tick clock of one peer, and how it keeps pace with the others.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use crate::net::time::Time;
+use crate::sim::{Tick, TickRate};
+
+/// Fastest correction toward the common pace, per mille of elapsed time.
+const SLEW_PER_MILLE: i64 = 20;
+/// The same while more than [`FAR_TICKS`] behind.
+const SLEW_FAR_PER_MILLE: i64 = 100;
+/// "Far behind", in ticks.
+const FAR_TICKS: i64 = 2;
+/// Of what a sample says of a server's clock, so much is followed: one part in four.
+const FOLLOWED_PART: i64 = 4;
+/// A stall longer than this moves the clock instead of being caught up.
+pub(in crate::net) const STALL_MOVES_US: i64 = 250_000;
+
+/// When ticks are due here. All peers' clocks drift toward their mean.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::net) struct TickClock {
+    rate: TickRate,
+    /// The instant of tick 0, in microseconds of session time.
+    begin_us: i64,
+    /// What is left to correct: positive when this clock is ahead of the common pace.
+    ahead_us: i64,
+    slewed_at: Time,
+}
+
+impl TickClock {
+    /// A clock on which tick 0 begins at `begin`.
+    #[must_use]
+    pub(in crate::net) const fn new(rate: TickRate, now: Time, begin: Time) -> Self {
+        Self { rate, begin_us: begin.0.cast_signed(), ahead_us: 0, slewed_at: now }
+    }
+
+    /// Ticks per second.
+    #[must_use]
+    pub(in crate::net) const fn rate(&self) -> TickRate {
+        self.rate
+    }
+
+    /// The instant at which `tick` is due.
+    #[must_use]
+    pub(in crate::net) fn at(&self, tick: Tick) -> Time {
+        let us = self.begin_us.saturating_add(self.rate.micros_to(tick).cast_signed());
+        Time(u64::try_from(us).unwrap_or(0))
+    }
+
+    /// Microseconds since tick 0, negative before it.
+    #[must_use]
+    pub(in crate::net) const fn position_us(&self, now: Time) -> i64 {
+        now.0.cast_signed().saturating_sub(self.begin_us)
+    }
+
+    /// The length of a tick in microseconds, rounded down.
+    #[must_use]
+    #[expect(clippy::arithmetic_side_effects, reason = "no rate is 0")]
+    pub(in crate::net) fn tick_us(&self) -> i64 {
+        i64::from(1_000_000 / self.rate.hz())
+    }
+
+    /// Learns how far this clock is ahead of the common pace, in microseconds: of the mean of all clocks,
+    /// this one included.
+    pub(in crate::net) const fn observe(&mut self, ahead_us: i64) {
+        self.ahead_us = ahead_us;
+    }
+
+    /// Corrects for the time that has passed since the last call.
+    pub(in crate::net) fn slew(&mut self, now: Time) {
+        let elapsed = now.minus(self.slewed_at).max(0);
+        self.slewed_at = now;
+        let far = self.ahead_us < self.tick_us().saturating_mul(-FAR_TICKS);
+        let most = elapsed.saturating_mul(if far { SLEW_FAR_PER_MILLE } else { SLEW_PER_MILLE }) / 1000;
+        let step = self.ahead_us.clamp(most.saturating_neg(), most);
+        self.begin_us = self.begin_us.saturating_add(step);
+        self.ahead_us = self.ahead_us.saturating_sub(step);
+    }
+
+    /// Lets `tick` be due at `at`: the clock stood still until then.
+    pub(in crate::net) fn set(&mut self, at: Time, tick: Tick) {
+        self.begin_us = self.begin_us.saturating_add(at.minus(self.at(tick)));
+        self.ahead_us = 0;
+        self.slewed_at = at;
+    }
+
+    /// Learns how far this clock is ahead of a server's, in microseconds. Within a tick that is mostly the jitter of
+    /// the sample, and only a part of it counts; what a stall or a pause there has moved is followed at once.
+    pub(in crate::net) fn follow(&mut self, ahead_us: i64) {
+        if ahead_us.saturating_abs() > STALL_MOVES_US {
+            self.begin_us = self.begin_us.saturating_add(ahead_us);
+            self.ahead_us = 0;
+        } else if ahead_us.saturating_abs() > self.tick_us() {
+            self.observe(ahead_us);
+        } else {
+            self.observe(ahead_us / FOLLOWED_PART);
+        }
+    }
+
+    /// Lets `tick`, which could run only now, be due only now, if it is later than [`STALL_MOVES_US`].
+    pub(in crate::net) fn forgive(&mut self, now: Time, tick: Tick) {
+        let late = now.minus(self.at(tick));
+        if late > STALL_MOVES_US {
+            self.begin_us = self.begin_us.saturating_add(late);
+            self.ahead_us = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_meet_half_way_and_slowly() {
+        let rate = TickRate::HZ_60;
+        let at = Time::from_micros;
+        let mut clocks = [TickClock::new(rate, at(0), at(0)), TickClock::new(rate, at(0), at(20_000))];
+        for step in 1..=60 {
+            let now = at(step * 50_000);
+            let positions = clocks.map(|clock| clock.position_us(now));
+            clocks[0].observe((positions[0] - positions[1]) / 2);
+            clocks[1].observe((positions[1] - positions[0]) / 2);
+            for clock in &mut clocks {
+                clock.slew(now.plus(core::time::Duration::from_millis(50)));
+            }
+        }
+        let now = at(3_100_000);
+        let apart = clocks[0].position_us(now) - clocks[1].position_us(now);
+        assert!(apart.abs() < 500, "{apart} us apart after 3 s");
+        assert!((clocks[0].at(Tick(0)).minus(at(10_000))).abs() < 500, "they meet in the middle");
+    }
+
+    #[test]
+    fn a_long_stall_is_forgiven_and_a_short_one_is_not() {
+        let mut clock = TickClock::new(TickRate::HZ_60, Time(0), Time(1000));
+        clock.forgive(Time(200_000), Tick(0));
+        assert_eq!(clock.at(Tick(0)), Time(1000));
+        clock.forgive(Time(300_000), Tick(0));
+        assert_eq!(clock.at(Tick(0)), Time(300_000));
+        assert_eq!(clock.at(Tick(60)), Time(1_300_000));
+    }
+}

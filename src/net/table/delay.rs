@@ -1,0 +1,496 @@
+//! The input delay: how long before its tick an input is sealed and sent.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use alloc::vec::Vec;
+use arrayvec::ArrayVec;
+
+use crate::net::time::Time;
+
+/// The shortest delay that is chosen automatically, in microseconds.
+pub(in crate::net) const DELAY_MIN_US: i64 = 2_000;
+/// The longest, in microseconds.
+pub(in crate::net) const DELAY_MAX_US: i64 = 500_000;
+/// What is added to the measured need, in microseconds.
+pub(in crate::net) const RESERVE_US: i64 = 2_000;
+/// A server runs a late input in its next tick, and to wait for those that were lost once would make all others
+/// later: so many of a thousand inputs are to be in time.
+const IN_TIME_PER_MILLE: u32 = 930;
+/// How many of the latest measurements count where a server takes them.
+const WINDOW_SERVER: usize = 128;
+/// How fast the mean number of inputs that a measurement speaks for follows: a 32nd of what it misses.
+const INPUTS_SHIFT: u32 = 5;
+/// Most inputs that a measurement is taken to speak for: by then all but the least of them counts for nothing.
+const INPUTS_MAX: u32 = 64;
+/// How many count in lockstep: at 60 ticks/s those of 17 s. On a link that loses 2 %, twenty of them have seen what
+/// a loss costs, and only one window in a hundred has seen fewer than the eleven that decide.
+const WINDOW: usize = 1024;
+/// How many count where ticks of a relay are held back for an even pace: a late one there stalls one view, and what
+/// the way has stopped needing is to be given back soon.
+const WINDOW_PLAYOUT: usize = 512;
+/// Until so many measurements are there, the delay stays where it began.
+const WINDOW_LEAST: usize = 8;
+/// Of a hundred needs one may be later than the delay.
+const LATE_ONE_IN: usize = 100;
+/// A link on which more than that exceed the 95th percentile by more than this many quarters of a tick loses several
+/// datagrams in a row: of two that follow each other by half a tick a link without bursts seldom loses both.
+const FAR_QUARTERS: i64 = 3;
+/// The same where one datagram a tick comes from a relay, so that a single loss costs a whole tick.
+const FAR_QUARTERS_PLAYOUT: i64 = 7;
+/// The 95th percentile: one need out of this many exceeds it.
+const MOST_ONE_IN: usize = 20;
+/// By how much the share that may be late is divided on such a link, since each of them is late by more. Outages, which
+/// no bearable delay covers, are too rare for that.
+const BURSTS_FEWER: usize = 6;
+/// After this many in a row that differ from the usual need by more than a tick, all upward or all downward, the link
+/// has become another one: at 60 ticks/s within 0.2 s.
+const SHIFT: usize = 12;
+/// How fast the delay may grow and shrink, per mille of elapsed time.
+const MOVES_PER_MILLE: i64 = 100;
+/// No need is taken to be longer, nor shorter than the same below 0, in microseconds: far beyond every delay.
+const NEED_US_MAX: i64 = 3_600_000_000;
+
+/// The delay a player asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputDelay {
+    /// As short as the link allows, in time.
+    Auto,
+    /// Exactly so many ticks; then nothing is sealed more than so many ticks beyond the last that ran.
+    Ticks(u32),
+}
+
+/// Most ticks of a fixed delay.
+pub const DELAY_TICKS_MAX: u32 = 32;
+
+/// Follows what the links need.
+#[derive(Clone, Debug)]
+pub(in crate::net) struct DelayControl {
+    fixed: bool,
+    delay_us: i64,
+    target_us: i64,
+    /// Per peer link, the delays that would just have sufficed.
+    needs: Vec<Needs>,
+    /// Where a server runs late inputs in its next tick, and says the worst of several: of how many, the mean of
+    /// late in 256ths, 0 before the first. In lockstep late inputs stall all.
+    inputs256: Option<u32>,
+    tick_us: i64,
+    moved_at: Time,
+}
+
+/// What one link needed: what it usually does, and by how much single measurements differed from that.
+#[derive(Clone, Debug)]
+struct Needs {
+    /// What it needs, within a tick.
+    usual_us: i64,
+    /// The same when the clocks were last together.
+    together_us: i64,
+    /// The latest in a row that differ from the usual by more than a tick, all to the same side: what they say is
+    /// known once the row ends.
+    waiting: ArrayVec<i64, SHIFT>,
+    /// The latest measurements less the usual at their time; once full, a ring.
+    beyond: Vec<i64>,
+    /// The same, highest first.
+    sorted: Vec<i64>,
+    /// How many count.
+    window: usize,
+    /// See [`FAR_QUARTERS`].
+    far_quarters: i64,
+    next: usize,
+}
+
+impl DelayControl {
+    /// Begins with `start_us`, and stays there if `fixed`.
+    #[must_use]
+    pub(in crate::net) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
+        let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
+        let needs = core::iter::repeat_with(|| Needs::new(WINDOW)).take(links).collect();
+        Self { fixed, delay_us, target_us: delay_us, needs, inputs256: None, tick_us, moved_at: now }
+    }
+
+    /// The same for inputs that a server waits for no longer than until their tick.
+    #[must_use]
+    pub(in crate::net) fn for_server(self) -> Self {
+        let needs = self.needs.iter().map(|_| Needs::new(WINDOW_SERVER)).collect();
+        Self { inputs256: Some(0), needs, ..self }
+    }
+
+    /// The same for ticks that come from a relay.
+    #[must_use]
+    pub(in crate::net) fn for_playout(self) -> Self {
+        let needs = self
+            .needs
+            .iter()
+            .map(|_| Needs { far_quarters: FAR_QUARTERS_PLAYOUT, ..Needs::new(WINDOW_PLAYOUT) })
+            .collect();
+        Self { needs, ..self }
+    }
+
+    /// The delay now, in microseconds.
+    #[must_use]
+    pub(in crate::net) const fn delay_us(&self) -> i64 {
+        self.delay_us
+    }
+
+    /// Begins anew with `start_us`, which is better known now.
+    pub(in crate::net) fn restart(&mut self, start_us: i64) {
+        if !self.fixed {
+            self.delay_us = start_us.clamp(DELAY_MIN_US, DELAY_MAX_US);
+            self.target_us = self.delay_us;
+        }
+    }
+
+    /// Learns that an input on `link` would just have been in time with a delay of `need_us`. What a lost
+    /// datagram costs is in there: the input then came with the next one.
+    ///
+    /// While the two clocks are `apart`, as after a stall that only one of them has moved for, that is in there, too,
+    /// and says nothing of the way.
+    pub(in crate::net) fn observe(&mut self, link: usize, need_us: i64, apart: bool) {
+        let Some(needs) = self.needs.get_mut(link) else { return };
+        needs.observe(need_us.clamp(-NEED_US_MAX, NEED_US_MAX), apart, self.tick_us);
+        self.aim();
+    }
+
+    /// The same of a server's word on the worst of `inputs` inputs.
+    pub(in crate::net) fn observe_worst(&mut self, need_us: i64, inputs: u32) {
+        if let Some(mean256) = &mut self.inputs256 {
+            let now256 = inputs.clamp(1, INPUTS_MAX).saturating_mul(256);
+            let missed = now256.cast_signed().saturating_sub(mean256.cast_signed());
+            *mean256 =
+                if *mean256 == 0 { now256 } else { mean256.saturating_add_signed(missed >> INPUTS_SHIFT) };
+        }
+        self.observe(0, need_us, false);
+    }
+
+    /// A peer is gone, and its link needs nothing.
+    pub(in crate::net) fn forget(&mut self, link: usize) {
+        if let Some(needs) = self.needs.get_mut(link) {
+            *needs = Needs { far_quarters: needs.far_quarters, ..Needs::new(needs.window) };
+        }
+        self.aim();
+    }
+
+    fn aim(&mut self) {
+        let inputs = self.inputs256.map(|mean256| mean256.saturating_add(128) / 256);
+        let need = |needs: &Needs| match inputs {
+            Some(inputs) => needs.of_rank(rank_of(inputs)),
+            None => needs.worth_waiting_for(self.tick_us),
+        };
+        if let Some(need) = self.needs.iter().filter_map(need).max() {
+            // On a link without jitter every input would come at the very instant it is due; the worst of several
+            // lies by as much above most of them.
+            let reserve_us = if inputs.is_some_and(|inputs| inputs > 1) { 0 } else { RESERVE_US };
+            self.target_us = need.saturating_add(reserve_us).clamp(DELAY_MIN_US, DELAY_MAX_US);
+        }
+    }
+
+    /// Moves the delay for the time that has passed since the last call. A step up of more than a tick is
+    /// taken at once. Returns whether it moved.
+    pub(in crate::net) fn advance(&mut self, now: Time) -> bool {
+        let elapsed = now.minus(self.moved_at).max(0);
+        self.moved_at = now;
+        if self.fixed {
+            return false;
+        }
+        let missing = self.target_us.saturating_sub(self.delay_us);
+        let most = elapsed.saturating_mul(MOVES_PER_MILLE) / 1000;
+        let step = if missing > self.tick_us { missing } else { missing.clamp(most.saturating_neg(), most) };
+        self.delay_us = self.delay_us.saturating_add(step);
+        step != 0
+    }
+}
+
+impl Needs {
+    fn new(window: usize) -> Self {
+        Self {
+            usual_us: 0,
+            together_us: 0,
+            waiting: ArrayVec::new(),
+            beyond: Vec::with_capacity(window),
+            sorted: Vec::with_capacity(window),
+            window,
+            far_quarters: FAR_QUARTERS,
+            next: 0,
+        }
+    }
+
+    fn observe(&mut self, need_us: i64, apart: bool, tick_us: i64) {
+        if self.beyond.is_empty() {
+            self.usual_us = need_us;
+        }
+        let usual_us = self.usual_us;
+        let side = |us: i64| {
+            let beyond_us = us.saturating_sub(usual_us);
+            if beyond_us.abs() > tick_us { beyond_us.signum() } else { 0 }
+        };
+        if self.waiting.last().is_some_and(|&last| side(last) != side(need_us)) {
+            self.learn_waiting(apart);
+        }
+        self.waiting.push(need_us);
+        if self.waiting.is_full() {
+            // What the link needs beyond the usual stays: the way has become another one, or a clock has moved; what
+            // the link loses and how it varies has not changed.
+            let (_, &mut median_us, _) = self.waiting.select_nth_unstable(SHIFT / 2);
+            self.usual_us = median_us;
+        }
+        if side(need_us) == 0 || self.waiting.is_full() {
+            self.learn_waiting(apart);
+        }
+    }
+
+    fn learn_waiting(&mut self, apart: bool) {
+        if apart && self.beyond.len() >= WINDOW_LEAST {
+            // What one clock is behind is waited for, what the other is ahead is not given away.
+            self.usual_us = self.usual_us.max(self.together_us);
+            self.waiting.clear();
+            return;
+        }
+        self.together_us = self.usual_us;
+        for need_us in core::mem::take(&mut self.waiting) {
+            self.learn(need_us.saturating_sub(self.usual_us));
+        }
+    }
+
+    fn learn(&mut self, beyond_us: i64) {
+        let rank = |sorted: &[i64], of_us: i64| sorted.partition_point(|&us| us > of_us);
+        if let Some(oldest) = self.beyond.get_mut(self.next) {
+            let oldest_us = core::mem::replace(oldest, beyond_us);
+            self.sorted.remove(rank(&self.sorted, oldest_us));
+        } else {
+            self.beyond.push(beyond_us);
+        }
+        self.sorted.insert(rank(&self.sorted, beyond_us), beyond_us);
+        self.next = self.next.saturating_add(1).checked_rem(self.window).unwrap_or(0);
+    }
+
+    /// The delay with which one in a hundred is late, and fewer where losses come in bursts.
+    fn worth_waiting_for(&self, tick_us: i64) -> Option<i64> {
+        let length = self.sorted.len();
+        if length < WINDOW_LEAST {
+            return None;
+        }
+        let may_be_late = length / LATE_ONE_IN;
+        let far_us = self
+            .sorted
+            .get(length / MOST_ONE_IN)?
+            .saturating_add(tick_us.saturating_mul(self.far_quarters) / 4);
+        let far = self.sorted.partition_point(|&us| us > far_us);
+        let late = if far > may_be_late { may_be_late / BURSTS_FEWER } else { may_be_late };
+        Some(self.usual_us.saturating_add(*self.sorted.get(late)?))
+    }
+
+    /// The highest counts 1, in a full window.
+    fn of_rank(&self, rank: usize) -> Option<i64> {
+        if self.sorted.len() < WINDOW_LEAST {
+            return None;
+        }
+        let rank = rank.saturating_mul(self.sorted.len()).checked_div(self.window)?;
+        Some(self.usual_us.saturating_add(*self.sorted.get(rank.saturating_sub(1))?))
+    }
+}
+
+/// The rank in a full window of a server, the highest counting 1, that as many inputs meet as are to be in time, where
+/// each need is the worst of `inputs`: that many must all be in time.
+#[expect(clippy::arithmetic_side_effects, reason = "shares of 2^20, which only shrink")]
+fn rank_of(inputs: u32) -> usize {
+    let all_in_time = (0..inputs).fold(1 << 20, |share: u32, _| share / 1000 * IN_TIME_PER_MILLE);
+    ((((1 << 20) - all_in_time) as usize * WINDOW_SERVER) >> 20).clamp(1, WINDOW_SERVER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK_US: i64 = 16_667;
+
+    fn settled(need_us: i64) -> DelayControl {
+        let mut control = DelayControl::new(Time(0), 1, 10_000, TICK_US, false);
+        for i in 0..2_000 {
+            control.observe(0, need_us, false);
+            control.advance(Time(i * 16_667));
+        }
+        control
+    }
+
+    /// Measurements of 25 ms, at 60 a second, but for those that `rare` gives; the delay after each.
+    fn delays(control: &mut DelayControl, count: u64, rare: impl Fn(u64) -> Option<i64>) -> Vec<i64> {
+        let from = control.moved_at.0;
+        let mut observe = |i: u64| {
+            control.observe(0, rare(i).unwrap_or(25_000), false);
+            control.advance(Time(from + (i + 1) * 16_667));
+            control.delay_us()
+        };
+        (0..count).map(&mut observe).collect()
+    }
+
+    #[test]
+    fn the_delay_is_what_the_link_needs_and_a_reserve() {
+        assert_eq!(settled(25_000).delay_us(), 27_000);
+        assert_eq!(settled(-5_000).delay_us(), DELAY_MIN_US);
+        assert_eq!(settled(9_000_000).delay_us(), DELAY_MAX_US);
+    }
+
+    /// What is aimed at after 3,000 measurements of 25 ms, where one in `every` needs that many microseconds more.
+    fn aims(more: &[(u64, i64)]) -> i64 {
+        let mut control = settled(25_000);
+        let rare =
+            |i: u64| more.iter().rfind(|(every, _)| i.is_multiple_of(*every)).map(|(_, us)| 25_000 + us);
+        delays(&mut control, 3_000, rare);
+        control.target_us - 25_000 - RESERVE_US
+    }
+
+    #[test]
+    fn one_late_input_in_a_hundred_does_not_count_and_more_do() {
+        let mut control = settled(25_000);
+        for _ in 0..WINDOW / LATE_ONE_IN {
+            control.observe(0, 35_000, false);
+            control.observe(0, 25_000, false);
+        }
+        assert_eq!(control.target_us, 27_000);
+        control.observe(0, 35_000, false);
+        assert_eq!(control.target_us, 37_000);
+    }
+
+    #[test]
+    fn bursts_of_losses_are_covered_and_outages_of_any_length_are_not() {
+        // 12 in a window need up to 300 ms more: all but one of them are in time.
+        assert_eq!(aims(&[(85, 16_000), (170, 64_000), (2_890, 300_000)]), 64_000);
+        // Ten are not more than one in a hundred.
+        assert_eq!(aims(&[(100, 64_000)]), 0);
+        // As many as outages of 120 ms in 5 % of the time bring.
+        assert_eq!(aims(&[(140, 70_000), (420, 500_000)]), 0);
+    }
+
+    #[test]
+    fn losses_one_by_one_are_no_bursts() {
+        // 2 %, repaired half a tick later, and three in a window by much.
+        assert_eq!(aims(&[(50, TICK_US / 2), (300, 60_000)]), TICK_US / 2);
+        // 10 %, and in a hundredth of the time two in a row.
+        assert_eq!(aims(&[(10, TICK_US / 2), (80, TICK_US), (300, 60_000)]), TICK_US);
+    }
+
+    #[test]
+    fn the_link_that_needs_most_decides_once_it_is_known() {
+        let mut control = DelayControl::new(Time(0), 2, 10_000, TICK_US, false);
+        for (link, need_us, target_us) in [(0, 25_000, 27_000), (1, 40_000, 42_000)] {
+            let before_us = control.target_us;
+            for _ in 0..WINDOW_LEAST {
+                assert_eq!(control.target_us, before_us);
+                control.observe(link, need_us, false);
+            }
+            assert_eq!(control.target_us, target_us);
+        }
+        control.forget(1);
+        assert_eq!(control.target_us, 27_000);
+    }
+
+    #[test]
+    fn it_moves_by_a_tenth_of_the_time_and_by_more_than_a_tick_up_at_once() {
+        let mut control = settled(50_000);
+        let mut moved = |target_us: i64, ms: u64| {
+            control.target_us = target_us;
+            control.advance(Time(control.moved_at.0 + ms * 1_000));
+            control.delay_us()
+        };
+        assert_eq!(moved(10_000, 100), 42_000);
+        assert_eq!(moved(42_000 + TICK_US, 100), 52_000);
+        assert_eq!(moved(52_001 + TICK_US, 1), 52_001 + TICK_US);
+        assert_eq!(moved(60_000, 1_000), 60_000);
+    }
+
+    #[test]
+    fn a_link_that_has_become_another_one_is_believed_after_a_fifth_of_a_second_and_keeps_its_losses() {
+        let mut control = settled(100_000);
+        delays(&mut control, 1_024, |i| Some(if i % 40 == 0 { 108_000 } else { 100_000 }));
+        assert_eq!(control.target_us, 110_000);
+        for now_us in [10_000, 90_000] {
+            let before_us = control.target_us;
+            for i in 0..SHIFT {
+                assert_eq!(control.target_us, before_us, "after {i} of {now_us} us");
+                // The median counts.
+                control.observe(0, now_us - if i < 4 { 4_000 } else { 0 }, false);
+            }
+            assert_eq!(control.target_us, now_us + 8_000 + RESERVE_US);
+        }
+    }
+
+    #[test]
+    fn a_link_that_varies_is_the_same_link() {
+        let mut needs = Needs::new(WINDOW);
+        let one_side = (1..400).map(|i| if i % SHIFT == 0 { 50_000 } else { 80_000 });
+        let both_sides = (0..400).map(|i| if i % 2 == 0 { 20_000 } else { 80_000 });
+        for need_us in [50_000].into_iter().chain(one_side).chain(both_sides) {
+            needs.observe(need_us, false, TICK_US);
+            assert_eq!(needs.usual_us, 50_000);
+        }
+    }
+
+    #[test]
+    fn while_clocks_are_apart_nothing_is_learnt_of_the_way() {
+        let mut control = settled(50_000);
+        for _ in 0..200 {
+            control.observe(0, -100_000, true);
+        }
+        assert_eq!(control.target_us, 52_000, "what the other is ahead is not given away");
+        for _ in 0..200 {
+            control.observe(0, 150_000, true);
+        }
+        assert_eq!(control.target_us, 152_000);
+        for _ in 0..200 {
+            control.observe(0, 50_000, false);
+        }
+        assert_eq!(control.target_us, 52_000);
+    }
+
+    #[test]
+    fn a_server_may_be_late_for_some() {
+        let mut control = DelayControl::new(Time(0), 1, 10_000, TICK_US, false).for_server();
+        for i in 0..2_000 {
+            control.observe_worst(if i % 8 == 0 { 60_000 } else { 25_000 }, 3);
+            control.advance(Time(i * 50_000));
+        }
+        assert_eq!(control.delay_us(), 25_000);
+    }
+
+    #[test]
+    fn a_server_that_measures_one_input_at_a_time_is_given_the_reserve() {
+        for (inputs, delay_us) in [(1, 27_000), (2, 25_000)] {
+            let mut control = DelayControl::new(Time(0), 1, 10_000, TICK_US, false).for_server();
+            for _ in 0..WINDOW_SERVER {
+                control.observe_worst(25_000, inputs);
+            }
+            assert_eq!(control.target_us, delay_us, "the worst of {inputs}");
+        }
+    }
+
+    #[test]
+    fn a_rank_is_that_of_inputs_which_are_all_in_time() {
+        // 7 of 100 are late, of two or three together so many more.
+        assert_eq!([1, 2, 3, 6, 64].map(rank_of), [9, 17, 25, 45, 127]);
+    }
+
+    #[test]
+    fn a_fixed_delay_stays() {
+        let mut control = DelayControl::new(Time(0), 1, 50_000, 16_667, true);
+        for _ in 0..WINDOW {
+            control.observe(0, 200_000, false);
+        }
+        assert!(!control.advance(Time(1_000_000)));
+        assert_eq!(control.delay_us(), 50_000);
+    }
+
+    #[test]
+    fn the_sorted_are_those_of_the_window_whatever_comes_and_goes() {
+        let mut needs = Needs::new(100);
+        let (mut need, mut all) = (7_i64, Vec::new());
+        for i in 0..1_000 {
+            need = need * 1_103 % 10_007;
+            // Many are equal.
+            let need_us = need / 500 + 9_000 * i64::from(i % 50 == 0);
+            needs.observe(need_us, false, TICK_US);
+            all.push(need_us);
+            let mut sorted = all[all.len().saturating_sub(100)..].to_vec();
+            sorted.sort_unstable_by(|a, b| b.cmp(a));
+            let known: Vec<i64> = needs.sorted.iter().map(|us| us + needs.usual_us).collect();
+            assert_eq!(known, sorted, "after {i}");
+        }
+    }
+}

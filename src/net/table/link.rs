@@ -1,0 +1,127 @@
+//! One peer as this one sees it: where it is, how far it is, what it has, what it has run.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use alloc::boxed::Box;
+use core::time::Duration;
+
+use super::hold_up::HoldUp;
+use crate::net::connection::{Connection, LOSSY_PER_MILLE};
+use crate::net::indexed::Ring;
+use crate::net::time::Time;
+use crate::net::wire::given::GivenQueue;
+use crate::net::wire::message::{DesyncHashes, DesyncState, Seats};
+use crate::sim::{PlayerId, Tick};
+
+/// The most input delay beyond the longest way that a peer's word alone can ask for, in microseconds.
+const NEED_BEYOND_WAY_MAX_US: i64 = 150_000;
+/// A peer asks at most for so many ticks of delay beyond the longest way and one datagram that is sent again, while
+/// few datagrams are lost.
+const NEED_TICKS_BEYOND: i64 = 2;
+/// How many ticks of a peer's hash chain wait for this peer to run them too.
+const CHAINS: usize = 128;
+
+/// A link to a peer, known by its connection id.
+#[derive(Clone, Debug)]
+pub(in crate::net) struct Link {
+    /// Who is there.
+    pub(in crate::net) player: PlayerId,
+    pub(in crate::net) connection: Connection,
+    /// How long its player has held the match up.
+    pub(in crate::net) hold_up: HoldUp,
+    /// How many times it claimed a difference of hash chains and then took it back.
+    pub(in crate::net) false_claims: u8,
+    /// It has every input of ours before this tick.
+    pub(in crate::net) acked: Tick,
+    /// Ticks it has run.
+    pub(in crate::net) ran: Tick,
+    /// Host: whether it is ready for tick 0, and which seats it has not heard.
+    pub(in crate::net) is_ready: bool,
+    /// Host: the seats that it has not heard.
+    pub(in crate::net) unheard: Seats,
+    /// Whether it said that it has all it needs.
+    pub(in crate::net) said_bye: bool,
+    /// The first tick for which it has no input, once it leaves.
+    pub(in crate::net) left_at: Option<Tick>,
+    /// Whether its seat has departed: nothing is sent to it, and its silence means nothing.
+    pub(in crate::net) is_gone: bool,
+    /// The last hashes that it sent, and then its state after the tick that differs.
+    pub(in crate::net) hashes: Option<Box<DesyncHashes>>,
+    pub(in crate::net) state: Option<DesyncState>,
+    /// How far this peer's tick clock is ahead of its, in microseconds.
+    pub(in crate::net) ahead_us: Option<i64>,
+    /// Of its inputs that arrived since our last datagram, the one with the least time to spare.
+    pub(in crate::net) slack: Option<(Tick, i64)>,
+    /// The last tick whose slack it reported.
+    pub(in crate::net) slack_heard: Option<Tick>,
+    /// Lockstep: when its commands were given, of inputs that wait for their tick.
+    pub(in crate::net) given: GivenQueue,
+    /// When to send the second datagram of this tick, while the link loses some.
+    pub(in crate::net) second_at: Option<Time>,
+    /// When to send again if nothing else is sent.
+    pub(in crate::net) resend_at: Time,
+    chains: Ring<Option<(Tick, [u8; 4])>, CHAINS>,
+}
+
+impl Link {
+    pub(in crate::net) fn new(now: Time, player: PlayerId, connection: Connection) -> Self {
+        Self {
+            player,
+            connection,
+            hold_up: HoldUp::default(),
+            false_claims: 0,
+            acked: Tick(0),
+            ran: Tick(0),
+            is_ready: false,
+            unheard: Seats::default(),
+            said_bye: false,
+            left_at: None,
+            is_gone: false,
+            hashes: None,
+            state: None,
+            ahead_us: None,
+            slack: None,
+            slack_heard: None,
+            given: GivenQueue::new(),
+            second_at: None,
+            resend_at: now,
+            chains: Ring::default(),
+        }
+    }
+
+    /// The longest input delay that the peer may ask for, in microseconds: what the way, its jitter and its losses
+    /// explain. The way is our own measurement, and so is what it loses; what the peer says it needs is its word.
+    pub(in crate::net) fn need_max_us(&self, tick_us: i64) -> i64 {
+        let least = Duration::from_micros(tick_us.unsigned_abs().saturating_mul(3) / 2);
+        let again_us = self.connection.rtt.timeout(least).as_micros() as i64;
+        // How many are lost in a row nobody can tell.
+        let is_lossy = self.connection.lost_here().is_none_or(|lost| lost > LOSSY_PER_MILLE);
+        let repair_us = if is_lossy {
+            i64::MAX
+        } else {
+            again_us.saturating_add(tick_us.saturating_mul(NEED_TICKS_BEYOND))
+        };
+        self.connection.rtt.longest_way_us().saturating_add(repair_us.min(NEED_BEYOND_WAY_MAX_US))
+    }
+
+    /// As before a first match, over the same connection.
+    pub(in crate::net) fn begin_anew(&mut self, now: Time) {
+        *self = Self::new(now, self.player, self.connection.clone());
+    }
+
+    /// Notes an input that arrived `slack_us` before it was due.
+    pub(in crate::net) fn note_slack(&mut self, tick: Tick, slack_us: i64) {
+        if self.slack.is_none_or(|(_, least)| slack_us < least) {
+            self.slack = Some((tick, slack_us));
+        }
+    }
+
+    /// Keeps the peer's hash chain after `ran` ticks until this peer has run as many.
+    pub(in crate::net) fn keep_chain(&mut self, ran: Tick, chain: [u8; 4]) {
+        self.chains[ran] = Some((ran, chain));
+    }
+
+    /// The peer's hash chain after `ran` ticks, if it told.
+    pub(in crate::net) fn chain(&self, ran: Tick) -> Option<[u8; 4]> {
+        self.chains[ran].filter(|&(of, _)| of == ran).map(|(_, chain)| chain)
+    }
+}

@@ -1,0 +1,92 @@
+//! A line that a player writes to the others.
+
+use arrayvec::ArrayString;
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+use crate::text::is_hidden;
+
+/// Most bytes of a [`ChatText`].
+pub const CHAT_BYTES_MAX: usize = 120;
+
+/// A line, 1 to 120 bytes: nothing in it hides, turns around or breaks the line it stands in, and not all of
+/// it is space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "ArrayString<CHAT_BYTES_MAX>", into = "ArrayString<CHAT_BYTES_MAX>")]
+pub struct ChatText(ArrayString<CHAT_BYTES_MAX>);
+
+/// Why a text is no [`ChatText`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidChat {
+    /// It says nothing.
+    #[error("a line has at least one character that is no space")]
+    Blank,
+    /// It has too many bytes.
+    #[error("a line has at most {CHAT_BYTES_MAX} bytes")]
+    Long,
+    /// It holds a control, invisible or text-turning character.
+    #[error("a line may not hold the character U+{:04X}: control, invisible or text-turning", *.0 as u32)]
+    Character(char),
+}
+
+impl ChatText {
+    /// `text` as a line.
+    ///
+    /// # Errors
+    /// If it is blank, too long, or holds what may not cross the network.
+    pub fn new(text: &str) -> Result<Self, InvalidChat> {
+        let line = ArrayString::from(text).map_err(|_| InvalidChat::Long)?;
+        if let Some(character) = text.chars().find(|character| is_hidden(*character)) {
+            return Err(InvalidChat::Character(character));
+        }
+        if text.trim().is_empty() {
+            return Err(InvalidChat::Blank);
+        }
+        Ok(Self(line))
+    }
+
+    /// The line as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<ArrayString<CHAT_BYTES_MAX>> for ChatText {
+    type Error = InvalidChat;
+    fn try_from(text: ArrayString<CHAT_BYTES_MAX>) -> Result<Self, InvalidChat> {
+        Self::new(&text)
+    }
+}
+
+impl From<ChatText> for ArrayString<CHAT_BYTES_MAX> {
+    fn from(text: ChatText) -> Self {
+        text.0
+    }
+}
+
+impl fmt::Display for ChatText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    #[test]
+    fn lines_that_hide_or_break_are_refused() {
+        let long = "x".repeat(CHAT_BYTES_MAX);
+        for good in ["gg", " well played ", "schön", "👍", long.as_str()] {
+            assert_eq!(ChatText::new(good).map(|line| line.as_str().len()), Ok(good.len()), "{good:?}");
+        }
+        assert_eq!(ChatText::new(&format!("{long}x")), Err(InvalidChat::Long));
+        assert_eq!([ChatText::new(""), ChatText::new("  ")], [Err(InvalidChat::Blank); 2]);
+        for character in "\0\n\r\t\u{1b}\u{7f}\u{85}\u{200b}\u{202e}\u{feff}".chars() {
+            let line = ChatText::new(&format!("a{character}b"));
+            assert_eq!(line, Err(InvalidChat::Character(character)));
+        }
+    }
+}

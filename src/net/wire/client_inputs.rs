@@ -1,0 +1,108 @@
+//! The body of a PlayerInput datagram to a server: which update arrived last, and the inputs that the server
+//! has not acknowledged.
+//!
+//! `[count | wants_state << 7][first u16][updated]`, then the inputs as in lockstep. An input's sequence number is the tick for
+//! which it was sealed.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use super::inputs::{Inputs, append, append_inputs, read_inputs};
+use super::message::{Body, Malformed, is_read};
+use crate::sim::Tick;
+
+/// Most bytes of the head.
+pub(in crate::net) const CLIENT_HEADER_BYTES_MAX: usize = 1 + 2 + 3;
+
+/// The head of a client's PlayerInput datagram: `count` inputs follow it, numbered from `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientInputsHeader {
+    /// The low half of the number of the first input.
+    pub first: u16,
+    /// How many inputs follow, at most [`crate::net::INPUTS_PER_DATAGRAM_MAX`].
+    pub count: u8,
+    /// The tick of the newest update that is here whole, less the number of the first input; the beginning if
+    /// there is none yet.
+    pub updated: i16,
+    /// Whether the world here has gone wrong and the server's state must be taken over: where updates carry
+    /// inputs alone.
+    pub wants_state: bool,
+}
+
+/// In the byte that counts the inputs.
+const WANTS_STATE: u8 = 0x80;
+
+impl ClientInputsHeader {
+    /// The whole number of the first input: the one nearest to `near` with this low half.
+    #[must_use]
+    pub fn first_near(&self, near: Tick) -> Option<Tick> {
+        nearest(self.first, near)
+    }
+}
+
+/// The whole tick nearest to `near` whose low half is `low`.
+pub(in crate::net) fn nearest(low: u16, near: Tick) -> Option<Tick> {
+    let ahead = low.wrapping_sub(near.0 as u16).cast_signed();
+    near.0.checked_add_signed(i32::from(ahead)).map(Tick)
+}
+
+/// The body: the header, and as many inputs as it counts, as in [`crate::net::encode_inputs`].
+///
+/// # Panics
+/// If they do not fit into a body.
+#[must_use]
+pub fn encode_client_inputs<'a>(
+    header: &ClientInputsHeader,
+    inputs: impl Iterator<Item = Option<&'a [u8]>>,
+) -> Body {
+    let mut body = Body::new();
+    write(header, &mut body);
+    append_inputs(&mut body, inputs.take(usize::from(header.count)));
+    body
+}
+
+fn write(header: &ClientInputsHeader, body: &mut Body) {
+    body.push(header.count | if header.wants_state { WANTS_STATE } else { 0 });
+    body.extend(header.first.to_le_bytes());
+    append(body, &header.updated);
+}
+
+/// Reads a client's body: the header, and the inputs that follow it.
+///
+/// # Errors
+/// If the header or one of the inputs is malformed, or if there are more or fewer than announced.
+pub fn decode_client_inputs(body: &[u8]) -> Result<(ClientInputsHeader, Inputs<'_>), Malformed> {
+    let malformed = Malformed::Body(body.len());
+    let (&first_byte, rest) = body.split_first().ok_or(malformed)?;
+    let (first, rest) = rest.split_first_chunk().ok_or(malformed)?;
+    let (updated, rest) = postcard::take_from_bytes(rest).map_err(|_| malformed)?;
+    let (count, wants_state) = (first_byte & !WANTS_STATE, first_byte & WANTS_STATE != 0);
+    let header = ClientInputsHeader { first: u16::from_le_bytes(*first), count, updated, wants_state };
+    let mut canonical = Body::new();
+    write(&header, &mut canonical);
+    if !is_read(body, &canonical, rest) {
+        return Err(Malformed::NotCanonical(body.len()));
+    }
+    Ok((header, read_inputs(rest, count)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_any_numbers_come_back() {
+        for (count, updated) in [(0, 0), (1, -9), (64, i16::MIN), (8, i16::MAX)] {
+            let header = ClientInputsHeader { first: 65_530, count, updated, wants_state: updated < 0 };
+            let body = encode_client_inputs(&header, core::iter::repeat(None));
+            assert!(body.len() <= CLIENT_HEADER_BYTES_MAX + 1);
+            let (read, inputs) = decode_client_inputs(&body).expect("canonical");
+            assert_eq!((read, inputs.count()), (header, usize::from(count)));
+        }
+        assert_eq!(
+            ClientInputsHeader { first: 5, count: 0, updated: 0, wants_state: false }
+                .first_near(Tick(65_530)),
+            Some(Tick(65_541))
+        );
+        assert!(decode_client_inputs(&[65, 0, 0, 0]).is_err(), "too many");
+        assert!(decode_client_inputs(&[0, 0, 0, 0x80, 0]).is_err(), "not canonical");
+    }
+}

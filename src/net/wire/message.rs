@@ -1,0 +1,360 @@
+//! The messages of the protocol, each declared once. `docs/PROTOCOL.md` shows their bytes.
+//!
+//! Before the handshake is over a datagram is `[PacketId][postcard]`; after it the postcard bytes are the
+//! body of an envelope ([`crate::net::Seal`]). Decoding checks every length before it allocates, and refuses
+//! bytes that are not exactly what encoding the same message gives.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use alloc::vec::Vec;
+use arrayvec::ArrayVec;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+mod handshake;
+mod seats;
+
+pub use handshake::*;
+pub use seats::Seats;
+
+use crate::net::connection::protection::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
+use crate::net::wire::chat_text::ChatText;
+use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
+use seats::seat;
+
+/// The version of everything in this module; peers of different versions refuse each other by name.
+pub const PROTOCOL_VERSION: u16 = 4;
+
+/// Most tick hashes in one [`DesyncHashes`].
+pub const DESYNC_HASHES_MAX: usize = 64;
+/// Most inputs in one [`Relayed`].
+pub const RELAYED_MAX: usize = 4;
+/// Most bytes of one state that peers exchange after a desync.
+pub const DESYNC_STATE_BYTES_MAX: usize = 4 << 20;
+
+/// How a message travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// In a datagram of its own, without a connection.
+    Unconnected,
+    /// In a datagram of a connection; it may be lost, repeated or overtaken.
+    Datagram,
+    /// In the reliable channel of a connection: once, and in order.
+    Reliable,
+}
+
+/// The one list of all messages: doc, name, id, delivery.
+macro_rules! packets {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $delivery:ident;)*) => {
+        /// The first byte of every datagram, and of every message in the reliable channel. 0x01 to 0x07 are the
+        /// specification's, ours begin at 0x10.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum PacketId {
+            $($(#[$doc])* $name = $id,)*
+        }
+
+        impl PacketId {
+            /// The message that a first byte announces.
+            #[must_use]
+            pub const fn of(byte: u8) -> Option<Self> {
+                match byte {
+                    $($id => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// How it travels.
+            #[must_use]
+            pub const fn delivery(self) -> Delivery {
+                match self {
+                    $(Self::$name => Delivery::$delivery,)*
+                }
+            }
+        }
+    };
+}
+
+packets! {
+    /// [`InputsHeader`](crate::net::InputsHeader), or to a server [`ClientInputsHeader`](crate::net::ClientInputsHeader),
+    /// and the inputs themselves.
+    PlayerInput = 0x01, Datagram;
+    /// A part of an [`UpdateHead`](crate::net::UpdateHead), inputs and a difference of states.
+    GameStateUpdate = 0x02, Datagram;
+    /// [`JoinRequest`].
+    JoinRequest = 0x03, Unconnected;
+    /// [`JoinConfirm`].
+    JoinConfirm = 0x04, Unconnected;
+    /// [`Ping`].
+    Ping = 0x05, Datagram;
+    /// [`Pong`].
+    Pong = 0x06, Datagram;
+    /// Acknowledgement and fragments of the reliable channel.
+    Acknowledge = 0x07, Datagram;
+    /// [`JoinChallenge`].
+    JoinChallenge = 0x10, Unconnected;
+    /// [`JoinRefused`].
+    JoinRefused = 0x11, Unconnected;
+    /// [`Start`].
+    Start = 0x12, Reliable;
+    /// [`Bye`].
+    Bye = 0x13, Reliable;
+    /// A discovery query.
+    RoomQuery = 0x14, Unconnected;
+    /// A discovery answer or beacon.
+    RoomInfo = 0x15, Unconnected;
+    /// [`DesyncHashes`].
+    DesyncHashes = 0x16, Reliable;
+    /// [`DesyncState`].
+    DesyncState = 0x17, Reliable;
+    /// [`Seating`].
+    Seating = 0x18, Reliable;
+    /// [`Suspicion`].
+    Suspicion = 0x19, Datagram;
+    /// [`Relayed`].
+    Relayed = 0x1a, Datagram;
+    /// [`Resume`].
+    Resume = 0x1b, Reliable;
+    /// [`Chat`].
+    Chat = 0x1c, Reliable;
+    /// [`Rematch`].
+    Rematch = 0x1d, Reliable;
+    /// [`Ready`].
+    Ready = 0x1e, Reliable;
+}
+
+/// Bytes that are not a message of this protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// They end too early, say something impossible, or go on after the end.
+    #[error("malformed message of {0} bytes")]
+    Body(usize),
+    /// They are not the canonical form of what they say.
+    #[error("non-canonical message of {0} bytes")]
+    NotCanonical(usize),
+    /// They speak another version of the protocol.
+    #[error("protocol version {theirs}, this one speaks {PROTOCOL_VERSION}")]
+    Version {
+        /// The version they announce.
+        theirs: u16,
+    },
+}
+
+/// Guest to host, client to server: the world before tick 0 is built. Said again whenever fewer seats are unheard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// The [`Seating`]'s.
+    pub round: u8,
+    /// Hash of the state before tick 0 that it led to here.
+    pub state_hash: u64,
+    /// The seats that have not answered a ping of the sender yet.
+    pub unheard: Seats,
+}
+
+/// What time is it there? Twice a second, more often before the match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ping {
+    /// The sender's time, to be echoed.
+    pub time_us: u64,
+}
+
+/// The answer to [`Ping`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pong {
+    /// The ping's time.
+    pub echo_us: u64,
+    /// Microseconds since tick 0 on the sender's tick clock; negative before it.
+    pub clock_us: Option<i64>,
+    /// The sender's time, when the ping came.
+    pub time_us: u64,
+    /// Of a server: by how much it may be wrong about when the others gave their commands, in microseconds.
+    pub error_us: u32,
+    /// Datagrams of the ping's sender that were lost of late, per mille.
+    pub lost_per_mille: u16,
+}
+
+/// The sender leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Bye {
+    /// The match is over, and the sender has everything it needs.
+    Finished {
+        /// Ticks run.
+        ticks: u32,
+        /// The sender's hash chain after them.
+        chain: u64,
+    },
+    /// By the will of its player.
+    Left {
+        /// The first tick for which it has no input.
+        tick: u32,
+    },
+    /// The desync that all found is written down.
+    Desync,
+    /// The states before tick 0 differ.
+    StartState,
+    /// Two of the guests cannot reach each other, and there is no match.
+    Unreachable {
+        /// The lower seat of the two.
+        #[serde(deserialize_with = "seat")]
+        seat: PlayerId,
+        /// The higher.
+        #[serde(deserialize_with = "seat")]
+        other: PlayerId,
+    },
+    /// The sender takes nothing from the receiver any more: it has every input before a Left, or the receiver was silent
+    /// for too long or held the match up.
+    Dropped,
+    /// The server has refused too much of what the receiver sent.
+    Expelled {
+        /// How much.
+        rejected: u32,
+    },
+}
+
+/// The pause ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// Which pause of the match, counted from 1.
+    pub pause: u8,
+    /// When the next tick is due, on the sender's clock, in microseconds.
+    pub at_us: u64,
+}
+
+/// A line that a player has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chat {
+    /// Who has written it: in lockstep the sender, from a server any of the others.
+    #[serde(deserialize_with = "seat")]
+    pub from: PlayerId,
+    /// The line.
+    pub text: ChatText,
+}
+
+/// All ticks have run at the sender, and it stays for a rematch: in place of [`Bye::Finished`]. Sent again when its
+/// player wants one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rematch {
+    /// Which match over these links is over: 0 for the first.
+    pub game: u8,
+    /// Ticks run.
+    pub ticks: u32,
+    /// The sender's hash chain after them.
+    pub chain: u64,
+    /// Who wants a rematch: of a peer or a client its own seat or none, of a server all who do.
+    pub wanted: Seats,
+}
+
+/// To all who are still heard: these seats are not, and so many of their inputs are here. Sent until all
+/// say the same; from the first one on the sender takes no more from these seats themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspicion {
+    /// The seats that are not heard.
+    pub seats: Seats,
+    /// Of each of them, lowest first, the first tick whose input the sender lacks.
+    pub held: ArrayVec<u32, PLAYERS_MAX>,
+    /// Whether the sender needs nothing more for their departure.
+    pub is_settled: bool,
+}
+
+/// Inputs of a player who is gone, from one who has them to one who lacks them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relayed {
+    /// Whose.
+    #[serde(deserialize_with = "seat")]
+    pub player: PlayerId,
+    /// The tick of the first.
+    pub first: u32,
+    /// The inputs of `first` and the ticks that follow it, each in its canonical bytes.
+    pub inputs: ArrayVec<ArrayVec<u8, INPUT_BYTES_MAX>, RELAYED_MAX>,
+}
+
+/// The state hashes of the last ticks, sent by each peer once hash chains differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DesyncHashes {
+    /// The tick of the first hash.
+    pub first: u32,
+    /// Hashes after `first` and the ticks that follow it.
+    pub hashes: ArrayVec<u64, DESYNC_HASHES_MAX>,
+    /// Whether the receiver is to answer with its own, unless it has sent them.
+    pub asks: bool,
+    /// For each of these ticks the low half of the chain over all inputs up to it: worlds that ran other inputs
+    /// differ without either of them being wrong.
+    pub inputs: ArrayVec<[u8; 4], DESYNC_HASHES_MAX>,
+}
+
+impl DesyncHashes {
+    /// The tick after the last one whose hash is here.
+    pub(in crate::net) fn end(&self) -> Tick {
+        Tick(self.first.saturating_add(self.hashes.len() as u32))
+    }
+}
+
+/// The sender's state after the first tick that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DesyncState {
+    /// That tick.
+    pub tick: u32,
+    /// The state in the bytes of its snapshot, at most [`DESYNC_STATE_BYTES_MAX`]; empty if it is no longer kept.
+    pub bytes: Vec<u8>,
+}
+
+impl DesyncState {
+    /// The tick, little-endian, and the state.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        self.tick.to_le_bytes().into_iter().chain(self.bytes.iter().copied()).collect()
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// If there is no tick, or too much state.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let whole = bytes.split_first_chunk().filter(|(_, state)| state.len() <= DESYNC_STATE_BYTES_MAX);
+        let (tick, state) = whole.ok_or(Malformed::Body(bytes.len()))?;
+        Ok(Self { tick: u32::from_le_bytes(*tick), bytes: state.to_vec() })
+    }
+}
+
+/// A message body in bytes.
+pub type Body = ArrayVec<u8, BODY_BYTES_MAX>;
+
+/// The canonical bytes of a message.
+///
+/// # Panics
+/// If it does not fit into a body, which no message above can do.
+#[must_use]
+#[expect(clippy::expect_used, reason = "what a message holds is bounded by its types, and fits")]
+pub fn encode<T: Serialize>(message: &T) -> Body {
+    let mut bytes = [0; BODY_BYTES_MAX];
+    let used = postcard::to_slice(message, &mut bytes).expect("a message fits its datagram");
+    used.iter().copied().collect()
+}
+
+/// Reads a message that fills `bytes` exactly.
+///
+/// # Errors
+/// If the bytes are not the canonical form of such a message.
+pub fn decode<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
+    let (message, rest) = decode_first(bytes)?;
+    if rest.is_empty() { Ok(message) } else { Err(Malformed::Body(bytes.len())) }
+}
+
+/// Reads a message from the beginning of `bytes`, and gives back what follows it.
+///
+/// # Errors
+/// If the bytes do not begin with the canonical form of such a message.
+pub fn decode_first<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<(T, &[u8]), Malformed> {
+    let (message, rest) = postcard::take_from_bytes::<T>(bytes).map_err(|_| Malformed::Body(bytes.len()))?;
+    let mut canonical = [0; DATAGRAM_BYTES_MAX];
+    let canonical = postcard::to_slice(&message, &mut canonical).map_err(|_| Malformed::Body(bytes.len()))?;
+    if is_read(bytes, canonical, rest) {
+        Ok((message, rest))
+    } else {
+        Err(Malformed::NotCanonical(bytes.len()))
+    }
+}
+
+/// Whether `bytes` are these `canonical` ones and then a `rest`, of which only the length is looked at.
+pub(in crate::net) fn is_read(bytes: &[u8], canonical: &[u8], rest: &[u8]) -> bool {
+    bytes.strip_prefix(canonical).is_some_and(|after| after.len() == rest.len())
+}

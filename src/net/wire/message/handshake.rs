@@ -1,0 +1,263 @@
+//! The messages before tick 0.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use arrayvec::ArrayVec;
+use core::net::SocketAddr;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::seats::{count, seat, team};
+use super::{Malformed, PROTOCOL_VERSION, PacketId, decode_first, encode};
+use crate::net::connection::protection::{DATAGRAM_BYTES_MAX, Sealed};
+use crate::net::wire::architecture::Architecture;
+use crate::net::wire::name::PlayerName;
+use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
+
+/// Bytes of a join request on the wire: padded, so that no answer is larger than its request.
+pub const JOIN_REQUEST_BYTES: usize = 512;
+/// Most addresses that a guest names of itself.
+pub const OWN_ADDRESSES_MAX: usize = 4;
+/// Most addresses of one seat in a seating: its own, and the one that the host saw.
+pub const ADDRESSES_MAX: usize = OWN_ADDRESSES_MAX + 1;
+
+/// By which a client takes its seat back, after a restart or from another address. Whoever knows it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token(pub [u8; 16]);
+
+/// Guest to host: let me in. Sent until answered; first without a cookie, then with the one that the host
+/// sent to the address it saw.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinRequest {
+    /// Drawn by the guest, comes back in every answer.
+    #[serde(with = "postcard::fixint::le")]
+    pub nonce: u64,
+    /// Proof that the guest receives at its address; zeros at first.
+    pub cookie: [u8; 16],
+    /// How the host must address this guest from now on.
+    pub connection_id: u32,
+    /// The guest's simulation.
+    pub simulation_build: u32,
+    /// Who wants to play.
+    pub name: PlayerName,
+    /// With which hero.
+    pub hero: AttackBehaviour,
+    /// A certain seat, or any.
+    pub seat: Option<u8>,
+    /// Fingerprint of the room code, 0 for none.
+    pub room: u64,
+    /// Fingerprint of the rules that the guest insists on.
+    pub rules: Option<u64>,
+    /// Fingerprint of the map that the guest insists on.
+    pub map: Option<u64>,
+    /// The number of ticks that the guest insists on.
+    pub ticks: Option<u32>,
+    /// The tick rate that the guest insists on.
+    pub tick_rate: Option<TickRate>,
+    /// Where the other guests may find this one, as far as it knows.
+    pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
+    /// The seat that this token takes back.
+    pub token: Option<Token>,
+}
+
+/// Host to guest: say it again with this cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinChallenge {
+    /// The request's.
+    #[serde(with = "postcard::fixint::le")]
+    pub nonce: u64,
+    /// To be echoed.
+    pub cookie: [u8; 16],
+}
+
+/// What a match is played by, except who plays it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatchConfig {
+    /// The room, as its beacons name it.
+    pub room_id: u64,
+    /// Who simulates.
+    pub architecture: Architecture,
+    /// Of every random draw.
+    pub seed: u64,
+    /// Steps per second.
+    pub tick_rate: TickRate,
+    /// The match ends after so many ticks, if not before.
+    pub ticks: Option<u32>,
+    /// Fingerprint of the rules.
+    pub rules: u64,
+    /// Fingerprint of the map.
+    pub map: u64,
+    /// Seats.
+    #[serde(deserialize_with = "count")]
+    pub seats: u8,
+}
+
+/// Host to guest: you are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinConfirm {
+    /// The request's.
+    #[serde(with = "postcard::fixint::le")]
+    pub nonce: u64,
+    /// The guest's player.
+    #[serde(deserialize_with = "seat")]
+    pub player: PlayerId,
+    /// How the guest must address the host from now on.
+    pub connection_id: u32,
+    /// What will be played.
+    pub config: MatchConfig,
+    /// With it a server gives the seat back.
+    pub token: Option<Token>,
+}
+
+/// Host to guest: you are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinRefused {
+    /// The request's.
+    #[serde(with = "postcard::fixint::le")]
+    pub nonce: u64,
+    /// Why.
+    pub reason: Refusal,
+}
+
+/// Why a host does not let a guest in; both values, so that the guest can say what to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// Different versions of the protocol.
+    Protocol {
+        /// The host's.
+        host: u16,
+        /// The guest's.
+        guest: u16,
+    },
+    /// Different simulations.
+    SimulationBuild {
+        /// The host's.
+        host: u32,
+        /// The guest's.
+        guest: u32,
+    },
+    /// Different rules.
+    Rules {
+        /// Fingerprint of the host's.
+        host: u64,
+        /// Fingerprint of the guest's.
+        guest: u64,
+    },
+    /// Different maps.
+    Map {
+        /// Fingerprint of the host's.
+        host: u64,
+        /// Fingerprint of the guest's.
+        guest: u64,
+    },
+    /// Different lengths.
+    Ticks {
+        /// The host's.
+        host: Option<u32>,
+        /// The guest's.
+        guest: u32,
+    },
+    /// Different tick rates.
+    TickRate {
+        /// The host's.
+        host: TickRate,
+        /// The guest's.
+        guest: TickRate,
+    },
+    /// The room has a code, and this is not it.
+    RoomCode,
+    /// The seat asked for is taken or does not exist.
+    Seat {
+        /// It.
+        seat: u8,
+        /// How many there are.
+        seats: u8,
+    },
+    /// All seats are taken.
+    Full {
+        /// How many there are.
+        seats: u8,
+    },
+    /// The match has begun.
+    Running,
+    /// No seat is kept for this token.
+    Token,
+    /// Players from the same address have all the seats that one address may take.
+    Address {
+        /// How many that are.
+        most: u8,
+    },
+}
+
+/// Who plays in a seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeatInfo {
+    /// Who.
+    pub name: PlayerName,
+    /// With which hero.
+    pub hero: AttackBehaviour,
+    /// In which team.
+    #[serde(deserialize_with = "team")]
+    pub team: u8,
+}
+
+/// All seats, in order.
+pub type Roster = ArrayVec<SeatInfo, PLAYERS_MAX>;
+
+/// Host to guest: all seats are taken, by these players.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seating {
+    /// Which seating of this room, counted from 1: one follows another if a guest goes before tick 0.
+    pub round: u8,
+    /// Who plays.
+    pub roster: Roster,
+    /// From it the guests derive the connection ids of the links between them.
+    pub mesh_key: u64,
+    /// Where each seat may be found; nothing for the host's.
+    pub addresses: ArrayVec<ArrayVec<SocketAddr, ADDRESSES_MAX>, PLAYERS_MAX>,
+}
+
+/// Host to guest: all are ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// When tick 0 begins, on the sender's clock, in microseconds.
+    pub begin_us: u64,
+}
+
+/// A datagram of the handshake: the version follows the packet id, so that any two versions can tell each
+/// other apart.
+#[must_use]
+pub fn handshake<T: Serialize>(id: PacketId, message: &T) -> Sealed {
+    let mut bytes = ArrayVec::<u8, DATAGRAM_BYTES_MAX>::new();
+    bytes.push(id as u8);
+    bytes.extend(PROTOCOL_VERSION.to_le_bytes());
+    bytes.extend(encode(message));
+    if id == PacketId::JoinRequest {
+        bytes.extend(core::iter::repeat_n(0, JOIN_REQUEST_BYTES.saturating_sub(bytes.len())));
+    }
+    Sealed::unconnected(&bytes)
+}
+
+/// The nonce of a datagram of the handshake, without its packet id: it has the same place in every version.
+#[must_use]
+pub fn handshake_nonce(bytes: &[u8]) -> Option<u64> {
+    bytes.get(2..10)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// Reads a datagram of the handshake, without its packet id.
+///
+/// # Errors
+/// If it is of another version, or not the canonical form of such a message.
+pub fn decode_handshake<T: Serialize + DeserializeOwned>(id: PacketId, bytes: &[u8]) -> Result<T, Malformed> {
+    let (version, body) = bytes.split_first_chunk().ok_or(Malformed::Body(bytes.len()))?;
+    let theirs = u16::from_le_bytes(*version);
+    if theirs != PROTOCOL_VERSION {
+        return Err(Malformed::Version { theirs });
+    }
+    let (message, rest) = decode_first(body)?;
+    let padded = id == PacketId::JoinRequest && bytes.len() == JOIN_REQUEST_BYTES - 1;
+    if (padded && rest.iter().all(|&byte| byte == 0)) || (id != PacketId::JoinRequest && rest.is_empty()) {
+        Ok(message)
+    } else {
+        Err(Malformed::Body(bytes.len()))
+    }
+}

@@ -1,0 +1,147 @@
+//! Seats, and sets of them, as messages name them: what names a seat that no match has is refused when it is read.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::sim::{PLAYERS_MAX, PlayerId};
+
+/// A set of seats, seat 0 in the lowest bit; there is no bit for a seat that no match has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seats(#[serde(deserialize_with = "bits")] u8);
+
+/// Every seat that a match may have.
+const ALL: u8 = (1 << PLAYERS_MAX) - 1;
+
+impl Seats {
+    /// The set that these bits say, without bits for seats that no match has.
+    #[must_use]
+    pub const fn of_bits(bits: u8) -> Self {
+        Self(bits & ALL)
+    }
+
+    /// Seat 0 in the lowest bit.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The set of this player's seat; the empty one for a player who has none.
+    #[must_use]
+    pub const fn one(player: PlayerId) -> Self {
+        if player.index() < PLAYERS_MAX { Self(1 << player.0) } else { Self(0) }
+    }
+
+    /// Whether it holds this player's seat.
+    #[must_use]
+    pub const fn has(self, player: PlayerId) -> bool {
+        self.0 & Self::one(player).0 != 0
+    }
+
+    /// The same set and this player's seat.
+    #[must_use]
+    pub const fn with(self, player: PlayerId) -> Self {
+        self.and(Self::one(player))
+    }
+
+    /// What is in either.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What is in this one and not in the other.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Each, the lowest first.
+    pub fn iter(self) -> impl Iterator<Item = PlayerId> {
+        (0..PLAYERS_MAX as u8).map(PlayerId).filter(move |&player| self.has(player))
+    }
+}
+
+impl FromIterator<PlayerId> for Seats {
+    fn from_iter<I: IntoIterator<Item = PlayerId>>(players: I) -> Self {
+        players.into_iter().fold(Self::default(), Self::with)
+    }
+}
+
+/// Reads a seat that a match may have.
+pub(in crate::net) fn seat<'de, D: Deserializer<'de>>(input: D) -> Result<PlayerId, D::Error> {
+    let player = PlayerId::deserialize(input)?;
+    if player.index() < PLAYERS_MAX { Ok(player) } else { Err(D::Error::custom("no such seat")) }
+}
+
+/// Reads the number of a team: there are no more teams than seats.
+pub(in crate::net) fn team<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
+    seat(input).map(|player| player.0)
+}
+
+/// Reads how many seats a match has: two at least, or nobody could join it.
+pub(in crate::net) fn count<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
+    let seats = u8::deserialize(input)?;
+    if (2..=PLAYERS_MAX).contains(&usize::from(seats)) { Ok(seats) } else { Err(D::Error::custom("seats")) }
+}
+
+fn bits<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
+    let bits = u8::deserialize(input)?;
+    if bits & !ALL == 0 { Ok(bits) } else { Err(D::Error::custom("no such seats")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Bye, Chat, Ready, Relayed, SeatInfo, Suspicion, decode, encode};
+    use super::*;
+    use crate::net::wire::chat_text::ChatText;
+    use crate::net::wire::name::PlayerName;
+    use crate::sim::AttackBehaviour;
+    use arrayvec::ArrayVec;
+
+    #[test]
+    fn a_set_holds_what_it_was_given_and_no_seat_beyond_the_last() {
+        for number in 0..=u8::MAX {
+            let (player, is_seat) = (PlayerId(number), usize::from(number) < PLAYERS_MAX);
+            let set = Seats::default().with(player);
+            assert_eq!((set.has(player), set.count()), (is_seat, u32::from(is_seat)), "{number}");
+            assert_eq!(set.iter().collect::<Seats>(), set);
+            assert_eq!(decode::<Seats>(&[number]).is_ok(), number < 16, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_names_a_seat_which_no_match_has_is_refused() {
+        let text = ChatText::new("gg").expect("a line");
+        let name = PlayerName::new("Ann").expect("a name");
+        for number in 0..=u8::MAX {
+            let (player, seats) = (PlayerId(number), Seats(number));
+            let is_seat = usize::from(number) < PLAYERS_MAX;
+            let relayed = Relayed { player, first: 0, inputs: ArrayVec::new() };
+            assert_eq!(decode::<Relayed>(&encode(&relayed)).is_ok(), is_seat);
+            let chat = Chat { from: player, text };
+            assert_eq!(decode::<Chat>(&encode(&chat)).is_ok(), is_seat);
+            for (seat, other) in [(player, PlayerId(1)), (PlayerId(1), player)] {
+                assert_eq!(decode::<Bye>(&encode(&Bye::Unreachable { seat, other })).is_ok(), is_seat);
+            }
+            let info = SeatInfo { name, hero: AttackBehaviour::Archer, team: number };
+            assert_eq!(decode::<SeatInfo>(&encode(&info)).is_ok(), is_seat);
+            let ready = Ready { round: 0, state_hash: 0, unheard: seats };
+            assert_eq!(decode::<Ready>(&encode(&ready)).is_ok(), number < 16);
+            let suspicion = Suspicion { seats, held: ArrayVec::new(), is_settled: true };
+            assert_eq!(decode::<Suspicion>(&encode(&suspicion)).is_ok(), number < 16);
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! What crosses the network, in bytes and without state: the manifest of packets and messages, inputs, updates.
+
+pub(super) mod architecture;
+pub(super) mod chat_text;
+pub(super) mod client_inputs;
+pub(super) mod given;
+pub(super) mod inputs;
+pub mod message;
+pub(super) mod name;
+pub(super) mod short;
+pub(super) mod update;

@@ -1,0 +1,70 @@
+//! The short form of inputs: an order to the very units that the player's last order named does not name them
+//! again. Most orders in a battle go to the units of the order before, and their names are most of its bytes.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use crate::sim::{PlayerInput, Selection};
+
+/// Leaves out of `input` what `named`, the units of the player's last order before it, says already, and lets
+/// `named` be those of the last order in it. No order may be to nobody.
+pub(in crate::net) fn shorten(input: &mut PlayerInput, named: &mut Selection) {
+    for selection in input.commands.iter_mut().filter_map(|command| command.selection_mut()) {
+        assert!(!selection.is_empty(), "an order to nobody");
+        if selection == named {
+            selection.clear();
+        } else {
+            named.clone_from(selection);
+        }
+    }
+}
+
+/// The whole of a short input, whose player's last order before it was to `named`. `None` if that is not its
+/// short form, or if it speaks of units although none were named.
+pub(in crate::net) fn restore(input: &mut PlayerInput, named: &mut Selection) -> Option<()> {
+    for selection in input.commands.iter_mut().filter_map(|command| command.selection_mut()) {
+        if selection.is_empty() {
+            selection.clone_from(named);
+        } else if selection == named {
+            return None;
+        }
+        named.clone_from(selection);
+        (!named.is_empty()).then_some(())?;
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{Command, UnitId, When};
+
+    fn units(indices: &[u16]) -> Selection {
+        indices.iter().map(|&index| UnitId { index, generation: 0 }).collect()
+    }
+
+    fn holds(selections: &[&[u16]]) -> PlayerInput {
+        let hold = |of: &&[u16]| Command::Hold(units(of), When::Now);
+        PlayerInput { commands: selections.iter().map(hold).collect(), ..PlayerInput::default() }
+    }
+
+    #[test]
+    fn only_the_units_of_the_order_before_are_not_named_again() {
+        let whole = [holds(&[&[1, 2], &[1, 2], &[2, 1]]), PlayerInput::default(), holds(&[&[2, 1], &[1, 2]])];
+        let short = [holds(&[&[1, 2], &[], &[2, 1]]), PlayerInput::default(), holds(&[&[], &[1, 2]])];
+        let (mut said, mut heard) = (Selection::default(), Selection::default());
+        for (whole, short) in whole.into_iter().zip(short) {
+            let mut input = whole.clone();
+            shorten(&mut input, &mut said);
+            assert_eq!(input, short);
+            assert_eq!(restore(&mut input, &mut heard), Some(()));
+            assert_eq!((input, &heard), (whole, &said));
+        }
+        assert_eq!(said, units(&[1, 2]));
+    }
+
+    #[test]
+    fn there_is_one_form() {
+        assert_eq!(restore(&mut holds(&[&[1]]), &mut units(&[1])), None, "named again");
+        assert_eq!(restore(&mut holds(&[&[1], &[1]]), &mut units(&[2])), None, "named again");
+        assert_eq!(restore(&mut holds(&[&[]]), &mut Selection::default()), None, "nobody was named");
+    }
+}

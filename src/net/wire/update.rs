@@ -1,0 +1,475 @@
+//! GameStateUpdate: the whole state of one tick, as what has changed since one that the client has, the inputs
+//! that led to it, and what the server knows of the client's. An update that does not fit into one datagram
+//! comes in parts. A relay's has the inputs alone: the client comes to the state by itself.
+//!
+//! A part is `[part | (parts - 1) << 3 | sending << 6][tick u16]` and its piece. The pieces together are
+//! `[flags][back]([connection])…`: see `docs/PROTOCOL.md`.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use alloc::vec::Vec;
+use arrayvec::ArrayVec;
+
+use super::given::{GIVEN_UNKNOWN, Given, TickGiven, encode_input, take_input};
+use super::message::{Malformed, Seats, decode_first};
+use crate::net::connection::protection::BODY_BYTES_MAX;
+use crate::net::lockstep::gate::QUEUE_TICKS;
+use crate::sim::{HeroControl, PLAYERS_MAX, PlayerInput, Tick, TickInputs};
+
+/// Most parts of an update.
+pub const UPDATE_PARTS_MAX: usize = 8;
+/// Bytes before the piece in each part.
+pub const PART_HEADER_BYTES: usize = 3;
+/// Most bytes of a piece.
+pub const PIECE_BYTES_MAX: usize = BODY_BYTES_MAX - PART_HEADER_BYTES;
+/// Most bytes of an update.
+pub const UPDATE_BYTES_MAX: usize = UPDATE_PARTS_MAX * PIECE_BYTES_MAX;
+/// Most ticks whose inputs one update carries: longer than the silence after which a client is lost.
+pub const UPDATE_TICKS_MAX: usize = 256;
+
+/// Which part of which update a datagram holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdatePart {
+    /// Which, from 0.
+    pub part: u8,
+    /// Of how many.
+    pub parts: u8,
+    /// Which sending of this tick's update, modulo 4: the last update of a match is sent until it has arrived,
+    /// and parts of two sendings do not belong together.
+    pub sending: u8,
+    /// The low half of the update's tick.
+    pub tick: u16,
+}
+
+impl UpdatePart {
+    /// Its bytes, which go before the piece.
+    #[must_use]
+    pub const fn encode(self) -> [u8; PART_HEADER_BYTES] {
+        let [low, high] = self.tick.to_le_bytes();
+        [self.part | self.parts.saturating_sub(1) << 3 | self.sending << 6, low, high]
+    }
+
+    /// Reads a part's header, and gives back the piece.
+    ///
+    /// # Errors
+    /// If it names a part that is not there, or comes without a piece, or only the last of several may be short
+    /// and this is another.
+    pub fn decode(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
+        let malformed = Malformed::Body(body.len());
+        let (&[which, low, high], piece) = body.split_first_chunk().ok_or(malformed)?;
+        let (part, last) = (which & 7, which >> 3 & 7);
+        let is_whole = part == last || piece.len() == PIECE_BYTES_MAX;
+        if part > last || piece.is_empty() || !is_whole {
+            return Err(malformed);
+        }
+        let parts = last.saturating_add(1);
+        Ok((Self { part, parts, sending: which >> 6, tick: u16::from_le_bytes([low, high]) }, piece))
+    }
+}
+
+/// What an update has of the state of its tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// All of it.
+    Whole,
+    /// The difference to the state so many ticks before.
+    Since(u32),
+    /// Nothing but its hash: the inputs lead to it.
+    Inputs,
+}
+
+/// What an update says beside inputs and state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdateHead {
+    /// What it has of the state.
+    pub carried: Carried,
+    /// Whether the inputs go on from those that the client has acknowledged with its last update; else the
+    /// first of them holds nothing of an earlier one.
+    pub goes_on: bool,
+    /// The number of the client's first input that the server lacks, less the update's tick.
+    pub received: i16,
+    /// How many of the client's inputs before that one have not been processed: lastProcessedInputSeq is the
+    /// number before them.
+    pub waiting: u16,
+    /// Of the client's inputs that came since the last update, the one with the least time to spare: how many
+    /// before the first that is lacking. 0 if none came, and then `slack` is 0, too.
+    pub slack_of: u16,
+    /// How long before it was due that input came, in 0.1 ms; negative if it was late.
+    pub slack: i16,
+    /// How much of what the client sent has been refused.
+    pub rejected: u32,
+    /// The seats whose clients are not heard at the moment.
+    pub away: Seats,
+    /// The seats whose players have left the match.
+    pub left: Seats,
+    /// The seats whose players were lost for good.
+    pub lost: Seats,
+    /// Hash of the state.
+    pub hash: u64,
+}
+
+/// The inputs of a tick, and when their commands were given on the server's clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimedInputs {
+    /// What all players said.
+    pub inputs: TickInputs,
+    /// By player, for each command.
+    pub given: TickGiven,
+}
+
+impl From<TickInputs> for TimedInputs {
+    /// Of no command is known when it was given.
+    fn from(inputs: TickInputs) -> Self {
+        let unknown = |input: &PlayerInput| input.commands.iter().map(|_| GIVEN_UNKNOWN).collect();
+        let given = inputs.inputs.iter().map(unknown).collect();
+        Self { inputs, given }
+    }
+}
+
+/// An update's head and what follows it.
+#[derive(Clone, Debug)]
+pub struct Update<'a> {
+    /// What it says.
+    pub head: UpdateHead,
+    /// How many ticks' inputs it carries: the last of them is the one before the update's.
+    pub ticks: usize,
+    inputs: &'a [u8],
+    players: usize,
+    /// The state, as [`crate::sim::DeltaCoder`] encodes it.
+    pub delta: &'a [u8],
+}
+
+type Varied = (i16, u16, u16);
+type Notices = (u32, u16);
+
+impl UpdateHead {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let (kind, back) = match self.carried {
+            Carried::Whole => (0, 0),
+            Carried::Since(back) => (1, back),
+            Carried::Inputs => (4, 0),
+        };
+        bytes.push(kind | u8::from(self.goes_on) << 1);
+        append(bytes, &back);
+        let varied: Varied = (self.received, self.waiting, self.slack_of);
+        append(bytes, &varied);
+        if self.slack_of > 0 {
+            append(bytes, &self.slack);
+        }
+        let seats =
+            u16::from(self.away.bits()) | u16::from(self.left.bits()) << 4 | u16::from(self.lost.bits()) << 8;
+        let notices: Notices = (self.rejected, seats);
+        append(bytes, &notices);
+        bytes.extend_from_slice(&self.hash.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (&flags, rest) = bytes.split_first()?;
+        let (back, rest) = decode_first::<u32>(rest).ok()?;
+        let ((received, waiting, slack_of), rest) = decode_first::<Varied>(rest).ok()?;
+        let (slack, rest) = if slack_of > 0 { decode_first::<i16>(rest).ok()? } else { (0, rest) };
+        let ((rejected, seats), rest) = decode_first::<Notices>(rest).ok()?;
+        let (hash, rest) = rest.split_first_chunk()?;
+        let carried = match (flags & !2, back) {
+            (0, 0) => Carried::Whole,
+            (1, _) => Carried::Since(back),
+            (4, 0) => Carried::Inputs,
+            _ => return None,
+        };
+        // A server keeps no more inputs of a client than that.
+        if seats >> 12 != 0 || u32::from(waiting) > QUEUE_TICKS {
+            return None;
+        }
+        let set = |shift: u32| Seats::of_bits((seats >> shift) as u8);
+        let head = Self {
+            carried,
+            goes_on: flags & 2 != 0,
+            received,
+            waiting,
+            slack_of,
+            slack,
+            rejected,
+            away: set(0),
+            left: set(4),
+            lost: set(8),
+            hash: u64::from_le_bytes(*hash),
+        };
+        Some((head, rest))
+    }
+}
+
+#[expect(clippy::expect_used, reason = "three numbers of 16 bits, or one of 32, have at most nine bytes")]
+fn append<T: serde::Serialize>(bytes: &mut Vec<u8>, value: &T) {
+    let mut room = [0; 16];
+    bytes.extend_from_slice(postcard::to_slice(value, &mut room).expect("a few short numbers"));
+}
+
+/// What every player held in the tick before some inputs.
+pub type Held = ArrayVec<HeroControl, PLAYERS_MAX>;
+
+/// Appends head and inputs of an update to `bytes`; the difference of states follows. `held` is what was held
+/// before the first of `inputs`: by default nothing.
+///
+/// # Panics
+/// If there are more than [`UPDATE_TICKS_MAX`].
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "numbers of at most UPDATE_TICKS_MAX ticks of PLAYERS_MAX players"
+)]
+pub fn encode_update<'a>(
+    head: &UpdateHead,
+    held: &Held,
+    inputs: impl ExactSizeIterator<Item = &'a TimedInputs> + Clone,
+    bytes: &mut Vec<u8>,
+) {
+    assert!(inputs.len() <= UPDATE_TICKS_MAX, "inputs of {} ticks", inputs.len());
+    head.write(bytes);
+    append(bytes, &(inputs.len() as u16));
+    // First which inputs are more than a held control, a bit each; then those.
+    let players = held.len();
+    let map = bytes.len();
+    bytes.resize(map + (inputs.len() * players).div_ceil(8), 0);
+    let mut held = held.clone();
+    for (place, TimedInputs { inputs, given }) in inputs.enumerate() {
+        for (player, (input, held)) in inputs.inputs.iter().zip(&mut held).enumerate() {
+            if input.commands.is_empty() && input.hero == *held {
+                continue;
+            }
+            *held = input.hero;
+            let bit = place * players + player;
+            if let Some(byte) = bytes.get_mut(map + bit / 8) {
+                *byte |= 1 << (bit % 8);
+            }
+            let given = given.get(player).map_or(&[][..], |given| given);
+            #[expect(clippy::expect_used, reason = "it came out of an encoding, or was sealed as one")]
+            bytes.extend_from_slice(&encode_input(input, given).expect("an input fits"));
+        }
+    }
+}
+
+/// Reads an update for a match of so many players.
+///
+/// # Errors
+/// If its head or its inputs are malformed; the inputs and the difference are read later.
+pub fn decode_update(bytes: &[u8], players: usize) -> Result<Update<'_>, Malformed> {
+    read(bytes, players).ok_or(Malformed::Body(bytes.len()))
+}
+
+fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
+    let (head, rest) = UpdateHead::read(bytes)?;
+    let (ticks, rest) = decode_first::<u16>(rest).ok()?;
+    let ticks = usize::from(ticks);
+    if ticks > UPDATE_TICKS_MAX || players > PLAYERS_MAX {
+        return None;
+    }
+    let (count, begin) = (ticks.checked_mul(players)?, rest);
+    let (map, mut rest) = rest.split_at_checked(count.div_ceil(8))?;
+    for (bit, _) in bits(map).enumerate().filter(|&(_, is_set)| is_set) {
+        let (_, _, after) = take_input(rest).filter(|_| bit < count)?;
+        rest = after;
+    }
+    if head.carried == Carried::Inputs && !(rest.is_empty() && head.goes_on) {
+        return None;
+    }
+    let inputs = begin.get(..begin.len().checked_sub(rest.len())?)?;
+    Some(Update { head, ticks, inputs, players, delta: rest })
+}
+
+/// The bits of these bytes, the lowest first.
+fn bits(bytes: &[u8]) -> impl Iterator<Item = bool> {
+    bytes.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
+}
+
+impl Update<'_> {
+    /// Hands out the inputs, tick by tick. `held` is what was held before the first, and afterwards what was
+    /// held in the last.
+    ///
+    /// # Errors
+    /// If one is in the long form although it only holds the control; those before it have been handed out.
+    ///
+    /// # Panics
+    /// If `held` is not of as many players as the update was read for.
+    pub fn inputs(
+        &self,
+        tick: Tick,
+        held: &mut Held,
+        mut each: impl FnMut(TimedInputs),
+    ) -> Result<(), Malformed> {
+        assert_eq!(held.len(), self.players, "players");
+        let malformed = Malformed::NotCanonical(self.inputs.len());
+        let map = self.ticks.saturating_mul(self.players).div_ceil(8);
+        let (map, mut rest) = self.inputs.split_at_checked(map).ok_or(malformed)?;
+        let mut is_more = bits(map);
+        for back in (1..=self.ticks as u32).rev() {
+            let tick = Tick(tick.0.checked_sub(back).ok_or(malformed)?);
+            let mut inputs = TickInputs { tick, inputs: ArrayVec::new() };
+            let mut all_given = TickGiven::new();
+            for hero in held.iter_mut() {
+                if !is_more.next().ok_or(malformed)? {
+                    inputs.inputs.push(PlayerInput { hero: *hero, ..PlayerInput::default() });
+                    all_given.push(Given::new());
+                    continue;
+                }
+                let (input, given, after) = take_input(rest).ok_or(malformed)?;
+                if input.commands.is_empty() && input.hero == *hero {
+                    return Err(malformed);
+                }
+                (*hero, rest) = (input.hero, after);
+                inputs.inputs.push(input);
+                all_given.push(given);
+            }
+            each(TimedInputs { inputs, given: all_given });
+        }
+        Ok(())
+    }
+}
+
+/// Puts the parts of the newest update together.
+#[derive(Clone, Debug, Default)]
+pub(in crate::net) struct Assembly {
+    tick: Tick,
+    sending: u8,
+    parts: u8,
+    /// Which parts are here.
+    here: u8,
+    bytes: Vec<u8>,
+    last_bytes: usize,
+    given_up: u64,
+}
+
+/// What a part led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::net) enum Assembled {
+    /// The update is whole.
+    Whole,
+    /// Others are still missing.
+    More,
+    /// It came before, or contradicts the others.
+    Nothing,
+}
+
+impl Assembly {
+    /// Takes a part of the update of `tick`, which is not older than the one under way.
+    pub(in crate::net) fn add(&mut self, tick: Tick, part: UpdatePart, piece: &[u8]) -> Assembled {
+        let is_again = tick == self.tick && part.sending != self.sending;
+        if tick > self.tick || is_again || self.parts == 0 {
+            let is_given_up = self.here.count_ones() < u32::from(self.parts);
+            self.given_up = self.given_up.saturating_add(u64::from(is_given_up));
+            (self.tick, self.sending, self.parts) = (tick, part.sending, part.parts);
+            (self.here, self.last_bytes) = (0, 0);
+            self.bytes.resize(UPDATE_BYTES_MAX, 0);
+        }
+        let bit = 1 << part.part;
+        if tick < self.tick || part.parts != self.parts || self.here & bit != 0 {
+            return Assembled::Nothing;
+        }
+        let place = self.bytes.chunks_mut(PIECE_BYTES_MAX).nth(part.part.into());
+        let Some(place) = place.and_then(|place| place.get_mut(..piece.len())) else {
+            return Assembled::Nothing;
+        };
+        place.copy_from_slice(piece);
+        self.here |= bit;
+        if part.part.saturating_add(1) == part.parts {
+            self.last_bytes = piece.len();
+        }
+        if self.here.count_ones() == u32::from(self.parts) { Assembled::Whole } else { Assembled::More }
+    }
+
+    /// Updates of which a newer one began before they were whole.
+    pub(in crate::net) const fn given_up(&self) -> u64 {
+        self.given_up
+    }
+
+    /// The bytes of the update, once it is whole.
+    pub(in crate::net) fn bytes(&self) -> &[u8] {
+        let whole = usize::from(self.parts).saturating_sub(1).saturating_mul(PIECE_BYTES_MAX);
+        self.bytes.get(..whole.saturating_add(self.last_bytes)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{Command, Direction, PlayerId};
+
+    fn head() -> UpdateHead {
+        UpdateHead {
+            carried: Carried::Since(9),
+            goes_on: true,
+            received: 4,
+            waiting: 3,
+            slack_of: 1,
+            slack: -25,
+            rejected: 300,
+            away: Seats::one(PlayerId(1)),
+            left: Seats::one(PlayerId(2)),
+            lost: Seats::one(PlayerId(3)),
+            hash: 0x0123_4567_89ab_cdef,
+        }
+    }
+
+    fn ticks() -> Vec<TimedInputs> {
+        let mut ticks: Vec<TickInputs> = (600..609).map(|tick| TickInputs::idle(Tick(tick), 3)).collect();
+        for tick in &mut ticks[3..] {
+            tick.inputs[1].hero.walk = Some(Direction::eighth(3));
+        }
+        ticks[5].inputs[2].commands.push(Command::Banner);
+        let mut ticks: Vec<TimedInputs> = ticks.into_iter().map(TimedInputs::from).collect();
+        ticks[5].given[2][0] = 40_000;
+        ticks
+    }
+
+    fn nothing() -> Held {
+        [HeroControl::default(); 3].into_iter().collect()
+    }
+
+    #[test]
+    fn head_and_inputs_come_back() {
+        let whole = UpdateHead { carried: Carried::Whole, goes_on: false, slack_of: 0, slack: 0, ..head() };
+        for head in [head(), whole, UpdateHead { carried: Carried::Inputs, ..head() }] {
+            let (ticks, mut bytes) = (ticks(), Vec::new());
+            encode_update(&head, &nothing(), ticks.iter(), &mut bytes);
+            let state: &[u8] = if head.carried == Carried::Inputs { &[] } else { &[7; 30] };
+            bytes.extend(state);
+            let update = decode_update(&bytes, 3).expect("well-formed");
+            let (mut again, mut held) = (Vec::new(), nothing());
+            update.inputs(Tick(609), &mut held, |inputs| again.push(inputs)).expect("canonical");
+            assert_eq!((update.head, again, update.delta), (head, ticks, state));
+            assert_eq!(held[PlayerId(1).index()].walk, Some(Direction::eighth(3)));
+            for length in 0..bytes.len() - state.len() {
+                assert!(decode_update(&bytes[..length], 3).is_err(), "{length}");
+            }
+        }
+    }
+
+    #[test]
+    fn parts_in_any_order_make_a_whole() {
+        let pieces = [alloc::vec![1; PIECE_BYTES_MAX], alloc::vec![2; PIECE_BYTES_MAX], alloc::vec![3; 9]];
+        let mut assembly = Assembly::default();
+        let part = |part, parts| UpdatePart { part, parts, sending: 0, tick: 600 };
+        assert_eq!(assembly.add(Tick(597), part(0, 2), &pieces[0]), Assembled::More);
+        assert_eq!(assembly.add(Tick(600), part(2, 3), &pieces[2]), Assembled::More);
+        assert_eq!(assembly.add(Tick(600), part(2, 3), &pieces[2]), Assembled::Nothing, "twice");
+        assert_eq!(assembly.add(Tick(600), part(1, 4), &pieces[1]), Assembled::Nothing, "of another number");
+        assert_eq!(assembly.add(Tick(597), part(1, 2), &pieces[1]), Assembled::Nothing, "too late");
+        assert_eq!(assembly.add(Tick(600), part(0, 3), &pieces[0]), Assembled::More);
+        assert_eq!(assembly.add(Tick(600), part(1, 3), &pieces[1]), Assembled::Whole);
+        assert_eq!(assembly.bytes(), pieces.concat());
+        let again = |part| UpdatePart { part, parts: 2, sending: 1, tick: 600 };
+        assert_eq!(assembly.add(Tick(600), again(0), &pieces[1]), Assembled::More, "sent again");
+        assert_eq!(assembly.add(Tick(600), again(1), &pieces[2]), Assembled::Whole);
+        assert_eq!(assembly.bytes(), pieces[1..].concat());
+    }
+
+    #[test]
+    fn a_part_that_is_none_is_refused() {
+        let whole = [&[2 | 2 << 3, 88, 2][..], &[5; 9]].concat();
+        assert_eq!(
+            UpdatePart::decode(&whole),
+            Ok((UpdatePart { part: 2, parts: 3, sending: 0, tick: 600 }, &[5; 9][..]))
+        );
+        let short = [&[1 | 2 << 3, 88, 2][..], &[5; 9]].concat();
+        for bad in [&short[..], &[3 | 2 << 3, 0, 0, 1], &[0, 0, 0], &[0]] {
+            assert!(UpdatePart::decode(bad).is_err(), "{bad:?}");
+        }
+    }
+}
