@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mini_rts_arena::game::{Match, MatchOptions, Server, ServerOptions, data};
+use mini_rts_arena::game::{Match, MatchOptions, Node as _, Server, ServerOptions, data};
 use mini_rts_arena::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
     OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,

@@ -9,7 +9,7 @@ use super::byzantine::{Attacker, ByzantineFigures, Deed, Pace};
 use super::network::{LinkFaults, Network};
 use super::sessions::{Table, hero_of, settings};
 use super::virtual_match::{PeerEnd, VirtualResult, VirtualSetup, guarded, surrenders};
-use crate::game::{Match, MatchOptions, MatchOutcome, Server, ServerOptions, ServerSummary};
+use crate::game::{Match, MatchOptions, MatchOutcome, Node, Server, ServerOptions, ServerSummary};
 use crate::net::{Architecture, PAUSE_LONGEST, PAUSES_MAX, Time};
 use crate::sim::Tick;
 
@@ -103,8 +103,8 @@ impl ServedMatch {
 
     /// To the next instant at which something happens, and what happens there.
     fn step(&mut self) {
-        let clients = self.clients.iter().flatten().filter_map(Match::poll_timeout);
-        let server = self.server.as_ref().and_then(Server::poll_timeout);
+        let clients = self.clients.iter().flatten().filter_map(Node::poll_timeout);
+        let server = self.server.as_ref().and_then(Node::poll_timeout);
         let attack = self.attacker.as_ref().and_then(Attacker::next_at);
         let next = clients.chain(server).chain(attack).chain(self.network.next_at()).min();
         let next = next.unwrap_or(self.now.plus(PATIENCE)).max(self.now);

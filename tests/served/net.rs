@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{
-    Match, MatchError, MatchEvent, MatchOptions, PilotChoice, Server, ServerOptions, ServerSummary, Summary,
-    data,
+    Match, MatchError, MatchEvent, MatchOptions, Node as _, PilotChoice, Server, ServerOptions,
+    ServerSummary, Summary, data,
 };
 use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{

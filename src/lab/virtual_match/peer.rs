@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::game::{Match, MatchError, Summary};
+use crate::game::{Match, MatchError, Node as _, Summary};
 use crate::lab::scenario::PeerClock;
 use crate::net::message::PacketId;
 use crate::net::{DueTick, Time, Transmit};

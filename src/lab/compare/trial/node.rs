@@ -7,7 +7,7 @@ use super::command_trace::{Applied, CommandTraces, Display};
 use super::divergence::Picture;
 use super::stalls::Stalls;
 use super::{Cell, SimNetwork};
-use crate::game::{Match, MatchEvent, MatchOutcome, Server};
+use crate::game::{Match, MatchEvent, MatchOutcome, Node as _, Server};
 use crate::net::{Architecture, Stall, StallCause, Time};
 use crate::sim::{Command, GameState, PLAYERS_MAX, Tick, World};
 
