@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, Server, ServerOptions, data};
+use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, Node as _, Server, ServerOptions, data};
 use mini_rts_arena::lab::Battlefield;
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,

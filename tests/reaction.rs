@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mini_rts_arena::game::{Match, MatchOptions, Server, ServerOptions, data};
+use mini_rts_arena::game::{Match, MatchOptions, Node, Server, ServerOptions, data};
 use mini_rts_arena::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
     OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
@@ -13,12 +13,19 @@ use mini_rts_arena::sim::{AttackBehaviour, Direction, HeroControl, TickRate, fin
 use mini_rts_arena::transport::{Impairment, LinkSpec};
 
 /// Whoever takes datagrams: the first is host or server.
-enum Node {
+enum Process {
     Peer(Box<Match>),
     Server(Box<Server>),
 }
 
-impl Node {
+impl Process {
+    fn node(&mut self) -> &mut dyn Node {
+        match self {
+            Self::Peer(game) => &mut **game,
+            Self::Server(server) => &mut **server,
+        }
+    }
+
     fn game(&self) -> Option<&Match> {
         match self {
             Self::Peer(game) => Some(game),
@@ -31,7 +38,7 @@ fn address(node: usize) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, node as u8 + 1], 4124))
 }
 
-fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
+fn nodes(architecture: Architecture, prediction: bool) -> Vec<Process> {
     let (rules, map) = (data::rules("endless").expect("built in"), data::map("standard").expect("built in"));
     let settings = || Settings {
         name: PlayerName::new("test").expect("a name"),
@@ -55,7 +62,7 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
     let (teams, countdown) = ([0, 1].into_iter().collect(), Duration::from_millis(300));
     let play = |session| {
         let options = MatchOptions { prediction, interpolation: 2, updates: 20, ..MatchOptions::default() };
-        Node::Peer(Box::new(Match::new(session, options)))
+        Process::Peer(Box::new(Match::new(session, options)))
     };
     let join = |n| play(LockstepSession::join(Time(0), settings(), GuestConfig::new(address(0)), [n; 32]));
     if architecture == Architecture::P2p {
@@ -78,7 +85,7 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Node> {
         kept: Default::default(),
     };
     let server = Server::new(ServerSession::new(Time(0), server, [1; 32]), ServerOptions::default());
-    vec![Node::Server(Box::new(server)), join(2), join(3)]
+    vec![Process::Server(Box::new(server)), join(2), join(3)]
 }
 
 /// Where the hero of this player stands on the own screen.
@@ -101,32 +108,18 @@ fn reactions(architecture: Architecture, prediction: bool) -> (Vec<Duration>, u6
     while now < Time(62_000_000) {
         now = now.plus(Duration::from_millis(1));
         for from in 0..nodes.len() {
-            match &mut nodes[from] {
-                Node::Peer(game) => {
-                    game.advance(now);
-                    while let Some(transmit) = game.poll_transmit() {
-                        links[from].push(now, transmit);
-                    }
-                    while game.poll_event().is_some() {}
-                }
-                Node::Server(server) => {
-                    server.advance(now);
-                    while let Some(transmit) = server.poll_transmit() {
-                        links[from].push(now, transmit);
-                    }
-                    while server.poll_event().is_some() {}
-                }
+            let node = nodes[from].node();
+            node.advance(now);
+            while let Some(transmit) = node.poll_transmit() {
+                links[from].push(now, transmit);
             }
+            while node.poll_event().is_some() {}
             while let Some(transmit) = links[from].pop(now) {
                 let to = (0..nodes.len()).find(|&to| address(to) == transmit.to).expect("a node");
-                let bytes = transmit.datagram.bytes();
-                match &mut nodes[to] {
-                    Node::Peer(game) => game.handle_datagram(now, address(from), bytes),
-                    Node::Server(server) => server.handle_datagram(now, address(from), bytes),
-                }
+                nodes[to].node().handle_datagram(now, address(from), transmit.datagram.bytes());
             }
         }
-        let Node::Peer(game) = &mut nodes[last] else { continue };
+        let Process::Peer(game) = &mut nodes[last] else { continue };
         let Some(at) = shown(game) else { continue };
         if let Some((since, from)) = pressed
             && from != at

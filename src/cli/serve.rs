@@ -12,7 +12,7 @@ use super::args::{
 use super::headless::{self, nobody_came, tell_line};
 use super::setup::Prepared;
 use super::{output, setup};
-use mini_rts_arena::game::{MatchError, ServerFinished, ServerProgress, ServerThread};
+use mini_rts_arena::game::{MatchError, ServerProgress, ServerSummary, ServerThread};
 use mini_rts_arena::net::Token;
 use mini_rts_arena::net::discovery::Beacon;
 use mini_rts_arena::transport::discovery::Announcer;
@@ -49,7 +49,7 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     // Others may still be saying good-bye.
     let _ = server.leave().try_send(());
     let served = server.join();
-    if matches!(served.result, Err(MatchError::NoAnswer)) {
+    if matches!(served, Err(MatchError::NoAnswer)) {
         // The client only knows that its server is gone.
         return Err(nobody_came(arguments.game.wait()));
     }
@@ -145,8 +145,12 @@ fn show(progress: &ServerProgress, announcer: Option<&Announcer>, in_full: bool)
     }
 }
 
-fn report(arguments: &ServeArguments, port: u16, finished: &ServerFinished) -> anyhow::Result<ExitCode> {
-    let summary = match &finished.result {
+fn report(
+    arguments: &ServeArguments,
+    port: u16,
+    result: &Result<ServerSummary, MatchError>,
+) -> anyhow::Result<ExitCode> {
+    let summary = match result {
         Ok(summary) => summary,
         Err(MatchError::NotBegun) => {
             if arguments.json {

@@ -5,12 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use super::data;
-use super::matches::Match;
+use super::matches::{Match, MatchThread};
 use super::options::MatchOptions;
 use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
-use super::runner::MatchThread;
-use super::server::{Server, ServerOptions};
-use super::server_thread::ServerThread;
+use super::server::{Server, ServerOptions, ServerThread};
 use crate::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
     OnLoss, PlayerName, ServerConfig, ServerSession, Settings,
@@ -119,7 +117,7 @@ fn a_server_that_breaks_down_closes_its_recording_and_tells_its_clients() {
     let record = Some(folder.path().join("broken"));
     let mut server = Server::new(session, ServerOptions { record, ..ServerOptions::default() });
     server.breaks_at = Some(BREAKS_AT);
-    check_error(ServerThread::start(server, udp, None).expect("a thread").join().result);
+    check_error(ServerThread::start(server, udp, None).expect("a thread").join());
     for client in clients {
         let outcome = client.join().result.expect("played").outcome;
         assert_eq!(outcome, MatchOutcome::PeerLeft(PlayerId::NONE));

@@ -1,11 +1,13 @@
 //! One match of one peer, in whatever time it is given.
 
 mod ending;
+mod thread;
 
 use core::time::Duration;
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::net::SocketAddr;
+
+pub use self::thread::{Control, Finished, MatchThread, Progress};
 
 use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
@@ -14,16 +16,17 @@ use super::data::world_of;
 use super::deviation::deviation;
 use super::match_event::MatchEvent;
 use super::measures::Measures;
+use super::node::Node;
 use super::options::MatchOptions;
 use super::outcome::{MatchError, MatchOutcome};
 use super::past::Past;
 use super::predictor::Predictor;
 use super::recent::RecentTicks;
+use super::recording::Recording;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use crate::net::message::PacketId;
 use crate::net::{ChatText, ClientSession, DueTick, End, Event, Roster, Time, Transmit};
-use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// Most events that wait to be polled.
@@ -37,8 +40,7 @@ pub struct Match {
     world: Option<World>,
     controller: Controller,
     begin: Time,
-    recorder: Option<ReplayRecorder>,
-    recording_told: bool,
+    recording: Recording,
     recent: RecentTicks,
     measures: Measures,
     predictor: Option<Predictor>,
@@ -46,7 +48,6 @@ pub struct Match {
     desync: Option<DesyncReport>,
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
-    replay: Option<PathBuf>,
     /// Whether the win was claimed of one who is lost.
     has_claimed: bool,
     events: VecDeque<MatchEvent>,
@@ -54,6 +55,40 @@ pub struct Match {
     backlog: Option<EventBacklog>,
     #[cfg(test)]
     pub(super) breaks_at: Option<Tick>,
+}
+
+impl Node for Match {
+    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        self.session.handle_datagram(now, from, bytes);
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.advance_with(now, |_, _| {});
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.session.poll_transmit()
+    }
+
+    fn poll_event(&mut self) -> Option<MatchEvent> {
+        self.events.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        // Before tick 0 is agreed a controller has nothing to act on.
+        let controller = self.begin().and_then(|begin| self.controller.acts_at(begin));
+        let past = self.past.as_ref().and_then(|past| past.next(self.bridged()));
+        let past = past.and_then(|tick| self.session.seen_at(tick, self.behind()));
+        [self.session.poll_timeout(), controller, past].into_iter().flatten().min()
+    }
+
+    fn is_over(&self) -> bool {
+        self.finished.is_some()
+    }
+
+    fn leave(&mut self) {
+        self.session.leave();
+    }
 }
 
 impl Match {
@@ -68,8 +103,7 @@ impl Match {
             world: None,
             controller: Controller::None,
             begin: Time::default(),
-            recorder: None,
-            recording_told: false,
+            recording: Recording::default(),
             recent: RecentTicks::default(),
             measures,
             predictor: None,
@@ -77,7 +111,6 @@ impl Match {
             desync: None,
             bundle: None,
             finished: None,
-            replay: None,
             has_claimed: false,
             events: VecDeque::with_capacity(EVENTS_MAX),
             backlog: None,
@@ -96,17 +129,7 @@ impl Match {
         self.backlog.as_mut()
     }
 
-    /// Takes a datagram in; call [`Self::advance`] after the last that is there.
-    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        self.session.handle_datagram(now, from, bytes);
-    }
-
-    /// Does everything that is due: sends, runs ticks, thinks.
-    pub fn advance(&mut self, now: Time) {
-        self.advance_with(now, |_, _| {});
-    }
-
-    /// As [`Self::advance`]; `ran` sees each tick that has run, and the hash after it.
+    /// As [`Node::advance`]; `ran` sees each tick that has run, and the hash after it.
     pub fn advance_with(&mut self, now: Time, mut ran: impl FnMut(&DueTick, &StateHash)) {
         loop {
             self.session.handle_timeout(now);
@@ -190,31 +213,6 @@ impl Match {
         self.predictor.as_ref().or_else(|| self.past.as_ref().map(Past::seen))
     }
 
-    /// The next datagram to send.
-    pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.session.poll_transmit()
-    }
-
-    /// The next thing to tell.
-    pub fn poll_event(&mut self) -> Option<MatchEvent> {
-        self.events.pop_front()
-    }
-
-    /// When [`Self::advance`] has something to do.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Time> {
-        // Before tick 0 is agreed a controller has nothing to act on.
-        let controller = self.begin().and_then(|begin| self.controller.acts_at(begin));
-        let past = self.past.as_ref().and_then(|past| past.next(self.bridged()));
-        let past = past.and_then(|tick| self.session.seen_at(tick, self.behind()));
-        [self.session.poll_timeout(), controller, past].into_iter().flatten().min()
-    }
-
-    /// Names this computer's own addresses: [`crate::net::LockstepSession::set_own_addresses`].
-    pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        self.session.set_own_addresses(addresses);
-    }
-
     /// An order of this player, for the next open tick. False if too many wait already.
     pub fn submit_command(&mut self, now: Time, command: Command) -> bool {
         self.give(now, None, Tick(0), command)
@@ -251,17 +249,6 @@ impl Match {
     #[doc(hidden)]
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         self.session.forge(to, id, body);
-    }
-
-    /// This player leaves; the others are told.
-    pub fn leave(&mut self) {
-        self.session.leave();
-    }
-
-    /// Whether it is over and everybody who must know does.
-    #[must_use]
-    pub const fn is_over(&self) -> bool {
-        self.finished.is_some()
     }
 
     /// The world as it is, once all are there.
@@ -358,7 +345,7 @@ impl Match {
             past.adopt(state);
         }
         self.measures.give_up_unshown();
-        if self.recorder.take().is_some() {
+        if self.recording.stop() {
             self.tell(MatchEvent::RecordingStopped(
                 "what led to the server's state is not known here".into(),
             ));
@@ -389,18 +376,14 @@ impl Match {
         Ok(hash)
     }
 
-    /// Only once tick 0 is agreed: a guest that goes before it leaves no file behind.
     fn begin_recording(&mut self) -> Result<(), MatchError> {
         let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
         if self.session.has_come_back() {
             self.tell(MatchEvent::RecordingStopped("what came before is not known here".into()));
             return Ok(());
         }
-        let names: Vec<&str> = self.roster.iter().map(|seat| seat.name.as_str()).collect();
-        let started = self.options.started_unix_s;
-        let header = ReplayHeader::new(world.setup(), &names, Some(self.session.player()), started)?;
-        self.recorder = Some(ReplayRecorder::create(path, &header)?);
-        Ok(())
+        let (me, started) = (Some(self.session.player()), self.options.started_unix_s);
+        self.recording.begin(path, world, &self.roster, me, started)
     }
 
     /// Gives the orders of a probe or a script that are due.
@@ -446,9 +429,7 @@ impl Match {
         }
         let hash = world.hash();
         self.recent.keep(&due.inputs, world.state());
-        if let Some(recorder) = &mut self.recorder {
-            recorder.record(&due.inputs, &hash, world.state());
-        }
+        self.recording.record(&due.inputs, &hash, world.state());
         let is_over = world.state().outcome() != Outcome::Running;
         let (me, is_served) = (self.session.player(), self.session.is_served());
         self.measures.ran(now, due, (world.state(), &hash), me, is_served);
@@ -458,7 +439,9 @@ impl Match {
         } else {
             self.think(now);
         }
-        self.watch_recorder();
+        if let Some(failure) = self.recording.failure() {
+            self.tell(failure);
+        }
         Some(hash)
     }
 
@@ -473,25 +456,9 @@ impl Match {
         }
     }
 
-    fn watch_recorder(&mut self) {
-        use crate::replay::RecordStatus;
-        let Some(recorder) = self.recorder.as_ref().filter(|_| !self.recording_told) else { return };
-        if let RecordStatus::Stopped(error) = recorder.status() {
-            self.recording_told = true;
-            self.tell(MatchEvent::RecordingStopped(error.to_string()));
-        }
-    }
-
     fn on_departed(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
-        let (kept, told) = if is_lost {
-            (ReplayEvent::Lost(player), MatchEvent::Lost(player))
-        } else {
-            (ReplayEvent::Left(player), MatchEvent::Left(player))
-        };
-        if let Some(recorder) = &mut self.recorder {
-            recorder.event(tick, kept);
-        }
-        self.tell(told);
+        self.recording.departed(player, tick, is_lost);
+        self.tell(if is_lost { MatchEvent::Lost(player) } else { MatchEvent::Left(player) });
     }
 
     fn on_desync(&mut self, tick: Option<Tick>, theirs: Vec<(PlayerId, Vec<u8>)>) {

@@ -1,18 +1,23 @@
 //! One match on its server, in whatever time it is given.
 
+mod thread;
+
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use self::thread::{ServerProgress, ServerThread};
+
 use super::data::world_of;
 use super::match_event::MatchEvent;
+use super::node::Node;
 use super::options::next_name;
-use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
+use super::outcome::{MatchError, MatchOutcome};
+use super::recording::Recording;
 use super::stats::Histogram;
 use crate::net::message::PacketId;
 use crate::net::{ClientStatus, End, Event, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit};
-use crate::replay::{ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, Selection, StateHash, Tick, World};
 
 /// Most events that wait to be polled.
@@ -61,50 +66,22 @@ pub struct Server {
     options: ServerOptions,
     roster: Roster,
     world: Option<World>,
-    recorder: Option<ReplayRecorder>,
+    recording: Recording,
     has_begun: bool,
     lateness: Histogram,
     departed: Option<MatchOutcome>,
     finished: Option<Result<MatchOutcome, MatchError>>,
-    replay: Option<PathBuf>,
     events: VecDeque<MatchEvent>,
     #[cfg(test)]
     pub(super) breaks_at: Option<crate::sim::Tick>,
 }
 
-impl Server {
-    /// A match over this session.
-    #[must_use]
-    pub fn new(session: ServerSession, options: ServerOptions) -> Self {
-        Self {
-            session,
-            options,
-            roster: Roster::new(),
-            world: None,
-            recorder: None,
-            has_begun: false,
-            lateness: Histogram::default(),
-            departed: None,
-            finished: None,
-            replay: None,
-            events: VecDeque::with_capacity(EVENTS_MAX),
-            #[cfg(test)]
-            breaks_at: None,
-        }
-    }
-
-    /// Names this computer's own addresses: [`ServerSession::set_own_addresses`].
-    pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        self.session.set_own_addresses(addresses);
-    }
-
-    /// Takes a datagram in; call [`Self::advance`] after the last that is there.
-    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+impl Node for Server {
+    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.session.handle_datagram(now, from, bytes);
     }
 
-    /// Does everything that is due: runs ticks, sends updates.
-    pub fn advance(&mut self, now: Time) {
+    fn advance(&mut self, now: Time) {
         loop {
             self.session.handle_timeout(now);
             let mut is_idle = true;
@@ -122,31 +99,45 @@ impl Server {
         }
     }
 
-    /// The next datagram to send.
-    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+    fn poll_transmit(&mut self) -> Option<Transmit> {
         self.session.poll_transmit()
     }
 
-    /// The next thing to tell.
-    pub fn poll_event(&mut self) -> Option<MatchEvent> {
+    fn poll_event(&mut self) -> Option<MatchEvent> {
         self.events.pop_front()
     }
 
-    /// When [`Self::advance`] has something to do.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Time> {
+    fn poll_timeout(&self) -> Option<Time> {
         self.session.poll_timeout()
     }
 
-    /// Shuts down; everybody is told.
-    pub fn leave(&mut self) {
-        self.session.leave();
+    fn is_over(&self) -> bool {
+        self.finished.is_some()
     }
 
-    /// Whether it is over and everybody who must know does.
+    fn leave(&mut self) {
+        self.session.leave();
+    }
+}
+
+impl Server {
+    /// A match over this session.
     #[must_use]
-    pub const fn is_over(&self) -> bool {
-        self.finished.is_some()
+    pub fn new(session: ServerSession, options: ServerOptions) -> Self {
+        Self {
+            session,
+            options,
+            roster: Roster::new(),
+            world: None,
+            recording: Recording::default(),
+            has_begun: false,
+            lateness: Histogram::default(),
+            departed: None,
+            finished: None,
+            events: VecDeque::with_capacity(EVENTS_MAX),
+            #[cfg(test)]
+            breaks_at: None,
+        }
     }
 
     /// The world as it is, once all are there.
@@ -194,28 +185,6 @@ impl Server {
         (result, next)
     }
 
-    /// The program broke down while it played: the recording is closed as far as it has come, and the clients are
-    /// told.
-    pub(super) fn break_off(&mut self, error: MatchError) {
-        self.finished = Some(Err(error));
-        self.world = None;
-        if let Some(recorder) = self.recorder.take() {
-            let result = ReplayResult { outcome: INTERNAL_ERROR.into(), winner: None };
-            if let Err(error) = recorder.finish(result) {
-                self.tell(MatchEvent::RecordingStopped(error.to_string()));
-            }
-        }
-        self.session.leave();
-    }
-
-    /// After [`Self::break_off`]: tells the clients again that the server leaves. True once all know, or nobody
-    /// answers.
-    pub(super) fn say_good_bye(&mut self, now: Time) -> bool {
-        self.session.handle_timeout(now);
-        let mut events = core::iter::from_fn(|| self.session.poll_event());
-        events.any(|event| matches!(event, Event::Closed(_)))
-    }
-
     fn conclude(mut self) -> (Result<ServerSummary, MatchError>, ServerSession, ServerOptions) {
         let finished = self.finished.take().expect("the match is over");
         let result = finished.map(|outcome| self.summary(outcome));
@@ -230,7 +199,7 @@ impl Server {
             hash: state.map_or(StateHash::of_parts([0; crate::sim::PARTS]), GameState::hash),
             clients: self.session.clients().collect(),
             lateness: core::mem::take(&mut self.lateness),
-            replay: self.replay.take(),
+            replay: self.recording.take_path(),
         }
     }
 
@@ -281,10 +250,7 @@ impl Server {
 
     fn begin_recording(&mut self) -> Result<(), MatchError> {
         let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
-        let names: Vec<&str> = self.roster.iter().map(|seat| seat.name.as_str()).collect();
-        let header = ReplayHeader::new(world.setup(), &names, None, self.options.started_unix_s)?;
-        self.recorder = Some(ReplayRecorder::create(path, &header)?);
-        Ok(())
+        self.recording.begin(path, world, &self.roster, None, self.options.started_unix_s)
     }
 
     fn run(&mut self, now: Time, mut due: ServerTick) {
@@ -297,9 +263,7 @@ impl Server {
         });
         world.step(&due.timed.inputs);
         let hash = world.hash();
-        if let Some(recorder) = &mut self.recorder {
-            recorder.record(&due.timed.inputs, &hash, world.state());
-        }
+        self.recording.record(&due.timed.inputs, &hash, world.state());
         self.session.report(now, &due.timed, &hash, world.state());
         if world.state().outcome() != Outcome::Running {
             self.session.finish(&hash, world.state());
@@ -307,14 +271,12 @@ impl Server {
     }
 
     fn on_departed(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
-        let (kept, told, outcome) = if is_lost {
-            (ReplayEvent::Lost(player), MatchEvent::Lost(player), MatchOutcome::PeerLost(player))
+        let (told, outcome) = if is_lost {
+            (MatchEvent::Lost(player), MatchOutcome::PeerLost(player))
         } else {
-            (ReplayEvent::Left(player), MatchEvent::Left(player), MatchOutcome::PeerLeft(player))
+            (MatchEvent::Left(player), MatchOutcome::PeerLeft(player))
         };
-        if let Some(recorder) = &mut self.recorder {
-            recorder.event(tick, kept);
-        }
+        self.recording.departed(player, tick, is_lost);
         self.departed = Some(outcome);
         self.tell(told);
     }
@@ -337,19 +299,13 @@ impl Server {
             _ => Err(MatchError::NotBegun),
         };
         if let Ok(outcome) = outcome {
-            self.close_file(outcome);
+            let winner = self.world.as_ref().and_then(|world| world.state().winner());
+            if let Some(failure) = self.recording.finish(outcome.as_str(), winner) {
+                self.tell(failure);
+            }
             self.tell(MatchEvent::Ended(outcome));
         }
         self.finished = Some(outcome);
-    }
-
-    fn close_file(&mut self, outcome: MatchOutcome) {
-        let Some(recorder) = self.recorder.take() else { return };
-        let winner = self.world.as_ref().and_then(|world| world.state().winner());
-        match recorder.finish(ReplayResult { outcome: outcome.as_str().into(), winner }) {
-            Ok(path) => self.replay = Some(path),
-            Err(error) => self.tell(MatchEvent::RecordingStopped(error.to_string())),
-        }
     }
 
     fn tell(&mut self, event: MatchEvent) {

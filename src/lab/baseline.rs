@@ -6,8 +6,8 @@
 
 use core::time::Duration;
 
-use super::network::{LinkFaults, Network};
 use super::scenario::Scenario;
+use super::simnet::{FaultyLinks, LinkFaults, SimNetwork};
 use super::virtual_match::{VirtualMatch, VirtualSetup};
 use crate::game::{Histogram, Percentiles};
 use crate::net::{Time, Traffic};
@@ -108,7 +108,7 @@ fn kbit_s(bytes: u64, over_us: f64) -> f64 {
 
 /// Two peers of classic lockstep.
 struct Classic {
-    network: Network,
+    network: SimNetwork<FaultyLinks>,
     rate: TickRate,
     ticks: u32,
     /// In ticks.
@@ -138,8 +138,8 @@ struct ClassicPeer {
 
 impl Classic {
     fn new(setup: &VirtualSetup, link: LinkFaults) -> Self {
-        let mut network = Network::new(2, setup.seed);
-        (*network.faults(0, 1), *network.faults(1, 0)) = (link, link);
+        let mut links = FaultyLinks::new(2, setup.seed);
+        (*links.faults(0, 1), *links.faults(1, 0)) = (link, link);
         let tick_us = 1_000_000_u128.div_ceil(u128::from(setup.tick_rate.hz()));
         let worst_us = (link.delay + link.jitter).as_micros();
         let delay = worst_us.div_ceil(tick_us) as u32 + 1;
@@ -152,7 +152,7 @@ impl Classic {
         };
         let (rate, ticks) = (setup.tick_rate, setup.ticks);
         Self {
-            network,
+            network: SimNetwork::new(2, links),
             rate,
             ticks,
             delay,

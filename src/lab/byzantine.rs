@@ -16,7 +16,8 @@ pub use self::figures::{BehaviourFigures, ByzantineFigures, ByzantineReport};
 
 pub(super) use self::attacker::{Attacker, Deed};
 pub(super) use self::pace::Pace;
-use super::network::{LinkFaults, below, up_to};
+use super::named::named;
+use super::simnet::{LinkFaults, below, up_to};
 use crate::game::Inject;
 use crate::net::{Architecture, Time};
 use crate::sim::{Tick, TickRate};
@@ -28,173 +29,90 @@ const CRASH_ONE_IN: u64 = 4;
 /// One in so many seats does many things at once.
 const BUSY_ONE_IN: u64 = 8;
 
-/// One way to misbehave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u8)]
-pub enum Behaviour {
-    /// Datagrams go out without inputs; everything else is answered.
-    WithholdInputs,
-    /// No datagram of inputs goes out; pings are answered.
-    WithholdDatagrams,
-    /// Nothing that came is acknowledged any more.
-    WithholdAcks,
-    /// The steps before the match and after a pause are not acknowledged.
-    WithholdSteps,
-    /// Nothing goes out at all.
-    Silence,
-    /// The hash chain that is told is another one.
-    FalseChain,
-    /// So it is now and then, and the true one follows.
-    ChainTakenBack,
-    /// Inputs are told to come much too late.
-    FalseSlack,
-    /// What is said to be here, and to have run, is random.
-    FalseWanted,
-    /// Times, clocks, delays and losses that are told are random.
-    FalsePong,
-    /// Others are said not to be heard.
-    FalseSuspicion,
-    /// The number of inputs held of one who is gone is too large.
-    FalseHeld,
-    /// The state before tick 0 is another one, or some are said not to be heard.
-    FalseSeated,
-    /// As the host: the seating is damaged, or everybody hears another start.
-    FalseStart,
-    /// Inputs are others than the ones that this seat's own world runs.
-    WildInputs,
-    /// One peer hears another input than the others.
-    Equivocation,
-    /// Inputs are told to be of other ticks.
-    ShiftedTicks,
-    /// The world here goes astray.
-    Deviation,
-    /// Orders name units of others, or none that there are.
-    ForeignOrders,
-    /// Inputs of others are passed on that they never gave.
-    ForgedRelayed,
-    /// Hashes and states are shown that nobody has, and claimed to differ.
-    ForgedHashes,
-    /// Farewells of every kind but the next two.
-    FalseBye,
-    /// Farewells by its will, with odd ticks, and no leaving.
-    FalseLeft,
-    /// Farewells after the last tick, with odd ticks and chains.
-    FalseFinished,
-    /// Pauses are ended that are not, or long after now.
-    FalseResume,
-    /// Messages of every kind with random contents, whether there can be such or not.
-    RandomMessages,
-    /// Random bytes under every packet id.
-    RandomBodies,
-    /// Its own messages again, damaged, as new ones.
-    DamagedCopies,
-    /// Its own datagrams again.
-    ReplayOwn,
-    /// Datagrams of others again that it has overheard, from its own address.
-    ReplayOthers,
-    /// Every datagram many times.
-    Duplicates,
-    /// Datagrams leave in another order.
-    Reordering,
-    /// Counters of datagrams jump.
-    CounterJumps,
-    /// Datagrams come from one new address after the other.
-    AddressChanges,
-    /// Pauses as often as it can, and ends them.
-    Pauses,
-    /// Leaves.
-    Leave,
-    /// Is gone without a word.
-    Crash,
+named! {
+    /// One way to misbehave.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    #[repr(u8)]
+    pub enum Behaviour {
+        /// Datagrams go out without inputs; everything else is answered.
+        WithholdInputs = "withhold_inputs",
+        /// No datagram of inputs goes out; pings are answered.
+        WithholdDatagrams = "withhold_datagrams",
+        /// Nothing that came is acknowledged any more.
+        WithholdAcks = "withhold_acks",
+        /// The steps before the match and after a pause are not acknowledged.
+        WithholdSteps = "withhold_steps",
+        /// Nothing goes out at all.
+        Silence = "silence",
+        /// The hash chain that is told is another one.
+        FalseChain = "false_chain",
+        /// So it is now and then, and the true one follows.
+        ChainTakenBack = "chain_taken_back",
+        /// Inputs are told to come much too late.
+        FalseSlack = "false_slack",
+        /// What is said to be here, and to have run, is random.
+        FalseWanted = "false_wanted",
+        /// Times, clocks, delays and losses that are told are random.
+        FalsePong = "false_pong",
+        /// Others are said not to be heard.
+        FalseSuspicion = "false_suspicion",
+        /// The number of inputs held of one who is gone is too large.
+        FalseHeld = "false_held",
+        /// The state before tick 0 is another one, or some are said not to be heard.
+        FalseSeated = "false_seated",
+        /// As the host: the seating is damaged, or everybody hears another start.
+        FalseStart = "false_start",
+        /// Inputs are others than the ones that this seat's own world runs.
+        WildInputs = "wild_inputs",
+        /// One peer hears another input than the others.
+        Equivocation = "equivocation",
+        /// Inputs are told to be of other ticks.
+        ShiftedTicks = "shifted_ticks",
+        /// The world here goes astray.
+        Deviation = "deviation",
+        /// Orders name units of others, or none that there are.
+        ForeignOrders = "foreign_orders",
+        /// Inputs of others are passed on that they never gave.
+        ForgedRelayed = "forged_relayed",
+        /// Hashes and states are shown that nobody has, and claimed to differ.
+        ForgedHashes = "forged_hashes",
+        /// Farewells of every kind but the next two.
+        FalseBye = "false_bye",
+        /// Farewells by its will, with odd ticks, and no leaving.
+        FalseLeft = "false_left",
+        /// Farewells after the last tick, with odd ticks and chains.
+        FalseFinished = "false_finished",
+        /// Pauses are ended that are not, or long after now.
+        FalseResume = "false_resume",
+        /// Messages of every kind with random contents, whether there can be such or not.
+        RandomMessages = "random_messages",
+        /// Random bytes under every packet id.
+        RandomBodies = "random_bodies",
+        /// Its own messages again, damaged, as new ones.
+        DamagedCopies = "damaged_copies",
+        /// Its own datagrams again.
+        ReplayOwn = "replay_own",
+        /// Datagrams of others again that it has overheard, from its own address.
+        ReplayOthers = "replay_others",
+        /// Every datagram many times.
+        Duplicates = "duplicates",
+        /// Datagrams leave in another order.
+        Reordering = "reordering",
+        /// Counters of datagrams jump.
+        CounterJumps = "counter_jumps",
+        /// Datagrams come from one new address after the other.
+        AddressChanges = "address_changes",
+        /// Pauses as often as it can, and ends them.
+        Pauses = "pauses",
+        /// Leaves.
+        Leave = "leave",
+        /// Is gone without a word.
+        Crash = "crash",
+    }
 }
 
 impl Behaviour {
-    /// All of them, in the order of their declaration.
-    pub const ALL: [Self; 37] = [
-        Self::WithholdInputs,
-        Self::WithholdDatagrams,
-        Self::WithholdAcks,
-        Self::WithholdSteps,
-        Self::Silence,
-        Self::FalseChain,
-        Self::ChainTakenBack,
-        Self::FalseSlack,
-        Self::FalseWanted,
-        Self::FalsePong,
-        Self::FalseSuspicion,
-        Self::FalseHeld,
-        Self::FalseSeated,
-        Self::FalseStart,
-        Self::WildInputs,
-        Self::Equivocation,
-        Self::ShiftedTicks,
-        Self::Deviation,
-        Self::ForeignOrders,
-        Self::ForgedRelayed,
-        Self::ForgedHashes,
-        Self::FalseBye,
-        Self::FalseLeft,
-        Self::FalseFinished,
-        Self::FalseResume,
-        Self::RandomMessages,
-        Self::RandomBodies,
-        Self::DamagedCopies,
-        Self::ReplayOwn,
-        Self::ReplayOthers,
-        Self::Duplicates,
-        Self::Reordering,
-        Self::CounterJumps,
-        Self::AddressChanges,
-        Self::Pauses,
-        Self::Leave,
-        Self::Crash,
-    ];
-
-    /// The word for it in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::WithholdInputs => "withhold_inputs",
-            Self::WithholdDatagrams => "withhold_datagrams",
-            Self::WithholdAcks => "withhold_acks",
-            Self::WithholdSteps => "withhold_steps",
-            Self::Silence => "silence",
-            Self::FalseChain => "false_chain",
-            Self::ChainTakenBack => "chain_taken_back",
-            Self::FalseSlack => "false_slack",
-            Self::FalseWanted => "false_wanted",
-            Self::FalsePong => "false_pong",
-            Self::FalseSuspicion => "false_suspicion",
-            Self::FalseHeld => "false_held",
-            Self::FalseSeated => "false_seated",
-            Self::FalseStart => "false_start",
-            Self::WildInputs => "wild_inputs",
-            Self::Equivocation => "equivocation",
-            Self::ShiftedTicks => "shifted_ticks",
-            Self::Deviation => "deviation",
-            Self::ForeignOrders => "foreign_orders",
-            Self::ForgedRelayed => "forged_relayed",
-            Self::ForgedHashes => "forged_hashes",
-            Self::FalseBye => "false_bye",
-            Self::FalseLeft => "false_left",
-            Self::FalseFinished => "false_finished",
-            Self::FalseResume => "false_resume",
-            Self::RandomMessages => "random_messages",
-            Self::RandomBodies => "random_bodies",
-            Self::DamagedCopies => "damaged_copies",
-            Self::ReplayOwn => "replay_own",
-            Self::ReplayOthers => "replay_others",
-            Self::Duplicates => "duplicates",
-            Self::Reordering => "reordering",
-            Self::CounterJumps => "counter_jumps",
-            Self::AddressChanges => "address_changes",
-            Self::Pauses => "pauses",
-            Self::Leave => "leave",
-            Self::Crash => "crash",
-        }
-    }
-
     /// Whether a client of a server can do it: it has no host's part, and no peers.
     const fn is_for_clients(self) -> bool {
         !matches!(

@@ -10,9 +10,8 @@ use super::audit::Violation;
 use super::byzantine::{ByzantinePlan, ByzantineReport};
 use super::fault::FaultCounts;
 use super::jobs;
-use super::network::LinkFaults;
 use super::scenario::{Act, Scenario};
-use super::served_match::ServedMatch;
+use super::simnet::LinkFaults;
 use super::virtual_match::{VirtualMatch, VirtualResult, VirtualSetup};
 use crate::bot::BotLevel;
 use crate::game::{ControllerChoice, DesyncReport, Inject};
@@ -172,7 +171,7 @@ impl CampaignOptions {
         let setup = self.setup(seed);
         if self.architecture != Architecture::P2p {
             let link = self.link_of(&setup);
-            return ServedMatch::new(setup, link, self.architecture).play();
+            return VirtualMatch::served(setup, link, self.architecture).play();
         }
         let scenario = self.scenario(&setup);
         VirtualMatch::new(setup, scenario).play()

@@ -8,8 +8,9 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use super::baseline::{LockstepFigures, play_sessions};
 use super::bench::median;
 use super::fault::Fault;
-use super::network::{Burst, LinkFaults};
+use super::named::named;
 use super::scenario::{Act, Change, Scenario};
+use super::simnet::{Burst, LinkFaults};
 use super::virtual_match::{VirtualMatch, VirtualSetup};
 use crate::game::Percentiles;
 use crate::net::Time;
@@ -31,51 +32,28 @@ const BURSTS_17: Burst = Burst { enter: 50_000, length: 4 };
 /// Outages per match, at most.
 const OUTAGES_MAX: usize = 10_000;
 
-/// What goes wrong on the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disturbance {
-    /// Nothing.
-    None,
-    /// One outage of 300 ms, both ways, 20 s after the first datagram.
-    OneOutage,
-    /// The same, from the first peer to the second only.
-    OneOutageOneWay,
-    /// Outages of 120 ms for 5 % of the time, of both ways at once.
-    Outages,
-    /// The same, of each way on its own.
-    OutagesOfEachWay,
-    /// 5 % of the datagrams are lost in bursts of 4.
-    Bursts5,
-    /// 17 % of them.
-    Bursts17,
+named! {
+    /// What goes wrong on the link.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Disturbance {
+        /// Nothing.
+        None = "none",
+        /// One outage of 300 ms, both ways, 20 s after the first datagram.
+        OneOutage = "one outage of 300 ms",
+        /// The same, from the first peer to the second only.
+        OneOutageOneWay = "the same, one way only",
+        /// Outages of 120 ms for 5 % of the time, of both ways at once.
+        Outages = "outages of 120 ms, 5 % of the time",
+        /// The same, of each way on its own.
+        OutagesOfEachWay = "the same, each way on its own",
+        /// 5 % of the datagrams are lost in bursts of 4.
+        Bursts5 = "5 % lost in bursts of 4",
+        /// 17 % of them.
+        Bursts17 = "17 % lost in bursts of 4",
+    }
 }
 
 impl Disturbance {
-    /// All of them; what the others are compared with first.
-    pub const ALL: [Self; 7] = [
-        Self::None,
-        Self::OneOutage,
-        Self::OneOutageOneWay,
-        Self::Outages,
-        Self::OutagesOfEachWay,
-        Self::Bursts5,
-        Self::Bursts17,
-    ];
-
-    /// The words for it in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::OneOutage => "one outage of 300 ms",
-            Self::OneOutageOneWay => "the same, one way only",
-            Self::Outages => "outages of 120 ms, 5 % of the time",
-            Self::OutagesOfEachWay => "the same, each way on its own",
-            Self::Bursts5 => "5 % lost in bursts of 4",
-            Self::Bursts17 => "17 % lost in bursts of 4",
-        }
-    }
-
     /// The link with it in the match with this seed.
     fn scenario(self, setup: &VirtualSetup) -> Scenario {
         let burst = match self {

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
 use super::audit::Oracle;
-use super::network::below;
+use super::simnet::below;
 use crate::game::Inject;
 use crate::net::message::{Bye, PacketId, Pong, decode, encode};
 use crate::net::{

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
 use super::fault::Fault;
-use super::network::{Burst, LinkFaults, below, up_to};
+use super::simnet::{Burst, LinkFaults, below, up_to};
 use crate::net::Time;
 
 /// No two silences of one scenario come nearer to each other: a peer is heard in between.

@@ -1,33 +1,34 @@
-//! One match between whole peers (sessions, worlds, bots) in virtual time, over the virtual network.
+//! One match of whole peers (sessions, worlds, bots), or of clients and their server, in virtual time on the simulated
+//! network.
 
 mod byzantine;
 mod judge;
-mod peer;
+mod machine;
+mod served;
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
 use std::sync::Arc;
 
-pub(super) use self::peer::guarded;
-
-use self::peer::Peer;
+use self::machine::Machine;
 use super::audit::{Audit, Oracle, Violation, numbered};
 use super::byzantine::{Attacker, ByzantineFigures, ByzantinePlan, Pace};
 use super::fault::{Fault, FaultCounts};
-use super::network::Network;
 use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::{Act, Change, Scenario};
 use super::sessions::{TIMEOUT, Table, WAIT, hero_of, settings};
+use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
 use crate::game::{
-    ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Summary,
+    ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Node as _, Server,
+    Summary,
 };
 use crate::net::{Architecture, DueTick, InputDelay, LinkStatus, PAUSE_LONGEST, PAUSES_MAX, Time, Traffic};
-use crate::sim::{Command, Map, PLAYERS_MAX, Rules, Tick, TickRate, World};
+use crate::sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
 
-/// Most steps at one instant: each brings a datagram, or fires a timer for good.
-const SPINS_MAX: u32 = 1_000;
 /// A match that is not over so long after it should be never will.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Updates per second of a server, as of `arena serve`.
+const UPDATES: u32 = 20;
 
 /// What is played.
 #[derive(Clone, Debug)]
@@ -123,17 +124,14 @@ impl PeerEnd {
 pub struct VirtualMatch {
     setup: VirtualSetup,
     scenario: Scenario,
-    network: Network,
-    peers: Vec<Peer>,
+    architecture: Architecture,
+    world: VirtualWorld<Machine<Match>, Machine<Server>, FaultyLinks>,
     audit: Audit,
     saboteur: Option<Saboteur>,
     attacker: Option<Attacker>,
     /// What the byzantine seat has cost so far.
     figures: ByzantineFigures,
     paces: Vec<Pace>,
-    now: Time,
-    /// Steps that took no time, in a row.
-    spins: u32,
     next_act: usize,
     /// Ticks of each peer when the match should be at its pace again, and when that was.
     paced_from: Option<(Time, Vec<Tick>)>,
@@ -149,24 +147,26 @@ impl VirtualMatch {
     /// If there are not as many controllers as peers, or the scenario is one of another number of peers.
     #[must_use]
     pub fn new(setup: VirtualSetup, scenario: Scenario) -> Self {
+        Self::with(setup, scenario, Architecture::P2p)
+    }
+
+    fn with(setup: VirtualSetup, scenario: Scenario, architecture: Architecture) -> Self {
         assert!(setup.controllers.len() == setup.peers && scenario.clocks.len() == setup.peers);
-        let mut network = Network::new(setup.peers, setup.seed);
+        let nodes = setup.peers + usize::from(architecture != Architecture::P2p);
+        let mut network = SimNetwork::new(nodes, FaultyLinks::new(nodes, setup.seed));
         for (way, faults) in scenario.links.iter().enumerate() {
-            *network.faults(way / setup.peers, way % setup.peers) = *faults;
+            *network.links.faults(way / nodes, way % nodes) = *faults;
         }
-        let peers = (0..setup.peers).map(|seat| Peer::new(scenario.clocks[seat], scenario.starts[seat]));
-        let is_planted = setup.inject.is_some();
+        let peers = (0..setup.peers).map(|seat| Machine::new(scenario.clocks[seat], scenario.starts[seat]));
         let mut game = Self {
-            peers: peers.collect(),
-            audit: Audit::new(setup.peers, is_planted),
+            world: VirtualWorld::new(network, peers.collect(), None),
+            audit: Audit::new(nodes, setup.inject.is_some()),
             saboteur: setup.sabotage.map(|what| Saboteur::new(what, setup.seed)),
             attacker: setup.byzantine.clone().map(|plan| Attacker::new(plan, setup.seed)),
             figures: ByzantineFigures::default(),
             paces: vec![Pace::default(); setup.peers],
-            network,
             scenario,
-            now: Time(0),
-            spins: 0,
+            architecture,
             next_act: 0,
             paced_from: None,
             planted_at: None,
@@ -180,16 +180,13 @@ impl VirtualMatch {
     /// Plays it to its end.
     #[must_use]
     pub fn play(mut self) -> VirtualResult {
-        let end = self.patience();
-        while self.now < end && self.is_open() {
-            self.step();
-        }
-        self.judge()
+        self.play_until(self.patience());
+        if self.is_served() { self.judge_served() } else { self.judge() }
     }
 
     /// Plays on until `until`; false if the match is over for all.
     pub fn play_until(&mut self, until: Time) -> bool {
-        while self.now < until && self.is_open() {
+        while self.world.now() < until && self.is_open() {
             self.step();
         }
         self.is_open()
@@ -197,14 +194,25 @@ impl VirtualMatch {
 
     /// Whether the match is on for anybody who keeps to the rules.
     fn is_open(&self) -> bool {
+        let is_server_open = self.world.server.as_ref().is_some_and(Machine::is_open);
+        is_server_open || self.honest().any(|peer| self.world.players[peer].is_open())
+    }
+
+    /// The peers that keep to the rules.
+    fn honest(&self) -> impl Iterator<Item = usize> + use<> {
         let byzantine = self.byzantine();
-        self.peers.iter().enumerate().any(|(peer, open)| Some(peer) != byzantine && open.is_open())
+        (0..self.setup.peers).filter(move |&peer| Some(peer) != byzantine)
+    }
+
+    /// Whether the peers are clients of a server.
+    const fn is_served(&self) -> bool {
+        self.world.server.is_some()
     }
 
     /// The time in the network.
     #[must_use]
     pub const fn now(&self) -> Time {
-        self.now
+        self.world.now()
     }
 
     /// What a peer has done.
@@ -222,25 +230,27 @@ impl VirtualMatch {
     /// A peer's world, while it has one.
     #[must_use]
     pub fn world(&self, peer: usize) -> Option<&World> {
-        self.peers[peer].game()?.world()
+        self.world.players[peer].node()?.world()
     }
 
     /// Gives an order in a peer's name. False if it cannot be taken.
     pub fn submit(&mut self, peer: usize, command: Command) -> bool {
-        self.peers[peer].submit(self.now, command)
+        let now = self.world.now();
+        let game = self.world.players[peer].node_at(now);
+        game.is_some_and(|(game, local)| game.submit_command(local, command))
     }
 
     /// The way from a peer to the first of the others, as it sees it, and its input delay in microseconds.
     #[must_use]
     pub fn link_of(&self, peer: usize) -> Option<(LinkStatus, i64)> {
-        let session = self.peers[peer].game()?.session();
+        let session = self.world.players[peer].node()?.session();
         Some((session.links().next()?, session.delay_us()?))
     }
 
     /// What a peer has sent and received, while its match is on.
     #[must_use]
     pub fn traffic_of(&self, peer: usize) -> Option<Traffic> {
-        Some(*self.peers[peer].game()?.session().traffic())
+        Some(*self.world.players[peer].node()?.session().traffic())
     }
 
     /// When every match is over that will ever be.
@@ -254,38 +264,26 @@ impl VirtualMatch {
     /// To the next instant at which something happens, and what happens there.
     fn step(&mut self) {
         let act = self.scenario.acts.get(self.next_act).map(|&(at, _)| at);
-        let peers = self.peers.iter().filter_map(Peer::next_at);
         let attack = self.attacker.as_ref().and_then(Attacker::next_at);
-        let next = peers.chain(act).chain(attack).chain(self.network.next_at()).min();
-        let next = next.unwrap_or(self.now.plus(PATIENCE)).max(self.now);
-        self.spins = if next == self.now { self.spins + 1 } else { 0 };
-        self.now = next;
-        if self.spins > SPINS_MAX {
-            self.stop_spinning();
+        let idle = self.world.now().plus(PATIENCE);
+        if let Err(node) = self.world.turn(act.into_iter().chain(attack).chain([idle])) {
+            let now = self.world.now();
+            self.audit.violated(Oracle::Bounds, node, now, "a timer that is due does nothing".into());
         }
         self.act();
         self.attack();
-        self.receive();
-        for peer in 0..self.peers.len() {
+        self.world.receive();
+        for peer in 0..self.setup.peers {
             self.advance(peer);
         }
+        self.advance_server();
         self.watch_pace();
-    }
-
-    /// A timer that is due does nothing: a real peer would keep its processor busy for nothing.
-    fn stop_spinning(&mut self) {
-        let now = self.now;
-        let spinning = (0..self.peers.len()).find(|&peer| self.peers[peer].is_due(now));
-        if let Some(peer) = spinning {
-            self.audit.violated(Oracle::Bounds, peer, now, "a timer that is due does nothing".into());
-        }
-        (self.now, self.spins) = (now.plus(Duration::from_millis(1)), 0);
     }
 
     /// Everything of the scenario that is due.
     fn act(&mut self) {
         while let Some(&(at, act)) = self.scenario.acts.get(self.next_act)
-            && at <= self.now
+            && at <= self.world.now()
         {
             self.next_act += 1;
             self.do_act(act);
@@ -293,134 +291,134 @@ impl VirtualMatch {
     }
 
     fn do_act(&mut self, act: Act) {
-        let now = self.now;
+        let now = self.world.now();
         match act {
             Act::Link(from, to, change) => {
-                change.apply(self.network.faults(from, to));
+                change.apply(self.world.network.links.faults(from, to));
                 if let Change::Delay(_, true) = change {
-                    self.network.fired(Fault::DelayStep);
+                    self.fired(Fault::DelayStep);
                 }
             }
             Act::Calm => self.calm(),
-            Act::Pause(peer, length, fault) if self.peers[peer].is_running() => {
-                self.peers[peer].pause(now.plus(length));
-                self.network.fired(fault);
+            Act::Pause(peer, length, fault) if self.world.players[peer].is_running() => {
+                self.world.players[peer].pause(now.plus(length));
+                self.fired(fault);
             }
             Act::Slow(peer, cost) => {
-                self.peers[peer].cost = cost;
+                self.world.players[peer].cost = cost;
                 if !cost.is_zero() {
-                    self.network.fired(Fault::SlowComputer);
+                    self.fired(Fault::SlowComputer);
                 }
             }
             Act::Crash(peer) => self.crash(peer),
             Act::Leave(peer) => self.leave(peer),
-            Act::Rebind(peer) => self.network.rebind(peer),
-            Act::Replay(peer) => self.network.replay(now, peer),
-            Act::Garbage(peer, count, fault) => self.network.garbage(now, peer, count, fault),
-            Act::Spoof(peer) => self.network.spoof(now, peer),
+            Act::Rebind(peer) => self.world.network.rebind(peer),
+            Act::Replay(peer) => self.world.network.replay(now, peer),
+            Act::Garbage(peer, count, fault) => self.world.network.garbage(now, peer, count, fault),
+            Act::Spoof(peer) => self.world.network.spoof(now, peer),
             Act::Pause(..) => {}
         }
     }
 
     fn calm(&mut self) {
+        let nodes = self.nodes();
         for (way, &faults) in self.scenario.links.iter().enumerate() {
-            let link = self.network.faults(way / self.setup.peers, way % self.setup.peers);
+            let link = self.world.network.links.faults(way / nodes, way % nodes);
             // Who cuts a link joins it again.
-            *link = super::network::LinkFaults { cut: link.cut, ..faults };
+            *link = LinkFaults { cut: link.cut, ..faults };
         }
-        for peer in &mut self.peers {
+        for peer in &mut self.world.players {
             peer.cost = Duration::ZERO;
         }
     }
 
     fn crash(&mut self, peer: usize) {
-        if self.peers[peer].is_open() {
-            self.peers[peer].crash();
-            self.gone_at.get_or_insert(self.now);
-            self.network.fired(Fault::Crash);
+        if self.world.players[peer].is_open() {
+            self.world.players[peer].crash();
+            self.gone_at.get_or_insert(self.world.now());
+            self.fired(Fault::Crash);
             self.pace_again();
         }
     }
 
     fn leave(&mut self, peer: usize) {
-        if self.peers[peer].is_running() {
-            self.peers[peer].leave();
-            self.network.fired(Fault::Leave);
+        if self.world.players[peer].is_running() {
+            self.world.players[peer].leave();
+            self.fired(Fault::Leave);
             self.pace_again();
         }
     }
 
-    /// Those who stay wait for one who is gone until their timeout: the pace counts after that.
-    fn pace_again(&mut self) {
-        self.scenario.quiet_at = self.scenario.quiet_at.max(self.now.plus(TIMEOUT));
-        self.paced_from = None;
+    /// Notes that a fault took effect.
+    fn fired(&mut self, fault: Fault) {
+        self.world.network.links.fired(fault);
     }
 
-    /// Hands out the datagrams that have arrived.
-    fn receive(&mut self) {
-        let Self { network, peers, now, .. } = self;
-        let mut overflows = 0;
-        while let Some(arrival) = network.pop(*now) {
-            overflows += u32::from(!peers[arrival.to].receive(*now, arrival.from, &arrival.bytes));
-        }
-        for _ in 0..overflows {
-            self.network.fired(Fault::SocketOverflow);
-        }
+    /// Those who stay wait for one who is gone until their timeout: the pace counts after that.
+    fn pace_again(&mut self) {
+        self.scenario.quiet_at = self.scenario.quiet_at.max(self.world.now().plus(TIMEOUT));
+        self.paced_from = None;
     }
 
     /// Lets a peer do what is due, and sends what it sends.
     fn advance(&mut self, peer: usize) {
-        let now = self.now;
-        if self.peers[peer].begins(now) {
+        let now = self.world.now();
+        if self.world.players[peer].begins(now) {
             let game = self.open(peer);
-            self.peers[peer].begin(game);
+            self.world.players[peer].begin(game);
         }
-        if !self.peers[peer].is_due(now) {
+        // A client does some things before the deadline that it names if it is woken earlier: it is, by every datagram
+        // and timer of anybody, which is the harder case.
+        if !self.world.players[peer].is_running() || !(self.is_served() || self.world.is_due(peer)) {
             return;
         }
-        let byzantine = self.byzantine();
+        let (byzantine, is_served) = (self.byzantine(), self.is_served());
         let is_honest = byzantine != Some(peer);
         if is_honest {
             self.give_numbered(peer);
         }
-        let (audit, network, pace) = (&mut self.audit, &mut self.network, &mut self.paces[peer]);
+        let (audit, log, pace) = (&mut self.audit, self.world.network.log(), &mut self.paces[peer]);
         let injected =
             self.setup.inject.as_ref().filter(|(seat, _)| *seat == peer).map(|(_, what)| what.tick);
         let (planted_at, saboteur, figures) = (&mut self.planted_at, &self.saboteur, &mut self.figures);
-        let result = self.peers[peer].advance(now, |due, hash| {
+        let ran = |due: &DueTick, hash: &StateHash| {
             if let Some(saboteur) = saboteur {
                 saboteur.ran(peer, due.inputs.tick);
             }
             if is_honest {
-                audit.ran(peer, now, due, hash);
+                // What a server makes of late inputs is no order of theirs.
+                if !is_served {
+                    audit.ran(peer, now, due, hash);
+                }
                 figures.has_departed |= byzantine.is_some_and(|seat| surrenders(due, seat));
             }
             pace.ran(now);
-            network.log().note(b't', now.0 << 3 | peer as u64, hash.whole);
+            log.note(b't', now.0 << 3 | peer as u64, hash.whole);
             if injected == Some(due.inputs.tick) {
                 *planted_at = Some(now);
             }
-        });
-        if let Err(message) = result {
+        };
+        let machine = &mut self.world.players[peer];
+        if let Err(message) = machine.run(now, |game, local| game.advance_with(local, ran)) {
             self.audit.violated(Oracle::Panic, peer, now, message);
             return;
         }
         self.transmit(peer);
-        if self.peers[peer].is_over() {
-            self.peers[peer].ended_at = now;
+        if self.world.players[peer].is_over() {
+            self.world.players[peer].ended_at = now;
         }
         self.watch_honest(peer);
     }
 
     /// Gives the numbered commands that are due.
     fn give_numbered(&mut self, peer: usize) {
-        let Some(every) = self.setup.numbered_every else { return };
-        while self.peers[peer].gives_at(every, self.now) {
+        let (now, Some(every)) = (self.world.now(), self.setup.numbered_every) else { return };
+        while self.world.players[peer].gives_at(every, now) {
             let number = self.audit.next_number(peer);
             let given =
                 self.saboteur.as_mut().map_or(ArrayVec::from_iter([number]), |s| s.numbers(peer, number));
             // A command that finds no room is refused, and not given.
-            let taken = given.into_iter().all(|number| self.peers[peer].submit(self.now, numbered(number)));
+            let taken = given.into_iter().all(|number| self.submit(peer, numbered(number)));
             if taken {
                 self.audit.gave(peer);
             }
@@ -429,10 +427,10 @@ impl VirtualMatch {
 
     fn transmit(&mut self, peer: usize) {
         // What a slow computer sends leaves when it is done.
-        let at = self.now.plus(self.peers[peer].cost);
-        while let Some(transmit) = self.peers[peer].poll_transmit() {
+        let at = self.world.now().plus(self.world.players[peer].cost);
+        while let Some(transmit) = self.world.players[peer].poll_transmit() {
             let (to, bytes) = (transmit.to, transmit.datagram.bytes());
-            let (attacker, network) = (self.attacker.as_mut(), &mut self.network);
+            let (attacker, network) = (self.attacker.as_mut(), &mut self.world.network);
             if attacker.is_some_and(|attacker| attacker.takes(at, peer, (to, bytes), network)) {
                 continue;
             }
@@ -440,17 +438,17 @@ impl VirtualMatch {
                 Some(saboteur) => saboteur.tamper(at, peer, bytes),
                 None => {
                     self.audit.sent(peer, at, bytes.len());
-                    self.network.send(at, peer, to, bytes);
+                    self.world.network.send(at, peer, to, bytes);
                     Vec::new()
                 }
             };
             for (later, bytes) in sent {
                 self.audit.sent(peer, at, bytes.len());
-                self.network.send(at.plus(later), peer, to, &bytes);
+                self.world.network.send(at.plus(later), peer, to, &bytes);
             }
-            self.peers[peer].sent += 1;
+            self.world.players[peer].sent += 1;
             if let Some(stop) = self.scenario.stop.filter(|stop| stop.peer == peer)
-                && self.peers[peer].sent == stop.after
+                && self.world.players[peer].sent == stop.after
             {
                 if stop.says_bye {
                     self.leave(peer);
@@ -464,18 +462,18 @@ impl VirtualMatch {
     /// Notes where all are once the match should be at its pace again.
     fn watch_pace(&mut self) {
         const PACED_AFTER: Duration = Duration::from_secs(5);
-        if self.paced_from.is_none() && self.now >= self.scenario.quiet_at.plus(PACED_AFTER) {
-            let ticks = (0..self.peers.len()).map(|peer| self.audit.peer(peer).next).collect();
-            self.paced_from = Some((self.now, ticks));
+        if self.paced_from.is_none() && self.world.now() >= self.scenario.quiet_at.plus(PACED_AFTER) {
+            let ticks = (0..self.setup.peers).map(|peer| self.audit.peer(peer).next).collect();
+            self.paced_from = Some((self.world.now(), ticks));
         }
     }
 
     /// Counts what holds from the beginning.
     fn count_conditions(&mut self) {
-        let peers = self.setup.peers;
+        let nodes = self.nodes();
         let links = &self.scenario.links;
         let is_skewed =
-            (0..peers * peers).any(|way| links[way].delay != links[way % peers * peers + way / peers].delay);
+            (0..nodes * nodes).any(|way| links[way].delay != links[way % nodes * nodes + way / nodes].delay);
         let clocks = &self.scenario.clocks;
         let conditions = [
             (is_skewed, Fault::Asymmetry),
@@ -484,27 +482,38 @@ impl VirtualMatch {
             (self.scenario.starts.iter().any(|&start| start > Time(0)), Fault::LateJoin),
         ];
         for (_, fault) in conditions.into_iter().filter(|&(holds, _)| holds) {
-            self.network.fired(fault);
+            self.fired(fault);
+        }
+    }
+
+    /// How many nodes there are, with the server.
+    fn nodes(&self) -> usize {
+        self.setup.peers + usize::from(self.architecture != Architecture::P2p)
+    }
+
+    /// What all sit down to.
+    fn table(&self) -> Table<'_> {
+        Table {
+            seed: self.setup.seed,
+            architecture: self.architecture,
+            tick_rate: self.setup.tick_rate,
+            ticks: Some(self.setup.ticks),
+            rules: &self.setup.rules,
+            map: &self.setup.map,
+            teams: (0..self.setup.peers as u8).collect(),
         }
     }
 
     /// A peer's match before its first datagram.
     fn open(&self, peer: usize) -> Match {
-        let VirtualSetup { seed, tick_rate, ticks, rules, map, .. } = &self.setup;
-        let now = self.peers[peer].clock.shows(self.now);
-        let table = Table {
-            seed: *seed,
-            architecture: Architecture::P2p,
-            tick_rate: *tick_rate,
-            ticks: Some(*ticks),
-            rules,
-            map,
-            teams: (0..self.setup.peers as u8).collect(),
-        };
+        let VirtualSetup { seed, tick_rate, rules, map, .. } = &self.setup;
+        let now = self.world.players[peer].clock.shows(self.world.now());
         let settings = settings(peer, hero_of(*seed, peer), self.setup.input_delay);
-        let session = match peer {
-            0 => table.host(now, settings),
-            _ => table.guest(now, settings, peer, self.network.address(0)),
+        let host = if self.is_served() { self.setup.peers } else { 0 };
+        let session = if peer == host {
+            self.table().host(now, settings)
+        } else {
+            self.table().guest(now, settings, peer, self.world.network.address(host))
         };
         let inject = self.setup.inject.as_ref().filter(|(seat, _)| *seat == peer);
         let inject = inject.map(|(_, inject)| inject.clone());
@@ -518,6 +527,7 @@ impl VirtualMatch {
                 map: Some(map.clone()),
                 controller: Some(self.setup.controllers[peer]),
                 inject,
+                updates: UPDATES,
                 ..MatchOptions::default()
             },
         )
@@ -525,6 +535,6 @@ impl VirtualMatch {
 }
 
 /// Whether a seat gives up in this tick, as one does that departs.
-pub(super) fn surrenders(due: &DueTick, seat: usize) -> bool {
+fn surrenders(due: &DueTick, seat: usize) -> bool {
     due.inputs.inputs.get(seat).is_some_and(|input| input.commands.contains(&Command::Surrender))
 }

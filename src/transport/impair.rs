@@ -1,17 +1,16 @@
 //! A link that is worse than the real one: delays, loses, repeats and reorders datagrams, all drawn from one
-//! seed. Sans-IO: real processes put it before their socket, the virtual network is made of it.
+//! seed. Sans-IO: real processes put it before their socket.
 
 use core::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::net::{Time, Transmit};
 
-/// Most datagrams under way; more are lost, as in a full buffer.
-const UNDER_WAY_MAX: usize = 4096;
+/// Most datagrams in flight; more are lost, as in a full buffer.
+const IN_FLIGHT_MAX: usize = 4096;
 /// Longest delay and jitter.
 const DELAY_MAX: Duration = Duration::from_secs(10);
 /// How long a reordered datagram is held back beyond its delay.
@@ -122,7 +121,7 @@ fn rate(value: &str) -> Result<u64, InvalidLinkSpec> {
     bits.filter(|&bits| bits > 0).ok_or_else(|| invalid("rate", value, "such as 500kbit, 1mbit or 1gbit"))
 }
 
-/// Datagrams under way on such a link.
+/// Datagrams in flight on such a link.
 #[derive(Debug)]
 pub struct Impairment {
     spec: LinkSpec,
@@ -131,14 +130,8 @@ pub struct Impairment {
     /// When the wire has room for the next datagram.
     free_at: Time,
     count: u64,
-    under_way: BinaryHeap<Reverse<UnderWay>>,
-}
-
-#[derive(Debug)]
-struct UnderWay {
-    at: Time,
-    nth: u64,
-    transmit: Transmit,
+    /// By the time of their arrival, then in the order in which they left.
+    in_flight: BTreeMap<(Time, u64), Transmit>,
 }
 
 impl Impairment {
@@ -146,7 +139,7 @@ impl Impairment {
     #[must_use]
     pub fn new(spec: LinkSpec) -> Self {
         let rng = ChaCha8Rng::seed_from_u64(spec.seed);
-        Self { spec, rng, burst_left: 0, free_at: Time(0), count: 0, under_way: BinaryHeap::new() }
+        Self { spec, rng, burst_left: 0, free_at: Time(0), count: 0, in_flight: BTreeMap::new() }
     }
 
     /// Sends a datagram.
@@ -180,13 +173,13 @@ impl Impairment {
         if self.next_at()? > now {
             return None;
         }
-        self.under_way.pop().map(|Reverse(next)| next.transmit)
+        self.in_flight.pop_first().map(|(_, transmit)| transmit)
     }
 
     /// When the next datagram arrives.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
-        self.under_way.peek().map(|Reverse(next)| next.at)
+        self.in_flight.first_key_value().map(|(&(at, _), _)| at)
     }
 
     /// When the last bit of a datagram is on the wire.
@@ -201,9 +194,9 @@ impl Impairment {
     }
 
     fn deliver(&mut self, at: Time, transmit: Transmit) {
-        if self.under_way.len() < UNDER_WAY_MAX {
+        if self.in_flight.len() < IN_FLIGHT_MAX {
             self.count += 1;
-            self.under_way.push(Reverse(UnderWay { at, nth: self.count, transmit }));
+            self.in_flight.insert((at, self.count), transmit);
         }
     }
 
@@ -223,26 +216,6 @@ impl Impairment {
         ((u128::from(self.rng.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 }
-
-impl Ord for UnderWay {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.nth).cmp(&(other.at, other.nth))
-    }
-}
-
-impl PartialOrd for UnderWay {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for UnderWay {
-    fn eq(&self, other: &Self) -> bool {
-        self.nth == other.nth
-    }
-}
-
-impl Eq for UnderWay {}
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mini_rts_arena::game::Node as _;
 use mini_rts_arena::net::message::{Bye, DesyncHashes, PacketId, Ready, Seating, encode};
 use mini_rts_arena::net::{
     Architecture, Carried, End, Event, InputsHeader, Seats, UpdateHead, UpdatePart, encode_inputs,

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use arrayvec::ArrayVec;
 use mini_rts_arena::bot::BotLevel;
-use mini_rts_arena::game::{ControllerChoice, Inject, Match, MatchOptions, Server, ServerOptions, data};
+use mini_rts_arena::game::{
+    ControllerChoice, Inject, Match, MatchOptions, Node as _, Server, ServerOptions, data,
+};
 use mini_rts_arena::net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
 use mini_rts_arena::net::{
     Architecture, ClientSession, End, Event, FRAGMENT_BYTES, GuestConfig, HostConfig, InputDelay,

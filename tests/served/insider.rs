@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mini_rts_arena::game::{MatchEvent, MatchOutcome, Server, data};
+use mini_rts_arena::game::{MatchEvent, MatchOutcome, Node as _, Server, data};
 use mini_rts_arena::net::message::{
     Bye, Delivery, JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, PacketId, Ping, Ready, Seating,
     Seats, decode, decode_handshake, encode, handshake,

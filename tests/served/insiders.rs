@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mini_rts_arena::game::{MatchError, MatchEvent, MatchOptions, Server};
+use mini_rts_arena::game::{MatchError, MatchEvent, MatchOptions, Node as _, Server};
 use mini_rts_arena::net::message::{Bye, PacketId, Ping, Ready, Rematch, Resume, Seats, decode, encode};
 use mini_rts_arena::net::{
     ClientInputsHeader, DropCause, ServerConfig, Settings, Time, encode_client_inputs,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mini_rts_arena::game::{
-    ControllerChoice, Inject, Match, MatchEvent, MatchOptions, MatchOutcome, Server, Trace, data,
+    ControllerChoice, Inject, Match, MatchEvent, MatchOptions, MatchOutcome, Node as _, Server, Trace, data,
 };
 use mini_rts_arena::net::{Architecture, ServerSession, Time};
 use mini_rts_arena::sim::{Command, Direction, HeroControl, Tick, fingerprint, math::Vec2};

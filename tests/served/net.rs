@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{
-    ControllerChoice, Match, MatchError, MatchEvent, MatchOptions, Server, ServerOptions, ServerSummary,
-    Summary, data,
+    ControllerChoice, Match, MatchError, MatchEvent, MatchOptions, Node as _, Server, ServerOptions,
+    ServerSummary, Summary, data,
 };
 use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{

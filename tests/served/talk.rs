@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mini_rts_arena::game::{MatchEvent, MatchOptions, MatchOutcome, Summary, data};
+use mini_rts_arena::game::{MatchEvent, MatchOptions, MatchOutcome, Node as _, Summary, data};
 use mini_rts_arena::net::message::{Chat, PacketId, encode};
 use mini_rts_arena::net::{Architecture, ChatText, DropCause, OnLoss, Settings, Time};
 use mini_rts_arena::sim::{PlayerId, fingerprint};

@@ -1,13 +1,11 @@
 //! How a match ends, what remains of it, and whether another one follows.
 
-use super::super::controller::Controller;
 use super::super::options::MatchOptions;
-use super::super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
+use super::super::outcome::{MatchError, MatchOutcome};
 use super::super::session::Session;
 use super::super::summary::Summary;
 use super::{Match, MatchEvent};
-use crate::net::{ClientSession, End, Event, Time};
-use crate::replay::{ReplayEvent, ReplayResult};
+use crate::net::{ClientSession, End, Time};
 use crate::sim::{Outcome, PlayerId, Tick, World};
 
 impl Match {
@@ -31,28 +29,6 @@ impl Match {
         let (result, session, options) = self.conclude();
         let next = session.stays().then(|| Self::new(session, options.again(lasted_s)));
         (result, next)
-    }
-
-    /// The program broke down while it played: the recording is closed as far as it has come, and the others are
-    /// told. The world may be half of one tick and half of the next, so nothing looks at it any more.
-    pub(in crate::game) fn break_off(&mut self, error: MatchError) {
-        self.finished = Some(Err(error));
-        (self.world, self.predictor, self.past, self.controller) = (None, None, None, Controller::None);
-        if let Some(recorder) = self.recorder.take() {
-            let result = ReplayResult { outcome: INTERNAL_ERROR.into(), winner: None };
-            if let Err(error) = recorder.finish(result) {
-                self.tell(MatchEvent::RecordingStopped(error.to_string()));
-            }
-        }
-        self.session.leave();
-    }
-
-    /// After [`Self::break_off`]: tells the others again that this player leaves. True once all know, or nobody
-    /// answers.
-    pub(in crate::game) fn say_good_bye(&mut self, now: Time) -> bool {
-        self.session.handle_timeout(now);
-        let mut events = core::iter::from_fn(|| self.session.poll_event());
-        events.any(|event| matches!(event, Event::Closed(_)))
     }
 
     fn conclude(mut self) -> (Result<Summary, MatchError>, Session, MatchOptions) {
@@ -88,7 +64,7 @@ impl Match {
             stalls: self.measures.stalls,
             desync: self.desync.take(),
             bundle: self.bundle.take(),
-            replay: self.replay.take(),
+            replay: self.recording.take_path(),
             trace_error: self.measures.trace.as_ref().and_then(|t| Some(t.error()?.to_string())),
         }
     }
@@ -136,19 +112,15 @@ impl Match {
         let state = self.world.as_ref().map(World::state);
         let ticks = state.map_or(0, |state| state.tick().0);
         let winner = self.winner();
-        if let Some(mut recorder) = self.recorder.take() {
-            match outcome {
-                // In a match with a server that has been noted, and the server itself is no player.
-                _ if matches!(self.session, Session::Client(_)) => {}
-                MatchOutcome::PeerLeft(player) => recorder.event(Tick(ticks), ReplayEvent::Left(player)),
-                MatchOutcome::PeerLost(player) => recorder.event(Tick(ticks), ReplayEvent::Lost(player)),
-                _ => {}
-            }
-            match recorder.finish(ReplayResult { outcome: outcome.as_str().into(), winner }) {
-                Ok(path) => self.replay = Some(path),
-                Err(error) if self.recording_told => drop(error),
-                Err(error) => self.tell(MatchEvent::RecordingStopped(error.to_string())),
-            }
+        match outcome {
+            // In a match with a server that has been noted, and the server itself is no player.
+            _ if matches!(self.session, Session::Client(_)) => {}
+            MatchOutcome::PeerLeft(player) => self.recording.departed(player, Tick(ticks), false),
+            MatchOutcome::PeerLost(player) => self.recording.departed(player, Tick(ticks), true),
+            _ => {}
+        }
+        if let Some(failure) = self.recording.finish(outcome.as_str(), winner) {
+            self.tell(failure);
         }
         self.measures.give_up_unshown();
         if let Some(trace) = &mut self.measures.trace {

@@ -1,6 +1,7 @@
 //! A measured figure with its 95 % interval, and what the interval says about the band it should lie in.
 
 use super::plan::Suite;
+use crate::lab::named::named;
 
 /// Standard errors to either side of a 95 % interval.
 const Z: f64 = 1.959_964;
@@ -26,15 +27,17 @@ pub struct Figure {
     pub band: Option<[f64; 2]>,
 }
 
-/// What a value counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A share, from 0 to 1.
-    Share,
-    /// Seconds of the match.
-    Seconds,
-    /// Things per match.
-    Count,
+named! {
+    /// What a value counts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Unit {
+        /// A share, from 0 to 1.
+        Share = "share",
+        /// Seconds of the match.
+        Seconds = "seconds",
+        /// Things per match.
+        Count = "count",
+    }
 }
 
 /// A value and its 95 % interval; both are missing if there was nothing to measure, the interval also where
@@ -47,15 +50,17 @@ pub struct Estimate {
     pub interval: Option<[f64; 2]>,
 }
 
-/// What an interval says about a band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The whole interval lies in it.
-    Holds,
-    /// A part of it does, or nothing was measured: more matches would tell.
-    Open,
-    /// No part of it does.
-    Fails,
+named! {
+    /// What an interval says about a band.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Verdict {
+        /// The whole interval lies in it.
+        Holds = "holds",
+        /// A part of it does, or nothing was measured: more matches would tell.
+        Open = "open",
+        /// No part of it does.
+        Fails = "fails",
+    }
 }
 
 impl Figure {
@@ -70,30 +75,6 @@ impl Figure {
             () if high < least || low > most => Verdict::Fails,
             () => Verdict::Open,
         })
-    }
-}
-
-impl Verdict {
-    /// The word for it in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Open => "open",
-            Self::Fails => "fails",
-        }
-    }
-}
-
-impl Unit {
-    /// The word for it in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Share => "share",
-            Self::Seconds => "seconds",
-            Self::Count => "count",
-        }
     }
 }
 

@@ -6,37 +6,23 @@ use std::sync::Arc;
 use super::bout::{Bout, BoutSeat};
 use super::{BalanceOptions, MATCHES_MAX};
 use crate::bot::{BotLevel, Mix};
+use crate::lab::named::named;
 use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, PlayerId};
 
-/// A group of lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suite {
-    /// Line-ups against themselves: is it the seat that wins?
-    Mirror,
-    /// Levels against themselves, and four seats: which seat wins?
-    Seats,
-    /// Bot levels against each other.
-    Levels,
-    /// What armies lose to.
-    Counters,
-    /// How matches between normal bots go.
-    Drama,
-}
-
-impl Suite {
-    /// All of them, in the order of the report.
-    pub const ALL: [Self; 5] = [Self::Mirror, Self::Seats, Self::Levels, Self::Counters, Self::Drama];
-
-    /// The word for it in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Mirror => "mirror",
-            Self::Seats => "seats",
-            Self::Levels => "levels",
-            Self::Counters => "counters",
-            Self::Drama => "drama",
-        }
+named! {
+    /// A group of lines.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Suite {
+        /// Line-ups against themselves: is it the seat that wins?
+        Mirror = "mirror",
+        /// Levels against themselves, and four seats: which seat wins?
+        Seats = "seats",
+        /// Bot levels against each other.
+        Levels = "levels",
+        /// What armies lose to.
+        Counters = "counters",
+        /// How matches between normal bots go.
+        Drama = "drama",
     }
 }
 

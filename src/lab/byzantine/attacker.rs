@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use super::forge::Forge;
 use super::{Behaviour, ByzantinePlan, Spell};
-use crate::lab::network::{Network, below, up_to};
+use crate::lab::simnet::{FaultyLinks, SimNetwork, below, up_to};
 use crate::net::message::{Delivery, PacketId, decode};
 use crate::net::{
     ClientInputsHeader, EncodedInput, Inputs, InputsHeader, Time, decode_client_inputs, decode_inputs,
@@ -113,7 +113,7 @@ impl Attacker {
     }
 
     /// Sends what it sends of its own now, and says what else it does.
-    pub(in crate::lab) fn strike(&mut self, now: Time, network: &mut Network) -> Vec<Deed> {
+    pub(in crate::lab) fn strike(&mut self, now: Time, network: &mut SimNetwork<FaultyLinks>) -> Vec<Deed> {
         let (shots, deeds) = self.act(now);
         self.fire(now, shots, network);
         deeds
@@ -125,7 +125,7 @@ impl Attacker {
         at: Time,
         peer: usize,
         (to, bytes): (SocketAddr, &[u8]),
-        network: &mut Network,
+        network: &mut SimNetwork<FaultyLinks>,
     ) -> bool {
         if peer != self.plan.seat {
             keep(&mut self.overheard, to, bytes, &mut self.rng);
@@ -136,7 +136,7 @@ impl Attacker {
         true
     }
 
-    fn fire(&self, now: Time, shots: Vec<Shot>, network: &mut Network) {
+    fn fire(&self, now: Time, shots: Vec<Shot>, network: &mut SimNetwork<FaultyLinks>) {
         for shot in shots {
             network.send(now.plus(shot.after), self.plan.seat, shot.to, &shot.bytes);
         }

@@ -7,7 +7,7 @@ use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 
 use super::Behaviour;
-use crate::lab::network::below;
+use crate::lab::simnet::below;
 use crate::net::message::{DesyncState, PacketId};
 use crate::net::{ClientInputsHeader, InputsHeader, encode_client_inputs, encode_inputs};
 use crate::sim::{Direction, HeroControl, PlayerInput, Tick};

@@ -3,8 +3,8 @@
 
 use core::time::Duration;
 
-use super::link_schedule::{Outages, Path};
 use super::row::{Cell, Topology};
+use crate::lab::simnet::{Outages, Path};
 
 /// A kind of link between two players.
 #[derive(Clone, Copy, Debug, PartialEq)]

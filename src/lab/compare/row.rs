@@ -67,6 +67,19 @@ pub enum Topology {
     Listen,
 }
 
+impl Topology {
+    /// On which paths each of so many players, and behind them a server if there `is_served`, sends and receives: a
+    /// place has paths of its own, and the middle of the network is none.
+    pub(in crate::lab) fn places(self, players: usize, is_served: bool) -> Vec<Option<usize>> {
+        let server = match self {
+            Self::Midway => None,
+            Self::Lan | Self::Remote => Some(players),
+            Self::Listen => Some(0),
+        };
+        (0..players).map(Some).chain(is_served.then_some(server)).collect()
+    }
+}
+
 /// Declares a struct whose fields are columns of the table. A column has the name of its field. Which values are in
 /// range follows from its type, or is said after `=`.
 macro_rules! columns {

@@ -14,13 +14,13 @@ use core::time::Duration;
 use self::command_trace::CommandTraces;
 pub(super) use self::command_trace::Display;
 use self::divergence::Divergence;
-use self::node::{Node, ServerNode};
+use self::node::{Player, Referee};
 pub use self::screens::Screens;
 use super::preset::path_of;
 use super::row::{Cell, Experiment, MatchRow};
 use super::script::{Recorded, drawn_scripts};
-use super::sim_network::{Account, SimNetwork};
-use crate::game::MatchOutcome;
+use crate::game::{MatchOutcome, Node as _};
+use crate::lab::simnet::{Account, LinkSchedule, SimNetwork, VirtualWorld};
 use crate::net::{Architecture, Time};
 use crate::sim::{Setup, World};
 
@@ -34,8 +34,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 const BEGIN_MAX: Duration = Duration::from_secs(10);
 /// The longest match of bots, 20 s beyond any that sudden death allows.
 const BOTS_MAX: Duration = Duration::from_secs(440);
-/// Most steps at one instant: each brings a datagram, or fires a timer for good.
-const SPINS_MAX: u32 = 1_000;
 
 /// What is played.
 #[derive(Clone, Copy, Debug)]
@@ -95,14 +93,9 @@ struct Run {
     seed: u64,
     counted: Duration,
     setup: Setup,
-    network: SimNetwork,
-    nodes: Vec<Node>,
-    server: Option<ServerNode>,
+    world: VirtualWorld<Player, Referee, LinkSchedule>,
     traces: CommandTraces,
     divergence: Divergence,
-    now: Time,
-    /// Steps that took no time, in a row.
-    spins: u32,
     /// The instant of tick 0.
     origin: Time,
     /// From when on it counts, and until when.
@@ -130,20 +123,19 @@ impl Run {
                 drawn_scripts(&World::new(setup.clone()), seed, seconds.as_secs_f64())
             }
         };
-        let host = SimNetwork::address(if is_served { players } else { 0 });
+        let places = cell.topology.places(players, is_served);
+        let network = SimNetwork::new(places.len(), LinkSchedule::new(places, &path_of(cell), seed));
+        let host = network.address(if is_served { players } else { 0 });
         let nodes =
-            (0..players).map(|node| Node::new(open::player(cell, &setup, node, host), node, cell, seed));
+            (0..players).map(|node| Player::new(open::player(cell, &setup, node, host), node, cell, seed));
+        let server = is_served.then(|| Referee::new(open::server(cell, &setup)));
         Self {
             cell: cell.clone(),
             seed,
             counted,
-            network: SimNetwork::new(players, is_served, cell.topology, &path_of(cell), seed),
-            nodes: nodes.collect(),
-            server: is_served.then(|| ServerNode::new(open::server(cell, &setup))),
+            world: VirtualWorld::new(network, nodes.collect(), server),
             traces: CommandTraces::new(scripts),
             divergence: Divergence::default(),
-            now: Time(0),
-            spins: 0,
             origin: Time(0),
             window: [Time(u64::MAX); 2],
             end: Time(0).plus(BEGIN_MAX),
@@ -157,14 +149,14 @@ impl Run {
     /// Until tick 0 is agreed.
     fn begin(&mut self) -> Result<(), TrialError> {
         let origin = loop {
-            let host = match &self.server {
+            let host = match &self.world.server {
                 Some(server) => server.begin,
-                None => self.nodes[0].game.begin(),
+                None => self.world.players[0].game.begin(),
             };
             if let Some(origin) = host {
                 break origin;
             }
-            if self.now >= self.end {
+            if self.world.now() >= self.end {
                 return Err(TrialError::NotBegun);
             }
             self.step()?;
@@ -173,9 +165,9 @@ impl Run {
         let from = origin.plus(WARM_UP);
         (self.origin, self.window, self.look_at) = (origin, [from, from.plus(counted)], from);
         self.end = from.plus(counted).plus(TAIL);
-        self.network.origin = Some(origin);
+        self.world.network.links.origin = Some(origin);
         self.traces.begin(origin);
-        for node in &mut self.nodes {
+        for node in &mut self.world.players {
             node.begin(origin, self.window);
         }
         if self.cell.experiment == Experiment::HostLost {
@@ -185,58 +177,58 @@ impl Run {
     }
 
     fn play(&mut self) -> Result<(), TrialError> {
-        while self.now < self.end {
+        while self.world.now() < self.end {
             self.step()?;
-            let mut ended = self.nodes.iter().filter(|node| node.is_gone());
+            let mut ended = self.world.players.iter().filter(|node| node.is_over());
             match self.cell.experiment {
-                Experiment::Bots if ended.clone().count() == self.nodes.len() => {
-                    (self.window[1], self.end) = (self.now, self.now);
+                Experiment::Bots if ended.clone().count() == self.world.players.len() => {
+                    (self.window[1], self.end) = (self.world.now(), self.world.now());
                     break;
                 }
                 Experiment::Bots | Experiment::HostLost => {}
                 _ if ended.clone().next().is_none() => {}
                 _ => {
                     let (player, node) = ended.next().map(|node| (node.player, node)).expect("not none");
-                    let seconds = self.now.since(self.origin).as_secs_f64();
+                    let seconds = self.world.now().since(self.origin).as_secs_f64();
                     return Err(TrialError::Ended { player, seconds, outcome: node.outcome() });
                 }
             }
         }
         if self.accounts[1].is_empty() {
-            self.accounts[1] = self.network.accounts().to_vec();
+            self.accounts[1] = self.world.network.accounts().to_vec();
         }
-        for node in &mut self.nodes {
-            node.close(self.now);
+        let now = self.world.now();
+        for node in &mut self.world.players {
+            node.close(now);
         }
         Ok(())
     }
 
     /// To the next instant at which something happens, and what happens there.
     fn step(&mut self) -> Result<(), TrialError> {
-        let nodes = self.nodes.iter().filter_map(Node::next_at);
-        let server = self.server.as_ref().and_then(ServerNode::next_at);
         let marks = [self.look_at, self.window[0], self.window[1], self.loss_at.unwrap_or(self.end)];
-        let marks = marks.into_iter().filter(|&mark| mark > self.now).chain([self.end]);
-        let next =
-            nodes.chain(server).chain(marks).chain(self.network.next_at()).chain(self.traces.next_at()).min();
-        let next = next.unwrap_or(self.end).max(self.now);
-        self.spins = if next == self.now { self.spins + 1 } else { 0 };
-        self.now = next;
-        if self.spins > SPINS_MAX {
-            let spinning = self.nodes.iter().position(|node| node.next_at().is_some_and(|at| at <= next));
-            return Err(TrialError::Spins(spinning.unwrap_or(self.nodes.len())));
-        }
+        let now = self.world.now();
+        let marks = marks.into_iter().filter(|&mark| mark > now).chain([self.end]);
+        self.world.turn(marks.chain(self.traces.next_at())).map_err(TrialError::Spins)?;
+        let now = self.world.now();
         self.mark();
-        self.receive();
+        self.world.receive();
         self.give();
-        for node in 0..self.nodes.len() {
-            self.nodes[node].advance(self.now, &mut self.network, &mut self.traces);
+        for node in 0..self.world.players.len() {
+            if self.world.is_due(node) {
+                let since = self.world.players[node].run(now, &self.traces);
+                self.world.transmit(node);
+                self.world.players[node].note(now, since, &mut self.traces);
+            }
         }
-        if let Some(server) = &mut self.server {
-            server.advance(self.now, self.nodes.len(), &mut self.network, &mut self.traces);
+        let node = self.world.players.len();
+        if self.world.is_due(node) {
+            let referee = self.world.server.as_mut().expect("it is due");
+            referee.run(now, &mut self.traces);
+            self.world.transmit(node);
         }
-        if self.now >= self.look_at {
-            self.look_at = self.now.plus(LOOK_EVERY);
+        if now >= self.look_at {
+            self.look_at = now.plus(LOOK_EVERY);
             self.look();
         }
         Ok(())
@@ -245,58 +237,47 @@ impl Run {
     /// The beginning and the end of what counts, and the loss of the host.
     fn mark(&mut self) {
         for (mark, accounts) in self.window.into_iter().zip(&mut self.accounts) {
-            if self.now >= mark && accounts.is_empty() {
-                *accounts = self.network.accounts().to_vec();
+            if self.world.now() >= mark && accounts.is_empty() {
+                *accounts = self.world.network.accounts().to_vec();
             }
         }
-        if self
-            .loss_at
-            .is_some_and(|at| self.now >= at && self.nodes.iter().all(|it| it.ticks_at_loss.is_none()))
-        {
-            let now = self.now;
-            for node in &mut self.nodes {
+        if self.loss_at.is_some_and(|at| {
+            self.world.now() >= at && self.world.players.iter().all(|it| it.ticks_at_loss.is_none())
+        }) {
+            let now = self.world.now();
+            for node in &mut self.world.players {
                 node.ticks_at_loss = Some(node.ticks());
             }
-            match &mut self.server {
+            match &mut self.world.server {
                 Some(server) => server.is_lost = true,
-                None => self.nodes[0].lose(now),
+                None => self.world.players[0].lose(now),
             }
             // The computer of player 0 had the server in it.
-            if self.server.is_some() && self.cell.topology == super::row::Topology::Listen {
-                self.nodes[0].lose(now);
-            }
-        }
-    }
-
-    /// Hands out the datagrams that have arrived.
-    fn receive(&mut self) {
-        let players = self.nodes.len();
-        while let Some(arrival) = self.network.pop(self.now) {
-            if arrival.to < players {
-                self.nodes[arrival.to].receive(self.now, arrival.from, &arrival.bytes);
-            } else if let Some(server) = &mut self.server {
-                server.receive(self.now, arrival.from, &arrival.bytes);
+            if self.world.server.is_some() && self.cell.topology == super::row::Topology::Listen {
+                self.world.players[0].lose(now);
             }
         }
     }
 
     /// Gives the commands that are due.
     fn give(&mut self) {
-        while let Some((player, command)) = self.traces.next_due(self.now) {
-            let is_taken = self.nodes[player].submit(self.now, command);
-            self.traces.gave(player, is_taken.then_some(self.now));
+        let now = self.world.now();
+        while let Some((player, command)) = self.traces.next_due(now) {
+            let is_taken = self.world.players[player].submit(now, command);
+            self.traces.gave(player, is_taken.then_some(now));
         }
     }
 
     /// Looks at all screens at once.
     fn look(&mut self) {
-        if self.now >= self.window[1] {
+        let now = self.world.now();
+        if now >= self.window[1] {
             return;
         }
-        for node in &mut self.nodes {
-            node.look(self.now);
+        for node in &mut self.world.players {
+            node.look(now);
         }
-        let here: Vec<_> = self.nodes.iter().filter(|node| !node.is_gone()).collect();
+        let here: Vec<_> = self.world.players.iter().filter(|node| !node.is_over()).collect();
         for (at, one) in here.iter().enumerate() {
             for other in &here[at + 1..] {
                 self.divergence.compare(&one.picture, &other.picture);

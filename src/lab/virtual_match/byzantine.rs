@@ -1,8 +1,7 @@
 //! A match in which one seat keeps to no rule, and what must hold for the others.
 
-use super::peer::Peer;
 use super::{PeerEnd, VirtualMatch};
-use crate::game::MatchOutcome;
+use crate::game::{MatchOutcome, Node as _};
 use crate::lab::audit::Oracle;
 use crate::lab::byzantine::{Attacker, ByzantineFigures, ByzantinePlan, Deed};
 use crate::net::Time;
@@ -15,18 +14,20 @@ impl VirtualMatch {
 
     /// What the byzantine seat does of its own.
     pub(super) fn attack(&mut self) {
-        let (now, Some(attacker)) = (self.now, &mut self.attacker) else { return };
+        let (now, Some(attacker)) = (self.world.now(), &mut self.attacker) else { return };
         let seat = attacker.plan().seat;
-        for deed in attacker.strike(now, &mut self.network) {
+        for deed in attacker.strike(now, &mut self.world.network) {
+            let machine = &mut self.world.players[seat];
+            let Some((game, local)) = machine.node_at(now) else { continue };
             match deed {
                 Deed::Order(command) => {
-                    self.peers[seat].submit(now, command);
+                    game.submit_command(local, command);
                 }
-                Deed::Message(to, id, body) => self.peers[seat].forge(to, id, &body),
-                Deed::Resume => self.peers[seat].resume(now),
-                Deed::Rebind => self.network.rebind(seat),
-                Deed::Leave => self.peers[seat].leave(),
-                Deed::Crash => self.peers[seat].crash(),
+                Deed::Message(to, id, body) => game.forge(to, id, &body),
+                Deed::Resume => game.resume(local),
+                Deed::Rebind => self.world.network.rebind(seat),
+                Deed::Leave => machine.leave(),
+                Deed::Crash => machine.crash(),
             }
         }
     }
@@ -36,12 +37,12 @@ impl VirtualMatch {
         if self.byzantine().is_none_or(|seat| seat == peer) {
             return;
         }
-        let (now, pace) = (self.now, &mut self.paces[peer]);
-        if let Some(game) = self.peers[peer].game() {
+        let (now, pace) = (self.world.now(), &mut self.paces[peer]);
+        if let Some(game) = self.world.players[peer].node() {
             pace.note_pause(now, game.session().pause().is_some());
             let delay_us = game.session().delay_us().unwrap_or(0);
             self.figures.delay_us = self.figures.delay_us.max(delay_us);
-        } else if self.peers[peer].is_over() {
+        } else if self.world.players[peer].is_over() {
             pace.over(now);
         }
     }
@@ -67,7 +68,7 @@ impl VirtualMatch {
         let is_off = !figures.has_begun || (is_host && !honest.iter().all(has_begun));
         if is_off {
             if let (Some(&first), false) = (honest.first(), plan.disturbs_setup()) {
-                self.audit.violated(Oracle::Outcome, first, self.now, "it did not begin".into());
+                self.audit.violated(Oracle::Outcome, first, self.world.now(), "it did not begin".into());
             }
         } else if ends.len() > 2 && !plan.splits() {
             figures.lost = self.judge_alike(plan, &honest, ends, ended_at);
@@ -77,8 +78,8 @@ impl VirtualMatch {
     }
 
     /// Whether an honest peer began or was off in time, never stood for too long, and came to some end.
-    fn judge_time(&mut self, peer: usize, end: &PeerEnd) {
-        let now = self.now;
+    pub(super) fn judge_time(&mut self, peer: usize, end: &PeerEnd) {
+        let now = self.world.now();
         if matches!(end, PeerEnd::Unfinished) {
             self.audit.violated(Oracle::Outcome, peer, now, "it is not over after any patience".into());
             self.paces[peer].over(now);
@@ -124,15 +125,5 @@ impl VirtualMatch {
             }
         }
         lost
-    }
-}
-
-impl Peer {
-    /// Its player ends a pause.
-    fn resume(&mut self, now: Time) {
-        let local = self.clock.shows(now);
-        if let Some(game) = self.game_mut() {
-            game.resume(local);
-        }
     }
 }

@@ -3,9 +3,9 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::peer::Peer;
+use super::machine::{Machine, State};
 use super::{PeerEnd, TIMEOUT, VirtualMatch, VirtualResult, WAIT};
-use crate::game::{MatchOutcome, Summary};
+use crate::game::{Match, MatchOutcome, Summary};
 use crate::lab::audit::Oracle;
 use crate::lab::fault::Fault;
 use crate::lab::scenario::Act;
@@ -53,9 +53,12 @@ impl VirtualMatch {
         if attacker.is_none() {
             self.judge_pace();
         }
-        let peers = core::mem::take(&mut self.peers);
-        let left: Vec<bool> = peers.iter().map(Peer::is_leaving).collect();
+        let peers = core::mem::take(&mut self.world.players);
+        let left: Vec<bool> = peers.iter().map(Machine::is_leaving).collect();
         let ended_at: Vec<Time> = peers.iter().map(|peer| peer.ended_at).collect();
+        for _ in 0..peers.iter().map(|peer| peer.overflows).sum() {
+            self.fired(Fault::SocketOverflow);
+        }
         let ends: Vec<PeerEnd> = peers.into_iter().map(end).collect();
         let byzantine = attacker.map(|attacker| self.judge_byzantine(&attacker, &ends, &ended_at));
         if byzantine.is_none() {
@@ -68,14 +71,14 @@ impl VirtualMatch {
         }
         for end in &ends {
             let hash = end.played().map_or(0, |summary| summary.hash.whole);
-            self.network.log().note(b'e', hash, end.as_str().len() as u64);
+            self.world.network.log().note(b'e', hash, end.as_str().len() as u64);
         }
         let last = ended_at.iter().max().copied().unwrap_or_default();
         let ran_at = (0..ends.len()).map(|peer| self.audit.peer(peer).ran_at).max().unwrap_or_default();
         VirtualResult {
             violations: self.audit.violations().to_vec(),
-            counts: *self.network.counts(),
-            log: self.network.log().hash(),
+            counts: *self.world.network.links.counts(),
+            log: self.world.network.log().hash(),
             ticks: (0..ends.len()).map(|peer| self.audit.peer(peer).next.0).max().unwrap_or(0),
             took: last.since(Time(0)),
             stopped_after: self.planted_at.map(|at| ran_at.since(at)),
@@ -93,7 +96,7 @@ impl VirtualMatch {
         is_away: impl Fn(usize) -> bool,
     ) {
         for peer in peers {
-            let (now, Some(summary)) = (self.now, ends[peer].played()) else { continue };
+            let (now, Some(summary)) = (self.world.now(), ends[peer].played()) else { continue };
             self.audit.check_stalls(peer, now, summary.stalls);
             if class(&ends[peer]) == EndClass::Finished {
                 self.audit.check_commands(peer, now, &is_away);
@@ -108,8 +111,8 @@ impl VirtualMatch {
         for (peer, first) in ticks.into_iter().enumerate() {
             let record = self.audit.peer(peer);
             let (ran, until) = (record.next.since(first), record.ran_at);
-            let is_running = self.peers[peer].is_running();
-            let until = if is_running { self.now } else { until };
+            let is_running = self.world.players[peer].is_running();
+            let until = if is_running { self.world.now() } else { until };
             if until.since(from) < PACE_OVER
                 || first == Tick(0)
                 || matches!(self.gone_before(peer, from), Some(()))
@@ -128,7 +131,7 @@ impl VirtualMatch {
     }
 
     fn gone_before(&self, peer: usize, from: Time) -> Option<()> {
-        (self.audit.peer(peer).ran_at < from && !self.peers[peer].is_running()).then_some(())
+        (self.audit.peer(peer).ran_at < from && !self.world.players[peer].is_running()).then_some(())
     }
 
     /// Whether each ended as it should: all to the end, but for what the scenario does to them. Where two
@@ -198,7 +201,7 @@ impl VirtualMatch {
         let Some((_, inject)) = self.setup.inject.clone() else { return };
         let mut first = None;
         for (peer, end) in ends.iter().enumerate().filter(|(_, end)| matches!(end, PeerEnd::Played(_))) {
-            let now = self.now;
+            let now = self.world.now();
             let Some(report) = end.desync() else {
                 self.audit.violated(Oracle::Desync, peer, now, "no report".into());
                 continue;
@@ -238,11 +241,14 @@ impl PeerEnd {
     }
 }
 
-fn end(peer: Peer) -> PeerEnd {
-    match peer.into_end() {
-        Some(Ok(Ok(summary))) => PeerEnd::Played(Box::new(summary)),
-        Some(Ok(Err(error))) => PeerEnd::Failed(error.to_string()),
-        Some(Err(())) => PeerEnd::Unfinished,
-        None => PeerEnd::Crashed,
+/// How the match ended on a machine.
+pub(super) fn end(machine: Machine<Match>) -> PeerEnd {
+    match machine.into_state() {
+        State::Over(game) => match game.into_summary() {
+            Ok(summary) => PeerEnd::Played(Box::new(summary)),
+            Err(error) => PeerEnd::Failed(error.to_string()),
+        },
+        State::Absent(_) | State::Open(_) => PeerEnd::Unfinished,
+        State::Crashed => PeerEnd::Crashed,
     }
 }

@@ -3,16 +3,16 @@
 use core::time::Duration;
 use std::net::SocketAddr;
 
+use super::Cell;
 use super::command_trace::{Applied, CommandTraces, Display};
 use super::divergence::Picture;
 use super::stalls::Stalls;
-use super::{Cell, SimNetwork};
-use crate::game::{Match, MatchEvent, MatchOutcome, Server};
-use crate::net::{Architecture, Stall, StallCause, Time};
+use crate::game::{Match, MatchEvent, MatchOutcome, Node, Server};
+use crate::net::{Architecture, Stall, StallCause, Time, Transmit};
 use crate::sim::{Command, GameState, PLAYERS_MAX, Tick, World};
 
 /// A player's process.
-pub(super) struct Node {
+pub(super) struct Player {
     pub(super) player: usize,
     pub(super) game: Match,
     pub(super) display: Display,
@@ -30,8 +30,8 @@ pub(super) struct Node {
     /// shown is a stall, whether or not the screen predicts.
     behind: Option<Duration>,
     window: [Time; 2],
+    /// When it is due; at once after whatever has come in.
     timer: Option<Time>,
-    is_due: bool,
     is_lost: bool,
     applied: Applied,
     /// By player: commands that the picture has shown.
@@ -52,7 +52,7 @@ struct Ran {
     stalls: Vec<Stall>,
 }
 
-impl Node {
+impl Player {
     pub(super) fn new(game: Match, player: usize, cell: &Cell, seed: u64) -> Self {
         Self {
             player,
@@ -68,7 +68,6 @@ impl Node {
                 .then(|| Duration::from_secs(1) * cell.interpolation / cell.updates.max(1)),
             window: [Time(u64::MAX); 2],
             timer: Some(Time(0)),
-            is_due: true,
             is_lost: false,
             applied: Applied::default(),
             shown: [0; PLAYERS_MAX],
@@ -82,16 +81,6 @@ impl Node {
     /// Tick 0 is agreed.
     pub(super) fn begin(&mut self, origin: Time, window: [Time; 2]) {
         (self.window, self.ran_at, self.stalls) = (window, origin, Stalls::new(window));
-    }
-
-    /// When it has something to do.
-    pub(super) fn next_at(&self) -> Option<Time> {
-        self.timer.filter(|_| !self.is_gone())
-    }
-
-    /// Whether its match is over, or it was lost.
-    pub(super) fn is_gone(&self) -> bool {
-        self.is_lost || self.game.is_over()
     }
 
     /// Whether it went with the host.
@@ -114,24 +103,14 @@ impl Node {
         self.hashes.len() as u32
     }
 
-    pub(super) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        if !self.is_gone() {
-            self.game.handle_datagram(now, from, bytes);
-            self.is_due = true;
-        }
-    }
-
     /// Orders something. False if it cannot be taken.
     pub(super) fn submit(&mut self, now: Time, command: Command) -> bool {
-        self.is_due = true;
-        !self.is_gone() && self.game.submit_command(now, command)
+        self.timer = Some(now);
+        !self.is_over() && self.game.submit_command(now, command)
     }
 
-    /// Does what is due, sends what is to be sent, and notes what came of it.
-    pub(super) fn advance(&mut self, now: Time, network: &mut SimNetwork, traces: &mut CommandTraces) {
-        if self.is_gone() || !(self.is_due || self.timer.is_some_and(|at| at <= now)) {
-            return;
-        }
+    /// Does what is due; since when nothing new could be shown, if that is so.
+    pub(super) fn run(&mut self, now: Time, traces: &CommandTraces) -> Option<Time> {
         let waits_since = self.waits_since(now);
         let Self { game, ran, applied, hashes, .. } = self;
         game.advance_with(now, |due, hash| {
@@ -141,15 +120,16 @@ impl Node {
             traces.find(applied, &due.inputs, |player, number| ran.commands.push((player, number, tick)));
             ran.stalls.extend(due.stall);
         });
-        while let Some(transmit) = game.poll_transmit() {
-            network.send(now, self.player, transmit.to, transmit.datagram.bytes());
-        }
-        while let Some(event) = game.poll_event() {
+        waits_since
+    }
+
+    /// Notes what came of it.
+    pub(super) fn note(&mut self, now: Time, waits_since: Option<Time>, traces: &mut CommandTraces) {
+        while let Some(event) = self.game.poll_event() {
             if let MatchEvent::Ended(outcome) = event {
                 self.outcome = Some(outcome);
             }
         }
-        (self.timer, self.is_due) = (game.poll_timeout(), false);
         self.note_ticks(now, traces);
         self.note_shown(now, traces);
         self.note_corrections(now);
@@ -160,7 +140,7 @@ impl Node {
 
     /// At the end: a stall that is on counts up to now.
     pub(super) fn close(&mut self, now: Time) {
-        if let Some(since) = self.waits_since(now).filter(|_| !self.is_gone()) {
+        if let Some(since) = self.waits_since(now).filter(|_| !self.is_over()) {
             self.stalls.add(since, now, StallCause::Network);
         }
     }
@@ -168,7 +148,7 @@ impl Node {
     /// Looks at the screen.
     pub(super) fn look(&mut self, now: Time) {
         let mut screen = core::mem::take(&mut self.screen);
-        if !self.is_gone() && self.show(now, &mut screen) {
+        if !self.is_over() && self.show(now, &mut screen) {
             self.picture.take(&screen);
         }
         self.screen = screen;
@@ -258,8 +238,8 @@ impl Node {
     }
 }
 
-/// The server.
-pub(super) struct ServerNode {
+/// The server's process.
+pub(super) struct Referee {
     server: Server,
     /// When tick 0 runs.
     pub(super) begin: Option<Time>,
@@ -268,43 +248,16 @@ pub(super) struct ServerNode {
     /// Switched off.
     pub(super) is_lost: bool,
     timer: Option<Time>,
-    is_due: bool,
 }
 
-impl ServerNode {
+impl Referee {
     pub(super) const fn new(server: Server) -> Self {
-        Self { server, begin: None, ran_at: Vec::new(), is_lost: false, timer: Some(Time(0)), is_due: true }
+        Self { server, begin: None, ran_at: Vec::new(), is_lost: false, timer: Some(Time(0)) }
     }
 
-    pub(super) fn next_at(&self) -> Option<Time> {
-        self.timer.filter(|_| !self.is_gone())
-    }
-
-    fn is_gone(&self) -> bool {
-        self.is_lost || self.server.is_over()
-    }
-
-    pub(super) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        if !self.is_gone() {
-            self.server.handle_datagram(now, from, bytes);
-            self.is_due = true;
-        }
-    }
-
-    pub(super) fn advance(
-        &mut self,
-        now: Time,
-        node: usize,
-        network: &mut SimNetwork,
-        traces: &mut CommandTraces,
-    ) {
-        if self.is_gone() || !(self.is_due || self.timer.is_some_and(|at| at <= now)) {
-            return;
-        }
-        self.server.advance(now);
-        while let Some(transmit) = self.server.poll_transmit() {
-            network.send(now, node, transmit.to, transmit.datagram.bytes());
-        }
+    /// Does what is due, and notes what came of it.
+    pub(super) fn run(&mut self, now: Time, traces: &mut CommandTraces) {
+        self.advance(now);
         while let Some(event) = self.server.poll_event() {
             if let MatchEvent::Counting(begin) = event {
                 self.begin = Some(begin);
@@ -315,6 +268,50 @@ impl ServerNode {
             traces.ran(Tick(tick), now);
             self.ran_at.push(now);
         }
-        (self.timer, self.is_due) = (self.server.poll_timeout(), false);
     }
 }
+
+/// A node around another one, that may be switched off and is due when something has come in.
+macro_rules! watched {
+    ($type:ident, $inner:ident) => {
+        impl Node for $type {
+            fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+                if !self.is_over() {
+                    self.$inner.handle_datagram(now, from, bytes);
+                    self.timer = Some(now);
+                }
+            }
+
+            fn advance(&mut self, now: Time) {
+                self.$inner.advance(now);
+            }
+
+            fn poll_transmit(&mut self) -> Option<Transmit> {
+                let next = self.$inner.poll_transmit();
+                if next.is_none() {
+                    self.timer = self.$inner.poll_timeout();
+                }
+                next
+            }
+
+            fn poll_event(&mut self) -> Option<MatchEvent> {
+                self.$inner.poll_event()
+            }
+
+            fn poll_timeout(&self) -> Option<Time> {
+                self.timer.filter(|_| !self.is_over())
+            }
+
+            fn is_over(&self) -> bool {
+                self.is_lost || self.$inner.is_over()
+            }
+
+            fn leave(&mut self) {
+                self.$inner.leave();
+            }
+        }
+    };
+}
+
+watched!(Player, game);
+watched!(Referee, server);

@@ -2,10 +2,10 @@
 
 use super::Run;
 use super::command_trace::CommandTrace;
-use super::node::Node;
+use super::node::Player;
 use crate::lab::compare::latencies::{Latencies, Seen};
 use crate::lab::compare::row::{Experiment, MatchRow, Series, Topology};
-use crate::lab::compare::sim_network::Account;
+use crate::lab::simnet::Account;
 use crate::net::Time;
 use crate::sim::PlayerId;
 
@@ -13,24 +13,24 @@ impl Run {
     pub(super) fn into_row(mut self) -> MatchRow {
         let latencies = self.latencies();
         let seconds = self.window[1].since(self.window[0]).as_secs_f64();
-        let players = self.nodes.len() as f64;
-        let mean = |of: &dyn Fn(&Node) -> f64| self.nodes.iter().map(of).sum::<f64>() / players;
+        let players = self.world.players.len() as f64;
+        let mean = |of: &dyn Fn(&Player) -> f64| self.world.players.iter().map(of).sum::<f64>() / players;
         let whole_seconds = seconds.ceil() as usize;
-        let by_s = |of: &dyn Fn(&Node, usize) -> f64| {
-            Series::of((0..whole_seconds).map(|s| self.nodes.iter().map(|node| of(node, s)).sum()))
+        let by_s = |of: &dyn Fn(&Player, usize) -> f64| {
+            Series::of((0..whole_seconds).map(|s| self.world.players.iter().map(|node| of(node, s)).sum()))
         };
         let stall_ms = |cause: usize| mean(&|node| node.stalls.ms[cause]);
         let corrections_by_s =
             by_s(&|node, s| f64::from(node.corrections.1.get(s).copied().unwrap_or_default()));
         let (player, server) = self.traffic();
         let kbit_s = |bytes: f64| bytes * 8.0 / 1000.0 / seconds;
-        let total = |of: fn(&Account) -> u64| self.network.accounts().iter().map(of).sum::<u64>();
+        let total = |of: fn(&Account) -> u64| self.world.network.accounts().iter().map(of).sum::<u64>();
         latencies.into_row(MatchRow {
             apart_mean: self.divergence.mean(),
             apart_max: self.divergence.max,
             corrections: corrections_by_s.0.iter().sum::<f64>() as u32,
             corrections_by_s,
-            stalls: self.nodes.iter().map(|node| node.stalls.count).sum(),
+            stalls: self.world.players.iter().map(|node| node.stalls.count).sum(),
             stall_ms: stall_ms(0) + stall_ms(1),
             stall_network_ms: stall_ms(0),
             stall_computer_ms: stall_ms(1),
@@ -45,7 +45,7 @@ impl Run {
             bytes_sent: total(|account| account.bytes_sent),
             bytes_received: total(|account| account.bytes_received),
             bytes_lost: total(|account| account.bytes_lost),
-            bytes_under_way: self.network.bytes_under_way(),
+            bytes_under_way: self.world.network.bytes_in_flight(),
             ticks_after_loss: self.ticks_after_loss(),
             winner: self.winner(),
             state_hash: self.state_hash(),
@@ -57,10 +57,10 @@ impl Run {
     }
 
     fn latencies(&mut self) -> Latencies {
-        let mut latencies = Latencies::new(self.nodes.len());
+        let mut latencies = Latencies::new(self.world.players.len());
         for (player, trace) in self.traces.iter() {
             // A lost player gives no orders.
-            let is_here = !self.nodes[player].is_lost() || trace.captured.is_some();
+            let is_here = !self.world.players[player].is_lost() || trace.captured.is_some();
             if (self.window[0]..self.window[1]).contains(&trace.intended) && is_here {
                 self.add(&mut latencies, player, trace);
             }
@@ -69,7 +69,7 @@ impl Run {
     }
 
     fn add(&self, latencies: &mut Latencies, player: usize, trace: &CommandTrace) {
-        let nodes = || self.nodes.iter().filter(|node| !node.is_lost() || node.player == player);
+        let nodes = || self.world.players.iter().filter(|node| !node.is_lost() || node.player == player);
         let (Some(captured), Some(authority), true) = (
             trace.captured,
             trace.tick.and_then(|tick| self.traces.ran_at(tick)),
@@ -94,7 +94,7 @@ impl Run {
         let [before, after] = &self.accounts;
         let counted: Vec<Account> =
             after.iter().zip(before).map(|(after, before)| after.since(before)).collect();
-        let (players, server) = counted.split_at(self.nodes.len().min(counted.len()));
+        let (players, server) = counted.split_at(self.world.players.len().min(counted.len()));
         let first = usize::from(self.cell.topology == Topology::Listen && !server.is_empty());
         let linked = &players[first.min(players.len())..];
         let mean = |of: fn(&Account) -> u64| {
@@ -111,8 +111,8 @@ impl Run {
 
     /// Of the slowest node that was not lost.
     fn tick_rate(&self, seconds: f64) -> f64 {
-        let players = self.nodes.iter().filter(|node| !node.is_lost()).map(|node| node.ticks_counted);
-        let server = self.server.as_ref().filter(|server| !server.is_lost && !server.ran_at.is_empty());
+        let players = self.world.players.iter().filter(|node| !node.is_lost()).map(|node| node.ticks_counted);
+        let server = self.world.server.as_ref().filter(|server| !server.is_lost && !server.ran_at.is_empty());
         let counted = |at: &&Time| (self.window[0]..self.window[1]).contains(*at);
         let server = server.map(|server| server.ran_at.iter().filter(counted).count() as u32);
         players.chain(server).min().map_or(0.0, |ticks| f64::from(ticks) / seconds)
@@ -120,13 +120,14 @@ impl Run {
 
     /// Of the survivor who played on least.
     fn ticks_after_loss(&self) -> Option<u32> {
-        let survivors = self.nodes.iter().filter(|node| !node.is_lost());
+        let survivors = self.world.players.iter().filter(|node| !node.is_lost());
         let after = survivors.map(|node| Some(node.ticks() - node.ticks_at_loss?));
         after.min().filter(|_| self.cell.experiment == Experiment::HostLost).flatten()
     }
 
     fn winner(&self) -> Option<u8> {
-        let state = self.nodes[0].game.world().filter(|_| self.cell.experiment == Experiment::Bots)?.state();
+        let state =
+            self.world.players[0].game.world().filter(|_| self.cell.experiment == Experiment::Bots)?.state();
         let team = state.winner()?;
         let mut seats = self.setup.seats.iter().enumerate();
         seats.find(|(_, seat)| seat.team == team).map(|(seat, _)| PlayerId(seat as u8).0)
@@ -135,11 +136,12 @@ impl Run {
     /// The hash after the last tick that all remaining players ran, or before the first if one ran none; 0 if any two
     /// differ after any tick.
     fn state_hash(&self) -> u64 {
-        let here = || self.nodes.iter().filter(|node| !node.is_lost());
+        let here = || self.world.players.iter().filter(|node| !node.is_lost());
         let ticks = here().map(|node| node.hashes.len()).min().unwrap_or(0);
         let Some(first) = here().next() else { return 0 };
         let agree = here().all(|node| node.hashes[..ticks] == first.hashes[..ticks]);
-        let differed = |node: &Node| node.game.session().client().is_some_and(|it| it.updates().differed > 0);
+        let differed =
+            |node: &Player| node.game.session().client().is_some_and(|it| it.updates().differed > 0);
         let start = || first.game.world().map_or(0, |world| world.hash().whole);
         let last = ticks.checked_sub(1).map_or_else(start, |last| first.hashes[last]);
         if agree && !here().any(differed) { last } else { 0 }

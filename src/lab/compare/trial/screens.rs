@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::super::row::{Cell, Experiment};
 use super::{Run, Trial, TrialError};
+use crate::game::Node;
 use crate::net::Time;
 use crate::sim::{GameState, Setup};
 
@@ -36,8 +37,8 @@ impl Screens {
         let until = run.origin.plus(until);
         // The mark up to which a step goes at most.
         run.end = until;
-        while run.now < until {
-            if run.nodes.iter().all(super::Node::is_gone) {
+        while run.world.now() < until {
+            if run.world.players.iter().all(Node::is_over) {
                 return Ok(false);
             }
             run.step()?;
@@ -53,7 +54,7 @@ impl Screens {
 
     /// Writes what the screen of `player` shows now into `picture`. False before there is anything.
     pub fn show(&self, player: usize, picture: &mut GameState) -> bool {
-        let now = self.run.now;
-        self.run.nodes[player].show(now, picture)
+        let now = self.run.world.now();
+        self.run.world.players[player].show(now, picture)
     }
 }

@@ -8,6 +8,7 @@
 use core::time::Duration;
 use twox_hash::XxHash3_64;
 
+use super::{Datagram, HEADER_BYTES, LinkModel};
 use crate::net::Time;
 
 /// Datagrams that are sent within one slot are lost, or delayed, together.
@@ -39,9 +40,52 @@ pub struct Outages {
     pub length: Duration,
 }
 
+/// Links that are a function of time.
+pub(in crate::lab) struct LinkSchedule {
+    /// Which half paths a node sends and receives on: its place, which two nodes on one computer share. None for a node
+    /// in the middle of the network.
+    places: Vec<Option<usize>>,
+    /// Up and down, by place.
+    halves: Vec<[HalfPath; 2]>,
+    /// When tick 0 begins, once that is known.
+    pub(in crate::lab) origin: Option<Time>,
+}
+
+impl LinkSchedule {
+    /// Nodes at these places, whose paths are all alike.
+    pub(in crate::lab) fn new(places: Vec<Option<usize>>, path: &Path, seed: u64) -> Self {
+        let half = |place: usize, direction: u64| {
+            HalfPath::new(path, XxHash3_64::oneshot_with_seed(seed, &[place as u8, direction as u8]))
+        };
+        let halves = (0..places.len()).map(|place| [half(place, 0), half(place, 1)]).collect();
+        Self { places, halves, origin: None }
+    }
+}
+
+impl LinkModel for LinkSchedule {
+    fn carry(&mut self, now: Time, datagram: &Datagram<'_>, mut deliver: impl FnMut(Time, &[u8])) {
+        let &Datagram { from, to, bytes, .. } = datagram;
+        if self.is_local(from, to) {
+            return deliver(now, bytes);
+        }
+        let (origin, size) = (self.origin, bytes.len() + HEADER_BYTES);
+        let mut cross = |at: Time, node: usize, direction: usize| match self.places[node] {
+            Some(place) => self.halves[place][direction].cross(at, origin, size),
+            None => Some(at),
+        };
+        if let Some(at) = cross(now, from, 0).and_then(|middle| cross(middle, to, 1)) {
+            deliver(at, bytes);
+        }
+    }
+
+    fn is_local(&self, from: usize, to: usize) -> bool {
+        self.places[from].is_some() && self.places[from] == self.places[to]
+    }
+}
+
 /// One half of a path in one direction.
 #[derive(Debug)]
-pub(super) struct HalfPath {
+struct HalfPath {
     delay_us: f64,
     /// Either way, more or less.
     jitter_us: f64,
@@ -57,7 +101,7 @@ pub(super) struct HalfPath {
 
 impl HalfPath {
     /// A half of `path`; halves with different seeds are independent.
-    pub(super) fn new(path: &Path, seed: u64) -> Self {
+    fn new(path: &Path, seed: u64) -> Self {
         Self {
             delay_us: path.delay.as_micros() as f64 / 2.0,
             jitter_us: path.jitter.as_micros() as f64 / 2.0,
@@ -73,7 +117,7 @@ impl HalfPath {
 
     /// When a datagram of `bytes` bytes that enters at `at` comes out. `None` if it is lost. Before tick 0, at
     /// `origin`, there is delay alone: setting a match up is not measured.
-    pub(super) fn cross(&mut self, at: Time, origin: Option<Time>, bytes: usize) -> Option<Time> {
+    fn cross(&mut self, at: Time, origin: Option<Time>, bytes: usize) -> Option<Time> {
         let Some(since) = origin.filter(|&origin| at >= origin).map(|origin| at.0 - origin.0) else {
             return Some(Time(at.0 + self.delay_us as u64));
         };
@@ -125,6 +169,8 @@ impl HalfPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::compare::Topology;
+    use crate::lab::simnet::{Account, SimNetwork, address};
 
     const CALM: Path =
         Path { delay: Duration::from_millis(50), jitter: Duration::ZERO, loss: 0.0, outages: None, rate: 0 };
@@ -185,5 +231,70 @@ mod tests {
         assert!((620..680).contains(&passed), "{passed}");
         assert_eq!(taken[0], Some(33_000));
         assert!(taken.iter().flatten().all(|&us| us <= 25_000 + 208_000));
+    }
+
+    fn network(topology: Topology, loss: f64) -> SimNetwork<LinkSchedule> {
+        let (delay, jitter) = (Duration::from_millis(50), Duration::ZERO);
+        let path = Path { delay, jitter, loss, outages: None, rate: 0 };
+        let mut links = LinkSchedule::new(topology.places(2, true), &path, 9);
+        links.origin = Some(Time(0));
+        SimNetwork::new(3, links)
+    }
+
+    /// How long a datagram takes between two nodes.
+    fn delay(topology: Topology, from: usize, to: usize) -> u64 {
+        let mut network = network(topology, 0.0);
+        network.send(Time(1_000), from, address(to, 0), &[1]);
+        network.next_at().expect("sent").0 - 1_000
+    }
+
+    #[test]
+    fn a_topology_says_how_far_it_is() {
+        use Topology::{Lan, Listen, Midway, Remote};
+        for topology in [Lan, Listen, Midway, Remote] {
+            assert_eq!([delay(topology, 0, 1), delay(topology, 1, 0)], [50_000; 2], "{topology:?}");
+        }
+        assert_eq!([delay(Midway, 0, 2), delay(Midway, 2, 1)], [25_000; 2]);
+        assert_eq!([delay(Remote, 0, 2), delay(Lan, 2, 1)], [50_000; 2]);
+        assert_eq!([delay(Listen, 0, 2), delay(Listen, 2, 0), delay(Listen, 2, 1)], [0, 0, 50_000]);
+    }
+
+    #[test]
+    fn what_is_sent_arrives_or_is_lost_or_is_under_way() {
+        let mut network = network(Topology::Midway, 0.2);
+        for n in 0..1_000 {
+            let now = Time(n * 2_000);
+            network.send(now, (n % 3) as usize, address((n as usize + 1) % 3, 0), &[0; 40]);
+            while network.pop(now).is_some() {}
+        }
+        let sum = |of: fn(&Account) -> u64| network.accounts().iter().map(of).sum::<u64>();
+        let [sent, received, lost] =
+            [sum(|a| a.bytes_sent), sum(|a| a.bytes_received), sum(|a| a.bytes_lost)];
+        let under_way = network.bytes_in_flight();
+        assert_eq!(sent, 1_000 * 68);
+        assert!(lost > 5_000 && received > 40_000 && under_way > 500, "{lost} {received} {under_way}");
+        assert_eq!(sent, received + lost + under_way);
+    }
+
+    #[test]
+    fn a_server_half_way_meets_the_losses_of_the_direct_path() {
+        let (mut straight, mut served) = (network(Topology::Midway, 0.3), network(Topology::Midway, 0.3));
+        let mut met = [Vec::new(), Vec::new()];
+        for n in 0..500_u64 {
+            let now = Time(n * 7_001);
+            straight.send(now, 0, address(1, 0), &[0]);
+            met[0].push(straight.next_at());
+            while straight.pop(Time(u64::MAX)).is_some() {}
+            served.send(now, 0, address(2, 0), &[0]);
+            let there = served.next_at();
+            while served.pop(Time(u64::MAX)).is_some() {}
+            if let Some(there) = there {
+                served.send(there, 2, address(1, 0), &[0]);
+            }
+            met[1].push(served.next_at());
+            while served.pop(Time(u64::MAX)).is_some() {}
+        }
+        assert_eq!(met[0], met[1]);
+        assert!(met[0].iter().any(Option::is_none) && met[0].iter().any(Option::is_some));
     }
 }

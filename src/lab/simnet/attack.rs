@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 use rand_chacha::rand_core::Rng as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use super::{Network, below};
+use super::{FaultyLinks, PORT, SimNetwork, address, below};
 use crate::lab::fault::Fault;
 use crate::net::Time;
 use crate::net::message::{
@@ -35,45 +35,53 @@ impl Tape {
     }
 }
 
-impl Network {
+impl SimNetwork<FaultyLinks> {
+    /// Gives a node another address, as when its router forgets it: what is sent to the old one is lost.
+    pub(in crate::lab) fn rebind(&mut self, node: usize) {
+        let port = self.addresses[node].port();
+        self.addresses[node] = address(node, port - PORT + 1);
+        self.log.note(b'a', node as u64, u64::from(port));
+        self.links.fired(Fault::AddressChange);
+    }
+
     /// An attacker on the way sends everything to `to` again that it has seen, in any order.
-    pub fn replay(&mut self, now: Time, to: usize) {
-        let tape = core::mem::take(&mut self.tape);
+    pub(in crate::lab) fn replay(&mut self, now: Time, to: usize) {
+        let tape = core::mem::take(&mut self.links.tape);
         for (_, from, bytes) in tape.kept.iter().filter(|(seen_to, ..)| *seen_to == to) {
-            let after = below(&mut self.rng, 50_000);
-            self.deliver(Time(now.0 + after), to, *from, bytes);
-            self.fired(Fault::Replay);
+            let after = below(&mut self.links.rng, 50_000);
+            self.in_flight.push(Time(now.0 + after), (*from, to), bytes, false);
+            self.links.fired(Fault::Replay);
         }
-        self.tape = tape;
+        self.links.tape = tape;
     }
 
     /// Strangers send `count` datagrams of random bytes, spread over a tenth of a second.
-    pub fn garbage(&mut self, now: Time, to: usize, count: usize, fault: Fault) {
+    pub(in crate::lab) fn garbage(&mut self, now: Time, to: usize, count: usize, fault: Fault) {
         for nth in 0..count.min(ATTACK_MAX) {
             let stranger = self.stranger();
             let from = if nth % 2 == 0 { stranger } else { self.other(to) };
-            let length = 1 + below(&mut self.rng, 1_200) as usize;
+            let length = 1 + below(&mut self.links.rng, 1_200) as usize;
             let mut bytes = vec![0; length];
-            self.rng.fill_bytes(&mut bytes);
+            self.links.rng.fill_bytes(&mut bytes);
             if nth % 3 > 0 {
                 // A packet id that exists, so that the bytes behind it are looked at.
                 bytes[0] = 1 + bytes[0] % 0x17;
             }
-            let after = below(&mut self.rng, 100_000);
-            self.deliver(Time(now.0 + after), to, from, &bytes);
-            self.fired(fault);
+            let after = below(&mut self.links.rng, 100_000);
+            self.in_flight.push(Time(now.0 + after), (from, to), &bytes, false);
+            self.links.fired(fault);
         }
     }
 
     /// Somebody who cannot listen claims to be one of the peers, or a guest: none of it knows a connection id
     /// or a nonce.
-    pub fn spoof(&mut self, now: Time, to: usize) {
-        let (nonce, id) = (self.rng.next_u64(), self.rng.next_u32());
+    pub(in crate::lab) fn spoof(&mut self, now: Time, to: usize) {
+        let (nonce, id) = (self.links.rng.next_u64(), self.links.rng.next_u32());
         let peer = self.other(to);
         let refused = JoinRefused { nonce, reason: Refusal::Running };
         let challenge = JoinChallenge { nonce, cookie: [7; 16] };
         let mut request = vec![0; JOIN_REQUEST_BYTES];
-        self.rng.fill_bytes(&mut request);
+        self.links.rng.fill_bytes(&mut request);
         request[0] = PacketId::JoinRequest as u8;
         let enveloped = |packet: PacketId, body: &[u8]| {
             let mut bytes = vec![packet as u8];
@@ -92,13 +100,14 @@ impl Network {
         ]
         .into();
         for bytes in datagrams {
-            self.deliver(now, to, peer, &bytes);
-            self.fired(Fault::Spoof);
+            self.in_flight.push(now, (peer, to), &bytes, false);
+            self.links.fired(Fault::Spoof);
         }
     }
 
     fn stranger(&mut self) -> SocketAddr {
-        let (host, port) = (below(&mut self.rng, 250) as u8, 1 + below(&mut self.rng, 60_000) as u16);
+        let (host, port) =
+            (below(&mut self.links.rng, 250) as u8, 1 + below(&mut self.links.rng, 60_000) as u16);
         SocketAddr::from((Ipv4Addr::new(10, 9, 9, host), port))
     }
 

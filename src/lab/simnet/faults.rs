@@ -1,11 +1,13 @@
-//! One direction of one link: what it does to the datagrams that it carries.
+//! Links that do to each datagram what is drawn for it. Each direction of each link has draws of its own, and every
+//! draw follows from one seed.
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng as _;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-use super::{below, up_to};
+use super::attack::Tape;
+use super::{Datagram, HEADER_BYTES, LinkModel, below, up_to};
 use crate::lab::fault::{Fault, FaultCounts};
 use crate::net::{DATAGRAM_BYTES_MAX, Time};
 use crate::transport::LinkSpec;
@@ -95,15 +97,80 @@ impl From<LinkSpec> for LinkFaults {
     }
 }
 
+/// A link from each node to each, and what attackers know of it.
+#[derive(Debug)]
+pub(in crate::lab) struct FaultyLinks {
+    /// Row by row.
+    links: Vec<Link>,
+    nodes: usize,
+    pub(super) tape: Tape,
+    /// Of attacks.
+    pub(super) rng: ChaCha8Rng,
+    counts: FaultCounts,
+    /// A copy that is damaged.
+    copy: Vec<u8>,
+}
+
+impl FaultyLinks {
+    /// Links that do nothing to datagrams yet.
+    pub(in crate::lab) fn new(nodes: usize, seed: u64) -> Self {
+        let rng = |stream: u64| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(stream);
+            rng
+        };
+        Self {
+            links: (0..nodes * nodes).map(|link| Link::new(rng(1 + link as u64))).collect(),
+            nodes,
+            tape: Tape::default(),
+            rng: rng(0),
+            counts: FaultCounts::default(),
+            copy: Vec::new(),
+        }
+    }
+
+    /// What the way from one node to another does.
+    pub(in crate::lab) fn faults(&mut self, from: usize, to: usize) -> &mut LinkFaults {
+        &mut self.links[from * self.nodes + to].faults
+    }
+
+    /// Notes that a fault took effect.
+    pub(in crate::lab) fn fired(&mut self, fault: Fault) {
+        self.counts.add(fault);
+    }
+
+    /// How often each fault took effect.
+    pub(in crate::lab) const fn counts(&self) -> &FaultCounts {
+        &self.counts
+    }
+}
+
+impl LinkModel for FaultyLinks {
+    fn carry(&mut self, now: Time, datagram: &Datagram<'_>, mut deliver: impl FnMut(Time, &[u8])) {
+        let &Datagram { from, source, to, bytes } = datagram;
+        self.tape.keep(to, source, bytes);
+        let link = &mut self.links[from * self.nodes + to];
+        let Passage { arrivals, damage } = link.pass(now, bytes.len() + HEADER_BYTES, &mut self.counts);
+        for at in arrivals {
+            self.copy.clear();
+            self.copy.extend_from_slice(bytes);
+            if !damage.harm(&mut self.copy, &mut self.counts) {
+                self.copy.clear();
+            }
+            deliver(at, &self.copy);
+        }
+    }
+}
+
 /// What becomes of a datagram: when it arrives (not at all, once or twice), and how.
-pub(super) struct Passage {
-    pub(super) arrivals: ArrayVec<Time, 2>,
-    pub(super) damage: Damage,
+struct Passage {
+    arrivals: ArrayVec<Time, 2>,
+    damage: Damage,
 }
 
 /// What happens to the bytes of a datagram; every number is drawn already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Damage {
+enum Damage {
     None,
     Flipped(u64),
     Truncated(u64),
@@ -112,8 +179,8 @@ pub(super) enum Damage {
 
 /// One direction of one link.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub(super) faults: LinkFaults,
+struct Link {
+    faults: LinkFaults,
     rng: ChaCha8Rng,
     is_bad: bool,
     /// When the wire has room for the next datagram.
@@ -121,12 +188,12 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(rng: ChaCha8Rng) -> Self {
+    fn new(rng: ChaCha8Rng) -> Self {
         Self { faults: LinkFaults::default(), rng, is_bad: false, free_at: Time(0) }
     }
 
     /// Takes a datagram of `bytes` bytes with headers.
-    pub(super) fn pass(&mut self, now: Time, bytes: usize, counts: &mut FaultCounts) -> Passage {
+    fn pass(&mut self, now: Time, bytes: usize, counts: &mut FaultCounts) -> Passage {
         // Every datagram takes the same draws, so that one setting does not change what another does.
         let faults = self.faults;
         let lost = self.draw(faults.loss);
@@ -225,7 +292,7 @@ impl Link {
 impl Damage {
     /// Harms a datagram. False if the receiver's computer throws it away. The link's own check counts, too:
     /// a seal without a tag could not tell what the sum of UDP lets pass, one in 256 of these.
-    pub(super) fn harm(self, bytes: &mut Vec<u8>, counts: &mut FaultCounts) -> bool {
+    fn harm(self, bytes: &mut Vec<u8>, counts: &mut FaultCounts) -> bool {
         match self {
             Self::None => true,
             Self::Flipped(how) => {

@@ -1,0 +1,89 @@
+//! Nodes in virtual time.
+
+use core::time::Duration;
+
+use super::{LinkModel, SimNetwork};
+use crate::game::Node;
+use crate::net::Time;
+
+/// Most turns at one instant: each brings a datagram, or fires a timer for good.
+const SPINS_MAX: u32 = 1_000;
+
+/// Players' nodes, and behind them a server if there is one, on a simulated network. Whoever drives it makes a turn,
+/// lets the nodes receive, and lets those advance and transmit that are due.
+pub(in crate::lab) struct VirtualWorld<P, S, L> {
+    pub(in crate::lab) network: SimNetwork<L>,
+    /// The nodes from 0 on.
+    pub(in crate::lab) players: Vec<P>,
+    /// The last node.
+    pub(in crate::lab) server: Option<S>,
+    now: Time,
+    /// Turns that took no time, in a row.
+    spins: u32,
+}
+
+impl<P: Node, S: Node, L: LinkModel> VirtualWorld<P, S, L> {
+    pub(in crate::lab) const fn new(network: SimNetwork<L>, players: Vec<P>, server: Option<S>) -> Self {
+        Self { network, players, server, now: Time(0), spins: 0 }
+    }
+
+    /// The time in the network.
+    pub(in crate::lab) const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Moves on to the next instant at which a timer fires, a datagram arrives, or one of `marks` is.
+    ///
+    /// # Errors
+    /// With the node whose timer is due and does nothing (the last if it is none's): a real one would keep its
+    /// processor busy. Then it moves on by a millisecond.
+    pub(in crate::lab) fn turn(&mut self, marks: impl IntoIterator<Item = Time>) -> Result<(), usize> {
+        let timers = (0..=self.players.len()).filter_map(|node| self.node(node)?.poll_timeout());
+        let next = timers.chain(self.network.next_at()).chain(marks).min().unwrap_or(self.now).max(self.now);
+        self.spins = if next == self.now { self.spins + 1 } else { 0 };
+        self.now = next;
+        if self.spins <= SPINS_MAX {
+            return Ok(());
+        }
+        let last = self.players.len();
+        let spinning = (0..last).find(|&node| self.is_due(node)).unwrap_or(last);
+        (self.now, self.spins) = (next.plus(Duration::from_millis(1)), 0);
+        Err(spinning)
+    }
+
+    /// Hands out the datagrams that have arrived.
+    pub(in crate::lab) fn receive(&mut self) {
+        let Self { network, players, server, now, .. } = self;
+        while let Some(arrival) = network.pop(*now) {
+            match (players.get_mut(arrival.to), &mut *server) {
+                (Some(player), _) => player.handle_datagram(*now, arrival.from, &arrival.bytes),
+                (None, Some(server)) => server.handle_datagram(*now, arrival.from, &arrival.bytes),
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Whether a node's timer is due.
+    pub(in crate::lab) fn is_due(&self, node: usize) -> bool {
+        self.node(node).and_then(|node| node.poll_timeout()).is_some_and(|at| at <= self.now)
+    }
+
+    /// Sends what a node has to send.
+    pub(in crate::lab) fn transmit(&mut self, node: usize) {
+        let Self { network, players, server, now, .. } = self;
+        let from: &mut dyn Node = match (players.get_mut(node), server) {
+            (Some(player), _) => player,
+            (None, Some(server)) => server,
+            (None, None) => return,
+        };
+        while let Some(transmit) = from.poll_transmit() {
+            network.send(*now, node, transmit.to, transmit.datagram.bytes());
+        }
+    }
+
+    fn node(&self, node: usize) -> Option<&dyn Node> {
+        let player = self.players.get(node).map(|player| player as &dyn Node);
+        player
+            .or_else(|| self.server.as_ref().filter(|_| node == self.players.len()).map(|it| it as &dyn Node))
+    }
+}

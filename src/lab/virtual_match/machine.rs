@@ -1,0 +1,256 @@
+//! A computer on the simulated network: a node, a clock, a socket with a bounded buffer. It may be slow or stand still.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::game::{Match, MatchEvent, Node};
+use crate::lab::scenario::PeerClock;
+use crate::net::{Time, Transmit};
+
+/// Datagrams that wait in the socket of a computer that stands still: what Linux keeps of small ones by
+/// default.
+const SOCKET_MAX: usize = 256;
+
+/// A computer. Its times are those of the network; its node sees those of its clock.
+pub(super) struct Machine<N> {
+    pub(super) clock: PeerClock,
+    /// What a step costs.
+    pub(super) cost: Duration,
+    /// Datagrams sent.
+    pub(super) sent: u64,
+    /// Datagrams that found no room in the socket.
+    pub(super) overflows: u32,
+    /// When the match was over here.
+    pub(super) ended_at: Time,
+    state: State<N>,
+    socket: VecDeque<(Time, SocketAddr, Vec<u8>)>,
+    /// Until then the computer does something else, or nothing.
+    busy_until: Time,
+    is_paused: bool,
+    numbered_at: Option<Time>,
+    is_leaving: bool,
+}
+
+/// What becomes of a node.
+pub(super) enum State<N> {
+    /// It begins then.
+    Absent(Time),
+    Open(Box<N>),
+    Over(Box<N>),
+    Crashed,
+}
+
+impl PeerClock {
+    /// What it shows at an instant of network time.
+    pub(super) fn shows(self, now: Time) -> Time {
+        let drift = now.0.cast_signed() * self.drift_ppm / 1_000_000;
+        Time(self.offset_us + now.0.saturating_add_signed(drift))
+    }
+
+    /// The first instant of network time at which it shows `local` or later.
+    fn instant(self, local: Time) -> Time {
+        let elapsed = local.0.saturating_sub(self.offset_us);
+        let guess = (u128::from(elapsed) * 1_000_000 / (1_000_000 + self.drift_ppm) as u128) as u64;
+        let from = guess.saturating_sub(2);
+        (from..).map(Time).find(|&at| self.shows(at) >= local).unwrap_or(Time(u64::MAX))
+    }
+}
+
+impl<N: Node> Machine<N> {
+    /// A computer on which a node begins at `start`.
+    pub(super) const fn new(clock: PeerClock, start: Time) -> Self {
+        Self {
+            clock,
+            cost: Duration::ZERO,
+            sent: 0,
+            overflows: 0,
+            ended_at: Time(0),
+            state: State::Absent(start),
+            socket: VecDeque::new(),
+            busy_until: Time(0),
+            is_paused: false,
+            numbered_at: None,
+            is_leaving: false,
+        }
+    }
+
+    /// Whether it is time for its node to begin.
+    pub(super) fn begins(&self, now: Time) -> bool {
+        matches!(self.state, State::Absent(start) if start <= now)
+    }
+
+    pub(super) fn begin(&mut self, node: N) {
+        self.state = State::Open(Box::new(node));
+    }
+
+    /// Its node, until the match is over.
+    pub(super) fn node(&self) -> Option<&N> {
+        if let State::Open(node) = &self.state { Some(node) } else { None }
+    }
+
+    /// Its node, until the match is over, and what its clock shows.
+    pub(super) fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
+        let local = self.clock.shows(now);
+        if let State::Open(node) = &mut self.state { Some((node, local)) } else { None }
+    }
+
+    /// Whether its node has yet to begin, or plays.
+    pub(super) const fn is_open(&self) -> bool {
+        matches!(self.state, State::Absent(_) | State::Open(_))
+    }
+
+    pub(super) const fn is_running(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    /// Whether its player has left by its own will.
+    pub(super) const fn is_leaving(&self) -> bool {
+        self.is_leaving
+    }
+
+    pub(super) fn crash(&mut self) {
+        self.state = State::Crashed;
+        self.socket.clear();
+    }
+
+    /// Stands still until `until`.
+    pub(super) fn pause(&mut self, until: Time) {
+        self.busy_until = self.busy_until.max(until);
+        self.is_paused = true;
+    }
+
+    /// Lets its node take in what has come, and do what is due as `advance` says.
+    ///
+    /// # Errors
+    /// With its message if it panics; it is gone then.
+    pub(super) fn run(&mut self, now: Time, advance: impl FnOnce(&mut N, Time)) -> Result<(), String> {
+        let local = self.clock.shows(now);
+        let State::Open(node) = &mut self.state else { return Ok(()) };
+        let (socket, clock, is_paused) = (&mut self.socket, self.clock, core::mem::take(&mut self.is_paused));
+        let result = guarded(|| {
+            for (at, from, bytes) in socket.drain(..) {
+                // A thread of its own notes when a datagram comes, unless the whole computer stands still.
+                let at = if is_paused { local } else { clock.shows(at) };
+                node.handle_datagram(at, from, &bytes);
+            }
+            advance(node, local);
+            while node.poll_event().is_some() {}
+        });
+        self.busy_until = now.plus(self.cost);
+        if result.is_err() {
+            self.crash();
+        }
+        result
+    }
+
+    /// What became of its node.
+    pub(super) fn into_state(self) -> State<N> {
+        self.state
+    }
+}
+
+impl Machine<Match> {
+    /// Whether a numbered command is due; one comes each `every` from tick 0 on.
+    pub(super) fn gives_at(&mut self, every: Duration, now: Time) -> bool {
+        let State::Open(game) = &self.state else { return false };
+        if game.begin().is_none() || self.is_leaving {
+            return false;
+        }
+        let at = *self.numbered_at.get_or_insert(now);
+        if at > now {
+            return false;
+        }
+        self.numbered_at = Some(at.plus(every));
+        true
+    }
+}
+
+impl<N: Node> Node for Machine<N> {
+    fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        if !self.is_running() {
+            return;
+        }
+        if self.socket.len() >= SOCKET_MAX {
+            self.overflows += 1;
+        } else {
+            self.socket.push_back((now, from, bytes.to_vec()));
+        }
+    }
+
+    fn advance(&mut self, now: Time) {
+        // A panic shows in the state.
+        let _ = self.run(now, Node::advance);
+    }
+
+    /// After the last datagram of a match that is over, the node is over.
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        let State::Open(node) = &mut self.state else { return None };
+        let next = node.poll_transmit();
+        if next.is_none() && node.is_over() {
+            let State::Open(node) = core::mem::replace(&mut self.state, State::Crashed) else { return None };
+            self.state = State::Over(node);
+            self.socket.clear();
+        }
+        next
+    }
+
+    fn poll_event(&mut self) -> Option<MatchEvent> {
+        self.node_at(Time(0))?.0.poll_event()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        match &self.state {
+            State::Absent(start) => Some(*start),
+            State::Open(node) => {
+                let socket = self.socket.front().map(|&(at, ..)| at);
+                let timer = node.poll_timeout().map(|local| self.clock.instant(local));
+                let next = [socket, timer, self.numbered_at].into_iter().flatten().min()?;
+                Some(next.max(self.busy_until))
+            }
+            State::Over(_) | State::Crashed => None,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Over(_))
+    }
+
+    fn leave(&mut self) {
+        if let State::Open(node) = &mut self.state {
+            (self.is_leaving, self.numbered_at) = (true, None);
+            node.leave();
+        }
+    }
+}
+
+/// Takes a step of a program that may break down.
+///
+/// # Errors
+/// With its message if it panics.
+fn guarded(step: impl FnOnce()) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(step)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        text.unwrap_or("without a word").to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_drifts_shows_each_instant_once() {
+        for drift_ppm in [-10_000, -1, 0, 3, 10_000] {
+            let clock = PeerClock { offset_us: 5_000_000, drift_ppm };
+            for local in (5_000_000..5_400_000).step_by(997) {
+                let at = clock.instant(Time(local));
+                assert!(clock.shows(at) >= Time(local));
+                assert!(at == Time(0) || clock.shows(Time(at.0 - 1)) < Time(local), "{drift_ppm} ppm");
+            }
+        }
+        assert_eq!(PeerClock { offset_us: 0, drift_ppm: 10_000 }.shows(Time(1_000_000)), Time(1_010_000));
+    }
+}

@@ -1,0 +1,121 @@
+//! A match of clients and a server: what `check` plays where a server runs the world, or relays inputs. No faults but
+//! those of the links, and of a byzantine client.
+
+use super::judge::end;
+use super::machine::{Machine, State};
+use super::{PeerEnd, UPDATES, VirtualMatch, VirtualResult, VirtualSetup};
+use crate::game::{MatchOutcome, Node, Server, ServerOptions, ServerSummary};
+use crate::lab::audit::Oracle;
+use crate::lab::byzantine::{Attacker, ByzantineFigures, ByzantinePlan};
+use crate::lab::scenario::{PeerClock, Scenario};
+use crate::lab::simnet::LinkFaults;
+use crate::net::{Architecture, Time};
+
+impl VirtualMatch {
+    /// All clients, and behind them their server, before the first datagram; `link` is every client's way to the server
+    /// and back.
+    #[must_use]
+    pub fn served(setup: VirtualSetup, link: LinkFaults, architecture: Architecture) -> Self {
+        let (server, nodes) = (setup.peers, setup.peers + 1);
+        let is_way = |way: usize| (way / nodes == server) != (way % nodes == server);
+        let links = (0..nodes * nodes).map(|way| if is_way(way) { link } else { LinkFaults::default() });
+        let scenario = Scenario { links: links.collect(), ..Scenario::steady(setup.peers, link) };
+        let mut game = Self::with(VirtualSetup { numbered_every: None, ..setup }, scenario, architecture);
+        let (rules, map) = (Some(game.setup.rules.clone()), Some(game.setup.map.clone()));
+        let options = ServerOptions { rules, map, ..ServerOptions::default() };
+        let mut machine = Machine::new(PeerClock::default(), Time(0));
+        machine.begin(Server::new(game.table().server(UPDATES), options));
+        game.world.server = Some(machine);
+        game
+    }
+
+    /// Lets the server do what is due, and sends what it sends.
+    pub(super) fn advance_server(&mut self) {
+        let (now, node) = (self.world.now(), self.setup.peers);
+        let Some(server) = self.world.server.as_mut().filter(|server| server.is_running()) else { return };
+        if let Err(message) = server.run(now, Node::advance) {
+            return self.audit.violated(Oracle::Panic, node, now, message);
+        }
+        self.world.transmit(node);
+    }
+
+    /// Whether a byzantine client does something before the match has surely begun.
+    fn is_disturbed(&self) -> bool {
+        self.setup.byzantine.as_ref().is_some_and(ByzantinePlan::disturbs_setup)
+    }
+
+    /// How the match ended on the server, and whether it is off there.
+    fn verdict(&mut self) -> (Option<ServerSummary>, bool) {
+        let (now, node) = (self.world.now(), self.setup.peers);
+        match self.world.server.take().map(Machine::into_state) {
+            Some(State::Over(server)) => match server.into_summary() {
+                Ok(summary) => (Some(summary), false),
+                // Who takes a seat and does not sit down can keep a match from beginning.
+                Err(_) if self.is_disturbed() => (None, true),
+                Err(error) => {
+                    self.audit.violated(Oracle::Outcome, node, now, error.to_string());
+                    (None, false)
+                }
+            },
+            Some(State::Crashed) => (None, self.is_disturbed()),
+            _ => (None, false),
+        }
+    }
+
+    /// All ended, alike; and no client's state ever differed from the server's, but by what was planted.
+    pub(super) fn judge_served(mut self) -> VirtualResult {
+        let (verdict, is_off) = self.verdict();
+        let ends: Vec<PeerEnd> = core::mem::take(&mut self.world.players).into_iter().map(end).collect();
+        for seat in self.honest().filter(|_| !is_off) {
+            if let Some(what) = self.fault_of(seat, &ends[seat], verdict.as_ref()) {
+                self.figures.lost += 1;
+                self.audit.violated(Oracle::Outcome, seat, self.world.now(), what);
+            }
+        }
+        let byzantine = self.attacker.take().map(|attacker| self.judge_cost(&attacker, &ends));
+        VirtualResult {
+            violations: self.audit.violations().to_vec(),
+            counts: *self.world.network.links.counts(),
+            log: self.world.network.log().hash(),
+            ticks: verdict.map_or(0, |verdict| verdict.ticks),
+            took: self.world.now().since(Time(0)),
+            stopped_after: None,
+            named_after: None,
+            byzantine,
+            ends,
+        }
+    }
+
+    /// Whether the others began or were off in time and never stood for too long.
+    fn judge_cost(&mut self, attacker: &Attacker, ends: &[PeerEnd]) -> ByzantineFigures {
+        let mut figures = core::mem::take(&mut self.figures);
+        (figures.seat, figures.behaviours) = (attacker.plan().seat, attacker.done());
+        for seat in self.honest() {
+            self.judge_time(seat, &ends[seat]);
+            self.paces[seat].add_to(&mut figures, self.setup.tick_rate);
+        }
+        figures
+    }
+
+    /// What is wrong with the end of a client.
+    fn fault_of(&self, seat: usize, end: &PeerEnd, server: Option<&ServerSummary>) -> Option<String> {
+        let Some(server) = server else { return Some("the server did not end".into()) };
+        let PeerEnd::Played(summary) = end else {
+            return Some(format!("it ended as {}: {end}", end.as_str()));
+        };
+        let said = (summary.outcome, summary.ticks, summary.hash.whole);
+        let expected: (MatchOutcome, u32, u64) = (server.outcome, server.ticks, server.hash.whole);
+        if said != expected {
+            return Some(format!("{said:?}, and the server {expected:?}"));
+        }
+        let differed = summary.updates.map_or(0, |updates| updates.differed);
+        let planted = self.setup.inject.as_ref().filter(|(planted, _)| *planted == seat);
+        match (planted, &summary.desync) {
+            (_, Some(_)) => None,
+            (Some((_, inject)), None) if inject.tick.0 < server.ticks => {
+                Some(format!("what was planted in tick {} was not found", inject.tick))
+            }
+            (_, None) => (differed > 0).then(|| format!("{differed} states differed, and no tick was named")),
+        }
+    }
+}
