@@ -6,7 +6,7 @@ use mini_rts_arena::sim::{GameState, Order, PlayerId, UnitId};
 
 use super::canvas::Canvas;
 use super::colours::{self, INK, alpha};
-use super::figures::turned;
+use super::outlines::turned;
 use super::view::{View, point};
 
 /// Opacity of a way that is yet to be gone.
