@@ -100,13 +100,13 @@ impl Game {
             match self.thread.as_ref()?.progress(Duration::ZERO) {
                 Ok(Some(Progress::Event(event))) => self.news.push(event),
                 Ok(Some(Progress::At { beacon, .. })) => self.announce(beacon),
-                // The thread goes on: there may be a rematch.
+                // The thread stays: there may be a rematch.
                 Ok(Some(Progress::Over(finished))) => return Some(*finished),
                 Ok(None) => return None,
                 Err(_) => {
                     let finished = self.thread.take().map(MatchThread::join);
                     self.announcer = None;
-                    // It goes on saying good-bye by itself.
+                    // It continues to say good-bye by itself.
                     if let Some(server) = self.server.take() {
                         let _ = server.leave().try_send(());
                     }

@@ -68,8 +68,8 @@ pub fn square(length: Fx) -> i64 {
 /// The greater component of a vector, without its sign: the Chebyshev length.
 #[must_use]
 pub fn max_norm(v: Vec2) -> Fx {
-    // `wrapping_abs` cannot meet the one number without an opposite here. `abs` would branch on the sign, and
-    // a branch predictor mispredicts random signs.
+    // No component is near the one number without an opposite. `abs` would check for it by a branch on the
+    // sign, which a predictor mispredicts.
     v.x.wrapping_abs().max(v.y.wrapping_abs())
 }
 

@@ -79,7 +79,7 @@ fn draw_ticks(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32) {
     }
 }
 
-/// In the middle: the shape of the team that holds it, in gold while it is nobody's.
+/// In the middle: the shape of the team that holds it, in gold while neutral.
 fn draw_emblem(canvas: &mut Canvas, view: &View<'_>, at: Vec2, owner: PlayerId, team: u8) {
     let size = 0.55 * view.tile;
     if owner == PlayerId::NONE {

@@ -46,7 +46,7 @@ fn draw_leg(
         Order::Follow => state.hero(state.units.owner[row]).map(|row| place(state, row)),
         Order::Hold | Order::Idle => Some(from),
     };
-    // Who is dead by then is nobody's way.
+    // Units that are dead by then block no path.
     let Some(to) = found else { return from };
     let (a, b) = (view.px(from), view.px(to));
     canvas.line(a, b, (view.line * 0.4).max(1.0), alpha(colour, WAY));

@@ -90,7 +90,7 @@ impl Attract {
         self.events.add(inputs.tick, self.world.events());
         let tick_us = 1_000_000 / u64::from(TickRate::HZ_60.hz());
         let due = self.view.ran_at.plus(core::time::Duration::from_micros(tick_us));
-        // After a pause of the window it goes on from now.
+        // After a pause of the window it continues from now.
         let now = clock::now();
         let is_late = now.since(due).as_micros() as u64 > tick_us * u64::from(TICKS_PER_FRAME_MAX);
         let state = Arc::new(self.world.state().clone());

@@ -49,7 +49,7 @@ struct Row {
     titles: [String; 2],
     /// Mean over units and frames, and the largest of late, tiles.
     apart: (f32, f32),
-    /// Why it goes on no more.
+    /// Why it has ended.
     over: Option<String>,
 }
 

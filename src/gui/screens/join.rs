@@ -121,7 +121,7 @@ impl JoinScreen {
         let mut next = None;
         for (index, room) in rooms.iter().enumerate() {
             let row = Rect::from_min_size(pos2(list.left(), top), vec2(list.width(), ROW));
-            // More than fit are as good as none: addresses still work.
+            // Rows that do not fit are left out: an address still works.
             if row.bottom() > list.bottom() - 24.0 {
                 break;
             }

@@ -68,7 +68,7 @@ pub(crate) enum Screen {
 }
 
 impl Screen {
-    /// Goes on from here.
+    /// Changes to the next screen.
     pub(crate) fn follow(self, next: Next, context: &mut AppContext) -> Self {
         // A match that is over may have another one after it.
         let (attract, party) = match (self, &next) {
@@ -117,7 +117,7 @@ impl Screen {
         Self::Waiting(Box::new(WaitingScreen::start(attract, request)))
     }
 
-    /// The match in the background goes on from menu to menu.
+    /// The match in the background continues from menu to menu.
     fn into_attract(self) -> Attract {
         match self {
             Self::Start(screen) => screen.attract,

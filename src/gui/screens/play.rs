@@ -445,25 +445,25 @@ fn count_down(page: &mut Page<'_>, view: &View) {
 /// What happened in a match, if the picture does not show it by itself.
 fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
     match event {
-        MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match goes on: {why}")),
-        MatchEvent::Left(player) => Some(format!("{} has left; the match goes on", name_of(view, *player))),
-        MatchEvent::Lost(player) => Some(format!("{} is lost; the match goes on", name_of(view, *player))),
+        MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match continues: {why}")),
+        MatchEvent::Left(player) => Some(format!("{} has left; the match continues", name_of(view, *player))),
+        MatchEvent::Lost(player) => Some(format!("{} is lost; the match continues", name_of(view, *player))),
         _ => None,
     }
 }
 
-/// While the match stands still: at whose request, and how long yet.
+/// While the match is paused: at whose request, and how much longer.
 fn pause_card(page: &mut Page<'_>, view: &View) {
     let Some(Pause { by, until }) = view.pause else { return };
     let left_s = until.since(machine::now()).as_secs_f64().ceil();
     page.shade(90);
     let (middle, width) = (page.window().center(), page.window().width());
     let (title, below) = if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
-        (format!("{left_s}"), "The match goes on".to_owned())
+        (format!("{left_s}"), "The match continues".to_owned())
     } else {
         (
             "Paused".to_owned(),
-            format!("by {}; it goes on in {left_s} s, or when anybody presses P", name_of(view, by)),
+            format!("by {}; it continues in {left_s} s, or when anybody presses P", name_of(view, by)),
         )
     };
     let at = pos2(middle.x, middle.y - 10.0);

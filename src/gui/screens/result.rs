@@ -115,7 +115,7 @@ impl Over {
     }
 }
 
-/// Puts the report of a desync and its bundle beside the replay, for whoever looks into it.
+/// Saves the report of a desync and its bundle beside the replay, for later analysis.
 fn keep_report(summary: &Summary) {
     let (Some(report), Some(replay)) = (&summary.desync, &summary.replay) else { return };
     let text = serde_json::to_string_pretty(report).expect("a report is plain data");

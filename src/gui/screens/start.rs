@@ -133,7 +133,7 @@ pub(super) fn part(row: Rect, place: usize, of: usize) -> Rect {
     Rect::from_min_size(pos2(left, row.top()), vec2(width, row.height()))
 }
 
-/// Goes on if the name can be one, else says why not.
+/// Continues if the name is valid, else says why it is not.
 pub(super) fn named(
     context: &mut AppContext,
     go: impl FnOnce(mini_rts_arena::net::PlayerName) -> Next,

@@ -243,7 +243,7 @@ impl<'a> Mind<'a> {
 
     // Walking.
 
-    /// Stands still and continues the order.
+    /// Stays in place and continues the order.
     fn stay(&self) -> Intent {
         let (facing, corner) = (self.facing(), NO_CORNER);
         Intent { walk: Vec2::default(), facing, corner, winds_up: false, target: UnitId::NONE, done: false }

@@ -474,8 +474,8 @@ impl GameState {
         units.filter(|unit| own(&unit)).count() + usize::from(training)
     }
 
-    /// Whether the state is one that a running world can have: rectangular tables, ids that lead to their
-    /// rows, owners that exist. Everything that `step` uses as an index is in range.
+    /// Whether a running world can have this state: rectangular tables, ids that lead to their rows, owners
+    /// that exist. Everything that `step` uses as an index is in range.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let players = self.players.len();

@@ -14,6 +14,7 @@ use super::unit_id::UnitId;
 pub(crate) const GATHERED_MAX: usize = 16384;
 
 /// Appends the bytes of a column, which must fit.
+#[expect(clippy::expect_used, reason = "the caller gathers only what fits")]
 pub(crate) fn gather_column<T: Cell>(bytes: &mut ArrayVec<u8, GATHERED_MAX>, column: &[T]) {
     if cfg!(target_endian = "little") {
         let column = bytemuck::cast_slice(column);
@@ -29,6 +30,7 @@ pub(crate) fn gather_column<T: Cell>(bytes: &mut ArrayVec<u8, GATHERED_MAX>, col
 pub(crate) const FEW: usize = 4;
 
 /// Copies the bytes of a column of at most [`FEW`] rows to `gathered`, and advances that.
+#[expect(clippy::indexing_slicing, reason = "the caller sizes the buffer for FEW rows of all columns")]
 pub(crate) fn gather_cells<T: Cell>(bytes: &mut [u8], gathered: &mut usize, column: &[T]) {
     for cell in column {
         let cell = cell.little_endian();

@@ -137,7 +137,7 @@ fn led(from: Fx, speeds: [Fx; 2], ticks: i64) -> i64 {
 
 /// Units keep their speed, but those that fight in a crowd are pushed back.
 #[inline(always)]
-fn goes_on(context: &Context<'_>, base: &Units, at: usize, speed: Fx) -> i64 {
+fn continued(context: &Context<'_>, base: &Units, at: usize, speed: Fx) -> i64 {
     let speed = speed.number();
     if context.jostle.0 && cell(&base.target, at) != UnitId::NONE { speed.wrapping_neg() } else { speed }
 }
@@ -253,8 +253,8 @@ coded! {
     attack 0;
     control 0;
     hp 5;
-    vx 11 expect |c, base, at, _new, _row| goes_on(c, base, at, cell(&base.vx, at));
-    vy like 8 expect |c, base, at, _new, _row| goes_on(c, base, at, cell(&base.vy, at));
+    vx 11 expect |c, base, at, _new, _row| continued(c, base, at, cell(&base.vx, at));
+    vy like 8 expect |c, base, at, _new, _row| continued(c, base, at, cell(&base.vy, at));
     x like 8 expect |c, base, at, new, row| led(cell(&base.x, at), [cell(&base.vx, at), cell(&new.vx, row)], c.ticks);
     y like 8 expect |c, base, at, new, row| led(cell(&base.y, at), [cell(&base.vy, at), cell(&new.vy, row)], c.ticks);
     order 1;
