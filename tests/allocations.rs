@@ -164,7 +164,7 @@ fn advance(
 }
 
 #[test]
-fn a_match_in_its_stride_allocates_nothing() {
+fn a_match_in_steady_state_allocates_nothing() {
     for architecture in Architecture::ALL {
         for prediction in [false, true] {
             let mut wire = Wire::new(architecture, prediction);
@@ -178,7 +178,7 @@ fn a_match_in_its_stride_allocates_nothing() {
 }
 
 #[test]
-fn a_battle_in_its_stride_allocates_nothing() {
+fn a_battle_in_steady_state_allocates_nothing() {
     let (rules, map) = (data::rules("endless").expect("embedded"), data::map("standard").expect("embedded"));
     let seat = |team| SeatSetup { hero: AttackBehaviour::Archer, team };
     let seats = [seat(0), seat(1)].into_iter().collect();
@@ -204,7 +204,7 @@ fn a_battle_in_its_stride_allocates_nothing() {
 }
 
 #[test]
-fn a_large_battle_in_its_stride_allocates_nothing() {
+fn a_large_battle_in_steady_state_allocates_nothing() {
     let mut battle = Battlefield::new(2_000, 7);
     battle.run(600);
     let fallen = battle.fallen();

@@ -31,7 +31,7 @@ fn a_full_match_ends_by_the_rules() {
     for (seed, map, mixed) in [(1, "standard", true), (2, "standard", false), (3, "duel", true)] {
         let mut game = BotMatch::new(setup("standard", map, seed, 30, mixed), BotLevel::Normal);
         while game.world.state().outcome() == Outcome::Running {
-            assert!(game.world.state().tick() < Tick(7 * 60 * 30), "seed {seed} on {map} goes on for ever");
+            assert!(game.world.state().tick() < Tick(7 * 60 * 30), "seed {seed} on {map} does not end");
             game.step();
         }
         println!(

@@ -90,7 +90,7 @@ fn a_change_of_any_field_comes_over() {
 }
 
 #[test]
-fn what_is_cut_off_or_goes_on_is_refused() {
+fn what_is_cut_off_or_too_long_is_refused() {
     let mut game = full();
     let base = game.world.state().clone();
     game.run(9);

@@ -31,12 +31,12 @@ fn matches_of_bots_run_as_they_always_did() {
 }
 
 #[test]
-fn a_match_goes_on_alike_from_every_snapshot() {
+fn a_match_continues_alike_from_every_snapshot() {
     let played = MODES.map(|mode| (mode.name, [30, 60].map(|hz| play(&mode, hz, true))));
     assert_eq!(played, GOLDEN, "played, and golden");
 }
 
-/// The chain of a match that, if it `restores`, goes on with a world made anew from a snapshot now and then.
+/// The chain of a match that, if it `restores`, continues now and then with a world restored from a snapshot.
 fn play(mode: &common::Mode, hz: u32, restores: bool) -> u64 {
     let mut game = BotMatch::new(mode.setup(7, hz), BotLevel::Normal);
     let mut chain = HashChain::default();

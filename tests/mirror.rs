@@ -7,7 +7,7 @@ use mini_rts_arena::sim::math::{Angle, Vec2};
 use mini_rts_arena::sim::*;
 use proptest::prelude::*;
 
-/// What each side is told in a tick, by ordinals of units, for the side of player 0.
+/// The events of a tick for each side, by ordinals of units, for the side of player 0.
 fn script(seed: u64, tick: Tick, state: &GameState) -> Option<Script> {
     let draw = |ordinal| random::draw(seed, tick, PlayerId(0), ordinal);
     if draw(0) % 15 != 0 {

@@ -148,7 +148,7 @@ fn turned_ways_lead_over_the_built_in_maps() {
                 );
             }
         }
-        assert!(corners > 20, "{} is in nobody's way", map.name);
+        assert!(corners > 20, "nothing on {} is in the way", map.name);
     }
 }
 

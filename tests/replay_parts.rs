@@ -254,7 +254,7 @@ fn what_was_said_can_be_said_again() {
         })
         .collect();
     assert_eq!(exported, commands);
-    // What a hero's keys say is told when it changes.
+    // Held control is exported when it changes.
     let changes = said(&mut open(&bytes)).filter(|said| matches!(said.word, Word::Hero(_))).count();
     let mut held = [HeroControl::default(); 2];
     let expected = (0..200)

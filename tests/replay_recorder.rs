@@ -171,7 +171,7 @@ fn a_write_that_fails_stops_the_recording_and_leaves_what_was_written() {
 }
 
 #[test]
-fn a_match_goes_on_when_its_disk_fails() {
+fn a_match_continues_when_its_disk_fails() {
     let file = Shared::default();
     let sink = Failing { to: file.clone(), writes_left: 2, kind: io::ErrorKind::Other };
     let mut recorder = ReplayRecorder::with_sink(sink, &header(60)).unwrap();

@@ -56,7 +56,7 @@ fn a_change_of_any_field_changes_the_hash_of_its_part() {
             }
             let found = game.world.state().difference(world.state()).expect("they differ");
             assert_eq!((found.part, found.field), (name, *field));
-            // Whatever was disturbed, the world goes on.
+            // Whatever was disturbed, the world continues.
             for tick in 0..120 {
                 world.step(&TickInputs::idle(Tick(tick), 2));
             }
@@ -70,7 +70,7 @@ fn far_away() -> Target {
 }
 
 #[test]
-fn a_restored_world_goes_on_as_the_first_one_does() {
+fn a_restored_world_continues_as_the_first_one_does() {
     let mut game = BotMatch::new(standard(4), BotLevel::Normal);
     for _ in 0..6 {
         game.run(250);
@@ -386,7 +386,7 @@ fn a_circle_takes_4_s_alone_2_s_with_many_and_decays_in_6() {
 }
 
 #[test]
-fn a_contested_circle_stands_still_and_an_owner_wins_it_back() {
+fn a_contested_circle_keeps_its_progress_and_an_owner_wins_it_back() {
     let sword = AttackBehaviour::Swordsman;
     let mut state = scene(&[(0, sword, (-2, 0)), (1, sword, (2, 0))]).state().clone();
     state.units.order.fill(Order::Hold);

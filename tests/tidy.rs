@@ -31,12 +31,36 @@ const BANNED: &[&str] = &[
 ];
 
 /// Files and folders whose banned words are still being replaced. Remove an entry when its last one is gone.
-const NOT_YET_CLEAN: &[&str] =
-    &["README.md", "docs", "src/cli", "src/lab", "src/net", "src/transport", "tests"];
+#[rustfmt::skip]
+const NOT_YET_CLEAN: &[&str] = &[
+    "README.md",
+    "docs",
+    "src/cli",
+    "src/game/matches.rs",
+    "src/game/runner.rs",
+    "src/game/server.rs",
+    "src/game/server_thread.rs",
+    "src/game/session.rs",
+    "src/lab",
+    "src/net",
+    "src/transport",
+    "tests/balance.rs",
+    "tests/cli.rs",
+    "tests/compare.rs",
+    "tests/hostile",
+    "tests/lan.rs",
+    "tests/mesh.rs",
+    "tests/peers",
+    "tests/reaction.rs",
+    "tests/served",
+    "tests/session.rs",
+    "tests/talk.rs",
+    "tests/virtual.rs",
+];
 
 /// Folders in which no file may import another that imports it back, directly or through others. A parent
 /// module and its children count as one direction: the children may import the parent.
-const ACYCLIC: &[&str] = &["src/sim", "src/net"];
+const ACYCLIC: &[&str] = &["src/sim", "src/net", "src/gui"];
 
 /// The repository's files with one of these endings, by their path from its root.
 fn files(folders: &[&str], endings: &[&str]) -> BTreeMap<String, String> {
@@ -196,8 +220,8 @@ fn words(text: &str) -> (String, Vec<usize>) {
 fn no_banned_words() {
     let mut faults = Vec::new();
     for (path, text) in files(&["src", "tests", "docs", "README.md"], &[".rs", ".md"]) {
-        let is_exempt = |entry: &&str| path.starts_with(&format!("{entry}/")) || path == **entry;
-        if NOT_YET_CLEAN.iter().any(|entry| is_exempt(&entry)) || path == "tests/tidy.rs" {
+        let is_exempt = |entry: &str| path.starts_with(&format!("{entry}/")) || path == entry;
+        if NOT_YET_CLEAN.iter().any(|entry| is_exempt(entry)) || path == "tests/tidy.rs" {
             continue;
         }
         let (words, lines) = words(&text);
@@ -294,7 +318,7 @@ fn imports(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut uses = Vec::new();
     for (module, path) in &modules {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("text");
-        let code = code_of(text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default());
+        let code = code_of(text.split("\nmod tests {").next().unwrap_or_default());
         for statement in code.split(';').filter_map(|statement| statement.split("pub use ").nth(1)) {
             for mut name in paths(statement) {
                 let absolute = resolved(module, &mut name);
@@ -337,7 +361,7 @@ fn cycle_of(file: &str, imports: &BTreeMap<String, BTreeSet<String>>) -> Option<
     let mut open = vec![vec![file.to_owned()]];
     while let Some(way) = open.pop() {
         for next in imports.get(way.last()?).into_iter().flatten() {
-            let longer = [&way[..], &[next.clone()]].concat();
+            let longer = [&way[..], std::slice::from_ref(next)].concat();
             if next == file {
                 return Some(longer);
             }

@@ -1,4 +1,4 @@
-//! What a bot orders its minions to do.
+//! The commands of a bot to its minions.
 
 use arrayvec::ArrayVec;
 
@@ -8,17 +8,17 @@ use super::view::{Draw, Orders, Rows, View, give, is_within};
 use crate::sim::math::{Vec2, dist2};
 use crate::sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, SUPPLY, Selection, Target, When};
 
-/// An army worth less than this, in percent of the enemies about it, gives way.
+/// An army below this strength, in percent of the enemies around it, retreats.
 const LOST: i32 = 60;
-/// An army smaller than this stays together.
+/// An army smaller than this is not split.
 const WHOLE: usize = 4;
 
-/// The minions, and who of them goes where.
+/// The minions, and which of them go where.
 pub(super) struct Army<'a> {
     view: &'a View<'a>,
     plan: &'a Plan,
     main: Rows,
-    /// Those who go to circles on the side.
+    /// Minions sent to other circles.
     detached: ArrayVec<(Rows, Vec2), CIRCLES_MAX>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Army<'a> {
         self.command_main(orders);
     }
 
-    /// Says again where the main army goes, or fights.
+    /// Repeats the command of the main army.
     pub(super) fn confirm(&self, orders: &mut Orders) {
         let all = self.select(&self.main, |_| true);
         if all.is_empty() {
@@ -52,7 +52,7 @@ impl<'a> Army<'a> {
         }
     }
 
-    /// Takes those for a circle out of the main army: who goes there already, then who is nearest.
+    /// Detaches minions for a circle from the main army: first those already on their way, then the nearest.
     fn detach(&mut self, circle: Vec2) -> Rows {
         let view = self.view;
         let cost = |row: usize| {
@@ -95,14 +95,14 @@ impl<'a> Army<'a> {
         }
     }
 
-    /// Whether the enemies here are too many.
+    /// Whether the enemies here are too strong.
     fn is_lost(&self, middle: Vec2) -> bool {
         let (own, foes) = self.view.worth_near(middle, 10);
         let home = is_within(middle, self.plan.shelter, 10);
         !home && own * 100 < foes * LOST && !self.view.is_sudden_death()
     }
 
-    /// Whether all are where they should be, with their hero and no enemy near.
+    /// Whether all minions are at their places with their hero, with no enemy near.
     fn has_time(&self, middle: Vec2, hero: usize) -> bool {
         let view = self.view;
         let there = is_within(view.at(hero), self.plan.main, 3) && is_within(middle, self.plan.main, 5);
@@ -117,7 +117,7 @@ impl<'a> Army<'a> {
         }
     }
 
-    /// Walks to the shelter without looking at enemies.
+    /// Walks to the shelter and ignores enemies.
     fn withdraw(&self, orders: &mut Orders) {
         let view = self.view;
         let goal = self.plan.shelter;
@@ -130,7 +130,7 @@ impl<'a> Army<'a> {
         }
     }
 
-    /// Lets those attack `foe` who do not yet.
+    /// Commands an attack on `foe`, for minions that do not attack it yet.
     fn focus(&self, orders: &mut Orders, group: &Rows, foe: usize) {
         let units = &self.view.state.units;
         let id = units.id[foe];
@@ -140,7 +140,7 @@ impl<'a> Army<'a> {
         }
     }
 
-    /// Lets those walk and fight to `goal` who are neither there nor on the way.
+    /// Commands an attack-move to `goal`, for minions neither there nor on their way.
     fn march(&self, orders: &mut Orders, group: &Rows, goal: Vec2) {
         let view = self.view;
         let idle = self.select(group, |row| {
@@ -159,7 +159,7 @@ impl<'a> Army<'a> {
     }
 }
 
-/// Trains what it can pay for.
+/// Trains what the supply pays for.
 pub(super) fn train(view: &View<'_>, orders: &mut Orders) {
     let at = view.player.index();
     let rules = &view.world.setup().rules;
@@ -176,14 +176,14 @@ pub(super) fn train(view: &View<'_>, orders: &mut Orders) {
     }
 }
 
-/// What the mix asks for; by default archers against swordsmen, who are long on the way, and swordsmen
-/// against archers.
+/// The kind that the mix asks for. By default archers against swordsmen, who take long to reach them, and
+/// swordsmen against archers.
 fn wanted_kind(view: &View<'_>) -> AttackBehaviour {
     use AttackBehaviour::{Archer, Swordsman};
     let foes_of = |kind| view.foes().filter(|&foe| view.state.units.attack[foe] == kind).count();
     let own_of = |kind| view.minions.iter().filter(|&&row| view.state.units.attack[row] == kind).count();
     let wants_archer = match view.mix {
-        // Of ten, six archers where most enemies carry swords, else four.
+        // Of ten minions, six archers if most enemies carry swords, else four.
         Mix::Counter => {
             let tenths = if foes_of(Swordsman) > foes_of(Archer) { 6 } else { 4 };
             own_of(Archer) * 10 < (own_of(Archer) + own_of(Swordsman) + 1) * tenths

@@ -15,7 +15,7 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
     }
     raise_banner(view, orders, at);
     let foe = view.weakest_foe(at, view.skill.engage).filter(|_| view.skill.is_tactical && plan.is_bold);
-    // Nothing else to do: it paces about, so that it is seen to be awake.
+    // With nothing else to do it paces about, so that a person can see it is active.
     let waits = foe.is_none() && view.is_refresh() && is_within(at, plan.main, 3);
     if waits {
         let to = Angle::of(-view.home).turned(view.draw(Draw::Stroll, 1, 65_536) as i16);
@@ -33,7 +33,7 @@ pub(super) fn lead(view: &View<'_>, plan: &Plan, orders: &mut Orders) {
     }
 }
 
-/// Whether the hero had better leave. One that is on its way home stays there until it is well.
+/// Whether the hero should retreat. A retreating hero stays at home until it has recovered.
 fn is_hurt(view: &View<'_>, plan: &Plan, hero: usize, foes: i32) -> bool {
     let leaving = view.state.units.order[hero] == Order::Move && is_within(view.goal(hero), plan.shelter, 4);
     let resting = is_within(view.at(hero), plan.shelter, 5) && foes == 0;
@@ -48,7 +48,7 @@ fn retreat(view: &View<'_>, plan: &Plan, orders: &mut Orders, hero: usize) {
     go(view, orders, hero, plan.shelter);
 }
 
-/// Where the hero goes: where the plan says, but not far ahead of its army.
+/// The hero's goal: the plan's, but not far ahead of its army.
 fn pace(view: &View<'_>, plan: &Plan, hero: usize) -> Vec2 {
     let at = view.at(hero);
     let army = mean(view, &view.minions);
@@ -61,7 +61,7 @@ fn pace(view: &View<'_>, plan: &Plan, hero: usize) -> Vec2 {
     }
 }
 
-/// Sends the hero where it is not going yet, dashing over long open ways.
+/// Sends the hero to a new goal, dashing over long open stretches.
 fn go(view: &View<'_>, orders: &mut Orders, hero: usize, goal: Vec2) {
     let at = view.at(hero);
     let bound = view.state.units.order[hero] == Order::Move && is_within(view.goal(hero), goal, 3);

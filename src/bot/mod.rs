@@ -1,5 +1,5 @@
 //! Players that are programs. A bot is a function of the world after a tick: the same world gives the same
-//! orders, so a match of bots depends on its seed alone.
+//! commands, so a match of bots depends on its seed alone.
 
 mod army;
 mod hero;
@@ -21,25 +21,26 @@ use view::View;
 /// How well a bot plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BotLevel {
-    /// Thinks seldom; leads its army from circle to circle in one crowd.
+    /// Decides seldom; leads its whole army from circle to circle.
     Easy,
-    /// Focuses, retreats, dodges some, counters, sends a few to take what is open.
+    /// Focuses fire, retreats, dodges some attacks, counters the enemy's mix, and sends a few minions to open
+    /// circles.
     Normal,
-    /// The same, quicker, and dodges what it can.
+    /// Like normal, but faster, and dodges whatever it can.
     Hard,
 }
 
 /// Which minions a bot trains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mix {
-    /// What fights best against the enemies it sees.
+    /// The best mix against the enemies it sees.
     #[default]
     Counter,
-    /// Swordsmen alone.
+    /// Only swordsmen.
     Swordsmen,
-    /// Archers alone.
+    /// Only archers.
     Archers,
-    /// Whichever it has fewer of.
+    /// The kind of which it has fewer.
     Half,
 }
 
@@ -54,32 +55,31 @@ pub struct Bot {
 }
 
 impl Bot {
-    /// A bot of this level for this seat.
+    /// A bot of this level in this seat.
     #[must_use]
     pub const fn new(level: BotLevel, player: PlayerId, rate: TickRate) -> Self {
         Self { level, player, rate, mix: Mix::Counter, key: player }
     }
 
-    /// The same bot, training these minions.
+    /// The same bot with another mix of minions.
     #[must_use]
     pub const fn with_mix(self, mix: Mix) -> Self {
         Self { mix, ..self }
     }
 
-    /// The same bot, drawing its random numbers as the player of this id does by default: two bots that swap
-    /// keys swap their luck.
+    /// The same bot with the random draws of another player id: two bots that swap keys swap their luck.
     #[must_use]
     pub const fn with_key(self, key: PlayerId) -> Self {
         Self { key, ..self }
     }
 
-    /// How many ticks after what it saw a bot acts.
+    /// The reaction time: ticks from what the bot saw to its action.
     #[must_use]
     pub const fn reaction(&self) -> u32 {
         self.rate.ticks_in_ms(self.skill().reaction_ms)
     }
 
-    /// What the bot wants after the last tick of `world`; to be applied [`Self::reaction`] ticks later.
+    /// The bot's input after the last tick of `world`, to be applied [`Self::reaction`] ticks later.
     #[must_use]
     pub fn think(&self, world: &World) -> PlayerInput {
         let mut input = PlayerInput::default();
@@ -105,7 +105,7 @@ impl Bot {
         Skill::of(self.level)
     }
 
-    /// One tick of each period, drawn anew: bots do not think in step.
+    /// One random tick of each period, so that bots do not decide in step.
     fn is_moment(&self, world: &World) -> bool {
         let Tick(now) = world.state().tick();
         let period = self.rate.ticks_in_ms(self.skill().period_ms);

@@ -1,4 +1,4 @@
-//! Where a bot goes: what it sees in the places that matter, and which of them it wants.
+//! Where a bot goes: the strength of both sides at the places that matter, and which of them to take.
 
 use arrayvec::ArrayVec;
 
@@ -6,20 +6,21 @@ use super::view::{Draw, MINION_WORTH, Rows, View, is_within, tiles_between};
 use crate::sim::math::{Fx, Vec2};
 use crate::sim::{CIRCLES_MAX, Order, PLAYERS_MAX, PlayerId};
 
-/// How far from a place units count as being there.
+/// Units within this distance of a place count as being there.
 const NEAR: i32 = 9;
-/// By how much an army of a player who is 100 points behind or more gathers for less, in percent of the
-/// enemy's worth.
+/// How much less strength an army of a player 100 points behind or more waits for, in percent of the enemy's
+/// strength.
 const HASTE: i32 = 40;
-/// Percent of the enemy's worth that an army needs less with each minute to go for a core, and the least.
+/// How much less strength an attack on a core needs with each minute, in percent of the enemy's strength, and
+/// the least.
 const PUSH: (i32, i32) = (60, 120);
-/// How far moods move that, percent up or down.
+/// How far random moods change that, in percent up or down.
 const MOOD: i32 = 60;
-/// An army on its way to a core turns back below this percent of the enemy's worth.
+/// An army on its way to a core turns back below this percent of the enemy's strength.
 const TURN_BACK: i32 = 100;
-/// A circle farther from home than this is no place to gather, in tiles.
+/// A circle farther from home than this is not used to gather, in tiles.
 const RALLY: i32 = 24;
-/// What is worth less than this is not worth the way.
+/// Goals below this value are ignored.
 const LEAST_USE: i32 = -10;
 
 /// A place that matters.
@@ -27,28 +28,28 @@ const LEAST_USE: i32 = -10;
 pub(super) struct Site {
     pub(super) at: Vec2,
     pub(super) kind: SiteKind,
-    /// What other teams are worth there.
+    /// Strength of the other teams there.
     pub(super) foes: i32,
-    /// How much it is wanted, in tiles worth walking for it.
+    /// Its value, in tiles worth walking for it.
     pub(super) gain: i32,
 }
 
-/// What a place is to the player.
+/// What a place means to the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SiteKind {
     /// A circle that is not safely held.
     Circle,
-    /// The own core, open and in danger.
+    /// The own core, open and under attack.
     Home,
-    /// An enemy core that can be hurt.
+    /// An enemy core without a shield.
     Core,
 }
 
-/// What to go for.
+/// The goals of a bot.
 pub(super) struct Plan {
-    /// Where hero and army go.
+    /// The goal of hero and main army.
     pub(super) main: Vec2,
-    /// Whether they are there to fight, or only to wait.
+    /// Whether they go there to fight, or only to wait.
     pub(super) is_bold: bool,
     /// Circles that a few minions can take.
     pub(super) spare: ArrayVec<Vec2, CIRCLES_MAX>,
@@ -77,11 +78,11 @@ impl Plan {
     }
 }
 
-/// What the sides are worth.
+/// The strength of both sides.
 struct Forces {
     /// This player's units.
     own: i32,
-    /// This team's against the strongest other team's, in percent.
+    /// This team's strength against the strongest other team's, in percent.
     balance: i32,
 }
 
@@ -104,12 +105,13 @@ impl Forces {
     }
 }
 
-/// Whether the army had better wait at home for more. One that waits goes on waiting for longer.
+/// Whether the army should wait at home for reinforcements. A waiting army waits until it is clearly
+/// stronger.
 fn gathers(view: &View<'_>, middle: Vec2, forces: &Forces) -> bool {
     let waits = is_within(middle, view.home, 10) || is_within(middle, near_circle(view), 10);
     let most = usize::from(view.world.setup().rules.minions_max);
     let full = view.minions.len() * 10 >= most * 9;
-    // Who is behind cannot wait for long.
+    // A player who is behind cannot afford to wait long.
     let haste = (behind(view) * HASTE / 100).clamp(0, HASTE);
     !full
         && !view.is_sudden_death()
@@ -124,12 +126,12 @@ fn behind(view: &View<'_>) -> i32 {
     best - players.score[view.player.index()]
 }
 
-/// Where most of the army is: the mean of all that are not far off, else home.
+/// The position of most of the army: the mean without stragglers, else home.
 pub(super) fn middle(view: &View<'_>) -> Vec2 {
     mean(view, &view.minions).or_else(|| view.hero.map(|hero| view.at(hero))).unwrap_or(view.home)
 }
 
-/// The mean place of some units.
+/// The mean position of some units.
 pub(super) fn mean(view: &View<'_>, rows: &Rows) -> Option<Vec2> {
     let count = i64::try_from(rows.len()).ok().filter(|&count| count > 0)?;
     let sum = |of: fn(Vec2) -> Fx| rows.iter().map(|&row| i64::from(of(view.at(row)).to_bits())).sum::<i64>();
@@ -152,7 +154,7 @@ fn sites(view: &View<'_>, middle: Vec2, forces: &Forces) -> ArrayVec<Site, { CIR
     sites
 }
 
-/// How many of the army are on the way to a place, in percent.
+/// Which share of the army is on its way to a place, in percent.
 fn bound(view: &View<'_>, at: Vec2) -> i32 {
     let going = view
         .minions
@@ -174,7 +176,7 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
     // Taking it may close the own core.
     let relief = if view.state.cores.open[view.player.index()] != 0 && !ours { 8 } else { 0 };
     let danger = (foes - forces.own).max(0) * 20 / forces.own.max(MINION_WORTH);
-    // What lies nearer to an enemy's base than to the own is for the stronger.
+    // Only the stronger side goes for circles nearer to an enemy's base than to its own.
     let depth = (tiles_between(view.home, at) - enemy_distance(view, at)).max(0);
     let reach = depth * (view.skill.deep - forces.balance).max(0) / 100;
     let taste = view.draw(Draw::Taste(view.rank(at)), 12, 10);
@@ -183,25 +185,25 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
     Some(Site { at, kind: SiteKind::Circle, foes, gain })
 }
 
-/// Tiles to the nearest base of an enemy.
+/// Tiles to the nearest enemy base.
 fn enemy_distance(view: &View<'_>, at: Vec2) -> i32 {
     let enemies = view.state.player_ids().filter(|&player| view.state.team_of(player) != view.team);
     enemies.map(|enemy| tiles_between(view.world.base(enemy), at)).min().unwrap_or(0)
 }
 
-/// The circle that is nearest to the own base.
+/// The circle nearest to the own base.
 fn near_circle(view: &View<'_>) -> Vec2 {
     view.world.circles().iter().copied().find(|&at| view.rank(at) == 0).unwrap_or(view.home)
 }
 
-/// Where to wait for more: in the circle nearest to home, if it can be held.
+/// Where to wait for reinforcements: in the circle nearest to home, if it can be held.
 fn rally(view: &View<'_>, forces: &Forces) -> Vec2 {
     let at = near_circle(view);
     let (_, foes) = view.worth_near(at, NEAR + 3);
     if tiles_between(view.home, at) <= RALLY && foes <= forces.own { at } else { view.home }
 }
 
-/// Where to stand when nothing is to be taken: in the circle that is as near to the enemy as to home.
+/// Where to stand when there is nothing to take: in the circle equally far from the enemy and from home.
 fn front(view: &View<'_>) -> Vec2 {
     let apart = |at: Vec2| (tiles_between(view.home, at) - enemy_distance(view, at)).abs();
     let circles = view.world.circles().iter().copied();
@@ -231,8 +233,8 @@ fn core_site(view: &View<'_>, middle: Vec2, forces: &Forces, enemy: PlayerId) ->
     Some(Site { at: place, kind: SiteKind::Core, foes, gain })
 }
 
-/// The percent of the enemy's worth from which an army goes for a core: less as the match goes on, and a
-/// matter of mood.
+/// The percent of the enemy's strength from which an army attacks a core: it falls during the match and
+/// varies at random.
 fn courage(view: &View<'_>) -> i32 {
     let (per_minute, least) = PUSH;
     let minutes = (view.second() / 60) as i32;

@@ -1,4 +1,4 @@
-//! A player for measuring: simple orders at random instants, off the tick grid.
+//! A player for measurements: simple commands at random instants, off the tick grid.
 
 use crate::sim::math::{Fx, Vec2, dist2, square};
 use crate::sim::{
@@ -6,25 +6,25 @@ use crate::sim::{
     World, random,
 };
 
-/// Longest time between two orders, in ticks; the mean is half of it.
+/// Longest time between two commands, in ticks; the mean is half of it.
 const GAP_MAX: u64 = 20;
-/// How far an order keeps from circles and cores beyond their radius, in thousandths of a tile.
+/// Distance that commands keep from circles and cores, in thousandths of a tile.
 const MARGIN: i32 = 4_000;
 
-/// Gives one order at a time, ten ticks apart on average, that sends units about its own half and never
-/// to a circle or a core.
+/// Gives single commands, ten ticks apart on average, that move units within its own half and never to a
+/// circle or a core.
 #[derive(Clone, Debug)]
 pub struct Probe {
     seed: u64,
     player: PlayerId,
     rate: TickRate,
-    /// Orders given.
+    /// Commands given.
     given: u32,
     next_at_us: u64,
 }
 
 impl Probe {
-    /// A probe whose instants and orders follow from `seed`.
+    /// A probe whose instants and commands follow from `seed`.
     #[must_use]
     pub fn new(seed: u64, player: PlayerId, rate: TickRate) -> Self {
         let mut probe = Self { seed, player, rate, given: 0, next_at_us: 0 };
@@ -32,13 +32,13 @@ impl Probe {
         probe
     }
 
-    /// When the next order is due, in microseconds since tick 0.
+    /// When the next command is due, in microseconds since tick 0.
     #[must_use]
     pub const fn next_at_us(&self) -> u64 {
         self.next_at_us
     }
 
-    /// The order that is due, on the world as the player sees it; then draws when the next one is.
+    /// The command that is due, in the world as the player sees it; then draws the next instant.
     pub fn order(&mut self, world: &World) -> Command {
         let target = Target::clamped(self.draw_place(world));
         let hero = world.state().hero(self.player).is_some();
@@ -53,7 +53,7 @@ impl Probe {
         command
     }
 
-    /// The `ordinal`-th number drawn for the next order.
+    /// The `ordinal`-th random number of the next command.
     fn draw(&self, ordinal: u32) -> u64 {
         random::draw(self.seed, Tick(self.given), self.player, ordinal)
     }
@@ -77,7 +77,7 @@ impl Probe {
     }
 }
 
-/// Whether a place keeps from all circles and cores.
+/// Whether a place keeps its distance from all circles and cores.
 fn is_apart(world: &World, place: Vec2) -> bool {
     let rules = &world.setup().rules;
     let tiles = |milli: i32| Fx::from_num(milli) / 1000;

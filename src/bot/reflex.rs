@@ -1,18 +1,18 @@
-//! What a bot does at once: its hero steps out of the way of blows and arrows.
+//! Reflexes of a bot: its hero dodges blows and arrows.
 
 use super::Bot;
 use super::view::{is_within, seat_from};
 use crate::sim::math::{Angle, Fx, Vec2, dist2, square};
 use crate::sim::{AttackBehaviour, Direction, Tick, World};
 
-/// How far the middle of an arrow must pass from that of a hero to miss it, and a little more: 0.75 tiles.
+/// How far the centre of an arrow must pass from a hero's to miss, with a margin: 0.75 tiles.
 const CLEAR: Fx = Fx::from_bits(49_152);
-/// A blow is seen coming by a hero within this of half its arc, in 65,536ths of a turn.
+/// A hero within this angle of a swordsman's facing expects its blow, in 65,536ths of a turn.
 const ARC: u16 = 0x1400;
-/// An arrow farther off than this is left alone, in milliseconds of flight.
+/// Arrows farther away than this are ignored, in milliseconds of flight.
 const SOON_MS: u32 = 600;
 
-/// Where the hero steps to avoid what is about to hit it, if anything is.
+/// The direction in which the hero dodges the next hit, if one is coming.
 pub(super) fn side_step(world: &World, bot: &Bot) -> Option<Direction> {
     let (skill, state) = (bot.skill(), world.state());
     if !skill.side_steps {
@@ -23,7 +23,7 @@ pub(super) fn side_step(world: &World, bot: &Bot) -> Option<Direction> {
     Some(Direction::eighth((way.0.wrapping_add(0x1000) >> 13) as u8))
 }
 
-/// Across the way of the first arrow that would hit.
+/// Perpendicular to the path of the first arrow that would hit.
 fn from_arrows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     let state = world.state();
     let hostile = |&arrow: &usize| state.team_of(state.projectiles.owner[arrow]) != state.team_of(bot.player);
@@ -32,8 +32,8 @@ fn from_arrows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     first.map(|(_, way)| way)
 }
 
-/// When an arrow will meet a hero that stays at `at`, in ticks, with what ties break by, and which way leads
-/// out of its course. None if it misses, or comes too soon or too late to care.
+/// When an arrow will hit a hero that stays at `at`, in ticks, with the tie-break and the direction out of
+/// its path. `None` if it misses, or comes too soon or too late to react.
 fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i64, u8), Angle)> {
     let (state, arrows) = (world.state(), &world.state().projectiles);
     let bits = |v: Fx| i64::from(v.to_bits());
@@ -56,7 +56,7 @@ fn meeting(world: &World, bot: &Bot, at: Vec2, arrow: usize) -> Option<((i64, i6
     (apart < square(CLEAR)).then_some(((ticks, apart, seat), way))
 }
 
-/// Away from the nearest sword that is raised against the hero.
+/// Away from the nearest swordsman in wind-up against the hero.
 fn from_blows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     let state = world.state();
     let (units, team) = (&state.units, state.team_of(bot.player));
@@ -72,7 +72,7 @@ fn from_blows(world: &World, bot: &Bot, at: Vec2) -> Option<Angle> {
     let nearest = raised
         .min_by_key(|&row| (dist2(at, state.position(row)), seat_from(bot.player, units.owner[row])))?;
     let from = Angle::of(at - state.position(nearest));
-    // Half away, half out of the arc, on the side where the hero stands.
+    // Half away and half out of the arc, toward the side where the hero stands.
     let is_left = units.facing[nearest].to(from) >= 0;
     Some(from.turned(if is_left { 0x2000 } else { -0x2000 }))
 }

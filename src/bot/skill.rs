@@ -1,32 +1,33 @@
-//! What tells the levels apart.
+//! The differences between the levels.
 
 use super::BotLevel;
 
-/// What a level can do.
+/// The skill of a level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skill {
-    /// From what it sees to what it does; contract: at least 100 ms.
+    /// Time from what it sees to its action; at least 100 ms by contract.
     pub(super) reaction_ms: u32,
-    /// It thinks once in each of these.
+    /// It decides once in each period.
     pub(super) period_ms: u32,
-    /// Whether it picks whom to fight, gives way when outnumbered, and dashes.
+    /// Whether it chooses targets, retreats when outnumbered, and dashes.
     pub(super) is_tactical: bool,
-    /// How many circles it sends a few minions to while the rest goes elsewhere.
+    /// How many circles it sends a few minions to, beside the main army.
     pub(super) detachments: usize,
-    /// Percent of the enemy's worth below which its army goes to gather, and from which it comes out again.
+    /// Percent of the enemy's strength below which its army retreats to gather, and from which it advances
+    /// again.
     pub(super) gather: (i32, i32),
-    /// How near an enemy must come for its hero to go after it, in tiles.
+    /// Distance within which its hero attacks enemies, in tiles.
     pub(super) engage: i32,
-    /// Percent of the enemy's worth from which it goes for a core at the beginning.
+    /// Percent of the enemy's strength from which it attacks a core at the beginning.
     pub(super) push: i32,
-    /// Percent of the enemy's worth at which circles behind the enemy's lines are to it as any other.
+    /// Percent of the enemy's strength from which it values circles behind the enemy's lines like any other.
     pub(super) deep: i32,
-    /// Percent of its hit points below which its hero goes home, and at which it comes back.
+    /// Percent of hit points below which its hero retreats, and from which it returns.
     pub(super) hurt: i32,
     pub(super) well: i32,
-    /// Its hero leaves a fight in which its side is worth less than this, in percent of the enemies there.
+    /// Its hero leaves a fight in which its side has less than this percent of the enemies' strength there.
     pub(super) flight: i32,
-    /// Whether its hero steps out of blows and arrows.
+    /// Whether its hero dodges blows and arrows.
     pub(super) side_steps: bool,
 }
 

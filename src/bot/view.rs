@@ -10,24 +10,24 @@ use crate::sim::{
     World, random,
 };
 
-/// The commands of a thought.
+/// The commands of one decision.
 pub(super) type Orders = ArrayVec<Command, COMMANDS_PER_TICK_MAX>;
-/// Rows of own minions, in the order of their birth.
+/// Rows of own minions, in creation order.
 pub(super) type Rows = ArrayVec<usize, SELECTION_MAX>;
 
-/// What a sound minion is worth in a fight; the wounded down to half.
+/// Strength of a minion at full health; at low health half.
 pub(super) const MINION_WORTH: i32 = 100;
-/// What a sound hero is worth.
+/// Strength of a hero at full health.
 const HERO_WORTH: i32 = 250;
 
-/// One player's view of the world, and what it is good at.
+/// The world as a bot sees it, with its level.
 pub(super) struct View<'a> {
     pub(super) world: &'a World,
     pub(super) state: &'a GameState,
     pub(super) skill: &'static Skill,
     pub(super) mix: Mix,
     pub(super) player: PlayerId,
-    /// Of its random draws.
+    /// The key of its random draws.
     key: PlayerId,
     pub(super) team: u8,
     /// Where its core stands.
@@ -65,7 +65,7 @@ impl<'a> View<'a> {
         self.state.position(row)
     }
 
-    /// Where the order of the unit in `row` leads.
+    /// The goal of the order of the unit in `row`.
     pub(super) fn goal(&self, row: usize) -> Vec2 {
         Vec2 { x: self.state.units.goal_x[row], y: self.state.units.goal_y[row] }
     }
@@ -74,18 +74,18 @@ impl<'a> View<'a> {
         self.state.units.control[row] == ControlBehaviour::Player
     }
 
-    /// Percent of its hit points that the unit in `row` has left.
+    /// Hit points left of the unit in `row`, in percent.
     pub(super) fn health(&self, row: usize) -> i32 {
         i32::from(self.state.units.hp[row]) * 100 / i32::from(self.world.full_hp(row)).max(1)
     }
 
-    /// What the unit in `row` is worth in a fight.
+    /// The strength of the unit in `row`.
     pub(super) fn worth(&self, row: usize) -> i32 {
         let sound = if self.is_hero(row) { HERO_WORTH } else { MINION_WORTH };
         sound * (100 + self.health(row)) / 200
     }
 
-    /// What this team and what the others are worth within `tiles` of a place.
+    /// The strength of this team and of the others within `tiles` of a place.
     pub(super) fn worth_near(&self, at: Vec2, tiles: i32) -> (i32, i32) {
         let mut worth = (0, 0);
         for row in 0..self.state.units.len() {
@@ -97,7 +97,7 @@ impl<'a> View<'a> {
         worth
     }
 
-    /// The enemy with the fewest hit points within `tiles` of `at`, the nearest of those.
+    /// The enemy with the fewest hit points within `tiles` of `at`; on a tie the nearest.
     pub(super) fn weakest_foe(&self, at: Vec2, tiles: i32) -> Option<usize> {
         let near = self.foes().filter(|&foe| is_within(at, self.at(foe), tiles));
         near.min_by_key(|&foe| (self.state.units.hp[foe], self.nearness(at, foe)))
@@ -109,7 +109,7 @@ impl<'a> View<'a> {
         near.min_by_key(|&foe| self.nearness(at, foe))
     }
 
-    /// What ties between enemies break by, before their age: the distance, then the seat counted from here.
+    /// The tie-break between enemies, before their age: the distance, then the seat relative to this one.
     fn nearness(&self, at: Vec2, foe: usize) -> (i64, u8) {
         (dist2(at, self.at(foe)), seat_from(self.player, self.state.units.owner[foe]))
     }
@@ -118,7 +118,7 @@ impl<'a> View<'a> {
         self.state.tick().0 / self.world.setup().tick_rate.hz()
     }
 
-    /// Whether this is a moment to say again what still holds: one thought in three seconds.
+    /// Whether to repeat commands that still hold: one decision in three seconds.
     pub(super) fn is_refresh(&self) -> bool {
         let (rate, now) = (self.world.setup().tick_rate, self.state.tick().0);
         let (period, pause) = (rate.ticks_in_ms(self.skill.period_ms), rate.ticks_in_ms(3000));
@@ -126,43 +126,43 @@ impl<'a> View<'a> {
         window / pause != (window + period) / pause
     }
 
-    /// Whether shields are off for good.
+    /// Whether shields are down for good.
     pub(super) fn is_sudden_death(&self) -> bool {
         let rules = &self.world.setup().rules;
         !rules.endless && u64::from(self.second()) * 1000 >= u64::from(rules.sudden_death_ms)
     }
 
-    /// A number below `limit`, another one for each `what` and each stretch of `seconds`.
+    /// A number below `limit`, drawn anew for each `what` and each stretch of `seconds`.
     pub(super) fn draw(&self, what: Draw, seconds: u32, limit: u32) -> i32 {
         let season = Tick(self.second() / seconds);
         let drawn = random::draw(self.world.setup().seed, season, self.key, what.ordinal());
         (drawn % u64::from(limit.max(1))) as i32
     }
 
-    /// What ties between places break by: the distance from home, of equally far ones clockwise, so that
-    /// every seat of a map that turns onto itself counts alike.
+    /// The tie-break between places: the distance from home, then clockwise, so that every seat of a
+    /// rotationally symmetric map counts alike.
     pub(super) fn order_of(&self, at: Vec2) -> (i64, i64) {
         let product = |a: Fx, b: Fx| i64::from(a.to_bits()) * i64::from(b.to_bits());
         (dist2(self.home, at), product(self.home.x, at.y) - product(self.home.y, at.x))
     }
 
-    /// A circle's number as this player counts: from its own base on.
+    /// A circle's number relative to this player's base.
     pub(super) fn rank(&self, circle: Vec2) -> u32 {
         let order = self.order_of(circle);
         self.world.circles().iter().filter(|&&other| self.order_of(other) < order).count() as u32
     }
 }
 
-/// What a random number is for. Draw 0 is the moment of a thought.
+/// The purpose of a random number. Draw 0 is the instant of a decision.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Draw {
-    /// How ready the army is to go for a core.
+    /// Readiness of the army to attack a core.
     Mood,
     /// Where a waiting hero walks to.
     Stroll,
-    /// How many are sent to a circle on the side.
+    /// The number of minions sent to another circle.
     Detachment,
-    /// How much a circle, by its rank, pleases.
+    /// How much a circle, by its rank, is preferred.
     Taste(u32),
 }
 
@@ -177,7 +177,7 @@ impl Draw {
     }
 }
 
-/// Orders beyond the most of a tick are left for the next thought.
+/// Commands beyond the limit of a tick are left for the next decision.
 pub(super) fn give(orders: &mut Orders, command: Command) {
     let _ = orders.try_push(command);
 }
@@ -191,7 +191,7 @@ pub(super) fn tiles_between(a: Vec2, b: Vec2) -> i32 {
     (dist2(a, b) >> 32).unsigned_abs().isqrt() as i32
 }
 
-/// The seat of `other`, counted on from `player`'s.
+/// The seat of `other`, relative to `player`'s.
 pub(super) fn seat_from(player: PlayerId, other: PlayerId) -> u8 {
     other.0.wrapping_sub(player.0) % PLAYERS_MAX as u8
 }

@@ -1,5 +1,5 @@
-//! A desync in one file: the last state on which all agreed, the inputs of the tick that broke it, and what
-//! each peer made of them. Whoever has the file can run that tick again and see who deviates.
+//! A desync in one file: the last common state, the inputs of the tick that broke it, and each peer's state
+//! after it. Running that tick again shows which peer deviates.
 #![cfg_attr(
     not(test),
     deny(
@@ -39,7 +39,7 @@ pub struct DesyncBundle {
     /// The snapshot before `tick`; empty for the state before tick 0.
     before: Vec<u8>,
     inputs: TickInputs,
-    /// Each peer's snapshot after `tick`; empty for one that had none.
+    /// Each peer's snapshot after `tick`; empty if the peer had none.
     after: ArrayVec<(PlayerId, Vec<u8>), PLAYERS_MAX>,
 }
 

@@ -1,31 +1,31 @@
-//! Who gives the orders of a seat when no person does.
+//! Programs that control a seat.
 
 use super::script::{Script, ScriptLine};
 use crate::bot::{Bot, BotLevel, Probe};
 use crate::net::Time;
 use crate::sim::{Command, PlayerId, PlayerInput, Tick, TickRate, World};
 
-/// Who plays a seat.
+/// The controller of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControllerChoice {
-    /// A person, or nobody.
+    /// A person, or none.
     None,
     /// A bot.
     Bot(BotLevel),
-    /// Simple orders at random instants, for measuring.
+    /// Simple commands at random instants, for measurements.
     Probe,
 }
 
-/// A program in a seat.
+/// A program that controls a seat.
 #[derive(Clone, Debug)]
 pub enum Controller {
-    /// Nobody: orders come from outside.
+    /// None: commands come from outside.
     None,
-    /// Thinks after every tick.
+    /// Decides after every tick.
     Bot(Bot),
     /// Acts between ticks.
     Probe(Probe),
-    /// Gives commands at their instants; so many are given.
+    /// Gives the commands of a script at their instants; with the number of lines given so far.
     Script(Script, usize),
 }
 

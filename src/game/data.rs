@@ -129,7 +129,7 @@ pub(super) fn world_of(
     Ok(World::new(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map }))
 }
 
-/// The given data if it has this fingerprint, else the embedded one that has.
+/// The given data if it has this fingerprint, else the embedded data that has.
 fn find<T: serde::Serialize>(
     given: Option<Arc<T>>,
     embedded: impl Iterator<Item = Arc<T>>,

@@ -55,7 +55,7 @@ fn guest(host: SocketAddr, n: u8) -> Match {
     Match::new(session, MatchOptions { interpolation: 2, updates: 20, ..MatchOptions::default() })
 }
 
-/// The recording ends in order, with all ticks before the one that broke.
+/// The recording ends in order, with all ticks before the failing one.
 fn check_recording(path: &Path) {
     let mut replay = Replay::open(path).expect("a replay");
     let _ = replay.by_ref().count();

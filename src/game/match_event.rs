@@ -1,10 +1,10 @@
-//! What a match tells whoever watches it.
+//! Events of a match, for its user interface.
 
 use super::outcome::MatchOutcome;
 use crate::net::{ChatText, PlayerName, Time, Token};
 use crate::sim::PlayerId;
 
-/// Something to tell whoever watches.
+/// An event of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MatchEvent {
     /// A guest has taken a seat.
@@ -27,15 +27,15 @@ pub enum MatchEvent {
     Said(PlayerId, ChatText),
     /// A player, perhaps this one, wants a rematch of the match that is over.
     RematchWanted(PlayerId),
-    /// The match stands still, at this player's wish.
+    /// The match is paused, at this player's request.
     Paused(PlayerId),
-    /// It goes on.
+    /// The pause is over.
     Resumed,
-    /// A player has left, and the match goes on without.
+    /// A player has left, and the match continues without that player.
     Left(PlayerId),
-    /// A player is lost, and the match goes on without.
+    /// A player is lost, and the match continues without that player.
     Lost(PlayerId),
-    /// Recording has stopped, and why; the match goes on.
+    /// Recording has stopped, and why; the match continues.
     RecordingStopped(String),
     /// The match is over.
     Ended(MatchOutcome),

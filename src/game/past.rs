@@ -41,8 +41,8 @@ impl Past {
         let _ = self.world.adopt(state);
     }
 
-    /// Shows the state before `next`, or, if its ticks are not here, one that is at most `longest` ticks beyond the
-    /// last that is. `ran` learns what happened in each tick.
+    /// Shows the state before `next`, or, if its ticks have not arrived, at most `longest` ticks beyond the
+    /// last one. `ran` gets the events of each tick.
     pub(super) fn advance(
         &mut self,
         now: Time,

@@ -116,7 +116,7 @@ impl Predictor {
             input.hero = held(self.world.state(), PlayerId(player as u8));
         }
         let own = &mut self.inputs.inputs[self.me.index()];
-        // What came too late for its tick is part of the first one that is open.
+        // An input that came too late for its tick is part of the first open one.
         for (_, input) in self.own.iter().filter(|&&(of, _)| of == tick || (is_first && of < tick)) {
             own.hero = input.hero;
             for command in &input.commands {
@@ -147,7 +147,7 @@ impl Predictor {
                 self.counts.corrections += u64::from(error > COUNTED);
                 self.counts.error_max = self.counts.error_max.max(error.to_num());
             }
-            // What it had not slid yet goes on.
+            // The remaining offset of an earlier correction is carried over.
             if let Some(at) = self.slides.iter().position(|slide| slide.unit == unit) {
                 off = off + self.slides.swap_remove(at).left(now);
             }

@@ -28,7 +28,7 @@ pub enum WatchError {
     Seek(#[from] SeekError),
 }
 
-/// A replay being watched. It has no thread: whoever draws calls [`Self::advance`].
+/// A replay being watched. It has no thread: the user interface calls [`Self::advance`].
 pub struct ReplayMatch {
     replay: Replay,
     world: World,
@@ -180,13 +180,13 @@ impl ReplayMatch {
         self.speed = speed.clamp(REPLAY_SPEEDS[0], REPLAY_SPEEDS[REPLAY_SPEEDS.len() - 1]);
     }
 
-    /// Whether it stands still.
+    /// Whether it is paused.
     #[must_use]
     pub const fn is_paused(&self) -> bool {
         self.is_paused
     }
 
-    /// Stops or goes on.
+    /// Pauses or resumes.
     pub const fn set_paused(&mut self, is_paused: bool) {
         self.is_paused = is_paused;
     }

@@ -55,7 +55,7 @@ impl DesyncReport {
         let hashes: ArrayVec<Option<StateHash>, PLAYERS_MAX> =
             sides.iter().map(|(_, state)| state.map(GameState::hash)).collect();
         let most = majority(&hashes);
-        // The one that the others are compared with: of the majority if there is one.
+        // The reference that the others are compared with: of the majority if there is one.
         let model = most.unwrap_or(0);
         let differs = |&i: &usize| hashes[i] != hashes[model];
         let other = (0..sides.len()).find(differs);

@@ -21,7 +21,7 @@ pub struct View {
     pub setup: Arc<Setup>,
     /// Who plays, by seat.
     pub names: Arc<[String]>,
-    /// Whose view this is; nobody's for a replay.
+    /// The player who sees this view; `None` for a replay.
     pub me: Option<PlayerId>,
     /// The state that was shown before `current`.
     pub previous: Arc<GameState>,
@@ -39,7 +39,8 @@ pub struct View {
     pub waits_for: Option<(PlayerId, Time)>,
     /// The pause that is on, if one is.
     pub pause: Option<Pause>,
-    /// For whom the match waits since it is lost, and when it was last heard; nobody's id for a server.
+    /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
+    /// a server.
     pub lost: Option<(PlayerId, Time)>,
 }
 

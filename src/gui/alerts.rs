@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    /// What player 0 of two is told by these events, one after the other.
+    /// The alerts that player 0 of two gets from these events, one after the other.
     fn told(events: &[Event]) -> Vec<(&'static str, Vec2)> {
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
         let world = World::new(Setup {

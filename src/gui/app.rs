@@ -1,20 +1,23 @@
 //! The frame loop: take in what happened, draw the arena, draw the screen over it, go on.
 
 use macroquad::miniquad;
-use macroquad::prelude::{Rect, get_fps, get_screen_data, get_time, next_frame, screen_height, screen_width};
+use macroquad::prelude::{get_fps, get_screen_data, get_time, next_frame};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use egui_macroquad::egui;
 
+use super::context::{AppContext, PlayerChoices};
 use super::draw::{ArenaPainter, layout};
 use super::input::Inputs;
-use super::launch::Wish;
+use super::launch::LaunchRequest;
+use super::opening::{HAS_OPENED, Opening};
 use super::page::Page;
 use super::probe_file::ProbeFile;
-use super::screens::{Next, Screen, You};
-use super::{HAS_OPENED, Opening, theme};
+use super::screens::{Next, Screen};
+use super::theme;
+use super::window::{scale, window};
 use crate::cli::paths;
 
 /// Most frames per second where the screen does not say when to draw.
@@ -31,45 +34,8 @@ pub(crate) fn leave_on_signals() {
     let _ = ctrlc::set_handler(|| IS_INTERRUPTED.store(true, Ordering::Relaxed));
 }
 
-/// What every screen may use.
-pub(crate) struct Desk {
-    pub(crate) painter: ArenaPainter,
-    pub(crate) you: You,
-    /// Seconds since the window opened.
-    pub(crate) now: f64,
-    note: Option<(String, f64)>,
-    wants_picture: bool,
-}
-
-impl Desk {
-    /// Tells the player something that needs no answer.
-    pub(crate) fn note(&mut self, text: String) {
-        self.note = Some((text, self.now));
-    }
-
-    /// Saves what is shown at the end of this frame.
-    pub(crate) const fn picture(&mut self) {
-        self.wants_picture = true;
-    }
-
-    /// Pixels per point of the screens.
-    pub(crate) fn points(&self) -> f32 {
-        scale()
-    }
-
-    /// The part of the window that no interface covers.
-    pub(crate) fn arena(&self) -> Rect {
-        layout::arena_viewport(window())
-    }
-}
-
-/// The window in pixels.
-pub(crate) fn window() -> Rect {
-    Rect::new(0.0, 0.0, screen_width(), screen_height())
-}
-
 struct App {
-    desk: Desk,
+    context: AppContext,
     screen: Screen,
     inputs: Inputs,
     menus: layout::Recorder,
@@ -103,45 +69,50 @@ impl App {
         painter.layout.enabled = is_probed;
         let mut menus = layout::Recorder::default();
         menus.enabled = is_probed;
-        let mut desk =
-            Desk { painter, you: You::default(), now: get_time(), note: None, wants_picture: false };
+        let mut context = AppContext {
+            painter,
+            you: PlayerChoices::default(),
+            now: get_time(),
+            note: None,
+            wants_picture: false,
+        };
         egui_macroquad::cfg(theme::apply);
-        let screen = first_screen(opening, &mut desk);
-        Self { desk, screen, inputs: Inputs::new(), menus, probe, is_done: false }
+        let screen = first_screen(opening, &mut context);
+        Self { context, screen, inputs: Inputs::new(), menus, probe, is_done: false }
     }
 
     fn frame(&mut self) {
-        self.desk.now = get_time();
+        self.context.now = get_time();
         let inputs = self.inputs.take();
-        let mut next = self.screen.arena(&mut self.desk, inputs);
+        let mut next = self.screen.arena(&mut self.context, inputs);
         self.menus.begin(window());
-        let Self { desk, screen, menus, .. } = self;
+        let Self { context, screen, menus, .. } = self;
         egui_macroquad::ui(|ctx| {
             ctx.set_pixels_per_point(scale());
             let frame = egui::Frame::NONE;
             egui::CentralPanel::default().frame(frame).show(ctx, |ui| {
                 let mut page = Page::new(ui, menus);
-                if let Some(chosen) = screen.page(desk, &mut page) {
+                if let Some(chosen) = screen.page(context, &mut page) {
                     next = Some(chosen);
                 }
-                show_note(desk, &mut page);
+                show_note(context, &mut page);
             });
         });
         egui_macroquad::draw();
         if self.screen.is_aiming() {
             miniquad::window::set_mouse_cursor(miniquad::CursorIcon::Crosshair);
         }
-        if core::mem::take(&mut self.desk.wants_picture) {
+        if core::mem::take(&mut self.context.wants_picture) {
             let saved = save_picture();
             let text = saved.map_or_else(
                 |error| format!("no picture: {error:#}"),
                 |to| format!("picture {}", to.display()),
             );
             logln!("{text}");
-            self.desk.note(text);
+            self.context.note(text);
         }
         if let Some(probe) = &mut self.probe {
-            probe.write(&self.screen, &self.desk, &self.menus, get_fps());
+            probe.write(&self.screen, &self.context, &self.menus, get_fps());
         }
         if let Some(next) = next {
             self.go(next);
@@ -149,37 +120,31 @@ impl App {
     }
 
     fn go(&mut self, next: Next) {
-        self.desk.painter.forget();
+        self.context.painter.forget();
         if matches!(next, Next::Quit) {
             self.is_done = true;
             return;
         }
         let old = core::mem::replace(&mut self.screen, Screen::Gone);
-        self.screen = old.follow(next, &mut self.desk);
+        self.screen = old.follow(next, &mut self.context);
     }
 }
 
-fn first_screen(opening: Opening, desk: &mut Desk) -> Screen {
+fn first_screen(opening: Opening, context: &mut AppContext) -> Screen {
     let next = match opening {
         Opening::Menu => Next::Start,
-        Opening::Practice(arguments) => Next::Launch(Wish::Practice(arguments)),
-        Opening::Host(arguments) => Next::Launch(Wish::Host(arguments)),
+        Opening::Practice(arguments) => Next::Launch(LaunchRequest::Practice(arguments)),
+        Opening::Host(arguments) => Next::Launch(LaunchRequest::Host(arguments)),
         Opening::Join(arguments) => Next::Join(Some(arguments)),
         Opening::Watch(file) => Next::Watch(file),
         Opening::Both(cell, seed) => Next::Both(cell, seed),
     };
-    Screen::Gone.follow(next, desk)
+    Screen::Gone.follow(next, context)
 }
 
-/// Pixels of the interface per point: it grows with the window, and never below what can be read.
-fn scale() -> f32 {
-    let window = window();
-    (window.w / 1280.0).min(window.h / 720.0).max(1.0)
-}
-
-fn show_note(desk: &Desk, page: &mut Page<'_>) {
-    let Some((text, since)) = &desk.note else { return };
-    if desk.now - since > NOTE_SHOWN_S {
+fn show_note(context: &AppContext, page: &mut Page<'_>) {
+    let Some((text, since)) = &context.note else { return };
+    if context.now - since > NOTE_SHOWN_S {
         return;
     }
     let window = page.window();

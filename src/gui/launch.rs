@@ -21,7 +21,7 @@ const FAREWELL: Duration = Duration::from_millis(2000);
 
 /// What somebody wants to play.
 #[derive(Clone, Debug)]
-pub(crate) enum Wish {
+pub(crate) enum LaunchRequest {
     Practice(Box<PlayArguments>),
     Host(Box<HostArguments>),
     Join(Box<JoinArguments>, SocketAddr),
@@ -29,7 +29,7 @@ pub(crate) enum Wish {
 
 /// A match under way, from the first socket to the last farewell.
 pub(crate) struct Game {
-    pub(crate) wish: Wish,
+    pub(crate) request: LaunchRequest,
     /// Own address, for those who must type it.
     pub(crate) port: u16,
     pub(crate) view: ViewReader,
@@ -59,11 +59,11 @@ struct Parts {
 
 impl Game {
     /// Starts it.
-    pub(crate) fn start(wish: Wish) -> anyhow::Result<Self> {
-        let parts = match &wish {
-            Wish::Practice(arguments) => practice(arguments)?,
-            Wish::Host(arguments) => host(arguments)?,
-            Wish::Join(arguments, address) => join(arguments, *address)?,
+    pub(crate) fn start(request: LaunchRequest) -> anyhow::Result<Self> {
+        let parts = match &request {
+            LaunchRequest::Practice(arguments) => practice(arguments)?,
+            LaunchRequest::Host(arguments) => host(arguments)?,
+            LaunchRequest::Join(arguments, address) => join(arguments, *address)?,
         };
         let port = parts.server.as_ref().map_or(parts.udp.local_address().port(), |&(_, port)| port);
         let (thread, view) = MatchThread::start_with_view(parts.game, parts.udp, parts.link)
@@ -74,7 +74,7 @@ impl Game {
             None => (None, None),
         };
         Ok(Self {
-            wish,
+            request,
             port,
             view,
             news: Vec::new(),
@@ -100,13 +100,13 @@ impl Game {
             match self.thread.as_ref()?.progress(Duration::ZERO) {
                 Ok(Some(Progress::Event(event))) => self.news.push(event),
                 Ok(Some(Progress::At { beacon, .. })) => self.announce(beacon),
-                // The thread goes on: there may be a rematch.
+                // The thread stays: there may be a rematch.
                 Ok(Some(Progress::Over(finished))) => return Some(*finished),
                 Ok(None) => return None,
                 Err(_) => {
                     let finished = self.thread.take().map(MatchThread::join);
                     self.announcer = None;
-                    // It goes on saying good-bye by itself.
+                    // It continues to say good-bye by itself.
                     if let Some(server) = self.server.take() {
                         let _ = server.leave().try_send(());
                     }
@@ -141,7 +141,7 @@ impl Game {
     }
 
     pub(crate) const fn is_practice(&self) -> bool {
-        matches!(self.wish, Wish::Practice(_))
+        matches!(self.request, LaunchRequest::Practice(_))
     }
 
     fn announce(&mut self, beacon: Option<Beacon>) {

@@ -4,41 +4,30 @@
 mod alerts;
 mod app;
 mod bindings;
+mod context;
 mod display;
 mod draw;
-mod hand;
 mod input;
+mod input_controller;
 mod launch;
+mod opening;
 mod page;
 mod probe_file;
 mod screens;
 mod talk;
 mod theme;
+mod window;
 
 use macroquad::conf::Conf as Settings;
 use macroquad::miniquad::conf::{Conf, Platform};
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use crate::cli::args::{HostArguments, JoinArguments, PlayArguments};
 pub(crate) use display::NoWindow;
-use mini_rts_arena::lab::compare::Cell;
+pub(crate) use opening::Opening;
 
-/// What the window begins with.
-pub(crate) enum Opening {
-    Menu,
-    Practice(Box<PlayArguments>),
-    Host(Box<HostArguments>),
-    Join(Box<JoinArguments>),
-    Watch(PathBuf),
-    /// On the links of the cell, with this seed.
-    Both(Box<Cell>, u64),
-}
-
-/// Whether a frame has been shown: from then on a panic is not about the window.
-static HAS_OPENED: AtomicBool = AtomicBool::new(false);
+use opening::HAS_OPENED;
 
 /// Opens the window and stays until it is closed.
 ///

@@ -172,7 +172,7 @@ impl<'a> Page<'a> {
         response.lost_focus() && self.ui.input(|input| input.key_pressed(egui::Key::Enter))
     }
 
-    /// A line to type in that keeps the keys, of at most so many bytes; true when Enter was pressed in it.
+    /// A text field that takes the keyboard, of at most `bytes` bytes; true when Enter was pressed in it.
     pub(crate) fn line(
         &mut self,
         name: &str,

@@ -6,9 +6,10 @@
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-use super::app::{Desk, window};
+use super::context::AppContext;
 use super::draw::layout::{Item, Recorder};
 use super::screens::Screen;
+use super::window::window;
 
 /// Between two writes.
 const EVERY_S: f64 = 0.1;
@@ -39,24 +40,24 @@ impl ProbeFile {
     }
 
     /// Writes, if it is time to.
-    pub(crate) fn write(&mut self, screen: &Screen, desk: &Desk, menus: &Recorder, fps: i32) {
+    pub(crate) fn write(&mut self, screen: &Screen, context: &AppContext, menus: &Recorder, fps: i32) {
         self.frames += 1;
-        if desk.now < self.write_at {
+        if context.now < self.write_at {
             return;
         }
-        self.write_at = desk.now + EVERY_S;
+        self.write_at = context.now + EVERY_S;
         let shows_arena = screen.shows_arena();
-        let arena: &[Item] = if shows_arena { &desk.painter.layout.items } else { &[] };
+        let arena: &[Item] = if shows_arena { &context.painter.layout.items } else { &[] };
         let mut problems = menus.problems();
         if shows_arena {
-            problems.extend(desk.painter.layout.problems());
+            problems.extend(context.painter.layout.problems());
         }
         let value = json!({
             "screen": screen.name(),
-            "seconds": desk.now,
+            "seconds": context.now,
             "frames": self.frames,
             "fps": fps,
-            "draw_calls": desk.painter.draw_calls,
+            "draw_calls": context.painter.draw_calls,
             "window": [window().w, window().h],
             "match": screen.facts(),
             "items": menus.items.iter().map(item).collect::<Vec<_>>(),

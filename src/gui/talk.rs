@@ -90,7 +90,7 @@ impl Talk {
         self.page(page, None, area)
     }
 
-    /// The height of a plate's part for so many lines and the field.
+    /// The height of a panel with `lines` lines and the text field.
     pub(crate) const fn height(lines: usize) -> f32 {
         FIELD + GAP + lines as f32 * LINE
     }

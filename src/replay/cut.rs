@@ -84,7 +84,7 @@ pub fn cut<R: Read + Seek, W: Write>(
     Ok((ends.since(from), encoder.finish(result_at(replay, ends))?))
 }
 
-/// How the part ends: as the match does if it ends there, else as one that was stopped.
+/// How the part ends: like the match if it ends there, else as interrupted.
 fn result_at<R: Read + Seek>(replay: &mut Replay<R>, ends: Tick) -> ReplayResult {
     if replay.promised_ticks() == Some(ends.0) {
         // The trailer is read, and checked, when nothing comes before it.

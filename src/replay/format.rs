@@ -28,14 +28,14 @@ pub const FRAME_MAX: usize = 1 << 20;
 pub const FILE_MAX: u64 = 1 << 30;
 /// Most bytes of a player's name, and of the two version strings.
 pub const NAME_MAX: usize = 48;
-/// A state hash is recorded after every so many ticks: after ticks 9, 19, 29...
+/// Ticks between recorded state hashes: after ticks 9, 19, 29...
 pub const HASH_TICKS: u32 = 10;
-/// A keyframe is recorded after every so many seconds.
+/// Seconds between keyframes.
 pub const KEYFRAME_SECONDS: u32 = 5;
 
-/// A high bit, a line end of either kind and an end-of-file character: a transfer in text mode breaks it.
+/// A high bit, line ends of both kinds and an end-of-file character: a text-mode transfer breaks it.
 pub(super) const MAGIC: [u8; 8] = *b"\x8aMRA\r\n\x1a\n";
-/// Magic, format version, header length, and the CRC of these. This much is the same in every version.
+/// Magic, format version, header length, and the CRC of these: the same in every version.
 pub(super) const PREFIX: usize = 8 + 2 + 4 + 4;
 /// What every frame begins with.
 pub(super) const SYNC: [u8; 2] = [0xa7, 0x4c];
@@ -49,13 +49,13 @@ pub(super) const FRAME_TICKS_MAX: u32 = 4096;
 pub(super) const RUN_PREFIX: usize = 4 + 2;
 /// Bytes of the chain that are kept.
 pub(super) const CHAIN: usize = 16;
-/// Longest word for an outcome.
+/// Longest outcome, in bytes.
 pub(super) const OUTCOME_MAX: usize = 24;
 
-/// Everything a match begins with, and who played it where.
+/// The setup of a match, and who played where.
 ///
-/// Rules and map lie inside as bytes of their own, so that a header of another simulation build is still
-/// readable; [`Self::setup`] decodes and checks them.
+/// Rules and map are nested as opaque bytes, so that a header of another simulation build is still readable;
+/// [`Self::setup`] decodes and checks them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayHeader {
     /// [`SIMULATION_BUILD`] of the program that recorded it.
@@ -85,25 +85,25 @@ pub struct ReplayHeader {
 /// A seat of a recorded match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplaySeat {
-    /// Who sat there.
+    /// The player's name.
     pub name: String,
     /// Hero and team.
     pub setup: SeatSetup,
 }
 
-/// What happened to a seat beside the game.
+/// An event of a seat, outside of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReplayEvent {
     /// The player left the match.
     Left(PlayerId),
-    /// The player was no longer heard of.
+    /// The connection to the player was lost.
     Lost(PlayerId),
 }
 
 /// How a match ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayResult {
-    /// One of the words for outcomes: `core`, `tick_limit`, `peer_left`...
+    /// An outcome: `core`, `tick_limit`, `peer_left`...
     pub outcome: String,
     /// The team that won, if one did.
     pub winner: Option<u8>,
@@ -112,7 +112,7 @@ pub struct ReplayResult {
 /// A header that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// A name or version string is too long or has hidden characters.
+    /// A name or version string is too long or has invisible characters.
     #[error(
         "{0:?} is no name for a replay: at most {NAME_MAX} bytes without control, invisible or text-turning characters"
     )]
@@ -120,15 +120,15 @@ pub enum HeaderError {
     /// There are not 2 to 4 seats, or one has an impossible team, or the recorder sits in none.
     #[error("a replay needs 2 to {PLAYERS_MAX} seats with teams below {PLAYERS_MAX}")]
     Seats,
-    /// The match was recorded by another simulation.
+    /// Another simulation build recorded the match.
     #[error(
         "recorded by simulation build {0}, this program has {SIMULATION_BUILD}: use the version that recorded it"
     )]
     ForeignBuild(u32),
-    /// The rules or the map are not the bytes of any.
+    /// The rules or the map do not decode.
     #[error("the rules or the map inside the replay cannot be read")]
     Unreadable,
-    /// The rules or the map would break the simulation.
+    /// The rules or the map are out of range.
     #[error("the rules or the map inside the replay are out of range: {0}")]
     Rules(#[from] RuleError),
     /// The header is longer than [`HEADER_MAX`].
@@ -170,7 +170,7 @@ impl ReplayHeader {
         Ok(header)
     }
 
-    /// What a world of this match begins from.
+    /// The setup of a world of this match.
     ///
     /// # Errors
     /// If another simulation build recorded it, or its rules or map are not fit for the simulation.

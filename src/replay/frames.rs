@@ -1,4 +1,4 @@
-//! The frames of a replay file, each checked before anything in it is believed.
+//! The frames of a replay file. Each is checked before its content is used.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ const AROUND: u64 = (FRAME_PREFIX + FRAME_SUFFIX) as u64;
 /// The last bytes of a file: the length of its trailer, and the trailer's CRC.
 const TAIL: u64 = 4 + FRAME_SUFFIX as u64;
 
-/// The frames of a file, each checked for itself.
+/// A file's frames, each checked by its CRC.
 #[derive(Debug)]
 pub(super) struct Frames<R> {
     pub(super) input: R,
@@ -30,9 +30,9 @@ pub(super) struct Frames<R> {
 /// What is wrong with the next frame.
 #[derive(Debug)]
 pub(super) enum Bad {
-    /// The file ends in it, or before it.
+    /// The file ends in the frame, or before it.
     Torn,
-    /// Nothing that a recorder writes looks like this.
+    /// A recorder writes no such bytes.
     Corrupt(&'static str),
 }
 
@@ -106,7 +106,7 @@ impl<R: Read + Seek> Frames<R> {
         Ok(Some(kind))
     }
 
-    /// Reads a frame that is none of the chain yet: one goes back to where that goes on.
+    /// Reads a frame outside the chain; the caller then returns to where the chain continues.
     pub(super) fn peek(&mut self) -> Result<Option<FrameKind>, Bad> {
         let chain = self.chain.clone();
         let kind = self.next();

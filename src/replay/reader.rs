@@ -1,4 +1,4 @@
-//! Reading: frame by frame, nothing trusted, up to the first frame that is not whole.
+//! Reading: frame by frame, without trust, up to the first incomplete frame.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use std::fs::File;
@@ -33,13 +33,13 @@ pub struct Replay<R = BufReader<File>> {
     promised: Option<TrailerBody>,
 }
 
-/// One thing that a replay says, in the order of the match.
+/// A record of a replay, in the order of the match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all records are ticks; a box would cost each of them")]
 pub enum Record {
     /// A tick ran.
     Tick {
-        /// By these inputs.
+        /// Its inputs.
         inputs: TickInputs,
         /// The state hash after it, at every tenth tick, unless the file ends before it.
         hash: Option<u64>,
@@ -53,14 +53,14 @@ pub enum Record {
     },
     /// Something happened to a player.
     Event {
-        /// When it takes effect.
+        /// The tick at which it takes effect.
         tick: Tick,
-        /// What.
+        /// The event.
         event: ReplayEvent,
     },
 }
 
-/// Where and why a replay stops.
+/// Where and why a replay ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// With its trailer.
@@ -81,10 +81,10 @@ pub enum End {
     },
 }
 
-/// How the match ended, by the replay.
+/// The end of the match, as recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trailer {
-    /// Why and for whom.
+    /// Outcome and winner.
     pub result: ReplayResult,
     /// How many ticks ran, from the beginning of the match.
     pub ticks: u32,
@@ -125,7 +125,7 @@ pub enum OpenError {
     },
 }
 
-/// Why one cannot go to a tick.
+/// Why a replay cannot seek to a tick.
 #[derive(Debug, thiserror::Error)]
 pub enum SeekError {
     /// The file cannot be read.
@@ -192,7 +192,7 @@ impl<R: Read + Seek> Replay<R> {
         })
     }
 
-    /// Who played what.
+    /// Setup, players and origin of the recording.
     #[must_use]
     pub fn header(&self) -> &ReplayHeader {
         &self.header
@@ -458,7 +458,7 @@ impl Default for Run {
 }
 
 impl Run {
-    /// `None` once all have been told.
+    /// `None` at the end of the run.
     fn next_tick(&mut self, seats: usize) -> Option<Record> {
         self.left = self.left.checked_sub(1)?;
         if self.repeat == 0 {
@@ -513,7 +513,8 @@ fn groups_are_canonical(mut bytes: &[u8], seats: usize, count: u32) -> bool {
     ticks == count
 }
 
-/// The world that goes on from a recorded state; `None` if that is not one of this match before `tick`.
+/// The world that continues from a recorded state; `None` if that does not belong to this match before
+/// `tick`.
 pub(super) fn world_of(setup: &Setup, tick: Tick, snapshot: &[u8]) -> Option<World> {
     let state = GameState::decode(snapshot).ok().filter(|state| state.tick() == tick)?;
     World::restore(setup.clone(), state).ok()

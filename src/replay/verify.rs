@@ -72,7 +72,7 @@ pub struct VerifyReport {
     pub ticks: u32,
     /// The first tick after which a recorded state differs.
     pub first_bad_tick: Option<Tick>,
-    /// The last tick that is there; after a mismatch, the last one that is known to be right.
+    /// The last tick of the file; after a mismatch, the last one known to be right.
     pub last_good_tick: Option<Tick>,
     /// How much faster than the match it was simulated.
     pub x_real_time: f64,

@@ -19,7 +19,7 @@ use crate::sim::{GameState, StateHash, Tick, TickInputs};
 const WRITE_EVERY: Duration = Duration::from_millis(250);
 /// Time between two syncs: what a power cut loses at most, and a slow disk's own delay.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-/// Ticks that may wait for the thread: over a minute of a slow disk at 60 ticks/s.
+/// Most ticks in the queue of the thread: over a minute of a slow disk at 60 ticks/s.
 const QUEUE_TICKS: usize = 4096;
 /// Buffers made before tick 0; more are made only while the thread is behind by as many ticks.
 const BUFFERS: usize = 64;
@@ -30,7 +30,7 @@ const FINISH_WAIT: Duration = Duration::from_secs(5);
 /// Bytes kept in memory after which they are written without waiting for the clock.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// Records a match beside it: whatever happens to the file, the match goes on.
+/// Records a running match. A failure of the file never stops the match.
 ///
 /// Dropped without [`Self::finish`] it leaves a `.mra.part` that plays up to its last tick.
 #[derive(Debug)]
@@ -61,12 +61,12 @@ impl ReplaySink for File {
     }
 }
 
-/// How a recording fares.
+/// The state of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordStatus {
-    /// Every tick so far is written or waits to be.
+    /// Every tick so far is written or queued.
     Recording,
-    /// It ended early; what was written until then plays.
+    /// It stopped early; what was written until then plays.
     Stopped(RecordError),
 }
 
@@ -94,7 +94,7 @@ pub enum RecordError {
     /// The disk does not keep up.
     #[error("the disk is too slow: {QUEUE_TICKS} ticks wait to be written; record to another one")]
     QueueFull,
-    /// The next tick was another one, or had another number of players.
+    /// The tick was not the next one, or had another number of players.
     #[error("tick {got} was recorded where tick {expected} was due: the replay ends before it")]
     OutOfOrder {
         /// The tick that was due.
@@ -102,13 +102,13 @@ pub enum RecordError {
         /// The tick that came.
         got: Tick,
     },
-    /// The match has outgrown its format.
+    /// The match exceeds a limit of the format.
     #[error("the match is too long for one replay: it ends at tick {0}")]
     TooLong(Tick),
     /// A replay cannot begin with a state that large.
     #[error("the state at tick {0} takes more than {FRAME_MAX} bytes: no replay can begin with it")]
     StateTooLong(Tick),
-    /// The outcome is no word.
+    /// The outcome is not a word.
     #[error("{0:?} cannot be the outcome of a match")]
     Outcome(String),
 }
@@ -292,7 +292,7 @@ impl RecordError {
     }
 }
 
-/// What the match tells the thread.
+/// Messages from the match to the thread.
 #[derive(Debug)]
 enum Message {
     Tick { tick: Tick, hash: u64, inputs: Vec<u8> },
@@ -355,7 +355,7 @@ fn paths(path: &Path) -> (PathBuf, PathBuf) {
     (named(PART_EXTENSION), named(EXTENSION))
 }
 
-/// Makes a new or changed name last. Not every system can; then the name lasts when the system sees fit.
+/// Makes a new or changed name durable, where the system supports it.
 fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Ok(folder) = File::open(folder.unwrap_or_else(|| Path::new("."))) {

@@ -1,7 +1,7 @@
-//! What a player may want: the held control of the hero, commands, and the inputs of one tick.
+//! What a player sends: held hero control and commands, and the inputs of one tick.
 //!
-//! Everything here crosses the network, so every list is bounded and inline, and every number is in
-//! range once it is decoded. Whether a command is *allowed* is judged by the world, alike on all peers.
+//! All of it crosses the network, so every list is bounded and inline, and decoding rejects numbers out of
+//! range. The world decides whether a command is *allowed*, the same way on all peers.
 #![cfg_attr(
     not(test),
     deny(
@@ -19,7 +19,7 @@ use super::math::{Angle, Fx, Vec2};
 use super::state::UnitId;
 use super::tick::{PLAYERS_MAX, PlayerId, Tick};
 
-/// Most commands of one player in one tick; more wait for the next tick.
+/// Most commands of one player in one tick; the rest wait for the next tick.
 pub const COMMANDS_PER_TICK_MAX: usize = 8;
 /// Most units one command can name.
 pub const SELECTION_MAX: usize = 32;
@@ -28,21 +28,21 @@ pub const INPUT_BYTES_MAX: usize = 256;
 /// Farthest a target lies from the centre of the map, in tiles on each axis.
 pub const TARGET_MAX: i32 = 512;
 
-/// The units a command speaks to.
+/// The units that a command addresses.
 pub type Selection = ArrayVec<UnitId, SELECTION_MAX>;
 
-/// A place on the map that a command names, within [`TARGET_MAX`] of the centre.
+/// A place on the map, within [`TARGET_MAX`] of the centre.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "(i32, i32)", into = "(i32, i32)")]
 pub struct Target(Vec2);
 
-/// A target that lies outside every map.
+/// A target outside every map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("target ({0}, {1}) / 65536 lies more than {TARGET_MAX} tiles from the centre")]
 pub struct TargetTooFar(i32, i32);
 
 impl Target {
-    /// `at`, moved to the nearest place that a command may name.
+    /// The nearest valid target to `at`.
     #[must_use]
     pub fn clamped(at: Vec2) -> Self {
         let limit = Fx::from_num(TARGET_MAX);
@@ -50,7 +50,7 @@ impl Target {
         Self(Vec2 { x: at.x.clamp(least, limit), y: at.y.clamp(least, limit) })
     }
 
-    /// The place.
+    /// The place on the map.
     #[must_use]
     pub const fn at(self) -> Vec2 {
         self.0
@@ -80,7 +80,7 @@ impl From<Target> for (i32, i32) {
 #[serde(try_from = "u8", into = "u8")]
 pub struct Direction(u8);
 
-/// A direction beyond the eight.
+/// A direction that is not 0 to 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("direction {0} is not 0 to 7")]
 pub struct InvalidDirection(u8);
@@ -108,7 +108,7 @@ impl Direction {
         }))
     }
 
-    /// The angle it points to.
+    /// The angle of the direction.
     #[must_use]
     pub const fn angle(self) -> Angle {
         Angle((self.0 as u16).wrapping_mul(0x2000))
@@ -128,33 +128,34 @@ impl From<Direction> for u8 {
     }
 }
 
-/// What the hero's keys say right now. It is part of every tick's input and holds until it changes.
+/// The state of the hero's keys. It is part of every tick's input and holds until it changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeroControl {
-    /// The direction held, if any. It overrides a [`Command::HeroGo`] under way.
+    /// The direction held, if any. It overrides a [`Command::HeroGo`].
     pub walk: Option<Direction>,
-    /// Strike toward this angle while held; without it the hero strikes by itself what comes into reach.
+    /// Strike toward this angle while held; without it the hero attacks what comes into reach.
     pub strike: Option<Angle>,
 }
 
-/// Whether an order is carried out at once or after those that its units have already.
+/// Whether a command takes effect at once or after the orders that its units already have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum When {
-    /// At once: what the units were ordered before is forgotten.
+    /// At once: the units drop their orders.
     #[default]
     Now,
-    /// After the others. A unit keeps up to [`super::state::QUEUED_MAX`] orders and skips those beyond.
+    /// After the other orders. A unit keeps up to [`super::state::QUEUED_MAX`] orders and ignores those
+    /// beyond.
     Queued,
 }
 
-/// What a player orders. Units that are not the sender's, or no longer alive, are skipped.
+/// What a player sends. Units that belong to others or are dead are skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
-    /// The specification's GoToPosition for the hero: walk there, until a direction is held.
+    /// The specification's GoToPosition for the hero: walk there until a direction is held.
     HeroGo(Target),
-    /// The specification's AttackUnit for the hero: walk into reach of it and strike it.
+    /// The specification's AttackUnit for the hero: walk into reach of the unit and strike it.
     HeroAttack(UnitId),
-    /// A short run toward the angle.
+    /// A short dash toward the angle.
     Dash(Angle),
     /// Nearby minions attack faster for a while.
     Banner,
@@ -164,7 +165,7 @@ pub enum Command {
     Attack(Selection, UnitId, When),
     /// Walk there and fight what comes near.
     AttackMove(Selection, Target, When),
-    /// Forget all orders, fight what comes near.
+    /// Drop all orders and fight what comes near.
     Stop(Selection),
     /// Stay, fight only what is in reach.
     Hold(Selection, When),
@@ -172,16 +173,16 @@ pub enum Command {
     Follow(Selection, When),
     /// Train a minion for supply, at the owned circle in which the hero stands, else at the base.
     Train(super::state::AttackBehaviour),
-    /// Where minions born from now on walk, fighting what comes near; without it they follow the hero.
+    /// Where new minions walk, fighting what comes near; without a rally point they follow the hero.
     Rally(Option<Target>),
     /// Give up the match.
     Surrender,
-    /// Let the match stand still after this tick. The session does that; the world does not notice.
+    /// Pause the match after this tick. The session pauses; the world ignores the command.
     Pause,
 }
 
 impl Command {
-    /// How many kinds of command there are.
+    /// Number of kinds of commands.
     pub const KINDS: usize = 14;
 
     /// A small number for each kind, for statistics.
@@ -205,7 +206,7 @@ impl Command {
         }
     }
 
-    /// The units it speaks to, if it is an order to units.
+    /// The units that the command addresses, if it is one for minions.
     #[must_use]
     pub const fn selection_mut(&mut self) -> Option<&mut Selection> {
         match self {
@@ -220,26 +221,26 @@ impl Command {
     }
 }
 
-/// Everything one player says in one tick. The tick it belongs to is said once, by what carries it.
+/// Everything that one player sends in one tick. The message around it carries the tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerInput {
     /// The hero's held control.
     pub hero: HeroControl,
-    /// Commands in the order they were given.
+    /// In the order in which they were given.
     pub commands: ArrayVec<Command, COMMANDS_PER_TICK_MAX>,
 }
 
 /// The inputs of all players for one tick: complete by construction, in player order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TickInputs {
-    /// The tick they belong to.
+    /// The tick in which the inputs take effect.
     pub tick: Tick,
     /// One input per player.
     pub inputs: ArrayVec<PlayerInput, PLAYERS_MAX>,
 }
 
 impl TickInputs {
-    /// Inputs of `players` players who do nothing.
+    /// Inputs without control and commands, for `players` players.
     ///
     /// # Panics
     /// If there are more than [`PLAYERS_MAX`].
@@ -248,7 +249,7 @@ impl TickInputs {
         Self { tick, inputs: core::iter::repeat_n(PlayerInput::default(), players).collect() }
     }
 
-    /// Each player with their input, in player order.
+    /// Each player and its input, in player order.
     pub fn iter(&self) -> impl Iterator<Item = (PlayerId, &PlayerInput)> {
         self.inputs.iter().enumerate().map(|(i, input)| (PlayerId(i as u8), input))
     }

@@ -1,5 +1,5 @@
-//! The rules and the map, converted once at match start: lengths to fixed point, speeds to tiles per tick,
-//! durations to ticks, rounded up.
+//! Rules and map, compiled once at match start: lengths to fixed point, speeds to tiles per tick, durations
+//! to ticks, rounded up.
 
 use alloc::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::state::kind::kind_of;
 use super::state::{AttackBehaviour, CAPTURED, ControlBehaviour, Units};
 use super::tick::{PlayerId, Tick, TickRate};
 
-/// Time from one search for a target to the next: 8 ticks at 60/s. A unit keeps its target meanwhile, and
-/// notices a new enemy no later than a person would.
+/// Time between two searches for a target: 8 ticks at 60/s. A unit keeps its target meanwhile, and notices a
+/// new enemy about as fast as a person would.
 const SEARCH_MS: u32 = 133;
 
-/// What a match is played by: it does not change from the first tick to the last.
+/// Rules, per-tick values and map of a match; constant from the first tick to the last.
 #[derive(Clone, Debug)]
 pub(crate) struct CompiledRules {
     pub(crate) raw: Arc<Rules>,
@@ -31,18 +31,18 @@ impl CompiledRules {
         Self { raw: Arc::clone(rules), rate, per_tick, arena }
     }
 
-    /// What the unit in `row` does.
+    /// The stats of the unit in `row`.
     pub(crate) fn unit(&self, units: &Units, row: usize) -> &UnitStats {
         self.per_tick.of(units.control[row], units.attack[row])
     }
 
-    /// A player's base; the centre of the map for one who has none.
+    /// A player's base; the centre of the map for a player without one.
     pub(crate) fn base(&self, player: PlayerId) -> Base {
         self.arena.bases.get(player.index()).copied().unwrap_or_default()
     }
 }
 
-/// What a kind of unit does in a tick.
+/// The stats of a kind of unit, per tick.
 #[derive(Clone, Debug)]
 pub(crate) struct UnitStats {
     pub(crate) hp: i16,
@@ -50,13 +50,13 @@ pub(crate) struct UnitStats {
     pub(crate) speed: Fx,
     pub(crate) radius: Fx,
     pub(crate) reach: Fx,
-    /// How near the enemy must be to wind up. A sword is raised a little inside its reach, so that one step
-    /// back does not yet save the enemy.
+    /// How near the enemy must be to start a wind-up. A swordsman starts a little inside its reach, so that
+    /// one step back does not save the enemy.
     pub(crate) strikes_within: Fx,
     pub(crate) damage: i16,
     /// Ticks.
     pub(crate) cooldown: u32,
-    /// Ticks, at least one: a blow is always seen coming.
+    /// Ticks, at least one: every blow has a visible wind-up.
     pub(crate) windup: u32,
     /// Tiles per tick.
     pub(crate) arrow_speed: Fx,
@@ -68,13 +68,13 @@ pub(crate) struct TickRules {
     /// By kind; see [`kind_of`].
     kinds: [UnitStats; 4],
     widest: Fx,
-    /// By kind: the square of how near its enemy must be to wind up.
+    /// By kind: the square of `strikes_within`.
     strikes2: [i64; 4],
     /// By two kinds: the square of the distance at which their bodies touch.
     touching2: [[i64; 4]; 4],
     /// Ticks from one search for a target to the next.
     search: u8,
-    /// By phase: what it leaves by `search`. A look-up costs less than a division.
+    /// By phase: its remainder modulo `search`. A look-up is cheaper than a division.
     turns: [u8; 256],
     pub(crate) arrow_radius: Fx,
     pub(crate) arc_half: u16,
@@ -92,16 +92,16 @@ pub(crate) struct TickRules {
     pub(crate) regeneration_after: u32,
     pub(crate) training: u32,
     pub(crate) circle_radius: Fx,
-    /// Progress per tick by one unit.
+    /// Capture progress per tick by one unit.
     pub(crate) capture: i32,
-    /// Most progress per tick.
+    /// Most capture progress per tick.
     pub(crate) capture_most: i32,
-    /// Progress lost per tick.
+    /// Capture progress lost per tick in an empty circle.
     pub(crate) capture_decay: i32,
     pub(crate) core_radius: Fx,
-    /// From this tick on supply comes faster.
+    /// The tick from which supply income is higher.
     pub(crate) escalation: u32,
-    /// From this tick on shields are off.
+    /// The tick from which shields are off.
     pub(crate) sudden_death: u32,
 }
 
@@ -149,28 +149,28 @@ impl TickRules {
         }
     }
 
-    /// What a unit of this kind does.
+    /// The stats of a kind of unit.
     pub(crate) const fn of(&self, control: ControlBehaviour, attack: AttackBehaviour) -> &UnitStats {
         self.kind(kind_of(control, attack))
     }
 
-    /// What a unit of a kind by [`kind_of`] does.
+    /// The stats of a kind of unit, by [`kind_of`].
     pub(crate) const fn kind(&self, kind: u8) -> &UnitStats {
         &self.kinds[(kind & 3) as usize]
     }
 
-    /// The square of how near the enemy must be for a unit of `kind` to wind up.
+    /// The square of `strikes_within` of a kind.
     pub(crate) const fn strikes2(&self, kind: u8) -> i64 {
         self.strikes2[(kind & 3) as usize]
     }
 
-    /// By other kind: the square of the distance at which a body of `kind` touches one of it.
+    /// By other kind: the square of the distance at which a body of `kind` touches it.
     pub(crate) const fn touching2(&self, kind: u8) -> &[i64; 4] {
         &self.touching2[(kind & 3) as usize]
     }
 
-    /// The [turn](Self::turn_of) of those who look around in the tick `now`: their phases make it a multiple of
-    /// the time between two looks.
+    /// The [turn](Self::turn_of) of the units that search in the tick `now`: with their phases it makes a
+    /// multiple of the search period.
     pub(crate) const fn turn_at(&self, now: Tick) -> u8 {
         let period = self.search as u32;
         ((period - now.0 % period) % period) as u8

@@ -1,5 +1,5 @@
-//! What happened in a tick, for sound, effects and statistics. The simulation never reads it back, and it
-//! is neither encoded nor hashed.
+//! What happened in a tick, for sound, effects and statistics. The simulation never reads events, and they
+//! are neither encoded nor hashed.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use super::math::Vec2;
 use super::state::{AttackBehaviour, ControlBehaviour, UnitId};
 use super::tick::PlayerId;
 
-/// Most events of one tick; those beyond are left out.
+/// Most events of one tick; further ones are dropped.
 pub const EVENTS_MAX: usize = 4096;
 
 /// Something that happened in a tick.
@@ -15,104 +15,104 @@ pub const EVENTS_MAX: usize = 4096;
 pub enum Event {
     /// A unit lost hit points.
     Hit {
-        /// Who was hit.
+        /// The unit that was hit.
         unit: UnitId,
-        /// Where it stood.
+        /// Where the unit stood.
         at: Vec2,
-        /// Whose blow or arrow it was.
+        /// The player whose blow or arrow hit.
         by: PlayerId,
-        /// How the striker fights.
+        /// How the attacker fights.
         attack: AttackBehaviour,
-        /// Hit points lost; the last ones may be more than it had.
+        /// Hit points taken; the last hit may take more than the unit had.
         damage: i16,
     },
     /// A core lost hit points to a blow or an arrow.
     CoreHit {
-        /// Whose core.
+        /// The player whose core was hit.
         core: PlayerId,
-        /// Whose blow or arrow it was.
+        /// The player whose blow or arrow hit.
         by: PlayerId,
-        /// Hit points lost; the last ones may be more than it had.
+        /// Hit points taken; the last hit may take more than the core had.
         damage: i32,
     },
     /// A unit died.
     Death {
-        /// Who.
+        /// The unit that died.
         unit: UnitId,
-        /// Whose it was.
+        /// The player it belonged to.
         owner: PlayerId,
-        /// Who steered it: a hero or a minion.
+        /// Whether it was a hero or a minion.
         control: ControlBehaviour,
         /// How it fought.
         attack: AttackBehaviour,
-        /// Where it fell.
+        /// Where it died.
         at: Vec2,
     },
-    /// A unit was born: a minion out of training, or a hero that returned.
+    /// A unit spawned: a trained minion, or a hero that respawned.
     Spawn {
-        /// Who.
+        /// The new unit.
         unit: UnitId,
-        /// Whose it is.
+        /// The player it belongs to.
         owner: PlayerId,
-        /// Who steers it: a hero or a minion.
+        /// Whether it is a hero or a minion.
         control: ControlBehaviour,
-        /// Where it stands.
+        /// Where it spawned.
         at: Vec2,
     },
     /// A minion was bought and is in training.
     Train {
-        /// For whom.
+        /// The player who trains it.
         player: PlayerId,
         /// How it will fight.
         attack: AttackBehaviour,
     },
-    /// A bow was loosed.
+    /// An archer shot an arrow.
     Shot {
-        /// Whose.
+        /// The player it belongs to.
         player: PlayerId,
-        /// Where the arrow left the bow.
+        /// Where the arrow started.
         at: Vec2,
     },
-    /// A sword fell, whether or not it hit.
+    /// A sword swung, whether or not it hit.
     Blow {
-        /// Whose.
+        /// The attacker's player.
         player: PlayerId,
-        /// Where the striker stood.
+        /// Where the attacker stood.
         at: Vec2,
     },
     /// A hero dashed.
     Dash {
-        /// Whose.
+        /// The hero's player.
         player: PlayerId,
-        /// From where.
+        /// Where the dash started.
         at: Vec2,
     },
     /// A hero raised its banner.
     Banner {
-        /// Whose.
+        /// The hero's player.
         player: PlayerId,
         /// Where the hero stood.
         at: Vec2,
     },
     /// A circle changed hands.
     Capture {
-        /// Which, in the map's order.
+        /// The circle's index in the map.
         circle: u8,
-        /// Who took it.
+        /// The player who captured it.
         player: PlayerId,
     },
-    /// A core can be hurt from now on, or no longer.
+    /// A core lost its shield, or regained it.
     Shield {
-        /// Whose core.
+        /// The player whose core it is.
         core: PlayerId,
-        /// Whether it can be hurt.
+        /// Whether it can be damaged now.
         open: bool,
     },
     /// A team gained points.
     Score {
-        /// The team.
+        /// The team that scored.
         team: u8,
-        /// How many.
+        /// Points gained.
         points: i32,
     },
 }

@@ -1,25 +1,25 @@
 //! Fixed-point numbers, vectors and angles: the only arithmetic of the simulation that rounds.
 //!
-//! Every rounding is odd, f(-x) = -f(x), so that what happens on one side of the map happens mirrored on
-//! the other. `Fx` multiplies and divides toward negative infinity in part of its operations, so products
-//! of two variables go through [`mul`] and [`mul_div`], which round toward zero.
+//! Every rounding is odd, f(-x) = -f(x), so that both sides of the map stay mirrored. Some operators of `Fx`
+//! round toward negative infinity, so products of two variables go through [`mul`] and [`mul_div`], which
+//! round toward zero.
 
 use fixed::types::I16F16;
 use serde::{Deserialize, Serialize};
 
-/// A length in tiles or a share: 16 bits before and after the point.
+/// A length in tiles or a fraction: 16 bits before and after the point.
 pub type Fx = I16F16;
 
-/// A point or a distance on the map, in tiles from the centre; x to the right, y up.
+/// A point or a vector on the map, in tiles from the centre; x to the right, y up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Vec2 {
-    /// To the right.
+    /// Tiles to the right.
     pub x: Fx,
-    /// Up.
+    /// Tiles up.
     pub y: Fx,
 }
 
-/// An angle as a share of a turn in 65,536ths, from east, anticlockwise. Wrapping is turning.
+/// An angle in 65,536ths of a turn, from east, anticlockwise. It wraps.
 #[derive(
     Clone,
     Copy,
@@ -50,7 +50,7 @@ pub fn mul_div(a: Fx, share: i32, of: i32) -> Fx {
     Fx::from_bits(i32::try_from(scaled).expect("fixed-point quotient out of range"))
 }
 
-/// The squared distance of two points, in units of 2^-32 tiles^2: exact, and too large for [`Fx`].
+/// The squared distance of two points, in 2^-32 tiles^2. Exact; too large for [`Fx`].
 #[must_use]
 pub fn dist2(a: Vec2, b: Vec2) -> i64 {
     let dx = i64::from(a.x.to_bits()) - i64::from(b.x.to_bits());
@@ -65,45 +65,45 @@ pub fn square(length: Fx) -> i64 {
     bits * bits
 }
 
-/// The greater part of a vector, without its sign: how far it leads along one axis.
+/// The greater component of a vector, without its sign: the Chebyshev length.
 #[must_use]
 pub fn max_norm(v: Vec2) -> Fx {
-    // Nothing is near the one number without an opposite. To test for it would take a branch on the sign,
-    // and no processor foresees signs.
+    // No component is near the one number without an opposite. `abs` would check for it by a branch on the
+    // sign, which a predictor mispredicts.
     v.x.wrapping_abs().max(v.y.wrapping_abs())
 }
 
-/// The length of a vector, right to 2^-16 tiles for all that fits on a map.
+/// The length of a vector, exact to 2^-16 tiles for everything that fits on a map.
 #[must_use]
 pub fn length(v: Vec2) -> Fx {
     let n = dist2(v, Vec2::default());
     Reciprocal::of_root(n).map_or(Fx::ZERO, |norm| norm.length(n))
 }
 
-/// The vector of length `len` in the direction of `v`, each part rounded toward zero; zero for zero.
+/// The vector of length `len` in the direction of `v`, each component rounded toward zero; zero for zero.
 #[must_use]
 pub fn with_length(v: Vec2, len: Fx) -> Vec2 {
     Reciprocal::of_length(v).map_or_else(Vec2::default, |norm| norm.scale(v, len))
 }
 
-/// 1 / the length of a vector, right to 1 part in 10^8: what dividing by a length takes, without a root or
-/// a division.
+/// 1 / the length of a vector, exact to 1 part in 10^8. It replaces a root and a division wherever a length
+/// divides.
 #[derive(Clone, Copy, Debug)]
 pub struct Reciprocal {
-    /// 1 / sqrt(n) for n = m x 4^-shift, m in 1/4 to 1: in 2^-30, from 1 to 2.
+    /// 1 / sqrt(m), where n = m x 4^-shift and m is in 1/4 to 1: in 2^-30, from 1 to 2.
     root: u64,
-    /// Bits by which half of n's magnitude was taken out.
+    /// Half the bits by which n was normalised.
     shift: u32,
 }
 
 impl Reciprocal {
-    /// `None` for a vector of no length.
+    /// `None` for a vector of length 0.
     #[must_use]
     pub fn of_length(v: Vec2) -> Option<Self> {
         Self::of_root(dist2(v, Vec2::default()))
     }
 
-    /// 1 / the root of `n`, a squared length as [`dist2`] gives it; `None` for 0.
+    /// 1 / the square root of `n`, a squared length as [`dist2`] gives it; `None` for 0.
     #[must_use]
     #[inline]
     pub fn of_root(n: i64) -> Option<Self> {
@@ -114,14 +114,14 @@ impl Reciprocal {
         let shift = n.leading_zeros() / 2;
         let m = (n << (2 * shift)) >> 32;
         let guess = u64::from(ROOTS[(m >> 24) as usize - 64]);
-        // Two steps of Newton's y (3 - m y^2) / 2: 9 bits become 16, then 30.
+        // Two Newton steps y (3 - m y^2) / 2: 9 exact bits become 16, then 30.
         let first = (guess * ((3 << 30) - ((m * (guess * guess)) >> 32))) >> 16;
         let root = (first * ((3 << 30) - ((m * ((first * first) >> 30)) >> 32))) >> 31;
         Some(Self { root, shift })
     }
 
-    /// `v`, of whose length this is the reciprocal, scaled to the length `len`; each part rounded toward
-    /// zero.
+    /// The vector `v`, of whose length this is the reciprocal, scaled to the length `len`; each component
+    /// rounded toward zero.
     #[must_use]
     #[inline]
     pub fn scale(self, v: Vec2, len: Fx) -> Vec2 {
@@ -134,10 +134,10 @@ impl Reciprocal {
         Vec2 { x: part(v.x), y: part(v.y) }
     }
 
-    /// The length itself, given its square.
+    /// The length, given its square.
     #[must_use]
     pub fn length(self, n: i64) -> Fx {
-        // n / sqrt(n), n brought below 2^32 first.
+        // n / sqrt(n), with n normalised below 2^32 first.
         let m = (n.unsigned_abs() << (2 * self.shift)) >> 32;
         let root = (m * self.root) >> (30 + self.shift);
         Fx::from_bits(i32::try_from(root).expect("length out of range"))
@@ -205,16 +205,17 @@ impl Angle {
     /// Half a turn.
     pub const HALF: Self = Self(0x8000);
 
-    /// The direction of `v`, right to 1/65,536 of a turn at the table's points and 3 between; east for
-    /// zero. Turning `v` by a quarter turns the result by exactly a quarter.
+    /// The direction of `v`, exact to 1/65,536 of a turn at the table's points and to 3 between them; east
+    /// for zero. Turning `v` by a quarter turns the result by exactly a quarter.
     #[must_use]
     pub fn of(v: Vec2) -> Self {
         let (x, y) = (v.x.to_bits(), v.y.to_bits());
         if x | y == 0 {
             return Self(0);
         }
-        // Turned into the quadrant with x > 0, y >= 0 and mirrored if it is steep there, the smaller angle is
-        // looked up: by sums of bits, since no processor foresees directions.
+        // Rotated into the quadrant x > 0, y >= 0 and mirrored if it is steep, the angle is below an eighth
+        // of a turn and looked up. Bit arithmetic instead of branches, which a predictor mispredicts on
+        // random directions.
         let (across, along) = (x.unsigned_abs(), y.unsigned_abs());
         let below = u16::from(y < 0) | (u16::from(y == 0) & u16::from(x < 0));
         let left = u16::from(x == 0) | (u16::from(x < 0) ^ below);
@@ -224,7 +225,7 @@ impl Angle {
         Self(low.wrapping_add(left << 14).wrapping_add(below << 15))
     }
 
-    /// How far to turn from `self` to `other`: -32,768 to 32,767, positive anticlockwise.
+    /// The turn from `self` to `other`: -32,768 to 32,767, positive anticlockwise.
     #[must_use]
     pub const fn to(self, other: Self) -> i16 {
         other.0.wrapping_sub(self.0) as i16
@@ -243,7 +244,7 @@ impl Angle {
         Self(self.0.wrapping_add(i32::from(self.to(other)).clamp(-most, most) as u16))
     }
 
-    /// The vector of length `len` in this direction, each part rounded toward zero.
+    /// The vector of length `len` in this direction, each component rounded toward zero.
     #[must_use]
     pub fn vector(self, len: Fx) -> Vec2 {
         let part = |sin: i32| mul_div(len, sin, 1 << 16);
@@ -253,7 +254,7 @@ impl Angle {
 
 /// arctan(y / x) for 0 <= y <= x, x > 0.
 fn atan(y: u32, x: u32) -> u16 {
-    // With 16 bits each, the quotient takes a short division.
+    // With 16 bits each, the quotient is a short division.
     let (up, down) = (x.leading_zeros().saturating_sub(16), 16_u32.saturating_sub(x.leading_zeros()));
     let (y, x) = ((y << up) >> down, (x << up) >> down);
     // The ratio in 1/64 steps with 10 bits between them.

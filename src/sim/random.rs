@@ -1,12 +1,12 @@
-//! Random draws by key: the same key gives the same number, whatever was drawn before it.
+//! Keyed random draws: the same key gives the same number, regardless of earlier draws.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::tick::{PlayerId, Tick};
 
-/// A uniform number that depends on nothing but its key. `ordinal` counts the draws of one player in one
-/// tick, so that no side's draws shift the other's.
+/// A uniform number that depends on its key alone. `ordinal` counts the draws of one player in one tick, so
+/// that no player's draws shift another's.
 #[must_use]
 pub fn draw(seed: u64, tick: Tick, player: PlayerId, ordinal: u32) -> u64 {
     let mut key = [0; 32];

@@ -8,10 +8,10 @@ use super::rules::{Map, Rules};
 use super::state::AttackBehaviour;
 use super::tick::{PLAYERS_MAX, TickRate};
 
-/// How a seat begins.
+/// The initial choices of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatSetup {
-    /// How its hero fights.
+    /// How the seat's hero fights.
     pub hero: AttackBehaviour,
     /// Its team, below [`PLAYERS_MAX`].
     pub team: u8,
@@ -20,14 +20,14 @@ pub struct SeatSetup {
 /// Everything the first state depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Of every random draw.
+    /// Seed of every random draw.
     pub seed: u64,
     /// Steps per second.
     pub tick_rate: TickRate,
-    /// Who plays, in seat order: 2 to [`PLAYERS_MAX`].
+    /// The seats in order: 2 to [`PLAYERS_MAX`].
     pub seats: ArrayVec<SeatSetup, PLAYERS_MAX>,
-    /// The rules.
+    /// The rules of the match.
     pub rules: Arc<Rules>,
-    /// The arena; it has at least as many bases as there are seats.
+    /// The map; it has at least as many bases as there are seats.
     pub map: Arc<Map>,
 }

@@ -1,4 +1,4 @@
-//! Ticks, tick rates, and who plays.
+//! Ticks, tick rates and player ids.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 pub struct Tick(pub u32);
 
 impl Tick {
-    /// The longest match: 7 minutes at 60 ticks/s are 25,200 ticks; `endless` rules may go on to this.
+    /// The longest match. A match of 7 minutes at 60 ticks/s has 25,200 ticks; only `endless` rules reach
+    /// this limit.
     pub const MAX: Self = Self(0x00ff_ffff);
     /// "Never" in a column of instants.
     pub const NEVER: Self = Self(u32::MAX);
@@ -51,7 +52,7 @@ impl core::fmt::Display for Tick {
 #[serde(try_from = "u8", into = "u8")]
 pub struct TickRate(u8);
 
-/// A tick rate that is none of [`TickRate::ALLOWED`].
+/// A tick rate that is not in [`TickRate::ALLOWED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tick rate {0} is not one of 30, 40, 50, 60")]
 pub struct InvalidTickRate(pub u32);
@@ -74,7 +75,7 @@ impl TickRate {
         self.0 as u32
     }
 
-    /// How many ticks `ms` milliseconds last, rounded up: no duration is shorter than the rules say.
+    /// The ticks in `ms` milliseconds, rounded up: no duration is shorter than the rules say.
     #[must_use]
     pub const fn ticks_in_ms(self, ms: u32) -> u32 {
         (ms as u64 * self.hz() as u64).div_ceil(1000) as u32
@@ -103,7 +104,7 @@ impl From<TickRate> for u8 {
 /// Most players in a match.
 pub const PLAYERS_MAX: usize = 4;
 
-/// Who sits in a seat; counts from 0.
+/// The player in a seat; counts from 0.
 #[derive(
     Clone,
     Copy,
@@ -123,10 +124,10 @@ pub const PLAYERS_MAX: usize = 4;
 pub struct PlayerId(pub u8);
 
 impl PlayerId {
-    /// Nobody, in a column of owners.
+    /// No player, in a column of owners.
     pub const NONE: Self = Self(u8::MAX);
 
-    /// This player's place in per-player lists.
+    /// The player's index in per-player lists.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize

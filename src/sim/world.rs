@@ -1,4 +1,4 @@
-//! The world: a game state, what it is played by, and the step from one tick to the next.
+//! The world: a game state with its rules and map, and the step from one tick to the next.
 
 use alloc::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::state::{
 };
 use super::tick::{PlayerId, Tick};
 
-/// A match in the middle of it: the state, and the rules and map it is played by.
+/// A running match: the state, and the rules and the map that it runs by.
 #[derive(Clone, Debug)]
 pub struct World {
     setup: Setup,
@@ -35,10 +35,10 @@ impl World {
         Self::restore_with(setup, rules, state)
     }
 
-    /// The world whose state is `state`, such as one out of [`GameState::decode`].
+    /// A world with the given state, for example from [`GameState::decode`].
     ///
     /// # Errors
-    /// If it is not the state of a match of this setup.
+    /// If the state does not belong to a match of this setup.
     pub fn restore(setup: Setup, state: GameState) -> Result<Self, ForeignState> {
         let rules = CompiledRules::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
         if fits(&setup, &rules, &state) {
@@ -48,10 +48,10 @@ impl World {
         }
     }
 
-    /// Takes over `state`, such as one out of [`super::DeltaCoder::decode`], and keeps the allocations.
+    /// Replaces the state, for example by one from [`super::DeltaCoder::decode`], and keeps the allocations.
     ///
     /// # Errors
-    /// If it is not the state of a match of this setup; the world is as before then.
+    /// If the state does not belong to a match of this setup; the world is unchanged then.
     pub fn adopt(&mut self, state: &GameState) -> Result<(), ForeignState> {
         if !fits(&self.setup, &self.rules, state) {
             return Err(ForeignState);
@@ -65,15 +65,15 @@ impl World {
         let units = setup.seats.len() * (usize::from(setup.rules.minions_max) + 1);
         state.slots.reserve(units);
         state.units.reserve(units);
-        // An arrow flies for less time than it takes to draw the bow twice.
+        // An arrow flies for less time than two shots take.
         state.projectiles.reserve(2 * units);
         state.orders.reserve(QUEUED_MAX * units);
         let scratch = Scratch::with_capacity(rules.arena.obstacles.half, units);
         Self { setup, rules: Arc::new(rules), state, scratch }
     }
 
-    /// Runs one tick. `inputs` are this tick's, one for each player; a player without one changes nothing.
-    /// Once the match is over, only the tick advances.
+    /// Runs one tick. `inputs` holds this tick's input of each player; a player without one changes nothing.
+    /// Once the match is over, only the tick counter advances.
     pub fn step(&mut self, inputs: &TickInputs) {
         let Self { rules, state, scratch, .. } = self;
         scratch.events.clear();
@@ -96,17 +96,17 @@ impl World {
         &self.state
     }
 
-    /// What happened in the latest tick.
+    /// The events of the latest tick.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         self.scratch.events.as_slice()
     }
 
-    /// Places one more idle minion at the free place nearest to `at`, whatever the rules allow: for tests and
-    /// for measuring. `None` when the world is full, or there is no room.
+    /// Spawns an idle minion at the free place nearest to `at`, regardless of the rules: for tests and
+    /// measurements. `None` if the world is full or there is no room.
     ///
     /// # Panics
-    /// If there is no such player.
+    /// If the player does not exist.
     pub fn spawn_minion(&mut self, player: PlayerId, attack: AttackBehaviour, at: Vec2) -> Option<UnitId> {
         assert!(player.index() < self.state.players.len(), "player {player} of {}", self.state.players.len());
         let minion = ControlBehaviour::Minion;
@@ -117,42 +117,42 @@ impl World {
         Some(born)
     }
 
-    /// What it is played by.
+    /// The setup of the match.
     #[must_use]
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// A fingerprint of the state.
+    /// The hash of the state.
     #[must_use]
     pub fn hash(&self) -> StateHash {
         self.state.hash()
     }
 
-    /// Where the circles are, in the order of their table.
+    /// The centres of the circles, in the order of their table.
     #[must_use]
     pub fn circles(&self) -> &[Vec2] {
         &self.rules.arena.circles
     }
 
-    /// Where a player's core stands; the centre for a player who does not exist.
+    /// Where a player's core stands; the centre of the map for a player who does not exist.
     #[must_use]
     pub fn base(&self, player: PlayerId) -> Vec2 {
         self.rules.base(player).at
     }
 
-    /// The hit points with which the unit in `row` was born.
+    /// The hit points of a unit of this kind at full health.
     #[must_use]
     pub fn full_hp(&self, row: usize) -> i16 {
         self.rules.unit(&self.state.units, row).hp
     }
 
-    /// Takes over the state of another world of the same setup and keeps the allocations.
+    /// Copies the state of another world of the same setup and keeps the allocations.
     pub fn copy_from(&mut self, other: &Self) {
         self.state.copy_from(&other.state);
     }
 
-    /// Changes one value of the state to another valid one: for tests of the desync check.
+    /// Changes one value of the state to another valid one: for tests of the desync detection.
     ///
     /// # Errors
     /// As [`GameState::disturb`].
@@ -161,7 +161,7 @@ impl World {
     }
 }
 
-/// Whether a state is one of a match of this setup.
+/// Whether a state belongs to a match of this setup.
 fn fits(setup: &Setup, rules: &CompiledRules, state: &GameState) -> bool {
     state.is_consistent()
         && state.players.len() == setup.seats.len()
@@ -169,7 +169,7 @@ fn fits(setup: &Setup, rules: &CompiledRules, state: &GameState) -> bool {
         && is_in_range(rules, state)
 }
 
-/// Whether every number that the simulation calculates with is one it can reach, so that no sum of them
+/// Whether every number that the simulation calculates with is within its reachable range, so that no sum
 /// overflows.
 fn is_in_range(rules: &CompiledRules, state: &GameState) -> bool {
     let GameState { globals, players, units, projectiles, circles, cores, .. } = state;
@@ -183,7 +183,7 @@ fn is_in_range(rules: &CompiledRules, state: &GameState) -> bool {
         && [&units.goal_x, &units.goal_y, &orders.x, &orders.y, &players.rally_x, &players.rally_y]
             .into_iter()
             .all(|goals| within(goals, far))
-        // Nothing moves or flies by more than a few tiles a tick.
+        // No unit or arrow moves more than a few tiles per tick.
         && speeds.into_iter().all(|speeds| within(speeds, Fx::from_num(16)))
         && [&projectiles.x, &projectiles.y].into_iter().all(|places| within(places, far))
         && circles.progress.iter().all(|progress| (0..=CAPTURED).contains(progress))
@@ -192,7 +192,7 @@ fn is_in_range(rules: &CompiledRules, state: &GameState) -> bool {
         && players.training_len.iter().all(|&waiting| waiting <= 8)
 }
 
-/// A state that does not belong to the setup of a world.
+/// The state does not belong to a match of this setup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the state is not one of a match with these seats on this map")]
 pub struct ForeignState;

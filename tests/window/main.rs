@@ -197,7 +197,7 @@ fn play_each_other(host: &Window, guest: &Window) {
     }
 }
 
-/// A peer that stands still is named on the other's screen, and the match goes on with it.
+/// The other player's screen names a suspended peer, and the match continues when that does.
 fn assert_a_stall_is_named(host: &Window, guest: &Window) {
     let signal = |signal: &str| {
         let sent = Command::new("kill").args([signal, &guest.program.id().to_string()]).status();
@@ -211,7 +211,7 @@ fn assert_a_stall_is_named(host: &Window, guest: &Window) {
     signal("-CONT");
     let stalled = shown["match"]["stalled"].as_str().unwrap_or_default();
     assert!(stalled.starts_with("waiting for Ben"), "{shown}");
-    host.wait_for("a match that goes on", |shown| shown["match"]["stalled"].is_null());
+    host.wait_for("a match that continues", |shown| shown["match"]["stalled"].is_null());
 }
 
 /// Both recorded the same match: equal inputs, equal hashes, and each replay simulates to what it says.
@@ -281,7 +281,7 @@ fn nothing_overlaps_or_is_cut_at_any_size() {
 }
 
 #[test]
-fn a_match_goes_on_while_its_window_is_resized_or_away() {
+fn a_match_continues_while_its_window_is_resized_or_away() {
     let Some(_turn) = turn() else { return };
     let mut window = Window::open("resized", "1280x720", None, &["play", "--bot", "easy"]);
     window.wait_tick(30);

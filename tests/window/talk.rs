@@ -62,7 +62,7 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
     host.key("Escape");
     host.wait_for("no field", |shown| shown["match"]["overlay"] == "None");
 
-    // The guest's computer stands still for longer than the time-out.
+    // The guest's process is suspended for longer than the time-out.
     signal(&guest, "-STOP");
     host.wait_for("the card", |shown| shown["match"]["overlay"] == "Lost");
     host.assert_tidy("lost");

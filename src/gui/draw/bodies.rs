@@ -9,8 +9,8 @@ use super::view::{View, point, radians, rules_of};
 
 /// Radius of a minion's base, tiles: more than it takes in the simulation, so that it reads.
 const MINION: f32 = 0.5;
-/// A base never looks smaller than on a map of so many pixels per tile: where all of a large map is shown,
-/// pieces are larger than life.
+/// A base never looks smaller than on a map with this many pixels per tile: on a large map that is shown
+/// whole, pieces are larger than to scale.
 const TILE_LEAST_PX: f32 = 10.0;
 /// How much larger a hero is.
 const HERO: f32 = 1.6;

@@ -2,8 +2,8 @@
 
 use std::f32::consts::TAU;
 
-use super::sprites::{self, Sprite};
-use arrayvec::ArrayVec;
+use super::atlas::{self, Sprite};
+use super::shapes::{Circle, Points, corners, for_each_mitre, grown};
 use macroquad::prelude::{Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2};
 
 /// What `Conf::draw_call_vertex_capacity` must be: a mesh never holds more.
@@ -11,8 +11,6 @@ pub(crate) const VERTEX_CAPACITY: usize = 24_576;
 /// What `Conf::draw_call_index_capacity` must be: a mesh never holds more.
 pub(crate) const INDEX_CAPACITY: usize = 65_536;
 
-/// Corners of the finest circle.
-const CORNERS: usize = 64;
 /// Half the width over which an edge fades, pixels.
 const FEATHER: f32 = 0.5;
 /// Side of the two upper cells of the atlas, pixels: a white one, then a soft disc. Sprites follow below.
@@ -21,8 +19,6 @@ const CELL: u16 = 64;
 /// A place in the white cell, in coordinates of the texture.
 const WHITE_AT: Vec2 = vec2(0.02, 0.02);
 
-pub(super) type Points = ArrayVec<Vec2, CORNERS>;
-
 /// All shapes of a frame.
 pub(super) struct Canvas {
     batches: Vec<Mesh>,
@@ -30,19 +26,19 @@ pub(super) struct Canvas {
     atlas: Texture2D,
     /// Size of a pixel of the atlas in its coordinates.
     texel: Vec2,
-    circle: [Vec2; CORNERS],
+    /// The corners of round shapes.
+    pub(super) circle: Circle,
 }
 
 impl Canvas {
     pub(super) fn new() -> Self {
-        let circle = std::array::from_fn(|corner| Vec2::from_angle(corner as f32 * TAU / CORNERS as f32));
-        let mut canvas =
-            Self { batches: Vec::new(), current: 0, atlas: Texture2D::empty(), texel: Vec2::ONE, circle };
+        let circle = Circle::new();
         let mut image = plain_atlas();
-        sprites::paint(&canvas, &mut image, (0, CELL));
-        canvas.texel = vec2(1.0 / f32::from(image.width), 1.0 / f32::from(image.height));
-        canvas.atlas = Texture2D::from_image(&image);
-        canvas.atlas.set_filter(FilterMode::Linear);
+        atlas::paint(&circle, &mut image, (0, CELL));
+        let texel = vec2(1.0 / f32::from(image.width), 1.0 / f32::from(image.height));
+        let atlas = Texture2D::from_image(&image);
+        atlas.set_filter(FilterMode::Linear);
+        let mut canvas = Self { batches: Vec::new(), current: 0, atlas, texel, circle };
         canvas.add_batch();
         canvas
     }
@@ -119,7 +115,7 @@ impl Canvas {
 
     /// A picture of the atlas that looks along `forward`; `radius` is that of the base it belongs to.
     pub(super) fn sprite(&mut self, sprite: Sprite, at: Vec2, forward: Vec2, radius: f32, colour: Color) {
-        let (cell, covers) = sprites::place(sprite, radius);
+        let (cell, covers) = atlas::place(sprite, radius);
         let (ahead, down) = (forward * radius, forward.perp() * radius);
         let middle = at + ahead * covers.center().x + down * covers.center().y;
         let from = Rect { y: cell.y + f32::from(CELL), ..cell };
@@ -174,7 +170,7 @@ impl Canvas {
 
     /// The corners of a circle, as many as its size needs.
     pub(super) fn round(&self, at: Vec2, radius: f32) -> Points {
-        self.circle.iter().step_by(stride(radius)).map(|&corner| at + corner * radius).collect()
+        self.circle.round(at, radius)
     }
 
     /// A whole ring; `radius` is that of its middle line.
@@ -185,7 +181,7 @@ impl Canvas {
     /// A part of a ring from one angle to another, clockwise on the screen from the right.
     pub(super) fn arc(&mut self, at: Vec2, radius: f32, width: f32, (from, to): (f32, f32), colour: Color) {
         let share = (to - from).abs() / TAU;
-        let parts = ((CORNERS / stride(radius)) as f32 * share).ceil().max(1.0) as u16;
+        let parts = (corners(radius) as f32 * share).ceil().max(1.0) as u16;
         let (clear, half) = (Color { a: 0.0, ..colour }, width / 2.0);
         let thin = colour.a * (width / (2.0 * FEATHER)).min(1.0);
         let full = Color { a: thin, ..colour };
@@ -241,43 +237,10 @@ impl Canvas {
     }
 }
 
-/// A convex shape with every edge moved outward by `by` pixels.
-pub(super) fn grown(points: &[Vec2], by: f32) -> Points {
-    let mut result = Points::new();
-    for_each_mitre(points, |at, outward| result.push(at + outward * by));
-    result
-}
-
-/// Each corner with the way that moves both of its edges outward by one.
-fn for_each_mitre(points: &[Vec2], mut each: impl FnMut(Vec2, Vec2)) {
-    let count = points.len();
-    let area: f32 = (0..count).map(|i| points[i].perp_dot(points[(i + 1) % count])).sum();
-    let sign = if area < 0.0 { 1.0 } else { -1.0 };
-    let normal = |a: Vec2, b: Vec2| (b - a).perp().normalize_or_zero() * sign;
-    let mut before = normal(points[count - 1], points[0]);
-    for i in 0..count {
-        let after = normal(points[i], points[(i + 1) % count]);
-        // The limit keeps sharp tips from growing into needles.
-        let outward = (before + after) / (1.0 + before.dot(after)).max(0.4);
-        each(points[i], outward);
-        before = after;
-    }
-}
-
 /// Triangles between two rows of four vertices.
 fn strip(mesh: &mut Mesh, a: u16, b: u16) {
     for row in 0..3 {
         mesh.indices.extend([a + row, a + row + 1, b + row + 1, a + row, b + row + 1, b + row]);
-    }
-}
-
-/// How many corners of the finest circle to skip for a circle of this size.
-fn stride(radius: f32) -> usize {
-    match radius {
-        ..4.0 => 8,
-        ..14.0 => 4,
-        ..60.0 => 2,
-        _ => 1,
     }
 }
 
@@ -288,7 +251,7 @@ fn vertex(at: Vec2, colour: Color) -> Vertex {
 
 /// The atlas without sprites.
 fn plain_atlas() -> Image {
-    let (width, height) = sprites::extent();
+    let (width, height) = atlas::extent();
     let clear = Color::new(0.0, 0.0, 0.0, 0.0);
     let mut image = Image::gen_image_color(width.max(CELL * 2), height + CELL, clear);
     let side = u32::from(CELL);

@@ -5,10 +5,11 @@ use std::f32::consts::{FRAC_PI_2, TAU};
 use macroquad::prelude::{Color, Vec2, vec2};
 use mini_rts_arena::sim::PlayerId;
 
-use super::canvas::{Canvas, Points};
+use super::canvas::Canvas;
 use super::colours::{self, GROUND, INK, RED, WALL, WALL_SIDE, WHITE, alpha, mix};
 use super::effects::Effects;
-use super::figures::base_points;
+use super::outlines::base_points;
+use super::shapes::Points;
 use super::view::View;
 
 /// Cracks by the share of hit points below which they are seen, in radii of the crystal.
@@ -34,9 +35,9 @@ fn draw_core(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, player: Pl
     let colour = colours::team(team);
     let health = state.cores.hp[player.index()] as f32 / rules.core_hp as f32;
     canvas.soft(at + Vec2::splat(0.35 * view.tile), Vec2::splat(radius * 1.5), alpha(INK, 0.75));
-    let plinth = base_points(canvas, at, radius, team);
+    let plinth = base_points(&canvas.circle, at, radius, team);
     canvas.outlined(&plinth, mix(WALL, colour, 0.25), INK, view.line);
-    let step = base_points(canvas, at, radius * 0.84, team);
+    let step = base_points(&canvas.circle, at, radius * 0.84, team);
     canvas.convex(&step, mix(WALL_SIDE, colour, 0.12));
     let flash = view.age(effects.core_hit(player));
     let hit = (0.0..0.05).contains(&flash);
@@ -60,7 +61,7 @@ fn draw_crystal(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32, col
         }
         return;
     }
-    canvas.convex(&super::canvas::grown(&corners, view.line), INK);
+    canvas.convex(&super::shapes::grown(&corners, view.line), INK);
     for i in 0..6 {
         let (a, b) = (corners[i], corners[(i + 1) % 6]);
         let lit = ((a + b) / 2.0 - at).normalize_or_zero().dot(vec2(-0.6, -0.8));

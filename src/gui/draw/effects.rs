@@ -12,7 +12,7 @@ use mini_rts_arena::sim::{
 use super::bodies;
 use super::canvas::Canvas;
 use super::colours::{self, GROUND, INK, NEUTRAL, WHITE, alpha, mix};
-use super::figures::{base_points, turned};
+use super::outlines::{base_points, turned};
 use super::view::{View, ease_out, milli, point, radians};
 
 /// How long the dead lie, and arrows stick, seconds.
@@ -359,8 +359,8 @@ fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
     let (at, radius) = (view.px(fallen.at), bodies::radius(fallen.is_hero) * view.tile);
     let flat = |point: &Vec2| vec2(point.x, at.y + (point.y - at.y) * fold);
     let colour = mix(mix(GROUND, colours::team(fallen.team), 0.38), WHITE, flash);
-    let shape: super::canvas::Points =
-        base_points(canvas, at, radius, fallen.team).iter().map(flat).collect();
+    let shape: super::shapes::Points =
+        base_points(&canvas.circle, at, radius, fallen.team).iter().map(flat).collect();
     canvas.outlined(&shape, alpha(colour, fade), alpha(INK, 0.6 * fade), view.line * 0.6);
     // The weapon lies across it.
     let way = Vec2::from_angle(-fallen.angle + 0.9);

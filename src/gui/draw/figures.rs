@@ -1,93 +1,24 @@
 //! The pieces: bases by team, figures by kind. A figure is drawn in units of its base's radius, looking
 //! along x with y to its left.
 
-use std::f32::consts::FRAC_PI_4;
-
 use macroquad::prelude::{Color, Vec2, vec2};
 use mini_rts_arena::sim::AttackBehaviour;
 
-use super::canvas::{Canvas, Points};
+use super::canvas::Canvas;
 use super::colours::{self, INK, WHITE, alpha, mix};
-use super::sprites;
-
-/// The left half of a shield.
-pub(super) const CHEVRON: [(f32, f32); 4] = [(0.8, 0.0), (0.02, 0.86), (-0.3, 0.62), (0.26, 0.0)];
-/// A blade around the hand that holds it, and that hand.
-pub(super) const BLADE: [(f32, f32); 5] =
-    [(-0.35, -0.11), (1.2, -0.11), (1.55, 0.0), (1.2, 0.11), (-0.35, 0.11)];
-const HAND: Vec2 = vec2(-0.05, -0.8);
-/// The left half of an archer.
-pub(super) const WEDGE: [(f32, f32); 3] = [(0.62, 0.0), (-0.75, 0.46), (-0.5, 0.0)];
-/// A bow: how far before the figure its circle is, its radius, and half its opening.
-pub(super) const BOW_AT: f32 = 0.1;
-pub(super) const BOW: f32 = 0.98;
-pub(super) const BOW_HALF: f32 = FRAC_PI_4 * 1.5;
-/// The dark inside of a minion's base.
-pub(super) const INSIDE: f32 = 0.74;
-
-/// How a figure stands.
-pub(super) struct Pose {
-    /// Pixels.
-    pub(super) at: Vec2,
-    /// Where it looks, on the screen.
-    pub(super) forward: Vec2,
-    /// Pixels per unit.
-    pub(super) radius: f32,
-    /// Width of outlines, pixels.
-    pub(super) line: f32,
-    /// How far a blow is wound up, 0 to 1.
-    pub(super) windup: f32,
-    /// How far a blow that fell has swung through, 0 to 1.
-    pub(super) swing: Option<f32>,
-    /// Hit a moment ago.
-    pub(super) is_white: bool,
-    pub(super) team: u8,
-}
-
-impl Pose {
-    fn px(&self, x: f32, y: f32) -> Vec2 {
-        // Left of the way a figure looks; y points down on the screen.
-        let left = vec2(self.forward.y, -self.forward.x);
-        self.at + (self.forward * x + left * y) * self.radius
-    }
-
-    fn shape<const N: usize>(&self, corners: [(f32, f32); N]) -> [Vec2; N] {
-        corners.map(|(x, y)| self.px(x, y))
-    }
-
-    fn tint(&self, colour: Color) -> Color {
-        if self.is_white { WHITE } else { colour }
-    }
-}
-
-/// A shape in tiles along `way`, an angle's vector with y up, in pixels around `at`.
-pub(super) fn turned(at: Vec2, way: Vec2, corners: &[Vec2], scale: f32) -> Points {
-    let forward = vec2(way.x, -way.y);
-    let left = vec2(forward.y, -forward.x);
-    corners.iter().map(|corner| at + (forward * corner.x + left * corner.y) * scale).collect()
-}
-
-/// The base of a team: round, diamond, square, triangle. All cover about the same area.
-pub(super) fn base_points(canvas: &Canvas, at: Vec2, radius: f32, team: u8) -> Points {
-    let corners: &[(f32, f32)] = match team {
-        1 => &[(1.24, 0.0), (0.0, 1.24), (-1.24, 0.0), (0.0, -1.24)],
-        2 => &[(0.92, 0.92), (-0.92, 0.92), (-0.92, -0.92), (0.92, -0.92)],
-        3 => &[(0.0, -1.35), (1.2, 0.78), (-1.2, 0.78)],
-        _ => return canvas.round(at, radius),
-    };
-    corners.iter().map(|&(x, y)| at + vec2(x, y) * radius).collect()
-}
+use super::outlines::{BLADE, BOW, BOW_AT, BOW_HALF, CHEVRON, HAND, INSIDE, Pose, WEDGE, base_points};
+use super::{atlas, sprites};
 
 /// The base: outline, rim in the team's colour, dark inside.
 pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
-    if !is_hero && sprites::suits(pose.radius) {
+    if !is_hero && atlas::suits(pose.radius) {
         return sprites::draw_base(canvas, pose);
     }
     let colour = colours::team(pose.team);
-    let points = base_points(canvas, pose.at, pose.radius, pose.team);
+    let points = base_points(&canvas.circle, pose.at, pose.radius, pose.team);
     canvas.outlined(&points, pose.tint(colour), INK, pose.line);
     let inside = if is_hero { 0.8 } else { INSIDE };
-    let inner = base_points(canvas, pose.at, pose.radius * inside, pose.team);
+    let inner = base_points(&canvas.circle, pose.at, pose.radius * inside, pose.team);
     canvas.convex(&inner, if pose.is_white { mix(WHITE, colour, 0.5) } else { colours::dark(colour) });
 }
 
@@ -95,7 +26,7 @@ pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
 pub(super) fn draw_figure(canvas: &mut Canvas, pose: &Pose, kind: AttackBehaviour) {
     match kind {
         AttackBehaviour::Swordsman => draw_swordsman(canvas, pose),
-        AttackBehaviour::Archer if pose.windup <= 0.0 && sprites::suits(pose.radius) => {
+        AttackBehaviour::Archer if pose.windup <= 0.0 && atlas::suits(pose.radius) => {
             sprites::draw_archer(canvas, pose);
         }
         AttackBehaviour::Archer => draw_archer(canvas, pose),
@@ -109,7 +40,7 @@ fn draw_swordsman(canvas: &mut Canvas, pose: &Pose) {
         Some(through) => -1.4 + 2.6 * through,
         None => -1.4 * pose.windup,
     };
-    if sprites::suits(pose.radius) {
+    if atlas::suits(pose.radius) {
         let way = pose.forward.rotate(Vec2::from_angle(-angle));
         return sprites::draw_swordsman(canvas, pose, pose.px(HAND.x, HAND.y), way);
     }
@@ -147,7 +78,7 @@ fn draw_archer(canvas: &mut Canvas, pose: &Pose) {
 fn outlined_pair<const N: usize>(canvas: &mut Canvas, pose: &Pose, half: &[(f32, f32); N], fill: Color) {
     let (left, right) = (pose.shape(*half), pose.shape(half.map(|(x, y)| (x, -y))));
     for side in [&left, &right] {
-        canvas.convex(&super::canvas::grown(side, pose.line * 0.75), INK);
+        canvas.convex(&super::shapes::grown(side, pose.line * 0.75), INK);
     }
     canvas.convex(&left, fill);
     // The right half lies in the shade: which way it looks can be told from that, too.

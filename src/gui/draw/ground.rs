@@ -3,8 +3,9 @@
 use macroquad::math::{Rect, Vec2, vec2};
 use mini_rts_arena::sim::{Rock, Wall};
 
-use super::canvas::{Canvas, Points};
+use super::canvas::Canvas;
 use super::colours::{self, GRID, INK, ROCK, TABLE, WALL, WALL_SIDE, alpha, mix};
+use super::shapes::Points;
 use super::view::{View, milli};
 
 /// Tiles between lines of the grid.

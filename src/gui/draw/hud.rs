@@ -1,13 +1,13 @@
 //! The interface at the top: scores racing to the win, the clock between, and the line that matters. What
 //! is one's own lies at the bottom, see [`super::own`].
 
-use macroquad::prelude::{Color, Rect, Vec2, get_frame_time, vec2};
-use mini_rts_arena::sim::{AttackBehaviour, PlayerId};
+use macroquad::prelude::{Rect, get_frame_time, vec2};
+use mini_rts_arena::sim::PlayerId;
 
-use super::canvas::Canvas;
-use super::colours::{self, GOLD, INK, NEUTRAL, PLATE, RED, alpha, mix};
-use super::figures::{Pose, base_points, draw_base, draw_figure};
-use super::layout::{self, Recorder};
+use super::colours::{self, GOLD, INK, NEUTRAL, RED, alpha};
+use super::hud_canvas::HudCanvas;
+use super::layout;
+use super::outlines::base_points;
 use super::text::{Align, Label, Size, Type};
 use super::view::View;
 use super::{own, status};
@@ -25,61 +25,17 @@ pub(super) struct Hud {
     line_shown: f32,
 }
 
-/// Where the interface is drawn on.
-pub(super) struct Page<'a> {
-    pub(super) canvas: &'a mut Canvas,
-    pub(super) text: &'a mut Type,
-    pub(super) layout: &'a mut Recorder,
-}
-
-impl Page<'_> {
-    /// A plate on the window.
-    pub(super) fn plate(&mut self, name: &str, rect: Rect) {
-        self.canvas.rect(rect, PLATE);
-        self.layout.record(name, "", rect, None);
-    }
-
-    pub(super) fn write(&mut self, label: &Label<'_>, at: Vec2, align: Align) -> Rect {
-        self.text.set(self.layout, label, at, align)
-    }
-
-    /// A small piece of a team.
-    pub(super) fn icon(&mut self, at: Vec2, radius: f32, team: u8, kind: AttackBehaviour) {
-        let pose = Pose {
-            at,
-            forward: vec2(0.0, -1.0),
-            radius,
-            line: (radius / 6.0).clamp(1.0, 2.5),
-            windup: 0.0,
-            swing: None,
-            is_white: false,
-            team,
-        };
-        draw_base(self.canvas, &pose, false);
-        draw_figure(self.canvas, &pose, kind);
-    }
-
-    /// A bar that fills from the left, or from the right.
-    pub(super) fn bar(&mut self, rect: Rect, share: f32, from_right: bool, colour: Color) {
-        self.canvas.rect(grow(rect, 1.0), INK);
-        self.canvas.rect(rect, mix(INK, colour, 0.22));
-        let w = rect.w * share.clamp(0.0, 1.0);
-        let x = if from_right { rect.right() - w } else { rect.x };
-        self.canvas.rect(Rect { x, w, ..rect }, colour);
-    }
-}
-
 impl Hud {
-    pub(super) fn draw(&mut self, page: &mut Page<'_>, view: &View<'_>) {
-        self.draw_scores(page, view);
-        draw_clock(page, view);
-        let below = self.draw_line(page, view);
-        draw_alert(page, view, &self.line, below);
-        own::draw(page, view);
+    pub(super) fn draw(&mut self, hud: &mut HudCanvas<'_>, view: &View<'_>) {
+        self.draw_scores(hud, view);
+        draw_clock(hud, view);
+        let below = self.draw_line(hud, view);
+        draw_alert(hud, view, &self.line, below);
+        own::draw(hud, view);
     }
 
     /// The first teams at the left of the clock, the others at its right, as on the map.
-    fn draw_scores(&mut self, page: &mut Page<'_>, view: &View<'_>) {
+    fn draw_scores(&mut self, hud: &mut HudCanvas<'_>, view: &View<'_>) {
         let state = view.state();
         let (mut teams, mut count) = ([0u8; 4], 0);
         for team in state.player_ids().map(|player| state.team_of(player)) {
@@ -89,7 +45,7 @@ impl Hud {
             }
         }
         let best = teams[..count].iter().map(|&team| status::score(state, team)).max().unwrap_or(0);
-        let (clock, unit) = (clock_rect(page.text, view), layout::scale(view.window));
+        let (clock, unit) = (clock_rect(hud.text, view), layout::scale(view.window));
         let (gap, left) = (6.0 * unit, count.div_ceil(2));
         let wide = ((view.window.w - clock.w) / 2.0 - 3.0 * gap).min(470.0 * unit);
         for (place, &team) in teams[..count].iter().enumerate() {
@@ -101,15 +57,15 @@ impl Hud {
             let points = status::score(state, team);
             let others = teams[..count].iter().filter(|&&other| other != team);
             let leads = points == best && others.clone().all(|&other| status::score(state, other) < best);
-            self.draw_score(page, view, &Score { team, points, leads, is_left, plate });
+            self.draw_score(hud, view, &Score { team, points, leads, is_left, plate });
         }
     }
 
-    fn draw_score(&mut self, page: &mut Page<'_>, view: &View<'_>, score: &Score) {
+    fn draw_score(&mut self, hud: &mut HudCanvas<'_>, view: &View<'_>, score: &Score) {
         let Score { team, plate, is_left, .. } = *score;
         let unit = layout::scale(view.window);
         let name = format!("score of team {team}");
-        page.plate(&name, plate);
+        hud.plate(&name, plate);
         let colour = colours::team(team);
         let (pad, bar_height) = (8.0 * unit, (9.0 * unit).round().max(6.0));
         let limit = view.scene.setup.rules.score_to_win.max(1) as f32;
@@ -121,9 +77,9 @@ impl Hud {
             plate.w - 2.0 * pad,
             bar_height,
         );
-        page.bar(bar, *shown, !is_left, colour);
+        hud.bar(bar, *shown, !is_left, colour);
         let goal = if is_left { bar.right() - 2.0 } else { bar.x };
-        page.canvas.rect(Rect::new(goal, bar.y - 2.0, 2.0, bar.h + 4.0), GOLD);
+        hud.canvas.rect(Rect::new(goal, bar.y - 2.0, 2.0, bar.h + 4.0), GOLD);
         let row = (plate.y + bar.y) / 2.0 + 1.0 * unit;
         let (outer, inner) =
             if is_left { (plate.x + pad, bar.right()) } else { (plate.right() - pad, bar.x) };
@@ -131,11 +87,11 @@ impl Hud {
         if view.my_team() == Some(team) {
             let w = 3.0 * unit;
             let x = if is_left { plate.x } else { plate.right() - w };
-            page.canvas.rect(Rect { x, w, ..plate }, colour);
+            hud.canvas.rect(Rect { x, w, ..plate }, colour);
         }
-        let icon = page.text.px(Size::Body) * 0.42;
-        let shape = base_points(page.canvas, vec2(outer + side * icon * 1.3, row), icon, team);
-        page.canvas.outlined(&shape, colour, INK, 1.5);
+        let icon = hud.text.px(Size::Body) * 0.42;
+        let shape = base_points(&hud.canvas.circle, vec2(outer + side * icon * 1.3, row), icon, team);
+        hud.canvas.outlined(&shape, colour, INK, 1.5);
         let (near, far) = if is_left { (Align::Left, Align::Right) } else { (Align::Right, Align::Left) };
         let colour = if score.leads { GOLD } else { NEUTRAL };
         let points = score.points.to_string();
@@ -146,41 +102,41 @@ impl Hud {
             size: Size::Large,
             colour,
         };
-        page.write(&label, vec2(inner, row), far);
+        hud.write(&label, vec2(inner, row), far);
         let start = outer + side * icon * 3.2;
         // As much room as the most points leave.
-        let room = (inner - start).abs() - page.text.width("0000", Size::Large);
+        let room = (inner - start).abs() - hud.text.width("0000", Size::Large);
         let label = Label {
             name: &format!("{name}: name"),
             parent: &name,
-            text: &team_names(page.text, view, team, room),
+            text: &team_names(hud.text, view, team, room),
             size: Size::Body,
             colour: NEUTRAL,
         };
-        page.write(&label, vec2(start, row), near);
+        hud.write(&label, vec2(start, row), near);
     }
 
     /// The one line that says what matters now; where it ends.
-    fn draw_line(&mut self, page: &mut Page<'_>, view: &View<'_>) -> f32 {
+    fn draw_line(&mut self, hud: &mut HudCanvas<'_>, view: &View<'_>) -> f32 {
         let (line, colour) = status::line(view);
         if line != self.line {
             (self.line, self.line_shown) = (line, 0.0);
         }
         self.line_shown = ease(self.line_shown, 1.0);
         let unit = layout::scale(view.window);
-        let (px, width) = (page.text.px(Size::Body), page.text.width(&self.line, Size::Body));
+        let (px, width) = (hud.text.px(Size::Body), hud.text.width(&self.line, Size::Body));
         let (mark, pad) = (px * 0.3, 12.0 * unit);
         let size = vec2(width + 2.0 * pad + mark * 3.0, px * 1.6);
         let top = layout::top_strip(view.window) - (1.0 - self.line_shown) * 6.0 * unit;
         let plate = Rect::new((view.window.w - size.x) / 2.0, top, size.x, size.y);
-        page.plate("line", plate);
+        hud.plate("line", plate);
         let row = plate.center().y;
         let fade = |colour| alpha(colour, self.line_shown);
-        page.canvas.disc(vec2(plate.x + pad + mark, row), mark, fade(colour));
+        hud.canvas.disc(vec2(plate.x + pad + mark, row), mark, fade(colour));
         let at = vec2(plate.x + pad + mark * 3.0, row);
         if colour == RED {
             // The text stays light: red alone is lost on those who see no red.
-            page.canvas.frame(plate, (2.0 * unit).max(1.5), fade(RED));
+            hud.canvas.frame(plate, (2.0 * unit).max(1.5), fade(RED));
         }
         let label = Label {
             name: "line: text",
@@ -189,24 +145,24 @@ impl Hud {
             size: Size::Body,
             colour: fade(NEUTRAL),
         };
-        page.write(&label, at, Align::Left);
+        hud.write(&label, at, Align::Left);
         plate.bottom()
     }
 }
 
 /// What must not be missed, below the line, which may say it already.
-fn draw_alert(page: &mut Page<'_>, view: &View<'_>, line: &str, below: f32) {
+fn draw_alert(hud: &mut HudCanvas<'_>, view: &View<'_>, line: &str, below: f32) {
     let Some(alert) = &view.scene.alert else { return };
-    let (unit, px) = (layout::scale(view.window), page.text.px(Size::Small));
+    let (unit, px) = (layout::scale(view.window), hud.text.px(Size::Small));
     let what = if line.starts_with(alert.text) { "" } else { alert.text };
     let text = format!("{what}   Backspace: look").trim_start().to_owned();
-    let size = vec2(page.text.width(&text, Size::Small) + 2.0 * px, px * 1.5);
+    let size = vec2(hud.text.width(&text, Size::Small) + 2.0 * px, px * 1.5);
     let plate = Rect::new((view.window.w - size.x) / 2.0, below + 2.0 * unit, size.x, size.y);
-    page.plate("alert", plate);
-    page.canvas.frame(plate, (1.5 * unit).max(1.0), RED);
+    hud.plate("alert", plate);
+    hud.canvas.frame(plate, (1.5 * unit).max(1.0), RED);
     let label =
         Label { name: "alert: text", parent: "alert", text: &text, size: Size::Small, colour: NEUTRAL };
-    page.write(&label, plate.center(), Align::Middle);
+    hud.write(&label, plate.center(), Align::Middle);
 }
 
 #[derive(Clone, Copy)]
@@ -232,27 +188,27 @@ fn clock_rect(text: &Type, view: &View<'_>) -> Rect {
 }
 
 /// Time played; below it who holds each circle.
-fn draw_clock(page: &mut Page<'_>, view: &View<'_>) {
-    let (plate, unit) = (clock_rect(page.text, view), layout::scale(view.window));
-    page.plate("clock", plate);
+fn draw_clock(hud: &mut HudCanvas<'_>, view: &View<'_>) {
+    let (plate, unit) = (clock_rect(hud.text, view), layout::scale(view.window));
+    hud.plate("clock", plate);
     let seconds = (view.state().tick().0 as f32 / view.hz) as u32;
     let time = format!("{}:{:02}", seconds / 60, seconds % 60);
     let colour = if view.is_sudden() { RED } else { NEUTRAL };
     let pip = (4.0 * unit).max(3.0);
     let row = plate.bottom() - 5.0 * unit - pip;
     let label = Label { name: "clock: time", parent: "clock", text: &time, size: Size::Large, colour };
-    page.write(&label, vec2(plate.center().x, (plate.y + row - pip) / 2.0 + unit), Align::Middle);
+    hud.write(&label, vec2(plate.center().x, (plate.y + row - pip) / 2.0 + unit), Align::Middle);
     let circles = &view.state().circles.owner;
     let apart = pip * 3.6;
     let first = plate.center().x - apart * (circles.len() as f32 - 1.0) / 2.0;
     for (circle, &owner) in circles.iter().enumerate() {
         let at = vec2(first + apart * circle as f32, row);
         if owner == PlayerId::NONE {
-            page.canvas.ring(at, pip, 1.5, alpha(GOLD, 0.9));
+            hud.canvas.ring(at, pip, 1.5, alpha(GOLD, 0.9));
         } else {
             let team = view.state().team_of(owner);
-            let shape = base_points(page.canvas, at, pip, team);
-            page.canvas.convex(&shape, colours::team(team));
+            let shape = base_points(&hud.canvas.circle, at, pip, team);
+            hud.canvas.convex(&shape, colours::team(team));
         }
     }
 }
@@ -271,8 +227,4 @@ fn team_names(text: &Type, view: &View<'_>, team: u8, room: f32) -> String {
     text.fit(&mut names, Size::Body, room - text.width(mark, Size::Body));
     names.push_str(mark);
     names
-}
-
-pub(super) fn grow(rect: Rect, by: f32) -> Rect {
-    Rect::new(rect.x - by, rect.y - by, rect.w + 2.0 * by, rect.h + 2.0 * by)
 }

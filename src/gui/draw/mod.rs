@@ -3,6 +3,7 @@
 //! All shapes go into a few meshes over one texture, all type into one draw call after them, so that a
 //! frame is about five draw calls. Places are pixels here; tiles, with y up, end at [`Camera`].
 
+mod atlas;
 mod bodies;
 mod canvas;
 mod colours;
@@ -11,12 +12,15 @@ mod effects;
 mod figures;
 mod ground;
 mod hud;
+mod hud_canvas;
 pub(crate) mod layout;
 mod objectives;
+mod outlines;
 mod overlay;
 mod own;
 mod panels;
 mod plans;
+mod shapes;
 mod sprites;
 mod status;
 mod text;
@@ -201,7 +205,11 @@ impl ArenaPainter {
         let view = View::new(camera, scene, window);
         self.draw_arena(&view);
         overlay::draw_frame(&mut self.canvas, &view);
-        let mut page = hud::Page { canvas: &mut self.canvas, text: &mut self.text, layout: &mut self.layout };
+        let mut page = hud_canvas::HudCanvas {
+            canvas: &mut self.canvas,
+            text: &mut self.text,
+            layout: &mut self.layout,
+        };
         self.hud.draw(&mut page, &view);
         self.draw_calls = self.canvas.flush() + self.text.flush();
     }

@@ -8,7 +8,7 @@ use mini_rts_arena::sim::PlayerId;
 
 use super::canvas::Canvas;
 use super::colours::{self, GOLD, GROUND, INK, NEUTRAL, alpha, mix};
-use super::figures::{base_points, turned};
+use super::outlines::{base_points, turned};
 use super::view::{View, milli};
 
 /// Width of the rim, tiles.
@@ -79,7 +79,7 @@ fn draw_ticks(canvas: &mut Canvas, view: &View<'_>, at: Vec2, radius: f32) {
     }
 }
 
-/// In the middle: the shape of the team that holds it, in gold while it is nobody's.
+/// In the middle: the shape of the team that holds it, in gold while neutral.
 fn draw_emblem(canvas: &mut Canvas, view: &View<'_>, at: Vec2, owner: PlayerId, team: u8) {
     let size = 0.55 * view.tile;
     if owner == PlayerId::NONE {
@@ -87,7 +87,7 @@ fn draw_emblem(canvas: &mut Canvas, view: &View<'_>, at: Vec2, owner: PlayerId, 
         canvas.disc(at, size * 0.36, alpha(GOLD, 0.9));
         return;
     }
-    let shape = base_points(canvas, at, size * 1.15, team);
+    let shape = base_points(&canvas.circle, at, size * 1.15, team);
     // Duller than a unit's base: the ground does not compete.
     canvas.outlined(&shape, mix(GROUND, colours::team(team), 0.6), INK, view.line);
     canvas.ring(at, size * 1.75, view.line, alpha(GOLD, 0.9));

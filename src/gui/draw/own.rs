@@ -9,26 +9,26 @@ use mini_rts_arena::sim::{AttackBehaviour, Outcome, PlayerId, Tick};
 
 use super::NetStatus;
 use super::colours::{self, INK, NEUTRAL, RED, WALL, alpha, mix};
-use super::hud::{Page, grow};
+use super::hud_canvas::{HudCanvas, grow};
 use super::layout;
 use super::text::{Align, Label, Size};
 use super::view::{View, rules_of};
 
-pub(super) fn draw(page: &mut Page<'_>, view: &View<'_>) {
+pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>) {
     if let Some(me) = view.scene.me {
-        draw_economy(page, view, me, &Economy { name: "economy", is_left: true });
-        draw_hero(page, view, me);
+        draw_economy(hud, view, me, &Economy { name: "economy", is_left: true });
+        draw_hero(hud, view, me);
         if view.state().outcome() == Outcome::Running {
-            draw_return(page, view, me);
+            draw_return(hud, view, me);
         }
     }
     if view.scene.me.is_none() && view.scene.net.is_none() && view.state().players.len() == 2 {
-        draw_economy(page, view, PlayerId(0), &Economy { name: "left economy", is_left: true });
-        draw_economy(page, view, PlayerId(1), &Economy { name: "right economy", is_left: false });
+        draw_economy(hud, view, PlayerId(0), &Economy { name: "left economy", is_left: true });
+        draw_economy(hud, view, PlayerId(1), &Economy { name: "right economy", is_left: false });
     }
     if let Some(net) = view.scene.net {
-        draw_connection(page, view, net);
-        draw_stall(page, view, net);
+        draw_connection(hud, view, net);
+        draw_stall(hud, view, net);
     }
 }
 
@@ -46,23 +46,23 @@ struct Economy {
     is_left: bool,
 }
 
-fn draw_economy(page: &mut Page<'_>, view: &View<'_>, me: PlayerId, economy: &Economy) {
+fn draw_economy(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId, economy: &Economy) {
     let (state, rules, strip) = (view.state(), &view.scene.setup.rules, strip(view));
     let (unit, seat, team) = (layout::scale(view.window), me.index(), view.state().team_of(me));
     let supply = format!("{}/{}", state.players.supply[seat] / SUPPLY, rules.supply_max);
     let minions = format!("{}/{}", state.minions(me), rules.minions_max);
     let (pad, icon, slot) = (10.0 * unit, strip.h * 0.28, strip.h * 0.86);
-    let field = |page: &Page<'_>, most: &str| icon * 2.6 + page.text.width(most, Size::Body) + pad * 1.6;
+    let field = |hud: &HudCanvas<'_>, most: &str| icon * 2.6 + hud.text.width(most, Size::Body) + pad * 1.6;
     let widest = |most: u32| format!("{most}/{most}");
-    let first = field(page, &widest(u32::from(rules.supply_max)));
-    let second = field(page, &widest(u32::from(rules.minions_max)));
+    let first = field(hud, &widest(u32::from(rules.supply_max)));
+    let second = field(hud, &widest(u32::from(rules.minions_max)));
     let queue = (slot + 3.0 * unit) * f32::from(rules.training_max);
     let w = pad * 2.0 + first + second + queue;
     let plate = Rect { x: if economy.is_left { strip.x } else { strip.right() - w }, w, ..strip };
-    page.plate(economy.name, plate);
+    hud.plate(economy.name, plate);
     let row = plate.center().y;
     let at = vec2(plate.x + pad + icon, row);
-    draw_coins(page, at, icon, colours::light(colours::team(team)));
+    draw_coins(hud, at, icon, colours::light(colours::team(team)));
     let is_full = state.players.supply[seat] >= i32::from(rules.supply_max) * SUPPLY;
     let colour = if is_full { RED } else { NEUTRAL };
     let label = Label {
@@ -72,9 +72,9 @@ fn draw_economy(page: &mut Page<'_>, view: &View<'_>, me: PlayerId, economy: &Ec
         size: Size::Body,
         colour,
     };
-    page.write(&label, at + vec2(icon * 1.6, 0.0), Align::Left);
+    hud.write(&label, at + vec2(icon * 1.6, 0.0), Align::Left);
     let at = vec2(plate.x + pad + first + icon, row);
-    page.icon(at, icon * 0.8, team, AttackBehaviour::Swordsman);
+    hud.icon(at, icon * 0.8, team, AttackBehaviour::Swordsman);
     let label = Label {
         name: &format!("{}: minions", economy.name),
         parent: economy.name,
@@ -82,28 +82,34 @@ fn draw_economy(page: &mut Page<'_>, view: &View<'_>, me: PlayerId, economy: &Ec
         size: Size::Body,
         colour: NEUTRAL,
     };
-    page.write(&label, at + vec2(icon * 1.6, 0.0), Align::Left);
+    hud.write(&label, at + vec2(icon * 1.6, 0.0), Align::Left);
     let start = vec2(plate.x + pad + first + second, row - slot / 2.0);
-    draw_queue(page, view, me, economy.name, (start, slot));
+    draw_queue(hud, view, me, economy.name, (start, slot));
 }
 
 /// Two stacked tokens.
-fn draw_coins(page: &mut Page<'_>, at: Vec2, size: f32, colour: macroquad::color::Color) {
+fn draw_coins(hud: &mut HudCanvas<'_>, at: Vec2, size: f32, colour: macroquad::color::Color) {
     for (lift, shade) in [(0.35, 0.45), (-0.3, 0.0)] {
         let middle = at + vec2(0.0, size * lift);
         let hexagon = [0, 1, 2, 3, 4, 5]
             .map(|i| middle + Vec2::from_angle(i as f32 * TAU / 6.0) * vec2(size * 0.85, size * 0.55));
-        page.canvas.outlined(&hexagon, mix(colour, INK, shade), INK, 1.5);
+        hud.canvas.outlined(&hexagon, mix(colour, INK, shade), INK, 1.5);
     }
 }
 
-fn draw_queue(page: &mut Page<'_>, view: &View<'_>, me: PlayerId, parent: &str, (start, slot): (Vec2, f32)) {
+fn draw_queue(
+    hud: &mut HudCanvas<'_>,
+    view: &View<'_>,
+    me: PlayerId,
+    parent: &str,
+    (start, slot): (Vec2, f32),
+) {
     let (players, rules, seat) = (&view.state().players, &view.scene.setup.rules, me.index());
     let unit = layout::scale(view.window);
     for place in 0..rules.training_max {
         let rect = Rect::new(start.x + (slot + 3.0 * unit) * f32::from(place), start.y, slot, slot);
-        page.canvas.rect(rect, mix(colours::TABLE, WALL, 0.35));
-        page.layout.record(&format!("{parent}: training {place}"), parent, rect, None);
+        hud.canvas.rect(rect, mix(colours::TABLE, WALL, 0.35));
+        hud.layout.record(&format!("{parent}: training {place}"), parent, rect, None);
         if place >= players.training_len[seat] {
             continue;
         }
@@ -112,50 +118,50 @@ fn draw_queue(page: &mut Page<'_>, view: &View<'_>, me: PlayerId, parent: &str, 
             let left = (players.training_done_at[seat].0 as f32 - view.now) / total;
             let done = slot * (1.0 - left).clamp(0.0, 1.0);
             let colour = alpha(colours::team(view.state().team_of(me)), 0.4);
-            page.canvas.rect(Rect::new(rect.x, rect.bottom() - done, slot, done), colour);
+            hud.canvas.rect(Rect::new(rect.x, rect.bottom() - done, slot, done), colour);
         }
         let is_archer = players.training[seat] >> place & 1 == 1;
         let kind = if is_archer { AttackBehaviour::Archer } else { AttackBehaviour::Swordsman };
-        page.icon(rect.center() + vec2(0.0, slot * 0.05), slot * 0.25, view.state().team_of(me), kind);
+        hud.icon(rect.center() + vec2(0.0, slot * 0.05), slot * 0.25, view.state().team_of(me), kind);
     }
 }
 
 // The hero.
 
-fn draw_hero(page: &mut Page<'_>, view: &View<'_>, me: PlayerId) {
+fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     let (state, strip, unit) = (view.state(), strip(view), layout::scale(view.window));
     let (seat, team) = (me.index(), state.team_of(me));
-    let key = page.text.width("Shift", Size::Small);
+    let key = hud.text.width("Shift", Size::Small);
     let (pad, icon, dial) = (10.0 * unit, strip.h * 0.3, strip.h * 0.36);
     let (bar, cell) = (150.0 * unit, dial * 2.0 + key + pad * 1.6);
     let width = pad + icon * 3.2 + bar + pad * 1.5 + cell * 2.0;
     let plate = Rect { x: ((view.window.w - width) / 2.0).round(), w: width, ..strip };
-    page.plate("hero", plate);
+    hud.plate("hero", plate);
     let row = plate.center().y;
     let kind = state.players.hero_kind[seat];
-    page.icon(vec2(plate.x + pad + icon, row), icon * 0.85, team, kind);
+    hud.icon(vec2(plate.x + pad + icon, row), icon * 0.85, team, kind);
     let rules = rules_of(view.scene.setup, mini_rts_arena::sim::ControlBehaviour::Player, kind);
     let hp = state.hero(me).map_or(0, |hero| state.units.hp[hero].max(0));
     let rect = Rect::new(plate.x + pad + icon * 3.0, row - strip.h * 0.27, bar, strip.h * 0.54);
     let share = f32::from(hp) / f32::from(rules.hp);
     let colour = if share < 0.3 { RED } else { mix(colours::team(team), INK, 0.3) };
-    page.bar(rect, share, false, colour);
-    page.layout.record("health", "hero", grow(rect, 1.0), None);
+    hud.bar(rect, share, false, colour);
+    hud.layout.record("health", "hero", grow(rect, 1.0), None);
     let text = format!("{hp}/{}", rules.hp);
     let label =
         Label { name: "health: text", parent: "health", text: &text, size: Size::Small, colour: NEUTRAL };
-    page.write(&label, rect.center(), Align::Middle);
+    hud.write(&label, rect.center(), Align::Middle);
     let rules = &view.scene.setup.rules;
     let start = rect.right() + pad * 1.5 + dial;
     let dash = (state.players.dash_ready_at[seat], rules.dash_cooldown_ms);
-    draw_dial(page, view, me, ("dash", "Shift"), vec2(start, row), dial, dash);
+    draw_dial(hud, view, me, ("dash", "Shift"), vec2(start, row), dial, dash);
     let banner = (state.players.banner_ready_at[seat], rules.banner_cooldown_ms);
-    draw_dial(page, view, me, ("banner", "Q"), vec2(start + cell, row), dial, banner);
+    draw_dial(hud, view, me, ("banner", "Q"), vec2(start + cell, row), dial, banner);
 }
 
 /// A cooldown: its ring closes; the sign lights up when it is ready.
 fn draw_dial(
-    page: &mut Page<'_>,
+    hud: &mut HudCanvas<'_>,
     view: &View<'_>,
     me: PlayerId,
     (name, key): (&str, &str),
@@ -169,30 +175,30 @@ fn draw_dial(
     let bright = colours::light(colours::team(view.state().team_of(me)));
     let colour = if is_ready { bright } else { mix(WALL, bright, 0.25) };
     let width = (radius * 0.22).max(2.0);
-    page.canvas.ring(at, radius * 0.86, width, mix(colours::TABLE, WALL, 0.6));
+    hud.canvas.ring(at, radius * 0.86, width, mix(colours::TABLE, WALL, 0.6));
     let share = 1.0 - (left / total).min(1.0);
-    page.canvas.arc(at, radius * 0.86, width, (-FRAC_PI_2, -FRAC_PI_2 + TAU * share.max(0.01)), colour);
+    hud.canvas.arc(at, radius * 0.86, width, (-FRAC_PI_2, -FRAC_PI_2 + TAU * share.max(0.01)), colour);
     let size = radius * 0.45;
     if name == "dash" {
         for shift in [-0.45, 0.35] {
             let tip = at + vec2(size * (shift + 0.6), 0.0);
-            page.canvas.line(tip, tip + vec2(-size * 0.8, -size * 0.8), width * 0.8, colour);
-            page.canvas.line(tip, tip + vec2(-size * 0.8, size * 0.8), width * 0.8, colour);
+            hud.canvas.line(tip, tip + vec2(-size * 0.8, -size * 0.8), width * 0.8, colour);
+            hud.canvas.line(tip, tip + vec2(-size * 0.8, size * 0.8), width * 0.8, colour);
         }
     } else {
         let foot = at + vec2(-size * 0.5, size);
         let top = at + vec2(-size * 0.5, -size * 1.1);
-        page.canvas.line(foot, top, width * 0.8, colour);
-        page.canvas.convex(&[top, top + vec2(size * 1.5, size * 0.55), top + vec2(0.0, size * 1.1)], colour);
+        hud.canvas.line(foot, top, width * 0.8, colour);
+        hud.canvas.convex(&[top, top + vec2(size * 1.5, size * 0.55), top + vec2(0.0, size * 1.1)], colour);
     }
     let text = if left > 0.0 { format!("{:.0} s", left.ceil()) } else { key.to_owned() };
     let ink = if is_ready { NEUTRAL } else { mix(WALL, NEUTRAL, 0.5) };
     let label = Label { name, parent: "hero", text: &text, size: Size::Small, colour: ink };
-    page.write(&label, at + vec2(radius * 1.35, 0.0), Align::Left);
+    hud.write(&label, at + vec2(radius * 1.35, 0.0), Align::Left);
 }
 
 /// How long until the own hero is back.
-fn draw_return(page: &mut Page<'_>, view: &View<'_>, me: PlayerId) {
+fn draw_return(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     let state = view.state();
     if state.hero(me).is_some() {
         return;
@@ -206,37 +212,37 @@ fn draw_return(page: &mut Page<'_>, view: &View<'_>, me: PlayerId) {
     } else {
         ("Your hero is gone: lead your minions", String::new())
     };
-    let (px, unit) = (page.text.px(Size::Body), layout::scale(view.window));
-    let huge = if number.is_empty() { 0.0 } else { page.text.px(Size::Huge) };
-    let width = page.text.width(line, Size::Body).max(huge) + 40.0 * unit;
+    let (px, unit) = (hud.text.px(Size::Body), layout::scale(view.window));
+    let huge = if number.is_empty() { 0.0 } else { hud.text.px(Size::Huge) };
+    let width = hud.text.width(line, Size::Body).max(huge) + 40.0 * unit;
     let seen = view.camera.viewport;
     let height = px * 1.9 + huge;
     let plate = Rect::new(seen.center().x - width / 2.0, seen.y + seen.h * 0.24, width, height);
-    page.plate("return", plate);
+    hud.plate("return", plate);
     let at = vec2(plate.center().x, plate.y + px * 0.95);
     let label =
         Label { name: "return: text", parent: "return", text: line, size: Size::Body, colour: NEUTRAL };
-    page.write(&label, at, Align::Middle);
+    hud.write(&label, at, Align::Middle);
     if !number.is_empty() {
         let colour = colours::light(colours::team(state.team_of(me)));
         let label =
             Label { name: "return: seconds", parent: "return", text: &number, size: Size::Huge, colour };
-        page.write(&label, at + vec2(0.0, px * 0.5 + huge * 0.55), Align::Middle);
+        hud.write(&label, at + vec2(0.0, px * 0.5 + huge * 0.55), Align::Middle);
     }
 }
 
 // The connection.
 
-fn draw_connection(page: &mut Page<'_>, view: &View<'_>, net: &NetStatus) {
+fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus) {
     let (strip, unit) = (strip(view), layout::scale(view.window));
     let text =
         format!("RTT {:.0} ms   delay {:.0} ms   loss {:.0} %", net.rtt_ms, net.delay_ms, net.loss * 100.0);
     // As wide as its widest, so that it does not twitch.
-    let widest = page.text.width("RTT 000 ms   delay 000 ms   loss 00 %", Size::Small);
+    let widest = hud.text.width("RTT 000 ms   delay 000 ms   loss 00 %", Size::Small);
     let (pad, bars) = (10.0 * unit, strip.h * 0.5);
-    let w = widest.max(page.text.width(&text, Size::Small)) + pad * 2.5 + bars;
+    let w = widest.max(hud.text.width(&text, Size::Small)) + pad * 2.5 + bars;
     let plate = Rect { x: strip.right() - w, w, ..strip };
-    page.plate("connection", plate);
+    hud.plate("connection", plate);
     let row = plate.center().y;
     let quality = match (net.rtt_ms, net.loss) {
         (rtt, loss) if net.stalled.is_some() || rtt > 250.0 || loss > 0.1 => 1,
@@ -253,7 +259,7 @@ fn draw_connection(page: &mut Page<'_>, view: &View<'_>, net: &NetStatus) {
             height,
         );
         let lit = if quality == 1 { RED } else { NEUTRAL };
-        page.canvas.rect(rect, if bar < quality { lit } else { mix(colours::TABLE, WALL, 0.6) });
+        hud.canvas.rect(rect, if bar < quality { lit } else { mix(colours::TABLE, WALL, 0.6) });
     }
     let label = Label {
         name: "connection: text",
@@ -262,19 +268,19 @@ fn draw_connection(page: &mut Page<'_>, view: &View<'_>, net: &NetStatus) {
         size: Size::Small,
         colour: NEUTRAL,
     };
-    page.write(&label, vec2(plate.x + pad * 1.5 + bars, row), Align::Left);
+    hud.write(&label, vec2(plate.x + pad * 1.5 + bars, row), Align::Left);
 }
 
 /// What the match waits for.
-fn draw_stall(page: &mut Page<'_>, view: &View<'_>, net: &NetStatus) {
+fn draw_stall(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus) {
     let Some(stalled) = &net.stalled else { return };
-    let (px, seen) = (page.text.px(Size::Body), view.camera.viewport);
-    let width = page.text.width(stalled, Size::Body) + px * 3.0;
+    let (px, seen) = (hud.text.px(Size::Body), view.camera.viewport);
+    let width = hud.text.width(stalled, Size::Body) + px * 3.0;
     let plate = Rect::new(seen.center().x - width / 2.0, seen.y + seen.h * 0.14, width, px * 1.9);
-    page.plate("stall", plate);
+    hud.plate("stall", plate);
     let row = plate.center().y;
-    page.canvas.disc(vec2(plate.x + px, row), px * 0.3, RED);
+    hud.canvas.disc(vec2(plate.x + px, row), px * 0.3, RED);
     let label =
         Label { name: "stall: text", parent: "stall", text: stalled, size: Size::Body, colour: NEUTRAL };
-    page.write(&label, vec2(plate.x + px * 1.8, row), Align::Left);
+    hud.write(&label, vec2(plate.x + px * 1.8, row), Align::Left);
 }

@@ -10,7 +10,7 @@ use super::colours::{self, INK, NEUTRAL, TABLE, WHITE, alpha};
 use super::text::{Align, Label, Size};
 use super::view::View;
 use super::{ArenaPainter, Camera, Scene, layout};
-use crate::gui::app::window;
+use crate::gui::window::window;
 
 /// One of the arenas.
 pub(crate) struct Panel<'a> {

@@ -6,7 +6,7 @@ use mini_rts_arena::sim::{GameState, Order, PlayerId, UnitId};
 
 use super::canvas::Canvas;
 use super::colours::{self, INK, alpha};
-use super::figures::turned;
+use super::outlines::turned;
 use super::view::{View, point};
 
 /// Opacity of a way that is yet to be gone.
@@ -46,7 +46,7 @@ fn draw_leg(
         Order::Follow => state.hero(state.units.owner[row]).map(|row| place(state, row)),
         Order::Hold | Order::Idle => Some(from),
     };
-    // Who is dead by then is nobody's way.
+    // Units that are dead by then block no path.
     let Some(to) = found else { return from };
     let (a, b) = (view.px(from), view.px(to));
     canvas.line(a, b, (view.line * 0.4).max(1.0), alpha(colour, WAY));

@@ -5,13 +5,15 @@ use std::f32::consts::{FRAC_PI_8, PI, TAU};
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
 use mini_rts_arena::sim::AttackBehaviour;
 
+use super::atlas;
 use super::bodies::Body;
-use super::canvas::{Canvas, Points};
+use super::canvas::Canvas;
 use super::colours::{self, INK, RED, alpha, mix};
 use super::effects::Effects;
-use super::figures::{self, Pose, draw_base, draw_cape, draw_figure, draw_pennant};
+use super::figures::{draw_base, draw_cape, draw_figure, draw_pennant};
 use super::layout::Recorder;
-use super::sprites;
+use super::outlines::{self, Pose};
+use super::shapes::Points;
 use super::text::{Align, Label, Size, Type};
 use super::view::View;
 
@@ -62,7 +64,7 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
 // Below.
 
 fn draw_shadow(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
-    if !body.is_hero && sprites::suits(body.radius) {
+    if !body.is_hero && atlas::suits(body.radius) {
         // It is in the picture of the base.
         return;
     }
@@ -199,7 +201,7 @@ fn draw_hero_ring(canvas: &mut Canvas, view: &View<'_>, body: &Body, at: Vec2) {
     if body.team == 0 {
         canvas.ring(at, body.radius * 0.96, view.line * 0.9, bright);
     } else {
-        let points = figures::base_points(canvas, at, body.radius * 0.96, body.team);
+        let points = outlines::base_points(&canvas.circle, at, body.radius * 0.96, body.team);
         outline(canvas, &points, view.line * 0.9, bright);
     }
     if is_own_hero(view, body) {

@@ -70,7 +70,7 @@ impl<'a> View<'a> {
         self.scene.me.map(|me| self.state().team_of(me))
     }
 
-    /// Whether a team is one that `me` fights; nobody's for a spectator.
+    /// Whether a team is an enemy of `me`; false for a spectator.
     pub(super) fn is_enemy(&self, team: u8) -> bool {
         self.my_team().is_some_and(|mine| mine != team)
     }

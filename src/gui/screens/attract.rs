@@ -9,7 +9,7 @@ use mini_rts_arena::transport::clock;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::gui::app::Desk;
+use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 
 /// Ticks in one frame at most: a slow machine shows a slow match.
@@ -59,7 +59,7 @@ impl Attract {
     }
 
     /// Plays on and draws.
-    pub(crate) fn draw(&mut self, desk: &mut Desk) {
+    pub(crate) fn draw(&mut self, context: &mut AppContext) {
         let now = clock::now();
         for _ in 0..TICKS_PER_FRAME_MAX {
             if self.view.alpha(now) < 1.0 {
@@ -67,14 +67,14 @@ impl Attract {
             }
             self.step();
             let View { setup, previous, current, .. } = &self.view;
-            desk.painter.observe(setup, previous, current, &self.events);
+            context.painter.observe(setup, previous, current, &self.events);
         }
         if self.world.state().outcome() != Outcome::Running {
             *self = Self::with_seed(self.seed.wrapping_add(1));
-            desk.painter.forget();
+            context.painter.forget();
         }
-        let camera = Camera::whole(&self.view.setup.map, desk.arena());
-        desk.painter.draw(&camera, &Scene::of(&self.view, self.view.alpha(now), desk.now as f32));
+        let camera = Camera::whole(&self.view.setup.map, context.arena());
+        context.painter.draw(&camera, &Scene::of(&self.view, self.view.alpha(now), context.now as f32));
     }
 
     fn step(&mut self) {
@@ -90,7 +90,7 @@ impl Attract {
         self.events.add(inputs.tick, self.world.events());
         let tick_us = 1_000_000 / u64::from(TickRate::HZ_60.hz());
         let due = self.view.ran_at.plus(core::time::Duration::from_micros(tick_us));
-        // After a pause of the window it goes on from now.
+        // After a pause of the window it continues from now.
         let now = clock::now();
         let is_late = now.since(due).as_micros() as u64 > tick_us * u64::from(TICKS_PER_FRAME_MAX);
         let state = Arc::new(self.world.state().clone());

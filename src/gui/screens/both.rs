@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use super::Next;
 use super::play::match_clock;
-use crate::gui::app::{Desk, window};
 use crate::gui::bindings::Action;
+use crate::gui::context::AppContext;
 use crate::gui::draw::{Ghost, Panel, Scene};
 use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
+use crate::gui::window::window;
 use mini_rts_arena::lab::compare::{Cell, Screens, TrialError, base_cell};
 use mini_rts_arena::net::Architecture;
 use mini_rts_arena::sim::{GameState, PlayerId};
@@ -48,7 +49,7 @@ struct Row {
     titles: [String; 2],
     /// Mean over units and frames, and the largest of late, tiles.
     apart: (f32, f32),
-    /// Why it goes on no more.
+    /// Why it has ended.
     over: Option<String>,
 }
 
@@ -68,29 +69,29 @@ impl BothScreen {
         })
     }
 
-    pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: &[Input]) {
+    pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) {
         for input in inputs {
             match input {
                 Input::Down(KeyCode::Space, _) => self.is_paused = !self.is_paused,
-                Input::Down(key, _) if super::play::means(*key, Action::Picture) => desk.picture(),
+                Input::Down(key, _) if super::play::means(*key, Action::Picture) => context.picture(),
                 Input::Down(key, _) if super::play::means(*key, Action::Menu) => self.wants_out = true,
                 _ => {}
             }
         }
-        let passed = self.drawn_at.map_or(0.0, |at| (desk.now - at).min(FRAME_MAX_S));
-        self.drawn_at = Some(desk.now);
+        let passed = self.drawn_at.map_or(0.0, |at| (context.now - at).min(FRAME_MAX_S));
+        self.drawn_at = Some(context.now);
         if !self.is_paused {
             self.elapsed += Duration::from_secs_f64(passed);
             for row in &mut self.rows {
                 row.advance(self.elapsed);
             }
         }
-        let places = places(desk.points());
+        let places = places(context.points());
         let panels = self.rows.iter().zip(&places).flat_map(|(row, places)| {
-            (0..2).map(|player| row.panel(player, places[player], &self.names, desk.now as f32))
+            (0..2).map(|player| row.panel(player, places[player], &self.names, context.now as f32))
         });
         let panels: Vec<Panel<'_>> = panels.collect();
-        desk.painter.draw_panels(&panels);
+        context.painter.draw_panels(&panels);
     }
 
     pub(crate) fn page(&mut self, page: &mut Page<'_>) -> Option<Next> {

@@ -5,8 +5,8 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use super::start::{heading, named, part, you_are};
 use super::{Attract, Next};
 use crate::cli::args::{ArchitectureChoice, HostArguments, usual};
-use crate::gui::app::Desk;
-use crate::gui::launch::Wish;
+use crate::gui::context::AppContext;
+use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 
@@ -22,17 +22,17 @@ impl HostScreen {
         Self { attract, architecture: ArchitectureChoice::P2p }
     }
 
-    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+    pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
         let plate = page.centred(560.0, 392.0);
         page.plate("host", plate);
         let architecture = &mut self.architecture;
-        page.within("host", |page| rows(desk, page, plate.shrink(22.0), architecture))
+        page.within("host", |page| rows(context, page, plate.shrink(22.0), architecture))
     }
 }
 
 fn rows(
-    desk: &mut Desk,
+    context: &mut AppContext,
     page: &mut Page<'_>,
     inside: Rect,
     architecture: &mut ArchitectureChoice,
@@ -48,7 +48,7 @@ fn rows(
     let text = "Host a match";
     page.text("title", title.left_top(), Align2::LEFT_TOP, (theme::LARGE, theme::TEXT), text, title.width());
     heading(page, "you", row(17.0, 5.0), "Your name and your hero");
-    you_are(desk, page, row(38.0, 14.0));
+    you_are(context, page, row(38.0, 14.0));
     heading(page, "architecture", row(17.0, 5.0), "Who computes the match");
     let choices = [
         (ArchitectureChoice::P2p, "p2p", 8.0, "Both computers, in lockstep (P2P)"),
@@ -63,12 +63,12 @@ fn rows(
     }
     let last = row(ROW, 0.0);
     if page.button("open", part(last, 0, 2), "Open the match", Weight::Primary) {
-        let hero = desk.you.hero();
-        let opened = named(desk, |name| {
+        let hero = context.you.hero();
+        let opened = named(context, |name| {
             let mut arguments = HostArguments { architecture: *architecture, ..usual() };
             arguments.game.player.name = Some(name);
             arguments.game.player.hero = hero;
-            Next::Launch(Wish::Host(Box::new(arguments)))
+            Next::Launch(LaunchRequest::Host(Box::new(arguments)))
         });
         next = opened.or(next);
     }

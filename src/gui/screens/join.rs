@@ -7,8 +7,8 @@ use super::start::part;
 use super::{Attract, Next};
 use crate::cli::args::{JoinArguments, usual};
 use crate::cli::setup;
-use crate::gui::app::Desk;
-use crate::gui::launch::Wish;
+use crate::gui::context::AppContext;
+use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use mini_rts_arena::net::Architecture;
@@ -51,23 +51,23 @@ impl JoinScreen {
         Self { attract, browser, arguments, since: None, locked: None }
     }
 
-    /// The wish to join the match at an address.
-    pub(crate) fn wish_for(&self, address: &str, desk: &Desk) -> Result<Wish, String> {
+    /// The request to join the match at an address.
+    pub(crate) fn request_for(&self, address: &str, context: &AppContext) -> Result<LaunchRequest, String> {
         let arguments = match &self.arguments {
             Some(arguments) => arguments.clone(),
             None => {
                 let mut arguments: JoinArguments = usual();
-                arguments.game.player.name = Some(desk.you.player_name()?);
-                arguments.game.player.hero = desk.you.hero();
+                arguments.game.player.name = Some(context.you.player_name()?);
+                arguments.game.player.hero = context.you.hero();
                 Box::new(arguments)
             }
         };
         let is_ipv4 = arguments.game.network.is_ipv4();
         let address = setup::resolve(address.trim(), is_ipv4).map_err(|error| format!("{error:#}"))?;
-        Ok(Wish::Join(arguments, address))
+        Ok(LaunchRequest::Join(arguments, address))
     }
 
-    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+    pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
         let plate = page.centred(900.0, 500.0);
         page.plate("join", plate);
@@ -87,19 +87,19 @@ impl JoinScreen {
                 pos2(inside.left(), inside.top() + 50.0),
                 pos2(inside.right(), below - 18.0),
             );
-            let from_list = self.list(desk, page, list);
+            let from_list = self.list(context, page, list);
             let last = Rect::from_min_max(pos2(inside.left(), below), inside.right_bottom());
             let below = if self.locked.is_some() {
-                self.by_code(desk, page, last)
+                self.by_code(context, page, last)
             } else {
-                self.by_address(desk, page, last)
+                self.by_address(context, page, last)
             };
             from_list.or(below)
         })
     }
 
-    fn list(&mut self, desk: &mut Desk, page: &mut Page<'_>, list: Rect) -> Option<Next> {
-        let since = *self.since.get_or_insert(desk.now);
+    fn list(&mut self, context: &mut AppContext, page: &mut Page<'_>, list: Rect) -> Option<Next> {
+        let since = *self.since.get_or_insert(context.now);
         let (mut rooms, warnings) = match &self.browser {
             Ok(browser) => (browser.rooms(), browser.warnings().iter().map(ToString::to_string).collect()),
             Err(why) => (Vec::new(), vec![why.clone()]),
@@ -121,7 +121,7 @@ impl JoinScreen {
         let mut next = None;
         for (index, room) in rooms.iter().enumerate() {
             let row = Rect::from_min_size(pos2(list.left(), top), vec2(list.width(), ROW));
-            // More than fit are as good as none: addresses still work.
+            // Rows that do not fit are left out: an address still works.
             if row.bottom() > list.bottom() - 24.0 {
                 break;
             }
@@ -133,15 +133,15 @@ impl JoinScreen {
                     self.locked = Some(Locked { address: room.address, name, code: String::new() });
                     continue;
                 }
-                match self.wish_for(&room.address.to_string(), desk) {
-                    Ok(wish) => next = Some(Next::Launch(wish)),
-                    Err(why) => desk.note(why),
+                match self.request_for(&room.address.to_string(), context) {
+                    Ok(request) => next = Some(Next::Launch(request)),
+                    Err(why) => context.note(why),
                 }
             }
             top += ROW + 6.0;
         }
         if rooms.is_empty() {
-            let text = empty_text(desk.now - since, desk.now);
+            let text = empty_text(context.now - since, context.now);
             page.paragraph(
                 "empty",
                 pos2(list.left(), top + 12.0),
@@ -159,7 +159,7 @@ impl JoinScreen {
     }
 
     /// The code of the locked match that was chosen.
-    fn by_code(&mut self, desk: &mut Desk, page: &mut Page<'_>, row: Rect) -> Option<Next> {
+    fn by_code(&mut self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
         let locked = self.locked.as_mut()?;
         let hint = format!("the code of {}'s match", locked.name);
         let entered = page.line("code", part(row, 0, 2), &mut locked.code, &hint, CODE_BYTES_MAX);
@@ -173,22 +173,22 @@ impl JoinScreen {
         if !(entered || pressed) || code.is_empty() {
             return None;
         }
-        match self.wish_for(&address, desk) {
-            Ok(Wish::Join(mut arguments, address)) => {
+        match self.request_for(&address, context) {
+            Ok(LaunchRequest::Join(mut arguments, address)) => {
                 arguments.game.network.room = Some(code);
-                Some(Next::Launch(Wish::Join(arguments, address)))
+                Some(Next::Launch(LaunchRequest::Join(arguments, address)))
             }
             Ok(_) => None,
             Err(why) => {
-                desk.note(why);
+                context.note(why);
                 None
             }
         }
     }
 
-    fn by_address(&mut self, desk: &mut Desk, page: &mut Page<'_>, row: Rect) -> Option<Next> {
+    fn by_address(&mut self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
         let hint = format!("or an address, as 192.168.1.20:{DEFAULT_PORT}");
-        let entered = page.field("address", part(row, 0, 2), &mut desk.you.address, &hint);
+        let entered = page.field("address", part(row, 0, 2), &mut context.you.address, &hint);
         let right = part(row, 1, 2);
         let pressed = page.button("join address", part(right, 0, 2), "Join it", Weight::Normal);
         if page.button("back", part(right, 1, 2), "Back", Weight::Normal) || page.escapes() {
@@ -197,16 +197,16 @@ impl JoinScreen {
         if !entered && !pressed {
             return None;
         }
-        let typed = desk.you.address.clone();
-        let wish = if typed.trim().is_empty() {
+        let typed = context.you.address.clone();
+        let request = if typed.trim().is_empty() {
             Err("type the host's address, or choose a match from the list".into())
         } else {
-            self.wish_for(&typed, desk)
+            self.request_for(&typed, context)
         };
-        match wish {
-            Ok(wish) => Some(Next::Launch(wish)),
+        match request {
+            Ok(request) => Some(Next::Launch(request)),
             Err(why) => {
-                desk.note(why);
+                context.note(why);
                 None
             }
         }

@@ -125,7 +125,7 @@ pub(crate) fn lost_card(
         let (at, width) = (inside.left_top(), inside.width());
         let title = format!("{name} is lost");
         page.text("lost title", at, Align2::LEFT_TOP, (theme::LARGE, theme::TEXT), &title, width);
-        let text = format!("Silent for {silent_s:.0} s. The match stands still and goes on where it was.");
+        let text = format!("Silent for {silent_s:.0} s. The match is paused and continues where it was.");
         let below = at + vec2(0.0, 42.0);
         page.text("lost text", below, Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), &text, width);
         let mut chosen = None;
@@ -158,8 +158,8 @@ pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool) -> Option<Choice>
     page.within("menu", |page| {
         let inside = plate.shrink(22.0);
         let at = inside.left_top();
-        let text = "The match goes on meanwhile";
-        page.text("goes on", at, Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), text, inside.width());
+        let text = "The match continues meanwhile";
+        page.text("continues", at, Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), text, inside.width());
         let mut chosen = None;
         for (place, (name, text, choice, weight)) in choices.into_iter().enumerate() {
             let top = inside.top() + 32.0 + place as f32 * (ROW + 12.0);

@@ -2,9 +2,9 @@
 
 mod attract;
 mod both;
+mod camera_control;
 mod host;
 mod join;
-mod look;
 mod menu;
 mod net_graph;
 mod play;
@@ -16,51 +16,23 @@ mod watch;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-use super::app::Desk;
+use super::context::AppContext;
 use super::input::Input;
-use super::launch::{Game, Wish};
+use super::launch::{Game, LaunchRequest};
 use super::page::Page;
-use crate::cli::args::{Hero, JoinArguments};
-use crate::cli::{paths, setup};
+use crate::cli::args::JoinArguments;
+use crate::cli::paths;
 use attract::Attract;
 use both::BothScreen;
 use host::HostScreen;
 use join::JoinScreen;
 use mini_rts_arena::game::{Finished, View};
 use mini_rts_arena::lab::compare::Cell;
-use mini_rts_arena::net::PlayerName;
 use play::PlayScreen;
 use result::ResultScreen;
 use start::StartScreen;
 use waiting::WaitingScreen;
 use watch::WatchScreen;
-
-/// Who sits before the window, and what they chose last.
-pub(crate) struct You {
-    pub(crate) name: String,
-    /// 0 sword, 1 bow.
-    pub(crate) hero: usize,
-    /// An address typed before.
-    pub(crate) address: String,
-}
-
-impl Default for You {
-    fn default() -> Self {
-        let name = setup::default_name().map_or_else(|_| String::new(), |name| name.as_str().to_owned());
-        Self { name, hero: 0, address: String::new() }
-    }
-}
-
-impl You {
-    /// The name, if it can be one.
-    pub(crate) fn player_name(&self) -> Result<PlayerName, String> {
-        PlayerName::new(self.name.trim()).map_err(|error| error.to_string())
-    }
-
-    pub(crate) const fn hero(&self) -> Hero {
-        if self.hero == 0 { Hero::Swordsman } else { Hero::Archer }
-    }
-}
 
 /// What a screen leads to.
 pub(crate) enum Next {
@@ -68,11 +40,11 @@ pub(crate) enum Next {
     HostSetup,
     /// The list of matches, with what to join them with if that was typed already.
     Join(Option<Box<JoinArguments>>),
-    Launch(Wish),
+    Launch(LaunchRequest),
     /// All players are there.
     Play(Box<Game>),
     /// The match could not be played.
-    Failed(Wish, String),
+    Failed(LaunchRequest, String),
     /// The match is over.
     Over(Box<result::Over>),
     Watch(PathBuf),
@@ -96,8 +68,8 @@ pub(crate) enum Screen {
 }
 
 impl Screen {
-    /// Goes on from here.
-    pub(crate) fn follow(self, next: Next, desk: &mut Desk) -> Self {
+    /// Changes to the next screen.
+    pub(crate) fn follow(self, next: Next, context: &mut AppContext) -> Self {
         // A match that is over may have another one after it.
         let (attract, party) = match (self, &next) {
             (Self::Play(screen), Next::Over(_)) => (Attract::new(), screen.into_party()),
@@ -109,41 +81,43 @@ impl Screen {
             Next::Join(arguments) => {
                 let address = arguments.as_ref().and_then(|arguments| arguments.address.clone());
                 let screen = JoinScreen::new(attract, arguments);
-                match address.map(|address| screen.wish_for(&address, desk)) {
+                match address.map(|address| screen.request_for(&address, context)) {
                     None => Self::Join(Box::new(screen)),
-                    Some(Ok(wish)) => Self::launch(screen.attract, wish),
+                    Some(Ok(request)) => Self::launch(screen.attract, request),
                     Some(Err(why)) => {
-                        desk.note(why);
+                        context.note(why);
                         Self::Join(Box::new(screen))
                     }
                 }
             }
-            Next::Launch(wish) => Self::launch(attract, wish),
+            Next::Launch(request) => Self::launch(attract, request),
             Next::Play(game) => Self::Play(Box::new(PlayScreen::new(*game))),
-            Next::Failed(wish, why) => Self::Waiting(Box::new(WaitingScreen::failed(attract, wish, why))),
+            Next::Failed(request, why) => {
+                Self::Waiting(Box::new(WaitingScreen::failed(attract, request, why)))
+            }
             Next::Over(over) => Self::Result(Box::new(ResultScreen::new(*over, party))),
             Next::Both(cell, seed) => match BothScreen::open(&cell, seed) {
                 Ok(screen) => Self::Both(Box::new(screen)),
                 Err(error) => {
-                    desk.note(error.to_string());
+                    context.note(error.to_string());
                     Self::Start(Box::new(StartScreen::new(attract)))
                 }
             },
             Next::Watch(file) => match WatchScreen::open(&file) {
                 Ok(screen) => Self::Watch(Box::new(screen)),
                 Err(error) => {
-                    desk.note(format!("{}: {error}", file.display()));
+                    context.note(format!("{}: {error}", file.display()));
                     Self::Start(Box::new(StartScreen::new(attract)))
                 }
             },
         }
     }
 
-    fn launch(attract: Attract, wish: Wish) -> Self {
-        Self::Waiting(Box::new(WaitingScreen::start(attract, wish)))
+    fn launch(attract: Attract, request: LaunchRequest) -> Self {
+        Self::Waiting(Box::new(WaitingScreen::start(attract, request)))
     }
 
-    /// The match in the background goes on from menu to menu.
+    /// The match in the background continues from menu to menu.
     fn into_attract(self) -> Attract {
         match self {
             Self::Start(screen) => screen.attract,
@@ -155,30 +129,30 @@ impl Screen {
     }
 
     /// Draws the arena behind the page, and takes in what happened.
-    pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: Vec<Input>) -> Option<Next> {
+    pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) -> Option<Next> {
         match self {
-            Self::Start(screen) => screen.attract.draw(desk),
-            Self::Host(screen) => screen.attract.draw(desk),
-            Self::Join(screen) => screen.attract.draw(desk),
-            Self::Waiting(screen) => return screen.arena(desk),
-            Self::Play(screen) => return screen.arena(desk, inputs),
-            Self::Result(screen) => return screen.arena(desk, &inputs),
-            Self::Watch(screen) => screen.arena(desk, inputs),
-            Self::Both(screen) => screen.arena(desk, &inputs),
+            Self::Start(screen) => screen.attract.draw(context),
+            Self::Host(screen) => screen.attract.draw(context),
+            Self::Join(screen) => screen.attract.draw(context),
+            Self::Waiting(screen) => return screen.arena(context),
+            Self::Play(screen) => return screen.arena(context, inputs),
+            Self::Result(screen) => return screen.arena(context, &inputs),
+            Self::Watch(screen) => screen.arena(context, inputs),
+            Self::Both(screen) => screen.arena(context, &inputs),
             Self::Gone => {}
         }
         None
     }
 
     /// Lays the page out.
-    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+    pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         match self {
-            Self::Start(screen) => screen.page(desk, page),
-            Self::Host(screen) => screen.page(desk, page),
-            Self::Join(screen) => screen.page(desk, page),
-            Self::Waiting(screen) => screen.page(desk, page),
-            Self::Play(screen) => screen.page(desk, page),
-            Self::Result(screen) => screen.page(desk, page),
+            Self::Start(screen) => screen.page(context, page),
+            Self::Host(screen) => screen.page(context, page),
+            Self::Join(screen) => screen.page(context, page),
+            Self::Waiting(screen) => screen.page(context, page),
+            Self::Play(screen) => screen.page(context, page),
+            Self::Result(screen) => screen.page(context, page),
             Self::Watch(screen) => screen.page(page),
             Self::Both(screen) => screen.page(page),
             Self::Gone => None,
@@ -261,6 +235,6 @@ fn clock(seconds: f64) -> String {
 pub(crate) fn over(game: &Game, view: Option<View>, finished: Finished) -> Next {
     match finished.result {
         Ok(summary) => Next::Over(Box::new(result::Over::new(game, view, summary, finished.link))),
-        Err(error) => Next::Failed(game.wish.clone(), error.to_string()),
+        Err(error) => Next::Failed(game.request.clone(), error.to_string()),
     }
 }

@@ -6,16 +6,16 @@ use macroquad::miniquad::KeyCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::look::Look;
+use super::camera_control::CameraControl;
 use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
-use crate::gui::app::Desk;
 use crate::gui::bindings::{Action, action_of};
+use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, NetStatus, Scene};
-use crate::gui::hand::{Hand, Request, Table};
 use crate::gui::input::Input;
+use crate::gui::input_controller::{InputController, PickContext, Request};
 use crate::gui::launch::Game;
 use crate::gui::page::Page;
 use crate::gui::talk::Talk;
@@ -45,8 +45,8 @@ pub(crate) struct PlayScreen {
     /// What happened since the last frame.
     events: EventBacklog,
     alerts: Alerts,
-    hand: Hand,
-    look: Look,
+    controller: InputController,
+    camera_control: CameraControl,
     overlay: Overlay,
     talk: Talk,
     /// Until when somebody who is lost is waited for without asking again what to do.
@@ -77,8 +77,8 @@ impl PlayScreen {
             observed: None,
             events: EventBacklog::default(),
             alerts: Alerts::default(),
-            hand: Hand::default(),
-            look: Look::whole(),
+            controller: InputController::default(),
+            camera_control: CameraControl::whole(),
             overlay: Overlay::None,
             talk: Talk::default(),
             waits_until: 0.0,
@@ -89,90 +89,90 @@ impl PlayScreen {
         }
     }
 
-    pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: Vec<Input>) -> Option<Next> {
+    pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) -> Option<Next> {
         if self.finished.is_none() {
-            self.finished = self.game.poll().map(|finished| (finished, desk.now));
+            self.finished = self.game.poll().map(|finished| (finished, context.now));
         }
         if let Some(view) = self.game.view.take(&mut self.events) {
             if self.view.is_none() {
-                self.look = Look::opening(&view.setup.map);
+                self.camera_control = CameraControl::opening(&view.setup.map);
             }
-            self.observe(desk, &view);
+            self.observe(context, &view);
             self.view = Some(view);
         }
         let view = self.view.take()?;
-        self.talk.hear(&mut self.game.news, desk.now, |player| {
+        self.talk.hear(&mut self.game.news, context.now, |player| {
             (name_of(&view, player), view.current.team_of(player))
         });
-        self.mind_the_lost(desk.now, &view);
-        self.play(desk, &view, inputs);
+        self.mind_the_lost(context.now, &view);
+        self.play(context, &view, inputs);
         self.view = Some(view);
         let hurries = self.has_asked_to_leave;
-        let is_seen = |since: f64| hurries || desk.now - since >= LAST_LOOK_S;
+        let is_seen = |since: f64| hurries || context.now - since >= LAST_LOOK_S;
         if self.finished.as_ref().is_some_and(|(_, since)| is_seen(*since)) {
             return self.finish();
         }
         None
     }
 
-    fn observe(&mut self, desk: &mut Desk, view: &View) {
+    fn observe(&mut self, context: &mut AppContext, view: &View) {
         let is_new = self.observed.as_ref().is_none_or(|seen| seen.tick() != view.current.tick());
         if is_new {
             let seen = self.observed.replace(Arc::clone(&view.current));
             let before = seen.as_deref().unwrap_or(&view.previous);
-            desk.painter.observe(&view.setup, before, &view.current, &self.events);
-            self.alerts.observe(view, &self.events, desk.now);
+            context.painter.observe(&view.setup, before, &view.current, &self.events);
+            self.alerts.observe(view, &self.events, context.now);
         }
     }
 
     /// Takes the input in and draws the arena.
-    fn play(&mut self, desk: &mut Desk, view: &View, inputs: Vec<Input>) {
+    fn play(&mut self, context: &mut AppContext, view: &View, inputs: Vec<Input>) {
         let alpha = view.alpha(machine::now());
-        let whole = Camera::whole(&view.setup.map, desk.arena()).tiles_high;
-        let mut camera = self.camera(desk, view, alpha);
+        let whole = Camera::whole(&view.setup.map, context.arena()).tiles_high;
+        let mut camera = self.camera(context, view, alpha);
         let is_over = self.finished.is_some();
         for input in inputs {
             if self.overlay != Overlay::None || is_over {
-                self.take_in_overlay(desk.now, view, input);
+                self.take_in_overlay(context.now, view, input);
                 continue;
             }
-            self.look.take(input, &camera, whole, self.hand.pointer());
-            camera = self.camera(desk, view, alpha);
-            let table = Table { view, camera: &camera, alpha, now: desk.now };
+            self.camera_control.take(input, &camera, whole, self.controller.pointer());
+            camera = self.camera(context, view, alpha);
+            let picked = PickContext { view, camera: &camera, alpha, now: context.now };
             let game = &self.game;
-            let request = self.hand.take(input, &table, &mut |what| game.say(what));
+            let request = self.controller.take(input, &picked, &mut |what| game.say(what));
             if let Some(request) = request {
-                self.fulfil(desk, view, request);
+                self.fulfil(context, view, request);
             }
         }
-        let table = Table { view, camera: &camera, alpha, now: desk.now };
+        let picked = PickContext { view, camera: &camera, alpha, now: context.now };
         let game = &self.game;
         if self.overlay == Overlay::None && !is_over {
-            self.hand.refresh(&table, &mut |what| game.say(what));
+            self.controller.refresh(&picked, &mut |what| game.say(what));
         }
         let net = self.net_status(view);
-        self.graph.sample(desk.now, &net);
-        let drag = self.hand.drag();
-        desk.painter.draw(
+        self.graph.sample(context.now, &net);
+        let drag = self.controller.drag();
+        context.painter.draw(
             &camera,
             &Scene {
-                selected: &self.hand.selected,
-                hovered: self.hand.hovered,
+                selected: &self.controller.selected,
+                hovered: self.controller.hovered,
                 drag,
-                pointer_order: self.hand.pointer_order(desk.now),
-                base_selected: self.hand.base_selected,
-                alert: self.alerts.mark(desk.now),
+                pointer_order: self.controller.pointer_order(context.now),
+                base_selected: self.controller.base_selected,
+                alert: self.alerts.mark(context.now),
                 net: Some(&net),
-                ..Scene::of(view, alpha, desk.now as f32)
+                ..Scene::of(view, alpha, context.now as f32)
             },
         );
     }
 
-    fn camera(&mut self, desk: &Desk, view: &View, alpha: f32) -> Camera {
-        let any = Camera::whole(&view.setup.map, desk.arena());
-        let table = Table { view, camera: &any, alpha, now: desk.now };
-        let hero = view.me.and_then(|me| view.current.hero(me)).map(|row| table.place(row));
-        self.look.camera(&view.setup.map, desk.arena(), hero)
+    fn camera(&mut self, context: &AppContext, view: &View, alpha: f32) -> Camera {
+        let any = Camera::whole(&view.setup.map, context.arena());
+        let picked = PickContext { view, camera: &any, alpha, now: context.now };
+        let hero = view.me.and_then(|me| view.current.hero(me)).map(|row| picked.place(row));
+        self.camera_control.camera(&view.setup.map, context.arena(), hero)
     }
 
     /// Esc and F1 close what they opened, and somebody who is lost is waited for or not.
@@ -221,17 +221,17 @@ impl PlayScreen {
         }
     }
 
-    fn fulfil(&mut self, desk: &mut Desk, view: &View, request: Request) {
+    fn fulfil(&mut self, context: &mut AppContext, view: &View, request: Request) {
         match request {
             Request::LockCamera => {
-                self.look.is_locked = !self.look.is_locked;
-                if self.look.is_locked && self.look.tiles_high.is_none() {
-                    let whole = Camera::whole(&view.setup.map, desk.arena()).tiles_high;
-                    self.look.tiles_high = Some(whole * 0.6);
+                self.camera_control.is_locked = !self.camera_control.is_locked;
+                if self.camera_control.is_locked && self.camera_control.tiles_high.is_none() {
+                    let whole = Camera::whole(&view.setup.map, context.arena()).tiles_high;
+                    self.camera_control.tiles_high = Some(whole * 0.6);
                 }
             }
             Request::NetGraph => self.shows_graph = !self.shows_graph,
-            Request::Picture => desk.picture(),
+            Request::Picture => context.picture(),
             Request::Help => self.open(Overlay::Help),
             Request::Talk => {
                 self.open(Overlay::Talk);
@@ -239,19 +239,19 @@ impl PlayScreen {
             }
             Request::Menu => self.open(Overlay::Menu(false)),
             Request::Centre => {
-                let rows = self.hand.selected.iter().filter_map(|id| view.current.row(*id));
+                let rows = self.controller.selected.iter().filter_map(|id| view.current.row(*id));
                 let units = &view.current.units;
                 let places: Vec<Vec2> =
                     rows.map(|row| vec2(units.x[row].to_num(), units.y[row].to_num())).collect();
                 if !places.is_empty() {
-                    self.look.turn_to(places.iter().sum::<Vec2>() / places.len() as f32);
+                    self.camera_control.turn_to(places.iter().sum::<Vec2>() / places.len() as f32);
                 }
             }
             Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
             Request::Pause => self.game.say(Control::Command(Command::Pause)),
             Request::LastAlert => {
-                if let Some(at) = self.alerts.recall(desk.now) {
-                    self.look.turn_to(at);
+                if let Some(at) = self.alerts.recall(context.now) {
+                    self.camera_control.turn_to(at);
                 }
             }
         }
@@ -259,7 +259,7 @@ impl PlayScreen {
 
     fn open(&mut self, overlay: Overlay) {
         let game = &self.game;
-        self.hand.let_go(&mut |what| game.say(what));
+        self.controller.let_go(&mut |what| game.say(what));
         self.overlay = overlay;
     }
 
@@ -278,7 +278,7 @@ impl PlayScreen {
         }
     }
 
-    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+    pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         let view = self.view.clone()?;
         if self.shows_graph {
             self.graph.draw(page);
@@ -287,14 +287,14 @@ impl PlayScreen {
             count_down(page, &view);
             pause_card(page, &view);
             if self.overlay == Overlay::None {
-                let base_selected = self.hand.base_selected;
-                hint(page, hint_text(&view, base_selected), desk.arena().bottom());
+                let base_selected = self.controller.base_selected;
+                hint(page, hint_text(&view, base_selected), context.arena().bottom());
             }
         }
-        if let Some(said) = self.talk.over_match(page, desk.now) {
+        if let Some(said) = self.talk.over_match(page, context.now) {
             match said {
                 Ok(line) => self.game.say(Control::Chat(line)),
-                Err(why) => desk.note(why),
+                Err(why) => context.note(why),
             }
         }
         match self.overlay {
@@ -306,7 +306,7 @@ impl PlayScreen {
                 let silent_s = machine::now().since(heard_at).as_secs_f64();
                 let name = if is_server(&view) { "The server" } else { name_of(&view, player) };
                 if let Some(choice) = menu::lost_card(page, name, silent_s, is_server(&view)) {
-                    self.choose_for_the_lost(desk.now, choice);
+                    self.choose_for_the_lost(context.now, choice);
                 }
             }
             Overlay::Help => {
@@ -325,7 +325,7 @@ impl PlayScreen {
             self.game.news.iter().enumerate().find_map(|(at, event)| Some((at, news_line(&view, event)?)));
         if let Some((at, line)) = news {
             self.game.news.remove(at);
-            desk.note(line);
+            context.note(line);
         }
         None
     }
@@ -360,14 +360,14 @@ impl PlayScreen {
     }
 
     pub(crate) const fn is_aiming(&self) -> bool {
-        self.hand.is_aiming()
+        self.controller.is_aiming()
     }
 
     /// Where the own units are, so that a test can click on them.
     pub(crate) fn facts(&self) -> Value {
         let Some(view) = &self.view else { return Value::Null };
-        let viewport = crate::gui::draw::layout::arena_viewport(crate::gui::app::window());
-        let mut look = self.look;
+        let viewport = crate::gui::draw::layout::arena_viewport(crate::gui::window::window());
+        let mut look = self.camera_control;
         let camera = look.camera(&view.setup.map, viewport, None);
         let units = &view.current.units;
         let me = view.me.unwrap_or(PlayerId::NONE);
@@ -398,10 +398,10 @@ impl PlayScreen {
                 let at = camera.to_screen(vec2(x as f32, y as f32) / 1000.0);
                 json!([at.x, at.y])
             }),
-            "base_selected": self.hand.base_selected,
+            "base_selected": self.controller.base_selected,
             "rallies": view.current.players.rallies.get(me.index()) == Some(&1),
             "last_alert": self.alerts.last(),
-            "selected": self.hand.selected.len(),
+            "selected": self.controller.selected.len(),
             "commands": view.current.players.commands.get(me.index()),
             "stalled": self.net_status(view).stalled,
             "overlay": format!("{:?}", self.overlay),
@@ -445,25 +445,25 @@ fn count_down(page: &mut Page<'_>, view: &View) {
 /// What happened in a match, if the picture does not show it by itself.
 fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
     match event {
-        MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match goes on: {why}")),
-        MatchEvent::Left(player) => Some(format!("{} has left; the match goes on", name_of(view, *player))),
-        MatchEvent::Lost(player) => Some(format!("{} is lost; the match goes on", name_of(view, *player))),
+        MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match continues: {why}")),
+        MatchEvent::Left(player) => Some(format!("{} has left; the match continues", name_of(view, *player))),
+        MatchEvent::Lost(player) => Some(format!("{} is lost; the match continues", name_of(view, *player))),
         _ => None,
     }
 }
 
-/// While the match stands still: at whose wish, and how long yet.
+/// While the match is paused: at whose request, and how much longer.
 fn pause_card(page: &mut Page<'_>, view: &View) {
     let Some(Pause { by, until }) = view.pause else { return };
     let left_s = until.since(machine::now()).as_secs_f64().ceil();
     page.shade(90);
     let (middle, width) = (page.window().center(), page.window().width());
     let (title, below) = if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
-        (format!("{left_s}"), "The match goes on".to_owned())
+        (format!("{left_s}"), "The match continues".to_owned())
     } else {
         (
             "Paused".to_owned(),
-            format!("by {}; it goes on in {left_s} s, or when anybody presses P", name_of(view, by)),
+            format!("by {}; it continues in {left_s} s, or when anybody presses P", name_of(view, by)),
         )
     };
     let at = pos2(middle.x, middle.y - 10.0);

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::play::{Party, match_clock};
 use super::start::part;
-use super::{Next, Wish};
-use crate::gui::app::Desk;
+use super::{LaunchRequest, Next};
+use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
@@ -25,7 +25,7 @@ const GAP: f32 = 12.0;
 
 /// A match that was played.
 pub(crate) struct Over {
-    wish: Wish,
+    request: LaunchRequest,
     view: Option<View>,
     summary: Summary,
     rtt_ms: f64,
@@ -42,9 +42,9 @@ pub(crate) struct ResultScreen {
 impl Over {
     pub(super) fn new(game: &Game, view: Option<View>, summary: Summary, link: Option<LinkStatus>) -> Self {
         let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
-        let wish = game.wish.clone();
+        let request = game.request.clone();
         keep_report(&summary);
-        Self { wish, view, summary, rtt_ms: rtt_us as f64 / 1000.0 }
+        Self { request, view, summary, rtt_ms: rtt_us as f64 / 1000.0 }
     }
 
     fn name(&self, player: PlayerId) -> &str {
@@ -115,7 +115,7 @@ impl Over {
     }
 }
 
-/// Puts the report of a desync and its bundle beside the replay, for whoever looks into it.
+/// Saves the report of a desync and its bundle beside the replay, for later analysis.
 fn keep_report(summary: &Summary) {
     let (Some(report), Some(replay)) = (&summary.desync, &summary.replay) else { return };
     let text = serde_json::to_string_pretty(report).expect("a report is plain data");
@@ -142,12 +142,12 @@ impl ResultScreen {
     }
 
     /// Takes in what the others want and say, and draws the last picture of the match in the background.
-    pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: &[Input]) -> Option<Next> {
-        self.draw(desk);
+    pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) -> Option<Next> {
+        self.draw(context);
         let party = self.party.as_mut()?;
         let is_ended = party.game.poll().is_some();
         let over = &self.over;
-        party.talk.hear(&mut party.game.news, desk.now, |player| (over.name(player), over.team(player)));
+        party.talk.hear(&mut party.game.news, context.now, |player| (over.name(player), over.team(player)));
         let wanted = party.game.news.drain(..).filter_map(|event| match event {
             MatchEvent::RematchWanted(player) => Some(player),
             _ => None,
@@ -164,7 +164,7 @@ impl ResultScreen {
         }
         if is_ended {
             self.party = None;
-            desk.note("Somebody has left: no rematch".into());
+            context.note("Somebody has left: no rematch".into());
             return None;
         }
         let has_begun = party.game.view.latest().is_some_and(|view| view.begin.is_some());
@@ -172,14 +172,15 @@ impl ResultScreen {
         Some(Next::Play(Box::new(party.game)))
     }
 
-    fn draw(&self, desk: &mut Desk) {
+    fn draw(&self, context: &mut AppContext) {
         let Some(view) = &self.over.view else { return };
-        let camera = Camera::whole(&view.setup.map, desk.arena());
-        desk.painter
-            .draw(&camera, &Scene { previous: &view.current, ..Scene::of(view, 1.0, desk.now as f32) });
+        let camera = Camera::whole(&view.setup.map, context.arena());
+        context
+            .painter
+            .draw(&camera, &Scene { previous: &view.current, ..Scene::of(view, 1.0, context.now as f32) });
     }
 
-    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+    pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         page.shade(170);
         let talk = if self.party.is_some() { Talk::height(LINES) + GAP } else { 0.0 };
         let plate = page.centred(640.0, 430.0 + talk);
@@ -192,7 +193,7 @@ impl ResultScreen {
             if let Some(party) = &mut self.party {
                 match party.talk.on_plate(page, lower) {
                     Some(Ok(line)) => party.game.say(Control::Chat(line)),
-                    Some(Err(why)) => desk.note(why),
+                    Some(Err(why)) => context.note(why),
                     None => {}
                 }
             }
@@ -290,7 +291,7 @@ impl ResultScreen {
             }
             None => {
                 if page.button("again", again, "Again", Weight::Primary) {
-                    return Some(Next::Launch(self.over.wish.clone()));
+                    return Some(Next::Launch(self.over.request.clone()));
                 }
             }
         }

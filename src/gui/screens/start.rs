@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::{Attract, Next, describe_replay, menu, newest_replay};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
-use crate::gui::app::Desk;
-use crate::gui::launch::Wish;
+use crate::gui::context::AppContext;
+use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 
@@ -29,7 +29,7 @@ impl StartScreen {
         Self { attract, replay, shows_help: false }
     }
 
-    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+    pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
         if self.shows_help {
             self.shows_help = !(menu::help_card(page) || page.escapes());
@@ -47,10 +47,10 @@ impl StartScreen {
             window.width(),
         );
         page.plate("menu", plate);
-        page.within("menu", |page| self.rows(desk, page, plate.shrink(18.0)))
+        page.within("menu", |page| self.rows(context, page, plate.shrink(18.0)))
     }
 
-    fn rows(&mut self, desk: &mut Desk, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
+    fn rows(&mut self, context: &mut AppContext, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
         let mut next = None;
         let mut top = inside.top();
         let mut row = |height: f32, gap: f32| {
@@ -58,7 +58,7 @@ impl StartScreen {
             top += height + gap;
             rect
         };
-        you_are(desk, page, row(38.0, 14.0));
+        you_are(context, page, row(38.0, 14.0));
         heading(page, "against", row(17.0, 5.0), "Play against the computer");
         let levels = row(ROW, 14.0);
         for (place, (bot, text)) in
@@ -69,22 +69,22 @@ impl StartScreen {
             let weight = if bot == BotChoice::Normal { Weight::Primary } else { Weight::Normal };
             let name = format!("play {}", text.to_lowercase());
             if page.button(&name, part(levels, place, 3), text, weight) {
-                let hero = desk.you.hero();
-                next = named(desk, |name| {
+                let hero = context.you.hero();
+                next = named(context, |name| {
                     let mut arguments = PlayArguments { bot, ..usual() };
                     arguments.player.name = Some(name);
                     arguments.player.hero = hero;
-                    Next::Launch(Wish::Practice(Box::new(arguments)))
+                    Next::Launch(LaunchRequest::Practice(Box::new(arguments)))
                 });
             }
         }
         heading(page, "network", row(17.0, 5.0), "Play with somebody on this network");
         let lan = row(ROW, 14.0);
         if page.button("host", part(lan, 0, 2), "Host a match", Weight::Normal) {
-            next = named(desk, |_| Next::HostSetup);
+            next = named(context, |_| Next::HostSetup);
         }
         if page.button("join", part(lan, 1, 2), "Join a match", Weight::Normal) {
-            next = named(desk, |_| Next::Join(None));
+            next = named(context, |_| Next::Join(None));
         }
         let about = self.replay.as_ref().map_or("none recorded yet", |(_, about)| about);
         heading(page, "replay about", row(17.0, 5.0), &format!("Newest replay: {about}"));
@@ -116,9 +116,9 @@ fn start_plate(window: Rect) -> Rect {
 }
 
 /// Name and hero.
-pub(super) fn you_are(desk: &mut Desk, page: &mut Page<'_>, row: Rect) {
-    page.field("name", part(row, 0, 2), &mut desk.you.name, "your name");
-    page.choice("hero", part(row, 1, 2), &["Sword", "Bow"], &mut desk.you.hero);
+pub(super) fn you_are(context: &mut AppContext, page: &mut Page<'_>, row: Rect) {
+    page.field("name", part(row, 0, 2), &mut context.you.name, "your name");
+    page.choice("hero", part(row, 1, 2), &["Sword", "Bow"], &mut context.you.hero);
 }
 
 pub(super) fn heading(page: &mut Page<'_>, name: &str, row: Rect, text: &str) {
@@ -133,15 +133,15 @@ pub(super) fn part(row: Rect, place: usize, of: usize) -> Rect {
     Rect::from_min_size(pos2(left, row.top()), vec2(width, row.height()))
 }
 
-/// Goes on if the name can be one, else says why not.
+/// Continues if the name is valid, else says why it is not.
 pub(super) fn named(
-    desk: &mut Desk,
+    context: &mut AppContext,
     go: impl FnOnce(mini_rts_arena::net::PlayerName) -> Next,
 ) -> Option<Next> {
-    match desk.you.player_name() {
+    match context.you.player_name() {
         Ok(name) => Some(go(name)),
         Err(why) => {
-            desk.note(why);
+            context.note(why);
             None
         }
     }

@@ -4,8 +4,8 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
 use super::join::own_addresses;
 use super::{Attract, Next, over};
-use crate::gui::app::Desk;
-use crate::gui::launch::{Game, Wish};
+use crate::gui::context::AppContext;
+use crate::gui::launch::{Game, LaunchRequest};
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use mini_rts_arena::game::MatchEvent;
@@ -20,31 +20,31 @@ pub(crate) struct WaitingScreen {
 
 enum State {
     Waiting(Box<Game>),
-    Failed(Wish, String),
+    Failed(LaunchRequest, String),
     /// Cancelled; the screen is about to change.
     Left,
 }
 
 impl WaitingScreen {
     /// Starts what is wished for.
-    pub(crate) fn start(attract: Attract, wish: Wish) -> Self {
-        let state = match Game::start(wish.clone()) {
+    pub(crate) fn start(attract: Attract, request: LaunchRequest) -> Self {
+        let state = match Game::start(request.clone()) {
             Ok(game) => State::Waiting(Box::new(game)),
-            Err(error) => State::Failed(wish, format!("{error:#}")),
+            Err(error) => State::Failed(request, format!("{error:#}")),
         };
         Self { attract, state, since: None }
     }
 
-    pub(crate) const fn failed(attract: Attract, wish: Wish, why: String) -> Self {
-        Self { attract, state: State::Failed(wish, why), since: None }
+    pub(crate) const fn failed(attract: Attract, request: LaunchRequest, why: String) -> Self {
+        Self { attract, state: State::Failed(request, why), since: None }
     }
 
     pub(super) fn into_attract(self) -> Attract {
         self.attract
     }
 
-    pub(crate) fn arena(&mut self, desk: &mut Desk) -> Option<Next> {
-        self.attract.draw(desk);
+    pub(crate) fn arena(&mut self, context: &mut AppContext) -> Option<Next> {
+        self.attract.draw(context);
         let State::Waiting(game) = &mut self.state else { return None };
         let finished = game.poll();
         let is_ready = game.view.latest().is_some_and(|view| view.begin.is_some());
@@ -58,12 +58,12 @@ impl WaitingScreen {
         })
     }
 
-    pub(crate) fn page(&mut self, desk: &mut Desk, page: &mut Page<'_>) -> Option<Next> {
+    pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
         let plate = page.centred(620.0, 330.0);
         page.plate("waiting", plate);
         let inside = plate.shrink(24.0);
-        let waited = desk.now - *self.since.get_or_insert(desk.now);
+        let waited = context.now - *self.since.get_or_insert(context.now);
         let buttons = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.right_bottom());
         page.within("waiting", |page| match &self.state {
             State::Waiting(game) => {
@@ -94,11 +94,11 @@ impl WaitingScreen {
 
     /// Tries the same once more; false because the screen stays.
     fn again(&mut self) -> bool {
-        if let State::Failed(wish, _) = &self.state {
-            let wish = wish.clone();
-            self.state = match Game::start(wish.clone()) {
+        if let State::Failed(request, _) = &self.state {
+            let request = request.clone();
+            self.state = match Game::start(request.clone()) {
                 Ok(game) => State::Waiting(Box::new(game)),
-                Err(error) => State::Failed(wish, format!("{error:#}")),
+                Err(error) => State::Failed(request, format!("{error:#}")),
             };
             self.since = None;
         }
@@ -108,7 +108,7 @@ impl WaitingScreen {
     fn leave(&mut self) -> Next {
         let old = core::mem::replace(&mut self.state, State::Left);
         let next = match &old {
-            State::Waiting(game) if matches!(game.wish, Wish::Join(..)) => Next::Join(None),
+            State::Waiting(game) if matches!(game.request, LaunchRequest::Join(..)) => Next::Join(None),
             _ => Next::Start,
         };
         if let State::Waiting(game) = old {
@@ -139,10 +139,10 @@ fn say(page: &mut Page<'_>, inside: Rect, title: &str, colour: egui_macroquad::e
 }
 
 const fn title(game: &Game) -> &'static str {
-    match game.wish {
-        Wish::Practice(_) => "Starting",
-        Wish::Host(_) => "Waiting for a second player",
-        Wish::Join(..) => "Joining",
+    match game.request {
+        LaunchRequest::Practice(_) => "Starting",
+        LaunchRequest::Host(_) => "Waiting for a second player",
+        LaunchRequest::Join(..) => "Joining",
     }
 }
 
@@ -154,12 +154,12 @@ fn wait_text(game: &Game, waited_s: f64) -> String {
         _ => None,
     });
     let waited = super::clock(waited_s);
-    let state = joined.unwrap_or_else(|| match &game.wish {
-        Wish::Practice(_) => "The other seats are being taken.".into(),
-        Wish::Host(_) => format!("Your match is open, {waited}."),
-        Wish::Join(_, address) => format!("Asking {address}, {waited}."),
+    let state = joined.unwrap_or_else(|| match &game.request {
+        LaunchRequest::Practice(_) => "The other seats are being taken.".into(),
+        LaunchRequest::Host(_) => format!("Your match is open, {waited}."),
+        LaunchRequest::Join(_, address) => format!("Asking {address}, {waited}."),
     });
-    let Wish::Host(arguments) = &game.wish else { return state };
+    let LaunchRequest::Host(arguments) = &game.request else { return state };
     let addresses = own_addresses();
     let at = |address: &String| format!("{address}:{}", game.port);
     let where_to = match &addresses[..] {

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Next;
-use super::look::Look;
+use super::camera_control::CameraControl;
 use super::play::{match_clock, means};
-use crate::gui::app::Desk;
 use crate::gui::bindings::Action;
+use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
@@ -32,7 +32,7 @@ pub(crate) struct WatchScreen {
     events: EventBacklog,
     /// How a jump went of which the painter has not been told.
     jumped: Option<Result<(), WatchError>>,
-    look: Look,
+    camera_control: CameraControl,
     pointer: Vec2,
     wants_out: bool,
     /// Where the arena ends, pixels: the bar stands on what is written below it.
@@ -42,35 +42,35 @@ pub(crate) struct WatchScreen {
 impl WatchScreen {
     pub(crate) fn open(file: &Path) -> Result<Self, WatchError> {
         let replay = ReplayMatch::open(file, clock::now())?;
-        let look = Look::whole();
+        let camera_control = CameraControl::whole();
         Ok(Self {
             replay,
             observed: None,
             events: EventBacklog::default(),
             jumped: None,
-            look,
+            camera_control,
             pointer: Vec2::ZERO,
             wants_out: false,
             bar_bottom_px: 0.0,
         })
     }
 
-    pub(crate) fn arena(&mut self, desk: &mut Desk, inputs: Vec<Input>) {
-        let mut camera = self.camera(desk);
+    pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) {
+        let mut camera = self.camera(context);
         let whole = Camera::whole(&self.replay.view().0.setup.map, camera.viewport).tiles_high;
         for input in inputs {
             match input {
                 Input::Moved(at) => self.pointer = at,
-                Input::Down(key, _) => self.press(desk, key),
+                Input::Down(key, _) => self.press(context, key),
                 _ => {}
             }
-            self.look.take(input, &camera, whole, self.pointer);
-            camera = self.camera(desk);
+            self.camera_control.take(input, &camera, whole, self.pointer);
+            camera = self.camera(context);
         }
         if let Some(went) = self.jumped.take() {
-            desk.painter.forget();
+            context.painter.forget();
             if let Err(error) = went {
-                desk.note(error.to_string());
+                context.note(error.to_string());
             }
         }
         self.replay.advance(clock::now());
@@ -80,19 +80,19 @@ impl WatchScreen {
         if is_new {
             let seen = self.observed.replace(Arc::clone(&view.current));
             let before = seen.as_deref().unwrap_or(&view.previous);
-            desk.painter.observe(&view.setup, before, &view.current, &self.events);
+            context.painter.observe(&view.setup, before, &view.current, &self.events);
         }
-        desk.painter.draw(&camera, &Scene::of(view, alpha, desk.now as f32));
+        context.painter.draw(&camera, &Scene::of(view, alpha, context.now as f32));
     }
 
-    fn camera(&mut self, desk: &Desk) -> Camera {
-        let mut viewport = desk.arena();
+    fn camera(&mut self, context: &AppContext) -> Camera {
+        let mut viewport = context.arena();
         self.bar_bottom_px = viewport.bottom();
-        viewport.h = (viewport.h - BAR * desk.points()).max(1.0);
-        self.look.camera(&self.replay.view().0.setup.map, viewport, None)
+        viewport.h = (viewport.h - BAR * context.points()).max(1.0);
+        self.camera_control.camera(&self.replay.view().0.setup.map, viewport, None)
     }
 
-    fn press(&mut self, desk: &mut Desk, key: KeyCode) {
+    fn press(&mut self, context: &mut AppContext, key: KeyCode) {
         match key {
             KeyCode::Space => self.replay.set_paused(!self.replay.is_paused()),
             KeyCode::Left => self.jump(-1),
@@ -100,7 +100,7 @@ impl WatchScreen {
             KeyCode::Period if self.replay.is_paused() => drop(self.replay.step()),
             KeyCode::Up => self.change_speed(1),
             KeyCode::Down => self.change_speed(-1),
-            key if means(key, Action::Picture) => desk.picture(),
+            key if means(key, Action::Picture) => context.picture(),
             key if means(key, Action::Menu) => self.wants_out = true,
             _ => {}
         }

@@ -1,4 +1,5 @@
-//! Numbers in bits: mostly small ones, of a size that each column learns while it is written.
+//! Bit-level input and output. Numbers use adaptive Golomb-Rice coding with an escape code: each column
+//! learns its parameter as it is written.
 #![cfg_attr(
     not(test),
     deny(
@@ -11,40 +12,40 @@
 
 use alloc::vec::Vec;
 
-/// A quotient of so many ones is followed by how long the number is and the number itself, instead of its rest:
-/// who stops or sets out is far from what those who turn a little need.
+/// A quotient of this many ones is the escape code: the number's length in bits and the number itself follow.
+/// Units that stop or set out have residuals far larger than those that turn a little.
 const ESCAPE: u32 = 8;
-/// Bits that tell how long it is.
+/// Bits of the length behind an escape code.
 const LENGTH_BITS: u32 = 6;
-/// Numbers above this count as this when a size is learnt. The rest of a number so has at most 40 bits, and goes
-/// into the waiting ones together with its quotient.
+/// Larger numbers count as this one when a parameter adapts. The remainder then has at most 40 bits and fits
+/// the accumulator together with its quotient.
 const LEARNT_MAX: u64 = 1 << 40;
-/// Most bits that are put or got at once: those of a byte that is not full yet go with them.
+/// Most bits that one call writes or reads: the bits of the last, partial byte share the 64-bit accumulator.
 const AT_ONCE: u32 = 56;
-/// Bytes by which the room for what is written grows.
+/// Bytes by which the output buffer grows.
 const ROOM: usize = 4096;
 
-/// This number of ones, fewer than 64.
+/// A mask of `bits` ones; `bits` is below 64.
 #[inline(always)]
 const fn ones(bits: u32) -> u64 {
     (1_u64 << bits).wrapping_sub(1)
 }
 
-/// How large the numbers of a column are of late: they are written as a quotient in ones and a rest in as many
-/// bits as the mean has.
+/// The adaptive Golomb-Rice parameter of a column: a number is written as its quotient in unary and a
+/// remainder of as many bits as the running mean has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// Eight times the mean of late.
+    /// Eight times the exponential moving mean.
     mean8: u64,
 }
 
 impl Size {
-    /// To begin with: numbers of about `bits` bits.
+    /// Starts with numbers of about `bits` bits.
     pub(crate) const fn of(bits: u32) -> Self {
         Self { mean8: 8 << bits }
     }
 
-    /// Bits of the rest.
+    /// Bits of the remainder.
     #[inline]
     const fn rest(self) -> u32 {
         ((self.mean8 >> 3) | 1).ilog2()
@@ -56,30 +57,30 @@ impl Size {
     }
 }
 
-/// Bits being written, the lowest of a byte first.
+/// Writes bits, the lowest bit of a byte first.
 #[derive(Debug)]
 pub(crate) struct BitWriter<'a> {
-    /// With room behind what is written.
+    /// Longer than what is written, so that a write need not check each byte.
     bytes: &'a mut Vec<u8>,
-    /// Whole bytes that are written.
+    /// Complete bytes written.
     at: usize,
-    /// Fewer than 8 bits, that are not a byte yet.
+    /// The partial byte: fewer than 8 bits.
     waiting: u64,
     count: u32,
 }
 
 impl<'a> BitWriter<'a> {
-    /// Writes behind what `bytes` holds.
+    /// Appends to `bytes`.
     pub(crate) const fn new(bytes: &'a mut Vec<u8>) -> Self {
         let at = bytes.len();
         Self { bytes, at, waiting: 0, count: 0 }
     }
 
-    /// The low `bits` of `value`, which has no others; at most [`AT_ONCE`].
+    /// Writes the low `bits` bits of `value`, whose other bits are zero; at most [`AT_ONCE`].
     #[inline(always)]
     pub(crate) fn put(&mut self, value: u64, bits: u32) {
-        // Always eight bytes, of which the next call overwrites those that are not full: no branch asks how many
-        // bits wait.
+        // Always stores eight bytes; the next call overwrites the incomplete ones. That saves a branch on the
+        // number of pending bits.
         let waiting = self.waiting | value << self.count;
         let count = self.count.wrapping_add(bits);
         if self.bytes.len().wrapping_sub(self.at) < 8 {
@@ -98,13 +99,13 @@ impl<'a> BitWriter<'a> {
         self.bytes.resize(self.at.saturating_add(ROOM), 0);
     }
 
-    /// A number, in about as many bits as those before it took.
+    /// Writes a number with the adaptive parameter `size`.
     #[inline(always)]
     pub(crate) fn number(&mut self, size: &mut Size, number: u64) {
         let rest = size.rest();
         let quotient = number >> rest;
         if quotient < u64::from(ESCAPE) {
-            // Fewer than ESCAPE ones, and the zero behind them.
+            // Fewer than ESCAPE ones and a terminating zero.
             let (quotient, low) = (quotient as u32, number & ones(rest));
             let unary = quotient.wrapping_add(1);
             self.put(ones(quotient) | low << unary, unary.wrapping_add(rest));
@@ -114,7 +115,7 @@ impl<'a> BitWriter<'a> {
         size.learn(number);
     }
 
-    /// Its length, and what comes after its first bit, which is a one.
+    /// Writes the number's length and its bits below the leading one.
     #[cold]
     fn long(&mut self, number: u64) {
         let length = number.checked_ilog2().unwrap_or(0);
@@ -125,20 +126,20 @@ impl<'a> BitWriter<'a> {
         self.put(low >> first, length.saturating_sub(first));
     }
 
-    /// Fills the last byte with zeros.
+    /// Pads the last byte with zeros.
     pub(crate) fn end(mut self) {
         self.put(0, 0);
         self.bytes.truncate(self.at.saturating_add(usize::from(self.count > 0)));
     }
 }
 
-/// Bits being read. Beyond the end are zeros, and [`Self::is_overrun`] says so.
+/// Reads bits. Past the end it reads zeros and sets [`Self::is_overrun`].
 #[derive(Clone, Debug)]
 pub(crate) struct BitReader<'a> {
     rest: &'a [u8],
     waiting: u64,
     count: u32,
-    /// Zeros that were put behind the end.
+    /// Zero bits appended past the end.
     padding: u32,
 }
 
@@ -147,14 +148,14 @@ impl<'a> BitReader<'a> {
         Self { rest: bytes, waiting: 0, count: 0, padding: 0 }
     }
 
-    /// The next `bits` bits, at most [`AT_ONCE`].
+    /// Reads `bits` bits, at most [`AT_ONCE`].
     #[inline(always)]
     pub(crate) fn get(&mut self, bits: u32) -> u64 {
         self.fill();
         self.take(bits)
     }
 
-    /// Of bits that are there.
+    /// Takes bits that [`Self::fill`] has loaded.
     #[inline(always)]
     fn take(&mut self, bits: u32) -> u64 {
         let value = self.waiting & ones(bits);
@@ -163,13 +164,13 @@ impl<'a> BitReader<'a> {
         value
     }
 
-    /// Sees to it that at least [`AT_ONCE`] bits are there.
+    /// Loads at least [`AT_ONCE`] bits.
     #[inline(always)]
     fn fill(&mut self) {
         if let Some(word) = self.rest.first_chunk::<8>() {
-            // Bits above `count` may be of a byte that is read again: they are the same.
+            // Bits above `count` may belong to a byte that is loaded again: they are equal.
             self.waiting |= u64::from_le_bytes(*word) << self.count;
-            // At most seven of the eight.
+            // Consumes at most seven of the eight bytes.
             self.rest = self.rest.get((63_u32.wrapping_sub(self.count) >> 3) as usize..).unwrap_or_default();
             self.count |= AT_ONCE;
         } else {
@@ -179,7 +180,7 @@ impl<'a> BitReader<'a> {
 
     #[cold]
     fn fill_up(&mut self) {
-        // What a wider read has left above them.
+        // Clears what a wider load has left above `count`.
         self.waiting &= ones(self.count);
         while self.count < AT_ONCE {
             if let Some((&byte, rest)) = self.rest.split_first() {
@@ -192,7 +193,7 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// A number as [`BitWriter::number`] writes it.
+    /// Reads a number written by [`BitWriter::number`].
     #[inline(always)]
     pub(crate) fn number(&mut self, size: &mut Size) -> u64 {
         let rest = size.rest();
@@ -216,12 +217,12 @@ impl<'a> BitReader<'a> {
         1 << length | self.get(first) | self.get(length.saturating_sub(first)) << first
     }
 
-    /// How many bits are left at most.
+    /// Upper bound of the bits that are left.
     pub(crate) const fn left(&self) -> usize {
         self.rest.len().saturating_mul(8).saturating_add(self.count.saturating_sub(self.padding) as usize)
     }
 
-    /// Whether more was read than there was.
+    /// Whether more bits were read than there were.
     pub(crate) const fn is_overrun(&self) -> bool {
         self.padding > self.count
     }
@@ -260,7 +261,7 @@ mod tests {
         let mut size = Size::of(8);
         (0..1000).for_each(|_| writer.number(&mut size, 0));
         writer.end();
-        // A bit for each, once the size is learnt.
+        // One bit each, once the parameter has adapted.
         assert!(bytes.len() < 1000 / 8 + 50, "{} bytes", bytes.len());
     }
 }

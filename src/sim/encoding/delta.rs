@@ -1,9 +1,8 @@
-//! What of a state has changed since another one, in bits: exact, canonical, and small for what moves
-//! steadily.
+//! The difference of two states in bits: exact, canonical, and small for steady motion.
 //!
-//! Rows of a table are matched by a key; those that are gone and those that are new are named. For the rows
-//! that have changed, each column says by how much its values miss what was to be expected of them: the value
-//! before, or for a place the one to which the speed led. `docs/PROTOCOL.md` has the layout.
+//! Rows of a table are matched by key; removed and new rows are listed. For each changed row, every column
+//! stores the residual against a prediction: the previous value, or for a position the extrapolated one.
+//! `docs/PROTOCOL.md` has the layout.
 #![cfg_attr(
     not(test),
     deny(
@@ -14,8 +13,8 @@
     )
 )]
 
-mod misses;
 mod plan;
+mod residuals;
 mod tables;
 
 use alloc::vec::Vec;
@@ -29,31 +28,32 @@ use crate::sim::state::{
 };
 use crate::sim::tick::{PlayerId, Tick};
 
-use self::misses::{Coding, Misses};
 use self::plan::{Changed, Kept, Plan};
+use self::residuals::{Coding, Residuals};
 
-/// Beyond so many changed rows time is dearer than bytes.
+/// Above this number of changed rows, encoding time matters more than bytes, and facings are not predicted
+/// from targets.
 const AIMED_ROWS_MAX: usize = 1024;
-/// Of so many units it is asked whether they jostle.
+/// Units sampled to decide whether a battle jostles.
 const JOSTLE_ROWS: usize = 512;
 
-/// Encodes and decodes the difference of two states. It holds nothing but memory, to be used again.
+/// Encodes and decodes the difference of two states. It holds only reusable buffers.
 #[derive(Clone, Debug, Default)]
 pub struct DeltaCoder {
     scratch: Scratch,
     /// The slots that follow from the units.
     slots: Slots,
-    /// What decoded bytes encode to.
+    /// The decoded state encoded again, to check that the bytes are canonical.
     again: Vec<u8>,
 }
 
-/// Bytes that are no difference to that state.
+/// The bytes are not a difference to the given state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("these bytes are not the difference of a state from the one they are applied to")]
 pub struct MalformedDelta;
 
 impl DeltaCoder {
-    /// Appends what turns `base` into `new` to `bytes`. Against an empty base it is the whole state.
+    /// Appends the difference from `base` to `new` to `bytes`. Against an empty base it is the whole state.
     pub fn encode(&mut self, base: &GameState, new: &GameState, bytes: &mut Vec<u8>) {
         let Self { scratch, slots, .. } = self;
         let mut writer = BitWriter::new(bytes);
@@ -76,11 +76,12 @@ impl DeltaCoder {
         writer.end();
     }
 
-    /// Turns `base` into `new` by bytes that [`Self::encode`] gave for the same base. Whether `new` is the
-    /// state of a match is for [`crate::sim::World::adopt`] to say; it holds at most 8 new rows for each byte.
+    /// Turns `base` into `new` by the bytes that [`Self::encode`] gave for the same base.
+    /// [`crate::sim::World::adopt`] decides whether `new` is the state of a match; `new` holds at most 8 new
+    /// rows for each byte.
     ///
     /// # Errors
-    /// If no state encodes to these bytes against this base. `new` is of no use then.
+    /// If no state encodes to these bytes against this base. The content of `new` is unspecified then.
     pub fn decode(
         &mut self,
         base: &GameState,
@@ -124,7 +125,7 @@ impl DeltaCoder {
     }
 }
 
-/// The slots as they are if `units` live and all else is as in `base`.
+/// The slots that follow if `units` live and everything else is as in `base`.
 fn follow(slots: &mut Slots, base: &Slots, units: &Units) {
     slots.generation.clone_from(&base.generation);
     slots.row.clear();
@@ -135,42 +136,42 @@ fn follow(slots: &mut Slots, base: &Slots, units: &Units) {
             slots.row.resize(slot.saturating_add(1), u16::MAX);
             slots.generation.resize(slot.saturating_add(1), 0);
         }
-        // A slot beyond the most there may be has no place.
+        // An id beyond the last possible slot is ignored.
         if let (Some(place), Some(generation)) = (slots.row.get_mut(slot), slots.generation.get_mut(slot)) {
             (*place, *generation) = (row as u16, id.generation);
         }
     }
 }
 
-/// The instant of a state; the beginning for one that has none.
+/// The next tick of a state; 0 for a state without globals.
 fn tick(state: &GameState) -> Tick {
     state.globals.tick.first().copied().unwrap_or_default()
 }
 
-/// What all columns may expect something from.
+/// What predictions of all columns may depend on.
 #[derive(Clone, Copy)]
 struct Context<'a> {
-    /// The instant of the new state.
+    /// The tick of the new state.
     now: Tick,
-    /// From the base to it.
+    /// Ticks from the base to the new state.
     ticks: i64,
     jostle: Jostle,
     base: &'a GameState,
-    /// Of the table under way: which rows are which, and whether so few have changed that there is time to ask where
-    /// each looks.
+    /// Of the current table: which rows match, and whether so few have changed that facings are predicted
+    /// from targets.
     kept: &'a [Kept],
     aims: bool,
-    /// As far as it is known: tables come in the order of [`DeltaCoder::encode`].
+    /// The part of the new state that is known: tables are coded in the order of [`DeltaCoder::encode`].
     new: &'a GameState,
 }
 
 impl<'a> Context<'a> {
-    /// The same for a table.
+    /// The context of one table.
     fn of(&self, plan: &'a Plan) -> Self {
         Self { kept: plan.kept(), aims: plan.changed().len() <= AIMED_ROWS_MAX, ..*self }
     }
 
-    /// The row in the new table of a unit that was there before.
+    /// The row in the new table of a unit that was in the base.
     #[inline(always)]
     fn unit(&self, id: UnitId) -> Option<usize> {
         let before = self.base.row(id)?;
@@ -180,13 +181,13 @@ impl<'a> Context<'a> {
         kept.new.checked_add(place)
     }
 
-    /// The row of the unit that has shot `arrow`, while it lives.
+    /// The row of the unit that shot `arrow`, while that unit lives.
     fn shooter(&self, arrows: &Projectiles, arrow: usize) -> Option<usize> {
         self.new.row(*arrows.shooter.get(arrow)?)
     }
 }
 
-/// Whether those who fight are pushed to and fro, so that a tick's step is undone by the next.
+/// Whether units in melee are pushed back and forth, so that each tick's step undoes the one before.
 #[derive(Clone, Copy, Debug)]
 struct Jostle(bool);
 
@@ -209,14 +210,15 @@ impl Jostle {
     }
 }
 
-/// A table as the coder sees it.
+/// A table, as the coder sees it.
 trait Table: Sized {
     /// Most rows.
     const MOST: usize;
     fn rows(&self) -> usize;
-    /// How many rows from `at` on in the base are of the same things as those from `row` on in the new table.
+    /// How many rows from `at` in the base and from `row` in the new table have equal keys, one after the
+    /// other.
     fn alike(base: &Self, at: usize, new: &Self, row: usize) -> usize;
-    /// Marks the rows that differ from those of the base, and the columns in which one does.
+    /// Marks the rows that differ from the base. Returns the columns that differ, as bits.
     fn mark(base: &Self, new: &Self, plan: &mut Plan) -> u64;
     fn write(context: &Context<'_>, base: &Self, new: &Self, differs: u64, out: &mut Columns<'_, '_>);
     fn read(
@@ -230,12 +232,12 @@ trait Table: Sized {
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     plan: Plan,
-    misses: Misses,
+    residuals: Residuals,
 }
 
 impl Scratch {
     fn encode<T: Table>(&mut self, context: &Context<'_>, base: &T, new: &T, out: &mut BitWriter<'_>) {
-        let Self { plan, misses } = self;
+        let Self { plan, residuals } = self;
         plan.compare(base, new);
         plan.write_kept(base.rows(), out);
         let kept = plan.kept_rows();
@@ -244,7 +246,7 @@ impl Scratch {
         plan.write_changed(out);
         if new.rows() > kept || !plan.changed().is_empty() {
             let (changed, context) = (plan.changed(), &context.of(plan));
-            T::write(context, base, new, differs, &mut Columns { changed, kept, misses, out, place: 0 });
+            T::write(context, base, new, differs, &mut Columns { changed, kept, residuals, out, place: 0 });
         }
     }
 
@@ -255,17 +257,17 @@ impl Scratch {
         new: &mut T,
         input: &mut BitReader<'_>,
     ) -> Option<()> {
-        let Self { plan, misses } = self;
+        let Self { plan, residuals } = self;
         plan.read_kept(base.rows(), input)?;
         let kept = plan.kept_rows();
         let born = usize::try_from(input.number(&mut Size::of(0))).ok()?;
-        // A row takes a bit in each column at least.
+        // A new row takes at least one bit in each column.
         if born > input.left() || kept.checked_add(born)? > T::MOST {
             return None;
         }
         plan.read_changed(input)?;
         let context = &context.of(plan);
-        T::read(context, base, new, &mut ColumnReader { plan, born, misses, input })
+        T::read(context, base, new, &mut ColumnReader { plan, born, residuals, input })
     }
 }
 
@@ -273,15 +275,15 @@ impl Scratch {
 struct Columns<'a, 'b> {
     changed: &'a [Changed],
     kept: usize,
-    misses: &'a mut Misses,
+    residuals: &'a mut Residuals,
     out: &'a mut BitWriter<'b>,
-    /// Of the next column.
+    /// The number of the next column.
     place: u32,
 }
 
 impl Columns<'_, '_> {
-    /// One column in which the value before is expected; `born` of a new row, given the value in the row before
-    /// it, as numbers. `is_same`: it does not differ.
+    /// Writes a column that is predicted to keep its value. `born` predicts the value of a new row from the
+    /// value in the row above, as numbers. `is_same`: the column has not changed.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "the plan was made of these very rows")]
     fn plain<T: Column>(
@@ -292,16 +294,17 @@ impl Columns<'_, '_> {
         born: impl Fn(usize, i64) -> i64,
     ) {
         let differs = |row: &Changed| base[row.base as usize] != new[row.new as usize];
-        let miss = |row: &Changed| new[row.new as usize].miss(base[row.base as usize].number(), context.now);
+        let residual =
+            |row: &Changed| new[row.new as usize].residual(base[row.base as usize].number(), context.now);
         match self.changed {
             [] => {}
             _ if is_same => self.out.put(0, 1),
-            changed => self.misses.write_plain(coding, changed, differs, miss, self.out),
+            changed => self.residuals.write_plain(coding, changed, differs, residual, self.out),
         }
         self.born(context, new, coding, born);
     }
 
-    /// One column: `expected` of a row of base and new.
+    /// Writes a column; `expected` predicts a value from its rows in base and new.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "the plan was made of these very rows")]
     fn column<T: Column>(
@@ -313,11 +316,11 @@ impl Columns<'_, '_> {
         born: impl Fn(usize, i64) -> i64,
     ) {
         if !self.changed.is_empty() {
-            let misses = self.changed.iter().map(|row| {
+            let residuals = self.changed.iter().map(|row| {
                 let (at, row) = (row.base as usize, row.new as usize);
-                new[row].miss(expected(at, row), context.now)
+                new[row].residual(expected(at, row), context.now)
             });
-            self.misses.write(coding, misses, self.out);
+            self.residuals.write(coding, residuals, self.out);
         }
         self.born(context, new, coding, born);
     }
@@ -334,7 +337,7 @@ impl Columns<'_, '_> {
         let mut before =
             self.kept.checked_sub(1).and_then(|row| new.get(row)).map_or(0, |cell| cell.number());
         for (row, cell) in new.iter().enumerate().skip(self.kept) {
-            self.out.number(&mut size, cell.miss(born(row, before), context.now));
+            self.out.number(&mut size, cell.residual(born(row, before), context.now));
             before = cell.number();
         }
         self.place = self.place.saturating_add(1);
@@ -345,7 +348,7 @@ impl Columns<'_, '_> {
 struct ColumnReader<'a, 'b> {
     plan: &'a Plan,
     born: usize,
-    misses: &'a mut Misses,
+    residuals: &'a mut Residuals,
     input: &'a mut BitReader<'b>,
 }
 
@@ -366,10 +369,12 @@ impl ColumnReader<'_, '_> {
         }
         let changed = self.plan.changed();
         if !changed.is_empty() {
-            for (row, &miss) in changed.iter().zip(self.misses.read(coding, changed.len(), self.input)?) {
+            for (row, &residual) in
+                changed.iter().zip(self.residuals.read(coding, changed.len(), self.input)?)
+            {
                 let (at, row) = (row.base as usize, row.new as usize);
-                if miss > 0 || !is_plain {
-                    *new.get_mut(row)? = T::restored(miss, expected(at, row), context.now)?;
+                if residual > 0 || !is_plain {
+                    *new.get_mut(row)? = T::restored(residual, expected(at, row), context.now)?;
                 }
             }
         }
@@ -384,17 +389,17 @@ impl ColumnReader<'_, '_> {
     }
 }
 
-/// A value that can be told by how far it lies from what was expected.
+/// A value that is coded as a residual against a prediction.
 trait Column: Cell + PartialEq {
-    /// How far from the number `expected`; 0 is there.
+    /// The residual against `expected`; 0 for a hit.
     #[inline(always)]
-    fn miss(self, expected: i64, _now: Tick) -> u64 {
+    fn residual(self, expected: i64, _now: Tick) -> u64 {
         zigzag(self.number().wrapping_sub(expected))
     }
-    /// The value that is so far off.
+    /// The value with this residual.
     #[inline(always)]
-    fn restored(miss: u64, expected: i64, _now: Tick) -> Option<Self> {
-        Self::of_number(expected.wrapping_add(unzigzag(miss)))
+    fn restored(residual: u64, expected: i64, _now: Tick) -> Option<Self> {
+        Self::of_number(expected.wrapping_add(unzigzag(residual)))
     }
 }
 
@@ -412,47 +417,47 @@ macro_rules! plain_columns {
 plain_columns!(u8, u16, u32, u64, i16, i32, Fx, PlayerId, AttackBehaviour, ControlBehaviour, Order, Outcome);
 
 impl Column for Angle {
-    fn miss(self, expected: i64, _now: Tick) -> u64 {
+    fn residual(self, expected: i64, _now: Tick) -> u64 {
         zigzag(i64::from(self.0.wrapping_sub(expected as u16).cast_signed()))
     }
-    fn restored(miss: u64, expected: i64, _now: Tick) -> Option<Self> {
-        let off = i16::try_from(unzigzag(miss)).ok()?;
+    fn restored(residual: u64, expected: i64, _now: Tick) -> Option<Self> {
+        let off = i16::try_from(unzigzag(residual)).ok()?;
         Some(Self((expected as u16).wrapping_add(off.cast_unsigned())))
     }
 }
 
-/// Instants that move lie near the present, or never come.
+/// Instants that change lie near the present or are [`Tick::NEVER`].
 impl Column for Tick {
-    fn miss(self, expected: i64, now: Tick) -> u64 {
+    fn residual(self, expected: i64, now: Tick) -> u64 {
         match self {
             _ if self.number() == expected => 0,
             Self::NEVER => 1,
             _ => zigzag(self.number().wrapping_sub(now.number())).wrapping_add(2),
         }
     }
-    fn restored(miss: u64, expected: i64, now: Tick) -> Option<Self> {
-        match miss {
+    fn restored(residual: u64, expected: i64, now: Tick) -> Option<Self> {
+        match residual {
             0 => Self::of_number(expected),
             1 => Some(Self::NEVER),
-            _ => Self::of_number(now.number().checked_add(unzigzag(miss.wrapping_sub(2)))?),
+            _ => Self::of_number(now.number().checked_add(unzigzag(residual.wrapping_sub(2)))?),
         }
     }
 }
 
-/// Another unit has nothing to do with the one before.
+/// A unit id is coded as is: the new unit has nothing in common with the old one.
 impl Column for UnitId {
-    fn miss(self, expected: i64, _now: Tick) -> u64 {
+    fn residual(self, expected: i64, _now: Tick) -> u64 {
         match self {
             _ if self.number() == expected => 0,
             Self::NONE => 1,
             _ => self.number().cast_unsigned().wrapping_add(2),
         }
     }
-    fn restored(miss: u64, expected: i64, _now: Tick) -> Option<Self> {
-        match miss {
+    fn restored(residual: u64, expected: i64, _now: Tick) -> Option<Self> {
+        match residual {
             0 => Self::of_number(expected),
             1 => Some(Self::NONE),
-            _ => Self::of_number(miss.wrapping_sub(2).cast_signed()),
+            _ => Self::of_number(residual.wrapping_sub(2).cast_signed()),
         }
     }
 }

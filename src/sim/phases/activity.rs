@@ -1,9 +1,9 @@
-//! What a unit is busy with, sorted before anybody decides: most of a battle goes on with what it did.
+//! Sorts units by their activity before they decide: in a battle most units continue what they did in the
+//! last tick.
 //!
-//! Who winds up, who waits for the next blow and who has to think stand in no order that a processor foresees,
-//! and each of its wrong guesses costs as much as a thought. So the rows are sorted first, without a branch;
-//! then those who do the same are done in one loop. What they decide is what [`super::control`] would have them
-//! decide.
+//! Units in wind-up, units waiting for their cooldown and units that need a decision alternate at random, and
+//! a mispredicted branch costs as much as a decision. So rows are first sorted without branches, then each
+//! group is handled in one loop. The outcome is exactly what [`super::control`] would decide for them.
 
 use alloc::vec::Vec;
 
@@ -13,20 +13,21 @@ use crate::sim::space::grid::Body;
 use crate::sim::state::{AttackBehaviour, GameState, NO_CORNER, Order};
 use crate::sim::tick::Tick;
 
-/// What a unit is busy with.
+/// What a unit is doing.
 #[derive(Clone, Copy)]
 enum Activity {
-    /// A minion that winds up.
+    /// A minion in wind-up.
     WindUp,
-    /// A swordsman on an attack-move in reach of its target that neither looks around nor may strike yet.
+    /// A swordsman on an attack-move, in reach of its target, that neither searches nor may strike in this
+    /// tick.
     InMelee,
-    /// An archer like it, if it sees its target.
+    /// An archer in the same situation, if it sees its target.
     InRange,
     /// Anything else.
     Other,
 }
 
-/// By [`marks`]: what a unit is busy with.
+/// By [`marks`]: the activity.
 const ACTIVITIES: [Activity; 16] = {
     let mut activities = [Activity::Other; 16];
     let (sword, bow) = (AttackBehaviour::Swordsman as usize, AttackBehaviour::Archer as usize);
@@ -39,17 +40,17 @@ const ACTIVITIES: [Activity; 16] = {
     activities
 };
 
-/// A number for a unit of a kind: whether it winds up, and whether it waits in reach of its target.
+/// An index for a unit of a kind: whether it is in wind-up, and whether it waits in reach of its target.
 const fn marks(kind: u8, winds_up: bool, waits: bool) -> usize {
     (kind & 3) as usize | (winds_up as usize) << 2 | (waits as usize) << 3
 }
 
-/// Rows by what their units are busy with, ascending.
+/// Rows by activity, ascending.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Activities([Vec<u16>; 4]);
 
 impl Activities {
-    /// With room for `units`.
+    /// Empty lists with room for `units`.
     pub(crate) fn with_capacity(units: usize) -> Self {
         Self(core::array::from_fn(|_| Vec::with_capacity(units)))
     }
@@ -64,7 +65,7 @@ impl Activities {
     ) {
         let (per_tick, units, now, rows) = (&rules.per_tick, &state.units, state.tick(), bodies.len());
         let turn = per_tick.turn_at(now);
-        // Of one length, so that a row within it is within all.
+        // Slices of equal length, so that one bounds check covers all.
         let (order, phase, targets) = (&units.order[..rows], &units.phase[..rows], &targets[..rows]);
         let (strike_at, ready_at) = (&units.strike_at[..rows], &units.ready_at[..rows]);
         self.0.iter_mut().for_each(Vec::clear);
@@ -79,7 +80,7 @@ impl Activities {
         }
     }
 
-    /// Decides for all but the others: none of them begins a blow, and nobody's order ends.
+    /// Decides for all units but the undecided: none of them starts a wind-up or completes an order.
     pub(crate) fn decide_routine(
         &mut self,
         rules: &CompiledRules,
@@ -107,7 +108,7 @@ impl Activities {
             let place = usize::from(row);
             let (at, foe) = (bodies[place].at(), targets[place].at());
             if !rules.arena.obstacles.sees(at, foe, rules.per_tick.arrow_radius) {
-                // Last of them: it goes nearer, which ends no order and asks for nobody else's.
+                // Appended at the end: it walks nearer, which completes no order and affects no other unit.
                 other.push(row);
                 continue;
             }
@@ -118,7 +119,7 @@ impl Activities {
         }
     }
 
-    /// The rows of those who have to think.
+    /// The rows that need a full decision.
     pub(crate) fn undecided(&self) -> &[u16] {
         &self.0[Activity::Other as usize]
     }

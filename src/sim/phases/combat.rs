@@ -1,5 +1,5 @@
-//! Attacks: blows that were apply_damage up fall, bows that were drawn are loosed. What is hit is collected here
-//! and taken from hit points later, so that nobody strikes first by standing first in a list.
+//! Attacks: strikes whose wind-up ends take effect. Hits are collected here and taken from hit points later,
+//! so that no unit gains from an earlier row.
 
 use super::scratch::{CoreHit, Hit, Scratch};
 use crate::sim::compiled_rules::CompiledRules;
@@ -9,10 +9,10 @@ use crate::sim::space::grid::{Body, Nearness, base_from};
 use crate::sim::state::{AttackBehaviour, ControlBehaviour, GameState, PROJECTILES_MAX, Projectile};
 use crate::sim::tick::{PlayerId, Tick};
 
-/// How many a blow of a sword hits: the nearest in full, the others by half.
+/// Most units that one swing hits: the nearest in full, the others by half.
 const BLOW_HITS: usize = 3;
 
-/// What an attack of a unit in `row` takes from a core.
+/// The damage of an attack to a core.
 pub(crate) fn core_damage(rules: &CompiledRules, hero: bool, damage: i16) -> i32 {
     let percent = if hero { i32::from(rules.raw.hero_core_percent) } else { 100 };
     i32::from(damage) * percent / 100
@@ -33,7 +33,7 @@ pub(crate) fn strike(rules: &CompiledRules, state: &mut GameState, scratch: &mut
     }
 }
 
-/// A blow of a sword, over the arc before the unit.
+/// Swings a sword over the arc in front of the unit.
 fn swing(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, row: usize) {
     let (at, facing, owner) = (state.position(row), state.units.facing[row], state.units.owner[row]);
     let (stats, team) = (rules.unit(&state.units, row), state.team(row));
@@ -62,7 +62,7 @@ fn swing(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, ro
         scratch.hits.push(Hit { row: other, by: owner, attack: AttackBehaviour::Swordsman, damage });
         damage = stats.damage / 2;
     }
-    // A core takes the place of a unit that is not there.
+    // A core counts only if fewer units than the maximum were hit.
     let core = open_core_near(rules, state, row, stats.reach).filter(|&(_, core)| in_arc(core));
     let core = core.filter(|_| nearest[BLOW_HITS - 1].is_none());
     if let Some((core, _)) = core {
@@ -74,15 +74,14 @@ fn swing(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, ro
     }
 }
 
-/// A hero that fights does not regenerate.
+/// Records that a hero fought: it does not regenerate for a while.
 pub(crate) fn note_fight(state: &mut GameState, row: usize) {
     if state.units.control[row] == ControlBehaviour::Player {
         state.players.fought_at[state.units.owner[row].index()] = state.tick();
     }
 }
 
-/// The nearest enemy core that can be hurt and whose wall is within `reach` of the unit in `row`, and where
-/// it stands.
+/// The nearest unshielded enemy core whose wall is within `reach` of the unit in `row`, and its position.
 pub(crate) fn open_core_near(
     rules: &CompiledRules,
     state: &GameState,
@@ -103,7 +102,7 @@ pub(crate) fn open_core_near(
         .min_by_key(|&(player, core)| (dist2(at, core), base_from(rank(owner), rank(player))))
 }
 
-/// An arrow leaves the bow along the facing.
+/// Shoots an arrow along the facing.
 fn fire_arrow(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, row: usize) {
     let stats = rules.unit(&state.units, row);
     if state.projectiles.len() >= PROJECTILES_MAX || stats.arrow_speed <= Fx::ZERO {
@@ -127,8 +126,8 @@ fn fire_arrow(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratc
     });
 }
 
-/// How many ticks an arrow flies: a quarter beyond its range, or until it meets a wall or a rock. Nothing
-/// solid moves, so this is known when it leaves the bow.
+/// How many ticks an arrow flies: a quarter beyond its range, or until it meets a wall or a rock. Obstacles
+/// never move, so this is known when the arrow starts.
 fn flight(rules: &CompiledRules, from: Vec2, facing: Angle, range: Fx, speed: Fx) -> u32 {
     let way = range + range / 4;
     let to = from + facing.vector(way);

@@ -1,4 +1,4 @@
-//! The first phase: what the players want. A command that cannot be carried out is a no-op on every peer.
+//! The first phase: what the players sent. A command that is not allowed is a no-op on every peer.
 
 use arrayvec::ArrayVec;
 
@@ -10,13 +10,13 @@ use crate::sim::math::{Angle, Vec2};
 use crate::sim::state::{AttackBehaviour, ControlBehaviour, GameState, Order, SUPPLY, UnitId};
 use crate::sim::tick::{PlayerId, Tick};
 
-/// `walk` in the players' table without a direction.
+/// `walk` in the players' table for no direction.
 const NO_DIRECTION: u8 = 8;
 
-/// The rows of the units of a selection.
+/// The rows of a selection's units.
 type Rows = ArrayVec<usize, SELECTION_MAX>;
 
-/// Takes over every player's held control and carries out their commands in order.
+/// Applies every player's held control, then their commands in order.
 pub(crate) fn apply(rules: &CompiledRules, state: &mut GameState, events: &mut Events, inputs: &TickInputs) {
     for (player, input) in inputs.iter().take(state.players.len()) {
         if state.players.surrendered[player.index()] == 0 {
@@ -72,10 +72,10 @@ fn apply_command(
     }
 }
 
-/// The rows of those of `selection` that are living minions of `player`, each once.
+/// The rows of the living minions of `player` in `selection`, each once.
 fn own_minions(state: &GameState, player: PlayerId, selection: &Selection) -> Rows {
     let rows = selection.iter().enumerate().filter_map(|(place, &id)| {
-        // Named twice counts once: at most 32 names, so the search costs little.
+        // At most 32 ids, so a linear search for duplicates is cheap.
         if selection[..place].contains(&id) { None } else { state.row(id) }
     });
     let own = |&row: &usize| {
@@ -110,7 +110,7 @@ fn attack(state: &mut GameState, player: PlayerId, selection: &Selection, quarry
     }
 }
 
-/// An order that needs no goal but the place where the unit stands.
+/// Gives an order whose goal is where the unit stands.
 fn stand(state: &mut GameState, player: PlayerId, selection: &Selection, order: Order, when: When) {
     for row in own_minions(state, player, selection) {
         orders::give(state, row, Task::to(order, state.position(row)), when);
@@ -155,7 +155,7 @@ fn dash(rules: &CompiledRules, state: &mut GameState, events: &mut Events, playe
     state.players.dash_ready_at[player.index()] = now.plus(per_tick.dash_cooldown);
     state.units.facing[row] = angle;
     state.players.dash_until[player.index()] = now.plus(per_tick.dash);
-    // A dash breaks off the blow.
+    // A dash cancels a wind-up.
     state.units.strike_at[row] = Tick::NEVER;
     events.push(Event::Dash { player, at: state.position(row) });
 }

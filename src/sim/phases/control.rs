@@ -1,4 +1,4 @@
-//! Control: what every unit does in this tick, decided from where all units stood before it.
+//! Control: what every unit does in this tick, decided from the positions of all units before it.
 
 use super::combat::open_core_near;
 use super::orders;
@@ -12,30 +12,30 @@ use crate::sim::state::kind::is_hero;
 use crate::sim::state::{AttackBehaviour, ControlBehaviour, GameState, NO_CORNER, Order, UnitId};
 use crate::sim::tick::Tick;
 
-/// Nearer than this a unit has arrived.
+/// A unit this near to its goal has arrived.
 const ARRIVED: Fx = Fx::from_bits(5_243);
-/// Nearer than this a unit has arrived when the crowd no longer lets it on.
+/// A unit this near has arrived if the crowd no longer lets it move.
 const NEARLY_ARRIVED: Fx = Fx::from_bits(49_152);
-/// Nearer than this a unit has arrived when it leans on one that has: 3 tiles, room for 24 minions.
+/// A unit this near has arrived if it touches a friendly unit that has: 3 tiles, room for 24 minions.
 const CROWD: Fx = Fx::from_bits(196_608);
-/// Two lean on each other with no more than this between them: an eighth of a tile.
+/// Two units touch with at most this gap: an eighth of a tile.
 const LEANING: Fx = Fx::from_bits(8_192);
-/// A minion that follows stands still this near to its place beside the hero.
+/// A following minion stops this near to its place beside the hero.
 const AT_HEEL: Fx = Fx::from_bits(39_322);
-/// A minion changes its target for one that is nearer than this share of the way to the present one: 3/4.
-/// Two enemies at nearly the same distance do not make it turn to and fro.
+/// A minion switches to an enemy nearer than this fraction of the distance to its target: 3/4. Two enemies at
+/// nearly the same distance do not make it turn back and forth.
 const NEARER: Fx = Fx::from_bits(49_152);
-/// Nearer than this to a corner a unit looks for the way on in every tick.
+/// A unit this near to a corner looks for the next one in every tick.
 const AT_CORNER: Fx = Fx::from_bits(13_107);
-/// Nearer than this it does when it is its turn: 1.5 tiles.
+/// A unit this near to a corner looks for the next one in its search tick: 1.5 tiles.
 const NEAR_CORNER: Fx = Fx::from_bits(98_304);
 
-/// Lets every unit decide, from where all stood. Of what others decide in the same tick a unit sees one thing
-/// only: that an older one of its own side has come to rest. Both sides go by age, so it favours neither.
+/// Decides for every unit, from the positions of all. Of the decisions of the same tick a unit sees only that
+/// an older unit of its side has arrived. Both sides run in the order of age, so neither has an advantage.
 pub(crate) fn decide(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     let Scratch { grid, targets, activities, desired, .. } = scratch;
-    // All at once, so that the processor need not wait for one target before it looks for the next: in a
-    // large battle they lie all over the memory.
+    // All targets are looked up together, so that cache misses overlap: in a large battle targets are
+    // scattered over memory.
     targets.clear();
     let found = state.units.target.iter().map(|&target| unit(state, grid, target));
     targets.extend(found.zip(grid.units()).map(|(target, body)| *target.unwrap_or(body)));
@@ -52,7 +52,7 @@ pub(crate) fn decide(rules: &CompiledRules, state: &mut GameState, scratch: &mut
     }
 }
 
-/// A unit that lives.
+/// The body of a living unit.
 fn unit<'a>(state: &GameState, grid: &'a Grid, id: UnitId) -> Option<&'a Body> {
     let slots = &state.slots;
     let slot = usize::from(id.index);
@@ -60,19 +60,19 @@ fn unit<'a>(state: &GameState, grid: &'a Grid, id: UnitId) -> Option<&'a Body> {
     grid.units().get(usize::from(row))
 }
 
-/// What a unit decided.
+/// The decision of a unit.
 struct Intent {
     /// Tiles to walk in this tick.
     walk: Vec2,
-    /// Where it looks now.
+    /// The new facing.
     facing: Angle,
-    /// The corner it walks by.
+    /// The corner of the map it walks to, or [`NO_CORNER`].
     corner: u16,
-    /// Whether it begins a blow or draws the bow, along the facing.
+    /// Whether a wind-up starts, along the facing.
     winds_up: bool,
-    /// Whom it fights.
+    /// The unit it fights.
     target: UnitId,
-    /// Whether its order is done.
+    /// Whether its order is complete.
     done: bool,
 }
 
@@ -92,7 +92,7 @@ fn carry_out(rules: &CompiledRules, state: &mut GameState, row: usize, intent: &
     }
 }
 
-/// Ticks from blow to blow, shorter for a minion near its hero's banner.
+/// Ticks between strikes; shorter for a minion near its hero's banner.
 fn cooldown(rules: &CompiledRules, state: &GameState, row: usize) -> u32 {
     let cooldown = rules.unit(&state.units, row).cooldown;
     let owner = state.units.owner[row];
@@ -106,14 +106,14 @@ fn cooldown(rules: &CompiledRules, state: &GameState, row: usize) -> u32 {
     if reached { (cooldown * rules.raw.banner_cooldown_percent).div_ceil(100) } else { cooldown }
 }
 
-/// Something to fight: a unit, or a core by its wall.
+/// Something to fight: a unit, or a core, which is hit at its wall.
 #[derive(Clone, Copy)]
 struct Foe {
     id: UnitId,
-    /// Of a unit.
+    /// Of a unit; `None` for a core.
     row: Option<u16>,
     at: Vec2,
-    /// How much nearer than `at` it can be hit.
+    /// Distance from `at` to the surface that can be hit.
     depth: Fx,
 }
 
@@ -130,13 +130,13 @@ impl Foe {
     }
 }
 
-/// A unit as it looks around.
+/// A unit and what it needs to decide.
 struct Mind<'a> {
     rules: &'a CompiledRules,
     state: &'a GameState,
     grid: &'a Grid,
     body: &'a Body,
-    /// The unit it fights, if it lives; else itself.
+    /// The unit it fights, if that lives; else itself.
     target: &'a Body,
     row: usize,
     at: Vec2,
@@ -155,7 +155,7 @@ impl<'a> Mind<'a> {
         Self { rules, state, grid, body, target, row, at, stats }
     }
 
-    // What the two kinds of unit do.
+    // The two kinds of units.
 
     fn hero(&self) -> Intent {
         if self.state.tick() < self.state.players.dash_until[self.body.owner.index()] {
@@ -163,7 +163,7 @@ impl<'a> Mind<'a> {
         }
         let quarry = self.quarry();
         let moving = match (self.held_direction(), self.state.units.order[self.row]) {
-            // A held direction ends what was ordered.
+            // A held direction completes the order.
             (Some(way), order) => Intent {
                 walk: way.angle().vector(self.stats.speed),
                 facing: way.angle(),
@@ -181,7 +181,7 @@ impl<'a> Mind<'a> {
         self.hero_strike(moving, quarry)
     }
 
-    /// A hero strikes while it walks: where it is told to, else what comes into reach.
+    /// A hero strikes while it walks: along the held aim, else at what is in reach.
     fn hero_strike(&self, moving: Intent, quarry: Option<Foe>) -> Intent {
         if self.winding_up() {
             return Intent { facing: self.facing(), ..moving };
@@ -229,7 +229,7 @@ impl<'a> Mind<'a> {
 
     fn follow(&self) -> Intent {
         let hero = self.state.hero(self.body.owner).map(|hero| self.state.position(hero));
-        // Without a hero there is nobody to stay with.
+        // Without a hero the minion stays where it is.
         match (self.foe(self.aggro(), hero), hero) {
             (Some(foe), _) => self.fight(&foe),
             (None, None) => self.stay(),
@@ -243,7 +243,7 @@ impl<'a> Mind<'a> {
 
     // Walking.
 
-    /// Nothing changes, but the order may go on.
+    /// Stays in place and continues the order.
     fn stay(&self) -> Intent {
         let (facing, corner) = (self.facing(), NO_CORNER);
         Intent { walk: Vec2::default(), facing, corner, winds_up: false, target: UnitId::NONE, done: false }
@@ -260,8 +260,8 @@ impl<'a> Mind<'a> {
         Intent { walk, facing, corner, ..self.stay() }
     }
 
-    /// Where to walk now for `goal`, and the corner that is, if it is one. Whether the straight way is free
-    /// is asked anew with every new goal, at every corner, and now and then, as goals move.
+    /// Where to walk now to reach `goal`, and the corner if that is one. The straight line is tested for
+    /// every new goal, at every corner, and in the search tick, since goals move.
     fn heading(&self, goal: Vec2) -> (Vec2, u16) {
         let (arena, corner) = (&self.rules.arena, self.state.units.corner[self.row]);
         if corner == NO_CORNER && !self.is_turn() {
@@ -276,15 +276,15 @@ impl<'a> Mind<'a> {
         place.unwrap_or((goal, NO_CORNER))
     }
 
-    /// Whether the way to `goal` surely still leads round a corner. A crowd may have pushed the unit past one
-    /// that is near, or stand in the way to it.
+    /// Whether the path to `goal` certainly still leads through a corner. A crowd may have pushed the unit
+    /// past a near corner, or block the path to it.
     fn is_still_round(&self, corner: Vec2, goal: Vec2) -> bool {
         let is_open = |to| self.rules.arena.obstacles.is_open(self.at, to, self.rules.per_tick.widest());
         let is_far = dist2(self.at, corner) > square(NEAR_CORNER);
         is_far && !self.is_held_up() && !is_open(goal) && is_open(corner)
     }
 
-    /// Walks to the goal of an order, which is then done.
+    /// Walks to the goal of an order and completes the order there.
     fn travel(&self, goal: Vec2) -> Intent {
         let left = dist2(self.at, goal);
         let is_crowded = |within| left <= square(within) && self.is_held_up();
@@ -294,8 +294,8 @@ impl<'a> Mind<'a> {
         if arrived { Intent { done: true, ..self.stay() } } else { self.walk_to(goal) }
     }
 
-    /// Whether it leans on one of its own that has come to rest nearer to `goal`: a place that many are sent
-    /// to fills up from the middle.
+    /// Whether it touches a friendly unit that has arrived nearer to `goal`: a shared goal fills up from the
+    /// middle.
     fn touches_arrived(&self, goal: Vec2, left: i64) -> bool {
         let near = self.stats.radius + self.rules.per_tick.widest() + LEANING;
         self.grid.near(self.at, near).any(|other| {
@@ -308,7 +308,7 @@ impl<'a> Mind<'a> {
         })
     }
 
-    /// Whether others or something solid let it move less than a quarter of what it can.
+    /// Whether units or obstacles let it move less than a quarter of its speed.
     fn is_held_up(&self) -> bool {
         let units = &self.state.units;
         let moved = Vec2 { x: units.vx[self.row], y: units.vy[self.row] };
@@ -327,7 +327,7 @@ impl<'a> Mind<'a> {
         if !self.in_reach(foe) {
             return Intent { target, ..self.walk_to(foe.at) };
         }
-        // Where the enemy will be matters only to the shot.
+        // Only a shot needs to lead the target.
         let aim = if self.ready() { self.aim(foe) } else { self.toward(foe.at) };
         let facing = self.turned(aim);
         if self.ready() && facing == aim {
@@ -336,7 +336,7 @@ impl<'a> Mind<'a> {
         Intent { walk: self.step_back(foe), facing, target, ..self.stay() }
     }
 
-    /// An archer gives way to an enemy too near for a bow, unless it has to hold.
+    /// An archer steps back from an enemy that is too near for a bow, unless it holds its position.
     fn step_back(&self, foe: &Foe) -> Vec2 {
         let near = || dist2(self.at, foe.at) < square(self.rules.per_tick.archer_keeps);
         let holds = self.state.units.order[self.row] == Order::Hold;
@@ -353,7 +353,7 @@ impl<'a> Mind<'a> {
                 || self.rules.arena.obstacles.sees(self.at, foe.at, self.rules.per_tick.arrow_radius))
     }
 
-    /// Where to strike: for an archer, where the enemy will be if it goes on as it goes now.
+    /// Where to strike. An archer leads its target, assuming constant velocity.
     fn aim(&self, foe: &Foe) -> Angle {
         let mut meet = foe.at;
         if self.is_archer() && self.stats.arrow_speed > Fx::ZERO {
@@ -372,19 +372,19 @@ impl<'a> Mind<'a> {
         if place == self.at { self.facing() } else { Angle::of(place - self.at) }
     }
 
-    /// How near an enemy must come to be fought: a bow that reaches farther shoots farther.
+    /// How near an enemy must come to be fought, at least the own reach.
     fn aggro(&self) -> Fx {
         self.rules.per_tick.aggro.max(self.stats.reach)
     }
 
-    /// For a hero: what it can strike where it stands.
+    /// For a hero: what it can strike from where it stands.
     fn foe_in_reach(&self) -> Option<Foe> {
         let foe = self.search(self.stats.reach, None).map(|body| Foe::unit(self.state, body));
         foe.filter(|foe| self.in_reach(foe)).or_else(|| self.core(self.stats.reach))
     }
 
-    /// For a minion: whom it fights, within `radius` of it and of `leash` too; without one, an open core. It
-    /// looks around when it is its turn, and keeps its target meanwhile.
+    /// For a minion: the enemy within `radius` of it and of `leash`; without one, an unshielded core. It
+    /// searches in its search tick and keeps its target in between.
     fn foe(&self, radius: Fx, leash: Option<Vec2>) -> Option<Foe> {
         let kept = self.kept(radius, leash);
         let foe = if self.is_turn() { self.better(kept, radius, leash) } else { kept };
@@ -393,9 +393,9 @@ impl<'a> Mind<'a> {
             .or_else(|| self.core(radius).filter(|core| near_leash(core.at)))
     }
 
-    /// The target of the last tick, while it is one.
+    /// The target of the last tick, if it is still in range.
     fn kept(&self, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
-        // It may step back a little before it is given up.
+        // A target may retreat a little before it is given up.
         let within = square(radius + radius / 8);
         let at = self.target.at();
         let is_near = dist2(self.at, at) <= within && leash.is_none_or(|post| dist2(at, post) <= within);
@@ -406,14 +406,14 @@ impl<'a> Mind<'a> {
         other.team != self.body.team
     }
 
-    /// The nearest enemy, if it is so much nearer than the one it has that turning to it is worth it.
+    /// The nearest enemy, if it is nearer than the present target by the factor [`NEARER`].
     fn better(&self, kept: Option<&'a Body>, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
         let Some(kept) = kept else { return self.search(radius, leash) };
         let away = length(self.at - kept.at());
         self.search(mul(away, NEARER).min(radius), leash).or(Some(kept))
     }
 
-    /// The nearest enemy within `radius` of the unit, and of `leash` too.
+    /// The nearest enemy within `radius` of the unit and of `leash`.
     fn search(&self, radius: Fx, leash: Option<Vec2>) -> Option<&'a Body> {
         let Body { base, team, .. } = *self.body;
         let within = square(radius);
@@ -431,13 +431,13 @@ impl<'a> Mind<'a> {
         quarry.filter(|quarry| self.is_enemy(quarry)).map(|body| Foe::unit(self.state, body))
     }
 
-    // What it is and what it was told.
+    // State of the unit.
 
     fn is_archer(&self) -> bool {
         self.state.units.attack[self.row] == AttackBehaviour::Archer
     }
 
-    /// Whether it looks around in this tick: one unit after the other of each side.
+    /// Whether this is its search tick: the units of a side take turns.
     fn is_turn(&self) -> bool {
         let per_tick = &self.rules.per_tick;
         per_tick.turn_of(self.state.units.phase[self.row]) == per_tick.turn_at(self.state.tick())
@@ -455,7 +455,7 @@ impl<'a> Mind<'a> {
         self.state.units.facing[self.row]
     }
 
-    /// Turned toward `other` as far as a tick allows: a hero at once.
+    /// Turned toward `other`, as far as a tick allows; a hero turns at once.
     fn turned(&self, other: Angle) -> Angle {
         match self.state.units.control[self.row] {
             ControlBehaviour::Player => other,

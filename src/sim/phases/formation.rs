@@ -1,5 +1,5 @@
-//! Where the units of a group stand when they arrive: ranks across the way they came, swordsmen before
-//! archers, nobody crossing another's path without need.
+//! Formations: the places of a group on arrival, in ranks across the direction of approach, swordsmen in
+//! front of archers, with few crossing paths.
 
 use arrayvec::ArrayVec;
 
@@ -21,14 +21,14 @@ pub(crate) fn places(
     let Some(middle) = middle(state, &rows) else { return ArrayVec::new() };
     let forward = if target == middle { rules.base(player).forward } else { Angle::of(target - middle) };
     let (ahead, left) = (forward.vector(Fx::ONE), forward.turned(0x4000).vector(Fx::ONE));
-    // How far a unit is along a direction, in 2^-32 tiles.
+    // The projection of a unit's position on an axis, in 2^-32 tiles.
     let along = |row: usize, axis: Vec2| {
         let off = state.position(row) - middle;
         i64::from(off.x.to_bits()) * i64::from(axis.x.to_bits())
             + i64::from(off.y.to_bits()) * i64::from(axis.y.to_bits())
     };
     let mut rows = rows;
-    // Rows of one side ascend with age, so they break ties alike on both sides.
+    // Rows of one side are ordered by age, so ties break the same way on both sides.
     rows.sort_unstable_by_key(|&row| (state.units.attack[row] as u8, -along(row, ahead), row));
     let width = width(rows.len());
     let ranks = rows.len().div_ceil(width);
@@ -40,19 +40,19 @@ pub(crate) fn places(
             let back = halves(ranks - 1) - halves(2 * rank);
             let aside = halves(rows.len() - 1) - halves(2 * file);
             let to = from + scaled(ahead, back) + scaled(left, aside);
-            // Beyond a wall nobody stands in line: those go as near as they come.
+            // Places beyond a wall move to the near side.
             places.push((row, rules.arena.obstacles.walk(from, to, rules.unit(&state.units, row).radius)));
         }
     }
     places
 }
 
-/// Units abreast: twice as wide as deep.
+/// Units abreast: formations are twice as wide as deep.
 fn width(units: usize) -> usize {
     (1..).find(|width| width * width >= 2 * units).unwrap_or(units).max(1)
 }
 
-/// A number of half spacings.
+/// A multiple of half the spacing.
 fn halves(count: usize) -> Fx {
     mul(SPACING / 2, Fx::from_num(count))
 }
@@ -61,7 +61,7 @@ fn scaled(axis: Vec2, by: Fx) -> Vec2 {
     Vec2 { x: mul(axis.x, by), y: mul(axis.y, by) }
 }
 
-/// The middle of a group; none for no units.
+/// The mean position of a group; `None` for an empty one.
 fn middle(state: &GameState, rows: &[usize]) -> Option<Vec2> {
     let count = i64::try_from(rows.len()).ok().filter(|&count| count > 0)?;
     let mean = |column: &[Fx]| {

@@ -1,4 +1,4 @@
-//! Births, wounds, deaths and returns.
+//! Damage, deaths, respawns and spawns.
 
 use arrayvec::ArrayVec;
 
@@ -41,7 +41,7 @@ pub(crate) fn first_state(rules: &CompiledRules, seed: u64, seats: &[SeatSetup])
     state
 }
 
-/// Applies what was hit in this tick, buries the dead, and lets heroes return and minions be born.
+/// Applies the hits of this tick, removes dead units, respawns heroes and spawns trained minions.
 pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     apply_damage(state, scratch);
     apply_core_damage(state, scratch);
@@ -87,7 +87,7 @@ fn first_player(rules: &CompiledRules, seat: SeatSetup) -> Player {
     }
 }
 
-// Wounds.
+// Damage.
 
 fn apply_damage(state: &mut GameState, scratch: &mut Scratch) {
     for &Hit { row, by, attack, damage } in &scratch.hits {
@@ -102,7 +102,7 @@ fn apply_core_damage(state: &mut GameState, scratch: &mut Scratch) {
     for hit in &scratch.core_hits {
         let &CoreHit { core, by, damage } = hit;
         scratch.events.push(Event::CoreHit { core, by, damage });
-        // What a core has left is shared by all who hit it in this tick: each is credited in full.
+        // All hits of a tick count in full for the attackers, even beyond what the core had left.
         let hp = &mut state.cores.hp[hit.core.index()];
         *hp = (*hp - hit.damage).max(0);
         let by = &mut state.players.core_damage[hit.by.index()];
@@ -110,7 +110,7 @@ fn apply_core_damage(state: &mut GameState, scratch: &mut Scratch) {
     }
 }
 
-/// Every team that struck a hero in the tick in which it fell has its points.
+/// Every team that hit a hero in the tick of its death scores.
 fn credit_hero_kills(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     for player in state.player_ids() {
         let Some(hero) = state.hero(player).filter(|&hero| state.units.hp[hero] <= 0) else { continue };
@@ -143,13 +143,13 @@ fn regenerate(rules: &CompiledRules, state: &mut GameState) {
 
 // Deaths.
 
-/// Removes the dead, and all units of those who are out of the match.
+/// Removes dead units, and all units of players who are out of the match.
 fn despawn(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     let Scratch { gone, events, .. } = scratch;
     gone.clear();
     let out: ArrayVec<bool, PLAYERS_MAX> = state.player_ids().map(|player| is_out(state, player)).collect();
     let any_out = out.contains(&true);
-    // Few die: so many units are passed over at once.
+    // Few units die, so this many are tested at once.
     const ROWS: usize = 32;
     let columns = state.units.hp.chunks(ROWS).zip(state.units.owner.chunks(ROWS));
     for ((hp, owners), first) in columns.zip((0..).step_by(ROWS)) {
@@ -172,7 +172,7 @@ fn despawn(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) 
     }
 }
 
-/// Whether a player gave up, or no member of the team has a core any more.
+/// Whether a player surrendered, or no player of the team has a core left.
 pub(crate) fn is_out(state: &GameState, player: PlayerId) -> bool {
     let gave_up = state.players.surrendered.get(player.index()).is_none_or(|&gave_up| gave_up != 0);
     gave_up || !super::objectives::has_core(state, state.team_of(player))
@@ -201,7 +201,7 @@ fn note_death(rules: &CompiledRules, state: &mut GameState, events: &mut Events,
     }
 }
 
-// Births.
+// Spawns.
 
 fn respawn_hero(rules: &CompiledRules, state: &mut GameState, events: &mut Events, player: PlayerId) {
     let (now, at) = (state.tick(), player.index());
@@ -246,7 +246,7 @@ fn finish_training(rules: &CompiledRules, state: &mut GameState, events: &mut Ev
     }
 }
 
-/// Sends a minion just born to its player's rally point, if there is one.
+/// Sends a new minion to its player's rally point, if there is one.
 fn rally(state: &mut GameState, unit: UnitId) {
     let Some(row) = state.row(unit) else { return };
     let at = state.units.owner[row].index();
@@ -256,7 +256,7 @@ fn rally(state: &mut GameState, unit: UnitId) {
     }
 }
 
-/// The circle in which the hero stands, if its team holds it; else before the base.
+/// The circle in which the hero stands, if its team holds it; else the spawn point of the base.
 fn training_site(rules: &CompiledRules, state: &GameState, player: PlayerId) -> Vec2 {
     let hero = state.hero(player).map(|hero| state.position(hero));
     let held = rules.arena.circles.iter().zip(&state.circles.owner).find(|&(&circle, &owner)| {
@@ -267,7 +267,7 @@ fn training_site(rules: &CompiledRules, state: &GameState, player: PlayerId) -> 
     held.map_or_else(|| spawn_point(rules, player), |(&circle, _)| circle)
 }
 
-/// The place before a base where its units are born.
+/// The place in front of a base where its units spawn.
 fn spawn_point(rules: &CompiledRules, player: PlayerId) -> Vec2 {
     let base = rules.base(player);
     let apart = rules.per_tick.core_radius + rules.per_tick.widest() * 4;
@@ -280,7 +280,7 @@ fn spawn_hero(rules: &CompiledRules, state: &mut GameState, player: PlayerId) {
     state.players.hero[player.index()] = born.unwrap_or(UnitId::NONE);
 }
 
-/// A new unit of `player` at the free place nearest to `at`; none when the world is full.
+/// Spawns a unit of `player` at the free place nearest to `at`; `None` if the world is full.
 pub(crate) fn spawn(
     rules: &CompiledRules,
     state: &mut GameState,
@@ -326,7 +326,7 @@ pub(crate) fn spawn(
     Some(id)
 }
 
-/// The lowest free slot, from now on of the unit in `row`; none when the world is full.
+/// Assigns the lowest free slot to the unit in `row`; `None` if the world is full.
 fn take_slot(state: &mut GameState, row: usize) -> Option<UnitId> {
     if row >= UNITS_MAX {
         return None;
@@ -341,7 +341,7 @@ fn take_slot(state: &mut GameState, row: usize) -> Option<UnitId> {
         None => slots.push(Slot { generation: 0, row: u16::MAX }),
     };
     slots.row[slot] = row as u16;
-    // There are at most UNITS_MAX slots: one is pushed only when all are taken.
+    // There are at most UNITS_MAX slots: a new one is pushed only when all are taken.
     state.globals.free_slot[0] = slot as u16 + 1;
     Some(UnitId { index: slot as u16, generation: slots.generation[slot] })
 }

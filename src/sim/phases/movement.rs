@@ -1,4 +1,4 @@
-//! Movement and collision: every unit's new place follows from the old places of all.
+//! Movement and collision: every unit's new position depends on the old positions alone.
 
 use super::scratch::Scratch;
 use crate::sim::compiled_rules::CompiledRules;
@@ -7,7 +7,7 @@ use crate::sim::space::grid::{BATCH, Body, Pair};
 use crate::sim::state::GameState;
 use crate::sim::state::kind::is_hero;
 
-/// Walks all units as they wish, apart from one another and out of what is solid.
+/// Moves all units by their desired steps, apart from one another and out of obstacles.
 pub(crate) fn walk(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     push_apart(rules, scratch);
     let units = &mut state.units;
@@ -19,7 +19,7 @@ pub(crate) fn walk(rules: &CompiledRules, state: &mut GameState, scratch: &mut S
         let at = body.at();
         let rests = || wish == Vec2::default() && push == Vec2::default();
         let mut to = at + wish + limited(push, radius / 2);
-        // In the open, where most are, nobody asks who rests: it cannot be foreseen.
+        // In the open, where most units are, there is no test for resting units: the branch would mispredict.
         if !rules.arena.obstacles.has_room(at, to, radius) && !rests() {
             to = rules.arena.obstacles.walk_close(at, to, radius);
         }
@@ -31,7 +31,7 @@ pub(crate) fn walk(rules: &CompiledRules, state: &mut GameState, scratch: &mut S
     scratch.longest_step = longest;
 }
 
-/// Sums up, for each unit, how far the others that overlap it push it.
+/// Sums up how far overlapping units push each unit.
 fn push_apart(rules: &CompiledRules, scratch: &mut Scratch) {
     let Scratch { grid, pushes, desired, .. } = scratch;
     pushes.clear();
@@ -43,7 +43,7 @@ fn push_apart(rules: &CompiledRules, scratch: &mut Scratch) {
         for &pair in pairs {
             let (one, other) = pair.of(bodies);
             let away2 = dist2(one.at(), other.at());
-            // Written in any case, and kept if they do touch.
+            // Stored unconditionally, and kept if they touch: a branch would mispredict.
             touching[count] = (pair, away2);
             count += usize::from(away2 < rules.per_tick.touching2(one.kind)[usize::from(other.kind & 3)]);
         }
@@ -57,8 +57,8 @@ fn push_apart(rules: &CompiledRules, scratch: &mut Scratch) {
     });
 }
 
-/// How far two that overlap push each other: `body` and `other` half of the overlap each, but a minion makes
-/// all the room for its own hero.
+/// How far two overlapping units push each other: half of the overlap each, but a minion yields completely to
+/// its own hero.
 fn push(rules: &CompiledRules, body: &Body, other: &Body, away2: i64) -> [Vec2; 2] {
     let apart = rules.per_tick.kind(body.kind).radius + rules.per_tick.kind(other.kind).radius;
     let Some(norm) = Reciprocal::of_root(away2) else {
@@ -73,14 +73,14 @@ fn push(rules: &CompiledRules, body: &Body, other: &Body, away2: i64) -> [Vec2; 
     [half, -half]
 }
 
-/// Where a unit goes that stands exactly on another: each of a side somewhere else, mirrored for the other
-/// side.
+/// The push direction for a unit exactly on top of another: different for each unit of a side, mirrored for
+/// the other side.
 fn own_direction(rules: &CompiledRules, body: &Body) -> Angle {
     let back = rules.base(body.owner).forward.turned(i16::MIN);
     Angle(back.0.wrapping_add(body.ordinal.wrapping_mul(0x1999)))
 }
 
-/// `push`, shortened to `most`: a crowd does not throw anybody.
+/// `push`, limited to the length `most`, so that a crowd does not catapult a unit.
 fn limited(push: Vec2, most: Fx) -> Vec2 {
     if dist2(push, Vec2::default()) > square(most) { with_length(push, most) } else { push }
 }

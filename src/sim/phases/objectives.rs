@@ -8,10 +8,10 @@ use crate::sim::space::grid::Grid;
 use crate::sim::state::{CAPTURED, GameState, Outcome, SUPPLY};
 use crate::sim::tick::{PLAYERS_MAX, PlayerId};
 
-/// Percent of the supply from the escalation on, and in sudden death.
+/// Percent of the supply income after the escalation and in sudden death.
 const ESCALATED_PERCENT: [i32; 2] = [150, 200];
 
-/// Circles and shields every tick; supply, score and burning cores once a second; then the verdict.
+/// Circles and shields in every tick; supply, score and burning cores once a second; then the result.
 pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     let Scratch { grid, events, .. } = scratch;
     for circle in 0..state.circles.len() {
@@ -28,7 +28,7 @@ pub(crate) fn advance(rules: &CompiledRules, state: &mut GameState, scratch: &mu
     judge(rules, state, burnt);
 }
 
-/// Whether some member of a team still has a core and has not given up.
+/// Whether some player of a team still has a core and has not surrendered.
 pub(crate) fn has_core(state: &GameState, team: u8) -> bool {
     state.player_ids().any(|player| {
         state.team_of(player) == team
@@ -39,7 +39,7 @@ pub(crate) fn has_core(state: &GameState, team: u8) -> bool {
 
 // Circles.
 
-/// Who stood in a circle when the tick began: units by player.
+/// The units in a circle when the tick began, by player.
 struct Presence([u16; PLAYERS_MAX]);
 
 impl Presence {
@@ -54,8 +54,8 @@ impl Presence {
         Self(count)
     }
 
-    /// The one team that stands here, its player with most units, and its number of units; `Err` with
-    /// whether there are several teams.
+    /// The only team in the circle, its player with most units, and its number of units; `Err` with whether
+    /// several teams are there.
     fn alone(&self, state: &GameState) -> Result<(u8, PlayerId, i32), bool> {
         let here = || state.player_ids().filter(|player| self.0[player.index()] > 0);
         let Some(first) = here().next() else { return Err(false) };
@@ -63,7 +63,7 @@ impl Presence {
         if here().any(|player| state.team_of(player) != team) {
             return Err(true);
         }
-        // Of a team's players with as many units the one who sits first.
+        // Of a team's players with equally many units, the one in the lowest seat.
         let most = here().rev().max_by_key(|player| self.0[player.index()]).unwrap_or(first);
         Ok((team, most, here().map(|player| i32::from(self.0[player.index()])).sum()))
     }
@@ -91,7 +91,7 @@ fn advance_circle(
             if owns {
                 next_progress = progress - step;
             } else if progress == 0 || state.team_of(taker) == team {
-                // The first of a team to come takes it, and is replaced only by another team.
+                // The first player of a team to arrive captures, and only another team replaces that player.
                 next_taker = if progress == 0 { player } else { taker };
                 next_progress = progress + step;
             } else {
@@ -114,7 +114,7 @@ fn advance_circle(
     }
 }
 
-/// A core can be hurt while an enemy team holds more than half of the circles, and in sudden death.
+/// A core has no shield while an enemy team holds more than half of the circles, and in sudden death.
 fn open_cores(rules: &CompiledRules, state: &mut GameState, events: &mut Events) {
     if rules.raw.endless {
         return;
@@ -155,7 +155,7 @@ fn pay(rules: &CompiledRules, state: &mut GameState) {
     }
 }
 
-/// A point for each circle beyond the best enemy's count.
+/// One point for each circle more than the best enemy team holds.
 fn add_score(state: &mut GameState, events: &mut Events) {
     for player in state.player_ids() {
         let team = state.team_of(player);
@@ -175,7 +175,7 @@ fn lead(state: &GameState, team: u8) -> i32 {
     state.circles_held(team) as i32 - best as i32
 }
 
-/// Sudden death: cores burn unless their team leads in circles alone. Whether one fell by it.
+/// Sudden death: cores burn unless their team alone holds most circles. Returns whether a core fell.
 fn burn(rules: &CompiledRules, state: &mut GameState) -> bool {
     if state.tick().0 < rules.per_tick.sudden_death {
         return false;
@@ -194,7 +194,7 @@ fn burn(rules: &CompiledRules, state: &mut GameState) -> bool {
     fell
 }
 
-// The verdict.
+// The result.
 
 fn judge(rules: &CompiledRules, state: &mut GameState, burnt: bool) {
     let standing = |team: u8| has_core(state, team);
@@ -228,7 +228,7 @@ fn teams(state: &GameState) -> impl Iterator<Item = u8> + '_ {
     state.player_ids().filter(|&player| is_first_of_team(state, player)).map(team)
 }
 
-/// Whether no other player of the team sits before this one.
+/// Whether the player has the lowest seat of its team.
 pub(crate) fn is_first_of_team(state: &GameState, player: PlayerId) -> bool {
     members(state, state.team_of(player)).next() == Some(player)
 }
@@ -241,7 +241,7 @@ fn score(state: &GameState, team: u8) -> i32 {
     members(state, team).map(|player| state.players.score[player.index()]).max().unwrap_or(0)
 }
 
-/// The team with the most points, on a tie with the most damage done to cores; none if that ties too.
+/// The team with the most points, then the most damage to cores; `None` on a tie in both.
 fn best(state: &GameState) -> Option<u8> {
     let merit = |team: u8| {
         let damage = members(state, team).map(|player| i64::from(state.players.core_damage[player.index()]));

@@ -1,10 +1,10 @@
-//! What a unit is told: the order it carries out, and those that wait for it.
+//! Orders of a unit: the current one and the queue behind it.
 
 use crate::sim::command::When;
 use crate::sim::math::Vec2;
 use crate::sim::state::{ASK_CORNER, GameState, Order, QUEUED_MAX, QueuedOrder, UnitId};
 
-/// An order with what it needs.
+/// An order with its goal and target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task {
     pub(crate) order: Order,
@@ -19,11 +19,11 @@ impl Task {
     }
 }
 
-/// Gives the unit in `row` a task, at once or after the others.
+/// Gives the unit in `row` an order, at once or at the end of its queue.
 pub(crate) fn give(state: &mut GameState, row: usize, task: Task, when: When) {
     let units = &state.units;
     let queued = usize::from(units.queued[row]);
-    // An order that never ends would let nothing after it begin.
+    // An order that never completes would block the queue.
     let endless = matches!(units.order[row], Order::Idle | Order::Follow | Order::Hold);
     if when == When::Queued && (queued > 0 || !endless) {
         if queued < QUEUED_MAX {
@@ -38,7 +38,7 @@ pub(crate) fn give(state: &mut GameState, row: usize, task: Task, when: When) {
     }
 }
 
-/// Ends the order of the unit in `row`: the next one begins, or it keeps to where it stands.
+/// Completes the order of the unit in `row`: the next one starts, or the unit stays where it is.
 pub(crate) fn next(state: &mut GameState, row: usize) {
     let id = state.units.id[row];
     let is_next = |&unit: &UnitId| state.units.queued[row] > 0 && unit == id;
@@ -55,7 +55,7 @@ pub(crate) fn next(state: &mut GameState, row: usize) {
     begin(state, row, task);
 }
 
-/// Drops all orders of the unit in `row` that wait.
+/// Drops the queue of the unit in `row`.
 pub(crate) fn forget(state: &mut GameState, row: usize) {
     if state.units.queued[row] == 0 {
         return;

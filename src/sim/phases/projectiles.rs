@@ -1,4 +1,4 @@
-//! Arrows fly straight and hit the first enemy in their way; nothing homes.
+//! Arrows fly straight and hit the first enemy in their path; they do not home.
 
 use super::combat::{core_damage, note_fight};
 use super::scratch::{Contact, CoreHit, Course, Hit, Scratch};
@@ -17,7 +17,7 @@ enum Struck {
     Core(PlayerId),
 }
 
-/// Flies every arrow on by a tick, and drops those that hit something or have flown their range.
+/// Moves every arrow by a tick, and removes those that hit something or reached their range.
 pub(crate) fn fly(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch) {
     let now = state.tick();
     list_courses(rules, state, scratch);
@@ -35,7 +35,7 @@ pub(crate) fn fly(rules: &CompiledRules, state: &mut GameState, scratch: &mut Sc
     state.projectiles.remove_rows(&scratch.gone);
 }
 
-/// Lists the courses of all arrows, by row.
+/// Computes the paths of all arrows in this tick, by row.
 fn list_courses(rules: &CompiledRules, state: &GameState, scratch: &mut Scratch) {
     let now = state.tick();
     let around = rules.per_tick.arrow_radius + rules.per_tick.widest() + scratch.longest_step;
@@ -43,14 +43,14 @@ fn list_courses(rules: &CompiledRules, state: &GameState, scratch: &mut Scratch)
     scratch.courses.extend((0..state.projectiles.len()).map(|arrow| {
         let (age, owner) = (now.since(state.projectiles.born_at[arrow]), state.projectiles.owner[arrow]);
         let (from, to) = (place(state, arrow, age), place(state, arrow, age + 1));
-        // The grid has the places before this tick's steps, and a length is rounded down.
+        // The grid has the positions before this tick's steps, and `length` rounds down.
         let reach = length(to - from) + Fx::DELTA + around;
         let (team, base) = (state.team_of(owner), rules.arena.rank(owner));
         Course { from, to, reach, team, base }
     }));
 }
 
-/// Finds the enemies that the arrows meet first.
+/// Finds the first unit in the path of each arrow.
 fn find_met(rules: &CompiledRules, state: &GameState, scratch: &mut Scratch) {
     let Scratch { grid, courses, met, .. } = scratch;
     met.clear();
@@ -62,7 +62,7 @@ fn find_met(rules: &CompiledRules, state: &GameState, scratch: &mut Scratch) {
             let (arrow, other) = pair.places();
             let (course, other) = (&courses[arrow], &bodies[other]);
             let is_near = max_norm(other.at() - course.from) <= course.reach;
-            // Written in any case, and kept if it is close.
+            // Stored unconditionally, and kept if it is close: a branch would mispredict.
             close[count] = pair;
             count += usize::from((other.team != course.team) & is_near);
         }
@@ -80,18 +80,18 @@ fn find_met(rules: &CompiledRules, state: &GameState, scratch: &mut Scratch) {
     });
 }
 
-/// Where an arrow is `age` ticks after it left the bow.
+/// The position of an arrow `age` ticks after it started.
 fn place(state: &GameState, arrow: usize, age: u32) -> Vec2 {
     let arrows = &state.projectiles;
     let flown = |from: Fx, speed: Fx| {
         let bits = i64::from(from.to_bits()) + i64::from(speed.to_bits()) * i64::from(age);
-        // No arrow leaves the map far behind; the clamp is for states from elsewhere.
+        // No arrow flies far off the map; the clamp guards against restored states.
         Fx::from_bits(bits.clamp(-i64::from(FAR << 16), i64::from(FAR << 16)) as i32)
     };
     Vec2 { x: flown(arrows.x[arrow], arrows.vx[arrow]), y: flown(arrows.y[arrow], arrows.vy[arrow]) }
 }
 
-/// The first enemy or enemy core on this tick's part of the course.
+/// The first enemy or enemy core in this tick's path.
 fn first_struck(
     rules: &CompiledRules,
     state: &GameState,
@@ -121,7 +121,7 @@ fn hit(rules: &CompiledRules, state: &mut GameState, scratch: &mut Scratch, arro
             let hero = state.projectiles.control[arrow] == ControlBehaviour::Player;
             scratch.core_hits.push(CoreHit { core, by, damage: core_damage(rules, hero, damage) });
         }
-        // A shield stops it.
+        // A shield blocks the arrow.
         Struck::Core(_) => {}
     }
     if let Some(row) = state.row(state.projectiles.shooter[arrow]) {

@@ -1,4 +1,4 @@
-//! What one phase of a tick leaves for the next.
+//! Intermediate results that one phase of a tick leaves for the next.
 
 use alloc::vec::Vec;
 
@@ -10,41 +10,41 @@ use crate::sim::space::grid::{Body, Grid, Nearness};
 use crate::sim::state::{AttackBehaviour, GameState};
 use crate::sim::tick::PlayerId;
 
-/// What one phase of a tick leaves for the next. It begins empty in every tick and keeps its allocations.
+/// Intermediate results of a tick. They are empty at the start of every tick and keep their allocations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
-    /// Who stands where.
+    /// The units by position.
     pub(crate) grid: Grid,
-    /// Whom each unit fought in the last tick, if it still lives; else itself.
+    /// The target of each unit in the last tick, if it still lives; else the unit itself.
     pub(crate) targets: Vec<Body>,
-    /// What each unit is busy with.
+    /// The activity of each unit.
     pub(crate) activities: Activities,
-    /// How far each unit wants to walk.
+    /// The step that each unit wants to make.
     pub(crate) desired: Vec<Vec2>,
-    /// How far the others push each unit.
+    /// The push that each unit receives from others.
     pub(crate) pushes: Vec<Vec2>,
-    /// The farthest that any unit moved along one axis in this tick: how much the grid is off.
+    /// The longest step of a unit along one axis in this tick: the error of the grid after movement.
     pub(crate) longest_step: Fx,
-    /// The way of each arrow in this tick, and whom it meets first.
+    /// The path of each arrow in this tick, and the first unit in it.
     pub(crate) courses: Vec<Course>,
     pub(crate) met: Vec<Option<Contact>>,
-    /// Blows and arrows that hit somebody.
+    /// Hits on units.
     pub(crate) hits: Vec<Hit>,
-    /// Blows and arrows that hit a core.
+    /// Hits on cores.
     pub(crate) core_hits: Vec<CoreHit>,
-    /// Rows that leave a table, ascending.
+    /// Rows to remove from a table, ascending.
     pub(crate) gone: Vec<usize>,
-    /// What happened.
+    /// The events of this tick.
     pub(crate) events: Events,
 }
 
 /// Damage to a unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hit {
-    /// Whose row.
+    /// The row of the unit.
     pub(crate) row: usize,
     pub(crate) by: PlayerId,
-    /// How the striker fights.
+    /// How the attacker fights.
     pub(crate) attack: AttackBehaviour,
     pub(crate) damage: i16,
 }
@@ -52,30 +52,30 @@ pub(crate) struct Hit {
 /// Damage to a core.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoreHit {
-    /// Whose core.
+    /// The player whose core it is.
     pub(crate) core: PlayerId,
     pub(crate) by: PlayerId,
     pub(crate) damage: i32,
 }
 
-/// An arrow's part of its course in this tick.
+/// The path of an arrow in this tick.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
     pub(crate) from: Vec2,
     pub(crate) to: Vec2,
-    /// Whoever it hits stood within so much of `from` when the tick began.
+    /// A unit that it can hit stood within this distance of `from` when the tick began.
     pub(crate) reach: Fx,
     pub(crate) team: u8,
-    /// Its player's base, counted around the map.
+    /// The rank of its player's base around the map.
     pub(crate) base: u8,
 }
 
-/// A unit in the way of an arrow: what an arrow hits first is the least. After how much of the way, how near it
-/// stands, and its row.
+/// A unit in the path of an arrow; the least one is hit first. The fraction of the path, the unit's nearness,
+/// and its row.
 pub(crate) type Contact = (i64, Nearness, u16);
 
 impl Scratch {
-    /// With room for `units` and what they do in a tick, so that no tick allocates.
+    /// Empty lists with room for `units` and their actions, so that no tick allocates.
     pub(crate) fn with_capacity(half: Vec2, units: usize) -> Self {
         Self {
             grid: Grid::new(half, units),
@@ -86,11 +86,11 @@ impl Scratch {
             longest_step: Fx::ZERO,
             courses: Vec::with_capacity(2 * units),
             met: Vec::with_capacity(2 * units),
-            // A blow hits up to three.
+            // A swing hits up to three.
             hits: Vec::with_capacity(4 * units),
             core_hits: Vec::with_capacity(units),
             gone: Vec::with_capacity(2 * units),
-            // A hit, a death and a blow for each, and what happens to players and circles.
+            // A hit, a death and a swing for each unit, and the events of players and circles.
             events: Events::with_capacity(8 * units),
         }
     }

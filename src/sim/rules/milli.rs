@@ -14,6 +14,7 @@ pub(crate) fn tiles(milli: Milli) -> Fx {
 }
 
 /// Thousandths of a tile over `ticks` as tiles per tick, rounded toward zero.
+#[expect(clippy::expect_used, reason = "checked rules and maps have lengths within these bounds")]
 pub(crate) fn tiles_over(milli: Milli, ticks: u32) -> Fx {
     let bits = i64::from(milli) * 65_536 / (1000 * i64::from(ticks));
     Fx::from_bits(i32::try_from(bits).expect("the loader bounds lengths"))

@@ -1,4 +1,4 @@
-//! The rules and the map: immutable data of a match, in whole numbers of small units.
+//! Rules and map: the immutable data of a match, as integers in small units.
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 pub(crate) mod milli;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 pub use self::milli::{Milli, MilliPoint};
 pub use self::validate::{OBSTACLES_MAX, RULES_NAME_MAX, RuleError};
 
-/// What a kind of unit can do.
+/// The rules of a kind of unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitRules {
-    /// Hit points at birth.
+    /// Hit points at full health.
     pub hp: i16,
     /// Walking speed, thousandths of a tile per second.
     pub speed: Milli,
@@ -22,17 +22,17 @@ pub struct UnitRules {
     pub radius: Milli,
     /// Reach of the sword from body to body centre, or range of the bow, thousandths of a tile.
     pub reach: Milli,
-    /// Hit points a blow or an arrow takes.
+    /// Hit points taken by a blow or an arrow.
     pub damage: i16,
-    /// Time from blow to blow.
+    /// Time between attacks.
     pub cooldown_ms: u32,
-    /// Time from the beginning of a blow, when the facing locks, to its effect.
+    /// Time from the start of an attack, when the facing locks, to its effect.
     pub windup_ms: u32,
     /// Speed of the arrow, thousandths of a tile per second; 0 for a sword.
     pub arrow_speed: Milli,
 }
 
-/// Everything that can be tuned; `assets/rules` has the values and their meaning in words.
+/// All rules; `assets/rules` has the values with their meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     /// Name in lists and reports.
@@ -51,31 +51,31 @@ pub struct Rules {
     pub arc_half: u16,
     /// How fast a minion turns, in 65,536ths of a turn per second.
     pub turn_per_s: u32,
-    /// How near an enemy must come for a minion to fight it, thousandths of a tile.
+    /// Distance within which a minion fights enemies, thousandths of a tile.
     pub aggro: Milli,
     /// An archer steps back from enemies nearer than this, thousandths of a tile.
     pub archer_keeps: Milli,
-    /// How far a dash carries, thousandths of a tile.
+    /// Length of a dash, thousandths of a tile.
     pub dash_length: Milli,
-    /// How long a dash lasts.
+    /// Duration of a dash.
     pub dash_ms: u32,
     /// Time between dashes.
     pub dash_cooldown_ms: u32,
-    /// How far a banner reaches, thousandths of a tile.
+    /// Radius of a banner's effect, thousandths of a tile.
     pub banner_radius: Milli,
-    /// How long a banner lasts.
+    /// Duration of a banner.
     pub banner_ms: u32,
     /// Time between banners.
     pub banner_cooldown_ms: u32,
-    /// Percent of the cooldown that a minion under a banner needs.
+    /// Cooldown of a minion under a banner, in percent of the usual one.
     pub banner_cooldown_percent: u32,
     /// Hit points a hero out of combat gains per second.
     pub regeneration_per_s: i16,
-    /// How long without a blow given or taken until a hero regenerates.
+    /// Time without giving or taking damage after which a hero regenerates.
     pub regeneration_after_ms: u32,
-    /// How long a hero is dead.
+    /// Time until a dead hero respawns.
     pub respawn_ms: u32,
-    /// How much longer for each minute played.
+    /// Additional respawn time for each minute played.
     pub respawn_per_minute_ms: u32,
     /// Swordsmen at the start.
     pub start_swordsmen: u8,
@@ -87,7 +87,7 @@ pub struct Rules {
     pub supply_per_minute: u16,
     /// Supply per minute for each circle held.
     pub circle_supply_per_minute: u16,
-    /// Most supply one can hold.
+    /// Most supply a player can hold.
     pub supply_max: u16,
     /// Supply at the start.
     pub supply_start: u16,
@@ -99,7 +99,7 @@ pub struct Rules {
     pub training_ms: u32,
     /// Most minions in training.
     pub training_max: u8,
-    /// From when supply comes at 150 percent.
+    /// Time after which supply income is 150 percent.
     pub escalation_ms: u32,
     /// Radius of a circle, thousandths of a tile.
     pub circle_radius: Milli,
@@ -107,7 +107,7 @@ pub struct Rules {
     pub capture_ms: u32,
     /// Shortest time to take a circle.
     pub capture_least_ms: u32,
-    /// Time in which a circle left alone forgets.
+    /// Time in which capture progress in an empty circle decays completely.
     pub capture_decay_ms: u32,
     /// Hit points of a core.
     pub core_hp: i32,
@@ -115,21 +115,21 @@ pub struct Rules {
     pub core_radius: Milli,
     /// Percent of its damage that a hero does to a core.
     pub hero_core_percent: u8,
-    /// Points for a hero's death.
+    /// Points for killing a hero.
     pub hero_score: i32,
-    /// Points that win.
+    /// Points to win.
     pub score_to_win: i32,
-    /// From when shields are off, heroes stay dead and circles burn cores.
+    /// Time after which shields are down, heroes do not respawn and cores burn.
     pub sudden_death_ms: u32,
-    /// Hit points a second that sudden death takes from a core whose team shares the first place.
+    /// Damage per second in sudden death to a core whose team shares the lead in circles.
     pub burn_shared: i32,
-    /// Hit points a second that sudden death takes from a core whose team is behind.
+    /// Damage per second in sudden death to a core whose team is behind.
     pub burn_behind: i32,
-    /// Never let a match end by the rules: for measuring.
+    /// The rules never end the match: for measurements.
     pub endless: bool,
 }
 
-/// A wall: nothing walks or flies through it. Thousandths of a tile, `min` below and left of `max`.
+/// A wall: it blocks units and arrows. Thousandths of a tile, `min` below and left of `max`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wall {
     /// The lower left corner.
@@ -138,23 +138,23 @@ pub struct Wall {
     pub max: MilliPoint,
 }
 
-/// A round obstacle that stops feet and arrows.
+/// A round obstacle that blocks units and arrows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rock {
-    /// Its middle.
+    /// Its centre.
     pub at: MilliPoint,
     /// Thousandths of a tile.
     pub radius: Milli,
 }
 
-/// The arena.
+/// A map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
     /// Name in lists and reports.
     pub name: String,
     /// Width and height, thousandths of a tile.
     pub size: MilliPoint,
-    /// Each seat's core; its units are born around it, toward the centre.
+    /// The core of each seat; its units spawn in front of it, toward the centre.
     pub bases: Vec<MilliPoint>,
     /// The capture circles.
     pub circles: Vec<MilliPoint>,
@@ -164,7 +164,7 @@ pub struct Map {
     pub rocks: Vec<Rock>,
 }
 
-/// The fingerprint of rules or of a map, by which peers tell whether they play the same.
+/// The fingerprint of rules or of a map, by which peers check that they play the same.
 #[must_use]
 pub fn fingerprint<T: Serialize>(data: &T) -> u64 {
     #[expect(clippy::expect_used, reason = "memory is all it needs")]

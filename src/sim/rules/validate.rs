@@ -1,5 +1,5 @@
-//! Which rules and maps the simulation can run: whatever passes here cannot overflow its arithmetic,
-//! divide by zero or outgrow its tables. Files, messages and replays bring rules in from outside.
+//! Ranges of rules and maps. Rules that pass cannot overflow the simulation's arithmetic, divide by zero or
+//! exceed its tables. Files, messages and replays are untrusted.
 #![cfg_attr(
     not(test),
     deny(
@@ -20,21 +20,21 @@ pub const OBSTACLES_MAX: usize = 64;
 /// Longest name of rules or of a map, in bytes.
 pub const RULES_NAME_MAX: usize = 48;
 
-/// A value of rules or map that the simulation cannot run with.
+/// A value of rules or map that is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}, but must lie between {} and {}", range.0, range.1)]
 pub struct RuleError {
-    /// The field, as `swordsman.hp`; lengths and counts of lists carry the list's name.
+    /// The path of the field, for example `swordsman.hp`; lengths and counts of lists have the list's name.
     pub field: &'static str,
-    /// What it says.
+    /// The value found.
     pub value: i64,
-    /// The least and the most it may say.
+    /// The least and the greatest valid value.
     pub range: (i64, i64),
 }
 
 /// Milliseconds of the longest duration: an hour.
 const DURATION: (i64, i64) = (0, 3_600_000);
-/// A duration that something is divided by.
+/// A duration that is used as a divisor.
 const PERIOD: (i64, i64) = (1, 3_600_000);
 /// A length, thousandths of a tile.
 const LENGTH: (i64, i64) = (0, 40_000);
@@ -57,12 +57,12 @@ macro_rules! check_unit {
         within(concat!(stringify!($unit), ".damage"), damage.into(), (0, 10_000))?;
         within(concat!(stringify!($unit), ".cooldown_ms"), cooldown_ms.into(), PERIOD)?;
         within(concat!(stringify!($unit), ".windup_ms"), windup_ms.into(), DURATION)?;
-        // An archer divides a way by it.
+        // Lead aiming divides by it.
         within(concat!(stringify!($unit), ".arrow_speed"), arrow_speed.into(), $arrow_speed)?;
     };
 }
 impl Rules {
-    /// Whether a world can be played by these rules.
+    /// Checks that every value is in range.
     ///
     /// # Errors
     /// The first field that is out of range.
@@ -75,7 +75,7 @@ impl Rules {
         for (field, value, range) in [
             ("arrow_radius", i64::from(self.arrow_radius), (0, 3_000)),
             ("arc_half", self.arc_half.into(), (0, 0x8000)),
-            // A tick turns by a u16, at 30 ticks/s too.
+            // The turn per tick fits a u16, even at 30 ticks/s.
             ("turn_per_s", self.turn_per_s.into(), (0, 1_966_050)),
             ("aggro", self.aggro.into(), LENGTH),
             ("archer_keeps", self.archer_keeps.into(), LENGTH),
@@ -86,13 +86,13 @@ impl Rules {
             ("banner_ms", self.banner_ms.into(), DURATION),
             ("banner_cooldown_ms", self.banner_cooldown_ms.into(), DURATION),
             ("banner_cooldown_percent", self.banner_cooldown_percent.into(), (1, 400)),
-            // Hit points and a second's regeneration together fit i16.
+            // Hit points plus a second's regeneration fit an i16.
             ("regeneration_per_s", self.regeneration_per_s.into(), (0, 1_000)),
             ("regeneration_after_ms", self.regeneration_after_ms.into(), DURATION),
             ("respawn_ms", self.respawn_ms.into(), DURATION),
-            // Times the 9,320 minutes of the longest match this stays below u32.
+            // Multiplied by the 9,320 minutes of the longest match this fits a u32.
             ("respawn_per_minute_ms", self.respawn_per_minute_ms.into(), (0, 60_000)),
-            // One bit of a u8 each.
+            // One bit of a u8 for each minion in training.
             ("training_max", self.training_max.into(), (0, 8)),
             ("training_ms", self.training_ms.into(), DURATION),
             ("escalation_ms", self.escalation_ms.into(), DURATION),
@@ -116,7 +116,7 @@ impl Rules {
 }
 
 impl Map {
-    /// Whether a world of `seats` players can be played on this map.
+    /// Checks that every value is in range and that the map has bases for `seats` players.
     ///
     /// # Errors
     /// The first field that is out of range.

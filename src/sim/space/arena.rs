@@ -9,15 +9,15 @@ use crate::sim::rules::Map;
 use crate::sim::rules::milli::point;
 use crate::sim::tick::{PLAYERS_MAX, PlayerId};
 
-/// Between neighbours in a formation, and from rank to rank: 1.1 tiles, so that bodies of the standard rules
-/// stand apart.
+/// Distance between neighbours and between ranks of a formation: 1.1 tiles, so that bodies of the standard
+/// rules do not touch.
 pub(crate) const SPACING: Fx = Fx::from_bits(72_090);
 
-/// Nothing lies farther from the centre than this, in tiles: maps are much smaller, and what flies off them
-/// drops soon.
+/// Upper bound of the distance from the centre, in tiles: maps are much smaller, and arrows beyond the edge
+/// soon disappear.
 pub(crate) const FAR: i32 = 4096;
 
-/// The map as it is for a whole match.
+/// The map of a match.
 #[derive(Clone, Debug)]
 pub(crate) struct Arena {
     pub(crate) obstacles: Obstacles,
@@ -29,8 +29,8 @@ pub(crate) struct Arena {
     ranks: [u8; PLAYERS_MAX],
 }
 
-/// A player's place on the map, and the frame in which its formations stand. A side's frame is the other
-/// side's, turned with the map: no compass direction enters the game.
+/// A player's base and the frame of its formations. The frames of both sides are rotations of each other: no
+/// compass direction affects the game.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base {
     pub(crate) at: Vec2,
@@ -39,8 +39,8 @@ pub(crate) struct Base {
 }
 
 impl Arena {
-    /// The arena of the first `players` bases of `map`, whose cores have radius `core`, for bodies up to
-    /// radius `widest`.
+    /// The arena with the first `players` bases of `map`, cores of radius `core`, for bodies up to radius
+    /// `widest`.
     pub(crate) fn new(map: &Map, players: usize, core: Fx, widest: Fx) -> Self {
         let bases: Vec<Base> = map.bases.iter().take(players).map(|&at| Base::new(point(at))).collect();
         let obstacles = Obstacles::new(map, bases.iter().map(|base| base.at), core);
@@ -49,8 +49,8 @@ impl Arena {
         Self { obstacles, navigation, circles, ranks: ranks(&bases), bases }
     }
 
-    /// The place of a player's base among the bases, counted anticlockwise around the map. Seats across the
-    /// map from each other may have neighbouring numbers, so they are not what to count by.
+    /// The rank of a player's base, counted anticlockwise around the map. Ties break by rank, since seats
+    /// across the map may have neighbouring numbers.
     pub(crate) const fn rank(&self, player: PlayerId) -> u8 {
         self.ranks[player.index() % PLAYERS_MAX]
     }
@@ -60,17 +60,17 @@ impl Arena {
         self.navigation.route(&self.obstacles, from, goal)
     }
 
-    /// Where a corner is; `None` for one that does not exist.
+    /// The position of a corner; `None` if it does not exist.
     pub(crate) fn corner(&self, corner: Corner) -> Option<Vec2> {
         self.navigation.corner(corner)
     }
 
-    /// Whether the widest body walks straight from `from` to `to`.
+    /// Whether the widest body can walk straight from `from` to `to`.
     pub(crate) fn is_straight(&self, from: Vec2, to: Vec2) -> bool {
         self.obstacles.is_open(from, to, self.navigation.widest())
     }
 
-    /// Forgets which corners may be seen from where: then all may.
+    /// Drops the visibility lists of the cells, so that a search considers all corners.
     #[cfg(test)]
     pub(crate) fn forget_cells(&mut self) {
         self.navigation.forget_cells();
@@ -92,8 +92,8 @@ impl Base {
         Self { at, forward: Angle::of(-at) }
     }
 
-    /// The offset of place `place` in a formation: 0 in the middle, then rings of 6, 12, 18 and so on,
-    /// [`SPACING`] apart.
+    /// The offset of a place in a formation: 0 is the middle, followed by rings of 6, 12, 18 and so on
+    /// places, [`SPACING`] apart.
     pub(crate) fn formation(self, place: usize) -> Vec2 {
         let (mut ring, mut first) = (0, 1);
         while place >= first && ring < 10 {
@@ -103,7 +103,7 @@ impl Base {
         if ring == 0 {
             return Vec2::default();
         }
-        // `first` is now the place after the ring's last.
+        // `first` is now the first place after the ring.
         let around = (first - 1 - place.min(first - 1)) * 65_536 / (6 * ring);
         let turn = Angle(self.forward.0.wrapping_add((around & 0xffff) as u16));
         turn.vector(mul(SPACING, Fx::from_num(ring)))

@@ -230,7 +230,7 @@ fn walked(arena: &Arena, from: Vec2, goal: Vec2, radius: Fx, pause: u32) -> (Vec
 }
 
 #[test]
-fn whoever_asks_now_and_then_arrives_the_shortest_way() {
+fn a_body_that_asks_now_and_then_arrives_by_the_shortest_path() {
     let mut blocked = 0;
     for seed in 0..150 {
         let dice = &mut Dice::new(seed);
@@ -297,7 +297,7 @@ fn a_way_is_as_wide_as_the_widest_body() {
 }
 
 #[test]
-fn whoever_leans_on_something_walks_along_it_or_away_and_not_into_it() {
+fn a_body_that_touches_an_obstacle_walks_along_it_or_away_and_not_into_it() {
     let mut map = bare_map((40_000, 40_000));
     map.walls.push(Wall { min: (-4_000, -2_000), max: (4_000, 0) });
     map.rocks.push(Rock { at: (0, 10_000), radius: 2_000 });

@@ -1,4 +1,4 @@
-//! Who stands near: the units of a tick, sorted by cells of the map.
+//! A uniform grid over the units of a tick, for neighbour searches.
 
 use alloc::vec::Vec;
 
@@ -8,75 +8,76 @@ use crate::sim::state::GameState;
 use crate::sim::state::kind::kind_of;
 use crate::sim::tick::{PLAYERS_MAX, PlayerId};
 
-/// Cells are a tile wide and 2 high: 2^16 and 2^17 bits. Bodies find their neighbours in a few of them, and
-/// a search for a target, which goes by lines, can stop early.
+/// Cells are 1 tile wide and 2 tiles high: 2^16 and 2^17 bits. Bodies find neighbours in few cells, and a
+/// search for a target, which goes line by line, can stop early.
 const COLUMN_SHIFT: u32 = 16;
 const LINE_SHIFT: u32 = 17;
 
-/// What ties between units break by: distance, then place in the own side, then the base counted on around
-/// the map from that of the one who asks.
+/// The order of units at different distances and the tie-break: squared distance, then ordinal in the own
+/// side, then the base's rank relative to that of the searching unit.
 pub(crate) type Nearness = (i64, u16, u8);
 
-/// How many pairs are looked at together: their lists stay in the nearest cache.
+/// Pairs handled together: their lists stay in the L1 cache.
 pub(crate) const BATCH: usize = 256;
-/// How many places of a line are listed at once: seldom more stand in it within reach.
+/// Places listed together: a line seldom has more within reach.
 const TOGETHER: usize = 8;
-/// How many places a search for an enemy lists at most before it looks at them.
+/// Most places that a search for an enemy lists before it tests them.
 const LISTED: usize = 64;
 
-/// The units as they stood when the tick began. It only narrows a search: whoever asks measures the
-/// distances, so the cells leave no trace in the game.
+/// The units as they stood when the tick began. The grid only narrows a search and the caller measures
+/// distances, so cells have no effect on the game.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grid {
     columns: usize,
     lines: usize,
     half: Vec2,
-    /// Where each cell begins in `bodies`. A line of empty cells follows the last; see also [`Self::fill`].
-    /// 16 bits hold [`crate::sim::state::UNITS_MAX`]; a large map has more cells than the nearer caches have room for.
+    /// Where each cell starts in `bodies`; an empty line follows the last one, see [`Self::fill`]. 16 bits
+    /// hold [`crate::sim::state::UNITS_MAX`]; on a large map this must fit the cache.
     starts: Vec<u16>,
     /// The cell of each row.
     cells: Vec<u32>,
     /// By row.
     units: Vec<Body>,
-    /// By cell, in each by row.
+    /// By cell, and by row within a cell.
     bodies: Vec<Body>,
 }
 
-/// What a search wants to know of a unit: 16 bytes together, so that it costs one line of cache.
+/// The fields of a unit that a search reads: 16 bytes, so that one cache line holds four.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Body {
     pub(crate) x: Fx,
     pub(crate) y: Fx,
-    /// Rows fit: there are at most [`crate::sim::state::UNITS_MAX`].
+    /// At most [`crate::sim::state::UNITS_MAX`].
     pub(crate) row: u16,
-    /// Its place in the creation order of its own side: what ties break by.
+    /// Its index in the creation order of its side, for ties.
     pub(crate) ordinal: u16,
     pub(crate) team: u8,
     pub(crate) owner: PlayerId,
-    /// Its player's base, counted around the map.
+    /// The rank of its player's base around the map.
     pub(crate) base: u8,
-    /// As [`kind_of`] has it.
+    /// See [`kind_of`].
     pub(crate) kind: u8,
 }
 
-/// Two bodies that may touch, by their places in a list. Pairs of one with a run of others are a run too.
+/// Two bodies that may touch, by their places in a list. A run of bodies beside one body is a run of numbers
+/// too.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub(crate) struct Pair(u32);
 
 impl Pair {
-    /// Places fit in 16 bits, as rows do.
+    /// Places fit 16 bits, as rows do.
     const fn new(one: u32, other: u32) -> Self {
         Self(one << 16 | other)
     }
 
-    /// The places of the two.
+    /// The places of both bodies.
     #[inline(always)]
     pub(crate) const fn places(self) -> (usize, usize) {
         ((self.0 >> 16) as usize, (self.0 & 0xffff) as usize)
     }
 
-    /// The two.
+    /// Both bodies.
     #[inline(always)]
     pub(crate) fn of(self, bodies: &[Body]) -> (&Body, &Body) {
         let (one, other) = self.places();
@@ -84,11 +85,10 @@ impl Pair {
     }
 }
 
-/// Consecutive numbers, run after run: a list of at most `N`.
+/// A list of at most `N` numbers, filled by runs of consecutive numbers.
 ///
-/// How many units stand in a cell is nothing that a processor foresees, and each branch that goes the other
-/// way costs as much as looking at several. So they are listed first, some at a time whether there are so many
-/// or not, and looked at in one long loop.
+/// The number of units in a cell is random, and a mispredicted branch costs as much as testing several units.
+/// So candidates are listed first, a fixed count at a time, and tested in one long loop.
 struct Runs<const N: usize> {
     numbers: [u32; N],
     count: usize,
@@ -99,7 +99,7 @@ impl<const N: usize> Runs<N> {
         Self { numbers: [0; N], count: 0 }
     }
 
-    /// Lists `left` numbers from `next` on; when the list is full, `look` takes it over.
+    /// Lists `left` numbers from `next` on, and calls `look` when the list is full.
     #[inline(always)]
     fn list(&mut self, mut next: u32, mut left: u32, mut look: impl FnMut(&[u32])) {
         loop {
@@ -117,21 +117,21 @@ impl<const N: usize> Runs<N> {
         }
     }
 
-    /// What is listed; the list is empty then.
+    /// Returns the list and empties it.
     #[inline(always)]
     fn end(&mut self) -> &[u32] {
         &self.numbers[..core::mem::take(&mut self.count)]
     }
 }
 
-/// The nearest enemy so far.
+/// The nearest enemy found so far.
 struct Nearest<'a> {
-    /// Who looks: its base around the map, its team, and where it stands.
+    /// The searching unit: the rank of its base, its team and its position.
     asker: u8,
     team: u8,
     at: Vec2,
     best: Option<(Nearness, &'a Body)>,
-    /// The square of the distance from which on nobody is of interest.
+    /// The square of the distance beyond which units no longer matter.
     within: i64,
 }
 
@@ -140,7 +140,7 @@ impl<'a> Nearest<'a> {
     fn look(&mut self, bodies: &'a [Body], places: &[u32], wanted: impl Fn(&Body) -> bool) {
         for &place in places {
             let body = &bodies[place as usize];
-            // One branch, seldom taken: no processor foresees who stands beside whom.
+            // One rarely taken branch, since separate tests would mispredict.
             if (body.team == self.team) | (dist2(self.at, body.at()) > self.within) {
                 continue;
             }
@@ -158,20 +158,20 @@ impl Body {
         Vec2 { x: self.x, y: self.y }
     }
 
-    /// How near it is to `at` for a unit whose base is the `asker`th around the map.
+    /// How near it is to `at`, for a unit whose base has the rank `asker`.
     pub(crate) fn nearness(&self, asker: u8, at: Vec2) -> Nearness {
         (dist2(at, self.at()), self.ordinal, base_from(asker, self.base))
     }
 }
 
-/// The base `other` counted on from `asker` around the map, by [`Arena::rank`](super::arena::Arena::rank):
-/// alike for players who see the same, turned.
+/// The rank `other` relative to `asker`, by [`Arena::rank`](super::arena::Arena::rank): equal for players who
+/// see the same map, rotated.
 pub(crate) const fn base_from(asker: u8, other: u8) -> u8 {
     other.wrapping_sub(asker) % PLAYERS_MAX as u8
 }
 
 impl Grid {
-    /// An empty grid over a map of half the size `half`, with room for `units`.
+    /// An empty grid for a map of half size `half`, with room for `units`.
     pub(crate) fn new(half: Vec2, units: usize) -> Self {
         let cells = |half: Fx, shift: u32| ((half.to_bits() >> (shift - 1)) + 1).unsigned_abs() as usize;
         let (columns, lines) = (cells(half.x, COLUMN_SHIFT), cells(half.y, LINE_SHIFT));
@@ -183,11 +183,11 @@ impl Grid {
         grid
     }
 
-    /// Sorts all units into their cells.
+    /// Sorts all units into cells.
     pub(crate) fn fill(&mut self, arena: &Arena, state: &GameState) {
         self.list(arena, state);
-        // Each cell's number of units is counted two places on; summed up, that is where it begins, one
-        // place on; and after its units have been put there, where it ends, which is where the next begins.
+        // Counting sort: counts go two places ahead, so that after the prefix sum each entry is the start of
+        // the cell before, and after placing the units the start of its own.
         self.starts.fill(0);
         for &cell in &self.cells {
             self.starts[cell as usize + 2] += 1;
@@ -205,7 +205,7 @@ impl Grid {
         }
     }
 
-    /// Takes over all units, and their cells, by row.
+    /// Copies all units and computes their cells, by row.
     fn list(&mut self, arena: &Arena, state: &GameState) {
         let units = &state.units;
         let mut next = [0_u16; PLAYERS_MAX];
@@ -213,7 +213,7 @@ impl Grid {
             let player = PlayerId(player as u8);
             (state.team_of(player), arena.rank(player))
         });
-        // Of one length, so that a row within it is within all.
+        // Slices of equal length, so that one bounds check covers all.
         let rows = units.len();
         let (x, y, owner) = (&units.x[..rows], &units.y[..rows], &units.owner[..rows]);
         let (control, attack) = (&units.control[..rows], &units.attack[..rows]);
@@ -244,7 +244,7 @@ impl Grid {
         &self.units
     }
 
-    /// All units that stood in the square of half the side `radius` around `at`.
+    /// All units in the square around `at` whose half side is `radius`.
     pub(crate) fn near(&self, at: Vec2, radius: Fx) -> impl Iterator<Item = &Body> {
         let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
         let lines = self.line(at.y - radius)..=self.line(at.y + radius);
@@ -252,10 +252,10 @@ impl Grid {
         lines.flat_map(move |line| self.run(line, left, right)).filter(is_near)
     }
 
-    /// Calls `visit` with every two units that may be nearer to each other than `reach` of the one that comes
-    /// first by cell, each pair once.
+    /// Calls `visit` with every pair of units that may be nearer to each other than `reach` of the first one
+    /// by cell, each pair once.
     ///
-    /// Who of them touch is nothing that a processor foresees: so `visit` has many at once.
+    /// Whether a pair touches is unpredictable, so `visit` gets many pairs at once.
     pub(crate) fn pairs(&self, reach: impl Fn(&Body) -> Fx, mut visit: impl FnMut(&[Body], &[Pair])) {
         let mut pairs = Runs::<BATCH>::new();
         let mut visit = |pairs: &[u32]| visit(&self.bodies, bytemuck::cast_slice(pairs));
@@ -271,7 +271,7 @@ impl Grid {
                     u32::from(own[right + 1]) - (place + 1),
                     &mut visit,
                 );
-                // The line above is often out of reach: then its list is empty, not left out.
+                // The line above is often out of reach: it then contributes an empty list, without a branch.
                 let mut above = line + 1;
                 loop {
                     let (first, end) = self.places(above, left, right);
@@ -290,8 +290,9 @@ impl Grid {
         visit(pairs.end());
     }
 
-    /// Calls `visit` with every pair of a seeker, by its number, and a unit, by its place, that may stand within
-    /// the seeker's radius on each axis; a seeker is a place and a radius. Many at once, as in [`Self::pairs`].
+    /// Calls `visit` with pairs of a seeker, by its number, and a unit, by its place, that may be within the
+    /// seeker's radius on each axis. A seeker is a position and a radius. Pairs come in batches, as in
+    /// [`Self::pairs`].
     pub(crate) fn around(
         &self,
         seekers: impl Iterator<Item = (Vec2, Fx)>,
@@ -302,7 +303,7 @@ impl Grid {
         for (seeker, (at, radius)) in (0..).zip(seekers) {
             let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
             let (mut line, top) = (self.line(at.y - radius), self.line(at.y + radius));
-            // Mostly there are one or two lines: of two one list may be empty.
+            // Usually one or two lines: the second of two may be empty.
             loop {
                 for line in [line, line + 1] {
                     let (first, end) = self.places(line, left, right);
@@ -321,7 +322,7 @@ impl Grid {
         visit(pairs.end());
     }
 
-    /// The nearest enemy of `team` within `radius` of `at` that is `wanted`, for a unit of the base
+    /// The `wanted` enemy of `team` nearest to `at` and within `radius`, for a unit whose base has the rank
     /// `asker`.
     pub(crate) fn nearest_enemy(
         &self,
@@ -335,15 +336,15 @@ impl Grid {
         let middle = self.line(at.y);
         let (left, right) = (self.column(at.x - radius), self.column(at.x + radius));
         let (low, high) = (self.line(at.y - radius), self.line(at.y + radius));
-        // The own line and those beside it, then outward two by two, until both are farther than the best so
-        // far.
+        // The unit's line and both neighbours, then outward by pairs of lines, until both are farther away
+        // than the nearest enemy.
         let mut out = 1;
         let (mut below, mut above) = (middle > low, middle < high);
         let (first, end) = self.places(middle, left, right);
         listed.list(first, end - first, |places| nearest.look(&self.bodies, places, &wanted));
         loop {
             for (line, is_near) in [(middle.wrapping_sub(out), below), (middle + out, above)] {
-                // A line that is out of reach has an empty list, not none.
+                // A line out of reach contributes an empty list.
                 let (first, end) = self.places(if is_near { line } else { middle }, left, right);
                 let count = (end - first) * u32::from(is_near);
                 listed.list(first, count, |places| nearest.look(&self.bodies, places, &wanted));
@@ -365,15 +366,15 @@ impl Grid {
         &self.bodies[first as usize..end as usize]
     }
 
-    /// Where the bodies of some cells of a line begin and end.
+    /// The range of the bodies of adjacent cells of a line.
     #[inline(always)]
     fn places(&self, line: usize, left: usize, right: usize) -> (u32, u32) {
         let first = line * self.columns;
         (self.starts[first + left].into(), self.starts[first + right + 1].into())
     }
 
-    /// The square of the distance from `y` to the nearest edge of a line of cells; 0 within it. The outermost
-    /// lines go on for ever.
+    /// The square of the distance from `y` to a line of cells; 0 within it. The outermost lines extend
+    /// without end.
     fn line_distance2(&self, y: Fx, line: usize) -> i64 {
         let from_edge = i64::from(y.to_bits()) + i64::from(self.half.y.to_bits());
         let (low, high) = ((line as i64) << LINE_SHIFT, (line as i64 + 1) << LINE_SHIFT);
@@ -392,9 +393,9 @@ impl Grid {
     }
 }
 
-/// Which of the cells of side 2^`SHIFT` from 0 to `last` along one axis.
+/// The index of the cell of side 2^`SHIFT` along one axis, from 0 to `last`.
 fn cell_along<const SHIFT: u32>(at: Fx, half: Fx, last: usize) -> usize {
-    // Neither is much larger than a map: far from an overflow.
+    // Both are near map size: far from overflow.
     let from_edge = (at.to_bits() + half.to_bits()).max(0) >> SHIFT;
     (from_edge as usize).min(last)
 }

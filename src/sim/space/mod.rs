@@ -1,4 +1,4 @@
-//! Where things are: the map, the routes over it, and who stands near whom.
+//! Space: the map, paths over it, and which units are near.
 
 pub(crate) mod arena;
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! The way round what does not move: a visibility graph over the corners of all solids, whose shortest
-//! lengths are computed once, at match start.
+//! Pathfinding: a visibility graph over the corners of all obstacles. The lengths of all shortest paths are
+//! computed once, at match start.
 //!
-//! Walls and rocks count as polygons, wider than they are by the widest body and [`KEEP`]. Their corners
-//! are the graph's; between two that a body can walk straight there is an edge. All comparisons are exact
-//! and between lengths, so a turned map gives turned ways.
+//! Obstacles count as polygons, enlarged by the widest body and [`KEEP`]. Their corners are the nodes; an
+//! edge joins two corners if a body can walk straight between them. All comparisons are exact, so a rotated
+//! map gives rotated paths.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -17,59 +17,58 @@ use crate::sim::math::{Fx, Vec2, dist2, length, max_norm, mul};
 use crate::sim::rules::OBSTACLES_MAX;
 use crate::sim::tick::PLAYERS_MAX;
 
-/// A corner of the arena's navigation: a row of a list that stays the same for the whole match.
+/// A corner of the navigation graph; the numbering is constant during a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Corner(pub(crate) u16);
 
-/// Most corners on a map: four for each of [`OBSTACLES_MAX`] walls, eight for each
-/// rock and each core.
+/// Most corners on a map: four for each of [`OBSTACLES_MAX`] walls, eight for each rock and each core.
 const CORNERS_MAX: usize = 4 * OBSTACLES_MAX + 8 * (OBSTACLES_MAX + PLAYERS_MAX);
-/// How much farther than the widest body corners keep from what they go round: an eighth of a tile.
+/// Extra distance of corners from the obstacle, beyond the widest body: an eighth of a tile.
 const KEEP: Fx = Fx::from_bits(8_192);
-/// How much farther than the widest body the ways between corners keep: whoever has nearly reached a
-/// corner sees the next one already.
+/// Extra width of edges between corners, beyond the widest body. It is less than [`KEEP`], so that a body
+/// close to a corner can already see the next one.
 const KEEP_BETWEEN: Fx = Fx::from_bits(4_096);
 /// The tangent of 22.5 degrees: half a side of an octagon around a circle of radius 1.
 const OCTAGON: Fx = Fx::from_bits(27_146);
-/// The cells that know which corners may be seen from them: 4 tiles wide, and larger on large maps.
+/// The cells that list visible corners: 4 tiles wide, larger on large maps.
 const CELL_SHIFT: u32 = 18;
 /// Most cells in a line or column of the map.
 const CELLS_MAX: i32 = 40;
-/// By how much lengths that were added up may fall short of their sum, being rounded down one by one.
+/// Most rounding error of a summed path length: each part is rounded down.
 const ROUNDED: u64 = CORNERS_MAX as u64 + 2;
-/// Between corners that no way joins.
+/// The length between corners that no path joins.
 const APART: u32 = u32::MAX;
 
-/// The graph.
+/// The visibility graph.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Navigation {
     /// The radius of the widest body.
     widest: Fx,
     corners: Vec<Post>,
-    /// The shortest way from corner to corner in 65,536ths of a tile, or [`APART`]: a square matrix.
+    /// The length of the shortest path between two corners in 65,536ths of a tile, or [`APART`]: a square
+    /// matrix.
     lengths: Vec<u32>,
     cells: Cells,
-    /// Where the list of each cell begins in `seen`; one more than there are cells.
+    /// Where each cell's list starts in `seen`; one more entry than cells.
     starts: Vec<u32>,
-    /// By cell, the corners that a body may walk to from somewhere in it, and maybe more.
+    /// By cell: a superset of the corners that a body can walk to from somewhere in it.
     seen: Vec<u16>,
 }
 
-/// A corner of a solid's polygon.
+/// A corner of an obstacle's polygon.
 #[derive(Clone, Copy, Debug)]
 struct Post {
     at: Vec2,
-    /// The outward directions of the two sides that meet in it.
+    /// The outward normals of its two sides.
     sides: [(i8, i8); 2],
-    /// Which solid.
+    /// The row of the obstacle.
     solid: usize,
 }
 
-/// What a way is chosen by: the shortest; of two as long the one farther to the left; of two in one line
-/// the nearer.
+/// The order of paths: the shortest; of equally long ones the leftmost; of collinear ones the nearer corner.
 type Choice = (u64, Reverse<i64>, i64);
 
-/// Corners and how far each is from a place, in 65,536ths of a tile.
+/// Corners with their distance from a position, in 65,536ths of a tile.
 type Ends = ArrayVec<(u16, u32), CORNERS_MAX>;
 
 impl Navigation {
@@ -79,13 +78,13 @@ impl Navigation {
         let mut corners = Vec::new();
         for (row, solid) in obstacles.solids.iter().enumerate() {
             let polygon = polygon(row, solid, widest + KEEP);
-            // Inside something else no way can turn.
+            // No path turns inside an obstacle.
             corners.extend(polygon.filter(|post| {
                 obstacles.is_inside(post.at, widest)
                     && !obstacles.solids.iter().any(|solid| solid.covers(post.at, between))
             }));
         }
-        // A checked map has no more; a `Corner` names no more either.
+        // A valid map has no more, and a `Corner` can number no more.
         corners.truncate(CORNERS_MAX);
         let edges = edges(obstacles, &corners, between);
         let lengths = (0..corners.len()).flat_map(|from| lengths_from(&edges, from)).collect();
@@ -99,9 +98,9 @@ impl Navigation {
         Self { widest, corners, lengths, cells, starts, seen }
     }
 
-    /// The corners that a body may walk to from `place`, with their rows, and maybe more.
+    /// A superset of the corners that a body can walk to from `place`, with their rows.
     fn seen_from(&self, place: Vec2) -> impl Iterator<Item = (usize, &Post)> {
-        // Beyond the map no cell tells.
+        // Positions off the map have no cell.
         let (listed, all) = match self.cells.row(place) {
             Some(cell) => (self.starts[cell] as usize..self.starts[cell + 1] as usize, 0),
             None => (0..0, self.corners.len()),
@@ -110,7 +109,7 @@ impl Navigation {
         rows.map(|row| (row, &self.corners[row]))
     }
 
-    /// Forgets what may be seen from where: then everything may.
+    /// Drops the visibility lists, so that all corners are candidates.
     #[cfg(test)]
     pub(crate) fn forget_cells(&mut self) {
         self.cells = Cells::default();
@@ -125,7 +124,7 @@ impl Navigation {
         self.lengths[from * self.corners.len() + to]
     }
 
-    /// The length of the shortest way from a corner over one of `ends`.
+    /// The length of the shortest path from a corner over one of `ends`.
     fn rest(&self, corner: usize, ends: &Ends) -> u32 {
         let lengths = &self.lengths[corner * self.corners.len()..][..self.corners.len()];
         let ways = ends.iter().map(|&(end, span)| lengths[usize::from(end)].saturating_add(span));
@@ -134,8 +133,8 @@ impl Navigation {
 }
 
 impl Navigation {
-    /// The corner to which a body walks straight from `from` to come to `goal` the shortest way; `None` if
-    /// it may go straight on, and also if no corner brings it nearer to a goal that cannot be reached.
+    /// The corner to walk to on the shortest path from `from` to `goal`; `None` if the straight line is free,
+    /// or if the goal is unreachable and no corner is nearer to it.
     pub(crate) fn route(&self, obstacles: &Obstacles, from: Vec2, goal: Vec2) -> Option<Corner> {
         if obstacles.is_open(from, goal, self.widest) {
             return None;
@@ -166,13 +165,13 @@ impl Navigation {
         }
     }
 
-    /// Where a corner is; `None` for one that does not exist.
+    /// The position of a corner; `None` if it does not exist.
     pub(crate) fn corner(&self, corner: Corner) -> Option<Vec2> {
         Some(self.corners.get(usize::from(corner.0))?.at)
     }
 
-    /// Finds the corners to which a body walks straight from `place`; where a wider body could not stand, all
-    /// that it sees.
+    /// Finds the corners from which a body can walk straight to `place`; where the widest body cannot stand,
+    /// all visible corners.
     fn find_ends(&self, obstacles: &Obstacles, place: Vec2, ends: &mut Ends) {
         let end = |(row, post): (usize, &Post)| (row as u16, span(place, post.at));
         let seen = self.seen_from(place);
@@ -186,14 +185,14 @@ impl Navigation {
         }
     }
 
-    /// Whether the widest body walks straight between a place and a corner.
+    /// Whether the widest body can walk straight between a position and a corner.
     fn is_linked(&self, obstacles: &Obstacles, at: Vec2, post: &Post) -> bool {
         let widest = self.widest;
         !obstacles.along(at, post.at, widest).any(|solid| solid.blocks(at, post.at, widest))
     }
 
-    /// The route of a body that stands where the widest could not, or whose goal cannot be reached: it then
-    /// goes to the reachable corner nearest to the goal, unless it is nearer itself.
+    /// The route from a place too narrow for the widest body, or to an unreachable goal: to the reachable
+    /// corner nearest to the goal, unless the body is nearer already.
     fn route_from_aside(&self, obstacles: &Obstacles, from: Vec2, goal: Vec2, ends: &Ends) -> Option<Corner> {
         let mut linked = Ends::new();
         self.find_ends(obstacles, from, &mut linked);
@@ -219,8 +218,7 @@ impl Navigation {
 }
 
 impl Post {
-    /// Whether a shortest way from or to `at` may turn here: from before both sides the solid is no
-    /// obstacle.
+    /// Whether a shortest path from or to `at` may turn here. It may not if `at` is in front of both sides.
     fn is_turned_at(&self, at: Vec2) -> bool {
         let to = at - self.at;
         let before = |(x, y): (i8, i8)| {
@@ -230,7 +228,7 @@ impl Post {
     }
 }
 
-/// The corners of a solid made wider by `by`: a rectangle, or an octagon around a round one.
+/// The corners of an enlarged obstacle: a rectangle, or an octagon around a circle.
 fn polygon(solid: usize, shape: &Solid, by: Fx) -> impl Iterator<Item = Post> {
     let signed = |sign: i8, size: Fx| if sign > 0 { size } else { -size };
     let quarter = |(x, y): (i8, i8)| -> ArrayVec<Post, 2> {
@@ -255,8 +253,9 @@ fn polygon(solid: usize, shape: &Solid, by: Fx) -> impl Iterator<Item = Post> {
     posts.into_iter()
 }
 
-/// Whether a body may walk to `post` from somewhere in `cell`, and a shortest way may turn there. What lies
-/// behind a solid as seen from a corner is convex: if it holds the four corners of a cell it holds the cell.
+/// Whether a body can walk to `post` from somewhere in `cell` and a shortest path may turn there. The shadow
+/// of an obstacle seen from a corner is convex: if it contains the four corners of a cell, it contains the
+/// cell.
 fn may_be_seen(obstacles: &Obstacles, cell: (Vec2, Vec2), post: &Post) -> bool {
     let (min, max) = cell;
     let corners = [min, Vec2 { x: max.x, y: min.y }, max, Vec2 { x: min.x, y: max.y }];
@@ -269,8 +268,8 @@ fn may_be_seen(obstacles: &Obstacles, cell: (Vec2, Vec2), post: &Post) -> bool {
         && !obstacles.along(min, post.at, Fx::ZERO).any(hides)
 }
 
-/// By corner, the others to which a body walks straight and a shortest way may turn at both, and how far
-/// they are.
+/// By corner: the other corners that a body can walk to, if a shortest path may turn at both, and their
+/// distances.
 fn edges(obstacles: &Obstacles, corners: &[Post], margin: Fx) -> Vec<Vec<(usize, u32)>> {
     let mut edges = alloc::vec![Vec::new(); corners.len()];
     for (row, post) in corners.iter().enumerate() {
@@ -289,7 +288,7 @@ fn edges(obstacles: &Obstacles, corners: &[Post], margin: Fx) -> Vec<Vec<(usize,
     edges
 }
 
-/// The lengths of the shortest ways from corner `from` to all (Dijkstra).
+/// The lengths of the shortest paths from one corner to all others (Dijkstra).
 fn lengths_from(edges: &[Vec<(usize, u32)>], from: usize) -> Vec<u32> {
     let mut lengths = alloc::vec![APART; edges.len()];
     lengths[from] = 0;
@@ -309,17 +308,17 @@ fn lengths_from(edges: &[Vec<(usize, u32)>], from: usize) -> Vec<u32> {
     lengths
 }
 
-/// The straight distance in 65,536ths of a tile.
+/// The distance in 65,536ths of a tile.
 fn span(a: Vec2, b: Vec2) -> u32 {
     length(b - a).to_bits().unsigned_abs()
 }
 
-/// What the straight distance is at least.
+/// A lower bound of the distance, without a root.
 fn least(a: Vec2, b: Vec2) -> u64 {
     u64::from(max_norm(b - a).to_bits().unsigned_abs())
 }
 
-/// The way from `from` to `goal` over `corner`, that has `rest` to go from there.
+/// The sort key of the path from `from` to `goal` over `corner`, which has `rest` to go from there.
 fn choice(from: Vec2, goal: Vec2, corner: Vec2, rest: u32) -> Choice {
     let length = u64::from(rest) + u64::from(span(from, corner));
     (length, Reverse(cross(goal - from, corner - from)), dist2(from, corner))

@@ -1,4 +1,4 @@
-//! Everything on a map that does not move, and how bodies and arrows move among it.
+//! Obstacles of a map, and how bodies and arrows move between them.
 
 use alloc::vec::Vec;
 
@@ -13,9 +13,9 @@ use crate::sim::rules::milli::{point, tiles};
 pub(crate) struct Obstacles {
     /// Half the width and half the height of the map.
     pub(crate) half: Vec2,
-    /// Everything that bodies cannot enter: walls, rocks, cores.
+    /// Everything that blocks bodies: walls, rocks, cores.
     pub(crate) solids: Vec<Solid>,
-    /// How many of `solids` stop arrows: all but the cores, which come last.
+    /// How many of `solids` block arrows: all but the cores, which come last.
     opaque: usize,
     pub(crate) raster: Raster,
 }
@@ -35,26 +35,26 @@ impl Obstacles {
         Self { half, solids, opaque, raster }
     }
 
-    /// Where a body of `radius` that wants to stand at `to` comes to stand when it walks there from
-    /// `from`, sliding along what is in its way. It stays where it was rather than inside something.
+    /// The position of a body of `radius` that walks from `from` toward `to` and slides along obstacles. It
+    /// stops rather than enter one.
     pub(crate) fn walk(&self, from: Vec2, to: Vec2, radius: Fx) -> Vec2 {
         if self.has_room(from, to, radius) { to } else { self.walk_close(from, to, radius) }
     }
 
-    /// Whether surely nothing is in the way of a body of `radius` that walks from `from` to `to`.
+    /// Whether certainly nothing blocks a body of `radius` from `from` to `to`; false if unsure.
     #[inline(always)]
     pub(crate) fn has_room(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
         self.raster.has_room(from, max_norm(to - from) + radius)
     }
 
-    /// As [`Self::walk`], where something may be in the way.
+    /// Like [`Self::walk`], without the test for open ground.
     pub(crate) fn walk_close(&self, from: Vec2, to: Vec2, radius: Fx) -> Vec2 {
         let step = to - from;
-        // Steps of half a radius, so that no wall is jumped.
+        // Steps of at most half a radius cannot skip a wall.
         let pieces = 1 + length(step).to_bits() / (radius.to_bits() / 2).max(1);
         let mut at = from;
         for piece in 0..pieces {
-            // What is left, evenly: the pieces add up to the whole step.
+            // The pieces are as equal as possible and add up to the whole step.
             let part = |whole: Fx| mul_div(whole, piece + 1, pieces) - mul_div(whole, piece, pieces);
             match self.cleared(at + Vec2 { x: part(step.x), y: part(step.y) }, radius) {
                 Some(free) => at = free,
@@ -64,11 +64,11 @@ impl Obstacles {
         at
     }
 
-    /// The nearest free place for a body of `radius` at `at`, if a few pushes find one.
+    /// The free position for a body of `radius` nearest to `at`, if a few pushes find one.
     pub(crate) fn cleared(&self, at: Vec2, radius: Fx) -> Option<Vec2> {
         let mut at = self.inside(at, radius);
         for _ in 0..4 {
-            // All pushes from the same place, so that their order on the map does not matter.
+            // All pushes start at the same position, so that the order of obstacles does not matter.
             let pushes =
                 self.along(at, at, radius).filter_map(|solid| Some(solid.pushed_out(at, radius)? - at));
             let Some(push) = pushes.reduce(|a, b| a + b) else { return Some(at) };
@@ -77,28 +77,28 @@ impl Obstacles {
         None
     }
 
-    /// Whether nothing stops a body of `radius` that walks straight from `from` to `to`. What it leans on
-    /// at either end does not, unless the way leads into it.
+    /// Whether a body of `radius` can walk straight from `from` to `to`. An obstacle that it touches at
+    /// either end does not block it, unless the line leads into it.
     pub(crate) fn is_open(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
         self.is_in_the_open(from, to, radius)
             || !self.along(from, to, radius).any(|solid| solid.blocks(from, to, radius))
     }
 
-    /// Whether an arrow of `radius` flies freely.
+    /// Whether an arrow of `radius` flies freely from `from` to `to`.
     pub(crate) fn sees(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
         self.is_in_the_open(from, to, radius)
             || self.opaque_along(from, to, radius).all(|solid| solid.crossing(from, to, radius).is_none())
     }
 
-    /// Whether surely nothing is anywhere near the way of a body of `radius` from `from` to `to`: one look-up.
+    /// Whether certainly nothing is near the line of a body of `radius` from `from` to `to`: one look-up.
     fn is_in_the_open(&self, from: Vec2, to: Vec2, radius: Fx) -> bool {
         let way = to - from;
         let middle = Vec2 { x: from.x + way.x / 2, y: from.y + way.y / 2 };
-        // The halves are rounded.
+        // Both halves are rounded.
         self.raster.has_room(middle, max_norm(way) / 2 + radius + Fx::from_bits(2))
     }
 
-    /// Which part of its way an arrow of `radius` flies before something stops it, in 65,536ths.
+    /// The fraction of the path that an arrow of `radius` flies before an obstacle stops it, in 65,536ths.
     pub(crate) fn flown(&self, from: Vec2, to: Vec2, radius: Fx) -> i64 {
         let crossings =
             self.opaque_along(from, to, radius).filter_map(|solid| solid.crossing(from, to, radius));
@@ -110,19 +110,19 @@ impl Obstacles {
         Vec2 { x: at.x.clamp(-x, x), y: at.y.clamp(-y, y) }
     }
 
-    /// Whether a body of `radius` at `at` is wholly on the map.
+    /// Whether a body of `radius` at `at` is completely on the map.
     #[inline(always)]
     pub(crate) fn is_inside(&self, at: Vec2, radius: Fx) -> bool {
         at.x.abs() <= self.half.x - radius && at.y.abs() <= self.half.y - radius
     }
 
-    /// What may come nearer than `margin` to the way from `from` to `to`, and maybe more.
+    /// A superset of the obstacles nearer than `margin` to the line from `from` to `to`.
     #[inline(always)]
     pub(crate) fn along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = &Solid> {
         self.near(from, to, margin).map(|row| &self.solids[row])
     }
 
-    /// As [`Self::along`], of what stops arrows.
+    /// Like [`Self::along`], for obstacles that block arrows.
     #[inline(always)]
     fn opaque_along(&self, from: Vec2, to: Vec2, margin: Fx) -> impl Iterator<Item = &Solid> {
         self.near(from, to, margin).take_while(|&row| row < self.opaque).map(|row| &self.solids[row])

@@ -1,31 +1,32 @@
-//! Which solids stand near: a look-up in place of a loop over all. It only narrows a search: whoever asks
-//! measures, so the raster leaves no trace in the game.
+//! Spatial look-up of obstacles, in place of a loop over all. It only narrows a search and the caller
+//! measures, so the raster has no effect on the game.
 //!
-//! A coarse cell knows how much room there is around it; in the open that is all it takes. Otherwise each
-//! column and each line of tiles has the solids that begin before its end and those that end after its
-//! beginning: four look-ups name all whose box may touch a rectangle, 64 solids at once.
+//! Each coarse cell stores the free distance around it, which is enough on open ground. Otherwise each column
+//! and each line of tiles has bit sets of the obstacles that begin before its end and that end after its
+//! beginning: four look-ups give all whose bounding box may touch a rectangle, 64 obstacles at a time.
 
 use alloc::vec::Vec;
 
 use super::solid::Solid;
 use crate::sim::math::{Fx, Vec2};
 
-/// A strip is a tile wide.
+/// A strip is one tile wide.
 const STRIP_SHIFT: u32 = 16;
 
-/// Most cells in a line or column of the map: what they know takes at most 64 KiB.
+/// Most cells in a line or column of the map, so that they take at most 64 KiB.
 const CELLS_MAX: i32 = 128;
 
-/// The solids of a map by cells, and by columns and lines of tiles: 16 bytes for each column or line and 64
-/// solids.
+/// The obstacles of a map by cells, and by columns and lines of tiles: 16 bytes for each strip and 64
+/// obstacles.
 #[derive(Clone, Debug)]
 pub(crate) struct Raster {
-    /// 64 solids are a word.
+    /// Words of 64 obstacles.
     words: usize,
     columns: Strips,
     lines: Strips,
     cells: Cells,
-    /// By cell, how far across or along solids and edges of the map are at least from each of its points.
+    /// By cell: a lower bound of the Chebyshev distance to obstacles and to the edge of the map, from each of
+    /// its points.
     room: Vec<Fx>,
 }
 
@@ -33,33 +34,33 @@ pub(crate) struct Raster {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cells {
     half: Vec2,
-    /// A cell's side is 2 to this, raw.
+    /// The binary logarithm of a cell's side, in 2^-16 tiles.
     shift: u32,
     columns: usize,
     lines: usize,
 }
 
-/// A map's strips in one direction, each with an entry a word.
+/// The strips of a map in one direction, with an entry for each word.
 #[derive(Clone, Debug)]
 struct Strips {
-    /// Half the map's size, raw.
+    /// Half the map's size, in 2^-16 tiles.
     half: i32,
-    /// The last strip.
+    /// The index of the last strip.
     last: i32,
     spans: Vec<Spans>,
 }
 
-/// Solids as bits.
+/// Obstacles as bit sets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spans {
-    /// Those that begin in this strip or before.
+    /// Those that begin in this strip or before it.
     begun: u64,
-    /// Those that end in this strip or after.
+    /// Those that end in this strip or after it.
     unended: u64,
 }
 
 impl Raster {
-    /// The raster of `solids` on a map of half the size `half`.
+    /// The raster of `solids` on a map of half size `half`.
     pub(crate) fn new(solids: &[Solid], half: Vec2) -> Self {
         let words = solids.len().div_ceil(64);
         let bounds: Vec<(Vec2, Vec2)> = solids.iter().map(|solid| solid.around(Fx::ZERO)).collect();
@@ -74,14 +75,14 @@ impl Raster {
         Self { words, columns, lines, cells, room }
     }
 
-    /// Whether a square of half the side `by` around `at` surely touches no solid and no edge of the map.
+    /// Whether the square around `at` with half side `by` certainly touches no obstacle and no edge.
     #[inline(always)]
     pub(crate) fn has_room(&self, at: Vec2, by: Fx) -> bool {
         self.cells.row(at).is_some_and(|cell| self.room[cell] > by)
     }
 
-    /// The rows of all solids whose box touches the rectangle around `a` and `b` that is `margin` wider on
-    /// each side, and of some near it, in ascending order.
+    /// A superset of the obstacles whose bounding box touches the rectangle around `a` and `b`, enlarged by
+    /// `margin`; rows ascend.
     #[inline(always)]
     pub(crate) fn near(&self, a: Vec2, b: Vec2, margin: Fx) -> Near<'_> {
         let (left, right) = self.columns.strips(a.x, b.x, margin);
@@ -93,7 +94,7 @@ impl Raster {
 }
 
 impl Cells {
-    /// Cells of 2 to `shift`, raw, or larger ones if there were more than `most` in a line or column.
+    /// Cells of 2^`shift` in 2^-16 tiles, or larger ones if a line or column had more than `most`.
     pub(crate) fn new(half: Vec2, shift: u32, most: i32) -> Self {
         let size = [half.x, half.y].map(|half| half.to_bits() * 2);
         let shift = (shift..31).find(|shift| size[0].max(size[1]) >> shift < most).unwrap_or(31);
@@ -101,7 +102,7 @@ impl Cells {
         Self { half, shift, columns, lines }
     }
 
-    /// The cell of a place; none far beyond the map.
+    /// The cell of a position; `None` far off the map.
     #[inline(always)]
     pub(crate) fn row(&self, at: Vec2) -> Option<usize> {
         let along = |at: Fx, half: Fx| (at.to_bits().wrapping_add(half.to_bits()) >> self.shift) as usize;
@@ -120,7 +121,7 @@ impl Cells {
     }
 }
 
-/// How far apart two rectangles are across or along, the greater of both; at most zero if they overlap.
+/// The Chebyshev gap between two rectangles; at most zero if they overlap.
 pub(crate) fn gap((min, max): (Vec2, Vec2), (low, high): (Vec2, Vec2)) -> Fx {
     (low.x - max.x).max(min.x - high.x).max(low.y - max.y).max(min.y - high.y)
 }
@@ -144,14 +145,14 @@ impl Strips {
         strips
     }
 
-    /// The strips in which `margin` before the lesser and beyond the greater of two places lie.
+    /// The strips of both ends of an interval, enlarged by `margin`.
     #[inline(always)]
     fn strips(&self, a: Fx, b: Fx, margin: Fx) -> (usize, usize) {
         let (a, b, margin) = (a.to_bits(), b.to_bits(), margin.to_bits());
         (self.strip(a.min(b) - margin), self.strip(a.max(b) + margin))
     }
 
-    /// The strip in which `at` lies; beyond the map the outermost.
+    /// The strip of a position; off the map the outermost one.
     #[inline(always)]
     fn strip(&self, at: i32) -> usize {
         (at.saturating_add(self.half) >> STRIP_SHIFT).clamp(0, self.last) as usize
@@ -166,7 +167,7 @@ pub(crate) struct Near<'a> {
     bottom: usize,
     top: usize,
     word: usize,
-    /// What is left of this word.
+    /// The remaining bits of this word.
     bits: u64,
 }
 

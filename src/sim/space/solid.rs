@@ -1,5 +1,4 @@
-//! The shapes of what does not move. All tests for touching are exact; turning the map turns their
-//! results.
+//! The shapes of obstacles. All tests are exact, so rotating the map rotates their results.
 
 use crate::sim::math::{Fx, Vec2, dist2, length, square, with_length};
 
@@ -13,7 +12,7 @@ pub(crate) enum Solid {
 }
 
 impl Solid {
-    /// `at`, moved so that a body of `radius` no longer overlaps; `None` if it does not.
+    /// `at`, moved so that a body of `radius` no longer overlaps; `None` if it does not overlap.
     pub(crate) fn pushed_out(&self, at: Vec2, radius: Fx) -> Option<Vec2> {
         let (nearest, apart) = match *self {
             Self::Box { min, max } => {
@@ -24,7 +23,7 @@ impl Solid {
         if dist2(at, nearest) >= square(apart) {
             return None;
         }
-        // `with_length` rounds toward zero: two units more keep the body clear.
+        // `with_length` rounds toward zero: two more units keep the body clear.
         let apart = apart + Fx::from_bits(2);
         match *self {
             Self::Box { min, max } if at == nearest => Some(out_of_box(at, min, max, apart)),
@@ -35,7 +34,7 @@ impl Solid {
         }
     }
 
-    /// The upright rectangle around it, `by` wider on each side.
+    /// The bounding box, enlarged by `by` on each side.
     pub(crate) fn around(&self, by: Fx) -> (Vec2, Vec2) {
         let (min, max) = match *self {
             Self::Box { min, max } => (min, max),
@@ -48,7 +47,7 @@ impl Solid {
         (min - by, max + by)
     }
 
-    /// Whether `at` lies nearer than `margin`, or inside. The margin of a wall has square corners.
+    /// Whether `at` is nearer than `margin` or inside. The margin of a wall has square corners.
     pub(crate) fn covers(&self, at: Vec2, margin: Fx) -> bool {
         match *self {
             Self::Box { .. } => {
@@ -59,9 +58,9 @@ impl Solid {
         }
     }
 
-    /// Whether the straight way from `from` to `to` comes nearer than `margin`, and nearer than where it
-    /// begins and ends: a body that leans on it may walk along it or away, and a goal inside it is reached
-    /// from the near side. The margin of a wall has square corners.
+    /// Whether the line from `from` to `to` comes nearer than `margin`, and nearer than both of its ends: a
+    /// body that touches the obstacle may walk along it or away from it, and a goal inside is reached from
+    /// the near side. The margin of a wall has square corners.
     pub(crate) fn blocks(&self, from: Vec2, to: Vec2, margin: Fx) -> bool {
         match *self {
             Self::Box { min, max } => {
@@ -77,7 +76,7 @@ impl Solid {
         }
     }
 
-    /// Where an arrow of `radius` from `from` to `to` first touches it, in 65,536ths of the way.
+    /// Where an arrow of `radius` from `from` to `to` first touches it, in 65,536ths of the path.
     pub(crate) fn crossing(&self, from: Vec2, to: Vec2, radius: Fx) -> Option<i64> {
         match *self {
             Self::Box { .. } => {
@@ -89,8 +88,8 @@ impl Solid {
     }
 }
 
-/// The place `apart` beyond the nearest side of the box. Of two sides as near the one toward the middle of
-/// the map; of two that are that as well, the left one as seen from there.
+/// The point `apart` beyond the nearest side of the box. Ties go to the side toward the middle of the map,
+/// then to the left one as seen from there.
 fn out_of_box(at: Vec2, min: Vec2, max: Vec2, apart: Fx) -> Vec2 {
     let side = |x: i32, y: i32| {
         let (deep, place) = match (x, y) {
@@ -107,7 +106,7 @@ fn out_of_box(at: Vec2, min: Vec2, max: Vec2, apart: Fx) -> Vec2 {
     place
 }
 
-/// The scalar product. With points of the largest map it stays below 2^56.
+/// The dot product; below 2^56 for points of the largest map.
 pub(crate) fn dot(a: Vec2, b: Vec2) -> i64 {
     i64::from(a.x.to_bits()) * i64::from(b.x.to_bits()) + i64::from(a.y.to_bits()) * i64::from(b.y.to_bits())
 }
@@ -117,7 +116,7 @@ pub(crate) fn cross(a: Vec2, b: Vec2) -> i64 {
     i64::from(a.x.to_bits()) * i64::from(b.y.to_bits()) - i64::from(a.y.to_bits()) * i64::from(b.x.to_bits())
 }
 
-/// Whether a part of the way lies inside the rectangle.
+/// Whether a part of the line is inside the rectangle.
 fn enters_box(from: Vec2, to: Vec2, min: Vec2, max: Vec2) -> bool {
     if from.x.max(to.x) <= min.x
         || from.x.min(to.x) >= max.x
@@ -126,15 +125,15 @@ fn enters_box(from: Vec2, to: Vec2, min: Vec2, max: Vec2) -> bool {
     {
         return false;
     }
-    // Inside lie points on both sides of the way's line: the middle lies nearer to it than the corner
-    // that is farthest across. All is doubled, for the middle.
+    // A line that crosses the rectangle has corners on both sides: the middle is nearer to the line than the
+    // corner farthest across. Everything is doubled, for the middle.
     let (way, size) = (to - from, max - min);
     let aside = cross(way, (min - from) + (max - from));
     let extent = |a: Fx, b: Fx| i64::from(a.to_bits()).abs() * i64::from(b.to_bits());
     way == Vec2::default() || aside.abs() < extent(way.x, size.y) + extent(way.y, size.x)
 }
 
-/// Whether the way comes as near to `at` as the root of `reach`.
+/// Whether the line comes as near to `at` as the root of `reach`.
 fn passes_within(from: Vec2, to: Vec2, at: Vec2, reach: i64) -> bool {
     let (way, off) = (to - from, at - from);
     let (along, whole) = (dot(way, off), dot(way, way));
@@ -149,7 +148,7 @@ fn passes_within(from: Vec2, to: Vec2, at: Vec2, reach: i64) -> bool {
     reach >= 0 && aside * aside <= u128::from(reach.unsigned_abs()) * u128::from(whole.unsigned_abs())
 }
 
-/// Where a way that enters the rectangle does so, in 65,536ths of it.
+/// Where a line enters the rectangle, in 65,536ths of its length.
 fn box_share(from: Vec2, to: Vec2, min: Vec2, max: Vec2) -> i64 {
     let mut enter = 0;
     for (from, to, min, max) in [(from.x, to.x, min.x, max.x), (from.y, to.y, min.y, max.y)] {
@@ -163,7 +162,7 @@ fn box_share(from: Vec2, to: Vec2, min: Vec2, max: Vec2) -> i64 {
     enter
 }
 
-/// Where the way from `from` to `to` first comes within `radius` of `at`, in 65,536ths of the way.
+/// Where the path from `from` to `to` first comes within `radius` of `at`, in 65,536ths of its length.
 pub(crate) fn round_crossing(from: Vec2, to: Vec2, at: Vec2, radius: Fx) -> Option<i64> {
     let reach = square(radius);
     let far = dist2(from, at);

@@ -1,4 +1,4 @@
-//! The ways over a map, for whoever judges maps.
+//! Paths over a map, for tools that check maps.
 
 use alloc::vec::Vec;
 
@@ -7,19 +7,19 @@ use crate::sim::math::Vec2;
 use crate::sim::rules::milli::{point, tiles};
 use crate::sim::rules::{Map, Milli, MilliPoint};
 
-/// The ways that bodies of one size walk over a map.
+/// The paths of bodies of one size over a map.
 #[derive(Clone, Debug)]
 pub struct Ways(Arena);
 
 impl Ways {
-    /// The ways of bodies of radius `body` among all walls, rocks and cores of `map`; cores have radius
-    /// `core`. Both in thousandths of a tile.
+    /// The paths of bodies of radius `body` between the obstacles of `map`, whose cores have radius `core`.
+    /// Both in thousandths of a tile.
     #[must_use]
     pub fn new(map: &Map, body: Milli, core: Milli) -> Self {
         Self(Arena::new(map, map.bases.len(), tiles(core), tiles(body)))
     }
 
-    /// The corners by which a body walks from one place to another; `None` if it cannot.
+    /// The corners of the shortest path between two positions; `None` if there is no path.
     #[must_use]
     pub fn way(&self, from: MilliPoint, to: MilliPoint) -> Option<Vec<Vec2>> {
         let Self(arena) = self;

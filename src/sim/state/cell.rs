@@ -1,18 +1,18 @@
-//! Values that can stand in a column of the state.
+//! Values in a column of the state.
 
 use crate::sim::math::{Angle, Fx};
 use crate::sim::tick::{PlayerId, Tick};
 
-/// A value that can stand in a column: plain bytes without padding, and a number for reports.
+/// A value in a column: plain bytes without padding, and a number for reports.
 pub trait Cell: bytemuck::NoUninit {
-    /// The value with its bytes in little-endian order, which are what is hashed.
+    /// The value with its bytes in little-endian order, as they are hashed.
     #[must_use]
     fn little_endian(self) -> Self;
-    /// The value as a number: fixed-point values and angles by their bits.
+    /// The value as a number; fixed-point values and angles by their bits.
     fn number(self) -> i64;
-    /// The value that has this number, if one has.
+    /// The value of a number, if there is one.
     fn of_number(number: i64) -> Option<Self>;
-    /// Another valid value, to plant a difference: what a single flipped low bit would make of it.
+    /// Another valid value, as a single flipped low bit would give: plants a difference in tests.
     #[must_use]
     fn disturbed(self) -> Self;
 }

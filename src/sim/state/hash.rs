@@ -1,12 +1,12 @@
-//! Fingerprints of a game state.
+//! Hashes of a game state.
 
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-/// How many tables a state has, each with a hash of its own.
+/// Number of tables; each has its own hash.
 pub const PARTS: usize = 8;
 
-/// A fingerprint of the whole state after a tick, and one of each table.
+/// The hash of the state after a tick, and of each table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateHash {
     /// Of the whole state.
@@ -16,7 +16,7 @@ pub struct StateHash {
 }
 
 impl StateHash {
-    /// Folds the hashes of the parts.
+    /// Combines the hashes of the tables.
     #[must_use]
     pub fn of_parts(parts: [u64; PARTS]) -> Self {
         let mut bytes = [0; PARTS * 8];
@@ -27,12 +27,12 @@ impl StateHash {
     }
 }
 
-/// A hash over the hashes of all ticks so far: equal chains mean equal states at every tick behind them.
+/// A hash chain over the states of all ticks so far: equal chains mean equal states at every tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HashChain(pub u64);
 
 impl HashChain {
-    /// The chain after one more tick.
+    /// The chain after another tick.
     #[must_use]
     pub fn then(self, whole: u64) -> Self {
         let mut bytes = [0; 16];

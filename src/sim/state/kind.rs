@@ -1,4 +1,4 @@
-//! The four kinds of units as small numbers, by which tables per kind are indexed.
+//! The four kinds of units as small numbers, for tables by kind.
 
 use super::{AttackBehaviour, ControlBehaviour};
 

@@ -1,4 +1,4 @@
-//! The game state: everything that changes, as tables of plain columns in creation order.
+//! The game state: all mutable data of a match, as tables of plain columns in creation order.
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod cell;
@@ -21,7 +21,7 @@ use crate::sim::tick::{PLAYERS_MAX, PlayerId, Tick};
 
 /// Most units alive at once.
 pub const UNITS_MAX: usize = 50_000;
-/// Most orders of one unit that wait for the one it carries out.
+/// Most queued orders of a unit, beside the current one.
 pub const QUEUED_MAX: usize = 8;
 /// Most arrows in flight at once.
 pub const PROJECTILES_MAX: usize = 50_000;
@@ -37,20 +37,20 @@ pub const SUPPLY: i32 = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
 pub enum AttackBehaviour {
-    /// Strikes what stands in an arc of 45 degrees before it.
+    /// Strikes enemies in an arc of 45 degrees in front.
     Swordsman,
     /// Shoots an arrow that flies and can be dodged.
     Archer,
 }
 enum_cell!(AttackBehaviour, Swordsman, Archer);
 
-/// Who steers a unit.
+/// Who controls a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
 pub enum ControlBehaviour {
-    /// A hero, by its player's held control.
+    /// A hero, controlled by its player's held control and commands.
     Player,
-    /// A minion, by its order.
+    /// A minion, controlled by its order.
     Minion,
 }
 enum_cell!(ControlBehaviour, Player, Minion);
@@ -59,47 +59,47 @@ enum_cell!(ControlBehaviour, Player, Minion);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
 pub enum Order {
-    /// Nothing: fights what comes near, where it stands.
+    /// No order: stays and fights what comes near.
     Idle,
     /// Walks with the hero and fights what comes near.
     Follow,
-    /// Walks to the goal and looks at nothing else.
+    /// Walks to the goal and ignores enemies.
     Move,
     /// Walks to the goal and fights what comes near.
     AttackMove,
-    /// Walks into reach of the quarry and strikes it, until it is dead.
+    /// Walks into reach of a unit and strikes it until it is dead.
     Attack,
-    /// Stays, fights what is in reach.
+    /// Stays and fights what is in reach.
     Hold,
 }
 enum_cell!(Order, Idle, Follow, Move, AttackMove, Attack, Hold);
 
 /// No corner, in a column of corners.
 pub const NO_CORNER: u16 = u16::MAX;
-/// In a column of corners: the way has yet to be looked for.
+/// In a column of corners: the path has to be searched.
 pub const ASK_CORNER: u16 = u16::MAX - 1;
 
 /// Why a match is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
 pub enum Outcome {
-    /// It is not.
+    /// The match is not over.
     Running,
     /// Only one team has a core left.
     Core,
-    /// A team reached the score.
+    /// A team reached the score to win.
     Score,
-    /// The last core but one fell to sudden death.
+    /// Sudden death destroyed the last core but one.
     SuddenDeath,
-    /// Cores fell together, with equal score and damage.
+    /// The last cores fell in the same tick, with equal score and damage.
     Draw,
-    /// All other teams gave up.
+    /// All other teams surrendered.
     Surrender,
 }
 enum_cell!(Outcome, Running, Core, Score, SuddenDeath, Draw, Surrender);
 
 table! {
-    /// What there is once: a table of a single row.
+    /// Values that exist once: a table with a single row.
     Globals of Global, part "match";
     /// The next tick to run.
     tick: Tick,
@@ -109,26 +109,26 @@ table! {
     outcome: Outcome,
     /// The winning team, or [`PlayerId::NONE`]'s number.
     winner: u8,
-    /// No unit slot below this one is free.
+    /// Every slot below this one is taken.
     free_slot: u16,
 }
 
 table! {
     /// One row per player, in seat order.
     Players of Player, part "players";
-    /// The team; players of one team win together.
+    /// The player's team; a team wins together.
     team: u8,
     /// How the hero fights.
     hero_kind: AttackBehaviour,
-    /// The hero, while it lives.
+    /// The hero while it lives, else [`UnitId::NONE`].
     hero: UnitId,
-    /// When the hero comes back; [`Tick::NEVER`] while it lives or when it no longer will.
+    /// When the hero respawns; [`Tick::NEVER`] while it lives or if it no longer respawns.
     respawn_at: Tick,
     /// The direction held: 0 to 7, 8 for none.
     walk: u8,
-    /// Whether the hero strikes toward `aim`.
+    /// Whether a strike toward `aim` is held.
     striking: u8,
-    /// Where a held strike points.
+    /// The direction of a held strike.
     aim: Angle,
     /// Until when the hero dashes along its facing.
     dash_until: Tick,
@@ -136,11 +136,11 @@ table! {
     dash_ready_at: Tick,
     /// When the hero may raise the banner again.
     banner_ready_at: Tick,
-    /// Until when this player's banner lasts.
+    /// Until when the banner lasts.
     banner_until: Tick,
     /// When the hero last hit or was hit.
     fought_at: Tick,
-    /// Whether minions are born with the order to walk to the rally point.
+    /// Whether new minions walk to the rally point.
     rallies: u8,
     /// The rally point; zero without one.
     rally_x: Fx,
@@ -148,32 +148,32 @@ table! {
     rally_y: Fx,
     /// Supply, in 1/60.
     supply: i32,
-    /// Minions in training, first to last from the lowest bit: 0 swordsman, 1 archer.
+    /// Minions in training, the first in the lowest bit: 0 swordsman, 1 archer.
     training: u8,
-    /// How many are in training.
+    /// Number of minions in training.
     training_len: u8,
-    /// When the first of them is done.
+    /// When the training of the first minion ends.
     training_done_at: Tick,
-    /// Points of the team: the same for each of its players.
+    /// Points of the team; equal for all its players.
     score: i32,
-    /// Damage done to enemy cores.
+    /// Damage dealt to enemy cores.
     core_damage: i32,
-    /// Whether this player gave up.
+    /// Whether the player surrendered.
     surrendered: u8,
-    /// Units born so far, modulo 256.
+    /// Units spawned so far, modulo 256.
     births: u8,
     /// Units lost.
     deaths: u16,
-    /// Circles taken.
+    /// Circles captured.
     captures: u16,
-    /// Commands that reached the world.
+    /// Commands applied by the world.
     commands: u32,
 }
 
 table! {
-    /// Who holds a slot: row by unit slot. Lets an id find its row in [`Units`].
+    /// Unit slots: the row in [`Units`] of each slot, so that an id finds its unit.
     Slots of Slot, part "slots";
-    /// Units that have held this slot before.
+    /// Generation of the slot's unit: how often the slot was reused, modulo 65,536.
     generation: u16,
     /// The row in [`Units`], `u16::MAX` while the slot is free.
     row: u16,
@@ -182,101 +182,102 @@ table! {
 table! {
     /// Living heroes and minions, in creation order.
     Units of Unit, part "units";
-    /// Its id.
+    /// The unit's id, unique while it lives.
     id: UnitId,
-    /// Its player.
+    /// The player it belongs to.
     owner: PlayerId,
-    /// When it looks around: in the ticks that, counted on by this, are multiples of the time between two
-    /// looks. Its number among its player's births, so that mirrored units look around together.
+    /// When it searches for targets: in the ticks that, plus this, are multiples of the search period. The
+    /// number of the unit among its player's spawns, so that mirrored units search together.
     phase: u8,
     /// How it fights.
     attack: AttackBehaviour,
-    /// Who steers it.
+    /// Who controls it.
     control: ControlBehaviour,
     /// Hit points left.
     hp: i16,
-    /// Place.
+    /// Position.
     x: Fx,
-    /// Place.
+    /// Position.
     y: Fx,
-    /// Tiles moved in the last tick.
+    /// Movement in the last tick, in tiles.
     vx: Fx,
-    /// Tiles moved in the last tick.
+    /// Movement in the last tick, in tiles.
     vy: Fx,
-    /// Where it looks.
+    /// The direction it faces.
     facing: Angle,
-    /// What its player wants of it.
+    /// Its current order.
     order: Order,
-    /// Where [`Order::Move`] and [`Order::AttackMove`] lead.
+    /// The goal of [`Order::Move`] and [`Order::AttackMove`].
     goal_x: Fx,
-    /// Where [`Order::Move`] and [`Order::AttackMove`] lead.
+    /// The goal of [`Order::Move`] and [`Order::AttackMove`].
     goal_y: Fx,
-    /// Whom [`Order::Attack`] is after.
+    /// The target of [`Order::Attack`].
     quarry: UnitId,
-    /// How many rows of [`Orders`] are its own.
+    /// Number of its rows in [`Orders`].
     queued: u8,
-    /// The corner by which it walks round what is in its way, counted over the map's; [`NO_CORNER`] while
-    /// it walks straight, [`ASK_CORNER`] with a new goal.
+    /// The map's corner that its path leads through next; [`NO_CORNER`] on a straight path, [`ASK_CORNER`]
+    /// with a new goal.
     corner: u16,
-    /// Whom it fights at the moment.
+    /// The unit it fights at the moment.
     target: UnitId,
-    /// When the blow that is being wound up falls; [`Tick::NEVER`] without one.
+    /// When its wind-up ends and the strike takes effect; [`Tick::NEVER`] without one.
     strike_at: Tick,
-    /// When it may wind up again.
+    /// When it may start the next wind-up.
     ready_at: Tick,
 }
 
 table! {
-    /// Orders that wait for the one their unit carries out, in the order in which they were given. Most
-    /// units have none.
+    /// Queued orders, in the order in which they were given. Most units have none, so they are not stored in
+    /// [`Units`].
     Orders of QueuedOrder, part "orders";
-    /// Whose order it is.
+    /// The unit that has the order.
     unit: UnitId,
-    /// What it will do.
+    /// What the unit will do.
     order: Order,
-    /// Where to.
+    /// The goal.
     x: Fx,
-    /// Where to.
+    /// The goal.
     y: Fx,
-    /// Whom [`Order::Attack`] will be after.
+    /// The target of [`Order::Attack`].
     quarry: UnitId,
 }
 
 table! {
-    /// Arrows in flight, in creation order. Courses are origin and velocity: an arrow costs no store.
+    /// Arrows in flight, in creation order. A path is an origin and a velocity: a flying arrow changes no
+    /// value.
     Projectiles of Projectile, part "projectiles";
-    /// Whose arrow it is.
+    /// The player who shot it.
     owner: PlayerId,
-    /// Who shot it.
+    /// The unit that shot it.
     shooter: UnitId,
-    /// What the shooter is: a hero does less to cores.
+    /// Whether a hero or a minion shot it: a hero deals less damage to cores.
     control: ControlBehaviour,
-    /// What it takes from the first enemy in its way.
+    /// Hit points it takes from the first enemy in its path.
     damage: i16,
-    /// Where it left the bow.
+    /// Where it started.
     x: Fx,
-    /// Where it left the bow.
+    /// Where it started.
     y: Fx,
     /// Tiles per tick.
     vx: Fx,
     /// Tiles per tick.
     vy: Fx,
-    /// When it left.
+    /// When it started.
     born_at: Tick,
-    /// When it drops.
+    /// When it disappears.
     dies_at: Tick,
 }
 
 table! {
     /// The capture circles of the map, in its order.
     Circles of Circle, part "circles";
-    /// The player who took it last, whose team holds it; [`PlayerId::NONE`] at first.
+    /// The player who captured it last and whose team holds it; [`PlayerId::NONE`] at first.
     owner: PlayerId,
-    /// The player on whose behalf it is being taken.
+    /// The player who is capturing it.
     taker: PlayerId,
-    /// How far taking it has come, in [`CAPTURED`]ths.
+    /// Capture progress, in [`CAPTURED`]ths.
     progress: i32,
-    /// Whether units of several teams stand in it.
+    /// Whether units of several teams are in it.
     contested: u8,
 }
 
@@ -285,15 +286,15 @@ table! {
     Cores of Core, part "cores";
     /// Hit points left; 0 when destroyed.
     hp: i32,
-    /// Whether it can be hurt now.
+    /// Whether it can be damaged now.
     open: u8,
 }
 
-/// The whole state between two ticks: what is encoded, hashed and compared. It is changed by
-/// [`crate::sim::World::step`] alone.
+/// The whole state between two ticks: what is encoded, hashed and compared. Only [`crate::sim::World::step`]
+/// changes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameState {
-    /// What there is once.
+    /// Values that exist once.
     pub globals: Globals,
     /// By player.
     pub players: Players,
@@ -301,9 +302,9 @@ pub struct GameState {
     pub slots: Slots,
     /// Living units.
     pub units: Units,
-    /// Orders that wait.
+    /// Queued orders.
     pub orders: Orders,
-    /// Arrows.
+    /// Arrows in flight.
     pub projectiles: Projectiles,
     /// Capture circles.
     pub circles: Circles,
@@ -345,7 +346,7 @@ impl GameState {
         Some(self.globals.winner[0]).filter(|&team| team != PlayerId::NONE.0)
     }
 
-    /// A hash of everything, and one of each table.
+    /// The hash of the whole state, and of each table.
     #[must_use]
     pub fn hash(&self) -> StateHash {
         StateHash::of_parts([
@@ -360,7 +361,7 @@ impl GameState {
         ])
     }
 
-    /// Takes over the content of `other` and keeps the allocations.
+    /// Copies `other` and keeps the allocations.
     pub fn copy_from(&mut self, other: &Self) {
         self.globals.copy_from(&other.globals);
         self.players.copy_from(&other.players);
@@ -372,7 +373,7 @@ impl GameState {
         self.cores.copy_from(&other.cores);
     }
 
-    /// Where this state and another differ first, if they do.
+    /// The first difference between two states, if there is one.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Difference> {
         let units = || {
@@ -390,11 +391,11 @@ impl GameState {
             .or_else(|| self.cores.difference(&other.cores))
     }
 
-    /// Changes the value at `path`, such as `units[0].hp`, to another valid one: for tests of the desync
-    /// check.
+    /// Changes the value at `path`, for example `units[0].hp`, to another valid one: for tests of the desync
+    /// detection.
     ///
     /// # Errors
-    /// If the path is not of that form, or there is no such table, row or field.
+    /// If the path is malformed or there is no such table, row or field.
     pub fn disturb(&mut self, path: &str) -> Result<(), NoSuchField> {
         let parse = || {
             let (part, rest) = path.split_once('[')?;
@@ -462,7 +463,7 @@ impl GameState {
         self.circles.owner.iter().filter(held).count()
     }
 
-    /// How many minions of a player live or are in training.
+    /// Number of a player's living minions and those in training.
     #[must_use]
     pub fn minions(&self, player: PlayerId) -> usize {
         let own = |&&(owner, control): &&(PlayerId, ControlBehaviour)| {
@@ -473,8 +474,8 @@ impl GameState {
         units.filter(|unit| own(&unit)).count() + usize::from(training)
     }
 
-    /// Whether this came out of [`Self::encode`] in a sane world: equal columns, ids that lead to their
-    /// rows, owners that exist. Everything that `step` indexes with is in range.
+    /// Whether a running world can have this state: rectangular tables, ids that lead to their rows, owners
+    /// that exist. Everything that `step` uses as an index is in range.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let players = self.players.len();
@@ -494,7 +495,8 @@ impl GameState {
             && self.players.team.iter().all(|&team| usize::from(team) < PLAYERS_MAX)
     }
 
-    /// Whether every table has as many rows in each column, and no more than there may be; of the globals one.
+    /// Whether all columns of each table have the same number of rows, within its limit; the globals have
+    /// one.
     fn is_rectangular(&self) -> bool {
         self.globals.len() == 1
             && self.globals.is_rectangular(1)
@@ -507,7 +509,7 @@ impl GameState {
             && self.cores.is_rectangular(PLAYERS_MAX)
     }
 
-    /// Whether every order that waits is counted by its unit, and the other way round.
+    /// Whether every queued order is counted by its unit, and each count is right.
     fn orders_have_units(&self) -> bool {
         let mut left = self.units.queued.clone();
         let all_counted = self.orders.unit.iter().all(|&unit| {
@@ -520,7 +522,7 @@ impl GameState {
             && self.units.queued.iter().all(|&queued| usize::from(queued) <= QUEUED_MAX)
     }
 
-    /// The canonical bytes of this state: a snapshot.
+    /// The canonical encoding of the state: a snapshot.
     ///
     /// # Panics
     /// Never: encoding into memory cannot fail.
@@ -533,14 +535,14 @@ impl GameState {
     /// Restores a snapshot.
     ///
     /// # Errors
-    /// If the bytes are not exactly what [`Self::encode`] gives for some sane state.
+    /// If the bytes are not exactly what [`Self::encode`] gives for a consistent state.
     pub fn decode(bytes: &[u8]) -> Result<Self, MalformedSnapshot> {
         Self::decode_to_compare(bytes)
             .and_then(|state| if state.is_consistent() { Ok(state) } else { Err(MalformedSnapshot) })
     }
 
-    /// Restores a snapshot whose values need not make sense, such as one of a world that has gone astray: good for
-    /// [`Self::hash`] and [`Self::difference`], and never to be played on. Its tables are rectangular all the same.
+    /// Restores a snapshot that need not be consistent, for example of a world that diverged: for
+    /// [`Self::hash`] and [`Self::difference`] alone, never to continue a match. Its tables are rectangular.
     ///
     /// # Errors
     /// If the bytes are not exactly what [`Self::encode`] gives for some state.
@@ -551,12 +553,12 @@ impl GameState {
     }
 }
 
-/// Bytes that are not a snapshot.
+/// The bytes are not a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("these bytes are not the snapshot of a game state")]
 pub struct MalformedSnapshot;
 
-/// A path that leads to no field of the state.
+/// The path does not lead to a field of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such field; a path looks like units[0].hp, with a row that exists at that tick")]
 pub struct NoSuchField;

@@ -1,5 +1,4 @@
-//! Tables of plain columns: one list of fields that gives storage, rows, canonical bytes, hash, and the
-//! search for the field that differs.
+//! Tables of plain columns: one list of fields generates storage, rows, encoding, hash and comparison.
 
 use alloc::string::String;
 use core::hash::Hasher as _;
@@ -10,11 +9,12 @@ use twox_hash::xxhash3_64::{DEFAULT_SECRET_LENGTH, RawHasher, SecretBuffer};
 use super::cell::Cell;
 use super::unit_id::UnitId;
 
-/// Tables up to so many bytes are gathered and hashed at once: to begin and end a stream takes longer than to copy
-/// them, and all tables are as small in a match for people.
+/// Tables up to this many bytes are copied together and hashed at once: starting and finishing a streaming
+/// hash takes longer than the copy. All tables of a match between people are this small.
 pub(crate) const GATHERED_MAX: usize = 16384;
 
-/// Appends one column's bytes; there must be room for them.
+/// Appends the bytes of a column, which must fit.
+#[expect(clippy::expect_used, reason = "the caller gathers only what fits")]
 pub(crate) fn gather_column<T: Cell>(bytes: &mut ArrayVec<u8, GATHERED_MAX>, column: &[T]) {
     if cfg!(target_endian = "little") {
         let column = bytemuck::cast_slice(column);
@@ -26,10 +26,11 @@ pub(crate) fn gather_column<T: Cell>(bytes: &mut ArrayVec<u8, GATHERED_MAX>, col
     }
 }
 
-/// A table of at most so many rows is gathered cell by cell: to copy a column takes a call, and a cell none.
+/// Tables of at most this many rows are copied cell by cell: copying a column costs a function call.
 pub(crate) const FEW: usize = 4;
 
-/// Puts one column's bytes, of [`FEW`] rows at most, where `gathered` ends, and moves that on.
+/// Copies the bytes of a column of at most [`FEW`] rows to `gathered`, and advances that.
+#[expect(clippy::indexing_slicing, reason = "the caller sizes the buffer for FEW rows of all columns")]
 pub(crate) fn gather_cells<T: Cell>(bytes: &mut [u8], gathered: &mut usize, column: &[T]) {
     for cell in column {
         let cell = cell.little_endian();
@@ -39,7 +40,7 @@ pub(crate) fn gather_cells<T: Cell>(bytes: &mut [u8], gathered: &mut usize, colu
     }
 }
 
-/// XXH3 over columns, one after the other, without an allocation.
+/// A streaming XXH3 over columns; it does not allocate.
 pub(crate) struct ColumnHasher(RawHasher<&'static [u8; DEFAULT_SECRET_LENGTH]>);
 
 impl ColumnHasher {
@@ -62,7 +63,7 @@ impl ColumnHasher {
     }
 }
 
-/// Drops the cells in the given rows, which ascend, moving each run between two of them at once.
+/// Removes the cells of the given rows, which ascend, and moves each run between two of them at once.
 pub(crate) fn remove_cells<T: Copy>(column: &mut alloc::vec::Vec<T>, gone: &[usize]) {
     let Some(&first) = gone.first() else { return };
     let mut to = first;
@@ -74,26 +75,26 @@ pub(crate) fn remove_cells<T: Copy>(column: &mut alloc::vec::Vec<T>, gone: &[usi
     column.truncate(to);
 }
 
-/// The first row in which two columns differ, as (row, value here, value there); `None` for a row that
-/// only the other has.
+/// The first row in which two columns differ, as (row, value here, value there); `None` for a row that only
+/// the other column has.
 pub(crate) fn column_difference<T: Cell>(a: &[T], b: &[T]) -> Option<(usize, Option<i64>, Option<i64>)> {
     let rows = a.len().max(b.len());
     let number = |column: &[T], row: usize| column.get(row).map(|cell| cell.number());
     (0..rows).map(|row| (row, number(a, row), number(b, row))).find(|(_, a, b)| a != b)
 }
 
-/// Where and how two states differ first, in the order of the tables and their columns.
+/// The first difference between two states, in the order of the tables and their columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The table.
+    /// The name of the table.
     pub part: &'static str,
     /// The row, counted from 0.
     pub row: usize,
-    /// The unit in that row, where the table has units.
+    /// The unit in that row, for tables of units.
     pub unit: Option<UnitId>,
-    /// The column.
+    /// The name of the column.
     pub field: &'static str,
-    /// The number in either state; `None` where that state has no such row.
+    /// The values in both states; `None` where a state has no such row.
     pub values: [Option<i64>; 2],
 }
 
@@ -112,7 +113,7 @@ impl core::fmt::Display for Difference {
     }
 }
 
-/// Declares a table: a struct of columns, its row type, and what every table can do.
+/// Declares a table: a struct of columns, its row type, and the methods of every table.
 macro_rules! table {
     (
         $(#[$doc:meta])*
@@ -137,7 +138,7 @@ macro_rules! table {
             /// The names of the columns, in order.
             pub const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
 
-            /// Rows.
+            /// Number of rows.
             #[must_use]
             pub fn len(&self) -> usize {
                 [$(self.$field.len()),*][0]
@@ -149,7 +150,7 @@ macro_rules! table {
                 self.len() == 0
             }
 
-            /// Appends a row and returns its place.
+            /// Appends a row and returns its index.
             pub fn push(&mut self, row: $row) -> usize {
                 $(self.$field.push(row.$field);)*
                 self.len() - 1
@@ -165,17 +166,17 @@ macro_rules! table {
                 $row { $($field: self.$field[row],)* }
             }
 
-            /// Makes room for `rows` more rows, so that the first ones of a battle cost no allocation.
+            /// Reserves memory for `rows` more rows, so that the start of a battle does not allocate.
             pub fn reserve(&mut self, rows: usize) {
                 $(self.$field.reserve(rows);)*
             }
 
-            /// Drops the given rows, which ascend; the order of the others stays.
+            /// Removes the given rows, which ascend; the others keep their order.
             pub fn remove_rows(&mut self, gone: &[usize]) {
                 $($crate::sim::state::table::remove_cells(&mut self.$field, gone);)*
             }
 
-            /// Drops a row; those after it move up.
+            /// Removes a row; those after it move up.
             ///
             /// # Panics
             /// If there is no such row.
@@ -183,7 +184,7 @@ macro_rules! table {
                 $(self.$field.remove(row);)*
             }
 
-            /// Takes over the content of `other` and keeps the allocations.
+            /// Copies `other` and keeps the allocations.
             pub fn copy_from(&mut self, other: &Self) {
                 $(self.$field.clone_from(&other.$field);)*
             }
@@ -194,7 +195,7 @@ macro_rules! table {
                 self.len() <= most && [$(self.$field.len()),*].iter().all(|&rows| rows == self.len())
             }
 
-            /// A hash of every value in every column.
+            /// The hash of all values.
             #[must_use]
             pub fn hash(&self) -> u64 {
                 if self.len() <= $crate::sim::state::table::FEW {
@@ -214,7 +215,7 @@ macro_rules! table {
                 hasher.finish()
             }
 
-            /// The first column that differs, and its first row that does.
+            /// The first column that differs, with its first such row.
             #[must_use]
             pub fn difference(&self, other: &Self) -> Option<$crate::sim::state::table::Difference> {
                 $(
@@ -229,8 +230,8 @@ macro_rules! table {
                 None
             }
 
-            /// Changes one value to another valid one, to plant a difference. False if there is no such
-            /// row or field.
+            /// Changes a value to another valid one, to plant a difference. False if there is no such row or
+            /// field.
             #[must_use]
             pub fn disturb(&mut self, row: usize, field: &str) -> bool {
                 $(

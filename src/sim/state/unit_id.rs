@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
 
-/// A unit, for as long as it lives: the slot it took, and how often that slot had been taken before.
+/// The id of a unit: its slot, and how often that slot had been used before.
 #[derive(
     Clone,
     Copy,
@@ -23,12 +23,12 @@ use super::cell::Cell;
 pub struct UnitId {
     /// The slot.
     pub index: u16,
-    /// Which unit of that slot.
+    /// Number of earlier units in the slot, modulo 65,536.
     pub generation: u16,
 }
 
 impl UnitId {
-    /// No unit, in a column of targets.
+    /// No unit, in a column of ids.
     pub const NONE: Self = Self { index: u16::MAX, generation: u16::MAX };
 }
 

@@ -1,4 +1,4 @@
-//! Which rows of two states of a table are of the same thing, and which of those have changed.
+//! Matches the rows of two states of a table, and finds those that have changed.
 #![cfg_attr(
     not(test),
     deny(
@@ -14,12 +14,12 @@ use alloc::vec::Vec;
 use super::{Column, Table};
 use crate::sim::encoding::bits::{BitReader, BitWriter, Size};
 
-/// What a run of rows takes in about as many bits.
+/// A run of rows usually takes about this many bits.
 const RUN_BITS: usize = 3;
-/// Rows whose marks are looked at at once.
+/// Rows whose marks are examined together.
 const MASK_ROWS: usize = 32;
 
-/// Rows of the base that are still there, side by side in both tables.
+/// A run of base rows that are still there, consecutive in both tables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     pub(super) base: usize,
@@ -34,21 +34,21 @@ impl Kept {
         column.get(self.base..)?.get(..self.rows)
     }
 
-    /// The same of the new table.
+    /// These rows of a column of the new table.
     #[inline(always)]
     fn of_new<T>(self, column: &[T]) -> Option<&[T]> {
         column.get(self.new..)?.get(..self.rows)
     }
 }
 
-/// A row that has changed, in both tables.
+/// A changed row, by its row in both tables.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Changed {
     pub(super) base: u32,
     pub(super) new: u32,
 }
 
-/// Which rows are which.
+/// Which rows match, and which of them have changed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     kept: Vec<Kept>,
@@ -66,12 +66,12 @@ impl Plan {
         &self.changed
     }
 
-    /// Rows of the new table that are in the base, too: the first ones.
+    /// Rows of the new table that the base has too: the first ones.
     pub(super) fn kept_rows(&self) -> usize {
         self.kept.last().map_or(0, |kept| kept.new.saturating_add(kept.rows))
     }
 
-    /// Matches rows: what is born comes last, and nothing else changes its order.
+    /// Matches rows by key: new rows come last, and the others keep their order.
     pub(super) fn compare<T: Table>(&mut self, base: &T, new: &T) {
         self.kept.clear();
         let (mut at, mut row) = (0, 0);
@@ -80,12 +80,12 @@ impl Plan {
             if rows > 0 {
                 self.kept.push(Kept { base: at, new: row, rows });
             }
-            // The next row of the base is of another thing, or there is none.
+            // The next row of the base was removed, or there is none.
             (at, row) = (at.saturating_add(rows).saturating_add(1), row.saturating_add(rows));
         }
     }
 
-    /// Looks which of the kept rows differ; gives back the columns in which one does.
+    /// Finds the kept rows that differ; returns the columns that differ, as bits.
     pub(super) fn mark_all<T: Table>(&mut self, base: &T, new: &T) -> u64 {
         self.marks.clear();
         self.marks.resize(self.kept_rows(), 0);
@@ -94,7 +94,7 @@ impl Plan {
         differs
     }
 
-    /// Marks the rows in which a column differs; whether one does.
+    /// Marks the rows in which a column differs; returns whether one does.
     pub(super) fn mark<T: Column>(&mut self, base: &[T], new: &[T]) -> bool {
         let mut differs = false;
         for kept in &self.kept {
@@ -128,7 +128,7 @@ impl Plan {
         }
     }
 
-    /// Runs of rows that stay and that go, by turns; the first of those that stay may be empty.
+    /// Writes runs of kept and removed rows in turn; the first run of kept rows may be empty.
     #[expect(clippy::arithmetic_side_effects, reason = "runs follow each other, with a row between")]
     pub(super) fn write_kept(&self, base_rows: usize, out: &mut BitWriter<'_>) {
         let all = self.kept_rows() == base_rows;
@@ -172,8 +172,8 @@ impl Plan {
         Some(())
     }
 
-    /// Nothing if none has changed; runs of rows that have not and that have, by turns, of which the first may
-    /// be empty; or a bit for each.
+    /// Writes nothing if no row has changed; else runs of unchanged and changed rows in turn, of which the
+    /// first may be empty; or one bit per row.
     pub(super) fn write_changed(&self, out: &mut BitWriter<'_>) {
         let rows = self.kept_rows();
         if rows == 0 {
@@ -191,7 +191,7 @@ impl Plan {
             write_mask(&self.marks, out);
             return;
         }
-        // Of the runs like this one, and of the others.
+        // Bits of the runs of this kind, and of the other.
         let (mut size, mut other) = (Size::of(2), Size::of(2));
         let (mut rest, mut mark, mut least) = (&self.marks[..], false, 0);
         while !rest.is_empty() {
@@ -229,7 +229,7 @@ impl Plan {
     }
 }
 
-/// A bit for each that is 1, and not 0; of at most [`MASK_ROWS`].
+/// One bit for each nonzero mark, of at most [`MASK_ROWS`].
 #[inline(always)]
 fn mask_of(marks: &[u8]) -> u64 {
     let mut bytes = [0; MASK_ROWS];
@@ -238,7 +238,7 @@ fn mask_of(marks: &[u8]) -> u64 {
         &bytes
     });
     let (eights, _) = marks.as_chunks::<8>();
-    // Each byte's bit, moved to its place in the highest byte.
+    // Multiplication moves each byte's bit to its place in the highest byte.
     let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     eights.iter().rev().fold(0, |mask, eight| mask << 8 | bits(eight))
 }

@@ -1,5 +1,5 @@
-//! Every column of every table: in which order they are coded, the bits that their misses usually take, and
-//! what is expected of them.
+//! Every column of every table: the order in which they are coded, the usual bits of their residuals, and
+//! their predictions.
 #![cfg_attr(
     not(test),
     deny(
@@ -10,8 +10,8 @@
     )
 )]
 
-use super::misses::Coding;
 use super::plan::Plan;
+use super::residuals::Coding;
 use super::{ColumnReader, Columns, Context, Table};
 use crate::sim::math::{Angle, Fx, Vec2};
 use crate::sim::state::Cell;
@@ -21,9 +21,9 @@ use crate::sim::state::{
 };
 use crate::sim::tick::{PLAYERS_MAX, Tick};
 
-/// How a table is coded: every column once, in an order in which each knows those it expects something from.
-/// A column has the bits that its misses usually take, and what is to be expected: nothing means the value
-/// before, and in a new row the value above. `like` and `near` are those of [`Coding`].
+/// Declares how a table is coded: every column once, after the columns that its prediction depends on. A
+/// column states the usual bits of its residuals and its prediction; without one, the previous value is
+/// predicted, and in a new row the value above. `like` and `near` are those of [`Coding`].
 macro_rules! coded {
     (
         $table:ident, at most $most:expr $(, by $($key:ident),+)?;
@@ -38,7 +38,7 @@ macro_rules! coded {
             }
             fn alike(base: &Self, at: usize, new: &Self, row: usize) -> usize {
                 let rows = base.len().saturating_sub(at).min(new.len().saturating_sub(row));
-                // Where nothing names a thing, its place does, and nothing goes.
+                // Rows without a key are matched by position, and none is removed.
                 $(#[expect(clippy::indexing_slicing, reason = "both have as many rows from there on")]
                 let rows = {
                     $(let $key = (&base.$key[at..][..rows], &new.$key[row..][..rows]);)+
@@ -47,7 +47,7 @@ macro_rules! coded {
                 rows
             }
             fn mark(base: &Self, new: &Self, plan: &mut Plan) -> u64 {
-                // Does not compile if a column is left out.
+                // Fails to compile if a column is missing.
                 let Self { $($field: _),* } = new;
                 let (mut differs, mut place) = (0, 0_u32);
                 $(
@@ -126,7 +126,7 @@ fn cell<T: Copy>(column: &[T], row: usize) -> T {
     column[row]
 }
 
-/// Where the last step, and before it a mean of the speeds then and now, lead.
+/// Extrapolates by the last step and, for the ticks before it, by the mean of the speeds in base and new.
 #[inline(always)]
 fn led(from: Fx, speeds: [Fx; 2], ticks: i64) -> i64 {
     let [then, now] = speeds.map(|speed| speed.number());
@@ -135,18 +135,18 @@ fn led(from: Fx, speeds: [Fx; 2], ticks: i64) -> i64 {
     if ticks == 0 { from } else { from.wrapping_add(now).wrapping_add(before) }
 }
 
-/// Everybody goes on; but who fights in a crowd is pushed back.
+/// Units keep their speed, but those that fight in a crowd are pushed back.
 #[inline(always)]
-fn goes_on(context: &Context<'_>, base: &Units, at: usize, speed: Fx) -> i64 {
+fn continued(context: &Context<'_>, base: &Units, at: usize, speed: Fx) -> i64 {
     let speed = speed.number();
     if context.jostle.0 && cell(&base.target, at) != UnitId::NONE { speed.wrapping_neg() } else { speed }
 }
 
-/// In a tick a minion turns so far at most, by the standard rules at 60 ticks a second.
+/// Most that a minion turns in a tick, by the standard rules at 60 ticks/s.
 const TURN: i64 = 1092;
 
-/// Who winds up does not turn. A minion turns to whom it fights, or to where it was sent; anybody else looks
-/// where it walks, if it did before.
+/// Units in wind-up do not turn. A minion turns to its target or to its goal; other units face the direction
+/// they walk, if they did before.
 #[inline(always)]
 fn looks(context: &Context<'_>, base: &Units, at: usize, new: &Units, row: usize) -> i64 {
     let before = cell(&base.facing, at);
@@ -181,7 +181,7 @@ fn looks(context: &Context<'_>, base: &Units, at: usize, new: &Units, row: usize
     };
     let from = before_step(new, row);
     let way = Vec2 { x: aim.x.wrapping_sub(from.x), y: aim.y.wrapping_sub(from.y) };
-    // A step is rounded, and so is where it leads.
+    // Both a step and its extrapolation are rounded.
     let toward = Angle::of(if is_along(is, way) { is } else { way });
     let most = context.ticks.saturating_mul(TURN);
     let turn = i64::from(before.to(toward)).clamp(most.saturating_neg(), most);
@@ -197,7 +197,7 @@ fn before_step(units: &Units, row: usize) -> Vec2 {
     }
 }
 
-/// Whether a step leads along a way, but for half a thousandth.
+/// Whether a step follows a direction, within half a thousandth.
 #[inline(always)]
 fn is_along(step: Vec2, way: Vec2) -> bool {
     let [sx, sy, wx, wy] = [step.x, step.y, way.x, way.y].map(|part| i64::from(part.to_bits()));
@@ -253,8 +253,8 @@ coded! {
     attack 0;
     control 0;
     hp 5;
-    vx 11 expect |c, base, at, _new, _row| goes_on(c, base, at, cell(&base.vx, at));
-    vy like 8 expect |c, base, at, _new, _row| goes_on(c, base, at, cell(&base.vy, at));
+    vx 11 expect |c, base, at, _new, _row| continued(c, base, at, cell(&base.vx, at));
+    vy like 8 expect |c, base, at, _new, _row| continued(c, base, at, cell(&base.vy, at));
     x like 8 expect |c, base, at, new, row| led(cell(&base.x, at), [cell(&base.vx, at), cell(&new.vx, row)], c.ticks);
     y like 8 expect |c, base, at, new, row| led(cell(&base.y, at), [cell(&base.vy, at), cell(&new.vy, row)], c.ticks);
     order 1;

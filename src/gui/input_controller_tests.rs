@@ -10,11 +10,11 @@ use mini_rts_arena::sim::{
 
 use super::*;
 
-/// A match seen by player 0, and what the hand has said.
+/// A match seen by player 0, and what the controller has said.
 struct Play {
     view: View,
     camera: Camera,
-    hand: Hand,
+    controller: InputController,
     said: Vec<Control>,
     now: f64,
 }
@@ -32,17 +32,17 @@ impl Play {
         world.step(&TickInputs::idle(world.state().tick(), 2));
         let view = View::new(&world, Arc::new([]), Some(PlayerId(0)), Time(0));
         let camera = Camera::whole(&view.setup.map, Rect::new(0.0, 0.0, 1280.0, 720.0));
-        Self { view, camera, hand: Hand::default(), said: Vec::new(), now: 1.0 }
+        Self { view, camera, controller: InputController::default(), said: Vec::new(), now: 1.0 }
     }
 
     fn take(&mut self, input: Input) -> Option<Request> {
-        let table = Table { view: &self.view, camera: &self.camera, alpha: 1.0, now: self.now };
+        let context = PickContext { view: &self.view, camera: &self.camera, alpha: 1.0, now: self.now };
         let said = &mut self.said;
-        self.hand.take(input, &table, &mut |what| said.push(what))
+        self.controller.take(input, &context, &mut |what| said.push(what))
     }
 
     fn key(&mut self, key: KeyCode) {
-        let held = Held { ctrl: self.hand.held.ctrl, shift: self.hand.held.shift };
+        let held = Held { ctrl: self.controller.held.ctrl, shift: self.controller.held.shift };
         self.take(Input::Down(key, held));
         self.take(Input::Up(key));
     }
@@ -73,8 +73,8 @@ impl Play {
             fits && units.owner[row] == PlayerId(player)
         });
         let row = row.expect("there is one");
-        let table = Table { view: &self.view, camera: &self.camera, alpha: 1.0, now: 0.0 };
-        self.camera.to_screen(table.place(row))
+        let context = PickContext { view: &self.view, camera: &self.camera, alpha: 1.0, now: 0.0 };
+        self.camera.to_screen(context.place(row))
     }
 }
 
@@ -96,9 +96,9 @@ fn two_keys_walk_aslant_and_shift_dashes_there() {
     play.take(Input::Down(KeyCode::D, Held::default()));
     play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
     assert_eq!(play.commands(), [Command::Dash(Angle(0x2000))]);
-    assert_eq!(play.hand.hero.walk, Direction::from_axes(1, 1));
+    assert_eq!(play.controller.hero.walk, Direction::from_axes(1, 1));
     play.take(Input::Up(KeyCode::W));
-    assert_eq!(play.hand.hero.walk, Direction::from_axes(1, 0));
+    assert_eq!(play.controller.hero.walk, Direction::from_axes(1, 0));
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn space_strikes_toward_the_cursor() {
     let hero = play.at(0, None);
     play.take(Input::Moved(hero + vec2(0.0, -100.0)));
     play.take(Input::Down(KeyCode::Space, Held::default()));
-    assert_eq!(play.hand.hero.strike, Some(Angle(0x4000)), "up on the screen is up in the world");
+    assert_eq!(play.controller.hero.strike, Some(Angle(0x4000)), "up on the screen is up in the world");
     play.take(Input::Up(KeyCode::Space));
-    assert_eq!(play.hand.hero.strike, None);
+    assert_eq!(play.controller.hero.strike, None);
 }
 
 #[test]
@@ -118,21 +118,21 @@ fn clicks_and_drags_select_and_modifiers_add_and_remove() {
     let (sword, bow) =
         (play.at(0, Some(AttackBehaviour::Swordsman)), play.at(0, Some(AttackBehaviour::Archer)));
     play.click(MouseButton::Left, sword);
-    assert_eq!(play.hand.selected.len(), 1);
+    assert_eq!(play.controller.selected.len(), 1);
     play.now += 1.0;
     play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
     play.click(MouseButton::Left, bow);
     play.take(Input::Up(KeyCode::LeftShift));
-    assert_eq!(play.hand.selected.len(), 2);
+    assert_eq!(play.controller.selected.len(), 2);
     play.take(Input::Down(KeyCode::LeftControl, Held { shift: false, ctrl: true }));
     play.now += 1.0;
     play.click(MouseButton::Left, sword);
     play.take(Input::Up(KeyCode::LeftControl));
-    assert_eq!(play.hand.selected.len(), 1);
+    assert_eq!(play.controller.selected.len(), 1);
     play.drag(Vec2::ZERO, vec2(1280.0, 720.0));
-    assert_eq!(play.hand.selected.len(), 7, "the hero and six minions, and no enemy");
+    assert_eq!(play.controller.selected.len(), 7, "the hero and six minions, and no enemy");
     play.click(MouseButton::Left, vec2(640.0, 10.0));
-    assert!(play.hand.selected.is_empty());
+    assert!(play.controller.selected.is_empty());
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_double_click_takes_the_kind() {
     play.click(MouseButton::Left, sword);
     play.now += 0.1;
     play.click(MouseButton::Left, sword);
-    assert_eq!(play.hand.selected.len(), 4);
+    assert_eq!(play.controller.selected.len(), 4);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_right_click_means_what_lies_under_it() {
     play.key(KeyCode::F);
     play.click(MouseButton::Left, vec2(640.0, 100.0));
     assert!(matches!(play.commands()[..], [Command::AttackMove(..)]));
-    assert_eq!(play.hand.selected.len(), 6, "an attack-move selects nothing");
+    assert_eq!(play.controller.selected.len(), 6, "an attack-move selects nothing");
 }
 
 #[test]
@@ -172,9 +172,9 @@ fn groups_are_made_and_called() {
     play.key(KeyCode::Key2);
     play.take(Input::Up(KeyCode::LeftControl));
     play.key(KeyCode::V);
-    assert_eq!(play.hand.selected.len(), 4);
+    assert_eq!(play.controller.selected.len(), 4);
     play.key(KeyCode::Key2);
-    assert_eq!(play.hand.selected.len(), 2);
+    assert_eq!(play.controller.selected.len(), 2);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_menu_lets_go_of_every_key() {
     let mut play = Play::new();
     play.take(Input::Down(KeyCode::W, Held::default()));
     let said = &mut play.said;
-    play.hand.let_go(&mut |what| said.push(what));
+    play.controller.let_go(&mut |what| said.push(what));
     assert!(matches!(play.said[..], [.., Control::Hero(HeroControl { walk: None, strike: None })]));
 }
 
@@ -206,7 +206,7 @@ fn shift_makes_orders_wait() {
             Command::Hold(_, fourth),
             Command::Follow(_, fifth),
         ] if [first, second, third, fourth, fifth].into_iter().all(|when| *when == queued)));
-    assert_eq!(play.hand.selected.len(), 6, "an order with Shift selects nothing");
+    assert_eq!(play.controller.selected.len(), 6, "an order with Shift selects nothing");
     play.take(Input::Up(KeyCode::LeftShift));
     play.click(MouseButton::Right, vec2(640.0, 100.0));
     assert!(matches!(play.commands()[..], [Command::Move(.., When::Now)]));
@@ -235,10 +235,10 @@ fn the_selected_base_sends_new_minions_to_a_flag_and_back() {
     let mut play = Play::new();
     let (own, other) = (base(&play, 0), base(&play, 1));
     play.click(MouseButton::Left, other);
-    assert!(!play.hand.base_selected, "not that one");
+    assert!(!play.controller.base_selected, "not that one");
     play.key(KeyCode::E);
     play.click(MouseButton::Left, own);
-    assert!(play.hand.base_selected && play.hand.selected.is_empty());
+    assert!(play.controller.base_selected && play.controller.selected.is_empty());
     let place = vec2(640.0, 100.0);
     play.click(MouseButton::Right, place);
     let at = target(play.camera.to_tiles(place));
@@ -246,7 +246,7 @@ fn the_selected_base_sends_new_minions_to_a_flag_and_back() {
     play.click(MouseButton::Right, own);
     assert_eq!(play.commands(), [Command::Rally(None)]);
     play.key(KeyCode::E);
-    assert!(!play.hand.base_selected);
+    assert!(!play.controller.base_selected);
     play.click(MouseButton::Right, own);
     assert!(matches!(play.commands()[..], [Command::Move(..)]), "units go there as anywhere");
 }
@@ -258,19 +258,22 @@ fn the_base_gives_way_to_units_and_to_modifiers() {
     play.click(MouseButton::Left, own);
     let sword = play.at(0, Some(AttackBehaviour::Swordsman));
     play.click(MouseButton::Left, sword);
-    assert!(!play.hand.base_selected && play.hand.selected.len() == 1);
+    assert!(!play.controller.base_selected && play.controller.selected.len() == 1);
     play.now += 1.0;
     play.take(Input::Down(KeyCode::LeftShift, Held { shift: true, ctrl: false }));
     play.click(MouseButton::Left, own);
-    assert!(!play.hand.base_selected && play.hand.selected.len() == 1, "Shift adds units to units");
+    assert!(
+        !play.controller.base_selected && play.controller.selected.len() == 1,
+        "Shift adds units to units"
+    );
     play.take(Input::Up(KeyCode::LeftShift));
     play.now += 1.0;
     play.click(MouseButton::Left, own);
     let seat = |view: &mut View| Arc::make_mut(&mut view.current).cores.hp[0] = 0;
     seat(&mut play.view);
-    let table = Table { view: &play.view, camera: &play.camera, alpha: 1.0, now: play.now };
-    play.hand.refresh(&table, &mut |_| {});
-    assert!(!play.hand.base_selected, "nothing is left of it");
+    let context = PickContext { view: &play.view, camera: &play.camera, alpha: 1.0, now: play.now };
+    play.controller.refresh(&context, &mut |_| {});
+    assert!(!play.controller.base_selected, "nothing is left of it");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How far the changed rows of a column miss what was to be expected, in bits.
+//! Residuals of the changed rows of a column, in bits.
 #![cfg_attr(
     not(test),
     deny(
@@ -16,40 +16,40 @@ use crate::sim::encoding::bits::{BitReader, BitWriter, Size};
 /// How a column is coded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coding {
-    /// Bits that a miss usually takes.
+    /// Bits that a residual usually takes.
     pub(super) bits: u32,
-    /// Whether the misses of a row are about as large as those of the columns before.
+    /// Whether a row's residual is about as large as those of its earlier columns.
     pub(super) is_like: bool,
-    /// Whether a miss is either tiny or large.
+    /// Whether a residual is either tiny or large.
     pub(super) is_near: bool,
 }
 
-/// Bits of a tiny miss, less 1.
+/// Bits of a tiny residual, less 1.
 const TINY_BITS: u32 = 3;
 const TINY: u64 = 1 << TINY_BITS;
 
-/// Sizes by the length of the misses in the columns before.
+/// Parameters by the bit length of the residuals in earlier columns.
 type Sizes = [Size; LENGTHS];
 const LENGTHS: usize = 20;
 
-/// The misses of a column.
+/// The residuals of a column.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Misses {
+pub(super) struct Residuals {
     /// By changed row.
     now: Vec<u64>,
-    /// Of the columns before that the next is like: any bit that is set in one of theirs.
+    /// Of the earlier columns that the next one resembles: all bits set in one of their residuals.
     like: Vec<u64>,
-    /// The rows whose columns before hit, and the others.
+    /// The rows whose earlier columns were predicted exactly, and the others.
     calm: Chosen,
     moved: Chosen,
-    /// Of those that are written, those that miss.
+    /// Of the written rows, those with a residual.
     missing: Chosen,
 }
 
-/// Some of a number of rows, by their places.
+/// A subset of rows, by their positions.
 #[derive(Clone, Debug, Default)]
 struct Chosen {
-    /// The chosen ones, and behind them anything.
+    /// The chosen positions; what follows them is unspecified.
     places: Vec<u32>,
     count: usize,
 }
@@ -65,7 +65,7 @@ impl Chosen {
         self.places.resize(all.len().max(self.places.len()), 0);
         let (places, mut count) = (&mut self.places[..], 0);
         for (place, one) in (0..).zip(all) {
-            // Written in any case, and kept if it is chosen: which ones are cannot be foreseen.
+            // Stored unconditionally, and kept if it is chosen: a branch would mispredict.
             places[count] = place;
             count += usize::from(is_chosen(one));
         }
@@ -77,8 +77,8 @@ impl Chosen {
     }
 }
 
-impl Misses {
-    /// A column in which the value before is expected, without looking at the rows where it is still there.
+impl Residuals {
+    /// Computes a column that is predicted to keep its value, skipping the rows that do.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "it asks for places among the rows")]
     pub(super) fn write_plain<R>(
@@ -86,31 +86,31 @@ impl Misses {
         coding: Coding,
         rows: &[R],
         differs: impl Fn(&R) -> bool,
-        miss: impl Fn(&R) -> u64,
+        residual: impl Fn(&R) -> u64,
         out: &mut BitWriter<'_>,
     ) {
         self.missing.choose(rows, differs);
-        write_some(coding, rows.len(), self.missing.places(), |place| miss(&rows[place]), out);
+        write_some(coding, rows.len(), self.missing.places(), |place| residual(&rows[place]), out);
     }
 
-    /// Any other column.
+    /// Computes any other column.
     #[inline(always)]
     pub(super) fn write(
         &mut self,
         coding: Coding,
-        misses: impl Iterator<Item = u64>,
+        residuals: impl Iterator<Item = u64>,
         out: &mut BitWriter<'_>,
     ) {
         self.begin(coding);
-        self.now.extend(misses);
+        self.now.extend(residuals);
         self.write_now(coding, out);
     }
 
-    #[expect(clippy::indexing_slicing, reason = "what is chosen are places among the misses")]
+    #[expect(clippy::indexing_slicing, reason = "what is chosen are places among the residuals")]
     fn write_now(&mut self, coding: Coding, out: &mut BitWriter<'_>) {
         let Self { now, like, calm, moved, missing } = self;
         if !coding.is_like {
-            missing.choose(now, |&miss| miss > 0);
+            missing.choose(now, |&residual| residual > 0);
             write_some(coding, now.len(), missing.places(), |place| now[place], out);
             return;
         }
@@ -123,16 +123,16 @@ impl Misses {
         }
     }
 
-    /// Reads so many.
+    /// Reads the residuals of `count` rows.
     pub(super) fn read(&mut self, coding: Coding, count: usize, input: &mut BitReader<'_>) -> Option<&[u64]> {
         self.begin(coding);
         let Self { now, like, calm, moved, .. } = self;
         now.resize(count, 0);
         if coding.is_like {
             let calm = calm.places();
-            let set = |place: usize, miss| {
+            let set = |place: usize, residual| {
                 if let Some(now) = calm.get(place).and_then(|&row| now.get_mut(row as usize)) {
-                    *now = miss;
+                    *now = residual;
                 }
             };
             read_some(coding, calm.len(), input, set)?;
@@ -142,9 +142,9 @@ impl Misses {
                 *now.get_mut(row as usize)? = input.number(size);
             }
         } else {
-            let set = |place: usize, miss| {
+            let set = |place: usize, residual| {
                 if let Some(now) = now.get_mut(place) {
-                    *now = miss;
+                    *now = residual;
                 }
             };
             read_some(coding, count, input, set)?;
@@ -152,7 +152,7 @@ impl Misses {
         Some(now)
     }
 
-    /// The next column; what it is like is known.
+    /// Prepares the next column, whose resemblance is known.
     fn begin(&mut self, coding: Coding) {
         let Self { now, like, calm, moved, .. } = self;
         like.truncate(if coding.is_like { now.len() } else { 0 });
@@ -168,13 +168,14 @@ impl Misses {
     }
 }
 
-/// Of `count` numbers those at `places` are not 0. Nothing at all, runs of nothing between the rest, or each number.
+/// Writes `count` numbers of which those at `places` are not 0: as nothing, as runs of zeros between them, or
+/// one by one.
 #[inline(always)]
 fn write_some(
     coding: Coding,
     count: usize,
     places: &[u32],
-    miss: impl Fn(usize) -> u64,
+    residual: impl Fn(usize) -> u64,
     out: &mut BitWriter<'_>,
 ) {
     if count == 0 {
@@ -184,22 +185,22 @@ fn write_some(
         out.put(0, 1);
         return;
     }
-    // A hit costs a run half a bit, a plain number one and those of the column; a miss costs a run a bit and a half
-    // more.
+    // A zero costs half a bit in a run, or one bit plus those of the column one by one; any other number
+    // costs a bit and a half more in a run.
     let hits = count.saturating_sub(places.len());
     let cost = (coding.bits as usize).saturating_add(2).saturating_mul(2);
     let is_sparse = hits.saturating_mul(cost) >= count.saturating_mul(3);
     out.put(1 | u64::from(is_sparse) << 1, 2);
     let mut size = Size::of(coding.bits);
     if !is_sparse {
-        (0..count).for_each(|place| out.number(&mut size, miss(place)));
+        (0..count).for_each(|place| out.number(&mut size, residual(place)));
         return;
     }
     let (mut runs, mut next) = (Size::of(1), 0);
     for &place in places {
         out.number(&mut runs, u64::from(place.wrapping_sub(next)));
         next = place.wrapping_add(1);
-        let less = miss(place as usize).wrapping_sub(1);
+        let less = residual(place as usize).wrapping_sub(1);
         match less.checked_sub(TINY) {
             _ if !coding.is_near => out.number(&mut size, less),
             None => out.put(less << 1, 1 + TINY_BITS),
@@ -214,7 +215,7 @@ fn write_some(
     }
 }
 
-/// Reads what [`write_some`] writes; `set` is told what is not 0, or all.
+/// Reads what [`write_some`] writes; calls `set` for each number that is not 0, or for all.
 #[inline(always)]
 fn read_some(
     coding: Coding,
@@ -250,6 +251,6 @@ fn sizes() -> Sizes {
 }
 
 #[inline(always)]
-fn length(miss: u64) -> usize {
-    (64_u32.wrapping_sub(miss.leading_zeros()) as usize).min(LENGTHS - 1)
+fn length(residual: u64) -> usize {
+    (64_u32.wrapping_sub(residual.leading_zeros()) as usize).min(LENGTHS - 1)
 }

@@ -25,8 +25,8 @@ const NEAR_PX: f32 = 8.0;
 /// How long the mark of an order is shown.
 const ORDER_SHOWN_S: f64 = 0.8;
 
-/// The match as the hand sees it in this frame.
-pub(crate) struct Table<'a> {
+/// The match as the controller sees it in this frame.
+pub(crate) struct PickContext<'a> {
     pub(crate) view: &'a View,
     pub(crate) camera: &'a Camera,
     pub(crate) alpha: f32,
@@ -54,7 +54,7 @@ pub(crate) enum Request {
 
 /// Selection, groups, and what is held down.
 #[derive(Default)]
-pub(crate) struct Hand {
+pub(crate) struct InputController {
     pub(crate) selected: Vec<UnitId>,
     /// Whether the own base is selected; then no unit is.
     pub(crate) base_selected: bool,
@@ -72,12 +72,12 @@ pub(crate) struct Hand {
     order: Option<(Vec2, bool, f64)>,
 }
 
-impl Hand {
+impl InputController {
     /// Takes in one thing that happened; what it means for the match goes to `say`.
     pub(crate) fn take(
         &mut self,
         input: Input,
-        table: &Table<'_>,
+        context: &PickContext<'_>,
         say: &mut impl FnMut(Control),
     ) -> Option<Request> {
         let request = match input {
@@ -85,7 +85,7 @@ impl Hand {
                 self.held = held;
                 self.note_modifier(key, true);
                 self.keys.push(key);
-                action_of(key).and_then(|action| self.act(action, table, say))
+                action_of(key).and_then(|action| self.act(action, context, say))
             }
             Input::Up(key) => {
                 self.note_modifier(key, false);
@@ -98,34 +98,34 @@ impl Hand {
             }
             Input::Pressed(button, at) => {
                 self.pointer = at;
-                self.press(button, table, say);
+                self.press(button, context, say);
                 None
             }
             Input::Released(button, at) => {
                 self.pointer = at;
                 if button == MouseButton::Left {
-                    self.release(table);
+                    self.release(context);
                 }
                 None
             }
             Input::Wheel(_) => None,
         };
-        self.steer(table, say);
+        self.steer(context, say);
         request
     }
 
     /// To be called once a frame: forgets the dead, follows the pointer.
-    pub(crate) fn refresh(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
-        let state = &*table.view.current;
+    pub(crate) fn refresh(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
+        let state = &*context.view.current;
         let lives = |id: &UnitId| state.row(*id).is_some();
         self.selected.retain(lives);
-        self.base_selected &= table.own_base().is_some();
+        self.base_selected &= context.own_base().is_some();
         for group in &mut self.groups {
             group.retain(lives);
         }
-        self.hovered = table.unit_at(self.pointer, |_| true);
-        self.order = self.order.filter(|&(_, _, at)| table.now - at < ORDER_SHOWN_S);
-        self.steer(table, say);
+        self.hovered = context.unit_at(self.pointer, |_| true);
+        self.order = self.order.filter(|&(_, _, at)| context.now - at < ORDER_SHOWN_S);
+        self.steer(context, say);
     }
 
     /// Lets go of everything: a menu opens, or the window loses the keys.
@@ -168,7 +168,12 @@ impl Hand {
         }
     }
 
-    fn act(&mut self, action: Action, table: &Table<'_>, say: &mut impl FnMut(Control)) -> Option<Request> {
+    fn act(
+        &mut self,
+        action: Action,
+        context: &PickContext<'_>,
+        say: &mut impl FnMut(Control),
+    ) -> Option<Request> {
         match action {
             // Held: see `steer`.
             Action::Walk(..) | Action::Strike => {}
@@ -179,19 +184,19 @@ impl Hand {
             }
             Action::Banner => say(Control::Command(Command::Banner)),
             Action::AttackMove => self.attack_next = true,
-            Action::Stop => self.order_selected(table, say, Command::Stop),
+            Action::Stop => self.order_selected(context, say, Command::Stop),
             Action::Hold => {
                 let when = self.when();
-                self.order_selected(table, say, |minions| Command::Hold(minions, when));
+                self.order_selected(context, say, |minions| Command::Hold(minions, when));
             }
             Action::Follow => {
                 let when = self.when();
-                self.order_selected(table, say, |minions| Command::Follow(minions, when));
+                self.order_selected(context, say, |minions| Command::Follow(minions, when));
             }
-            Action::SelectAll => self.select_kind(table, |_| true),
-            Action::SelectArchers => self.select_kind(table, |kind| kind == AttackBehaviour::Archer),
-            Action::SelectSwordsmen => self.select_kind(table, |kind| kind == AttackBehaviour::Swordsman),
-            Action::Group(index) => return self.group(index, table.now),
+            Action::SelectAll => self.select_kind(context, |_| true),
+            Action::SelectArchers => self.select_kind(context, |kind| kind == AttackBehaviour::Archer),
+            Action::SelectSwordsmen => self.select_kind(context, |kind| kind == AttackBehaviour::Swordsman),
+            Action::Group(index) => return self.group(index, context.now),
             Action::TrainSwordsman => say(Control::Command(Command::Train(AttackBehaviour::Swordsman))),
             Action::TrainArcher => say(Control::Command(Command::Train(AttackBehaviour::Archer))),
             Action::LockCamera => return Some(Request::LockCamera),
@@ -235,9 +240,9 @@ impl Hand {
     }
 
     /// Tells the match what the hero's keys say, if that is new.
-    fn steer(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
+    fn steer(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
         let is_striking = self.keys.iter().any(|&key| action_of(key) == Some(Action::Strike));
-        let strike = is_striking.then(|| table.aim(self.pointer)).flatten();
+        let strike = is_striking.then(|| context.aim(self.pointer)).flatten();
         self.set_hero(HeroControl { walk: self.walk(), strike }, say);
     }
 
@@ -248,58 +253,59 @@ impl Hand {
         }
     }
 
-    fn press(&mut self, button: MouseButton, table: &Table<'_>, say: &mut impl FnMut(Control)) {
+    fn press(&mut self, button: MouseButton, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
         match button {
             MouseButton::Left if self.attack_next => {
                 self.attack_next = false;
-                self.attack_move(table, say);
+                self.attack_move(context, say);
             }
             MouseButton::Left => self.drag_from = Some(self.pointer),
             MouseButton::Right if self.attack_next => self.attack_next = false,
-            MouseButton::Right if self.base_selected => self.rally(table, say),
-            MouseButton::Right => self.smart_order(table, say),
+            MouseButton::Right if self.base_selected => self.rally(context, say),
+            MouseButton::Right => self.smart_order(context, say),
             _ => {}
         }
     }
 
-    fn release(&mut self, table: &Table<'_>) {
+    fn release(&mut self, context: &PickContext<'_>) {
         let drag = self.drag();
         if self.drag_from.take().is_none() {
             return;
         }
         if let Some(rect) = drag {
-            let found = table.own_units().filter(|&(_, at)| rect.contains(at)).map(|(row, _)| row).collect();
-            self.choose(table, found);
+            let found =
+                context.own_units().filter(|&(_, at)| rect.contains(at)).map(|(row, _)| row).collect();
+            self.choose(context, found);
             return;
         }
-        let clicked = table.unit_at(self.pointer, |row| table.is_own(row));
-        if clicked.is_none() && self.held == Held::default() && table.is_own_base(self.pointer) {
+        let clicked = context.unit_at(self.pointer, |row| context.is_own(row));
+        if clicked.is_none() && self.held == Held::default() && context.is_own_base(self.pointer) {
             self.selected.clear();
             self.base_selected = true;
             return;
         }
         let is_double = self.last_click.take().is_some_and(|(at, place)| {
-            table.now - at < DOUBLE_CLICK_S && place.distance(self.pointer) < DRAG_LEAST_PX
+            context.now - at < DOUBLE_CLICK_S && place.distance(self.pointer) < DRAG_LEAST_PX
         });
-        self.last_click = (!is_double).then_some((table.now, self.pointer));
-        let row = clicked.and_then(|id| table.view.current.row(id));
+        self.last_click = (!is_double).then_some((context.now, self.pointer));
+        let row = clicked.and_then(|id| context.view.current.row(id));
         let found = match row {
             Some(row) if is_double => {
-                let units = &table.view.current.units;
+                let units = &context.view.current.units;
                 let kind = (units.attack[row], units.control[row]);
                 let same = |row: &usize| (units.attack[*row], units.control[*row]) == kind;
-                table.own_units().map(|(row, _)| row).filter(same).collect()
+                context.own_units().map(|(row, _)| row).filter(same).collect()
             }
             Some(row) => vec![row],
             None => Vec::new(),
         };
-        self.choose(table, found);
+        self.choose(context, found);
     }
 
     /// Makes these rows the selection, or adds or removes them.
-    fn choose(&mut self, table: &Table<'_>, rows: Vec<usize>) {
+    fn choose(&mut self, context: &PickContext<'_>, rows: Vec<usize>) {
         self.base_selected = false;
-        let units = &table.view.current.units;
+        let units = &context.view.current.units;
         let found: Vec<UnitId> = rows.into_iter().map(|row| units.id[row]).collect();
         match self.held {
             Held { ctrl: true, .. } => self.selected.retain(|id| !found.contains(id)),
@@ -308,19 +314,19 @@ impl Hand {
         }
     }
 
-    fn select_kind(&mut self, table: &Table<'_>, fits: impl Fn(AttackBehaviour) -> bool) {
-        let units = &table.view.current.units;
+    fn select_kind(&mut self, context: &PickContext<'_>, fits: impl Fn(AttackBehaviour) -> bool) {
+        let units = &context.view.current.units;
         let rows = (0..units.len()).filter(|&row| {
-            table.is_own(row) && units.control[row] == ControlBehaviour::Minion && fits(units.attack[row])
+            context.is_own(row) && units.control[row] == ControlBehaviour::Minion && fits(units.attack[row])
         });
-        self.choose(table, rows.collect());
+        self.choose(context, rows.collect());
     }
 
     /// The selected minions, as commands name them.
-    fn minions(&self, table: &Table<'_>) -> Selection {
-        let units = &table.view.current.units;
+    fn minions(&self, context: &PickContext<'_>) -> Selection {
+        let units = &context.view.current.units;
         let is_minion = |id: &&UnitId| {
-            let row = table.view.current.row(**id);
+            let row = context.view.current.row(**id);
             row.is_some_and(|row| units.control[row] == ControlBehaviour::Minion)
         };
         self.selected.iter().filter(is_minion).take(sim::SELECTION_MAX).copied().collect()
@@ -329,45 +335,45 @@ impl Hand {
     /// An order without a place, for the selected minions.
     fn order_selected(
         &self,
-        table: &Table<'_>,
+        context: &PickContext<'_>,
         say: &mut impl FnMut(Control),
         order: impl FnOnce(Selection) -> Command,
     ) {
-        let minions = self.minions(table);
+        let minions = self.minions(context);
         if !minions.is_empty() {
             say(Control::Command(order(minions)));
         }
     }
 
-    fn attack_move(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
-        let minions = self.minions(table);
+    fn attack_move(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
+        let minions = self.minions(context);
         if !minions.is_empty() {
-            let at = table.camera.to_tiles(self.pointer);
+            let at = context.camera.to_tiles(self.pointer);
             say(Control::Command(Command::AttackMove(minions, target(at), self.when())));
-            self.order = Some((at, true, table.now));
+            self.order = Some((at, true, context.now));
         }
     }
 
     /// New minions go to where the pointer is, or follow the hero again if that is the base.
-    fn rally(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
-        let at = table.camera.to_tiles(self.pointer);
-        let point = (!table.is_own_base(self.pointer)).then(|| target(at));
+    fn rally(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
+        let at = context.camera.to_tiles(self.pointer);
+        let point = (!context.is_own_base(self.pointer)).then(|| target(at));
         say(Control::Command(Command::Rally(point)));
-        self.order = Some((at, false, table.now));
+        self.order = Some((at, false, context.now));
     }
 
     /// What a right click most likely means. Without minions it is the hero that goes: then a newcomer's
     /// first click does something. A hero has no orders that wait: with Shift only minions are spoken to.
-    fn smart_order(&mut self, table: &Table<'_>, say: &mut impl FnMut(Control)) {
-        let (minions, when) = (self.minions(table), self.when());
-        let at = table.camera.to_tiles(self.pointer);
-        let enemy = table.unit_at(self.pointer, |row| table.is_enemy(row));
-        let hero = table.view.current.hero(table.me());
+    fn smart_order(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
+        let (minions, when) = (self.minions(context), self.when());
+        let at = context.camera.to_tiles(self.pointer);
+        let enemy = context.unit_at(self.pointer, |row| context.is_enemy(row));
+        let hero = context.view.current.hero(context.me());
         let is_on_hero = hero.is_some_and(|row| {
-            table.unit_at(self.pointer, |found| found == row).is_some() && !minions.is_empty()
+            context.unit_at(self.pointer, |found| found == row).is_some() && !minions.is_empty()
         });
         let sends_hero = hero.is_some_and(|row| {
-            let is_selected = self.selected.contains(&table.view.current.units.id[row]);
+            let is_selected = self.selected.contains(&context.view.current.units.id[row]);
             is_selected && (minions.is_empty() || when == When::Now) || self.selected.is_empty()
         });
         if let Some(enemy) = enemy {
@@ -387,11 +393,11 @@ impl Hand {
                 say(Control::Command(Command::Move(minions, target(at), when)));
             }
         }
-        self.order = Some((at, enemy.is_some(), table.now));
+        self.order = Some((at, enemy.is_some(), context.now));
     }
 }
 
-impl Table<'_> {
+impl PickContext<'_> {
     fn me(&self) -> PlayerId {
         self.view.me.unwrap_or(PlayerId::NONE)
     }
@@ -487,5 +493,5 @@ fn add(to: &mut Vec<UnitId>, more: &[UnitId]) {
 }
 
 #[cfg(test)]
-#[path = "hand_tests.rs"]
+#[path = "input_controller_tests.rs"]
 mod tests;

@@ -16,7 +16,7 @@ const TILES_HIGH_OPENING: f32 = 36.0;
 
 /// Which part of the arena the player wants to see.
 #[derive(Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct CameraControl {
     pub(super) centre: Vec2,
     /// Tiles from edge to edge; `None` for all of them.
     pub(super) tiles_high: Option<f32>,
@@ -24,7 +24,7 @@ pub(super) struct Look {
     grabbed: Option<Vec2>,
 }
 
-impl Look {
+impl CameraControl {
     pub(super) const fn whole() -> Self {
         Self { centre: Vec2::ZERO, tiles_high: None, is_locked: false, grabbed: None }
     }
