@@ -146,7 +146,7 @@ fn said(input: &[u8]) -> String {
 fn update(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let (part, piece) = UpdatePart::decode(bytes).map_err(|error| error.to_string())?;
     let update = decode_update(piece, 2).map_err(|error| error.to_string())?;
-    let nothing: Held = [Default::default(); 2].into_iter().collect();
+    let nothing: HeldControls = [Default::default(); 2].into_iter().collect();
     let (mut held, mut ticks) = (nothing.clone(), Vec::new());
     let read = update.inputs(Tick(part.tick.into()), &mut held, |timed| ticks.push(timed));
     read.map_err(|error| error.to_string())?;
@@ -176,11 +176,11 @@ fn shake<T: Serialize + DeserializeOwned + Debug>(
 fn enveloped(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
     let (connection, counter) = (word(1), word(5));
-    let mut opener = Seal::new(connection, 0);
+    let mut opener = PacketProtection::new(connection, 0);
     let (id, inside, _) = opener.open(Time(1_000_000), bytes).map_err(|error| error.to_string())?;
     let inside = inside.to_vec();
     let says = format!("{:?} to connection {connection:08x}, counter {counter}", PacketId::of(id));
-    let mut seal = Seal::new(0, connection);
+    let mut seal = PacketProtection::new(0, connection);
     for _ in 0..counter {
         let _ = seal.seal(id, &[]);
     }
@@ -424,7 +424,7 @@ fn check_all(bytes: &[u8]) {
     let (queried, cost) = allocated(|| (RoomQuery::decode(bytes), RoomInfo::decode(bytes)));
     assert_eq!(cost, 0);
     assert!(queried.0.is_err() || queried.1.is_err(), "both a query and an answer");
-    let (opened, cost) = allocated(|| Seal::new(1, 2).open(Time(0), bytes).is_ok());
+    let (opened, cost) = allocated(|| PacketProtection::new(1, 2).open(Time(0), bytes).is_ok());
     assert!(cost == 0 && (!opened || bytes.len() >= 9));
     check_what_allocates(bytes);
 }

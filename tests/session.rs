@@ -575,7 +575,7 @@ fn a_peer_that_claims_to_need_more_than_its_link_explains_is_not_believed() {
     peers[1].wire = Box::new(|_, _, bytes| {
         let lie = |body: &[u8]| {
             let (mut header, inputs) = decode_inputs(body).ok()?;
-            header.slack = if header.slack_of > 0 { i16::MIN } else { 0 };
+            header.margin = if header.margin_tick > 0 { i16::MIN } else { 0 };
             let inputs: Vec<_> = inputs.collect();
             Some(encode_inputs(&header, inputs.iter().map(|input| input.as_deref())))
         };

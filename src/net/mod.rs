@@ -20,7 +20,7 @@ mod time;
 mod wire;
 
 pub use client::{ClientSession, UpdateCounts};
-pub use connection::protection::{DATAGRAM_BYTES_MAX, OpenError, Seal, Sealed};
+pub use connection::protection::{DATAGRAM_BYTES_MAX, OpenError, PacketProtection, SealedPacket};
 pub use connection::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
 };
@@ -48,6 +48,6 @@ pub use wire::message;
 pub use wire::message::{MatchConfig, PROTOCOL_VERSION, Refusal, Roster, SeatInfo, Seats, Token};
 pub use wire::name::{InvalidName, NAME_BYTES_MAX, NAME_CHARS_MAX, PlayerName};
 pub use wire::update::{
-    Carried, Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, TimedInputs, UPDATE_BYTES_MAX, UPDATE_PARTS_MAX,
-    UPDATE_TICKS_MAX, Update, UpdateHead, UpdatePart, decode_update, encode_update,
+    HeldControls, PART_HEADER_BYTES, PIECE_BYTES_MAX, StateForm, TimedInputs, UPDATE_BYTES_MAX,
+    UPDATE_PARTS_MAX, UPDATE_TICKS_MAX, Update, UpdateHead, UpdatePart, decode_update, encode_update,
 };

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;
 
-use crate::net::connection::protection::Sealed;
+use crate::net::connection::protection::SealedPacket;
 use crate::net::event::{Event, Traffic};
 
 /// A datagram to send.
@@ -12,7 +12,7 @@ pub struct Transmit {
     /// Where to.
     pub to: SocketAddr,
     /// What.
-    pub datagram: Sealed,
+    pub datagram: SealedPacket,
 }
 
 /// Most datagrams and most events that wait to be polled.
@@ -40,7 +40,7 @@ impl Outbox {
     }
 
     /// A datagram to be sent. One that finds no room is as good as lost.
-    pub(super) fn transmit(&mut self, to: SocketAddr, datagram: Sealed) {
+    pub(super) fn transmit(&mut self, to: SocketAddr, datagram: SealedPacket) {
         if self.transmits.len() < OUT_MAX {
             self.traffic.packets_sent += 1;
             self.traffic.bytes_sent += datagram.bytes().len() as u64;

@@ -7,7 +7,7 @@ use crate::net::time::Time;
 
 /// An allowance that fills up with time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bucket {
+pub(super) struct TokenBucket {
     /// Millionths; negative while overdrawn.
     level: i64,
     most: i64,
@@ -15,7 +15,7 @@ pub(super) struct Bucket {
     at: Time,
 }
 
-impl Bucket {
+impl TokenBucket {
     const UNIT: i64 = 1_000_000;
 
     pub(super) const fn new(now: Time, most: u64, per_s: u64) -> Self {
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_bucket_fills_up_with_time_and_no_further() {
-        let mut bucket = Bucket::new(Time(0), 3, 2);
+        let mut bucket = TokenBucket::new(Time(0), 3, 2);
         assert!((0..3).all(|_| bucket.take(Time(0), 1)) && !bucket.take(Time(0), 1));
         assert!(!bucket.take(Time(499_999), 1) && bucket.take(Time(500_000), 1));
         assert!(bucket.take(Time(100_000_000), 3) && !bucket.take(Time(100_000_000), 1));

@@ -220,14 +220,14 @@ impl Impairment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::Sealed;
+    use crate::net::SealedPacket;
 
     fn run(spec: &str, datagrams: u32) -> Vec<(u64, u32)> {
         let mut link = Impairment::new(spec.parse().expect("a link"));
         let to = ([127, 0, 0, 1], 1).into();
         let mut arrived = Vec::new();
         for n in 0..datagrams {
-            let datagram = Sealed::unconnected(&n.to_le_bytes());
+            let datagram = SealedPacket::unconnected(&n.to_le_bytes());
             link.push(Time(u64::from(n) * 10_000), Transmit { to, datagram });
         }
         while let Some(at) = link.next_at() {

@@ -215,7 +215,7 @@ fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::Sealed;
+    use crate::net::SealedPacket;
     use std::net::Ipv4Addr;
 
     const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -226,7 +226,7 @@ mod tests {
         let b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
         let raw = UdpSocket::bind((LOOPBACK, 0)).expect("a port");
         raw.send_to(&[0; DATAGRAM_BYTES_MAX + 5], b.local_address()).expect("sent");
-        a.send(&Transmit { to: b.local_address(), datagram: Sealed::unconnected(&[1, 2, 3]) });
+        a.send(&Transmit { to: b.local_address(), datagram: SealedPacket::unconnected(&[1, 2, 3]) });
         let received = b.received().recv_timeout(Duration::from_secs(5)).expect("a datagram");
         assert_eq!((&received.bytes[..], received.from), (&[1, 2, 3][..], a.local_address()));
         assert_eq!(b.dropped(), 1);

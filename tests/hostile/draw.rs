@@ -1,7 +1,7 @@
 //! Numbers and messages of every representable value, from a seed: the same for the same seed on every machine.
 
 use mini_rts_arena::net::message::{PROTOCOL_VERSION, PacketId};
-use mini_rts_arena::net::{Carried, UpdatePart};
+use mini_rts_arena::net::{StateForm, UpdatePart};
 use mini_rts_arena::sim::{DeltaCoder, GameState, Tick};
 
 use super::room::first_state;
@@ -464,21 +464,21 @@ impl<'a> Writer<'a> {
         let head = UpdatePart { part, parts, sending, tick: tick as u16 };
         self.bytes.extend(head.encode());
         let carried = match self.draw.below(3) {
-            0 => Carried::Inputs,
-            1 => Carried::Whole,
-            _ => Carried::Since(if self.draw.below(2) == 0 { tick } else { self.value(32) as u32 }),
+            0 => StateForm::Inputs,
+            1 => StateForm::Whole,
+            _ => StateForm::Since(if self.draw.below(2) == 0 { tick } else { self.value(32) as u32 }),
         };
         let (kind, back) = match carried {
-            Carried::Whole => (0, 0),
-            Carried::Since(back) => (1, back),
-            Carried::Inputs => (4, 0),
+            StateForm::Whole => (0, 0),
+            StateForm::Since(back) => (1, back),
+            StateForm::Inputs => (4, 0),
         };
         let goes_on = self.draw.below(4) as u8;
         self.push(kind | if goes_on > 0 { 2 } else { 0 }).varint(u64::from(back));
         self.signed(16).number(16);
-        let slack_of = if self.draw.below(2) == 0 { 0 } else { self.value(16) };
-        self.varint(slack_of);
-        if slack_of > 0 {
+        let margin_tick = if self.draw.below(2) == 0 { 0 } else { self.value(16) };
+        self.varint(margin_tick);
+        if margin_tick > 0 {
             self.signed(16);
         }
         let seats = if self.draw.below(2) == 0 { self.draw.below(1 << 12) } else { self.value(16) };
@@ -505,9 +505,9 @@ impl<'a> Writer<'a> {
                 self.timed();
             }
         }
-        if carried != Carried::Inputs {
+        if carried != StateForm::Inputs {
             let base = match (carried, self.state) {
-                (Carried::Whole, _) => GameState::default(),
+                (StateForm::Whole, _) => GameState::default(),
                 (_, Some(state)) => state.clone(),
                 (_, None) => first_state(),
             };

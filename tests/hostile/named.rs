@@ -5,7 +5,7 @@ use std::time::Duration;
 use mini_rts_arena::game::Node as _;
 use mini_rts_arena::net::message::{Bye, DesyncHashes, PacketId, Ready, Seating, encode};
 use mini_rts_arena::net::{
-    Architecture, Carried, End, Event, InputsHeader, Seats, UpdateHead, UpdatePart, encode_inputs,
+    Architecture, End, Event, InputsHeader, Seats, StateForm, UpdateHead, UpdatePart, encode_inputs,
     encode_update,
 };
 use mini_rts_arena::sim::{PlayerId, Tick, TickInputs};
@@ -64,8 +64,8 @@ fn inputs_beyond_a_farewell_do_not_outlive_a_malformed_one() {
         wanted: 0,
         behind: 0,
         chain: [9; 4],
-        slack_of: 0,
-        slack: 0,
+        margin_tick: 0,
+        margin: 0,
     };
     let walks = [0, 1, 2].map(|way| [1, way, 0, 0]);
     let walks = walks.iter().map(|walk| Some(&walk[..]));
@@ -158,12 +158,12 @@ fn a_server_that_has_everything_and_processes_nothing_stops_a_client_and_no_more
         let tick = room.peers[1].state.tick();
         let idle = TickInputs::idle(tick, 2);
         let head = UpdateHead {
-            carried: Carried::Inputs,
+            carried: StateForm::Inputs,
             goes_on: true,
             received: (i64::from(next.0) - i64::from(tick.0) - 1) as i16,
             waiting: 30_000,
-            slack_of: 0,
-            slack: 0,
+            margin_tick: 0,
+            margin: 0,
             rejected: 0,
             away: Seats::default(),
             left: Seats::default(),

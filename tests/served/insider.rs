@@ -9,8 +9,8 @@ use mini_rts_arena::net::message::{
     Seats, decode, decode_handshake, encode, handshake,
 };
 use mini_rts_arena::net::{
-    Architecture, Channel, ClientInputsHeader, PlayerName, Refusal, Seal, ServerConfig, ServerSession, Time,
-    Token, encode_client_inputs, encode_input,
+    Architecture, Channel, ClientInputsHeader, PacketProtection, PlayerName, Refusal, ServerConfig,
+    ServerSession, Time, Token, encode_client_inputs, encode_input,
 };
 use mini_rts_arena::sim::{AttackBehaviour, PlayerId, PlayerInput, SIMULATION_BUILD, fingerprint};
 
@@ -32,7 +32,7 @@ pub(crate) fn room(config: ServerConfig, honest: usize, link: &str) -> Net {
 /// A client of its own make: it says what the test says, and answers nothing by itself.
 pub(crate) struct Insider {
     pub(crate) from: SocketAddr,
-    pub(crate) seal: Seal,
+    pub(crate) seal: PacketProtection,
     pub(crate) channel: Channel,
     heard: Vec<(PacketId, Vec<u8>)>,
     pub(crate) confirm: JoinConfirm,
@@ -99,7 +99,7 @@ impl Insider {
     pub(crate) fn join_as(net: &mut Net, from: SocketAddr, request: JoinRequest) -> Option<Self> {
         let connection = request.connection_id;
         let confirm = request_seat(net, from, request)?.ok()?;
-        let seal = Seal::new(connection, confirm.connection_id);
+        let seal = PacketProtection::new(connection, confirm.connection_id);
         Some(Self { from, seal, channel: Channel::new(2048), heard: Vec::new(), confirm, inputs: 0 })
     }
 

@@ -319,7 +319,7 @@ impl Attacker {
                     (header.first.wrapping_add(header.wanted.cast_unsigned()), header.behind, header.chain);
                 let (wanted, behind, chain) = *self.lines[line].frozen.get_or_insert(told);
                 header.wanted = wanted.wrapping_sub(header.first).cast_signed();
-                (header.behind, header.chain, header.slack_of, header.slack) = (behind, chain, 0, 0);
+                (header.behind, header.chain, header.margin_tick, header.margin) = (behind, chain, 0, 0);
             }
             Behaviour::FalseWanted => {
                 header.wanted = header.wanted.wrapping_add(below(rng, 400) as i16 - 200);
@@ -329,8 +329,8 @@ impl Attacker {
             Behaviour::FalseChain => header.chain[0] ^= 0x55,
             Behaviour::ChainTakenBack if below(rng, 16) == 0 => header.chain[1] ^= 0x55,
             Behaviour::FalseSlack => {
-                header.slack_of = header.slack_of.max(1);
-                header.slack = -1 - below(rng, 32_767) as i16;
+                header.margin_tick = header.margin_tick.max(1);
+                header.margin = -1 - below(rng, 32_767) as i16;
             }
             Behaviour::ShiftedTicks => {
                 let by = below(rng, 9) as i16 - 4;

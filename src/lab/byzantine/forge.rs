@@ -149,15 +149,15 @@ impl Forge<'_> {
             let header = ClientInputsHeader { first, count: 0, updated, wants_state };
             return encode_client_inputs(&header, nothing).to_vec();
         }
-        let slack_of = self.odd_byte();
+        let margin_tick = self.odd_byte();
         let header = InputsHeader {
             first,
             count: 0,
             wanted: self.odd() as i16,
             behind: self.odd() as u16,
             chain: (self.odd() as u32).to_le_bytes(),
-            slack_of,
-            slack: if slack_of > 0 { self.odd() as i16 } else { 0 },
+            margin_tick,
+            margin: if margin_tick > 0 { self.odd() as i16 } else { 0 },
         };
         encode_inputs(&header, nothing).to_vec()
     }

@@ -3,7 +3,7 @@
 use super::{ClientSession, Phase};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
-use crate::net::table::chat::{ChatAllowance, LINES_WAITING_MAX, TooManyLines};
+use crate::net::table::chat::{ChatLimit, LINES_WAITING_MAX, TooManyLines};
 use crate::net::time::Time;
 use crate::net::wire::chat_text::ChatText;
 use crate::net::wire::message::{Chat, PacketId};
@@ -11,14 +11,14 @@ use crate::sim::PLAYERS_MAX;
 
 /// What this player and all others together may still say.
 #[derive(Clone, Debug)]
-pub(super) struct Talk {
-    own: ChatAllowance,
-    others: ChatAllowance,
+pub(super) struct ChatLimits {
+    own: ChatLimit,
+    others: ChatLimit,
 }
 
-impl Talk {
+impl ChatLimits {
     pub(super) const fn new(now: Time) -> Self {
-        Self { own: ChatAllowance::own(now), others: ChatAllowance::of_others(now, PLAYERS_MAX as u64 - 1) }
+        Self { own: ChatLimit::own(now), others: ChatLimit::of_others(now, PLAYERS_MAX as u64 - 1) }
     }
 }
 
@@ -32,7 +32,7 @@ impl ClientSession {
         if !matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. }) {
             return Ok(());
         }
-        self.talk.own.take(self.now)?;
+        self.chat_limits.own.take(self.now)?;
         if self.link.connection.queued() < LINES_WAITING_MAX {
             self.link.connection.send(PacketId::Chat, &Chat { from: self.me, text });
         }
@@ -48,7 +48,7 @@ impl ClientSession {
         if !may_speak || !is_other {
             return Err(OutOfPlace);
         }
-        self.talk.others.take(self.now).map_err(|_| DropCause::RateLimited)?;
+        self.chat_limits.others.take(self.now).map_err(|_| DropCause::RateLimited)?;
         self.out.event(Event::Said { player, text: chat.text });
         Ok(())
     }

@@ -6,9 +6,9 @@ use crate::net::time::Time;
 use crate::sim::Tick;
 
 /// How long after its time on the server a tick runs here: as long as 99 of 100 need to come, and 2 ms.
-pub(super) struct Playout(DelayControl);
+pub(super) struct JitterBuffer(DelayControl);
 
-impl Playout {
+impl JitterBuffer {
     pub(super) fn new(now: Time, tick_us: i64) -> Self {
         Self(DelayControl::new(now, 1, 0, tick_us, false).for_playout())
     }

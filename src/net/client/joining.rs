@@ -16,7 +16,7 @@ impl ClientSession {
             return;
         }
         self.first_hash = Some(hash.whole);
-        self.confirmed.begin(state);
+        self.snapshots.begin(state);
         self.phase = Phase::Ready { reported: false };
         self.report_ready();
         self.take_messages();

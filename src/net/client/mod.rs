@@ -17,12 +17,12 @@ use core::time::Duration;
 
 pub use self::snapshot_buffer::UpdateCounts;
 
-use self::chat::Talk;
-use self::jitter_buffer::Playout;
+use self::chat::ChatLimits;
+use self::jitter_buffer::JitterBuffer;
 use self::pause::Pauses;
 use self::rematch::Votes;
-use self::snapshot_buffer::Confirmed;
-use crate::net::connection::protection::Seal;
+use self::snapshot_buffer::SnapshotBuffer;
+use crate::net::connection::protection::PacketProtection;
 use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{DueTick, End, Event, LinkStatus, Traffic};
@@ -32,7 +32,7 @@ use crate::net::outbox::Transmit;
 use crate::net::table::clock::TickClock;
 use crate::net::table::delay::{DelayControl, InputDelay};
 use crate::net::table::link::Link;
-use crate::net::table::local_inputs::{Sealer, TooManyCommands};
+use crate::net::table::local_inputs::{LocalInputs, TooManyCommands};
 use crate::net::table::settings::{OnLoss, Served, Settings};
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
@@ -89,16 +89,16 @@ pub struct ClientSession {
     clock: TickClock,
     delay: DelayControl,
     delay_told_us: i64,
-    sealer: Sealer,
+    local_inputs: LocalInputs,
     /// The first tick of which there is an input.
     began_at: Tick,
     /// The server has every input before this one.
     received: Tick,
     /// The server has processed every input before this one.
     processed: Tick,
-    confirmed: Confirmed,
+    snapshots: SnapshotBuffer,
     /// Whether and when ticks that have come wait for their time.
-    playout: Option<Playout>,
+    jitter_buffer: Option<JitterBuffer>,
     pauses: Pauses,
     /// When the last tick was handed out.
     handed_at: Time,
@@ -108,7 +108,7 @@ pub struct ClientSession {
     seats: [Seats; 3],
     chain: HashChain,
     rejected: u32,
-    talk: Talk,
+    chat_limits: ChatLimits,
     votes: Votes,
     room_code: u64,
     entropy: [u8; 32],
@@ -128,14 +128,14 @@ impl ClientSession {
         if me.0 >= config.seats {
             return None;
         }
-        let seal = Seal::new(connection_id, confirm.connection_id);
+        let seal = PacketProtection::new(connection_id, confirm.connection_id);
         let clock = TickClock::new(config.tick_rate, now, now);
         let (start_us, fixed) = match settings.input_delay {
             InputDelay::Auto => (0, false),
             InputDelay::Ticks(ticks) => (config.tick_rate.micros_to(Tick(ticks)).cast_signed(), true),
         };
         let is_relay = config.architecture == Architecture::Relay;
-        let playout = is_relay.then(|| Playout::new(now, clock.tick_us()));
+        let jitter_buffer = is_relay.then(|| JitterBuffer::new(now, clock.tick_us()));
         let mut session = Self {
             now,
             wakeup: Wakeup::default(),
@@ -153,19 +153,19 @@ impl ClientSession {
             clock,
             delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(),
             delay_told_us: 0,
-            sealer: Sealer::new(),
+            local_inputs: LocalInputs::new(),
             began_at: Tick(0),
             received: Tick(0),
             processed: Tick(0),
-            confirmed: Confirmed::new(usize::from(config.seats)),
-            playout,
+            snapshots: SnapshotBuffer::new(usize::from(config.seats)),
+            jitter_buffer,
             pauses: Pauses::default(),
             handed_at: now,
             server_error_us: 0,
             seats: [Seats::default(); 3],
             chain: HashChain::default(),
             rejected: 0,
-            talk: Talk::new(now),
+            chat_limits: ChatLimits::new(now),
             votes: Votes::default(),
             room_code,
             entropy,
@@ -186,7 +186,7 @@ impl ClientSession {
 
     fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
-        let (_, body, newest) = self.link.connection.seal.open(self.now, bytes)?;
+        let (_, body, newest) = self.link.connection.protection.open(self.now, bytes)?;
         self.link.connection.hear(self.now, from, newest);
         self.is_lost = false;
         if core::mem::take(&mut self.link.connection.is_silent) {
@@ -236,7 +236,7 @@ impl ClientSession {
         // While this process was suspended, nothing could be heard.
         let suspended = self.wakeup.take_lateness(self.now);
         self.link.connection.heard_at = self.link.connection.heard_at.plus(suspended).min(self.now);
-        let every = if self.confirmed.ran() > Tick(0) { PING_RUNNING } else { PING_SETUP };
+        let every = if self.snapshots.ran() > Tick(0) { PING_RUNNING } else { PING_SETUP };
         self.link.connection.ping(self.now, every, &mut self.out);
         match self.phase {
             Phase::Running => self.run(),
@@ -280,7 +280,7 @@ impl ClientSession {
         self.pause_with(&inputs);
         let here = |(player, given): (usize, &Given)| {
             if player == self.me.index() {
-                self.sealer.take_given(given.len())
+                self.local_inputs.take_given(given.len())
             } else {
                 self.link.connection.clock.all_here(given, self.now)
             }
@@ -294,7 +294,7 @@ impl ClientSession {
     pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.now = self.now.max(now);
         self.chain = self.chain.then(hash.whole);
-        if !self.confirmed.ran_tick(tick, hash.whole) && !self.confirmed.wants_state() {
+        if !self.snapshots.ran_tick(tick, hash.whole) && !self.snapshots.wants_state() {
             // The server's word counts.
             self.out.event(Event::Adopt { tick: tick.plus(1) });
         }
@@ -317,20 +317,20 @@ impl ClientSession {
     /// The server's state whose next tick is `tick`, for [`Event::Adopt`].
     #[must_use]
     pub fn snapshot(&self, tick: Tick) -> Option<&GameState> {
-        self.confirmed.state(tick)
+        self.snapshots.state(tick)
     }
 
     /// The next tick to run of the newest state that was the same here and at the server.
     #[must_use]
     pub const fn agreed(&self) -> Tick {
-        self.confirmed.agreed()
+        self.snapshots.agreed()
     }
 
     /// Where the world here was last another than the server's: the next tick of that state, and the server's hash
     /// of it.
     #[must_use]
     pub const fn differed(&self) -> Option<(Tick, u64)> {
-        self.confirmed.differed()
+        self.snapshots.differed()
     }
 
     /// Orders something that was given at `given`, in tick `wish` or as soon after it as can be.
@@ -343,18 +343,18 @@ impl ClientSession {
         given: Time,
         command: Command,
     ) -> Result<(), TooManyCommands> {
-        self.sealer.command(wish, given, command)
+        self.local_inputs.command(wish, given, command)
     }
 
     /// The first tick that is not sealed: what is ordered now is part of it.
     #[must_use]
     pub fn open_tick(&self) -> Tick {
-        self.sealer.next()
+        self.local_inputs.next()
     }
 
     /// Sets the hero's held control, from tick `wish` on or as soon after it as can be.
     pub fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
-        self.sealer.hero(wish, hero);
+        self.local_inputs.hero(wish, hero);
     }
 
     /// This player leaves: the server is told.
@@ -365,7 +365,7 @@ impl ClientSession {
             Phase::Ending { .. } => {}
             _ if self.is_lost => self.close(End::Left),
             _ => {
-                self.link.connection.send(PacketId::Bye, &Bye::Left { tick: self.sealer.next().0 });
+                self.link.connection.send(PacketId::Bye, &Bye::Left { tick: self.local_inputs.next().0 });
                 self.phase = Phase::Ending { end: End::Left, send_at: self.now.plus(CLOSE_WITHIN) };
             }
         }
@@ -422,7 +422,7 @@ impl ClientSession {
     /// What became of the updates.
     #[must_use]
     pub const fn updates(&self) -> &UpdateCounts {
-        self.confirmed.counts()
+        self.snapshots.counts()
     }
 
     /// How much of what this client sent the server has refused.
@@ -452,11 +452,11 @@ impl ClientSession {
     /// The first tick for which no input of this player is sealed yet, and of those before it the sealed ones
     /// that are not part of the ticks that have run here.
     pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
-        let from = Tick(self.confirmed.ran().0.saturating_sub(self.confirmed.lag()));
-        let inputs = self.sealer.since(from).filter(move |sealed| sealed.tick >= from);
+        let from = Tick(self.snapshots.ran().0.saturating_sub(self.snapshots.lag()));
+        let inputs = self.local_inputs.since(from).filter(move |sealed| sealed.tick >= from);
         let inputs =
             inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(sealed.input()).ok()?)));
-        (self.sealer.next(), inputs)
+        (self.local_inputs.next(), inputs)
     }
 
     /// That the match waits for the server since it is lost, and when it was last heard.
@@ -547,7 +547,7 @@ impl ClientSession {
     /// all have come back to.
     fn close_if_finished(&mut self) {
         let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
-        if self.finished.is_some_and(|ticks| is_ending || self.confirmed.ran() == ticks) {
+        if self.finished.is_some_and(|ticks| is_ending || self.snapshots.ran() == ticks) {
             self.close(End::Finished);
         }
     }

@@ -1,12 +1,12 @@
 //! While ticks run: seal and send, take updates in, follow the server's clock.
 
-use super::snapshot_buffer::{Led, Received};
+use super::snapshot_buffer::{Progress, Received};
 use super::{ClientSession, End, Event, Phase, REPORT_EVERY};
 use crate::net::connection::protection::BODY_BYTES_MAX;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{Stall, StallCause};
 use crate::net::table::delay::{InputDelay, RESERVE_US};
-use crate::net::table::local_inputs::SEALED_MAX;
+use crate::net::table::local_inputs::COMMITTED_MAX;
 use crate::net::time::Time;
 use crate::net::wire::client_inputs::{CLIENT_HEADER_BYTES_MAX, ClientInputsHeader, encode_client_inputs};
 use crate::net::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
@@ -24,14 +24,14 @@ impl ClientSession {
         self.clock = crate::net::table::clock::TickClock::new(self.clock.rate(), self.now, begin);
         self.delay.restart(self.delay_guess_us());
         let guess_us = self.delay_guess_us();
-        if let Some(playout) = &mut self.playout {
-            playout.restart(guess_us);
+        if let Some(jitter_buffer) = &mut self.jitter_buffer {
+            jitter_buffer.restart(guess_us);
         }
         // Who comes back has no inputs for what has passed.
         let position_us = self.clock.position_us(self.now) + self.delay.delay_us();
         if position_us > 0 && begin <= self.now {
             let first = Tick((position_us / self.clock.tick_us()) as u32 + 1);
-            self.sealer.begin_at(first);
+            self.local_inputs.begin_at(first);
             (self.began_at, self.received, self.processed) = (first, first, first);
         }
         self.link.resend_at = self.now;
@@ -48,65 +48,65 @@ impl ClientSession {
         let now = self.now;
         self.clock.slew(now);
         self.delay.advance(now);
-        if let Some(playout) = &mut self.playout {
-            playout.advance(now);
+        if let Some(jitter_buffer) = &mut self.jitter_buffer {
+            jitter_buffer.advance(now);
         }
         let delay_us = self.delay.delay_us();
         if (delay_us - self.delay_told_us).abs() >= DELAY_EVENT_US {
             self.delay_told_us = delay_us;
-            let tick = self.sealer.next();
+            let tick = self.local_inputs.next();
             self.out.event(Event::DelayMoved { tick, delay_us });
         }
-        if self.seal_due() || now >= self.link.resend_at {
+        if self.commit_due() || now >= self.link.resend_at {
             self.send_inputs();
         }
     }
 
     /// The first tick that may not be sealed yet: a server that never acknowledges cannot make us keep more than
     /// there is room for.
-    fn seal_limit(&self) -> Tick {
-        let limit = self.received.plus(SEALED_MAX as u32 / 2);
+    fn commit_limit(&self) -> Tick {
+        let limit = self.received.plus(COMMITTED_MAX as u32 / 2);
         self.config.ticks.map_or(limit, |end| limit.min(Tick(end)))
     }
 
-    fn seal_at(&self, tick: Tick) -> Time {
+    fn commit_at(&self, tick: Tick) -> Time {
         self.clock.at(tick).shifted(-self.delay.delay_us())
     }
 
     /// Seals every tick whose time has come. True if there was one.
-    fn seal_due(&mut self) -> bool {
-        let limit = self.seal_limit();
+    fn commit_due(&mut self) -> bool {
+        let limit = self.commit_limit();
         let mut sealed = false;
-        while self.sealer.next() < limit && self.now >= self.seal_at(self.sealer.next()) {
-            let tick = self.sealer.next();
-            let is_last = tick.plus(1) >= limit || self.now < self.seal_at(tick.plus(1));
+        while self.local_inputs.next() < limit && self.now >= self.commit_at(self.local_inputs.next()) {
+            let tick = self.local_inputs.next();
+            let is_last = tick.plus(1) >= limit || self.now < self.commit_at(tick.plus(1));
             let held_only = !is_last && matches!(self.settings.input_delay, InputDelay::Auto);
-            self.sealer.seal(self.now, self.clock.at(tick).minus(self.now), held_only);
+            self.local_inputs.commit(self.now, self.clock.at(tick).minus(self.now), held_only);
             sealed = true;
         }
         sealed
     }
 
     pub(super) fn next_deadline(&self) -> Time {
-        let next = self.sealer.next();
-        let seal = (next < self.seal_limit()).then(|| self.seal_at(next));
-        let tick = self.confirmed.next().and_then(|(tick, _)| self.due_at(tick));
+        let next = self.local_inputs.next();
+        let seal = (next < self.commit_limit()).then(|| self.commit_at(next));
+        let tick = self.snapshots.next().and_then(|(tick, _)| self.due_at(tick));
         [seal, tick].into_iter().flatten().fold(self.link.resend_at, Time::min)
     }
 
     /// When `tick` is due here; `None` as soon as it is there.
     fn due_at(&self, tick: Tick) -> Option<Time> {
-        Some(self.playout.as_ref()?.due_at(&self.clock, tick))
+        Some(self.jitter_buffer.as_ref()?.due_at(&self.clock, tick))
     }
 
     /// The next tick that has come, if it is due: its inputs, and why it is late if it is.
     pub(super) fn next_due(&mut self) -> Option<(TimedInputs, Option<Stall>)> {
-        let (tick, waiting) = self.confirmed.next()?;
+        let (tick, waiting) = self.snapshots.next()?;
         let due = self.due_at(tick).filter(|_| waiting <= HELD_BACK_MAX);
         if due.is_some_and(|due| self.now < due) {
             return None;
         }
-        let (inputs, came) = self.confirmed.take_next()?;
+        let (inputs, came) = self.snapshots.take_next()?;
         let was_due = due.map(|due| due.max(self.handed_at));
         self.handed_at = self.now;
         let stall = was_due.filter(|&due| self.now.since(due) >= Stall::LEAST).map(|due| {
@@ -118,28 +118,29 @@ impl ClientSession {
 
     /// When the own input that became part of `tick` was sealed, as far as that is known.
     pub(super) fn sealed_at(&self, tick: Tick) -> Time {
-        let lead_us = self.sealer.sealed(tick).map_or(self.delay.delay_us(), |sealed| sealed.lead_us);
-        self.clock.at(tick).shifted(-lead_us).min(self.now)
+        let delay_us =
+            self.local_inputs.committed(tick).map_or(self.delay.delay_us(), |sealed| sealed.delay_us);
+        self.clock.at(tick).shifted(-delay_us).min(self.now)
     }
 
     /// Sends all inputs that the server lacks, and which update arrived last.
     pub(super) fn send_inputs(&mut self) {
         let (mut count, mut bytes) = (0, CLIENT_HEADER_BYTES_MAX);
-        for sealed in self.sealer.since(self.received).take(INPUTS_PER_DATAGRAM_MAX) {
+        for sealed in self.local_inputs.since(self.received).take(INPUTS_PER_DATAGRAM_MAX) {
             bytes += 1 + if sealed.is_held { 0 } else { sealed.bytes.len() };
             if bytes > BODY_BYTES_MAX {
                 break;
             }
             count += 1;
         }
-        let less = i64::from(self.confirmed.updated().0) - i64::from(self.received.0);
+        let less = i64::from(self.snapshots.updated().0) - i64::from(self.received.0);
         let header = ClientInputsHeader {
             first: self.received.0 as u16,
             count,
             updated: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
-            wants_state: self.confirmed.wants_state(),
+            wants_state: self.snapshots.wants_state(),
         };
-        let inputs = self.sealer.since(self.received);
+        let inputs = self.local_inputs.since(self.received);
         let inputs = inputs.map(|sealed| (!sealed.is_held).then_some(&sealed.bytes[..]));
         let body = encode_client_inputs(&header, inputs);
         self.send_body(PacketId::PlayerInput, &body);
@@ -152,17 +153,17 @@ impl ClientSession {
         if !matches!(self.phase, Phase::Running | Phase::Ending { .. }) {
             return Err(OutOfPlace);
         }
-        match self.confirmed.receive(self.now, part, piece).ok_or(OutOfPlace)? {
+        match self.snapshots.receive(self.now, part, piece).ok_or(OutOfPlace)? {
             Received::Nothing => {}
             Received::Whole { head, tick, led } => {
                 self.on_head(&head, tick);
                 match led {
-                    Led::Ticks(first) => {
-                        if let Some(playout) = &mut self.playout {
-                            playout.observe(self.now, &self.clock, first);
+                    Progress::Ticks(first) => {
+                        if let Some(jitter_buffer) = &mut self.jitter_buffer {
+                            jitter_buffer.observe(self.now, &self.clock, first);
                         }
                     }
-                    Led::Adopted => {
+                    Progress::Adopted => {
                         self.handed_at = self.now;
                         self.out.event(Event::Adopt { tick });
                     }
@@ -175,30 +176,33 @@ impl ClientSession {
     fn on_head(&mut self, head: &UpdateHead, tick: Tick) {
         let received = tick.0.checked_add_signed(i32::from(head.received)).map(Tick);
         // It cannot have what was not sealed.
-        if let Some(received) = received.filter(|&received| received <= self.sealer.next()) {
+        if let Some(received) = received.filter(|&received| received <= self.local_inputs.next()) {
             let inputs = received.since(self.received);
             self.received = self.received.max(received);
             self.processed = self.processed.max(Tick(received.0.saturating_sub(head.waiting.into())));
-            self.sealer.forget(self.received.min(self.processed));
-            let slack_tick = received.0.checked_sub(head.slack_of.into()).map(Tick);
-            if let Some(sealed) =
-                slack_tick.filter(|_| head.slack_of > 0).and_then(|tick| self.sealer.sealed(tick))
+            self.local_inputs.forget(self.received.min(self.processed));
+            let margin_from = received.0.checked_sub(head.margin_tick.into()).map(Tick);
+            if let Some(sealed) = margin_from
+                .filter(|_| head.margin_tick > 0)
+                .and_then(|tick| self.local_inputs.committed(tick))
             {
-                let need_us = sealed.lead_us - i64::from(head.slack) * 100;
-                self.delay.observe_worst(need_us, inputs);
+                let required_us = sealed.delay_us - i64::from(head.margin) * 100;
+                self.delay.observe_worst(required_us, inputs);
             }
         }
         self.rejected = head.rejected;
         let before = core::mem::replace(&mut self.seats, [head.away, head.left, head.lost]);
         let [was, had_left, were_lost] = before;
         let away = head.away;
-        for player in away.without(was).iter() {
+        for player in away.difference(was).iter() {
             self.out.event(Event::Silent { player });
         }
-        for player in was.without(away).iter() {
+        for player in was.difference(away).iter() {
             self.out.event(Event::Heard { player });
         }
-        for (seats, is_lost) in [(head.left.without(had_left), false), (head.lost.without(were_lost), true)] {
+        for (seats, is_lost) in
+            [(head.left.difference(had_left), false), (head.lost.difference(were_lost), true)]
+        {
             for player in seats.iter() {
                 self.out.event(Event::Departed { player, tick, is_lost });
             }
@@ -214,7 +218,7 @@ impl ClientSession {
         let sample = self.link.connection.on_pong(self.now, &pong).ok_or(OutOfPlace)?;
         self.server_error_us = pong.error_us.into();
         self.report_ready();
-        if self.sealer.next() == Tick(0) {
+        if self.local_inputs.next() == Tick(0) {
             self.delay.restart(self.delay_guess_us());
         }
         // A sample that took long says little about the other clock.

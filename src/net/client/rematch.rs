@@ -58,7 +58,7 @@ impl ClientSession {
     /// Says that this client stays, and what its player wants.
     pub(super) fn say_that_it_stays(&mut self) {
         if self.settings.stays {
-            let (ticks, chain, wanted) = (self.confirmed.ran().0, self.chain.0, self.own_wish());
+            let (ticks, chain, wanted) = (self.snapshots.ran().0, self.chain.0, self.own_wish());
             self.link.connection.send(PacketId::Rematch, &Rematch { game: 0, ticks, chain, wanted });
         }
     }
@@ -68,18 +68,18 @@ impl ClientSession {
         let wanted = rematch.wanted;
         let all: Seats = (0..self.config.seats).map(PlayerId).collect();
         let is_asked = matches!(self.phase, Phase::Over | Phase::Ending { end: End::Finished, .. });
-        if !self.settings.stays || !is_asked || !wanted.without(all).is_empty() {
+        if !self.settings.stays || !is_asked || !wanted.difference(all).is_empty() {
             return Err(OutOfPlace);
         }
         if !self.stays() {
             self.phase = Phase::Over;
             self.out.event(Event::Over);
         }
-        let others = wanted.without(Seats::default().with(self.me));
-        for player in others.without(self.votes.others).iter() {
+        let others = wanted.difference(Seats::default().with(self.me));
+        for player in others.difference(self.votes.others).iter() {
             self.out.event(Event::RematchWanted { player });
         }
-        self.votes.others = self.votes.others.and(others);
+        self.votes.others = self.votes.others.union(others);
         // Nobody can want it for this player.
         self.votes.is_on = wanted == all && self.votes.own;
         Ok(())

@@ -8,8 +8,8 @@ use crate::net::indexed::Ring;
 use crate::net::time::Time;
 use crate::net::wire::client_inputs::nearest;
 use crate::net::wire::update::{
-    Assembled, Assembly, Carried, Held, TimedInputs, UPDATE_TICKS_MAX, Update, UpdateHead, UpdatePart,
-    decode_update,
+    Assembled, Assembly, HeldControls, StateForm, TimedInputs, UPDATE_TICKS_MAX, Update, UpdateHead,
+    UpdatePart, decode_update,
 };
 use crate::sim::{DeltaCoder, GameState, HeroControl, Tick};
 
@@ -41,7 +41,7 @@ pub struct UpdateCounts {
 }
 
 /// A state, and the next tick to run of it.
-struct Kept {
+struct StoredSnapshot {
     tick: Tick,
     state: GameState,
 }
@@ -61,21 +61,21 @@ pub(super) enum Received {
     /// Nothing yet.
     Nothing,
     /// An update of this tick.
-    Whole { head: UpdateHead, tick: Tick, led: Led },
+    Whole { head: UpdateHead, tick: Tick, led: Progress },
 }
 
 /// What leads to the tick of an update.
-pub(super) enum Led {
+pub(super) enum Progress {
     /// The ticks from this one on, none of which was known before.
     Ticks(Tick),
     /// No ticks: its state must be adopted.
     Adopted,
 }
 
-pub(super) struct Confirmed {
+pub(super) struct SnapshotBuffer {
     players: usize,
     first: GameState,
-    states: Vec<Kept>,
+    states: Vec<StoredSnapshot>,
     newest: usize,
     /// The tick of the newest update.
     updated: Tick,
@@ -90,7 +90,7 @@ pub(super) struct Confirmed {
     agreed: Tick,
     /// Before which tick the newest state that was not the same was to be run, and the server's hash of it.
     differed: Option<(Tick, u64)>,
-    held: Ring<(Tick, Held), HELD>,
+    held: Ring<(Tick, HeldControls), HELD>,
     checks: Ring<Check, CHECKED>,
     /// The world here has gone wrong, and runs no tick before a state has come.
     wants_state: bool,
@@ -100,7 +100,7 @@ pub(super) struct Confirmed {
     updated_at: Option<Time>,
 }
 
-impl Confirmed {
+impl SnapshotBuffer {
     pub(super) fn new(players: usize) -> Self {
         Self {
             players,
@@ -114,7 +114,7 @@ impl Confirmed {
             ran: Tick(0),
             agreed: Tick(0),
             differed: None,
-            held: Ring::from_fn(|| (Tick::NEVER, Held::new())),
+            held: Ring::from_fn(|| (Tick::NEVER, HeldControls::new())),
             checks: Ring::from_fn(|| Check { tick: Tick::NEVER, hash: None, lag: 0 }),
             wants_state: false,
             assembly: Assembly::default(),
@@ -232,8 +232,8 @@ impl Confirmed {
         let update = decode_update(bytes, self.players).ok()?;
         let head = update.head;
         match head.carried {
-            Carried::Inputs => {}
-            Carried::Whole | Carried::Since(_) => self.keep_state(tick, &update)?,
+            StateForm::Inputs => {}
+            StateForm::Whole | StateForm::Since(_) => self.keep_state(tick, &update)?,
         }
         let led = self.take_inputs(now, tick, &update)?;
         self.keep_checks(tick, &head);
@@ -259,7 +259,7 @@ impl Confirmed {
             None => GameState::default(),
         };
         let decoded = self.decode(tick, &update.head, update.delta, place, &mut state);
-        let kept = Kept { tick: if decoded.is_some() { tick } else { Tick::NEVER }, state };
+        let kept = StoredSnapshot { tick: if decoded.is_some() { tick } else { Tick::NEVER }, state };
         match self.states.get_mut(place) {
             Some(slot) => *slot = kept,
             None => self.states.push(kept),
@@ -280,7 +280,7 @@ impl Confirmed {
     ) -> Option<()> {
         let empty = GameState::default();
         let base = match head.carried {
-            Carried::Since(back) => match Tick(tick.0.checked_sub(back)?) {
+            StateForm::Since(back) => match Tick(tick.0.checked_sub(back)?) {
                 Tick(0) => &self.first,
                 at => {
                     let known = self.states.iter().enumerate();
@@ -296,10 +296,10 @@ impl Confirmed {
     }
 
     /// Takes the inputs over that are new here. Without those that lead to it, the state must be adopted.
-    fn take_inputs(&mut self, now: Time, tick: Tick, update: &Update<'_>) -> Option<Led> {
+    fn take_inputs(&mut self, now: Time, tick: Tick, update: &Update<'_>) -> Option<Progress> {
         let from = Tick(tick.0.checked_sub(update.ticks as u32)?);
         let held = if update.head.goes_on { self.held_before(from)? } else { self.nothing_held() };
-        let has_state = update.head.carried != Carried::Inputs;
+        let has_state = update.head.carried != StateForm::Inputs;
         let adopt = from > self.known || (self.wants_state && has_state);
         if adopt && !has_state {
             return None;
@@ -320,16 +320,16 @@ impl Confirmed {
         if adopt {
             self.ready.clear();
             (self.known, self.ran, self.wants_state) = (tick, tick, false);
-            return Some(Led::Adopted);
+            return Some(Progress::Adopted);
         }
-        Some(Led::Ticks(first))
+        Some(Progress::Ticks(first))
     }
 
-    fn nothing_held(&self) -> Held {
+    fn nothing_held(&self) -> HeldControls {
         (0..self.players).map(|_| HeroControl::default()).collect()
     }
 
-    fn held_before(&self, tick: Tick) -> Option<Held> {
+    fn held_before(&self, tick: Tick) -> Option<HeldControls> {
         let Some(before) = tick.0.checked_sub(1).map(Tick) else {
             return Some(self.nothing_held());
         };

@@ -34,9 +34,9 @@ impl Closing {
     pub(in crate::net) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Handled {
         let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let mut connections = self.0.iter_mut().map(|(connection, _)| connection);
-        let closing = connections.find(|connection| connection.seal.local_id() == to);
+        let closing = connections.find(|connection| connection.protection.local_id() == to);
         let connection = closing.ok_or(DropCause::Unauthenticated)?;
-        let (id, body, newest) = connection.seal.open(now, bytes)?;
+        let (id, body, newest) = connection.protection.open(now, bytes)?;
         connection.hear(now, from, newest);
         if id == PacketId::Acknowledge as u8 {
             connection.receive(body)?;

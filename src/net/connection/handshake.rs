@@ -1,4 +1,4 @@
-//! The host's door: who may come in, and the guest's knocking.
+//! The host's listener: who may come in, and the guest's knocking.
 //!
 //! An address that has not echoed its cookie costs the host no memory, and no answer is larger than the
 //! request it answers.
@@ -6,7 +6,7 @@
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-use super::protection::Sealed;
+use super::protection::SealedPacket;
 use crate::net::time::Time;
 use crate::net::wire::message::{
     JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, Malformed, MatchConfig, PROTOCOL_VERSION, PacketId,
@@ -21,7 +21,7 @@ pub(in crate::net) const REQUEST_EVERY: Duration = Duration::from_millis(200);
 
 /// What the host lets in.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct Door {
+pub(in crate::net) struct Listener {
     pub(in crate::net) config: MatchConfig,
     pub(in crate::net) room_code: u64,
     cookie_key: [u8; 32],
@@ -29,25 +29,25 @@ pub(in crate::net) struct Door {
 
 /// What a request led to.
 #[expect(clippy::large_enum_variant, reason = "it lives for one call, and an answer must not cost memory")]
-pub(in crate::net) enum Knock {
+pub(in crate::net) enum JoinReply {
     /// An answer, and nothing else.
-    Answer(Sealed),
+    Answer(SealedPacket),
     /// A guest who may come in, if there is a seat.
-    Welcome(JoinRequest),
+    Accept(JoinRequest),
 }
 
-impl Door {
+impl Listener {
     pub(in crate::net) const fn new(config: MatchConfig, room_code: u64, cookie_key: [u8; 32]) -> Self {
         Self { config, room_code, cookie_key }
     }
 
     /// Judges a request, without its packet id.
-    pub(in crate::net) fn knock(
+    pub(in crate::net) fn judge(
         &self,
         now: Time,
         from: SocketAddr,
         bytes: &[u8],
-    ) -> Result<Knock, Malformed> {
+    ) -> Result<JoinReply, Malformed> {
         let request: JoinRequest = match decode_handshake(PacketId::JoinRequest, bytes) {
             Ok(request) => request,
             Err(Malformed::Version { theirs })
@@ -55,7 +55,7 @@ impl Door {
             {
                 let reason = Refusal::Protocol { host: PROTOCOL_VERSION, guest: theirs };
                 let nonce = handshake_nonce(bytes).unwrap_or(0);
-                return Ok(Knock::Answer(refuse(nonce, reason)));
+                return Ok(JoinReply::Answer(refuse(nonce, reason)));
             }
             Err(error) => return Err(error),
         };
@@ -64,11 +64,11 @@ impl Door {
         if !good(slot) && !slot.checked_sub(1).is_some_and(good) {
             let cookie = self.cookie(from, request.nonce, slot);
             let challenge = JoinChallenge { nonce: request.nonce, cookie };
-            return Ok(Knock::Answer(handshake(PacketId::JoinChallenge, &challenge)));
+            return Ok(JoinReply::Answer(handshake(PacketId::JoinChallenge, &challenge)));
         }
         Ok(match self.objection(&request) {
-            Some(reason) => Knock::Answer(refuse(request.nonce, reason)),
-            None => Knock::Welcome(request),
+            Some(reason) => JoinReply::Answer(refuse(request.nonce, reason)),
+            None => JoinReply::Accept(request),
         })
     }
 
@@ -113,13 +113,13 @@ impl Door {
 }
 
 /// The refusal of a request.
-pub(in crate::net) fn refuse(nonce: u64, reason: Refusal) -> Sealed {
+pub(in crate::net) fn refuse(nonce: u64, reason: Refusal) -> SealedPacket {
     handshake(PacketId::JoinRefused, &JoinRefused { nonce, reason })
 }
 
 /// A guest's knocking, until the host answers.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct Asking {
+pub(in crate::net) struct JoinAttempt {
     pub(in crate::net) host: SocketAddr,
     pub(in crate::net) request: JoinRequest,
     pub(in crate::net) ask_at: Time,
@@ -137,9 +137,9 @@ pub(in crate::net) enum Answer {
     Unrelated,
 }
 
-impl Asking {
+impl JoinAttempt {
     /// The request as it goes out.
-    pub(in crate::net) fn datagram(&self) -> Sealed {
+    pub(in crate::net) fn datagram(&self) -> SealedPacket {
         handshake(PacketId::JoinRequest, &self.request)
     }
 

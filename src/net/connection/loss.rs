@@ -51,11 +51,12 @@ impl Loss {
 mod tests {
     use super::super::super::time::Time;
     use super::*;
-    use crate::net::connection::protection::Seal;
+    use crate::net::connection::protection::PacketProtection;
 
     #[test]
     fn loss_is_the_share_of_counters_that_never_came() {
-        let (mut there, mut here, mut loss) = (Seal::new(2, 1), Seal::new(1, 2), Loss::default());
+        let (mut there, mut here, mut loss) =
+            (PacketProtection::new(2, 1), PacketProtection::new(1, 2), Loss::default());
         for n in 0..1280 {
             let sealed = there.seal(5, &[]);
             if n % 10 != 0 {

@@ -21,7 +21,7 @@ pub use self::channel::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
 };
 use self::loss::Loss;
-use self::protection::Seal;
+use self::protection::PacketProtection;
 use self::rtt::Rtt;
 use crate::net::connection::remote_clock::RemoteClock;
 use crate::net::drop_cause::Handled;
@@ -51,7 +51,7 @@ pub(super) struct Connection {
     pub(super) addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
     /// Whether the other end may move to another address (one that this end was told stays).
     follows: bool,
-    pub(super) seal: Seal,
+    pub(super) protection: PacketProtection,
     pub(super) rtt: Rtt,
     loss: Loss,
     /// Share of our datagrams that the other end lost of late, per mille.
@@ -76,11 +76,16 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(now: Time, addresses: &[SocketAddr], follows: bool, seal: Seal) -> Self {
+    pub(super) fn new(
+        now: Time,
+        addresses: &[SocketAddr],
+        follows: bool,
+        protection: PacketProtection,
+    ) -> Self {
         Self {
             addresses: addresses.iter().copied().take(ADDRESSES_MAX).collect(),
             follows,
-            seal,
+            protection,
             rtt: Rtt::default(),
             loss: Loss::default(),
             lost_there: LOSSY_PER_MILLE + 1,
@@ -104,7 +109,7 @@ impl Connection {
     /// The other end was heard from `from`; `newest` if no later datagram has been.
     pub(super) fn hear(&mut self, now: Time, from: SocketAddr, newest: bool) {
         self.heard_at = now;
-        let (sent, arrived) = self.seal.arrivals();
+        let (sent, arrived) = self.protection.arrivals();
         self.loss.observe(sent, arrived);
         let is_first = !core::mem::replace(&mut self.is_heard, true);
         if is_first {
@@ -120,7 +125,7 @@ impl Connection {
     /// Sends a datagram that may be lost.
     pub(super) fn transmit(&mut self, out: &mut Outbox, id: PacketId, body: &[u8]) {
         for &to in &self.addresses {
-            let datagram = self.seal.seal(id as u8, body);
+            let datagram = self.protection.seal(id as u8, body);
             self.traffic.packets_sent = self.traffic.packets_sent.saturating_add(1);
             self.traffic.bytes_sent = self.traffic.bytes_sent.saturating_add(datagram.bytes().len() as u64);
             out.transmit(to, datagram);

@@ -27,9 +27,9 @@ const AHEAD_PER_S: u64 = 2_000;
 
 /// A datagram that is ready to leave: the transport takes nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sealed(ArrayVec<u8, DATAGRAM_BYTES_MAX>);
+pub struct SealedPacket(ArrayVec<u8, DATAGRAM_BYTES_MAX>);
 
-impl Sealed {
+impl SealedPacket {
     /// A datagram of the handshake or of discovery, which have no connection yet.
     ///
     /// # Panics
@@ -48,7 +48,7 @@ impl Sealed {
 
 /// One connection's envelopes: counts those that go out, refuses those that came before.
 #[derive(Clone, Debug)]
-pub struct Seal {
+pub struct PacketProtection {
     local_id: u32,
     remote_id: u32,
     sent: u64,
@@ -78,7 +78,7 @@ pub enum OpenError {
     Ahead(u64),
 }
 
-impl Seal {
+impl PacketProtection {
     /// Envelopes between two connection ids: `local_id` names this end in datagrams that arrive,
     /// `remote_id` the other end in datagrams that leave.
     #[must_use]
@@ -91,7 +91,7 @@ impl Seal {
     /// # Panics
     /// If the body is longer than `BODY_BYTES_MAX`.
     #[must_use]
-    pub fn seal(&mut self, packet_id: u8, body: &[u8]) -> Sealed {
+    pub fn seal(&mut self, packet_id: u8, body: &[u8]) -> SealedPacket {
         assert!(body.len() <= BODY_BYTES_MAX, "body of {} bytes", body.len());
         let mut bytes = ArrayVec::new();
         bytes.push(packet_id);
@@ -99,7 +99,7 @@ impl Seal {
         bytes.extend((self.sent as u32).to_le_bytes());
         bytes.extend(body.iter().copied());
         self.sent = self.sent.wrapping_add(1);
-        Sealed(bytes)
+        SealedPacket(bytes)
     }
 
     /// Takes a body out of its envelope: the packet id, the body, and whether it is the newest so far.
@@ -170,14 +170,14 @@ mod tests {
 
     const NOW: Time = Time(0);
 
-    fn pair() -> (Seal, Seal) {
-        (Seal::new(1, 2), Seal::new(2, 1))
+    fn pair() -> (PacketProtection, PacketProtection) {
+        (PacketProtection::new(1, 2), PacketProtection::new(2, 1))
     }
 
     #[test]
     fn each_datagram_opens_once_in_any_order() {
         let (mut a, mut b) = pair();
-        let sent: ArrayVec<Sealed, 5> = (0..5).map(|i| a.seal(7, &[i])).collect();
+        let sent: ArrayVec<SealedPacket, 5> = (0..5).map(|i| a.seal(7, &[i])).collect();
         for (i, newest) in [(0, true), (3, true), (1, false), (4, true), (2, false)] {
             assert_eq!(b.open(NOW, sent[i].bytes()), Ok((7, &[i as u8][..], newest)));
             assert_eq!(b.open(NOW, sent[i].bytes()), Err(OpenError::Repeated(i as u64)));
@@ -204,7 +204,7 @@ mod tests {
     fn a_counter_that_time_cannot_explain_is_refused_and_changes_nothing() {
         let (mut a, mut b) = pair();
         assert!(b.open(NOW, a.seal(7, &[]).bytes()).is_ok());
-        let far = |a: &mut Seal, ahead: u64| {
+        let far = |a: &mut PacketProtection, ahead: u64| {
             let mut far = a.clone();
             far.sent += ahead;
             far.seal(7, &[])

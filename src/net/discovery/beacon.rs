@@ -17,7 +17,7 @@ pub const ROOM_QUERY: u8 = PacketId::RoomQuery as u8;
 pub const ROOM_INFO: u8 = PacketId::RoomInfo as u8;
 /// What follows the first byte, little-endian: `M` for this game above, the version of discovery below.
 pub const DISCOVERY_PROTOCOL: u16 = 0x4D01;
-/// Bytes of every query, and the most of an answer: asking in another's name gains an attacker nothing.
+/// Bytes of every query, and the most of an answer: attempt in another's name gains an attacker nothing.
 pub const DISCOVERY_BYTES_MAX: usize = 200;
 /// Most bytes of a [`VersionText`].
 pub const VERSION_BYTES_MAX: usize = 24;

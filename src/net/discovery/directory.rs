@@ -1,4 +1,4 @@
-//! The list of rooms on the LAN, kept true by asking.
+//! The list of rooms on the LAN, kept true by attempt.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::collections::VecDeque;

@@ -66,7 +66,7 @@ impl Lockstep {
 
     /// The first tick for which this player's input is lacking.
     #[must_use]
-    pub fn wanted(&self, player: PlayerId) -> Tick {
+    pub fn next_needed(&self, player: PlayerId) -> Tick {
         self.queue(player).map_or(Tick(0), |queue| queue.wanted)
     }
 
@@ -138,8 +138,8 @@ impl Lockstep {
     ///
     /// # Errors
     /// If an input before `tick` is lacking, or if `tick` has passed.
-    pub fn depart(&mut self, player: PlayerId, tick: Tick) -> Result<(), CannotDepart> {
-        let wanted = self.wanted(player);
+    pub fn disconnect_at(&mut self, player: PlayerId, tick: Tick) -> Result<(), CannotDepart> {
+        let wanted = self.next_needed(player);
         match self.queues.get_mut(player.index()) {
             Some(queue) if wanted >= tick && self.next <= tick => {
                 queue.departed = Some(tick);
@@ -181,7 +181,7 @@ impl Lockstep {
 
     /// A player for whom the next tick waits.
     #[must_use]
-    pub fn waits_for(&self) -> Option<PlayerId> {
+    pub fn blocking_player(&self) -> Option<PlayerId> {
         let queue = self.queues.iter().position(|queue| !queue.has(self.next))?;
         Some(PlayerId(queue as u8))
     }
@@ -199,7 +199,7 @@ impl Lockstep {
     }
 
     /// Lets the next tick pass if it is complete.
-    pub fn pass(&mut self) -> Option<TickInputs> {
+    pub fn pop_tick(&mut self) -> Option<TickInputs> {
         if !self.is_complete() {
             return None;
         }
@@ -329,14 +329,14 @@ mod tests {
         let at = Time::from_micros;
         assert_eq!(gate.push(at(5), PlayerId(0), Tick(1), &bytes(1)), Ok(true));
         assert_eq!(gate.push(at(6), PlayerId(1), Tick(0), &bytes(2)), Ok(true));
-        assert!(gate.pass().is_none());
-        assert_eq!(gate.waits_for(), Some(PlayerId(0)));
+        assert!(gate.pop_tick().is_none());
+        assert_eq!(gate.blocking_player(), Some(PlayerId(0)));
         assert_eq!(gate.push(at(9), PlayerId(0), Tick(0), &bytes(3)), Ok(true));
         assert_eq!(gate.completed_by(), Some((PlayerId(0), at(9))));
-        let passed = gate.pass().expect("tick 0 is complete");
+        let passed = gate.pop_tick().expect("tick 0 is complete");
         assert_eq!((passed.tick, &passed.inputs[..]), (Tick(0), &[input(3), input(2)][..]));
-        assert!(gate.pass().is_none());
-        assert_eq!((gate.wanted(PlayerId(0)), gate.wanted(PlayerId(1))), (Tick(2), Tick(1)));
+        assert!(gate.pop_tick().is_none());
+        assert_eq!((gate.next_needed(PlayerId(0)), gate.next_needed(PlayerId(1))), (Tick(2), Tick(1)));
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(push(&mut gate, 0, 2), Ok(false));
         assert_eq!(push(&mut gate, 63, 2), Ok(true));
         assert!(push(&mut gate, 64, 2).is_err());
-        assert_eq!(gate.pass().expect("complete").inputs[0], input(1));
+        assert_eq!(gate.pop_tick().expect("complete").inputs[0], input(1));
         assert_eq!(push(&mut gate, 0, 2), Ok(false), "tick 0 has passed");
         assert_eq!(push(&mut gate, 64, 2), Ok(true));
     }
@@ -358,7 +358,7 @@ mod tests {
         let mut gate = Lockstep::new(1);
         for tick in 0..200 {
             assert_eq!(gate.push(NOW, PlayerId(0), Tick(tick), &bytes((tick % 8) as u8)), Ok(true));
-            gate.pass().expect("complete");
+            gate.pop_tick().expect("complete");
         }
         assert_eq!(gate.encoded(PlayerId(0), Tick(200 - QUEUE_TICKS)), Some(&bytes(0)[..]));
         assert_eq!(gate.held_before(PlayerId(0), Tick(200)), Some(hero(199 % 8)));
@@ -373,14 +373,14 @@ mod tests {
         }
         gate.push(NOW, PlayerId(1), Tick(0), &bytes(1)).expect("near");
         gate.push(NOW, PlayerId(1), Tick(1), &bytes(2)).expect("near");
-        assert!(gate.depart(PlayerId(1), Tick(3)).is_err(), "tick 2 is lacking");
-        assert_eq!(gate.depart(PlayerId(1), Tick(2)), Ok(()));
+        assert!(gate.disconnect_at(PlayerId(1), Tick(3)).is_err(), "tick 2 is lacking");
+        assert_eq!(gate.disconnect_at(PlayerId(1), Tick(2)), Ok(()));
         assert_eq!(gate.push(NOW, PlayerId(1), Tick(2), &bytes(3)), Ok(false), "too late");
         let passed: Vec<PlayerInput> =
-            (0..4).map(|_| gate.pass().expect("complete").inputs[1].clone()).collect();
+            (0..4).map(|_| gate.pop_tick().expect("complete").inputs[1].clone()).collect();
         assert_eq!(passed[..2], [input(1), input(2)]);
         assert_eq!(passed[2].commands[..], [Command::Surrender]);
         assert_eq!(passed[3], PlayerInput::default());
-        assert!(gate.depart(PlayerId(0), Tick(3)).is_err(), "tick 3 has passed");
+        assert!(gate.disconnect_at(PlayerId(0), Tick(3)).is_err(), "tick 3 has passed");
     }
 }

@@ -1,4 +1,4 @@
-//! The session of one peer in a lockstep match: from the first knock to the last farewell.
+//! The session of one peer in a lockstep match: from the first judge to the last farewell.
 //!
 //! Sans-IO. Bytes and time go in through `handle_*`, what a player wants through `submit_*`, what the world
 //! has done through [`LockstepSession::prepared`], [`LockstepSession::report`] and
@@ -29,14 +29,14 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use crate::net::event::{DueTick, End, Event, LinkStatus, Traffic};
 use crate::net::table::settings::{GuestConfig, HostConfig, Served, Settings};
 
-use self::chat::Talk;
+use self::chat::ChatLimits;
 use self::play::Play;
 use self::rematch::Votes;
 use self::seating::Seated;
 use super::desync::Search;
 use crate::net::connection::Closing;
-use crate::net::connection::handshake::{Asking, Door};
-use crate::net::connection::protection::Sealed;
+use crate::net::connection::handshake::{JoinAttempt, Listener};
+use crate::net::connection::protection::SealedPacket;
 use crate::net::discovery::Beacon;
 use crate::net::outbox::{Outbox, Transmit};
 use crate::net::table::admission::READY_WITHIN;
@@ -54,19 +54,28 @@ pub const LEAD_TICKS_MAX: u32 = 32;
 /// Silence after which a peer is named on screen.
 pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 /// For this long after a late wake-up, what comes in may have waited here.
-const DEAF_FOR: Duration = Duration::from_millis(100);
+const SAMPLE_HOLDOFF: Duration = Duration::from_millis(100);
 
 #[expect(clippy::large_enum_variant, reason = "there is one for each session")]
 enum Role {
-    Host { door: Door, teams: ArrayVec<u8, PLAYERS_MAX>, countdown: Duration, guests: Vec<Guest>, round: u8 },
-    Guest { asking: Asking, via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }> },
+    Host {
+        listener: Listener,
+        teams: ArrayVec<u8, PLAYERS_MAX>,
+        countdown: Duration,
+        guests: Vec<Guest>,
+        round: u8,
+    },
+    Guest {
+        attempt: JoinAttempt,
+        via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
+    },
 }
 
 /// A guest at the host's table, in the order of the links.
 struct Guest {
     nonce: u64,
     seat: SeatInfo,
-    confirm: Sealed,
+    confirm: SealedPacket,
     addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
     /// By which this guest is addressed on the link to the host.
     connection_id: u32,
@@ -107,7 +116,7 @@ pub struct LockstepSession {
     now: Time,
     wakeup: Wakeup,
     /// Until when arrivals say nothing of the way that they came.
-    deaf_until: Time,
+    ignore_samples_until: Time,
     settings: Settings,
     role: Role,
     phase: Phase,
@@ -120,7 +129,7 @@ pub struct LockstepSession {
     links: ArrayVec<Link, { PLAYERS_MAX - 1 }>,
     seated: Option<Seated>,
     play: Option<Play>,
-    talk: Talk,
+    chat_limits: ChatLimits,
     votes: Votes,
     /// Guests that lost their seat before tick 0.
     closing: Closing,
@@ -146,26 +155,26 @@ impl LockstepSession {
         let mut rng = ChaCha12Rng::from_seed(entropy);
         let mut cookie_key = [0; 32];
         rng.fill_bytes(&mut cookie_key);
-        let door = Door::new(host.config, host.room_code, cookie_key);
+        let listener = Listener::new(host.config, host.room_code, cookie_key);
         let guests = Vec::with_capacity(PLAYERS_MAX - 1);
-        let role = Role::Host { door, teams: host.teams, countdown: host.countdown, guests, round: 0 };
+        let role = Role::Host { listener, teams: host.teams, countdown: host.countdown, guests, round: 0 };
         Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), rng) }
     }
 
-    /// Knocks at a host's door.
+    /// Knocks at a host's listener.
     #[must_use]
     pub fn join(now: Time, settings: Settings, guest: GuestConfig, entropy: [u8; 32]) -> Self {
         let mut rng = ChaCha12Rng::from_seed(entropy);
         let request = setup::request(&settings, &guest, rng.next_u64(), rng.next_u32());
-        let asking = Asking { host: guest.host, request, ask_at: now };
-        Self::new(now, settings, Role::Guest { asking, via: guest.via }, None, rng)
+        let attempt = JoinAttempt { host: guest.host, request, ask_at: now };
+        Self::new(now, settings, Role::Guest { attempt, via: guest.via }, None, rng)
     }
 
     fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
         Self {
             now,
             wakeup: Wakeup::default(),
-            deaf_until: now,
+            ignore_samples_until: now,
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             role,
@@ -177,7 +186,7 @@ impl LockstepSession {
             links: ArrayVec::new(),
             seated: None,
             play: None,
-            talk: Talk::new(now),
+            chat_limits: ChatLimits::new(now),
             votes: Votes::default(),
             closing: Closing::default(),
             beacon: None,
@@ -224,7 +233,7 @@ impl LockstepSession {
         self.now = self.now.max(now);
         let overslept = self.wakeup.take_lateness(self.now);
         if overslept > Duration::ZERO {
-            self.deaf_until = self.now.plus(DEAF_FOR);
+            self.ignore_samples_until = self.now.plus(SAMPLE_HOLDOFF);
             // What the others sent meanwhile has not been read yet: this process was suspended, not they.
             for link in &mut self.links {
                 link.connection.heard_at = link.connection.heard_at.plus(overslept);
@@ -240,7 +249,7 @@ impl LockstepSession {
             self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.connection.ping_at).min();
         let phase = match &self.phase {
             Phase::Gathering => match &self.role {
-                Role::Guest { asking, .. } if self.links.is_empty() => Some(asking.ask_at),
+                Role::Guest { attempt, .. } if self.links.is_empty() => Some(attempt.ask_at),
                 _ => None,
             },
             Phase::Preparing | Phase::Over => None,
@@ -312,7 +321,7 @@ impl LockstepSession {
         command: Command,
     ) -> Result<(), TooManyCommands> {
         match &mut self.play {
-            Some(play) => play.sealer.command(wish, given, command),
+            Some(play) => play.local_inputs.command(wish, given, command),
             None => Ok(()),
         }
     }
@@ -320,13 +329,13 @@ impl LockstepSession {
     /// The first tick that is not sealed: what is ordered now is part of it.
     #[must_use]
     pub fn open_tick(&self) -> Tick {
-        self.play.as_ref().map_or(Tick(0), |play| play.sealer.next())
+        self.play.as_ref().map_or(Tick(0), |play| play.local_inputs.next())
     }
 
     /// Sets the hero's held control, from tick `wish` on or as soon after it as can be.
     pub fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
         if let Some(play) = &mut self.play {
-            play.sealer.hero(wish, hero);
+            play.local_inputs.hero(wish, hero);
         }
     }
 
@@ -405,10 +414,10 @@ impl LockstepSession {
     /// The first tick for which no input of this player is sealed yet, and the sealed ones of ticks that have not
     /// passed; nothing before tick 0 is agreed.
     pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
-        let next = self.play.as_ref().map_or(Tick(0), |play| play.sealer.next());
+        let next = self.play.as_ref().map_or(Tick(0), |play| play.local_inputs.next());
         let inputs = self.play.iter().flat_map(|play| {
             let from = play.gate.next();
-            play.sealer.since(from).filter(move |sealed| sealed.tick >= from)
+            play.local_inputs.since(from).filter(move |sealed| sealed.tick >= from)
         });
         let inputs =
             inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(&sealed.bytes).ok()?)));

@@ -15,7 +15,7 @@ impl ServerSession {
         if !is_played || chat.from != player {
             return Err(OutOfPlace);
         }
-        if client.talk.take(self.now).is_err() {
+        if client.chat_limit.take(self.now).is_err() {
             return Err(DropCause::RateLimited);
         }
         for other in self.clients.iter_mut().flatten() {

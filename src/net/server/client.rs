@@ -5,10 +5,10 @@ use core::net::SocketAddr;
 use core::ops::{Deref, DerefMut};
 
 use super::queue::InputQueue;
-use crate::net::connection::protection::Sealed;
+use crate::net::connection::protection::SealedPacket;
 use crate::net::drop_cause::{DropCause, Handled};
-use crate::net::rate_limit::Bucket;
-use crate::net::table::chat::ChatAllowance;
+use crate::net::rate_limit::TokenBucket;
+use crate::net::table::chat::ChatLimit;
 use crate::net::table::link::Link;
 use crate::net::time::Time;
 use crate::net::wire::message::{SeatInfo, Token};
@@ -41,7 +41,7 @@ pub(super) struct Admission {
     /// Where the request came from, and the only address that [`Self::confirm`] goes to: it holds the token.
     pub(super) from: SocketAddr,
     pub(super) token: Token,
-    pub(super) confirm: Sealed,
+    pub(super) confirm: SealedPacket,
 }
 
 /// The clients, by seat.
@@ -98,7 +98,7 @@ pub(super) struct ClientConnection {
     pub(super) admission: Admission,
     pub(super) link: Link,
     pub(super) queue: InputQueue,
-    pub(super) talk: ChatAllowance,
+    pub(super) chat_limit: ChatLimit,
     pub(super) standing: Standing,
     /// The surrender that a departure makes is still to be played.
     pub(super) departs: bool,
@@ -114,9 +114,9 @@ pub(super) struct ClientConnection {
     /// Inputs that came, and those of them that came after their tick was due.
     pub(super) inputs: u32,
     pub(super) late: u32,
-    refusals: Bucket,
-    datagrams: Bucket,
-    pub(super) bits: Bucket,
+    refusals: TokenBucket,
+    datagrams: TokenBucket,
+    pub(super) bits: TokenBucket,
 }
 
 impl ClientConnection {
@@ -135,7 +135,7 @@ impl ClientConnection {
             admission,
             link,
             queue: InputQueue::new(),
-            talk: ChatAllowance::of_others(now, 1),
+            chat_limit: ChatLimit::of_others(now, 1),
             standing: Standing::Here,
             departs: false,
             updated: Some(Tick(0)),
@@ -144,9 +144,9 @@ impl ClientConnection {
             skipped: 0,
             inputs: 0,
             late: 0,
-            refusals: Bucket::new(now, u64::from(REFUSALS_MAX), FORGIVEN_PER_S),
-            datagrams: Bucket::new(now, datagrams, datagrams),
-            bits: Bucket::new(now, bits_per_s / 20, bits_per_s),
+            refusals: TokenBucket::new(now, u64::from(REFUSALS_MAX), FORGIVEN_PER_S),
+            datagrams: TokenBucket::new(now, datagrams, datagrams),
+            bits: TokenBucket::new(now, bits_per_s / 20, bits_per_s),
         }
     }
 

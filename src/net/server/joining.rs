@@ -6,8 +6,8 @@ use rand_chacha::rand_core::Rng as _;
 
 use super::client::{Admission, ClientConnection, Standing};
 use super::{Phase, ServerSession};
-use crate::net::connection::handshake::{Knock, refuse};
-use crate::net::connection::protection::Seal;
+use crate::net::connection::handshake::{JoinReply, refuse};
+use crate::net::connection::protection::PacketProtection;
 use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
@@ -22,17 +22,17 @@ use crate::sim::{GameState, PlayerId, StateHash};
 
 impl ServerSession {
     /// Somebody wants in.
-    pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
+    pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
         if self.stays() {
             // Whoever comes too early for the next match asks again.
             return Err(OutOfPlace);
         }
-        let request = match self.door.knock(self.now, from, body)? {
-            Knock::Answer(answer) => {
+        let request = match self.listener.judge(self.now, from, body)? {
+            JoinReply::Answer(answer) => {
                 self.out.transmit(from, answer);
                 return Ok(());
             }
-            Knock::Welcome(request) => request,
+            JoinReply::Accept(request) => request,
         };
         let is_again = |known: &&Admission| (known.nonce, known.from) == (request.nonce, from);
         let known = self.clients.iter().flatten().map(|client| &client.admission).find(is_again);
@@ -100,7 +100,12 @@ impl ServerSession {
         let link = Link::new(
             self.now,
             player,
-            Connection::new(self.now, &[from], true, Seal::new(connection_id, request.connection_id)),
+            Connection::new(
+                self.now,
+                &[from],
+                true,
+                PacketProtection::new(connection_id, request.connection_id),
+            ),
         );
         self.out.transmit(from, confirm.clone());
         let admission = Admission { nonce, from, token, confirm };

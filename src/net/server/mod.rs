@@ -24,8 +24,8 @@ use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
 use crate::net::connection::Closing;
-use crate::net::connection::handshake::Door;
-use crate::net::connection::protection::{Sealed, connection_id};
+use crate::net::connection::handshake::Listener;
+use crate::net::connection::protection::{SealedPacket, connection_id};
 use crate::net::discovery::{self, Beacon};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event, LinkStatus, Traffic};
@@ -143,7 +143,7 @@ pub struct ServerSession {
     settings: ServerConfig,
     /// Of this computer.
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
-    door: Door,
+    listener: Listener,
     phase: Phase,
     clients: Clients,
     /// Connections of clients that have lost their seat before tick 0.
@@ -185,7 +185,7 @@ impl ServerSession {
             now,
             wakeup: Wakeup::default(),
             own_addresses: ArrayVec::new(),
-            door: Door::new(config, settings.room_code, cookie_key),
+            listener: Listener::new(config, settings.room_code, cookie_key),
             phase: Phase::Gathering,
             clients: Clients::new(seats),
             closing: Closing::default(),
@@ -230,11 +230,11 @@ impl ServerSession {
     fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         match PacketId::of(first).ok_or(DropCause::Malformed)? {
-            PacketId::JoinRequest => self.on_knock(from, body),
+            PacketId::JoinRequest => self.on_join_request(from, body),
             PacketId::RoomQuery => {
                 let beacon = self.settings.beacon.as_ref().ok_or(OutOfPlace)?;
                 let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
-                self.out.transmit(from, Sealed::unconnected(&reply));
+                self.out.transmit(from, SealedPacket::unconnected(&reply));
                 Ok(())
             }
             id => self.on_enveloped(from, id, bytes),
@@ -243,13 +243,13 @@ impl ServerSession {
 
     fn on_enveloped(&mut self, from: SocketAddr, id: PacketId, bytes: &[u8]) -> Handled {
         let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
-        let is_to = |client: &ClientConnection| client.link.connection.seal.local_id() == to;
+        let is_to = |client: &ClientConnection| client.link.connection.protection.local_id() == to;
         let Some(seat) = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to)) else {
             return self.closing.receive(self.now, from, bytes);
         };
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         client.count_received(bytes.len());
-        match client.link.connection.seal.open(self.now, bytes) {
+        match client.link.connection.protection.open(self.now, bytes) {
             Ok((_, body, newest)) => {
                 let handled = self.on_opened(seat, from, id, body, newest);
                 self.hold_against(seat, handled);

@@ -92,9 +92,9 @@ impl ServerSession {
             // It hears a farewell instead.
             return Ok(());
         }
-        let is_new = !self.votes.stay.has(player);
+        let is_new = !self.votes.stay.contains(player);
         self.votes.stay = self.votes.stay.with(player);
-        if rematch.wanted.has(player) && !self.votes.wanted.has(player) {
+        if rematch.wanted.contains(player) && !self.votes.wanted.contains(player) {
             self.votes.wanted = self.votes.wanted.with(player);
             self.out.event(Event::RematchWanted { player });
             for other in self.votes.stay.iter() {

@@ -10,8 +10,8 @@ use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
 use crate::net::wire::message::{Body, PacketId, Seats};
 use crate::net::wire::update::{
-    Carried, Held, PART_HEADER_BYTES, PIECE_BYTES_MAX, TimedInputs, UPDATE_BYTES_MAX, UPDATE_TICKS_MAX,
-    UpdateHead, UpdatePart, encode_update,
+    HeldControls, PART_HEADER_BYTES, PIECE_BYTES_MAX, StateForm, TimedInputs, UPDATE_BYTES_MAX,
+    UPDATE_TICKS_MAX, UpdateHead, UpdatePart, encode_update,
 };
 use crate::sim::{DeltaCoder, GameState, HeroControl, StateHash, Tick, TickRate};
 
@@ -32,7 +32,7 @@ pub(super) struct Updates {
     is_relay: bool,
     /// The state before tick 0, which every client builds for itself.
     first: GameState,
-    states: Vec<Kept>,
+    states: Vec<StoredSnapshot>,
     newest: usize,
     past: Vec<Past>,
     /// Ticks that have run.
@@ -52,7 +52,7 @@ struct Past {
 }
 
 /// A state, and the next tick to run of it.
-struct Kept {
+struct StoredSnapshot {
     tick: Tick,
     hash: u64,
     state: GameState,
@@ -119,7 +119,7 @@ impl Updates {
         }
         if self.states.len() < BASES {
             self.newest = self.states.len();
-            self.states.push(Kept { tick, hash: hash.whole, state: state.clone() });
+            self.states.push(StoredSnapshot { tick, hash: hash.whole, state: state.clone() });
             return;
         }
         self.newest = (self.newest + 1) % BASES;
@@ -138,7 +138,7 @@ impl Updates {
     }
 
     /// What was held in the tick before `tick`.
-    fn held_before(&self, tick: Tick) -> Held {
+    fn held_before(&self, tick: Tick) -> HeldControls {
         let before = tick.0.checked_sub(1).and_then(|before| self.past(Tick(before)));
         let held = |player: usize| {
             let input = before.and_then(|past| past.timed.inputs.inputs.get(player));
@@ -163,7 +163,7 @@ impl Updates {
         loop {
             let tick = known.plus(count);
             let hash = self.past(Tick(tick.0.saturating_sub(1))).map_or(0, |past| past.hash);
-            let head = UpdateHead { carried: Carried::Inputs, goes_on: true, hash, ..head(tick) };
+            let head = UpdateHead { carried: StateForm::Inputs, goes_on: true, hash, ..head(tick) };
             let mut bytes = core::mem::take(&mut self.bytes);
             bytes.clear();
             encode_update(&head, &held, self.inputs_between(known, tick).iter().copied(), &mut bytes);
@@ -192,7 +192,7 @@ impl Updates {
         } else {
             (0..self.players).map(|_| HeroControl::default()).collect()
         };
-        let (carried, hash) = (Carried::Since(behind), kept.hash);
+        let (carried, hash) = (StateForm::Since(behind), kept.hash);
         let head = UpdateHead { carried, goes_on, hash, ..head(kept.tick) };
         bytes.clear();
         encode_update(&head, &held, self.inputs_between(from, kept.tick).iter().copied(), &mut bytes);
@@ -245,7 +245,7 @@ impl ServerSession {
                 self.updates.bytes = bytes;
                 return;
             }
-            client.link.slack = None;
+            client.link.margin = None;
         }
         for (part, piece) in bytes.chunks(PIECE_BYTES_MAX).enumerate() {
             let head = UpdatePart { part: part as u8, parts: parts as u8, sending, tick: tick.0 as u16 };
@@ -260,17 +260,17 @@ impl ServerSession {
 fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
     let received = client.queue.received().unwrap_or(tick);
     let less = i64::from(received.0) - i64::from(tick.0);
-    let (slack_of, slack) = client.link.slack.map_or((0, 0), |(of, slack_us)| {
-        let tenths = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
+    let (margin_tick, margin) = client.link.margin.map_or((0, 0), |(of, margin_us)| {
+        let tenths = (margin_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
         (received.since(of) as u16, tenths as i16)
     });
     UpdateHead {
-        carried: Carried::Inputs,
+        carried: StateForm::Inputs,
         goes_on: false,
         received: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
         waiting: received.since(client.queue.processed()) as u16,
-        slack_of,
-        slack: if slack_of == 0 { 0 } else { slack },
+        margin_tick,
+        margin: if margin_tick == 0 { 0 } else { margin },
         rejected: client.rejected,
         away: Seats::default(),
         left: Seats::default(),

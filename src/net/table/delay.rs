@@ -68,7 +68,7 @@ pub(in crate::net) struct DelayControl {
     delay_us: i64,
     target_us: i64,
     /// Per peer link, the delays that would just have sufficed.
-    needs: Vec<Needs>,
+    needs: Vec<DelaySamples>,
     /// Where a server runs late inputs in its next tick, and says the worst of several: of how many, the mean of
     /// late in 256ths, 0 before the first. In lockstep late inputs stall all.
     inputs256: Option<u32>,
@@ -78,7 +78,7 @@ pub(in crate::net) struct DelayControl {
 
 /// What one link needed: what it usually does, and by how much single measurements differed from that.
 #[derive(Clone, Debug)]
-struct Needs {
+struct DelaySamples {
     /// What it needs, within a tick.
     usual_us: i64,
     /// The same when the clocks were last together.
@@ -102,14 +102,14 @@ impl DelayControl {
     #[must_use]
     pub(in crate::net) fn new(now: Time, links: usize, start_us: i64, tick_us: i64, fixed: bool) -> Self {
         let delay_us = if fixed { start_us } else { start_us.clamp(DELAY_MIN_US, DELAY_MAX_US) };
-        let needs = core::iter::repeat_with(|| Needs::new(WINDOW)).take(links).collect();
+        let needs = core::iter::repeat_with(|| DelaySamples::new(WINDOW)).take(links).collect();
         Self { fixed, delay_us, target_us: delay_us, needs, inputs256: None, tick_us, moved_at: now }
     }
 
     /// The same for inputs that a server waits for no longer than until their tick.
     #[must_use]
     pub(in crate::net) fn for_server(self) -> Self {
-        let needs = self.needs.iter().map(|_| Needs::new(WINDOW_SERVER)).collect();
+        let needs = self.needs.iter().map(|_| DelaySamples::new(WINDOW_SERVER)).collect();
         Self { inputs256: Some(0), needs, ..self }
     }
 
@@ -119,7 +119,7 @@ impl DelayControl {
         let needs = self
             .needs
             .iter()
-            .map(|_| Needs { far_quarters: FAR_QUARTERS_PLAYOUT, ..Needs::new(WINDOW_PLAYOUT) })
+            .map(|_| DelaySamples { far_quarters: FAR_QUARTERS_PLAYOUT, ..DelaySamples::new(WINDOW_PLAYOUT) })
             .collect();
         Self { needs, ..self }
     }
@@ -138,39 +138,39 @@ impl DelayControl {
         }
     }
 
-    /// Learns that an input on `link` would just have been in time with a delay of `need_us`. What a lost
+    /// Learns that an input on `link` would just have been in time with a delay of `required_us`. What a lost
     /// datagram costs is in there: the input then came with the next one.
     ///
     /// While the two clocks are `apart`, as after a stall that only one of them has moved for, that is in there, too,
     /// and says nothing of the way.
-    pub(in crate::net) fn observe(&mut self, link: usize, need_us: i64, apart: bool) {
+    pub(in crate::net) fn observe(&mut self, link: usize, required_us: i64, apart: bool) {
         let Some(needs) = self.needs.get_mut(link) else { return };
-        needs.observe(need_us.clamp(-NEED_US_MAX, NEED_US_MAX), apart, self.tick_us);
+        needs.observe(required_us.clamp(-NEED_US_MAX, NEED_US_MAX), apart, self.tick_us);
         self.aim();
     }
 
     /// The same of a server's word on the worst of `inputs` inputs.
-    pub(in crate::net) fn observe_worst(&mut self, need_us: i64, inputs: u32) {
+    pub(in crate::net) fn observe_worst(&mut self, required_us: i64, inputs: u32) {
         if let Some(mean256) = &mut self.inputs256 {
             let now256 = inputs.clamp(1, INPUTS_MAX).saturating_mul(256);
             let missed = now256.cast_signed().saturating_sub(mean256.cast_signed());
             *mean256 =
                 if *mean256 == 0 { now256 } else { mean256.saturating_add_signed(missed >> INPUTS_SHIFT) };
         }
-        self.observe(0, need_us, false);
+        self.observe(0, required_us, false);
     }
 
     /// A peer is gone, and its link needs nothing.
     pub(in crate::net) fn forget(&mut self, link: usize) {
         if let Some(needs) = self.needs.get_mut(link) {
-            *needs = Needs { far_quarters: needs.far_quarters, ..Needs::new(needs.window) };
+            *needs = DelaySamples { far_quarters: needs.far_quarters, ..DelaySamples::new(needs.window) };
         }
         self.aim();
     }
 
     fn aim(&mut self) {
         let inputs = self.inputs256.map(|mean256| mean256.saturating_add(128) / 256);
-        let need = |needs: &Needs| match inputs {
+        let need = |needs: &DelaySamples| match inputs {
             Some(inputs) => needs.of_rank(rank_of(inputs)),
             None => needs.worth_waiting_for(self.tick_us),
         };
@@ -198,7 +198,7 @@ impl DelayControl {
     }
 }
 
-impl Needs {
+impl DelaySamples {
     fn new(window: usize) -> Self {
         Self {
             usual_us: 0,
@@ -212,26 +212,26 @@ impl Needs {
         }
     }
 
-    fn observe(&mut self, need_us: i64, apart: bool, tick_us: i64) {
+    fn observe(&mut self, required_us: i64, apart: bool, tick_us: i64) {
         if self.beyond.is_empty() {
-            self.usual_us = need_us;
+            self.usual_us = required_us;
         }
         let usual_us = self.usual_us;
         let side = |us: i64| {
             let beyond_us = us.saturating_sub(usual_us);
             if beyond_us.abs() > tick_us { beyond_us.signum() } else { 0 }
         };
-        if self.waiting.last().is_some_and(|&last| side(last) != side(need_us)) {
+        if self.waiting.last().is_some_and(|&last| side(last) != side(required_us)) {
             self.learn_waiting(apart);
         }
-        self.waiting.push(need_us);
+        self.waiting.push(required_us);
         if self.waiting.is_full() {
             // What the link needs beyond the usual stays: the way has become another one, or a clock has moved; what
             // the link loses and how it varies has not changed.
             let (_, &mut median_us, _) = self.waiting.select_nth_unstable(SHIFT / 2);
             self.usual_us = median_us;
         }
-        if side(need_us) == 0 || self.waiting.is_full() {
+        if side(required_us) == 0 || self.waiting.is_full() {
             self.learn_waiting(apart);
         }
     }
@@ -244,8 +244,8 @@ impl Needs {
             return;
         }
         self.together_us = self.usual_us;
-        for need_us in core::mem::take(&mut self.waiting) {
-            self.learn(need_us.saturating_sub(self.usual_us));
+        for required_us in core::mem::take(&mut self.waiting) {
+            self.learn(required_us.saturating_sub(self.usual_us));
         }
     }
 
@@ -301,10 +301,10 @@ mod tests {
 
     const TICK_US: i64 = 16_667;
 
-    fn settled(need_us: i64) -> DelayControl {
+    fn settled(required_us: i64) -> DelayControl {
         let mut control = DelayControl::new(Time(0), 1, 10_000, TICK_US, false);
         for i in 0..2_000 {
-            control.observe(0, need_us, false);
+            control.observe(0, required_us, false);
             control.advance(Time(i * 16_667));
         }
         control
@@ -370,11 +370,11 @@ mod tests {
     #[test]
     fn the_link_that_needs_most_decides_once_it_is_known() {
         let mut control = DelayControl::new(Time(0), 2, 10_000, TICK_US, false);
-        for (link, need_us, target_us) in [(0, 25_000, 27_000), (1, 40_000, 42_000)] {
+        for (link, required_us, target_us) in [(0, 25_000, 27_000), (1, 40_000, 42_000)] {
             let before_us = control.target_us;
             for _ in 0..WINDOW_LEAST {
                 assert_eq!(control.target_us, before_us);
-                control.observe(link, need_us, false);
+                control.observe(link, required_us, false);
             }
             assert_eq!(control.target_us, target_us);
         }
@@ -414,11 +414,11 @@ mod tests {
 
     #[test]
     fn a_link_that_varies_is_the_same_link() {
-        let mut needs = Needs::new(WINDOW);
+        let mut needs = DelaySamples::new(WINDOW);
         let one_side = (1..400).map(|i| if i % SHIFT == 0 { 50_000 } else { 80_000 });
         let both_sides = (0..400).map(|i| if i % 2 == 0 { 20_000 } else { 80_000 });
-        for need_us in [50_000].into_iter().chain(one_side).chain(both_sides) {
-            needs.observe(need_us, false, TICK_US);
+        for required_us in [50_000].into_iter().chain(one_side).chain(both_sides) {
+            needs.observe(required_us, false, TICK_US);
             assert_eq!(needs.usual_us, 50_000);
         }
     }
@@ -479,14 +479,14 @@ mod tests {
 
     #[test]
     fn the_sorted_are_those_of_the_window_whatever_comes_and_goes() {
-        let mut needs = Needs::new(100);
+        let mut needs = DelaySamples::new(100);
         let (mut need, mut all) = (7_i64, Vec::new());
         for i in 0..1_000 {
             need = need * 1_103 % 10_007;
             // Many are equal.
-            let need_us = need / 500 + 9_000 * i64::from(i % 50 == 0);
-            needs.observe(need_us, false, TICK_US);
-            all.push(need_us);
+            let required_us = need / 500 + 9_000 * i64::from(i % 50 == 0);
+            needs.observe(required_us, false, TICK_US);
+            all.push(required_us);
             let mut sorted = all[all.len().saturating_sub(100)..].to_vec();
             sorted.sort_unstable_by(|a, b| b.cmp(a));
             let known: Vec<i64> = needs.sorted.iter().map(|us| us + needs.usual_us).collect();

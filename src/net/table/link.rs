@@ -50,9 +50,9 @@ pub(in crate::net) struct Link {
     /// How far this peer's tick clock is ahead of its, in microseconds.
     pub(in crate::net) ahead_us: Option<i64>,
     /// Of its inputs that arrived since our last datagram, the one with the least time to spare.
-    pub(in crate::net) slack: Option<(Tick, i64)>,
-    /// The last tick whose slack it reported.
-    pub(in crate::net) slack_heard: Option<Tick>,
+    pub(in crate::net) margin: Option<(Tick, i64)>,
+    /// The last tick whose margin it reported.
+    pub(in crate::net) margin_heard: Option<Tick>,
     /// Lockstep: when its commands were given, of inputs that wait for their tick.
     pub(in crate::net) given: GivenQueue,
     /// When to send the second datagram of this tick, while the link loses some.
@@ -79,8 +79,8 @@ impl Link {
             hashes: None,
             state: None,
             ahead_us: None,
-            slack: None,
-            slack_heard: None,
+            margin: None,
+            margin_heard: None,
             given: GivenQueue::new(),
             second_at: None,
             resend_at: now,
@@ -90,7 +90,7 @@ impl Link {
 
     /// The longest input delay that the peer may ask for, in microseconds: what the way, its jitter and its losses
     /// explain. The way is our own measurement, and so is what it loses; what the peer says it needs is its word.
-    pub(in crate::net) fn need_max_us(&self, tick_us: i64) -> i64 {
+    pub(in crate::net) fn required_max_us(&self, tick_us: i64) -> i64 {
         let least = Duration::from_micros(tick_us.unsigned_abs().saturating_mul(3) / 2);
         let again_us = self.connection.rtt.timeout(least).as_micros() as i64;
         // How many are lost in a row nobody can tell.
@@ -108,10 +108,10 @@ impl Link {
         *self = Self::new(now, self.player, self.connection.clone());
     }
 
-    /// Notes an input that arrived `slack_us` before it was due.
-    pub(in crate::net) fn note_slack(&mut self, tick: Tick, slack_us: i64) {
-        if self.slack.is_none_or(|(_, least)| slack_us < least) {
-            self.slack = Some((tick, slack_us));
+    /// Notes an input that arrived `margin_us` before it was due.
+    pub(in crate::net) fn note_margin(&mut self, tick: Tick, margin_us: i64) {
+        if self.margin.is_none_or(|(_, least)| margin_us < least) {
+            self.margin = Some((tick, margin_us));
         }
     }
 

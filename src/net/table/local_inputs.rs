@@ -1,4 +1,4 @@
-//! This peer's own inputs: commands wait for their tick, ticks are sealed in order, and what is sealed is
+//! This peer's own inputs: commands wait for their tick, ticks are committed in order, and what is committed is
 //! kept until every peer has it.
 
 use alloc::collections::VecDeque;
@@ -12,24 +12,24 @@ use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, PlayerInput, Selec
 pub(in crate::net) const WAITING_MAX: usize = 256;
 /// Most hero controls that wait for their tick.
 const HEROES_MAX: usize = 64;
-/// Most ticks sealed and not yet acknowledged by all.
-pub(in crate::net) const SEALED_MAX: usize = 128;
-/// Most own commands that are sealed and have not run; of more, the oldest are no longer timed.
-const UNDER_WAY_MAX: usize = SEALED_MAX * COMMANDS_PER_TICK_MAX;
+/// Most ticks committed and not yet acknowledged by all.
+pub(in crate::net) const COMMITTED_MAX: usize = 128;
+/// Most own commands that are committed and have not run; of more, the oldest are no longer timed.
+const UNDER_WAY_MAX: usize = COMMITTED_MAX * COMMANDS_PER_TICK_MAX;
 
 /// Commands that could not be taken because too many wait already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{WAITING_MAX} commands wait for their tick already")]
 pub struct TooManyCommands;
 
-/// A sealed input.
+/// A committed input.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct SealedInput {
+pub(in crate::net) struct CommittedInput {
     /// Its tick.
     pub(in crate::net) tick: Tick,
-    /// How long before its tick was due it was sealed, in microseconds: the input delay, unless this computer
+    /// How long before its tick was due it was committed, in microseconds: the input delay, unless this computer
     /// or its lead was late.
-    pub(in crate::net) lead_us: i64,
+    pub(in crate::net) delay_us: i64,
     /// Whether it holds the control of the tick before and has no command.
     pub(in crate::net) is_held: bool,
     /// As it is sent: its encoding, and when its commands were given.
@@ -40,41 +40,41 @@ pub(in crate::net) struct SealedInput {
     length: usize,
 }
 
-impl SealedInput {
+impl CommittedInput {
     /// Its encoding alone.
     pub(in crate::net) fn input(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 }
 
-/// What this player has said and not yet sealed, and what is sealed and not yet known to all.
+/// What this player has said and not yet committed, and what is committed and not yet known to all.
 #[derive(Clone, Debug)]
-pub(in crate::net) struct Sealer {
+pub(in crate::net) struct LocalInputs {
     next: Tick,
     hero: HeroControl,
-    /// What was held at any time since the last seal: a press shorter than a tick acts once.
+    /// What was held at any time since the last commit: a press shorter than a tick acts once.
     touched: HeroControl,
     heroes: VecDeque<(Tick, HeroControl)>,
     waiting: VecDeque<Waiting>,
-    sealed: VecDeque<SealedInput>,
-    /// When each command was given that is sealed and has not run.
+    committed: VecDeque<CommittedInput>,
+    /// When each command was given that is committed and has not run.
     given: VecDeque<Time>,
-    /// The control in the input sealed last.
+    /// The control in the input committed last.
     last: HeroControl,
-    /// The units of the last order sealed.
+    /// The units of the last order committed.
     named: Selection,
 }
 
 /// A command that waits for its tick.
 #[derive(Clone, Debug)]
 struct Waiting {
-    wish: Tick,
+    not_before: Tick,
     /// When it was given; if it is for a later tick, when that opened.
     given: Time,
     command: Command,
 }
 
-impl Sealer {
+impl LocalInputs {
     pub(in crate::net) fn new() -> Self {
         Self {
             next: Tick(0),
@@ -82,28 +82,28 @@ impl Sealer {
             touched: HeroControl::default(),
             heroes: VecDeque::with_capacity(HEROES_MAX),
             waiting: VecDeque::with_capacity(WAITING_MAX),
-            sealed: VecDeque::with_capacity(SEALED_MAX),
+            committed: VecDeque::with_capacity(COMMITTED_MAX),
             given: VecDeque::with_capacity(UNDER_WAY_MAX),
             last: HeroControl::default(),
             named: Selection::default(),
         }
     }
 
-    /// Begins with `tick`, before anything is sealed: who comes into a running match has no inputs before it.
+    /// Begins with `tick`, before anything is committed: who comes into a running match has no inputs before it.
     pub(in crate::net) fn begin_at(&mut self, tick: Tick) {
-        assert!(self.sealed.is_empty(), "sealed from {} on", self.next);
+        assert!(self.committed.is_empty(), "committed from {} on", self.next);
         self.next = tick;
     }
 
-    /// The next tick to seal.
+    /// The next tick to commit.
     pub(in crate::net) fn next(&self) -> Tick {
         self.next
     }
 
-    /// Takes a command for tick `wish` or the next open one, given at `given`. An order to nobody is none.
+    /// Takes a command for tick `not_before` or the next open one, given at `given`. An order to nobody is none.
     pub(in crate::net) fn command(
         &mut self,
-        wish: Tick,
+        not_before: Tick,
         given: Time,
         mut command: Command,
     ) -> Result<(), TooManyCommands> {
@@ -111,24 +111,29 @@ impl Sealer {
             return Err(TooManyCommands);
         }
         if command.selection_mut().is_none_or(|units| !units.is_empty()) {
-            self.waiting.push_back(Waiting { wish, given, command });
+            self.waiting.push_back(Waiting { not_before, given, command });
         }
         Ok(())
     }
 
-    /// Takes the hero's control from tick `wish` on. Of too many that wait, the newest takes the place of the
+    /// Takes the hero's control from tick `not_before` on. Of too many that wait, the newest takes the place of the
     /// one before it.
-    pub(in crate::net) fn hero(&mut self, wish: Tick, hero: HeroControl) {
+    pub(in crate::net) fn hero(&mut self, not_before: Tick, hero: HeroControl) {
         if self.heroes.len() == HEROES_MAX {
             self.heroes.pop_back();
         }
-        self.heroes.push_back((wish, hero));
+        self.heroes.push_back((not_before, hero));
     }
 
-    /// Seals the next tick at `now` with everything that waits for it; with `held_only`, with the held control and
+    /// Commits the next tick at `now` with everything that waits for it; with `held_only`, with the held control and
     /// no command, which then wait on.
-    pub(in crate::net) fn seal(&mut self, now: Time, lead_us: i64, held_only: bool) -> (Tick, PlayerInput) {
-        assert!(self.sealed.len() < SEALED_MAX, "sealing runs ahead of every acknowledgement");
+    pub(in crate::net) fn commit(
+        &mut self,
+        now: Time,
+        delay_us: i64,
+        held_only: bool,
+    ) -> (Tick, PlayerInput) {
+        assert!(self.committed.len() < COMMITTED_MAX, "committing runs ahead of every acknowledgement");
         let tick = self.next;
         let mut input = PlayerInput { hero: self.hero_for(tick, held_only), ..PlayerInput::default() };
         let mut given = Given::new();
@@ -137,7 +142,7 @@ impl Sealer {
         }
         self.next = tick.plus(1);
         // A program's reaction is no wait of its command.
-        for waiting in self.waiting.iter_mut().filter(|waiting| waiting.wish == self.next) {
+        for waiting in self.waiting.iter_mut().filter(|waiting| waiting.not_before == self.next) {
             waiting.given = waiting.given.max(now);
         }
         let is_held = input.commands.is_empty() && input.hero == self.last;
@@ -146,19 +151,19 @@ impl Sealer {
         let bytes = encode_input(&input, &given).expect("filled to fit");
         let length = bytes.len() - core::mem::size_of_val(&given[..]);
         let short = self.shortened(&input, &given, &bytes);
-        self.sealed.push_back(SealedInput { tick, lead_us, is_held, bytes, short, length });
+        self.committed.push_back(CommittedInput { tick, delay_us, is_held, bytes, short, length });
         (tick, input)
     }
 
-    /// The sealed inputs from `from` on, in order.
-    pub(in crate::net) fn since(&self, from: Tick) -> impl Iterator<Item = &SealedInput> {
-        let known = self.sealed.front().map_or(0, |first| from.since(first.tick));
-        self.sealed.iter().skip(known as usize)
+    /// The committed inputs from `from` on, in order.
+    pub(in crate::net) fn since(&self, from: Tick) -> impl Iterator<Item = &CommittedInput> {
+        let known = self.committed.front().map_or(0, |first| from.since(first.tick));
+        self.committed.iter().skip(known as usize)
     }
 
-    /// The sealed input of `tick`, while it is kept.
-    pub(in crate::net) fn sealed(&self, tick: Tick) -> Option<&SealedInput> {
-        self.since(tick).next().filter(|sealed| sealed.tick == tick)
+    /// The committed input of `tick`, while it is kept.
+    pub(in crate::net) fn committed(&self, tick: Tick) -> Option<&CommittedInput> {
+        self.since(tick).next().filter(|committed| committed.tick == tick)
     }
 
     /// The next `count` own commands run: when they were given.
@@ -166,17 +171,20 @@ impl Sealer {
         (0..count.min(COMMANDS_PER_TICK_MAX)).map(|_| self.given.pop_front()).collect()
     }
 
-    /// Forgets what is sealed before `tick`: every peer has it. The latest [`SEALED_MAX`] / 2 stay as far as
+    /// Forgets what is committed before `tick`: every peer has it. The latest [`COMMITTED_MAX`] / 2 stay as far as
     /// they fit, for the reports about them that are still under way.
     pub(in crate::net) fn forget(&mut self, tick: Tick) {
-        while self.sealed.len() > SEALED_MAX / 2 && self.sealed.front().is_some_and(|first| first.tick < tick)
+        while self.committed.len() > COMMITTED_MAX / 2
+            && self.committed.front().is_some_and(|first| first.tick < tick)
         {
-            self.sealed.pop_front();
+            self.committed.pop_front();
         }
     }
 
     fn hero_for(&mut self, tick: Tick, held_only: bool) -> HeroControl {
-        while let Some((_, hero)) = self.heroes.pop_front_if(|(wish, _)| *wish <= tick && !held_only) {
+        while let Some((_, hero)) =
+            self.heroes.pop_front_if(|(not_before, _)| *not_before <= tick && !held_only)
+        {
             self.hero = hero;
             self.touched.walk = self.hero.walk.or(self.touched.walk);
             self.touched.strike = self.hero.strike.or(self.touched.strike);
@@ -201,7 +209,7 @@ impl Sealer {
     /// Commands keep their order: the first that does not fit, or whose time has not come, ends the list.
     fn fill(&mut self, now: Time, tick: Tick, input: &mut PlayerInput, given: &mut Given) {
         while let Some(first) = self.waiting.pop_front() {
-            let fits = first.wish <= tick && input.commands.try_push(first.command.clone()).is_ok();
+            let fits = first.not_before <= tick && input.commands.try_push(first.command.clone()).is_ok();
             if fits && encode_input(input, &[]).is_some() {
                 given.push(stamp(first.given, now));
                 if self.given.len() == UNDER_WAY_MAX {
@@ -231,19 +239,21 @@ mod tests {
 
     #[test]
     fn commands_keep_their_order_and_none_is_lost_however_many_come() {
-        let mut sealer = Sealer::new();
+        let mut local_inputs = LocalInputs::new();
         let whole: Selection =
             core::iter::repeat_n(UnitId { index: 40_000, generation: 9 }, SELECTION_MAX).collect();
         let target = |n: i32| crate::sim::Target::try_from((n, 0)).expect("near");
         for n in 0..100 {
             let one = || core::iter::once(UnitId { index: 7, generation: 0 }).collect();
             let selection = if n % 3 == 0 { whole.clone() } else { one() };
-            sealer.command(Tick(0), Time(0), Command::Move(selection, target(n), When::Now)).expect("room");
+            local_inputs
+                .command(Tick(0), Time(0), Command::Move(selection, target(n), When::Now))
+                .expect("room");
         }
         let mut seen = 0;
         for _ in 0..100 {
-            let (tick, input) = sealer.seal(Time(0), 0, false);
-            sealer.forget(tick);
+            let (tick, input) = local_inputs.commit(Time(0), 0, false);
+            local_inputs.forget(tick);
             assert!(input.commands.len() <= COMMANDS_PER_TICK_MAX);
             for command in &input.commands {
                 assert!(matches!(command, Command::Move(_, to, _) if *to == target(seen)));
@@ -255,59 +265,60 @@ mod tests {
 
     #[test]
     fn a_wish_waits_for_its_tick() {
-        let mut sealer = Sealer::new();
-        sealer.command(Tick(2), Time(0), Command::Banner).expect("room");
-        sealer.hero(Tick(1), walk(3));
-        let sealed: alloc::vec::Vec<PlayerInput> = (0..3).map(|_| sealer.seal(Time(0), 0, false).1).collect();
-        assert_eq!(sealed[0], PlayerInput::default());
-        assert_eq!((sealed[1].hero, sealed[1].commands.len()), (walk(3), 0));
-        assert_eq!((sealed[2].hero, &sealed[2].commands[..]), (walk(3), &[Command::Banner][..]));
+        let mut local_inputs = LocalInputs::new();
+        local_inputs.command(Tick(2), Time(0), Command::Banner).expect("room");
+        local_inputs.hero(Tick(1), walk(3));
+        let committed: alloc::vec::Vec<PlayerInput> =
+            (0..3).map(|_| local_inputs.commit(Time(0), 0, false).1).collect();
+        assert_eq!(committed[0], PlayerInput::default());
+        assert_eq!((committed[1].hero, committed[1].commands.len()), (walk(3), 0));
+        assert_eq!((committed[2].hero, &committed[2].commands[..]), (walk(3), &[Command::Banner][..]));
     }
 
     #[test]
     fn a_press_shorter_than_a_tick_acts_exactly_once() {
-        let mut sealer = Sealer::new();
-        sealer.hero(Tick(0), walk(2));
-        sealer.hero(Tick(0), HeroControl::default());
-        assert_eq!(sealer.seal(Time(0), 0, false).1.hero, walk(2));
-        assert_eq!(sealer.seal(Time(0), 0, false).1.hero, HeroControl::default());
+        let mut local_inputs = LocalInputs::new();
+        local_inputs.hero(Tick(0), walk(2));
+        local_inputs.hero(Tick(0), HeroControl::default());
+        assert_eq!(local_inputs.commit(Time(0), 0, false).1.hero, walk(2));
+        assert_eq!(local_inputs.commit(Time(0), 0, false).1.hero, HeroControl::default());
     }
 
     #[test]
     fn skipped_ticks_hold_the_control_and_carry_no_command() {
-        let mut sealer = Sealer::new();
-        sealer.hero(Tick(0), walk(1));
-        sealer.command(Tick(0), Time(0), Command::Banner).expect("room");
-        sealer.seal(Time(0), 0, true);
-        let (tick, input) = sealer.seal(Time(0), 0, false);
+        let mut local_inputs = LocalInputs::new();
+        local_inputs.hero(Tick(0), walk(1));
+        local_inputs.command(Tick(0), Time(0), Command::Banner).expect("room");
+        local_inputs.commit(Time(0), 0, true);
+        let (tick, input) = local_inputs.commit(Time(0), 0, false);
         assert_eq!((tick, input.hero, input.commands.len()), (Tick(1), walk(1), 1));
     }
 
     #[test]
     fn more_than_can_wait_is_refused() {
-        let mut sealer = Sealer::new();
+        let mut local_inputs = LocalInputs::new();
         for _ in 0..WAITING_MAX {
-            sealer.command(Tick(0), Time(0), Command::Banner).expect("room");
+            local_inputs.command(Tick(0), Time(0), Command::Banner).expect("room");
         }
-        assert_eq!(sealer.command(Tick(0), Time(0), Command::Banner), Err(TooManyCommands));
+        assert_eq!(local_inputs.command(Tick(0), Time(0), Command::Banner), Err(TooManyCommands));
     }
 
     #[test]
     fn a_command_counts_from_when_it_was_given_or_its_tick_opened() {
-        let mut sealer = Sealer::new();
+        let mut local_inputs = LocalInputs::new();
         let at = Time::from_micros;
-        // For tick 2, at once, and by hand in the open tick; seals are 10 ms apart.
-        sealer.command(Tick(2), at(1_000), Command::Banner).expect("room");
-        sealer.seal(at(10_000), 0, false);
-        sealer.seal(at(20_000), 0, false);
-        sealer.command(Tick(0), at(23_000), Command::Surrender).expect("room");
-        let (_, input) = sealer.seal(at(30_000), 0, false);
+        // For tick 2, at once, and by hand in the open tick; commits are 10 ms apart.
+        local_inputs.command(Tick(2), at(1_000), Command::Banner).expect("room");
+        local_inputs.commit(at(10_000), 0, false);
+        local_inputs.commit(at(20_000), 0, false);
+        local_inputs.command(Tick(0), at(23_000), Command::Surrender).expect("room");
+        let (_, input) = local_inputs.commit(at(30_000), 0, false);
         assert_eq!(input.commands.len(), 2);
-        let sealed = sealer.sealed(Tick(2)).expect("kept");
-        let (again, given) = decode_input(&sealed.bytes).expect("whole");
+        let committed = local_inputs.committed(Tick(2)).expect("kept");
+        let (again, given) = decode_input(&committed.bytes).expect("whole");
         assert_eq!((&again, &given[..]), (&input, &[200, 230][..]));
-        assert_eq!(postcard::from_bytes(sealed.input()), Ok(input));
-        assert_eq!(sealer.take_given(2)[..], [Some(at(20_000)), Some(at(23_000))]);
-        assert_eq!(sealer.take_given(1)[..], [None]);
+        assert_eq!(postcard::from_bytes(committed.input()), Ok(input));
+        assert_eq!(local_inputs.take_given(2)[..], [Some(at(20_000)), Some(at(23_000))]);
+        assert_eq!(local_inputs.take_given(1)[..], [None]);
     }
 }

@@ -1,8 +1,8 @@
 //! The body of a PlayerInput datagram: what is acknowledged, the hash chain, and inputs, of which a run that
 //! only holds the control before it takes a byte.
 //!
-//! `[count | slack_of << 4][first u16][wanted][behind][chain 4]([slack])`, then the inputs. A half byte of 15
-//! stands for 15 and more, and a varint with the rest follows the first byte, `count` before `slack_of`.
+//! `[count | margin_tick << 4][first u16][wanted][behind][chain 4]([margin])`, then the inputs. A half byte of 15
+//! stands for 15 and more, and a varint with the rest follows the first byte, `count` before `margin_tick`.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::given::{EncodedInput, take_input};
@@ -36,10 +36,10 @@ pub struct InputsHeader {
     /// The low half of the sender's hash chain after the ticks it has run, little-endian.
     pub chain: [u8; 4],
     /// Of the receiver's inputs that came since the sender's last datagram, the one with the least time to
-    /// spare: how many ticks before `wanted` it belongs. 0 if none came, and then `slack` is 0, too.
-    pub slack_of: u8,
+    /// spare: how many ticks before `wanted` it belongs. 0 if none came, and then `margin` is 0, too.
+    pub margin_tick: u8,
     /// How long before it was due that input came, in 0.1 ms; negative if it was late.
-    pub slack: i16,
+    pub margin: i16,
 }
 
 impl InputsHeader {
@@ -56,15 +56,15 @@ impl InputsHeader {
     /// If there is no room for [`HEADER_BYTES_MAX`].
     fn write(&self, body: &mut Body) {
         let half = |value: u8| value.min(MORE);
-        body.push(half(self.count) | half(self.slack_of) << 4);
-        for more in [self.count, self.slack_of].into_iter().filter(|&value| value >= MORE) {
+        body.push(half(self.count) | half(self.margin_tick) << 4);
+        for more in [self.count, self.margin_tick].into_iter().filter(|&value| value >= MORE) {
             append(body, &u16::from(more.saturating_sub(MORE)));
         }
         body.extend(self.first.to_le_bytes());
         append(body, &(self.wanted, self.behind));
         body.extend(self.chain);
-        if self.slack_of > 0 {
-            append(body, &self.slack);
+        if self.margin_tick > 0 {
+            append(body, &self.margin);
         }
     }
 
@@ -78,13 +78,13 @@ impl InputsHeader {
             rest = after;
             u8::try_from(more.checked_add(u16::from(MORE))?).ok()
         };
-        let (count, slack_of) = (whole(halves & 15)?, whole(halves >> 4)?);
+        let (count, margin_tick) = (whole(halves & 15)?, whole(halves >> 4)?);
         let (first, rest) = rest.split_first_chunk()?;
         let ((wanted, behind), rest) = postcard::take_from_bytes(rest).ok()?;
         let (&chain, rest) = rest.split_first_chunk()?;
-        let (slack, rest) = if slack_of > 0 { postcard::take_from_bytes(rest).ok()? } else { (0, rest) };
+        let (margin, rest) = if margin_tick > 0 { postcard::take_from_bytes(rest).ok()? } else { (0, rest) };
         let first = u16::from_le_bytes(*first);
-        Some((Self { first, count, wanted, behind, chain, slack_of, slack }, rest))
+        Some((Self { first, count, wanted, behind, chain, margin_tick, margin }, rest))
     }
 }
 
@@ -233,23 +233,24 @@ mod tests {
         wanted: -3,
         behind: 7,
         chain: [1; 4],
-        slack_of: 1,
-        slack: 90,
+        margin_tick: 1,
+        margin: 90,
     };
 
     #[test]
     fn an_idle_tick_takes_at_most_twelve_bytes() {
         assert_eq!(body_of(&IDLE).len(), 12);
-        assert_eq!(body_of(&InputsHeader { slack: 63, ..IDLE }).len(), 11);
+        assert_eq!(body_of(&InputsHeader { margin: 63, ..IDLE }).len(), 11);
     }
 
     #[test]
     fn numbers_of_any_size_come_back() {
         for count in [0, 1, 14, 15, 16, 64] {
-            for slack_of in [0, 1, 14, 15, 16, 255] {
-                for (wanted, behind, slack) in [(0, 0, 0), (-64, 128, -900), (i16::MIN, u16::MAX, i16::MAX)] {
-                    let slack = if slack_of == 0 { 0 } else { slack };
-                    let header = InputsHeader { count, wanted, behind, slack_of, slack, ..IDLE };
+            for margin_tick in [0, 1, 14, 15, 16, 255] {
+                for (wanted, behind, margin) in [(0, 0, 0), (-64, 128, -900), (i16::MIN, u16::MAX, i16::MAX)]
+                {
+                    let margin = if margin_tick == 0 { 0 } else { margin };
+                    let header = InputsHeader { count, wanted, behind, margin_tick, margin, ..IDLE };
                     let body = body_of(&header);
                     assert!(body.len() <= HEADER_BYTES_MAX + 1);
                     let (read, inputs) = decode_inputs(&body).expect("canonical");

@@ -1,7 +1,7 @@
 //! The messages of the protocol, each declared once. `docs/PROTOCOL.md` shows their bytes.
 //!
 //! Before the handshake is over a datagram is `[PacketId][postcard]`; after it the postcard bytes are the
-//! body of an envelope ([`crate::net::Seal`]). Decoding checks every length before it allocates, and refuses
+//! body of an envelope ([`crate::net::PacketProtection`]). Decoding checks every length before it allocates, and refuses
 //! bytes that are not exactly what encoding the same message gives.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 

@@ -68,7 +68,7 @@ impl UpdatePart {
 
 /// What an update has of the state of its tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carried {
+pub enum StateForm {
     /// All of it.
     Whole,
     /// The difference to the state so many ticks before.
@@ -81,7 +81,7 @@ pub enum Carried {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdateHead {
     /// What it has of the state.
-    pub carried: Carried,
+    pub carried: StateForm,
     /// Whether the inputs go on from those that the client has acknowledged with its last update; else the
     /// first of them holds nothing of an earlier one.
     pub goes_on: bool,
@@ -91,10 +91,10 @@ pub struct UpdateHead {
     /// number before them.
     pub waiting: u16,
     /// Of the client's inputs that came since the last update, the one with the least time to spare: how many
-    /// before the first that is lacking. 0 if none came, and then `slack` is 0, too.
-    pub slack_of: u16,
+    /// before the first that is lacking. 0 if none came, and then `margin` is 0, too.
+    pub margin_tick: u16,
     /// How long before it was due that input came, in 0.1 ms; negative if it was late.
-    pub slack: i16,
+    pub margin: i16,
     /// How much of what the client sent has been refused.
     pub rejected: u32,
     /// The seats whose clients are not heard at the moment.
@@ -144,16 +144,16 @@ type Notices = (u32, u16);
 impl UpdateHead {
     fn write(&self, bytes: &mut Vec<u8>) {
         let (kind, back) = match self.carried {
-            Carried::Whole => (0, 0),
-            Carried::Since(back) => (1, back),
-            Carried::Inputs => (4, 0),
+            StateForm::Whole => (0, 0),
+            StateForm::Since(back) => (1, back),
+            StateForm::Inputs => (4, 0),
         };
         bytes.push(kind | u8::from(self.goes_on) << 1);
         append(bytes, &back);
-        let varied: Varied = (self.received, self.waiting, self.slack_of);
+        let varied: Varied = (self.received, self.waiting, self.margin_tick);
         append(bytes, &varied);
-        if self.slack_of > 0 {
-            append(bytes, &self.slack);
+        if self.margin_tick > 0 {
+            append(bytes, &self.margin);
         }
         let seats =
             u16::from(self.away.bits()) | u16::from(self.left.bits()) << 4 | u16::from(self.lost.bits()) << 8;
@@ -165,14 +165,14 @@ impl UpdateHead {
     fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&flags, rest) = bytes.split_first()?;
         let (back, rest) = decode_first::<u32>(rest).ok()?;
-        let ((received, waiting, slack_of), rest) = decode_first::<Varied>(rest).ok()?;
-        let (slack, rest) = if slack_of > 0 { decode_first::<i16>(rest).ok()? } else { (0, rest) };
+        let ((received, waiting, margin_tick), rest) = decode_first::<Varied>(rest).ok()?;
+        let (margin, rest) = if margin_tick > 0 { decode_first::<i16>(rest).ok()? } else { (0, rest) };
         let ((rejected, seats), rest) = decode_first::<Notices>(rest).ok()?;
         let (hash, rest) = rest.split_first_chunk()?;
         let carried = match (flags & !2, back) {
-            (0, 0) => Carried::Whole,
-            (1, _) => Carried::Since(back),
-            (4, 0) => Carried::Inputs,
+            (0, 0) => StateForm::Whole,
+            (1, _) => StateForm::Since(back),
+            (4, 0) => StateForm::Inputs,
             _ => return None,
         };
         // A server keeps no more inputs of a client than that.
@@ -185,8 +185,8 @@ impl UpdateHead {
             goes_on: flags & 2 != 0,
             received,
             waiting,
-            slack_of,
-            slack,
+            margin_tick,
+            margin,
             rejected,
             away: set(0),
             left: set(4),
@@ -204,7 +204,7 @@ fn append<T: serde::Serialize>(bytes: &mut Vec<u8>, value: &T) {
 }
 
 /// What every player held in the tick before some inputs.
-pub type Held = ArrayVec<HeroControl, PLAYERS_MAX>;
+pub type HeldControls = ArrayVec<HeroControl, PLAYERS_MAX>;
 
 /// Appends head and inputs of an update to `bytes`; the difference of states follows. `held` is what was held
 /// before the first of `inputs`: by default nothing.
@@ -217,7 +217,7 @@ pub type Held = ArrayVec<HeroControl, PLAYERS_MAX>;
 )]
 pub fn encode_update<'a>(
     head: &UpdateHead,
-    held: &Held,
+    held: &HeldControls,
     inputs: impl ExactSizeIterator<Item = &'a TimedInputs> + Clone,
     bytes: &mut Vec<u8>,
 ) {
@@ -267,7 +267,7 @@ fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
         let (_, _, after) = take_input(rest).filter(|_| bit < count)?;
         rest = after;
     }
-    if head.carried == Carried::Inputs && !(rest.is_empty() && head.goes_on) {
+    if head.carried == StateForm::Inputs && !(rest.is_empty() && head.goes_on) {
         return None;
     }
     let inputs = begin.get(..begin.len().checked_sub(rest.len())?)?;
@@ -291,7 +291,7 @@ impl Update<'_> {
     pub fn inputs(
         &self,
         tick: Tick,
-        held: &mut Held,
+        held: &mut HeldControls,
         mut each: impl FnMut(TimedInputs),
     ) -> Result<(), Malformed> {
         assert_eq!(held.len(), self.players, "players");
@@ -393,12 +393,12 @@ mod tests {
 
     fn head() -> UpdateHead {
         UpdateHead {
-            carried: Carried::Since(9),
+            carried: StateForm::Since(9),
             goes_on: true,
             received: 4,
             waiting: 3,
-            slack_of: 1,
-            slack: -25,
+            margin_tick: 1,
+            margin: -25,
             rejected: 300,
             away: Seats::one(PlayerId(1)),
             left: Seats::one(PlayerId(2)),
@@ -418,17 +418,18 @@ mod tests {
         ticks
     }
 
-    fn nothing() -> Held {
+    fn nothing() -> HeldControls {
         [HeroControl::default(); 3].into_iter().collect()
     }
 
     #[test]
     fn head_and_inputs_come_back() {
-        let whole = UpdateHead { carried: Carried::Whole, goes_on: false, slack_of: 0, slack: 0, ..head() };
-        for head in [head(), whole, UpdateHead { carried: Carried::Inputs, ..head() }] {
+        let whole =
+            UpdateHead { carried: StateForm::Whole, goes_on: false, margin_tick: 0, margin: 0, ..head() };
+        for head in [head(), whole, UpdateHead { carried: StateForm::Inputs, ..head() }] {
             let (ticks, mut bytes) = (ticks(), Vec::new());
             encode_update(&head, &nothing(), ticks.iter(), &mut bytes);
-            let state: &[u8] = if head.carried == Carried::Inputs { &[] } else { &[7; 30] };
+            let state: &[u8] = if head.carried == StateForm::Inputs { &[] } else { &[7; 30] };
             bytes.extend(state);
             let update = decode_update(&bytes, 3).expect("well-formed");
             let (mut again, mut held) = (Vec::new(), nothing());

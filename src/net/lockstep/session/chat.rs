@@ -4,21 +4,21 @@ use super::{LockstepSession, Phase};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::indexed::BySeat;
-use crate::net::table::chat::{ChatAllowance, LINES_WAITING_MAX, TooManyLines};
+use crate::net::table::chat::{ChatLimit, LINES_WAITING_MAX, TooManyLines};
 use crate::net::time::Time;
 use crate::net::wire::chat_text::ChatText;
 use crate::net::wire::message::{Chat, PacketId};
 
 /// What each player may still say.
 #[derive(Clone, Debug)]
-pub(super) struct Talk {
-    own: ChatAllowance,
-    others: BySeat<ChatAllowance>,
+pub(super) struct ChatLimits {
+    own: ChatLimit,
+    others: BySeat<ChatLimit>,
 }
 
-impl Talk {
+impl ChatLimits {
     pub(super) fn new(now: Time) -> Self {
-        Self { own: ChatAllowance::own(now), others: BySeat::from_fn(|| ChatAllowance::of_others(now, 1)) }
+        Self { own: ChatLimit::own(now), others: BySeat::from_fn(|| ChatLimit::of_others(now, 1)) }
     }
 }
 
@@ -32,7 +32,7 @@ impl LockstepSession {
         if !self.has_met() {
             return Ok(());
         }
-        self.talk.own.take(self.now)?;
+        self.chat_limits.own.take(self.now)?;
         let line = Chat { from: self.me, text };
         for link in &mut self.links {
             if !link.is_gone && link.connection.queued() < LINES_WAITING_MAX {
@@ -50,7 +50,7 @@ impl LockstepSession {
         if !may_speak || chat.from != player {
             return Err(OutOfPlace);
         }
-        self.talk.others[player].take(self.now).map_err(|_| DropCause::RateLimited)?;
+        self.chat_limits.others[player].take(self.now).map_err(|_| DropCause::RateLimited)?;
         self.out.event(Event::Said { player, text: chat.text });
         Ok(())
     }

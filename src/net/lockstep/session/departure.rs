@@ -13,7 +13,7 @@
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
-use super::{DEAF_FOR, LockstepSession, Phase};
+use super::{LockstepSession, Phase, SAMPLE_HOLDOFF};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::indexed::BySeat;
@@ -72,7 +72,7 @@ impl Departures {
 
     /// The suspects whose departure is not agreed yet.
     const fn open(&self) -> Seats {
-        self.suspects.without(self.departed)
+        self.suspects.difference(self.departed)
     }
 
     /// For whom the match waits.
@@ -94,7 +94,7 @@ impl Departures {
     /// need not be named.
     fn agreed(&self, player: PlayerId) -> Option<&Suspicion> {
         let said = self.said[player].as_ref()?;
-        (said.seats.without(self.departed) == self.open()).then_some(said)
+        (said.seats.difference(self.departed) == self.open()).then_some(said)
     }
 }
 
@@ -102,7 +102,7 @@ impl LockstepSession {
     /// This seat is not heard any more, or has been given up by the others.
     pub(super) fn suspect(&mut self, player: PlayerId) {
         let Some(play) = &mut self.play else { return };
-        if play.departures.suspects.has(player) {
+        if play.departures.suspects.contains(player) {
             return;
         }
         play.departures.suspects = play.departures.suspects.with(player);
@@ -121,8 +121,8 @@ impl LockstepSession {
     pub(super) fn waits_for_lost(&self, player: PlayerId) -> bool {
         let others = self.others_here();
         self.settings.on_loss == OnLoss::Wait
-            && others.has(player)
-            && others.without([player].into_iter().collect()).is_empty()
+            && others.contains(player)
+            && others.difference([player].into_iter().collect()).is_empty()
     }
 
     /// The last of the others is lost, and the match waits for it. Nothing is decided: if it is heard again,
@@ -151,7 +151,8 @@ impl LockstepSession {
         link.hold_up = HoldUp::default();
         link.resend_at = self.now;
         // What comes until both have caught up waited for the way to open, and says nothing of how long it is.
-        self.deaf_until = self.now.plus(link.connection.rtt.timeout(DEAF_FOR) * CAUGHT_UP_WITHIN);
+        self.ignore_samples_until =
+            self.now.plus(link.connection.rtt.timeout(SAMPLE_HOLDOFF) * CAUGHT_UP_WITHIN);
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -191,7 +192,7 @@ impl LockstepSession {
             .filter(|link| !link.is_gone)
             .map(|link| link.player)
             .collect::<Seats>()
-            .without(suspects)
+            .difference(suspects)
     }
 
     /// What this peer has to say of `seats`.
@@ -201,9 +202,9 @@ impl LockstepSession {
         Some(Suspicion {
             seats,
             held: held
-                .map(|player| play.gate.departed(player).unwrap_or(play.gate.wanted(player)).0)
+                .map(|player| play.gate.departed(player).unwrap_or(play.gate.next_needed(player)).0)
                 .collect(),
-            is_settled: seats.without(play.departures.departed).is_empty(),
+            is_settled: seats.difference(play.departures.departed).is_empty(),
         })
     }
 
@@ -215,7 +216,7 @@ impl LockstepSession {
     /// Whether inputs go to and come from this peer directly: it has neither departed nor is it suspected.
     pub(super) fn is_direct(&self, link: &Link) -> bool {
         let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects);
-        !link.is_gone && !suspects.has(link.player)
+        !link.is_gone && !suspects.contains(link.player)
     }
 
     /// Tells the others again who is suspected, and lets seats depart that all agree on.
@@ -266,7 +267,8 @@ impl LockstepSession {
         }
         let claims_more = |said: &Suspicion| {
             let claims = said.seats.iter().zip(&said.held);
-            { claims }.any(|(seat, &held)| suspects.has(seat) && play.gate.wanted(seat) < Tick(held))
+            { claims }
+                .any(|(seat, &held)| suspects.contains(seat) && play.gate.next_needed(seat) < Tick(held))
         };
         // A peer that names other seats may still be gathering evidence of its own.
         let differs: Seats =
@@ -296,11 +298,11 @@ impl LockstepSession {
         let is_whole = suspicion.seats.bits() >> self.roster.len() == 0
             && suspicion.held.len() == suspicion.seats.count() as usize
             && suspicion.held.iter().all(|&held| Tick(held) <= held_max)
-            && !suspicion.seats.has(by);
-        if !is_whole || play.departures.suspects.has(by) {
+            && !suspicion.seats.contains(by);
+        if !is_whole || play.departures.suspects.contains(by) {
             return Err(OutOfPlace);
         }
-        let is_settled = suspicion.seats.without(play.departures.departed).is_empty();
+        let is_settled = suspicion.seats.difference(play.departures.departed).is_empty();
         if !suspicion.is_settled {
             self.relay(link, &suspicion);
             if is_settled && let Some(answer) = self.suspicion(suspicion.seats) {
@@ -317,7 +319,7 @@ impl LockstepSession {
         for link in 0..self.links.len() {
             let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
             let said = play.departures.said[to.player].as_ref();
-            let lacks = said.is_some_and(|said| said.seats.has(player) && !said.is_settled);
+            let lacks = said.is_some_and(|said| said.seats.contains(player) && !said.is_settled);
             if lacks && to.player != player && !to.is_gone {
                 let seats = Seats::default().with(player);
                 let held = core::iter::once(from.0).collect();
@@ -334,7 +336,7 @@ impl LockstepSession {
             if player == self.me {
                 continue;
             }
-            let until = gate.departed(player).unwrap_or(gate.wanted(player));
+            let until = gate.departed(player).unwrap_or(gate.next_needed(player));
             let mut first = Tick(from);
             while first < until && !relayed.is_full() {
                 let ticks = (first.0..until.0).map(Tick).take(RELAYED_MAX);
@@ -360,7 +362,7 @@ impl LockstepSession {
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let suspects = play.departures.suspects;
         // Only for a seat that is frozen here; else its own word counts.
-        if !suspects.has(player) || suspects.has(by) || Tick(relayed.first) > Tick::MAX {
+        if !suspects.contains(player) || suspects.contains(by) || Tick(relayed.first) > Tick::MAX {
             return Err(OutOfPlace);
         }
         // All of it is read before any of it counts.
@@ -388,7 +390,7 @@ impl LockstepSession {
         }
         let has_left = |link: &&Link| link.left_at.is_some();
         let left: Seats = self.links.iter().filter(has_left).map(|link| link.player).collect();
-        let living = others.and(open.without(left)).with(self.me);
+        let living = others.union(open.difference(left)).with(self.me);
         let here = others.with(self.me);
         let has_lowest = living.iter().next() == here.iter().next();
         if here.count() * 2 < living.count() || (here.count() * 2 == living.count() && !has_lowest) {
@@ -402,13 +404,13 @@ impl LockstepSession {
                 let at = said.seats.iter().position(|seat| seat == player)?;
                 said.held.get(at).copied().map(Tick)
             });
-            held.max().unwrap_or_default().max(play.gate.wanted(player))
+            held.max().unwrap_or_default().max(play.gate.next_needed(player))
         };
         let ticks: ArrayVec<(PlayerId, Tick), PLAYERS_MAX> =
             open.iter().map(|player| (player, held(player))).collect();
-        if ticks.iter().all(|&(player, tick)| play.gate.wanted(player) >= tick) {
+        if ticks.iter().all(|&(player, tick)| play.gate.next_needed(player) >= tick) {
             for (player, tick) in ticks {
-                self.depart(player, tick, !left.has(player));
+                self.depart(player, tick, !left.contains(player));
             }
         }
     }
@@ -419,14 +421,14 @@ impl LockstepSession {
         let Some(play) = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running)) else { return };
         let departures = &mut play.departures;
         let leaves = |link: &&Link| {
-            let is_here = |tick| play.gate.wanted(link.player) >= tick;
-            !link.is_gone && !departures.suspects.has(link.player) && link.left_at.is_some_and(is_here)
+            let is_here = |tick| play.gate.next_needed(link.player) >= tick;
+            !link.is_gone && !departures.suspects.contains(link.player) && link.left_at.is_some_and(is_here)
         };
         let leavers: Seats = self.links.iter().filter(leaves).map(|link| link.player).collect();
         if leavers.is_empty() {
             return;
         }
-        departures.suspects = departures.suspects.and(leavers);
+        departures.suspects = departures.suspects.union(leavers);
         departures.send_at = self.now;
         for link in self.links_to(leavers) {
             // All its inputs are here, and it need not wait until they have been acknowledged.
@@ -438,7 +440,7 @@ impl LockstepSession {
     /// From `tick` on this seat has no input, here and at all who stay.
     fn depart(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
         let (Some(link), Some(play)) = (self.link_of(player), &mut self.play) else { return };
-        if play.gate.depart(player, tick).is_err() {
+        if play.gate.disconnect_at(player, tick).is_err() {
             // What the others agree on can no longer be played here.
             self.close(End::PeerLost(player));
             return;
@@ -480,13 +482,13 @@ impl LockstepSession {
         for link in 0..self.links.len() {
             let Some(Link { player, hold_up, .. }) = self.links.get_mut(link) else { return };
             let player = *player;
-            hold_up.note(now, blamed.has(player));
+            hold_up.note(now, blamed.contains(player));
             let is_spent = hold_up.is_spent(now, timeout)
-                || stoppers.has(player)
+                || stoppers.contains(player)
                     && hold_up
                         .since()
                         .is_some_and(|since| now.since(since) >= unacknowledged_at_once(timeout));
-            if !blamed.has(player)
+            if !blamed.contains(player)
                 || !is_spent
                 || !self.links.get(link).is_some_and(|peer| self.is_direct(peer))
             {
@@ -506,7 +508,7 @@ impl LockstepSession {
             .links
             .iter()
             .enumerate()
-            .filter(|(_, link)| seats.has(link.player))
+            .filter(|(_, link)| seats.contains(link.player))
             .map(|(at, _)| at)
             .collect();
         links.into_iter()

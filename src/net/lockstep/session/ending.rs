@@ -39,7 +39,7 @@ impl LockstepSession {
         };
         // A player who leaves owes all inputs before that to those who stay.
         let sealed =
-            self.play.as_ref().filter(|_| end == End::Left).map_or(Tick(0), |play| play.sealer.next());
+            self.play.as_ref().filter(|_| end == End::Left).map_or(Tick(0), |play| play.local_inputs.next());
         let has_all = |link: &Link| link.connection.is_idle() && link.acked >= sealed;
         if self.now >= until || self.links.iter().all(|link| link.said_bye || link.is_gone || has_all(link)) {
             self.close(end);
@@ -97,7 +97,7 @@ impl LockstepSession {
             (End::Desync, _) => Bye::Desync,
             (End::StartState, _) => Bye::StartState,
             (End::Unreachable(seat, other), _) => Bye::Unreachable { seat, other },
-            (_, play) => Bye::Left { tick: play.as_ref().map_or(0, |play| play.sealer.next().0) },
+            (_, play) => Bye::Left { tick: play.as_ref().map_or(0, |play| play.local_inputs.next().0) },
         }
     }
 
@@ -143,7 +143,7 @@ impl LockstepSession {
                     .as_ref()
                     .ok_or(OutOfPlace)?
                     .gate
-                    .wanted(self.links.get(link).ok_or(OutOfPlace)?.player);
+                    .next_needed(self.links.get(link).ok_or(OutOfPlace)?.player);
                 // It has no reason to name a tick before one that it has sent, or one that it cannot have sealed.
                 if Tick(tick) < wanted || tick > wanted.0.saturating_add(QUEUE_TICKS) {
                     return Err(OutOfPlace);
@@ -173,7 +173,7 @@ impl LockstepSession {
 
     /// Whether a peer can have run so many ticks: none without our input.
     fn is_possible(&self, ticks: u32) -> bool {
-        self.play.as_ref().is_some_and(|play| Tick(ticks) <= play.sealer.next())
+        self.play.as_ref().is_some_and(|play| Tick(ticks) <= play.local_inputs.next())
     }
 
     /// A peer has run all ticks and needs nothing more.

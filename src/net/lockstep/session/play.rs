@@ -15,7 +15,7 @@ use crate::net::lockstep::gate::{CanonicalInput, Lockstep, canonical};
 use crate::net::table::clock::TickClock;
 use crate::net::table::delay::{DelayControl, InputDelay};
 use crate::net::table::link::Link;
-use crate::net::table::local_inputs::{SEALED_MAX, Sealer};
+use crate::net::table::local_inputs::{COMMITTED_MAX, LocalInputs};
 use crate::net::time::Time;
 use crate::net::wire::given::{Given, GivenTimes, decode_input};
 use crate::net::wire::inputs::{
@@ -36,7 +36,7 @@ const DELAY_EVENT_US: i64 = 1_000;
 pub(super) struct Play {
     pub(super) clock: TickClock,
     pub(super) gate: Lockstep,
-    pub(super) sealer: Sealer,
+    pub(super) local_inputs: LocalInputs,
     pub(super) delay: DelayControl,
     pub(super) history: History,
     pub(super) departures: Departures,
@@ -66,7 +66,7 @@ impl Play {
         Self {
             clock,
             gate: Lockstep::new(usize::from(config.seats)),
-            sealer: Sealer::new(),
+            local_inputs: LocalInputs::new(),
             delay: DelayControl::new(now, links, start_us, clock.tick_us(), fixed),
             history: History::new(),
             departures: Departures::default(),
@@ -106,7 +106,7 @@ impl Play {
         let one_way_us = |link: &Link| link.connection.rtt.smoothed_us().unwrap_or(0) / 2;
         let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
         self.clock.forgive(now.shifted(-way.cast_signed()), tick);
-        let inputs = self.gate.pass()?;
+        let inputs = self.gate.pop_tick()?;
         self.pauses.see(&inputs);
         let given = self.given(now, &inputs, me, links);
         let clock_error_us = links.iter().map(|link| link.connection.clock.error_us()).max().unwrap_or(0);
@@ -127,7 +127,7 @@ impl Play {
                 return GivenTimes::new();
             }
             if player == me {
-                return self.sealer.take_given(count);
+                return self.local_inputs.take_given(count);
             }
             let link = links.iter().find(|link| link.player == player);
             let known =
@@ -150,7 +150,7 @@ impl Play {
 
     /// Whose input the next tick lacks although it is due, and since when.
     pub(super) fn waits_for(&self, now: Time) -> Option<(PlayerId, Time)> {
-        let player = self.gate.waits_for()?;
+        let player = self.gate.blocking_player()?;
         self.is_due(now).then_some((player, self.due()))
     }
 
@@ -174,40 +174,40 @@ impl Play {
 
     /// Whether nothing more may be sealed until a peer acknowledges more than what is before `acked`.
     pub(super) fn is_stopped_by(&self, acked: Tick) -> bool {
-        self.sealer.next() >= acked.plus(SEALED_MAX as u32 / 2)
+        self.local_inputs.next() >= acked.plus(COMMITTED_MAX as u32 / 2)
     }
 
     /// The first tick that may not be sealed yet.
-    fn seal_limit(&self) -> Tick {
+    fn commit_limit(&self) -> Tick {
         let ran = self.history.ran();
         let lead = match self.input_delay {
             InputDelay::Auto => LEAD_TICKS_MAX,
             InputDelay::Ticks(ticks) => ticks.max(1),
         };
         // A peer that never acknowledges cannot make us keep more than we have room for.
-        let limit = ran.plus(lead).min(self.known_to_all.plus(SEALED_MAX as u32 / 2));
+        let limit = ran.plus(lead).min(self.known_to_all.plus(COMMITTED_MAX as u32 / 2));
         self.end.map_or(limit, |end| end.min(limit))
     }
 
     /// When the input of `tick` is sealed.
-    fn seal_at(&self, tick: Tick) -> Time {
+    fn commit_at(&self, tick: Tick) -> Time {
         self.clock.at(tick).shifted(-self.delay.delay_us())
     }
 
     /// Seals every tick whose time has come. True if there was one.
-    fn seal_due(&mut self, now: Time, me: PlayerId) -> bool {
+    fn commit_due(&mut self, now: Time, me: PlayerId) -> bool {
         if self.pauses.is_on() {
             return false;
         }
-        let limit = self.seal_limit();
+        let limit = self.commit_limit();
         let mut sealed = false;
-        while self.sealer.next() < limit && now >= self.seal_at(self.sealer.next()) {
-            let tick = self.sealer.next();
-            let is_last = tick.plus(1) >= limit || now < self.seal_at(tick.plus(1));
+        while self.local_inputs.next() < limit && now >= self.commit_at(self.local_inputs.next()) {
+            let tick = self.local_inputs.next();
+            let is_last = tick.plus(1) >= limit || now < self.commit_at(tick.plus(1));
             let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
-            self.sealer.seal(now, self.clock.at(tick).minus(now), held_only);
+            self.local_inputs.commit(now, self.clock.at(tick).minus(now), held_only);
             // The own input goes the way of all others: encoded, pushed, decoded.
-            if let Some(own) = self.sealer.sealed(tick) {
+            if let Some(own) = self.local_inputs.committed(tick) {
                 #[expect(clippy::expect_used, reason = "the limit lies within what the gate takes")]
                 self.gate.push(now, me, tick, own.input()).expect("within the lead");
             }
@@ -218,14 +218,14 @@ impl Play {
 
     /// The body of a datagram with the inputs from `from` on, and the first tick that did not fit.
     fn inputs_from(&self, link: &Link, from: Tick) -> (Body, Tick) {
-        let wanted = self.gate.wanted(link.player);
+        let wanted = self.gate.next_needed(link.player);
         let ran = self.history.ran();
-        let (slack_of, slack) = link.slack.map_or((0, 0), |(tick, slack_us)| {
-            let tenths = (slack_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
+        let (margin_tick, margin) = link.margin.map_or((0, 0), |(tick, margin_us)| {
+            let tenths = (margin_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
             (u8::try_from(wanted.since(tick)).unwrap_or(0), tenths as i16)
         });
         let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
-        for sealed in self.sealer.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
+        for sealed in self.local_inputs.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
             bytes += 1 + if sealed.is_held { 0 } else { sealed.short.len() };
             if bytes > BODY_BYTES_MAX {
                 break;
@@ -240,10 +240,11 @@ impl Play {
             wanted: less(wanted).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
             behind: wanted.since(ran) as u16,
             chain: low_half(self.history.chain()),
-            slack_of,
-            slack: if slack_of == 0 { 0 } else { slack },
+            margin_tick,
+            margin: if margin_tick == 0 { 0 } else { margin },
         };
-        let inputs = self.sealer.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]));
+        let inputs =
+            self.local_inputs.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]));
         (encode_inputs(&header, inputs), from.plus(u32::from(count)))
     }
 }
@@ -258,8 +259,8 @@ impl LockstepSession {
             play.clock.slew(now);
         }
         play.delay.advance(now);
-        let (tick, delay_us) = (play.sealer.next(), play.delay.delay_us());
-        let sealed = play.seal_due(now, me);
+        let (tick, delay_us) = (play.local_inputs.next(), play.delay.delay_us());
+        let sealed = play.commit_due(now, me);
         if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
             play.delay_told_us = delay_us;
             self.out.event(Event::DelayMoved { tick, delay_us });
@@ -277,9 +278,9 @@ impl LockstepSession {
     /// The next instant at which [`Self::run`] or a tick is due.
     pub(super) fn next_deadline(&self) -> Option<Time> {
         let play = self.play.as_ref()?;
-        let next = play.sealer.next();
+        let next = play.local_inputs.next();
         let is_on = play.pauses.is_on();
-        let seal = (next < play.seal_limit() && !is_on).then(|| play.seal_at(next));
+        let seal = (next < play.commit_limit() && !is_on).then(|| play.commit_at(next));
         let tick = play.gate.next();
         let is_over = play.end.is_some_and(|end| tick >= end);
         let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.clock.at(tick));
@@ -292,7 +293,7 @@ impl LockstepSession {
     pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) -> Option<Duration> {
         let now = self.now;
         let play = self.play.as_ref()?;
-        let (mut from, until) = (self.links.get(link)?.acked, play.sealer.next());
+        let (mut from, until) = (self.links.get(link)?.acked, play.local_inputs.next());
         for _ in 0..BURST_MAX {
             let (body, next) = self.play.as_ref()?.inputs_from(self.links.get(link)?, from);
             self.send_body(link, PacketId::PlayerInput, &body);
@@ -307,7 +308,7 @@ impl LockstepSession {
         let (play, link) = (self.play.as_ref()?, self.links.get_mut(link)?);
         let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
         let is_lost = play.departures.awaited() == Some(link.player);
-        link.slack = None;
+        link.margin = None;
         link.second_at = (is_new && link.connection.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
         // While ticks are sealed the next datagram comes within a tick; the timer is for when none does.
         let again = link.connection.rtt.timeout(tick + tick / 2);
@@ -322,15 +323,15 @@ impl LockstepSession {
         let (header, inputs) = decode_inputs(body)?;
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
-        let first = header.first_near(play.gate.wanted(peer.player)).ok_or(OutOfPlace)?;
+        let first = header.first_near(play.gate.next_needed(peer.player)).ok_or(OutOfPlace)?;
         let wanted = Tick(first.0.checked_add_signed(i32::from(header.wanted)).ok_or(OutOfPlace)?);
         let ran = Tick(wanted.0.checked_sub(u32::from(header.behind)).ok_or(OutOfPlace)?);
         // A peer cannot have what was not sealed, nor run what it lacks.
-        if first > Tick::MAX || wanted > play.sealer.next() {
+        if first > Tick::MAX || wanted > play.local_inputs.next() {
             return Err(OutOfPlace);
         }
-        let lacked = play.gate.wanted(peer.player);
-        if !play.departures.suspects().has(peer.player) {
+        let lacked = play.gate.next_needed(peer.player);
+        if !play.departures.suspects().contains(peer.player) {
             let (fresh, given) =
                 read_fresh(&play.gate, peer.player, first, inputs).ok_or(DropCause::Malformed)?;
             play.gate.push_all(now, peer.player, lacked, &fresh)?;
@@ -339,24 +340,24 @@ impl LockstepSession {
             }
         }
         // What waited here while this computer stood still says nothing of the way.
-        let is_awake = now >= self.deaf_until;
+        let is_awake = now >= self.ignore_samples_until;
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
-        if is_running && is_awake && play.gate.wanted(peer.player) > lacked {
-            peer.note_slack(lacked, play.clock.at(lacked).minus(now));
+        if is_running && is_awake && play.gate.next_needed(peer.player) > lacked {
+            peer.note_margin(lacked, play.clock.at(lacked).minus(now));
         }
-        let (player, arrived) = (peer.player, play.gate.wanted(peer.player) > lacked);
+        let (player, arrived) = (peer.player, play.gate.next_needed(peer.player) > lacked);
         peer.acked = peer.acked.max(wanted);
         peer.ran = peer.ran.max(ran);
         peer.keep_chain(ran, header.chain);
-        if newest && header.slack_of > 0 {
-            let tick = Tick(wanted.0.checked_sub(u32::from(header.slack_of)).ok_or(OutOfPlace)?);
-            let is_news = peer.slack_heard.is_none_or(|heard| tick > heard);
-            if let (true, Some(sealed)) = (is_news, play.sealer.sealed(tick)) {
-                peer.slack_heard = Some(tick);
-                let need_us = sealed.lead_us - i64::from(header.slack) * 100;
+        if newest && header.margin_tick > 0 {
+            let tick = Tick(wanted.0.checked_sub(u32::from(header.margin_tick)).ok_or(OutOfPlace)?);
+            let is_news = peer.margin_heard.is_none_or(|heard| tick > heard);
+            if let (true, Some(sealed)) = (is_news, play.local_inputs.committed(tick)) {
+                peer.margin_heard = Some(tick);
+                let required_us = sealed.delay_us - i64::from(header.margin) * 100;
                 let tick_us = play.clock.tick_us();
                 let apart = peer.ahead_us.is_some_and(|ahead_us| ahead_us.abs() > tick_us);
-                play.delay.observe(link, need_us.min(peer.need_max_us(tick_us)), apart);
+                play.delay.observe(link, required_us.min(peer.required_max_us(tick_us)), apart);
             }
         }
         self.forget_what_all_know();
@@ -376,8 +377,8 @@ impl LockstepSession {
         // To a suspect the others relay what it lacks.
         let acked = self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.acked).min();
         let Some(play) = &mut self.play else { return };
-        play.known_to_all = acked.unwrap_or(play.sealer.next());
-        play.sealer.forget(play.known_to_all);
+        play.known_to_all = acked.unwrap_or(play.local_inputs.next());
+        play.local_inputs.forget(play.known_to_all);
     }
 
     /// Compares the hash chains after `ran` ticks with every peer that told its own. True if one differs,
@@ -400,7 +401,7 @@ impl LockstepSession {
 /// What a datagram's inputs, of the ticks from `first` on, add to those that are here. `None` if any of them says
 /// what no peer says: then the gate takes none of them.
 fn read_fresh(gate: &Lockstep, player: PlayerId, first: Tick, inputs: Inputs<'_>) -> Option<Fresh> {
-    let lacked = gate.wanted(player);
+    let lacked = gate.next_needed(player);
     // After a gap nobody knows what is held and who was named. All from the gap on comes again.
     let Some(known) = lacked.0.checked_sub(first.0) else { return Some(Fresh::default()) };
     let Some(mut held) = gate.held_before(player, lacked) else { return Some(Fresh::default()) };

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use super::{LockstepSession, Phase};
-use crate::net::connection::protection::{Sealed, connection_id};
+use crate::net::connection::protection::{SealedPacket, connection_id};
 use crate::net::discovery;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
@@ -17,25 +17,30 @@ impl LockstepSession {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
         match id {
-            PacketId::JoinRequest => self.on_knock(from, body),
+            PacketId::JoinRequest => self.on_join_request(from, body),
             PacketId::JoinChallenge | PacketId::JoinConfirm | PacketId::JoinRefused => {
                 self.on_answer(from, id, body)
             }
             PacketId::RoomQuery => {
                 let beacon = self.beacon.as_ref().ok_or(OutOfPlace)?;
                 let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;
-                self.out.transmit(from, Sealed::unconnected(&reply));
+                self.out.transmit(from, SealedPacket::unconnected(&reply));
                 Ok(())
             }
             PacketId::RoomInfo | PacketId::GameStateUpdate => Err(OutOfPlace),
             _ if id.delivery() == Delivery::Datagram => {
                 let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
-                let is_to = |link: &Link| link.connection.seal.local_id() == to;
+                let is_to = |link: &Link| link.connection.protection.local_id() == to;
                 let Some(link) = self.links.iter().position(is_to) else {
                     return self.closing.receive(self.now, from, bytes);
                 };
-                let (_, body, newest) =
-                    self.links.get_mut(link).ok_or(OutOfPlace)?.connection.seal.open(self.now, bytes)?;
+                let (_, body, newest) = self
+                    .links
+                    .get_mut(link)
+                    .ok_or(OutOfPlace)?
+                    .connection
+                    .protection
+                    .open(self.now, bytes)?;
                 let player = self.on_heard(link, from, newest).ok_or(OutOfPlace)?;
                 if id == PacketId::Acknowledge {
                     self.links.get_mut(link).ok_or(OutOfPlace)?.connection.receive(body)?;

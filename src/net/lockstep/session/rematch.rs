@@ -46,7 +46,7 @@ impl LockstepSession {
     pub fn want_rematch(&mut self, now: Time) {
         self.now = self.now.max(now);
         let Phase::Over = self.phase else { return };
-        if !self.votes.wanted.has(self.me) {
+        if !self.votes.wanted.contains(self.me) {
             self.votes.wanted = self.votes.wanted.with(self.me);
             self.out.event(Event::RematchWanted { player: self.me });
             self.declare();
@@ -89,7 +89,7 @@ impl LockstepSession {
         let Some(play) = &self.play else { return };
         let (ticks, chain) = (play.history.ran().0, play.history.chain().0);
         let own = Seats::default().with(self.me);
-        let wanted = if self.votes.wanted.has(self.me) { own } else { Seats::default() };
+        let wanted = if self.votes.wanted.contains(self.me) { own } else { Seats::default() };
         let said = Rematch { game: self.votes.game, ticks, chain, wanted };
         self.send_to_all(PacketId::Rematch, &said);
     }
@@ -99,7 +99,7 @@ impl LockstepSession {
         let Rematch { game, ticks, chain, wanted } = rematch;
         let player = self.links.get(link).ok_or(OutOfPlace)?.player;
         // Each speaks for itself alone.
-        let is_own = wanted.without(Seats::one(player)).is_empty();
+        let is_own = wanted.difference(Seats::one(player)).is_empty();
         let is_played = self.has_met() && game == self.votes.game;
         if !is_own || !is_played {
             return Err(OutOfPlace);
@@ -107,7 +107,7 @@ impl LockstepSession {
         if !matches!(self.phase, Phase::Over) {
             self.note_finished(link, ticks, chain)?;
         }
-        if wanted.has(player) && !self.votes.wanted.has(player) {
+        if wanted.contains(player) && !self.votes.wanted.contains(player) {
             self.votes.wanted = self.votes.wanted.with(player);
             self.out.event(Event::RematchWanted { player });
             self.seat_again_if_all_want();
@@ -117,8 +117,8 @@ impl LockstepSession {
 
     /// Whether all are still here and want to.
     pub(super) fn is_rematch(&self) -> bool {
-        let others = self.links.iter().all(|link| self.votes.wanted.has(link.player));
-        matches!(self.phase, Phase::Over) && others && self.votes.wanted.has(self.me)
+        let others = self.links.iter().all(|link| self.votes.wanted.contains(link.player));
+        matches!(self.phase, Phase::Over) && others && self.votes.wanted.contains(self.me)
     }
 
     /// Everybody sits down again: the host as soon as all want to, a guest once it has heard so of the host, too.
@@ -140,13 +140,13 @@ impl LockstepSession {
         let now = self.now;
         for link in &mut self.links {
             // All that the peer sent before it wanted to play again is older than that.
-            self.votes.fences[link.player] = Some(link.connection.seal.arrivals().0 as u32);
+            self.votes.fences[link.player] = Some(link.connection.protection.arrivals().0 as u32);
             link.begin_anew(now);
         }
         if let Some(config) = &mut self.config {
             config.seed = next_seed(config.seed);
-            if let Role::Host { door, .. } = &mut self.role {
-                door.config.seed = config.seed;
+            if let Role::Host { listener, .. } = &mut self.role {
+                listener.config.seed = config.seed;
             }
         }
         self.votes.game = self.votes.game.wrapping_add(1);

@@ -40,7 +40,7 @@ impl LockstepSession {
     pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: DesyncHashes) -> Handled {
         let play =
             self.play.as_ref().filter(|_| theirs.hashes.len() == theirs.inputs.len()).ok_or(OutOfPlace)?;
-        let is_suspect = play.departures.suspects().has(self.links.get(link).ok_or(OutOfPlace)?.player);
+        let is_suspect = play.departures.suspects().contains(self.links.get(link).ok_or(OutOfPlace)?.player);
         let (differ, asks) = (play.history.first_difference(&theirs).is_some(), theirs.asks);
         let own = DesyncHashes { asks: false, ..play.history.latest() };
         self.links.get_mut(link).ok_or(OutOfPlace)?.hashes = asks.then(|| Box::new(theirs));

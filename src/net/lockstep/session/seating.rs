@@ -7,7 +7,7 @@
 use super::play::Play;
 use super::{LockstepSession, Phase, Role};
 use crate::net::connection::Connection;
-use crate::net::connection::protection::Seal;
+use crate::net::connection::protection::PacketProtection;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::table::admission::READY_WITHIN;
@@ -162,7 +162,7 @@ impl LockstepSession {
         let seats = (1..seating.roster.len() as u8).map(PlayerId);
         for player in seats.filter(|&player| player != self.me) {
             let id = |from, to| mesh_id(seating.mesh_key, from, to);
-            let seal = Seal::new(id(player, self.me), id(self.me, player));
+            let seal = PacketProtection::new(id(player, self.me), id(self.me, player));
             let given = via.iter().find(|&&(seat, _)| seat == player).map(|&(_, address)| [address]);
             let told = seating.addresses.get(player.index()).map_or(&[][..], |told| told);
             let addresses = given.as_ref().map_or(told, |given| given);
@@ -208,7 +208,7 @@ impl LockstepSession {
         let mut is_silent = false;
         for link in (0..self.links.len()).rev() {
             let Some(peer) = self.links.get(link) else { continue };
-            let names_others = !peer.unheard.without(guests).is_empty();
+            let names_others = !peer.unheard.difference(guests).is_empty();
             if !peer.is_ready && (peer.unheard.is_empty() || names_others) {
                 is_silent = true;
                 self.dismiss(link, Bye::Dropped, End::PeerLost(peer.player));
@@ -217,7 +217,7 @@ impl LockstepSession {
         if is_silent {
             return;
         }
-        let breaks = |a: &Link, b: &Link| a.unheard.has(b.player) || b.unheard.has(a.player);
+        let breaks = |a: &Link, b: &Link| a.unheard.contains(b.player) || b.unheard.contains(a.player);
         let broken = |link: &Link| self.links.iter().filter(|other| breaks(link, other)).count();
         let rank = |link: &Link| (broken(link), !link.is_ready, link.player);
         let worst = self.links.iter().enumerate().max_by_key(|(_, link)| rank(link));
@@ -277,8 +277,8 @@ impl LockstepSession {
     }
 
     /// Whether a tick has been sealed: before that the delay may still begin anew.
-    pub(super) fn has_sealed(&self) -> bool {
-        self.play.as_ref().is_some_and(|play| play.sealer.next() > Tick(0))
+    pub(super) fn has_committed(&self) -> bool {
+        self.play.as_ref().is_some_and(|play| play.local_inputs.next() > Tick(0))
     }
 }
 

@@ -5,8 +5,8 @@ use core::net::{IpAddr, SocketAddr};
 use super::play::Play;
 use super::{Guest, LockstepSession, Phase, Role};
 use crate::net::connection::Connection;
-use crate::net::connection::handshake::{Answer, Knock, REQUEST_EVERY, refuse};
-use crate::net::connection::protection::Seal;
+use crate::net::connection::handshake::{Answer, JoinReply, REQUEST_EVERY, refuse};
+use crate::net::connection::protection::PacketProtection;
 use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
@@ -55,14 +55,14 @@ pub(super) fn request(
 
 impl LockstepSession {
     /// Host: somebody wants in.
-    pub(super) fn on_knock(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
-        let Role::Host { door, guests, .. } = &self.role else { return Err(OutOfPlace) };
-        let request = match door.knock(self.now, from, body)? {
-            Knock::Answer(answer) => {
+    pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
+        let Role::Host { listener, guests, .. } = &self.role else { return Err(OutOfPlace) };
+        let request = match listener.judge(self.now, from, body)? {
+            JoinReply::Answer(answer) => {
                 self.out.transmit(from, answer);
                 return Ok(());
             }
-            Knock::Welcome(request) => request,
+            JoinReply::Accept(request) => request,
         };
         if let Some(known) = guests.iter().position(|guest| guest.nonce == request.nonce) {
             // Only to where it was confirmed: an observer has a cookie of its own address, and not this one's.
@@ -103,8 +103,8 @@ impl LockstepSession {
 
     fn seat_guest(&mut self, from: SocketAddr, player: PlayerId, request: &JoinRequest) {
         let connection_id = self.rng.next_u32();
-        let Role::Host { door, teams, guests, .. } = &mut self.role else { return };
-        let (nonce, config) = (request.nonce, door.config);
+        let Role::Host { listener, teams, guests, .. } = &mut self.role else { return };
+        let (nonce, config) = (request.nonce, listener.config);
         let confirm = JoinConfirm { nonce, player, connection_id, config, token: None };
         let confirm = handshake(PacketId::JoinConfirm, &confirm);
         let Some(&team) = teams.get(player.index()) else { return };
@@ -120,7 +120,7 @@ impl LockstepSession {
             addresses: core::iter::once(from).chain(own).collect(),
             connection_id: request.connection_id,
         });
-        let seal = Seal::new(connection_id, request.connection_id);
+        let seal = PacketProtection::new(connection_id, request.connection_id);
         self.links.push(Link::new(self.now, player, Connection::new(self.now, &[from], true, seal)));
         self.out.transmit(from, confirm);
         self.out.event(Event::Joined { player, name: request.name });
@@ -153,12 +153,12 @@ impl LockstepSession {
 
     /// Guest: the host has answered.
     pub(super) fn on_answer(&mut self, from: SocketAddr, id: PacketId, body: &[u8]) -> Handled {
-        let Role::Guest { asking, .. } = &mut self.role else { return Err(OutOfPlace) };
-        if from != asking.host || !self.links.is_empty() || !matches!(self.phase, Phase::Gathering) {
+        let Role::Guest { attempt, .. } = &mut self.role else { return Err(OutOfPlace) };
+        if from != attempt.host || !self.links.is_empty() || !matches!(self.phase, Phase::Gathering) {
             return Err(OutOfPlace);
         }
-        match asking.answer(id, body)? {
-            Answer::Again => asking.ask_at = self.now,
+        match attempt.answer(id, body)? {
+            Answer::Again => attempt.ask_at = self.now,
             Answer::Confirmed(confirm) => self.on_confirmed(&confirm)?,
             Answer::Refused(reason) => self.close(End::Refused(reason)),
             Answer::Unrelated => return Err(DropCause::Unauthenticated),
@@ -167,11 +167,11 @@ impl LockstepSession {
     }
 
     fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Handled {
-        let Role::Guest { asking, .. } = &self.role else { return Err(OutOfPlace) };
+        let Role::Guest { attempt, .. } = &self.role else { return Err(OutOfPlace) };
         let MatchConfig { seats, architecture, .. } = confirm.config;
         if architecture != Architecture::P2p {
-            let (server, connection_id) = (asking.host, asking.request.connection_id);
-            let room_code = asking.request.room;
+            let (server, connection_id) = (attempt.host, attempt.request.connection_id);
+            let room_code = attempt.request.room;
             let mut entropy = [0; 32];
             self.rng.fill_bytes(&mut entropy);
             self.served = Some(Served { server, connection_id, confirm: *confirm, room_code, entropy });
@@ -183,11 +183,11 @@ impl LockstepSession {
         }
         self.me = confirm.player;
         self.config = Some(confirm.config);
-        let seal = Seal::new(asking.request.connection_id, confirm.connection_id);
+        let seal = PacketProtection::new(attempt.request.connection_id, confirm.connection_id);
         self.links.push(Link::new(
             self.now,
             PlayerId(0),
-            Connection::new(self.now, &[asking.host], false, seal),
+            Connection::new(self.now, &[attempt.host], false, seal),
         ));
         self.out.event(Event::Confirmed { player: self.me, config: confirm.config });
         Ok(())
@@ -208,12 +208,12 @@ impl LockstepSession {
         {
             self.vacate(unused);
         }
-        if let Role::Guest { asking, .. } = &mut self.role
+        if let Role::Guest { attempt, .. } = &mut self.role
             && self.links.is_empty()
-            && now >= asking.ask_at
+            && now >= attempt.ask_at
         {
-            asking.ask_at = now.plus(REQUEST_EVERY);
-            let (to, datagram) = (asking.host, asking.datagram());
+            attempt.ask_at = now.plus(REQUEST_EVERY);
+            let (to, datagram) = (attempt.host, attempt.datagram());
             self.out.transmit(to, datagram);
         }
     }
@@ -234,7 +234,7 @@ impl LockstepSession {
         let every = if is_calm { PING_RUNNING } else { PING_SETUP };
         let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects());
         for link in &mut self.links {
-            if !link.is_gone && !suspects.has(link.player) {
+            if !link.is_gone && !suspects.contains(link.player) {
                 link.connection.ping(self.now, every, &mut self.out);
             }
         }
@@ -262,9 +262,9 @@ impl LockstepSession {
         let sample = link.connection.on_pong(self.now, &pong).ok_or(OutOfPlace)?;
         // A sample that took long says little about the other clock.
         let usual_us = link.connection.rtt.smoothed_us().unwrap_or(0) + link.connection.rtt.deviation_us();
-        let (guess_us, has_sealed) = (self.delay_guess_us(), self.has_sealed());
+        let (guess_us, has_committed) = (self.delay_guess_us(), self.has_committed());
         let Some(play) = &mut self.play else { return Ok(()) };
-        if !has_sealed {
+        if !has_committed {
             play.delay.restart(guess_us);
         }
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();

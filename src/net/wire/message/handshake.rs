@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::seats::{count, seat, team};
 use super::{Malformed, PROTOCOL_VERSION, PacketId, decode_first, encode};
-use crate::net::connection::protection::{DATAGRAM_BYTES_MAX, Sealed};
+use crate::net::connection::protection::{DATAGRAM_BYTES_MAX, SealedPacket};
 use crate::net::wire::architecture::Architecture;
 use crate::net::wire::name::PlayerName;
 use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
@@ -226,7 +226,7 @@ pub struct Start {
 /// A datagram of the handshake: the version follows the packet id, so that any two versions can tell each
 /// other apart.
 #[must_use]
-pub fn handshake<T: Serialize>(id: PacketId, message: &T) -> Sealed {
+pub fn handshake<T: Serialize>(id: PacketId, message: &T) -> SealedPacket {
     let mut bytes = ArrayVec::<u8, DATAGRAM_BYTES_MAX>::new();
     bytes.push(id as u8);
     bytes.extend(PROTOCOL_VERSION.to_le_bytes());
@@ -234,7 +234,7 @@ pub fn handshake<T: Serialize>(id: PacketId, message: &T) -> Sealed {
     if id == PacketId::JoinRequest {
         bytes.extend(core::iter::repeat_n(0, JOIN_REQUEST_BYTES.saturating_sub(bytes.len())));
     }
-    Sealed::unconnected(&bytes)
+    SealedPacket::unconnected(&bytes)
 }
 
 /// The nonce of a datagram of the handshake, without its packet id: it has the same place in every version.

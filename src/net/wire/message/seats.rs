@@ -34,25 +34,25 @@ impl Seats {
 
     /// Whether it holds this player's seat.
     #[must_use]
-    pub const fn has(self, player: PlayerId) -> bool {
+    pub const fn contains(self, player: PlayerId) -> bool {
         self.0 & Self::one(player).0 != 0
     }
 
     /// The same set and this player's seat.
     #[must_use]
     pub const fn with(self, player: PlayerId) -> Self {
-        self.and(Self::one(player))
+        self.union(Self::one(player))
     }
 
     /// What is in either.
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
+    pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// What is in this one and not in the other.
     #[must_use]
-    pub const fn without(self, other: Self) -> Self {
+    pub const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
@@ -70,7 +70,7 @@ impl Seats {
 
     /// Each, the lowest first.
     pub fn iter(self) -> impl Iterator<Item = PlayerId> {
-        (0..PLAYERS_MAX as u8).map(PlayerId).filter(move |&player| self.has(player))
+        (0..PLAYERS_MAX as u8).map(PlayerId).filter(move |&player| self.contains(player))
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
         for number in 0..=u8::MAX {
             let (player, is_seat) = (PlayerId(number), usize::from(number) < PLAYERS_MAX);
             let set = Seats::default().with(player);
-            assert_eq!((set.has(player), set.count()), (is_seat, u32::from(is_seat)), "{number}");
+            assert_eq!((set.contains(player), set.count()), (is_seat, u32::from(is_seat)), "{number}");
             assert_eq!(set.iter().collect::<Seats>(), set);
             assert_eq!(decode::<Seats>(&[number]).is_ok(), number < 16, "{number}");
         }
