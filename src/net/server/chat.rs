@@ -21,7 +21,7 @@ impl ServerSession {
         for other in self.clients.iter_mut().flatten() {
             // A client that has come back hears the others once it plays.
             let hears =
-                other.is_in() && other.link.is_ready && other.link.connection.queued() < LINES_WAITING_MAX;
+                other.is_in() && other.link.is_ready() && other.link.connection.queued() < LINES_WAITING_MAX;
             if other.player != player && hears {
                 other.link.connection.send(PacketId::Chat, &chat);
             }

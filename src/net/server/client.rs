@@ -164,8 +164,8 @@ impl ClientConnection {
     }
 
     /// Whether updates go there.
-    pub(super) const fn is_playing(&self) -> bool {
-        matches!(self.standing, Standing::Here) && self.link.is_ready
+    pub(super) fn is_playing(&self) -> bool {
+        matches!(self.standing, Standing::Here) && self.link.is_ready()
     }
 
     /// Counts what came under its connection id.

@@ -154,7 +154,7 @@ impl ServerSession {
         self.closing.push(self.now, client.link.connection);
         self.first_hash = None;
         for client in self.clients.iter_mut().flatten() {
-            client.link.is_ready = false;
+            client.link.unheard = None;
         }
         self.out.event(Event::Vacated { player: client.player });
         self.count_players();
@@ -183,7 +183,7 @@ impl ServerSession {
     pub(super) fn seat(&mut self) {
         let Phase::Seating { since } = self.phase else { return };
         if self.now.since(since) >= READY_WITHIN {
-            for player in self.seats_of(|client| !client.link.is_ready).iter() {
+            for player in self.seats_of(|client| !client.link.is_ready()).iter() {
                 self.dismiss(player.index(), Bye::Dropped);
             }
         }
@@ -200,7 +200,7 @@ impl ServerSession {
         let is_running = matches!(self.phase, Phase::Running);
         let link = &mut self.clients.at_mut(seat).ok_or(OutOfPlace)?.link;
         let is_open = is_running || matches!(self.phase, Phase::Seating { .. });
-        if !is_open || ready.round != self.round || link.is_ready {
+        if !is_open || ready.round != self.round || link.is_ready() {
             // It may speak of a seating that was replaced.
             return Ok(());
         }
@@ -209,10 +209,10 @@ impl ServerSession {
             return Ok(());
         }
         // A client whose clock is not known yet, or that does not know this one, says so again when it is.
-        link.is_ready = ready.unheard.is_empty();
-        if is_running && link.is_ready {
+        link.unheard = Some(ready.unheard);
+        if is_running && link.is_ready() {
             self.send_start(seat);
-        } else if self.clients.iter().flatten().all(|client| client.link.is_ready) {
+        } else if self.clients.iter().flatten().all(|client| client.link.is_ready()) {
             self.begin_running();
         }
         Ok(())

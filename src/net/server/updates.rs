@@ -245,7 +245,7 @@ impl ServerSession {
                 self.updates.bytes = bytes;
                 return;
             }
-            client.link.margin = None;
+            client.link.margin.least = None;
         }
         for (part, piece) in bytes.chunks(PIECE_BYTES_MAX).enumerate() {
             let head = UpdatePart { part: part as u8, parts: parts as u8, sending, tick: tick.0 as u16 };
@@ -260,7 +260,7 @@ impl ServerSession {
 fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
     let received = client.queue.received().unwrap_or(tick);
     let less = i64::from(received.0) - i64::from(tick.0);
-    let (margin_tick, margin) = client.link.margin.map_or((0, 0), |(of, margin_us)| {
+    let (margin_tick, margin) = client.link.margin.least.map_or((0, 0), |(of, margin_us)| {
         let tenths = (margin_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
         (received.since(of) as u16, tenths as i16)
     });

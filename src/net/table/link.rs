@@ -28,38 +28,64 @@ pub(in crate::net) struct Link {
     pub(in crate::net) connection: Connection,
     /// How long its player has held the match up.
     pub(in crate::net) hold_up: HoldUp,
-    /// How many times it claimed a difference of hash chains and then took it back.
-    pub(in crate::net) false_claims: u8,
+    /// What it claims about the states that it came to.
+    pub(in crate::net) claims: Claims,
     /// It has every input of ours before this tick.
     pub(in crate::net) acked: Tick,
     /// Ticks it has run.
     pub(in crate::net) ran: Tick,
-    /// Host: whether it is ready for tick 0, and which seats it has not heard.
-    pub(in crate::net) is_ready: bool,
-    /// Host: the seats that it has not heard.
-    pub(in crate::net) unheard: Seats,
+    /// Host: the seats that it has not heard, once it has built the world; it is ready for tick 0 when there are none.
+    pub(in crate::net) unheard: Option<Seats>,
     /// Whether it said that it has all it needs.
     pub(in crate::net) said_bye: bool,
     /// The first tick for which it has no input, once it leaves.
     pub(in crate::net) left_at: Option<Tick>,
     /// Whether its seat has departed: nothing is sent to it, and its silence means nothing.
     pub(in crate::net) is_gone: bool,
-    /// The last hashes that it sent, and then its state after the tick that differs.
-    pub(in crate::net) hashes: Option<Box<DesyncHashes>>,
-    pub(in crate::net) state: Option<DesyncState>,
     /// How far this peer's tick clock is ahead of its, in microseconds.
     pub(in crate::net) ahead_us: Option<i64>,
-    /// Of its inputs that arrived since our last datagram, the one with the least time to spare.
-    pub(in crate::net) margin: Option<(Tick, i64)>,
-    /// The last tick whose margin it reported.
-    pub(in crate::net) margin_heard: Option<Tick>,
+    pub(in crate::net) margin: Margin,
     /// Lockstep: when its commands were given, of inputs that wait for their tick.
     pub(in crate::net) given: GivenQueue,
     /// When to send the second datagram of this tick, while the link loses some.
     pub(in crate::net) second_at: Option<Time>,
     /// When to send again if nothing else is sent.
     pub(in crate::net) resend_at: Time,
+}
+
+/// How long before they are due inputs arrive, here and there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::net) struct Margin {
+    /// Of its inputs that arrived since our last datagram the one with the least time to spare, and that time in
+    /// microseconds.
+    pub(in crate::net) least: Option<(Tick, i64)>,
+    /// The last tick of ours whose margin it reported.
+    pub(in crate::net) heard: Option<Tick>,
+}
+
+/// What a peer says of its states.
+#[derive(Clone, Debug, Default)]
+pub(in crate::net) struct Claims {
+    /// Its hash chain after each of the last ticks.
     chains: Ring<Option<(Tick, [u8; 4])>, CHAINS>,
+    /// The last hashes that it sent.
+    pub(in crate::net) hashes: Option<Box<DesyncHashes>>,
+    /// Its state after the tick that differs.
+    pub(in crate::net) state: Option<DesyncState>,
+    /// How many times it claimed a difference of hash chains and then took it back.
+    pub(in crate::net) taken_back: u8,
+}
+
+impl Claims {
+    /// Keeps the hash chain after `ran` ticks until this peer has run as many.
+    pub(in crate::net) fn keep_chain(&mut self, ran: Tick, chain: [u8; 4]) {
+        self.chains[ran] = Some((ran, chain));
+    }
+
+    /// The hash chain after `ran` ticks, if it is known.
+    pub(in crate::net) fn chain(&self, ran: Tick) -> Option<[u8; 4]> {
+        self.chains[ran].filter(|&(of, _)| of == ran).map(|(_, chain)| chain)
+    }
 }
 
 impl Link {
@@ -68,23 +94,18 @@ impl Link {
             player,
             connection,
             hold_up: HoldUp::default(),
-            false_claims: 0,
+            claims: Claims::default(),
             acked: Tick(0),
             ran: Tick(0),
-            is_ready: false,
-            unheard: Seats::default(),
+            unheard: None,
             said_bye: false,
             left_at: None,
             is_gone: false,
-            hashes: None,
-            state: None,
             ahead_us: None,
-            margin: None,
-            margin_heard: None,
+            margin: Margin::default(),
             given: GivenQueue::new(),
             second_at: None,
             resend_at: now,
-            chains: Ring::default(),
         }
     }
 
@@ -110,18 +131,13 @@ impl Link {
 
     /// Notes an input that arrived `margin_us` before it was due.
     pub(in crate::net) fn note_margin(&mut self, tick: Tick, margin_us: i64) {
-        if self.margin.is_none_or(|(_, least)| margin_us < least) {
-            self.margin = Some((tick, margin_us));
+        if self.margin.least.is_none_or(|(_, least)| margin_us < least) {
+            self.margin.least = Some((tick, margin_us));
         }
     }
 
-    /// Keeps the peer's hash chain after `ran` ticks until this peer has run as many.
-    pub(in crate::net) fn keep_chain(&mut self, ran: Tick, chain: [u8; 4]) {
-        self.chains[ran] = Some((ran, chain));
-    }
-
-    /// The peer's hash chain after `ran` ticks, if it told.
-    pub(in crate::net) fn chain(&self, ran: Tick) -> Option<[u8; 4]> {
-        self.chains[ran].filter(|&(of, _)| of == ran).map(|(_, chain)| chain)
+    /// Host: whether it has built the world and heard all others.
+    pub(in crate::net) fn is_ready(&self) -> bool {
+        self.unheard.is_some_and(Seats::is_empty)
     }
 }

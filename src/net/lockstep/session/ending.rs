@@ -182,7 +182,7 @@ impl LockstepSession {
         let (peer, ran) = (self.links.get_mut(link).ok_or(OutOfPlace)?, Tick(ticks));
         peer.acked = peer.acked.max(ran);
         peer.ran = peer.ran.max(ran);
-        peer.keep_chain(ran, low_half(HashChain(chain)));
+        peer.claims.keep_chain(ran, low_half(HashChain(chain)));
         if !self.compare_chains(ran) {
             self.end();
         }

@@ -220,7 +220,7 @@ impl Play {
     fn inputs_from(&self, link: &Link, from: Tick) -> (Body, Tick) {
         let wanted = self.gate.next_needed(link.player);
         let ran = self.history.ran();
-        let (margin_tick, margin) = link.margin.map_or((0, 0), |(tick, margin_us)| {
+        let (margin_tick, margin) = link.margin.least.map_or((0, 0), |(tick, margin_us)| {
             let tenths = (margin_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
             (u8::try_from(wanted.since(tick)).unwrap_or(0), tenths as i16)
         });
@@ -308,7 +308,7 @@ impl LockstepSession {
         let (play, link) = (self.play.as_ref()?, self.links.get_mut(link)?);
         let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
         let is_lost = play.departures.awaited() == Some(link.player);
-        link.margin = None;
+        link.margin.least = None;
         link.second_at = (is_new && link.connection.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
         // While ticks are sealed the next datagram comes within a tick; the timer is for when none does.
         let again = link.connection.rtt.timeout(tick + tick / 2);
@@ -348,12 +348,12 @@ impl LockstepSession {
         let (player, arrived) = (peer.player, play.gate.next_needed(peer.player) > lacked);
         peer.acked = peer.acked.max(wanted);
         peer.ran = peer.ran.max(ran);
-        peer.keep_chain(ran, header.chain);
+        peer.claims.keep_chain(ran, header.chain);
         if newest && header.margin_tick > 0 {
             let tick = Tick(wanted.0.checked_sub(u32::from(header.margin_tick)).ok_or(OutOfPlace)?);
-            let is_news = peer.margin_heard.is_none_or(|heard| tick > heard);
+            let is_news = peer.margin.heard.is_none_or(|heard| tick > heard);
             if let (true, Some(sealed)) = (is_news, play.local_inputs.committed(tick)) {
-                peer.margin_heard = Some(tick);
+                peer.margin.heard = Some(tick);
                 let required_us = sealed.delay_us - i64::from(header.margin) * 100;
                 let tick_us = play.clock.tick_us();
                 let apart = peer.ahead_us.is_some_and(|ahead_us| ahead_us.abs() > tick_us);
@@ -389,7 +389,7 @@ impl LockstepSession {
         };
         let differs = |chain: [u8; 4]| chain != low_half(own);
         // A suspect is dealt with already, and its claims would only stop the match again.
-        let here = |link: &Link| self.is_direct(link) && link.chain(ran).is_some_and(differs);
+        let here = |link: &Link| self.is_direct(link) && link.claims.chain(ran).is_some_and(differs);
         let link = self.links.iter().position(here);
         if let Some(link) = link {
             self.begin_search(link);

@@ -43,7 +43,7 @@ impl LockstepSession {
         let is_suspect = play.departures.suspects().contains(self.links.get(link).ok_or(OutOfPlace)?.player);
         let (differ, asks) = (play.history.first_difference(&theirs).is_some(), theirs.asks);
         let own = DesyncHashes { asks: false, ..play.history.latest() };
-        self.links.get_mut(link).ok_or(OutOfPlace)?.hashes = asks.then(|| Box::new(theirs));
+        self.links.get_mut(link).ok_or(OutOfPlace)?.claims.hashes = asks.then(|| Box::new(theirs));
         if !asks {
             self.withdraw_list();
         }
@@ -76,7 +76,7 @@ impl LockstepSession {
         // One that has run more since is from an earlier search.
         let list = |link: usize| {
             let peer = links.get(link)?;
-            peer.hashes.as_deref().filter(|list| peer.ran <= list.end())
+            peer.claims.hashes.as_deref().filter(|list| peer.ran <= list.end())
         };
         let lists = search.links().map(list);
         let Some(lists) = lists.collect::<Option<Vec<&DesyncHashes>>>() else { return };
@@ -97,8 +97,8 @@ impl LockstepSession {
             && self.drop_search()
             && let Some(peer) = self.links.get_mut(link)
         {
-            peer.false_claims = peer.false_claims.saturating_add(1);
-            if peer.false_claims >= FALSE_CLAIMS_MAX {
+            peer.claims.taken_back = peer.claims.taken_back.saturating_add(1);
+            if peer.claims.taken_back >= FALSE_CLAIMS_MAX {
                 let player = peer.player;
                 self.suspect(player);
             }
@@ -124,7 +124,7 @@ impl LockstepSession {
     /// Plays on where the search began.
     fn leave_search(&mut self) {
         for link in &mut self.links {
-            (link.hashes, link.state) = (None, None);
+            (link.claims.hashes, link.claims.state) = (None, None);
             link.connection.set_message_bytes_max(MESSAGE_BYTES_MAX);
         }
         let has_ended =
@@ -159,7 +159,7 @@ impl LockstepSession {
         if !search.links().any(|side| side == link) {
             return Err(OutOfPlace);
         }
-        self.links.get_mut(link).ok_or(OutOfPlace)?.state = Some(state);
+        self.links.get_mut(link).ok_or(OutOfPlace)?.claims.state = Some(state);
         Ok(())
     }
 
@@ -183,7 +183,7 @@ impl LockstepSession {
         let Phase::Searching { search, .. } = &mut self.phase else { return };
         let links = || search.links().filter_map(|link| self.links.get(link));
         let tick = search.tick.map(|tick| tick.0);
-        let is_here = |link: &Link| link.state.as_ref().is_some_and(|state| Some(state.tick) == tick);
+        let is_here = |link: &Link| link.claims.state.as_ref().is_some_and(|state| Some(state.tick) == tick);
         let is_complete = tick.is_some() && links().all(is_here);
         let is_sent = search.has_sent_state && links().all(|link| link.connection.is_idle());
         if is_complete && !search.is_reported {
@@ -216,7 +216,7 @@ impl LockstepSession {
         let tick = search.tick;
         let known = search.links().filter_map(|link| self.links.get(link));
         let states = known.filter_map(|link| {
-            let state = link.state.as_ref().filter(|state| Some(Tick(state.tick)) == tick)?;
+            let state = link.claims.state.as_ref().filter(|state| Some(Tick(state.tick)) == tick)?;
             Some((link.player, state.bytes.clone()))
         });
         let states = states.collect();

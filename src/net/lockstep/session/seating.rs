@@ -187,8 +187,8 @@ impl LockstepSession {
             return Ok(());
         }
         let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
-        (peer.unheard, peer.is_ready) = (unheard, unheard.is_empty());
-        if self.links.iter().all(|link| link.is_ready) {
+        peer.unheard = Some(unheard);
+        if self.links.iter().all(|link| link.is_ready()) {
             let Role::Host { countdown, .. } = self.role else { return Err(OutOfPlace) };
             let begin = self.now.plus(countdown);
             self.send_to_all(PacketId::Start, &Start { begin_us: begin.0 });
@@ -208,8 +208,8 @@ impl LockstepSession {
         let mut is_silent = false;
         for link in (0..self.links.len()).rev() {
             let Some(peer) = self.links.get(link) else { continue };
-            let names_others = !peer.unheard.difference(guests).is_empty();
-            if !peer.is_ready && (peer.unheard.is_empty() || names_others) {
+            // What a guest says of others than the guests is no answer.
+            if peer.unheard.is_none_or(|unheard| !unheard.difference(guests).is_empty()) {
                 is_silent = true;
                 self.dismiss(link, Bye::Dropped, End::PeerLost(peer.player));
             }
@@ -217,9 +217,10 @@ impl LockstepSession {
         if is_silent {
             return;
         }
-        let breaks = |a: &Link, b: &Link| a.unheard.contains(b.player) || b.unheard.contains(a.player);
+        let names = |a: &Link, b: &Link| a.unheard.is_some_and(|unheard| unheard.contains(b.player));
+        let breaks = |a: &Link, b: &Link| names(a, b) || names(b, a);
         let broken = |link: &Link| self.links.iter().filter(|other| breaks(link, other)).count();
-        let rank = |link: &Link| (broken(link), !link.is_ready, link.player);
+        let rank = |link: &Link| (broken(link), !link.is_ready(), link.player);
         let worst = self.links.iter().enumerate().max_by_key(|(_, link)| rank(link));
         let Some((at, worst)) = worst else { return };
         let player = worst.player;

@@ -138,7 +138,7 @@ impl LockstepSession {
         self.phase = Phase::Gathering;
         (self.play, self.seated) = (None, None);
         for link in &mut self.links {
-            (link.is_ready, link.unheard) = (false, Seats::default());
+            link.unheard = None;
         }
         self.out.event(Event::Vacated { player });
         self.count_players();
