@@ -193,10 +193,9 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
         summary.stalls.1 as f64 / 1000.0,
         finished.traffic.bytes_sent as f64 * 8.0 / 1000.0 / seconds.max(1.0)
     );
-    let dropped = finished.traffic.dropped.iter().filter(|&(_, count)| count > 0);
-    let dropped: Vec<_> = dropped.map(|(cause, count)| format!("{count} {}", cause.words())).collect();
-    if !dropped.is_empty() {
-        let _ = writeln!(text, "dropped datagrams: {}", dropped.join(", "));
+    let dropped = &finished.traffic.dropped;
+    if dropped.total() > 0 {
+        let _ = writeln!(text, "dropped: {dropped}");
     }
     if let Some(report) = &summary.desync {
         let value = |value: Option<i64>| value.map_or_else(|| "none".into(), |value| value.to_string());

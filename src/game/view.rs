@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backlog::EventBacklog;
 use super::matches::Match;
-use crate::net::{LinkStatus, Pause, Time};
+use crate::net::{DropCounts, LinkStatus, Pause, Time};
 use crate::sim::{GameState, PlayerId, Setup, World};
 
 /// States kept to be written again; two are on show, and a reader rarely holds more than two others.
@@ -33,6 +33,8 @@ pub struct View {
     pub begin: Option<Time>,
     /// The way to the first peer.
     pub link: Option<LinkStatus>,
+    /// What was received and dropped, and why.
+    pub dropped: DropCounts,
     /// The input delay, in microseconds.
     pub delay_us: i64,
     /// Whom the next tick waits for although it is due, and since when.
@@ -58,6 +60,7 @@ impl View {
             ran_at: now,
             begin: None,
             link: None,
+            dropped: DropCounts::default(),
             delay_us: 0,
             waits_for: None,
             pause: None,
@@ -187,6 +190,7 @@ impl ViewWriter {
             self.refresh_at = now.plus(REFRESH);
             view.begin = game.begin();
             view.link = session.links().next();
+            view.dropped = session.traffic().dropped;
             view.delay_us = session.delay_us().unwrap_or(0);
             view.waits_for = session.waits_for();
             view.pause = session.pause();

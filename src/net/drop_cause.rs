@@ -1,5 +1,7 @@
 //! Why what arrived was not used, and how often.
 
+use core::fmt;
+
 use crate::net::connection::ChannelError;
 use crate::net::connection::protection::OpenError;
 use crate::net::lockstep::gate::TooFarAhead;
@@ -37,8 +39,7 @@ impl DropCause {
     ];
 
     /// Its name in texts.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
+    const fn words(self) -> &'static str {
         match self {
             Self::TooFarAhead => "too far ahead",
             Self::OutOfPlace => "out of place",
@@ -137,6 +138,16 @@ impl DropCounts {
     }
 }
 
+/// What was dropped, such as "3 repeated, 1 out of place"; nothing if nothing was.
+impl fmt::Display for DropCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (cause, count)) in self.iter().filter(|&(_, count)| count > 0).enumerate() {
+            write!(f, "{}{count} {}", if n > 0 { ", " } else { "" }, cause.words())?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,5 +162,8 @@ mod tests {
             assert_eq!(counts.of(cause), times, "{}", cause.as_str());
         }
         assert_eq!(counts.total(), 28);
+        let (mut few, causes) = (DropCounts::default(), [DropCause::OutOfPlace, DropCause::Stale]);
+        causes.into_iter().for_each(|cause| few.count(cause));
+        assert_eq!(alloc::format!("{few}"), "1 stale, 1 out of place");
     }
 }

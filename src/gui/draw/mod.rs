@@ -30,6 +30,7 @@ mod view;
 use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::window::{clear_background, screen_height, screen_width};
 use mini_rts_arena::game::{self, EventBacklog};
+use mini_rts_arena::net::DropCounts;
 use mini_rts_arena::sim;
 
 use canvas::Canvas;
@@ -137,6 +138,8 @@ pub(crate) struct NetStatus {
     pub(crate) stalled: Option<String>,
     /// Share of datagrams lost, 0 to 1.
     pub(crate) loss: f32,
+    /// What was received and dropped, and why.
+    pub(crate) dropped: DropCounts,
 }
 
 /// The mark of an order.

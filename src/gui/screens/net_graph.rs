@@ -1,4 +1,4 @@
-//! How the network did in the last seconds, as two lines.
+//! How the network did in the last seconds, as two lines, and what was dropped since the match began.
 
 use egui_macroquad::egui::{Align2, Color32, Rect, Stroke, pos2, vec2};
 use std::collections::VecDeque;
@@ -6,10 +6,13 @@ use std::collections::VecDeque;
 use crate::gui::draw::NetStatus;
 use crate::gui::page::Page;
 use crate::gui::theme;
+use mini_rts_arena::net::DropCounts;
 
 /// Samples kept: ten seconds.
 const SAMPLES_MAX: usize = 200;
 const SAMPLE_EVERY_S: f64 = 0.05;
+/// Points for the line that says what was dropped.
+const DROPPED_HEIGHT: f32 = 20.0;
 /// The least value at the top edge, milliseconds.
 const TOP_LEAST_MS: f32 = 20.0;
 
@@ -18,6 +21,7 @@ const TOP_LEAST_MS: f32 = 20.0;
 pub(super) struct NetGraph {
     samples: VecDeque<Sample>,
     sample_at: f64,
+    dropped: DropCounts,
 }
 
 #[derive(Clone, Copy)]
@@ -37,6 +41,7 @@ impl NetGraph {
         if self.samples.len() == SAMPLES_MAX {
             self.samples.pop_front();
         }
+        self.dropped = net.dropped;
         let is_stalled = net.stalled.is_some();
         self.samples.push_back(Sample { rtt_ms: net.rtt_ms, delay_ms: net.delay_ms, is_stalled });
     }
@@ -44,7 +49,10 @@ impl NetGraph {
     /// Draws it at the right edge.
     pub(super) fn draw(&self, page: &mut Page<'_>) {
         let window = page.window();
-        let rect = Rect::from_min_size(pos2(window.right() - 276.0, window.top() + 70.0), vec2(260.0, 130.0));
+        let rect = Rect::from_min_size(
+            pos2(window.right() - 276.0, window.top() + 70.0),
+            vec2(260.0, 130.0 + DROPPED_HEIGHT),
+        );
         page.plate("net graph", rect);
         let Some(last) = self.samples.back().copied() else { return };
         let inside = rect.shrink(10.0);
@@ -62,8 +70,14 @@ impl NetGraph {
             for (name, colour, text, x, align) in texts {
                 page.text(name, pos2(x, inside.top()), align, (theme::SMALL, colour), &text, 120.0);
             }
+            let text = match self.dropped.total() {
+                0 => "dropped: nothing".to_owned(),
+                _ => format!("dropped: {}", self.dropped),
+            };
+            let style = (theme::SMALL, theme::QUIET);
+            page.text("dropped", inside.left_bottom(), Align2::LEFT_BOTTOM, style, &text, inside.width());
         });
-        let plot = Rect::from_min_max(inside.min + vec2(0.0, 22.0), inside.max);
+        let plot = Rect::from_min_max(inside.min + vec2(0.0, 22.0), inside.max - vec2(0.0, DROPPED_HEIGHT));
         let most = self.samples.iter().map(|sample| sample.rtt_ms.max(sample.delay_ms));
         let top = most.fold(TOP_LEAST_MS, f32::max) * 1.1;
         let x = |at: usize| plot.left() + plot.width() * at as f32 / (SAMPLES_MAX - 1) as f32;

@@ -275,6 +275,7 @@ impl PlayScreen {
             delay_ms: view.delay_us as f32 / 1000.0,
             stalled,
             loss: view.link.map_or(0.0, |link| f32::from(link.lost_per_mille) / 1000.0),
+            dropped: view.dropped,
         }
     }
 
