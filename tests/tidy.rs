@@ -33,8 +33,8 @@ const BANNED: &[&str] = &[
 /// Files and folders whose banned words are still being replaced. Remove an entry when its last one is gone.
 #[rustfmt::skip]
 const NOT_YET_CLEAN: &[&str] = &[
-    "README.md",
-    "docs",
+    "docs/PROTOCOL.md",
+    "docs/SYNC_LOG.md",
     "src/cli",
     "src/game/matches.rs",
     "src/game/runner.rs",
