@@ -42,7 +42,6 @@ const NOT_YET_CLEAN: &[&str] = &[
     "src/game/server_thread.rs",
     "src/game/session.rs",
     "src/lab",
-    "src/net",
     "src/transport",
     "tests/balance.rs",
     "tests/cli.rs",

@@ -335,17 +335,17 @@ impl ClientSession {
         self.snapshots.differed()
     }
 
-    /// Submits a command given at `given`, for tick `wish` or the earliest possible tick after it.
+    /// Submits a command given at `given`, for tick `not_before` or the earliest possible tick after it.
     ///
     /// # Errors
     /// If too many commands are queued already.
     pub fn submit_command(
         &mut self,
-        wish: Tick,
+        not_before: Tick,
         given: Time,
         command: Command,
     ) -> Result<(), TooManyCommands> {
-        self.local_inputs.command(wish, given, command)
+        self.local_inputs.command(not_before, given, command)
     }
 
     /// The first tick whose input is not committed: commands submitted now become part of it.
@@ -354,9 +354,9 @@ impl ClientSession {
         self.local_inputs.next()
     }
 
-    /// Sets the hero's held control from tick `wish` on, or from the earliest possible tick after it.
-    pub fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
-        self.local_inputs.hero(wish, hero);
+    /// Sets the hero's held control from tick `not_before` on, or from the earliest possible tick after it.
+    pub fn submit_hero(&mut self, not_before: Tick, hero: HeroControl) {
+        self.local_inputs.hero(not_before, hero);
     }
 
     /// This player leaves; the server is notified.

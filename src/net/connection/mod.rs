@@ -134,7 +134,7 @@ impl Connection {
     }
 
     /// Pings the other end if a ping is due: every `every`, less often while it was never heard, because
-    /// whoever is at a guessed address has not asked for datagrams.
+    /// a stranger at a guessed address has not asked for datagrams.
     pub(super) fn ping(&mut self, now: Time, every: Duration, out: &mut Outbox) {
         if now < self.ping_at {
             return;
