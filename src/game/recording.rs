@@ -13,7 +13,7 @@ use crate::sim::{GameState, PlayerId, StateHash, Tick, TickInputs, World};
 pub(super) struct Recording {
     recorder: Option<ReplayRecorder>,
     /// Whether its failure has been reported.
-    is_told: bool,
+    is_reported: bool,
     /// The finished file.
     path: Option<PathBuf>,
 }
@@ -51,9 +51,9 @@ impl Recording {
 
     /// Its failure, returned once.
     pub(super) fn failure(&mut self) -> Option<MatchEvent> {
-        let recorder = self.recorder.as_ref().filter(|_| !self.is_told)?;
+        let recorder = self.recorder.as_ref().filter(|_| !self.is_reported)?;
         let RecordStatus::Stopped(error) = recorder.status() else { return None };
-        self.is_told = true;
+        self.is_reported = true;
         Some(MatchEvent::RecordingStopped(error.to_string()))
     }
 
@@ -69,7 +69,7 @@ impl Recording {
                 self.path = Some(path);
                 None
             }
-            Err(error) => (!self.is_told).then(|| MatchEvent::RecordingStopped(error.to_string())),
+            Err(error) => (!self.is_reported).then(|| MatchEvent::RecordingStopped(error.to_string())),
         }
     }
 

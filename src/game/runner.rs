@@ -1,7 +1,7 @@
 //! The thread that runs a [`Node`]: real time, a real socket, and channels to players and viewers.
 //!
-//! Datagrams come from the receive thread of [`Udp`] through its bounded channel; this thread is the only one
-//! that touches session and world.
+//! Datagrams come from the receive thread of [`Udp`] through its bounded channel; this thread alone touches
+//! session and world.
 
 use core::ops::ControlFlow;
 use core::time::Duration;

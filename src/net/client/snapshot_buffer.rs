@@ -298,7 +298,7 @@ impl SnapshotBuffer {
     /// adopted.
     fn take_inputs(&mut self, now: Time, tick: Tick, update: &Update<'_>) -> Option<Progress> {
         let from = Tick(tick.0.checked_sub(update.ticks as u32)?);
-        let held = if update.head.goes_on { self.held_before(from)? } else { self.nothing_held() };
+        let held = if update.head.continues { self.held_before(from)? } else { self.nothing_held() };
         let has_state = update.head.carried != StateForm::Inputs;
         let adopt = from > self.known || (self.wants_state && has_state);
         if adopt && !has_state {

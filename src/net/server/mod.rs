@@ -59,7 +59,7 @@ pub struct ServerConfig {
     pub host: Option<Token>,
     /// Time from all players being ready to tick 0.
     pub countdown: Duration,
-    /// The room's announcement for discovery; its players and names are kept up to date here.
+    /// The room's announcement for discovery; the session keeps it up to date.
     pub beacon: Option<Beacon>,
     /// Silence after which a client is away.
     pub timeout: Duration,
@@ -70,8 +70,7 @@ pub struct ServerConfig {
     /// Updates with a state per second; at most one each tick. A relay sends an update each tick, with a
     /// state only for clients that have none.
     pub updates: u32,
-    /// Bandwidth limit to one client, in bits per second including IP and UDP headers; updates are skipped
-    /// rather than exceed it.
+    /// Bandwidth limit to one client, bits per second with IP and UDP headers; updates beyond it are skipped.
     pub bits_per_s: u64,
 }
 
@@ -130,8 +129,7 @@ pub struct ClientStatus {
 /// A tick to run now.
 #[derive(Clone, Debug)]
 pub struct ServerTick {
-    /// All inputs, and when their commands were given. Whatever the caller removes from them is not sent to
-    /// the others.
+    /// All inputs, and when their commands were given. What the caller removes is not sent to others.
     pub timed: TimedInputs,
     /// How long ago it was due.
     pub late: Duration,
@@ -333,8 +331,7 @@ impl ServerSession {
         }
     }
 
-    /// Does everything that is due. Call it once [`Self::poll_timeout`] has passed; calling it earlier or
-    /// later is harmless.
+    /// Does everything that is due. Call it once [`Self::poll_timeout`] has passed, or at any time.
     pub fn handle_timeout(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.make_up_for(self.wakeup.take_lateness(self.now));
@@ -529,7 +526,7 @@ impl ServerSession {
     /// Whether a connected client cannot continue from its own state.
     fn wants_state(&self) -> bool {
         let mut playing = self.clients.iter().flatten().filter(|client| client.is_playing());
-        playing.any(|client| !self.updates.goes_on(client.updated))
+        playing.any(|client| !self.updates.continues(client.updated))
     }
 
     /// Reports clients that are silent, and gives up those that stay silent.

@@ -94,7 +94,7 @@ impl Updates {
     }
 
     /// Whether a client whose newest update is `updated` can continue from its own state.
-    pub(super) fn goes_on(&self, updated: Option<Tick>) -> bool {
+    pub(super) fn continues(&self, updated: Option<Tick>) -> bool {
         // The controls held before the first of them must be known, too.
         updated.is_some_and(|known| (self.ran.since(known) as usize) < UPDATE_TICKS_MAX)
     }
@@ -152,7 +152,7 @@ impl Updates {
     /// too large, or if the client needs a state and there is none yet.
     fn encode(&mut self, updated: Option<Tick>, head: impl Fn(Tick) -> UpdateHead) -> Option<Tick> {
         match updated {
-            Some(known) if self.is_relay && self.goes_on(updated) => Some(self.encode_inputs(known, head)),
+            Some(known) if self.is_relay && self.continues(updated) => Some(self.encode_inputs(known, head)),
             _ => self.encode_state(updated, head),
         }
     }
@@ -164,7 +164,7 @@ impl Updates {
         loop {
             let tick = known.plus(count);
             let hash = self.past(Tick(tick.0.saturating_sub(1))).map_or(0, |past| past.hash);
-            let head = UpdateHead { carried: StateForm::Inputs, goes_on: true, hash, ..head(tick) };
+            let head = UpdateHead { carried: StateForm::Inputs, continues: true, hash, ..head(tick) };
             let mut bytes = core::mem::take(&mut self.bytes);
             bytes.clear();
             encode_update(&head, &held, self.inputs_between(known, tick).iter().copied(), &mut bytes);
@@ -186,15 +186,15 @@ impl Updates {
         let (base_tick, base) = base.map_or((Tick(0), &self.first), |base| (base.tick, &base.state));
         let behind = kept.tick.since(base_tick);
         // A client that has rejoined cannot use earlier inputs.
-        let goes_on = self.goes_on(updated);
-        let from = if goes_on { known } else { Tick(kept.tick.0.saturating_sub(1)) };
-        let held = if goes_on {
+        let continues = self.continues(updated);
+        let from = if continues { known } else { Tick(kept.tick.0.saturating_sub(1)) };
+        let held = if continues {
             self.held_before(from)
         } else {
             (0..self.players).map(|_| HeroControl::default()).collect()
         };
         let (carried, hash) = (StateForm::Since(behind), kept.hash);
-        let head = UpdateHead { carried, goes_on, hash, ..head(kept.tick) };
+        let head = UpdateHead { carried, continues, hash, ..head(kept.tick) };
         bytes.clear();
         encode_update(&head, &held, self.inputs_between(from, kept.tick).iter().copied(), &mut bytes);
         coder.encode(base, &kept.state, &mut bytes);
@@ -268,7 +268,7 @@ fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
     });
     UpdateHead {
         carried: StateForm::Inputs,
-        goes_on: false,
+        continues: false,
         received: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
         waiting: received.since(client.queue.processed()) as u16,
         margin_tick,
@@ -295,8 +295,8 @@ mod tests {
         let is_remembered = |from: Tick| updates.past(Tick(from.0 - 1)).is_some();
         for behind in 1..=UPDATE_TICKS_MAX as u32 + 2 {
             let from = known(behind);
-            assert_eq!(updates.goes_on(Some(from)), is_remembered(from), "{behind} ticks behind");
+            assert_eq!(updates.continues(Some(from)), is_remembered(from), "{behind} ticks behind");
         }
-        assert!(!updates.goes_on(None));
+        assert!(!updates.continues(None));
     }
 }

@@ -71,7 +71,7 @@ pub struct GuestConfig {
     pub ticks: Option<u32>,
     /// A specific tick rate.
     pub tick_rate: Option<TickRate>,
-    /// The addresses at which the other guests may find this one; the host adds the one that it sees.
+    /// The addresses at which the other guests may find this one; the host adds the address that it sees.
     pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
     /// The seat that this token takes back, in a match with a server.
     pub token: Option<Token>,

@@ -83,7 +83,7 @@ pub struct UpdateHead {
     pub carried: StateForm,
     /// Whether the inputs continue those that the client acknowledged with its newest update; otherwise the
     /// first of them refers to no earlier control.
-    pub goes_on: bool,
+    pub continues: bool,
     /// The number of the client's first input that the server lacks, less the update's tick.
     pub received: i16,
     /// How many of the client's inputs before that one have not been processed: lastProcessedInputSeq is the
@@ -147,7 +147,7 @@ impl UpdateHead {
             StateForm::Since(back) => (1, back),
             StateForm::Inputs => (4, 0),
         };
-        bytes.push(kind | u8::from(self.goes_on) << 1);
+        bytes.push(kind | u8::from(self.continues) << 1);
         append(bytes, &back);
         let varied: Varied = (self.received, self.waiting, self.margin_tick);
         append(bytes, &varied);
@@ -181,7 +181,7 @@ impl UpdateHead {
         let set = |shift: u32| Seats::of_bits((seats >> shift) as u8);
         let head = Self {
             carried,
-            goes_on: flags & 2 != 0,
+            continues: flags & 2 != 0,
             received,
             waiting,
             margin_tick,
@@ -266,7 +266,7 @@ fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
         let (_, _, after) = take_input(rest).filter(|_| bit < count)?;
         rest = after;
     }
-    if head.carried == StateForm::Inputs && !(rest.is_empty() && head.goes_on) {
+    if head.carried == StateForm::Inputs && !(rest.is_empty() && head.continues) {
         return None;
     }
     let inputs = begin.get(..begin.len().checked_sub(rest.len())?)?;
@@ -394,7 +394,7 @@ mod tests {
     fn head() -> UpdateHead {
         UpdateHead {
             carried: StateForm::Since(9),
-            goes_on: true,
+            continues: true,
             received: 4,
             waiting: 3,
             margin_tick: 1,
@@ -425,7 +425,7 @@ mod tests {
     #[test]
     fn head_and_inputs_round_trip() {
         let whole =
-            UpdateHead { carried: StateForm::Whole, goes_on: false, margin_tick: 0, margin: 0, ..head() };
+            UpdateHead { carried: StateForm::Whole, continues: false, margin_tick: 0, margin: 0, ..head() };
         for head in [head(), whole, UpdateHead { carried: StateForm::Inputs, ..head() }] {
             let (ticks, mut bytes) = (ticks(), Vec::new());
             encode_update(&head, &nothing(), ticks.iter(), &mut bytes);

@@ -17,14 +17,14 @@ use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
 pub const JOIN_REQUEST_BYTES: usize = 512;
 /// Most addresses that a guest names for itself.
 pub const OWN_ADDRESSES_MAX: usize = 4;
-/// Most addresses of one seat in a seating: those it names, and the one that the host saw.
+/// Most addresses of one seat in a seating: those it names, and the address that the host saw.
 pub const ADDRESSES_MAX: usize = OWN_ADDRESSES_MAX + 1;
 
 /// Takes a client's seat back, after a restart or from another address. Anyone who has the token can use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token(pub [u8; 16]);
 
-/// Guest to host: a request to join. Repeated until answered; at first without a cookie, then with the one
+/// Guest to host: a request to join. Repeated until answered; at first without a cookie, then with the cookie
 /// that the host sent to the address it saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRequest {
