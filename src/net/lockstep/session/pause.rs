@@ -60,7 +60,7 @@ impl LockstepSession {
         Some(Pause { by: current.by, until: current.until })
     }
 
-    /// Ends the pause in progress, after a countdown. (A pause begins with [`Command::Pause`].)
+    /// Ends the pause in progress, after a countdown. (A pause begins with [`crate::sim::Command::Pause`].)
     pub fn resume(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.resume_at(self.now.plus(RESUME_COUNTDOWN));
