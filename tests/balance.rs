@@ -200,7 +200,7 @@ fn a_check_fails_with_a_figure_outside_its_band() {
 }
 
 #[test]
-fn wrong_use_is_told_in_one_line() {
+fn wrong_use_is_reported_in_one_line() {
     let home = tempfile::tempdir().expect("a folder");
     for word in [
         "--matches=0",

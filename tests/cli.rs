@@ -296,7 +296,7 @@ fn check_runs_between_two_machines() {
 }
 
 #[test]
-fn a_host_refuses_by_name_and_goes_on() {
+fn a_host_refuses_by_name_and_stays_open() {
     let home = home();
     let words = ["host", "--headless", "--json", "--port=0", "--no-discovery", "--ticks=60", "--room=secret"];
     let host = Arena::run(home.path(), &words);

@@ -51,8 +51,8 @@ fn check(row: &MatchRow) {
         ("opponent's frame", &row.opponent_frame_ms, bounds.opponent_ms),
     ] {
         let least = least(quantiles);
-        // After a stall of seconds the clocks of peers differ for a while: one that is behind runs its own order as
-        // soon as it is sealed, and the others wait.
+        // After a stall of seconds the clocks of peers differ for a while: a peer that is behind runs its own command as
+        // soon as it is committed, and the others wait.
         let is_bound = what != "own"
             || cell.experiment != Experiment::HostLost
             || cell.architecture != Architecture::P2p;
@@ -172,7 +172,7 @@ fn who_stays_plays_on_without_a_server_and_commands_count_through_stalls() {
     assert!(peers.ticks_after_loss.is_some_and(|ticks| ticks > 200), "{:?}", peers.ticks_after_loss);
     let longest = peers.opponent_ms.iter().last().expect("measured").1;
     assert!((2_500.0..3_500.0).contains(&longest), "{longest}: from the instant at which it was wanted");
-    // A fifth of all commands comes in the 3 s in which nothing runs: whoever waited with them would not see it.
+    // A fifth of all commands comes in the 3 s in which nothing runs: a peer that waited with them would not show it.
     let p95 = peers.opponent_ms.at(Percentile::P95).expect("measured");
     assert!(p95 > 1_000.0, "{p95}");
     assert!(peers.stall_ms > 1_500.0 && peers.censored < 10, "{} {}", peers.stall_ms, peers.censored);

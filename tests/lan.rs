@@ -130,7 +130,7 @@ fn a_room_is_found_both_ways_and_taken_back() {
     let about = (room.name.as_str(), room.architecture, room.players, room.seats, room.locked, room.build);
     assert_eq!(about, ("Zoë", Architecture::Relay, 1, 4, true, 7));
     assert!(room.rtt > Duration::ZERO && room.rtt < Duration::from_secs(1));
-    // The game port goes on answering: it is the goodbye that counts.
+    // The game port still answers: only the goodbye counts.
     let Host { announcer, _game } = host;
     let stopping = Instant::now();
     announcer.stop();
@@ -264,7 +264,7 @@ fn a_machine_with_loopback_alone_finds_its_own_rooms() {
 }
 
 #[test]
-fn where_mdns_cannot_work_broadcast_goes_on_and_says_so() {
+fn where_mdns_cannot_work_broadcast_continues_with_a_warning() {
     let Some(cable) = Cable::lay("m") else { return };
     let mut browser = Side::start(&cable.b, "browse");
     browser.expect("ready");

@@ -167,8 +167,8 @@ fn when_two_do_not_hear_each_other_the_others_relay_between_them() {
 }
 
 #[test]
-fn the_smaller_part_ends_and_of_two_halves_the_one_with_the_lowest_seat_goes_on() {
-    for (part, goes_on) in [(&[3][..], false), (&[1, 2], false), (&[0, 3], true), (&[1, 2, 3], true)] {
+fn the_smaller_part_ends_and_of_two_halves_the_one_with_the_lowest_seat_continues() {
+    for (part, continues) in [(&[3][..], false), (&[1, 2], false), (&[0, 3], true), (&[1, 2, 3], true)] {
         let mut peers = mesh(4, 600, InputDelay::Auto, "delay=20ms,jitter=2ms");
         for seat in 0..4 {
             let part: Vec<_> = part.iter().map(|&seat| address(seat)).collect();
@@ -180,7 +180,7 @@ fn the_smaller_part_ends_and_of_two_halves_the_one_with_the_lowest_seat_goes_on(
         run(&mut peers, MINUTE, |_, _| {});
         for seat in 0..4 {
             let peer = &peers[usize::from(seat)];
-            if part.contains(&seat) == goes_on {
+            if part.contains(&seat) == continues {
                 assert_eq!(peer.ends, [End::Finished], "{part:?}, {seat}");
             } else {
                 assert!(matches!(peer.ends[..], [End::PeerLost(_)]), "{part:?}, {seat}: {:?}", peer.ends);
@@ -279,7 +279,7 @@ fn the_odd_one_of_three_departs_and_the_others_play_on() {
     }
 }
 
-/// Lets a player ask for a pause after so many ticks of its own.
+/// Lets a player ask for a pause after this many ticks of its own.
 fn pause_at(peer: &mut Peer, ticks: usize, asked: &mut usize) {
     if peer.inputs.len() >= ticks * (*asked + 1) {
         *asked += 1;

@@ -12,7 +12,7 @@ use mini_rts_arena::sim::math::Vec2;
 use mini_rts_arena::sim::{AttackBehaviour, Direction, HeroControl, TickRate, fingerprint};
 use mini_rts_arena::transport::{Impairment, LinkSpec};
 
-/// Whoever takes datagrams: the first is host or server.
+/// A process that receives datagrams: the first is host or server.
 enum Process {
     Peer(Box<Match>),
     Server(Box<Server>),

@@ -303,7 +303,7 @@ fn what_does_not_match_is_refused_with_both_values() {
         ];
         run(&mut peers, Duration::from_secs(2), |_, _| {});
         assert_eq!(peers[1].ends, [End::Refused(refusal)]);
-        assert!(peers[0].ends.is_empty(), "the host goes on waiting");
+        assert!(peers[0].ends.is_empty(), "the host keeps waiting");
     }
 }
 
@@ -424,7 +424,7 @@ fn other_versions_are_named_on_both_sides() {
 
     // A host whose guest asks in another version, or with another simulation.
     let mut session = host(60, InputDelay::Auto);
-    let mut knock = |bytes: &[u8]| {
+    let mut request = |bytes: &[u8]| {
         session.handle_datagram(Time(1), GUEST, bytes);
         session.poll_transmit().map(|answer| answer.datagram.bytes().to_vec())
     };
@@ -436,12 +436,12 @@ fn other_versions_are_named_on_both_sides() {
     let mut other = handshake(PacketId::JoinRequest, &asking).bytes().to_vec();
     other[1] ^= 0x40;
     let guest = PROTOCOL_VERSION ^ 0x40;
-    assert_eq!(refusal(knock(&other)), Refusal::Protocol { host: PROTOCOL_VERSION, guest });
+    assert_eq!(refusal(request(&other)), Refusal::Protocol { host: PROTOCOL_VERSION, guest });
     asking.simulation_build += 1;
-    let challenge = knock(handshake(PacketId::JoinRequest, &asking).bytes()).expect("a challenge");
+    let challenge = request(handshake(PacketId::JoinRequest, &asking).bytes()).expect("a challenge");
     asking.cookie.copy_from_slice(&challenge[challenge.len() - 16..]);
     let Refusal::SimulationBuild { host, guest } =
-        refusal(knock(handshake::<JoinRequest>(PacketId::JoinRequest, &asking).bytes()))
+        refusal(request(handshake::<JoinRequest>(PacketId::JoinRequest, &asking).bytes()))
     else {
         panic!("another refusal")
     };

@@ -24,7 +24,7 @@ fn cut(peer: &mut Peer, from: Time, until: Time) {
 }
 
 #[test]
-fn a_match_waits_for_the_last_of_the_others_and_goes_on() {
+fn a_match_waits_for_the_last_of_the_others_and_resumes() {
     for link in LINKS {
         // From 4 s to 34 s nobody hears anybody, and meanwhile the guest gets another address.
         let mut peers = people(2, 900, link);

@@ -73,7 +73,7 @@ fn with_a_server_all_end_alike_and_a_client_that_deviates_is_named() {
         let (seed, found) = report.first_desync.expect("named");
         assert_eq!((seed, found.tick, found.part, found.field), (70, 601, Some("units"), Some("hp")));
         assert_eq!(found.odd[..], [Party::Seat(PlayerId(1))], "{architecture}");
-        assert_eq!(report.violations, [], "{architecture}: the match goes on");
+        assert_eq!(report.violations, [], "{architecture}: the match continues");
     }
 }
 
@@ -359,7 +359,7 @@ fn who_is_gone_is_named_to_all_who_stay() {
 }
 
 #[test]
-fn a_computer_that_stands_still_is_not_taken_for_a_slow_link() {
+fn a_suspended_computer_is_not_taken_for_a_slow_link() {
     let sleep = Duration::from_millis(900);
     let mut scenario = Scenario::steady(3, link(30));
     scenario.acts.push((Time(12_000_000), Act::Pause(2, sleep, Fault::Pause)));

@@ -27,8 +27,8 @@ pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFi
 /// display it plays a match between two bots over loopback.
 ///
 /// Results go to stdout, progress and logs to stderr. Exit codes: 0 fine; 1 a check found what it looks for, or a
-/// match ended in a desync; 2 wrong use or an error, in one line on stderr. A reader that closes stdout or stderr
-/// early changes no exit code; one that takes no more, such as a full disk, makes it 2.
+/// match ended in a desync; 2 wrong use or an error, in one line on stderr. Closing stdout or stderr early does
+/// not change the exit code; a write error, such as a full disk, makes it 2.
 #[derive(Debug, Parser)]
 #[command(name = "arena", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
@@ -42,7 +42,7 @@ pub(crate) enum Task {
     Play(Box<PlayArguments>),
     /// Open a match on the LAN and play it.
     Host(Box<HostArguments>),
-    /// Join a match: the one at an address, or the one that is open on the LAN.
+    /// Join a match: at an address, or the only open match on the LAN.
     Join(Box<JoinArguments>),
     /// Run the server of a match: it computes the world, everybody joins it.
     Serve(Box<ServeArguments>),
@@ -303,7 +303,7 @@ pub(crate) struct SeatInjection {
 }
 
 impl Injection {
-    /// Refuses a tick that a match of so many ticks does not have.
+    /// Rejects a tick that is outside a match of `ticks` ticks.
     pub(crate) fn check(&self, ticks: u32) -> anyhow::Result<()> {
         let tick = self.tick;
         anyhow::ensure!(

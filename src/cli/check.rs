@@ -67,7 +67,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     let data = data.into_iter().filter_map(|(flag, value)| Some(format!("{flag}={}", value.as_ref()?)));
     let mut shared = Vec::new();
     if side != Side::All {
-        // Whoever starts the other side walks over to it.
+        // A person has to walk over to start the other side.
         shared.push(format!("--wait={}", WAIT.as_secs()));
     }
     let rules = arguments.bot.rules().filter(|_| arguments.rules.is_none());

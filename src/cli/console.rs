@@ -1,8 +1,8 @@
 //! The one way out of the program: results to stdout, progress and logs to stderr.
 //!
-//! Whoever closes one of them, as `| head -1` does, has seen enough: what is written there from then on is
-//! dropped, and the command ends as it would have. Any other failure, such as a full disk, ends nothing either, for
-//! a match is worth more than its log; but [`finish`] makes it an error: one line on stderr and exit code 2.
+//! If the reader closes one of them, as `| head -1` does, later output to it is dropped, and the command ends as
+//! usual. Any other write error, such as a full disk, does not end the command either, because a match is worth
+//! more than its log; but [`finish`] reports it as an error: one line on stderr and exit code 2.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt;

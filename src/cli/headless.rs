@@ -194,15 +194,15 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
         MatchEvent::Said(player, text) => format!("player {player} says: {text}"),
         MatchEvent::RematchWanted(player) => format!("player {player} wants a rematch"),
         MatchEvent::Paused(player) => format!("player {player} pauses the match"),
-        MatchEvent::Resumed => "the match goes on".into(),
-        MatchEvent::Left(player) => format!("player {player} has left; the match goes on"),
-        MatchEvent::Lost(player) => format!("player {player} is lost; the match goes on"),
-        MatchEvent::RecordingStopped(why) => format!("recording stopped, the match goes on: {why}"),
+        MatchEvent::Resumed => "the match continues".into(),
+        MatchEvent::Left(player) => format!("player {player} has left; the match continues"),
+        MatchEvent::Lost(player) => format!("player {player} is lost; the match continues"),
+        MatchEvent::RecordingStopped(why) => format!("recording stopped, the match continues: {why}"),
         MatchEvent::Ended(_) => return None,
     })
 }
 
-/// A bar for a match of so many ticks, or of nobody knows how many.
+/// A progress bar for a match of this many ticks; a spinner if the number is unknown.
 pub(crate) fn progress_bar(ticks: Option<u32>) -> ProgressBar {
     let Some(ticks) = ticks else { return console::progress_bar("{spinner} tick {pos}  {msg}") };
     let bar = console::progress_bar("{bar:40} tick {pos}/{len}  {msg}");
@@ -275,7 +275,7 @@ pub(crate) fn nobody_came(waited: Duration) -> anyhow::Error {
     )
 }
 
-/// A difference that was never planted must not look like one that was not found.
+/// A desync that was never injected must not look like an injected desync that was missed.
 fn check_planted(game: &MatchArguments, summary: &Summary) -> anyhow::Result<()> {
     let Some(inject) = &game.inject_desync else { return Ok(()) };
     let is_planted = inject.tick < summary.ticks || summary.outcome == MatchOutcome::Interrupted;

@@ -1,4 +1,4 @@
-//! A match on this computer alone: one seat for whoever plays, bots in the others.
+//! A match on this computer alone: one seat for the player, bots in the others.
 
 use anyhow::Context as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,7 +14,7 @@ use mini_rts_arena::transport::{PortChoice, Udp};
 
 /// A match over loopback: the same way as over a network, so that there is one way to be right.
 pub(crate) struct LocalMatch {
-    /// The match of whoever plays, in seat 0, not begun.
+    /// The player's match, in seat 0, not started.
     pub(crate) game: Match,
     /// Its socket.
     pub(crate) udp: Udp,
@@ -64,7 +64,7 @@ fn opponent_name(bot: BotChoice, players: u8, seat: u8) -> anyhow::Result<Player
 }
 
 impl PlayArguments {
-    /// What the seat of whoever plays would be given by `arena host`.
+    /// The arguments of `arena host` that correspond to the player's seat.
     pub(crate) fn as_host(&self) -> HostArguments {
         let mut host: HostArguments = usual();
         host.table.clone_from(&self.table);

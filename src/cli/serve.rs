@@ -56,7 +56,7 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     headless::report(&arguments.game, port, &finished, None)
 }
 
-/// A server, and the client of whoever hosts the match on it.
+/// A server, and the client of the player who hosts the match on it.
 pub(crate) struct Served {
     pub(crate) server: ServerThread,
     /// Which others join.

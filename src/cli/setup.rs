@@ -108,7 +108,7 @@ fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> 
     Ok(Decided { config, beacon, rules, map })
 }
 
-/// Refuses a map that has no seats for so many players.
+/// Rejects a map with fewer seats than players.
 pub(crate) fn seats_on(map: &Map, players: usize) -> anyhow::Result<()> {
     let seats = map.bases.len();
     anyhow::ensure!(
@@ -120,7 +120,7 @@ pub(crate) fn seats_on(map: &Map, players: usize) -> anyhow::Result<()> {
     map.check(players).with_context(|| format!("map {} cannot be played", map.name))
 }
 
-/// The map for so many players if no other is given.
+/// The default map for this number of players.
 const fn usual_map(players: u8) -> &'static str {
     if players > 2 { "quad" } else { "standard" }
 }

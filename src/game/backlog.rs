@@ -1,17 +1,17 @@
-//! What happened in ticks that nobody has looked at yet.
+//! Events of ticks that no reader has taken yet.
 
 use std::collections::VecDeque;
 
 use crate::sim::{Event, Tick};
 
-/// Most events that wait, ten seconds and more of the fiercest fighting: a window that looks later than that
-/// has missed the rest anyway. The oldest give way.
+/// Most queued events, ten seconds and more of the heaviest fighting: a window that reads less often loses
+/// the rest anyway. When full, the oldest are dropped.
 pub const BACKLOG_MAX: usize = 16_384;
 
-/// Something that happened, and in which tick.
+/// An event, and the tick in which it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TickEvent {
-    /// The tick that ran; the state in which it shows is the next tick's.
+    /// The tick that ran; the next tick's state shows the event.
     pub tick: Tick,
     /// What happened.
     pub event: Event,
@@ -28,7 +28,7 @@ impl EventBacklog {
         self.forget_oldest();
     }
 
-    /// Takes over what `later` holds and leaves it empty.
+    /// Moves all events of `later` to the end of this backlog.
     pub fn append(&mut self, later: &mut Self) {
         self.0.append(&mut later.0);
         self.forget_oldest();

@@ -19,14 +19,14 @@ use crate::sim::{
 };
 use arrayvec::ArrayVec;
 
-/// How the file begins.
+/// The first bytes of the file.
 const MAGIC: [u8; 8] = *b"MRADSYNC";
 /// Version of the format.
 const FORMAT: u16 = 1;
-/// Longest file that is read: four states of the longest kind, and what goes with them.
+/// Longest file that is read: four states of the longest kind, plus everything else.
 pub const BUNDLE_BYTES_MAX: u64 = 32 << 20;
 
-/// Everything that the first differing tick was made from, and everything that came of it.
+/// The inputs and states before the first differing tick, and the states after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesyncBundle {
     build: u32,
@@ -43,10 +43,10 @@ pub struct DesyncBundle {
     after: ArrayVec<(PlayerId, Vec<u8>), PLAYERS_MAX>,
 }
 
-/// What running the tick again says of one peer.
+/// The verdict on one peer after running the tick again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideVerdict {
-    /// Which.
+    /// The peer.
     pub player: PlayerId,
     /// Hash of its state after the tick; `None` if the bundle has no such state.
     pub hash: Option<u64>,
@@ -55,7 +55,7 @@ pub struct SideVerdict {
     pub deviation: Option<crate::sim::Difference>,
 }
 
-/// What a bundle says once its tick has run again.
+/// The result of running the bundle's tick again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleVerdict {
     /// The tick.
@@ -68,7 +68,7 @@ pub struct BundleVerdict {
     pub sides: Vec<SideVerdict>,
 }
 
-/// Why a bundle was not read or not run.
+/// Why a bundle could not be read or run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BundleError {
     /// It does not begin like one.
@@ -77,8 +77,8 @@ pub enum BundleError {
     /// It is of another version of the format.
     #[error("bundle format {0}; this program reads {FORMAT}")]
     Format(u16),
-    /// It is cut off or changed.
-    #[error("the bundle is damaged: {0} bytes do not read as what they claim to be")]
+    /// It is truncated or corrupted.
+    #[error("the bundle is damaged: {0} bytes cannot be decoded")]
     Damaged(usize),
     /// It comes from another simulation.
     #[error(
@@ -114,9 +114,9 @@ impl DesyncBundle {
         }
     }
 
-    /// The file's bytes.
+    /// Encodes the file.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "memory is all it needs")]
+    #[expect(clippy::expect_used, reason = "it fails only without memory")]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(FORMAT.to_le_bytes());
@@ -126,10 +126,10 @@ impl DesyncBundle {
         bytes
     }
 
-    /// Reads a file's bytes.
+    /// Decodes a file.
     ///
     /// # Errors
-    /// If they are no bundle of this format and this simulation.
+    /// If the bytes are not a bundle of this format and this simulation.
     pub fn decode(bytes: &[u8]) -> Result<Self, BundleError> {
         let rest = bytes.strip_prefix(&MAGIC).ok_or(BundleError::NotABundle)?;
         let damaged = || BundleError::Damaged(bytes.len());
@@ -150,10 +150,10 @@ impl DesyncBundle {
         postcard::from_bytes(body).map_err(|_| damaged())
     }
 
-    /// Runs the tick again and compares every peer's state with what comes out.
+    /// Runs the tick again and compares every peer's state with the result.
     ///
     /// # Errors
-    /// If what the bundle holds is no state of its own match.
+    /// If the bundle's contents are not a state of its own match.
     pub fn run(&self) -> Result<BundleVerdict, BundleError> {
         let damaged = || BundleError::Damaged(self.before.len());
         let seats = self.seats.len();
@@ -206,7 +206,7 @@ mod tests {
     use crate::game::data;
     use crate::sim::AttackBehaviour;
 
-    /// A match of which seat 1 made something else of tick 5.
+    /// A match in which seat 1 computed tick 5 incorrectly.
     fn bundle() -> DesyncBundle {
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
         let setup = Setup {

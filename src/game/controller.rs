@@ -30,7 +30,7 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// The program that `choice` puts into `player`'s seat of a match with this seed.
+    /// The controller that `choice` names, for `player`'s seat of a match with this seed.
     #[must_use]
     pub fn new(choice: ControllerChoice, player: PlayerId, rate: TickRate, seed: u64) -> Self {
         match choice {
@@ -40,7 +40,7 @@ impl Controller {
         }
     }
 
-    /// What a bot wants after the last tick of `world`, and in which tick.
+    /// A bot's decision after the last tick of `world`, and the tick it is for.
     #[must_use]
     pub fn think(&self, world: &World) -> Option<(Tick, PlayerInput)> {
         let Self::Bot(bot) = self else { return None };
@@ -48,8 +48,8 @@ impl Controller {
         Some((Tick(last).plus(bot.reaction()), bot.think(world)))
     }
 
-    /// The order that a probe or a script gives now, if one is due, and the instant for which it was meant;
-    /// `begin` is the instant of tick 0.
+    /// The command of a probe or a script that is due now, if any, and the instant for which it was
+    /// scheduled; `begin` is the instant of tick 0.
     pub fn act(&mut self, now: Time, begin: Time, world: &World) -> Option<(Time, Command)> {
         let due = self.acts_at(begin).filter(|&due| due <= now)?;
         match self {
@@ -63,7 +63,7 @@ impl Controller {
         }
     }
 
-    /// When [`Self::act`] has something to do.
+    /// When [`Self::act`] is next due.
     #[must_use]
     pub fn acts_at(&self, begin: Time) -> Option<Time> {
         let at_us = match self {

@@ -36,7 +36,7 @@ const MAPS: [(&str, &str); 3] = [
     ("quad", include_str!("../../assets/maps/quad.toml")),
 ];
 
-/// Most bytes of a file of rules or of a map: some hundred times those built in.
+/// Most bytes of a file of rules or of a map: about a hundred times the built-in ones.
 pub const DATA_BYTES_MAX: u64 = 1 << 20;
 
 /// Why rules or a map cannot be played.
@@ -109,11 +109,11 @@ pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
     MAPS.iter().map(|(name, _)| map(name).expect("built-in maps are valid"))
 }
 
-/// The world before tick 0 of a match: by the given rules and map where they are what it is played by, else by
-/// those built in.
+/// The world before tick 0 of a match: built from the given rules and map if they match the configuration,
+/// else from the built-in ones.
 ///
 /// # Errors
-/// If neither are, or if the map has fewer bases than there are seats.
+/// If neither match, or if the map has fewer bases than there are seats.
 pub(super) fn world_of(
     config: &MatchConfig,
     roster: &Roster,
@@ -129,7 +129,7 @@ pub(super) fn world_of(
     Ok(World::new(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map }))
 }
 
-/// The given data if it has this fingerprint, else the embedded data that has.
+/// The given data if it has this fingerprint, else the embedded data that has it.
 fn find<T: serde::Serialize>(
     given: Option<Arc<T>>,
     embedded: impl Iterator<Item = Arc<T>>,
@@ -148,8 +148,8 @@ fn text(embedded: &[(&str, &str)], name_or_path: &str) -> Result<String, DataErr
         .ok_or_else(|| DataError::TooLarge { file: name_or_path.to_owned() })
 }
 
-/// The text of a file, or nothing if it has more than [`DATA_BYTES_MAX`] bytes. A pipe or a device says nothing of
-/// its size, so no more than that is read.
+/// The text of a file, or `None` if it has more than [`DATA_BYTES_MAX`] bytes. The size of a pipe or a device
+/// is unknown, so the read itself is limited.
 fn read_text(file: &Path) -> std::io::Result<Option<String>> {
     let mut bytes = Vec::new();
     File::open(file)?.take(DATA_BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -220,7 +220,7 @@ impl<'de, const MIN: i32, const MAX: i32> Deserialize<'de> for Decimal<MIN, MAX>
             return Err(D::Error::custom(format_args!("{value} is not from {least} to {most}")));
         }
         let milli = (value * 1000.0).round() as i32;
-        // Both sides are the number nearest to the same decimal exactly if the file had no more digits.
+        // The two are equal exactly if the file's decimal has no more than three places.
         if f64::from(milli) / 1000.0 != value {
             return Err(D::Error::custom(format_args!("{value} is finer than a thousandth")));
         }
@@ -276,7 +276,7 @@ impl From<Turning> for u32 {
     }
 }
 
-/// Whether something holds; a file that leaves it out says no.
+/// A flag; false if the file omits it.
 #[derive(Deserialize, Default)]
 #[serde(transparent)]
 struct Flag(bool);

@@ -1,12 +1,13 @@
-//! Where a client's world left that of its server.
+//! Finds the tick at which a client's world diverged from its server's.
 
 use super::recent::RecentTicks;
 use super::report::{DesyncReport, Party};
 use crate::sim::{GameState, PlayerId, Tick, TickInputs, World};
 
-/// A client's state was the server's before `agreed`, and before the tick of `theirs` it has another hash than the
-/// server's, whose state that is if it is known. The ticks between are run again from the state that both had,
-/// which tells the first tick that came out otherwise here, and whether it is the client that is odd. `None` if the client has not run those ticks itself: it has come back, or has missed some.
+/// A client's state equalled the server's before `agreed`, and has another hash than the server's before the
+/// tick of `theirs`, which is the server's state if known. Runs the ticks between again from the common
+/// state, to find the first tick that the client computed differently, and whether the client is the one in
+/// error. `None` if the client has not run those ticks itself, because it rejoined or missed some.
 pub(super) fn deviation(
     world: &World,
     recent: &RecentTicks,
@@ -32,8 +33,8 @@ pub(super) fn deviation(
     Some(DesyncReport { odd: odd.into_iter().collect(), ..report(tick, &state) })
 }
 
-/// The first tick that comes out otherwise than it did here, the state after it, and whether running on from it
-/// ends in this hash.
+/// The first tick whose result differs from the one recorded here, the state after it, and whether continuing
+/// from that state ends in this hash.
 fn first_difference(
     world: &World,
     recent: &RecentTicks,

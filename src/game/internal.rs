@@ -1,18 +1,18 @@
-//! Panics of the threads that play: a bug in the program ends a match, and not the process.
+//! Catches panics on the threads that run matches: a bug ends a match, but not the process.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// What the panic under way said; `None` on a thread that catches none.
+    /// The message of the panic being caught; `None` on a thread that catches none.
     static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`. If it panics, nothing is printed: what it said, and where, is the error.
+/// Runs `work`. If it panics, nothing is printed: the panic message and its location are the error.
 ///
 /// # Errors
-/// If it panics. Whatever it was changing is then half changed.
+/// If it panics. Whatever it was modifying may then be inconsistent.
 pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! A match and a server that break down in the middle, on real sockets.
+//! A match and a server that panic while running, on real sockets.
 
 use core::time::Duration;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,7 +17,7 @@ use crate::replay::{End, Replay};
 use crate::sim::{AttackBehaviour, PlayerId, Tick, TickRate, fingerprint};
 use crate::transport::{PortChoice, Udp, clock};
 
-/// The tick in which somebody breaks down.
+/// The tick in which the panic is injected.
 const BREAKS_AT: Tick = Tick(20);
 const COUNTDOWN: Duration = Duration::from_millis(50);
 
@@ -55,7 +55,7 @@ fn guest(host: SocketAddr, n: u8) -> Match {
     Match::new(session, MatchOptions { interpolation: 2, updates: 20, ..MatchOptions::default() })
 }
 
-/// The recording ends in order, with all ticks before the failing one.
+/// The recording is closed properly, with all ticks before the failing one.
 fn check_recording(path: &Path) {
     let mut replay = Replay::open(path).expect("a replay");
     let _ = replay.by_ref().count();
@@ -70,7 +70,7 @@ fn check_error<T>(result: Result<T, MatchError>) {
 }
 
 #[test]
-fn a_match_that_breaks_down_closes_its_recording_and_tells_the_others() {
+fn a_match_that_panics_closes_its_recording_and_notifies_the_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let (udp, at_guest) = (socket(), socket());
     let guest = MatchThread::start(guest(udp.local_address(), 2), at_guest, None).expect("a thread");
@@ -93,7 +93,7 @@ fn a_match_that_breaks_down_closes_its_recording_and_tells_the_others() {
 }
 
 #[test]
-fn a_server_that_breaks_down_closes_its_recording_and_tells_its_clients() {
+fn a_server_that_panics_closes_its_recording_and_notifies_its_clients() {
     let folder = tempfile::tempdir().expect("a folder");
     let udp = socket();
     let clients =

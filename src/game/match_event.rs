@@ -11,9 +11,9 @@ pub enum MatchEvent {
     Joined(PlayerId, PlayerName),
     /// A guest's seat is free again.
     Vacated(PlayerId),
-    /// The host let us in.
+    /// The host has admitted us.
     Confirmed(PlayerId),
-    /// By which the seat is taken back from a server.
+    /// The token that takes the seat back from a server.
     Token(Token),
     /// Tick 0 is agreed.
     Counting(Time),
@@ -21,11 +21,11 @@ pub enum MatchEvent {
     Silent(PlayerId),
     /// It is heard again.
     Heard(PlayerId),
-    /// Nobody else is left, or the server is not heard, and the match waits.
+    /// No other player is left, or the server is silent, and the match waits.
     Waiting(PlayerId),
-    /// A player, perhaps this one, has written a line.
+    /// A player, possibly this one, has sent a chat line.
     Said(PlayerId, ChatText),
-    /// A player, perhaps this one, wants a rematch of the match that is over.
+    /// A player, possibly this one, wants a rematch of the match that has ended.
     RematchWanted(PlayerId),
     /// The match is paused, at this player's request.
     Paused(PlayerId),

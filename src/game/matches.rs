@@ -1,4 +1,4 @@
-//! One match of one peer, in whatever time it is given.
+//! One peer's match, driven by the time it is given.
 
 mod ending;
 mod thread;
@@ -29,7 +29,7 @@ use crate::net::message::PacketId;
 use crate::net::{ChatText, ClientSession, DueTick, End, Event, Roster, Time, Transmit};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
-/// Most events that wait to be polled.
+/// Most queued events.
 const EVENTS_MAX: usize = 256;
 
 /// A match between peers, as one of them plays it.
@@ -48,10 +48,10 @@ pub struct Match {
     desync: Option<DesyncReport>,
     bundle: Option<DesyncBundle>,
     finished: Option<Result<MatchOutcome, MatchError>>,
-    /// Whether the win was claimed of one who is lost.
+    /// Whether this player has claimed the win over a lost player.
     has_claimed: bool,
     events: VecDeque<MatchEvent>,
-    /// What happened in the world since somebody took it; only if somebody does.
+    /// Events in the world since they were last taken; `None` unless the match is watched.
     backlog: Option<EventBacklog>,
     #[cfg(test)]
     pub(super) breaks_at: Option<Tick>,
@@ -119,17 +119,17 @@ impl Match {
         }
     }
 
-    /// The same match, keeping what happens in its world for whoever shows it.
+    /// The same match, keeping a backlog of world events for a viewer.
     pub(super) fn watched(self) -> Self {
         Self { backlog: Some(EventBacklog::default()), ..self }
     }
 
-    /// What happened and has not been taken yet, if that is kept.
+    /// The backlog of events that have not been taken, if one is kept.
     pub(super) const fn backlog(&mut self) -> Option<&mut EventBacklog> {
         self.backlog.as_mut()
     }
 
-    /// As [`Node::advance`]; `ran` sees each tick that has run, and the hash after it.
+    /// Like [`Node::advance`]; `ran` is called with each tick that has run and the hash after it.
     pub fn advance_with(&mut self, now: Time, mut ran: impl FnMut(&DueTick, &StateHash)) {
         loop {
             self.session.handle_timeout(now);
@@ -159,7 +159,7 @@ impl Match {
         }
     }
 
-    /// Runs the predicted world up to the last input that is sealed.
+    /// Runs the predicted world up to the last committed input.
     fn predict(&mut self, now: Time) {
         let (Some(world), true) = (&self.world, self.options.prediction && self.finished.is_none()) else {
             return;
@@ -173,7 +173,7 @@ impl Match {
         self.predictor = Some(predictor);
     }
 
-    /// Moves a view that lies in the past on.
+    /// Advances the interpolated view.
     fn look_back(&mut self, now: Time) {
         let (behind, longest) = (self.behind(), self.bridged());
         let (Some(past), Some(world)) = (&mut self.past, &self.world) else { return };
@@ -189,13 +189,14 @@ impl Match {
         });
     }
 
-    /// For how many ticks a view that lies in the past goes on without an update: until the next should be there.
+    /// For how many ticks the interpolated view continues without an update: until the next one should
+    /// arrive.
     fn bridged(&self) -> u32 {
         let hz = self.world.as_ref().map_or(0, |world| world.setup().tick_rate.hz());
         hz.div_ceil(self.options.updates.max(1))
     }
 
-    /// How far the confirmed view of a match with a server lies in the past, beside the way.
+    /// How far the confirmed view of a match with a server is in the past, in addition to the network delay.
     fn behind(&self) -> Duration {
         Duration::from_secs(1) * self.options.interpolation / self.options.updates.max(1)
     }
@@ -206,58 +207,58 @@ impl Match {
         self.predictor.as_ref()
     }
 
-    /// What a screen shows, where that is not the confirmed world: what is predicted, or with a server and without
-    /// prediction what was some updates ago.
+    /// The world shown on screen if it is not the confirmed one: the predicted world, or with a server and
+    /// without prediction the world some updates ago.
     #[must_use]
     pub fn seen(&self) -> Option<&Predictor> {
         self.predictor.as_ref().or_else(|| self.past.as_ref().map(Past::seen))
     }
 
-    /// An order of this player, for the next open tick. False if too many wait already.
+    /// Submits a command of this player for the next open tick. False if too many are queued already.
     pub fn submit_command(&mut self, now: Time, command: Command) -> bool {
         self.give(now, None, Tick(0), command)
     }
 
-    /// What this player's hero keys say now.
+    /// Sets this player's held hero controls.
     pub fn submit_hero(&mut self, hero: HeroControl) {
         self.session.submit_hero(Tick(0), hero);
     }
 
-    /// Ends the pause that is on, after a count-down.
+    /// Ends the pause in progress, after a countdown.
     pub fn resume(&mut self, now: Time) {
         self.session.resume(now);
     }
 
-    /// Waits no longer for the last of the others, which is lost: this player wins. Nothing comes of it while
-    /// nobody is.
+    /// Stops waiting for the last other player, who is lost: this player wins. Has no effect while nobody is
+    /// lost.
     pub fn claim(&mut self) {
         self.has_claimed = self.session.lost().is_some_and(|(player, _)| player != PlayerId::NONE);
         self.session.claim();
     }
 
-    /// A line to all others. False if this player has just written too many.
+    /// Sends a chat line to all others. False if this player has reached the rate limit.
     pub fn submit_chat(&mut self, now: Time, text: ChatText) -> bool {
         self.session.submit_chat(now, text).is_ok()
     }
 
-    /// This player wants a rematch of the match that is over, where the session stays for one.
+    /// Votes for a rematch of the match that has ended, if the session stays open for one.
     pub fn want_rematch(&mut self, now: Time) {
         self.session.want_rematch(now);
     }
 
-    /// Sends a message that its session did not mean, in the reliable channel to this address.
+    /// Sends an arbitrary message over the reliable channel to this address.
     #[doc(hidden)]
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         self.session.forge(to, id, body);
     }
 
-    /// The world as it is, once all are there.
+    /// The current world, once all players are there.
     #[must_use]
     pub const fn world(&self) -> Option<&World> {
         self.world.as_ref()
     }
 
-    /// Who plays, once all are there.
+    /// The players, once all are there.
     #[must_use]
     pub const fn roster(&self) -> &Roster {
         &self.roster
@@ -269,7 +270,7 @@ impl Match {
         (self.begin != Time::default()).then_some(self.begin)
     }
 
-    /// The session under it.
+    /// The underlying session.
     #[must_use]
     pub const fn session(&self) -> &Session {
         &self.session
@@ -325,16 +326,17 @@ impl Match {
         }
     }
 
-    /// Takes over the server's state. What led to it is not known here, so it cannot be recorded.
+    /// Adopts the server's state. The ticks that led to it are unknown here, so recording stops.
     fn adopt(&mut self, tick: Tick) {
         let (Some(state), Some(world)) = (self.session.snapshot(tick), &mut self.world) else { return };
         if let Some((client, theirs)) =
             self.session.client().and_then(|client| Some((client, client.differed()?)))
         {
             let (me, agreed) = (self.session.player(), client.agreed());
-            // A relay's state comes later than the hash.
+            // A relay sends its state after the hash.
             let of_then = Some(state).filter(|state| state.tick() == theirs.0);
-            // The first is the one to look at; what follows from it is the server's word.
+            // Only the first divergence is examined; later ones follow from it, and the server's state is
+            // authoritative.
             let found = || deviation(world, &self.recent, me, agreed, theirs, of_then);
             self.desync = self.desync.take().or_else(found);
         }
@@ -347,12 +349,12 @@ impl Match {
         self.measures.give_up_unshown();
         if self.recording.stop() {
             self.tell(MatchEvent::RecordingStopped(
-                "what led to the server's state is not known here".into(),
+                "the ticks before the server's state are not known here".into(),
             ));
         }
     }
 
-    /// There can be no match; the others are told.
+    /// The match cannot be played; notifies the others.
     fn fail(&mut self, error: MatchError) {
         self.finished = Some(Err(error));
         self.session.leave();
@@ -379,14 +381,14 @@ impl Match {
     fn begin_recording(&mut self) -> Result<(), MatchError> {
         let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
         if self.session.has_come_back() {
-            self.tell(MatchEvent::RecordingStopped("what came before is not known here".into()));
+            self.tell(MatchEvent::RecordingStopped("the earlier ticks are not known here".into()));
             return Ok(());
         }
         let (me, started) = (Some(self.session.player()), self.options.started_unix_s);
         self.recording.begin(path, world, &self.roster, me, started)
     }
 
-    /// Gives the orders of a probe or a script that are due.
+    /// Gives the commands of a probe or a script that are due.
     fn act(&mut self, now: Time) {
         if self.begin == Time::default() {
             return;
@@ -398,9 +400,9 @@ impl Match {
         }
     }
 
-    /// Orders something that was meant for the instant `due`, if for one.
+    /// Submits a command, scheduled for the instant `due` if given.
     fn give(&mut self, now: Time, due: Option<Time>, wish: Tick, mut command: Command) -> bool {
-        // An order to nobody is none.
+        // A command to no units is ignored.
         let is_none = command.selection_mut().is_some_and(|units| units.is_empty());
         let is_taken = self.session.submit_command(wish, due.unwrap_or(now), command).is_ok();
         if is_taken && !is_none {
@@ -445,11 +447,11 @@ impl Match {
         Some(hash)
     }
 
-    /// Lets a bot see the tick that ran.
+    /// Lets a bot decide after the tick that ran.
     fn think(&mut self, now: Time) {
         let world = self.world.as_ref().expect("prepared");
         let Some((wish, wants)) = self.controller.think(world) else { return };
-        // Each tick anew: what a bot no longer holds it lets go of.
+        // Set every tick, so that controls a bot no longer holds are released.
         self.session.submit_hero(wish, wants.hero);
         for command in wants.commands {
             self.give(now, None, wish, command);
@@ -474,10 +476,10 @@ impl Match {
         self.desync = Some(DesyncReport::new(tick, world.setup().seed, sides));
         let before = tick.0.checked_sub(1).map(|before| self.recent.state(Tick(before)));
         let inputs = self.recent.inputs(tick).and_then(|bytes| postcard::from_bytes(bytes).ok());
-        // What is no longer kept cannot be run again.
+        // A tick that is no longer kept cannot be run again.
         if let (None | Some(Some(_)), Some(inputs)) = (before, inputs) {
             let own = (me, own.1.map(GameState::encode).unwrap_or_default());
-            // The bundle keeps states alone.
+            // The bundle contains states only.
             let theirs = theirs.into_iter().zip(&decoded);
             let theirs = theirs.map(|((player, bytes), (_, state))| {
                 (player, if state.is_some() { bytes } else { Vec::new() })

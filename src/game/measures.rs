@@ -1,4 +1,4 @@
-//! What a match measures of itself while it runs, and says in its trace.
+//! A match's measurements of itself while it runs, also written to its trace.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -8,31 +8,31 @@ use super::trace::{Applied, Trace};
 use crate::net::{DueTick, Time};
 use crate::sim::{COMMANDS_PER_TICK_MAX, GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
-/// Most own commands that have not run; of more, the oldest are no longer timed.
+/// Most own commands that have not run; beyond that the oldest are no longer timed.
 const UNDER_WAY_MAX: usize = 1024;
-/// Most commands of a player that have run and that the view does not show yet: those of two seconds.
+/// Most commands of a player that have run but are not shown yet: those of two seconds.
 const UNSHOWN_MAX: usize = 120 * COMMANDS_PER_TICK_MAX;
-/// What was given in the first seconds does not count: the input delay has not settled.
+/// Commands given in the first seconds do not count: the input delay has not settled.
 const WARM_UP: Duration = Duration::from_secs(3);
 
 /// The measurements of one peer.
 pub(super) struct Measures {
-    /// From the instant a command was given.
+    /// Latencies from the instant a command was given.
     pub(super) latencies: Latencies,
-    /// Ticks that ran late, and by how many microseconds together.
+    /// Ticks that ran late, and their total lateness in microseconds.
     pub(super) stalls: (u32, u64),
     pub(super) trace: Option<Trace>,
-    /// From when on commands count.
+    /// The instant from which commands count.
     counts_from: Time,
     /// Commands applied of each player.
     applied: [u32; PLAYERS_MAX],
     /// Commands given here.
     given: u32,
-    /// Own commands for a tick that is not open yet, by their number.
+    /// Own commands for a tick that is not open yet, each with its number.
     unopened: VecDeque<(u32, Tick)>,
     /// Own commands that have not run: when the view first showed each.
     under_way: VecDeque<Option<Time>>,
-    /// By player: commands that have run and that the view does not show yet.
+    /// By player: commands that have run but are not shown yet.
     unshown: [VecDeque<Unshown>; PLAYERS_MAX],
 }
 
@@ -65,8 +65,8 @@ impl Measures {
         self.counts_from = begin.plus(WARM_UP);
     }
 
-    /// A command of this player was given, meant for the instant `due` if for one, and for tick `wish`: if that is
-    /// not `open` yet, it counts as given when it is.
+    /// A command of this player was given, scheduled for the instant `due` if any, and for tick `wish`: if
+    /// that tick is not `open` yet, the command counts as given when it opens.
     pub(super) fn given(&mut self, now: Time, due: Option<Time>, (wish, open): (Tick, Tick), me: PlayerId) {
         if wish > open {
             push(&mut self.unopened, UNDER_WAY_MAX, (self.given, wish));
@@ -77,7 +77,7 @@ impl Measures {
         push(&mut self.under_way, UNDER_WAY_MAX, None);
     }
 
-    /// Commands go into tick `open` now.
+    /// Tick `open` is now open for commands.
     pub(super) fn opened(&mut self, now: Time, open: Tick, me: PlayerId) {
         while let Some((id, _)) = self.unopened.pop_front_if(|(_, wish)| *wish <= open) {
             if let Some(trace) = &mut self.trace {
@@ -86,8 +86,8 @@ impl Measures {
         }
     }
 
-    /// A tick has run and led to `state`. With `is_served` a tick is the server's, and nothing is said of the others'
-    /// inputs for it.
+    /// A tick has run and led to `state`. With `is_served` the tick came from the server, and the others'
+    /// inputs for it are not reported.
     pub(super) fn ran(
         &mut self,
         now: Time,
@@ -154,7 +154,8 @@ impl Measures {
         unshown.push_back(Unshown { applied, given, count });
     }
 
-    /// The view shows `drawn`, and the world is `confirmed`: which commands does it show for the first time?
+    /// The view shows `drawn`, and the world is `confirmed`: notes the commands that are shown for the first
+    /// time.
     pub(super) fn look(&mut self, now: Time, confirmed: &GameState, drawn: &GameState, me: PlayerId) {
         for player in 0..confirmed.players.len() {
             let reached = drawn.players.commands[player];
@@ -180,7 +181,7 @@ impl Measures {
         }
     }
 
-    /// What has not been shown by now never is: another state was taken over, or the match is over.
+    /// Commands not shown by now never will be: another state was adopted, or the match is over.
     pub(super) fn give_up_unshown(&mut self) {
         for unshown in self.unshown.iter_mut().flat_map(|unshown| unshown.drain(..)) {
             if let Some(trace) = &mut self.trace {
@@ -197,7 +198,7 @@ impl Measures {
     }
 }
 
-/// Adds `value`; of more than `most` the oldest gives way.
+/// Appends `value`; beyond `most` entries the oldest is dropped.
 fn push<T>(queue: &mut VecDeque<T>, most: usize, value: T) {
     if queue.len() == most {
         queue.pop_front();

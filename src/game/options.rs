@@ -1,4 +1,4 @@
-//! What a peer brings to a match.
+//! The options of a peer's match.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,36 +8,36 @@ use super::script::Script;
 use super::trace::Trace;
 use crate::sim::{Map, Rules, Tick};
 
-/// What a peer brings to a match beside its session.
+/// A peer's options for a match, other than its session.
 #[derive(Debug, Default)]
 pub struct MatchOptions {
     /// Rules that are not among the embedded ones.
     pub rules: Option<Arc<Rules>>,
     /// A map that is not among the embedded ones.
     pub map: Option<Arc<Map>>,
-    /// Who plays this seat.
+    /// The program that controls this seat.
     pub controller: Option<ControllerChoice>,
-    /// What this seat orders and when, in place of a controller.
+    /// The scripted commands of this seat, in place of a controller.
     pub script: Option<Script>,
-    /// Where to record, without the ending.
+    /// Where to record, without the file extension.
     pub record: Option<PathBuf>,
     /// Where to trace.
     pub trace: Option<Trace>,
-    /// Whether own orders show before they are confirmed.
+    /// Whether own commands are shown before they are confirmed.
     pub prediction: bool,
-    /// How many updates the confirmed view of a match with a server lies in the past.
+    /// How many updates the confirmed view of a match with a server lags behind.
     pub interpolation: u32,
     /// Updates per second of a server.
     pub updates: u32,
-    /// A difference to plant.
+    /// A divergence to inject.
     pub inject: Option<Inject>,
     /// Seconds since 1970, for the replay's header.
     pub started_unix_s: u64,
 }
 
 impl MatchOptions {
-    /// For the next match over the same links, with a file of its own; what is measured or planted is of the
-    /// first match alone.
+    /// The options of the next match over the same links, with files of its own; tracing and injection apply
+    /// to the first match only.
     #[must_use]
     pub(super) fn again(self, lasted_s: u64) -> Self {
         let record = self.record.map(|path| next_name(&path));
@@ -46,7 +46,7 @@ impl MatchOptions {
     }
 }
 
-/// `a` becomes `a-match2`, and that `a-match3`; the ending stays.
+/// `a` becomes `a-match2`, and that `a-match3`; the extension stays.
 pub(super) fn next_name(path: &Path) -> PathBuf {
     let is_whole = path.extension().is_some_and(|ending| ending == "mra");
     let name = if is_whole { path.file_stem() } else { path.file_name() };

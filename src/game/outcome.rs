@@ -8,13 +8,13 @@ use crate::sim::{NoSuchField, Outcome, PlayerId, fingerprint};
 /// Why and how a match ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchOutcome {
-    /// By its rules.
+    /// By the rules.
     Rules(Outcome),
     /// After the agreed number of ticks.
     TickLimit,
     /// A peer left.
     PeerLeft(PlayerId),
-    /// A peer was no longer heard.
+    /// A peer was lost.
     PeerLost(PlayerId),
     /// The peers' states differed.
     Desync,
@@ -23,7 +23,7 @@ pub enum MatchOutcome {
 }
 
 impl MatchOutcome {
-    /// The word for it in results and replays.
+    /// Its name in results and replays.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -57,15 +57,15 @@ pub enum MatchError {
     /// The host refused.
     #[error("the host refused: {}", describe(.0))]
     Refused(Refusal),
-    /// Nobody came, or nobody answered.
-    #[error("no answer: nobody was there before the wait was over")]
+    /// Nobody joined, or the host did not answer.
+    #[error("no answer within the waiting time")]
     NoAnswer,
     /// The peers built different worlds from the same roster.
     #[error("the peers' worlds differ before tick 0: they run different programs; update both")]
     StartState,
-    /// Two guests could not find each other.
+    /// Two guests could not reach each other.
     #[error(
-        "players {0} and {1} cannot reach each other: open their UDP ports to each other, or give the way with --via {1}=IP:PORT"
+        "players {0} and {1} cannot reach each other: open their UDP ports to each other, or set the address with --via {1}=IP:PORT"
     )]
     Unreachable(PlayerId, PlayerId),
     /// The host plays by rules that this program does not have.
@@ -84,7 +84,7 @@ pub enum MatchError {
         /// Seats of the match.
         seats: usize,
     },
-    /// The replay could not be begun.
+    /// The replay could not be started.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The match cannot be recorded.
@@ -95,17 +95,17 @@ pub enum MatchError {
     Inject {
         /// The field.
         field: String,
-        /// Why not.
+        /// Why it cannot.
         error: NoSuchField,
     },
     /// This player left before there was a match.
     #[error("left before the match began")]
     NotBegun,
-    /// Somebody has left instead of playing again.
+    /// A player has left instead of voting for a rematch.
     #[error("somebody has left, and there is no rematch")]
     NoRematch,
-    /// The server would no longer have this client.
-    #[error("the server has refused too much of what was sent from here, and ended it")]
+    /// The server expelled this client.
+    #[error("the server rejected too many of this client's messages and expelled it")]
     Expelled,
     /// A bug in this program.
     #[error("internal error, please report it: {0}")]
@@ -118,12 +118,12 @@ pub enum MatchError {
     LostEarly(PlayerId),
 }
 
-/// Who somebody is.
+/// A name for a player or the server.
 fn party(player: PlayerId) -> String {
     if player == PlayerId::NONE { "the server".into() } else { format!("player {player}") }
 }
 
-/// Which rules or map the host has and which were asked for, by name where they are built in.
+/// The host's rules or map and the requested ones, by name if they are built in.
 fn differing(what: &str, embedded: &[(u64, String)], host: u64, guest: u64) -> String {
     let named = |print| embedded.iter().find(|(known, _)| *known == print).map(|(_, name)| name);
     let asked = named(guest).map_or_else(|| "your file's".to_owned(), Clone::clone);
@@ -133,7 +133,7 @@ fn differing(what: &str, embedded: &[(u64, String)], host: u64, guest: u64) -> S
     }
 }
 
-/// A refusal in words, with what to do.
+/// A refusal in words, with what to do about it.
 fn describe(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Protocol { host, guest } => {

@@ -1,8 +1,9 @@
-//! The view of a match with a server that shows no prediction: it lies some updates in the past, so that there is
-//! mostly a later one to move toward.
+//! The view of a match with a server without prediction: it lags some updates behind, so that there usually
+//! is a later one to move toward.
 //!
-//! Updates bring every tick, so between two states nothing must be guessed: the ticks run once more, each at its
-//! time. What comes late is bridged by at most one update, in which everybody holds what they held.
+//! Updates contain every tick, so nothing is interpolated between two states: the ticks run once more, each
+//! at its time. A late update is bridged by at most one update interval, in which all players hold their
+//! controls.
 
 use std::collections::VecDeque;
 
@@ -13,14 +14,14 @@ use crate::sim::{Event, GameState, PlayerId, Tick, TickInputs, World};
 /// A world some updates behind the confirmed one.
 pub(super) struct Past {
     world: World,
-    /// Ticks that have run in the confirmed world and are not to be seen yet.
+    /// Ticks that have run in the confirmed world and are not shown yet.
     waiting: VecDeque<TickInputs>,
-    /// The same world, run on while a tick is late.
+    /// The same world, extrapolated while a tick is late.
     bridge: Predictor,
 }
 
 impl Past {
-    /// Nothing is to be seen yet but `confirmed`.
+    /// Shows `confirmed`, with no ticks queued.
     pub(super) fn new(confirmed: &World, me: PlayerId) -> Self {
         let waiting = VecDeque::with_capacity(UPDATE_TICKS_MAX);
         Self { world: confirmed.clone(), waiting, bridge: Predictor::new(confirmed, me) }
@@ -34,10 +35,10 @@ impl Past {
         self.waiting.push_back(inputs.clone());
     }
 
-    /// No ticks lead to this state, so it is to be seen at once.
+    /// No ticks lead to this state, so it is shown at once.
     pub(super) fn adopt(&mut self, state: &GameState) {
         self.waiting.clear();
-        // The confirmed world, which has the same setup, has taken it, too.
+        // The confirmed world, which has the same setup, has accepted it, too.
         let _ = self.world.adopt(state);
     }
 
@@ -65,13 +66,13 @@ impl Past {
         }
     }
 
-    /// What is to be seen.
+    /// The world to show.
     pub(super) const fn seen(&self) -> &Predictor {
         &self.bridge
     }
 
-    /// The tick at whose time there is something new to be seen, with at most `longest` ticks beyond the last that is
-    /// here; `None` until an update comes.
+    /// The tick at whose time the view changes next, with at most `longest` ticks beyond the last received
+    /// one; `None` until an update arrives.
     pub(super) fn next(&self, longest: u32) -> Option<Tick> {
         let (here, seen) = (self.world.state().tick(), self.bridge.world().state().tick());
         let reach = here.plus(longest.max(self.waiting.len() as u32));

@@ -1,8 +1,8 @@
-//! What a player sees before it is confirmed: a copy of the world, run on with the player's own inputs.
+//! What a player sees before it is confirmed: a copy of the world, advanced with the player's own inputs.
 //!
-//! The base is the newest state that is confirmed: with a server that of its newest update, in lockstep that
-//! after the last tick. The others hold what they held and give no orders. What turns out otherwise is a
-//! correction: the picture slides to the right place.
+//! The base is the newest confirmed state: with a server that of its newest update, in lockstep that after
+//! the last tick. Other players are assumed to hold their controls and give no commands. Mispredictions are
+//! corrected by blending the picture toward the right positions.
 
 use core::time::Duration;
 
@@ -10,21 +10,21 @@ use crate::net::Time;
 use crate::sim::math::{Fx, Vec2};
 use crate::sim::{Direction, GameState, HeroControl, PlayerId, PlayerInput, Tick, TickInputs, UnitId, World};
 
-/// Most ticks that are predicted; beyond them the picture waits.
+/// Most ticks that are predicted; beyond that the picture waits.
 pub const HORIZON_TICKS_MAX: u32 = 64;
-/// How long a corrected unit slides to its right place.
+/// How long a corrected unit takes to blend to its right position.
 const BLEND: Duration = Duration::from_millis(100);
-/// Farther off than this, it is put there at once: a tile.
+/// Above this error a unit snaps to its position at once: one tile.
 const SNAP: Fx = Fx::ONE;
-/// From here on an error of the own hero counts as a correction: a quarter of a tile.
+/// Above this error of the own hero a correction is counted: a quarter of a tile.
 const COUNTED: Fx = Fx::from_bits(1 << 14);
 
-/// How well predictions came true.
+/// Statistics of prediction accuracy.
 #[derive(Clone, Debug, Default)]
 pub struct PredictionCounts {
-    /// States that were compared with what had been predicted of them.
+    /// States that were compared with their prediction.
     pub compared: u64,
-    /// Of these, those in which any unit stood elsewhere.
+    /// Of these, those in which any unit was in another position.
     pub mispredicted: u64,
     /// Errors of the own hero of more than a quarter of a tile.
     pub corrections: u64,
@@ -38,26 +38,26 @@ pub struct Predictor {
     me: PlayerId,
     /// The tick of the state that the prediction is based on.
     base: Tick,
-    /// The world as it was predicted before a new base.
+    /// The world as predicted before the new base.
     before: GameState,
     inputs: TickInputs,
-    /// Own inputs that count beyond the base, by number.
+    /// Own inputs beyond the base, by number.
     own: Vec<(Tick, PlayerInput)>,
     slides: Vec<Slide>,
     counts: PredictionCounts,
 }
 
-/// A unit on its way to the right place.
+/// A unit blending to its right position.
 #[derive(Clone, Copy, Debug)]
 struct Slide {
     unit: UnitId,
-    /// How far off it was at `since`.
+    /// Its error at `since`.
     off: Vec2,
     since: Time,
 }
 
 impl Predictor {
-    /// Nothing is predicted yet.
+    /// Starts with nothing predicted.
     #[must_use]
     pub fn new(confirmed: &World, me: PlayerId) -> Self {
         let units = confirmed.state().units.len();
@@ -73,8 +73,8 @@ impl Predictor {
         }
     }
 
-    /// Predicts on from `confirmed` up to the state before `horizon`. `own` are this player's inputs that are not
-    /// part of it yet, in order, by the tick for which they were sealed.
+    /// Predicts from `confirmed` up to the state before `horizon`. `own` are this player's inputs that are
+    /// not part of it yet, in order, by the tick for which they were committed.
     pub fn advance(
         &mut self,
         now: Time,
@@ -95,7 +95,7 @@ impl Predictor {
         if !is_new && horizon <= shown {
             return;
         }
-        // What the picture shows never goes back in time.
+        // The picture never goes back in time.
         while self.world.state().tick() < horizon.max(shown.min(self.base.plus(HORIZON_TICKS_MAX))) {
             if self.world.state().tick() == shown && is_new {
                 self.compare(now);
@@ -116,7 +116,7 @@ impl Predictor {
             input.hero = held(self.world.state(), PlayerId(player as u8));
         }
         let own = &mut self.inputs.inputs[self.me.index()];
-        // An input that came too late for its tick is part of the first open one.
+        // An input that was too late for its tick becomes part of the first open one.
         for (_, input) in self.own.iter().filter(|&&(of, _)| of == tick || (is_first && of < tick)) {
             own.hero = input.hero;
             for command in &input.commands {
@@ -128,7 +128,7 @@ impl Predictor {
         self.world.step(&self.inputs);
     }
 
-    /// The world is where it was shown before: what is otherwise?
+    /// The world has reached the tick that was shown before: compares the two.
     fn compare(&mut self, now: Time) {
         self.counts.compared += 1;
         let state = self.world.state();
@@ -164,13 +164,13 @@ impl Predictor {
         &self.world
     }
 
-    /// How well predictions came true so far.
+    /// Statistics so far.
     #[must_use]
     pub const fn counts(&self) -> &PredictionCounts {
         &self.counts
     }
 
-    /// Writes the predicted state into `picture`, with corrected units on their way.
+    /// Writes the predicted state into `picture`, with corrected units still blending.
     pub fn show(&self, now: Time, picture: &mut GameState) {
         picture.copy_from(self.world.state());
         for slide in &self.slides {
@@ -184,7 +184,7 @@ impl Predictor {
 }
 
 impl Slide {
-    /// How far off the picture still is.
+    /// The remaining error of the picture.
     fn left(&self, now: Time) -> Vec2 {
         let (passed, whole) = (now.since(self.since).min(BLEND).as_micros() as i32, BLEND.as_micros() as i32);
         let part = |off: Fx| crate::sim::math::mul_div(off, whole - passed, whole);
@@ -192,7 +192,7 @@ impl Slide {
     }
 }
 
-/// What a player held in the last tick.
+/// The controls that a player held in the last tick.
 fn held(state: &GameState, player: PlayerId) -> HeroControl {
     let (players, at) = (&state.players, player.index());
     HeroControl {
@@ -222,8 +222,8 @@ mod tests {
         PlayerInput { hero, ..PlayerInput::default() }
     }
 
-    /// A second of a hero that turns every tenth tick, confirmed `lag` ticks late, each input `late` ticks after
-    /// its own.
+    /// A second in which a hero turns every tenth tick, confirmed `lag` ticks late, with each input applied
+    /// `late` ticks after its own.
     fn play(lag: u32, late: u32) -> Predictor {
         let mut confirmed = world();
         let mut predictor = Predictor::new(&confirmed, PlayerId(0));

@@ -1,8 +1,8 @@
-//! The last ticks of a match, for the search after a desync.
+//! The last ticks of a match, kept for the search after a desync.
 
 use crate::sim::{GameState, INPUT_BYTES_MAX, PLAYERS_MAX, Tick, TickInputs};
 
-/// Ticks kept; a difference shows within twice the lead of a peer.
+/// Ticks kept; a difference is detected within twice the lead of a peer.
 const KEPT: usize = 96;
 /// Bytes that the inputs of a tick may take.
 const INPUTS_BYTES: usize = 8 + PLAYERS_MAX * INPUT_BYTES_MAX;
@@ -21,10 +21,10 @@ struct Recent {
 }
 
 impl RecentTicks {
-    /// Keeps a tick that has run, in the place of the oldest.
+    /// Stores a tick that has run, replacing the oldest.
     pub(super) fn keep(&mut self, inputs: &TickInputs, state: &GameState) {
         let tick = inputs.tick;
-        // A seat that is taken back begins with any tick.
+        // A seat that is taken back may start at any tick.
         if self.ring.is_empty() {
             let inputs = || Vec::with_capacity(INPUTS_BYTES);
             self.ring.resize_with(KEPT, || Recent {

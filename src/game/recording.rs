@@ -1,4 +1,4 @@
-//! The replay of a match while it is played, on a peer and on a server alike.
+//! Records a match while it is played, on a peer and on a server alike.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +8,19 @@ use crate::net::Roster;
 use crate::replay::{RecordStatus, ReplayEvent, ReplayHeader, ReplayRecorder, ReplayResult};
 use crate::sim::{GameState, PlayerId, StateHash, Tick, TickInputs, World};
 
-/// A recording, or none; whatever is written to none is dropped.
+/// A recording, or none; ticks written to none are dropped.
 #[derive(Default)]
 pub(super) struct Recording {
     recorder: Option<ReplayRecorder>,
-    /// Whether the match has been told that it failed.
-    is_told: bool,
+    /// Whether its failure has been reported.
+    is_reported: bool,
     /// The finished file.
     path: Option<PathBuf>,
 }
 
 impl Recording {
-    /// Begins to record what `player`, or a server, sees. Only once tick 0 is agreed: who goes before it leaves no
-    /// file behind.
+    /// Starts recording what `player`, or a server, sees. Call it only once tick 0 is agreed, so that a match
+    /// that never starts leaves no file.
     pub(super) fn begin(
         &mut self,
         path: &Path,
@@ -49,31 +49,31 @@ impl Recording {
         }
     }
 
-    /// That it has failed, the first time that this is asked after it has.
+    /// Its failure, returned once.
     pub(super) fn failure(&mut self) -> Option<MatchEvent> {
-        let recorder = self.recorder.as_ref().filter(|_| !self.is_told)?;
+        let recorder = self.recorder.as_ref().filter(|_| !self.is_reported)?;
         let RecordStatus::Stopped(error) = recorder.status() else { return None };
-        self.is_told = true;
+        self.is_reported = true;
         Some(MatchEvent::RecordingStopped(error.to_string()))
     }
 
-    /// Stops it without a result. False if nothing was recorded.
+    /// Stops recording without a result. False if nothing was recorded.
     pub(super) fn stop(&mut self) -> bool {
         self.recorder.take().is_some()
     }
 
-    /// Closes the file with how the match ended, and says if that failed.
+    /// Closes the file with the match's outcome, and reports an error.
     pub(super) fn finish(&mut self, outcome: &str, winner: Option<u8>) -> Option<MatchEvent> {
         match self.recorder.take()?.finish(ReplayResult { outcome: outcome.into(), winner }) {
             Ok(path) => {
                 self.path = Some(path);
                 None
             }
-            Err(error) => (!self.is_told).then(|| MatchEvent::RecordingStopped(error.to_string())),
+            Err(error) => (!self.is_reported).then(|| MatchEvent::RecordingStopped(error.to_string())),
         }
     }
 
-    /// Where the finished file is.
+    /// The path of the finished file.
     pub(super) fn take_path(&mut self) -> Option<PathBuf> {
         self.path.take()
     }

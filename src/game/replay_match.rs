@@ -1,4 +1,4 @@
-//! A recorded match as something to look at: the same view, from a file.
+//! Playback of a recorded match, with the same view as a live one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use crate::net::Time;
 use crate::replay::{HeaderError, OpenError, Record, Replay, ReplayHeader, SeekError, Trailer};
 use crate::sim::{Tick, World};
 
-/// Ticks simulated in one call at most, so that a slow machine falls behind instead of standing still.
+/// Most ticks simulated in one call, so that a slow machine lags instead of freezing.
 const TICKS_PER_CALL_MAX: u32 = 240;
-/// Speeds to choose from, in times real time.
+/// Playback speeds, as multiples of real time.
 pub const REPLAY_SPEEDS: [f32; 7] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 
 /// Why a replay cannot be watched.
@@ -23,7 +23,7 @@ pub enum WatchError {
     /// It is not for this simulation.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// It cannot go there.
+    /// It cannot seek there.
     #[error(transparent)]
     Seek(#[from] SeekError),
 }
@@ -34,11 +34,11 @@ pub struct ReplayMatch {
     world: World,
     view: View,
     buffers: Buffers,
-    /// What happened since somebody took it, or since the last jump.
+    /// Events since they were last taken, or since the last seek.
     backlog: EventBacklog,
-    /// What [`Self::advance`] was told last.
+    /// The time last passed to [`Self::advance`].
     now: Time,
-    /// How far the picture is, in microseconds of the match.
+    /// The playback position, in microseconds of the match.
     played_us: f64,
     speed: f32,
     is_paused: bool,
@@ -49,7 +49,7 @@ impl ReplayMatch {
     /// Opens a file at its beginning.
     ///
     /// # Errors
-    /// If there is nothing to watch in it.
+    /// If it cannot be played.
     pub fn open(path: &Path, now: Time) -> Result<Self, WatchError> {
         let mut replay = Replay::open(path)?;
         let world = match replay.begins() {
@@ -72,7 +72,7 @@ impl ReplayMatch {
         })
     }
 
-    /// Plays on to `now`.
+    /// Plays up to `now`.
     pub fn advance(&mut self, now: Time) {
         let passed_us = now.since(self.now).as_micros() as f64;
         self.now = now;
@@ -89,7 +89,7 @@ impl ReplayMatch {
                 return;
             }
         }
-        // Too slow for this speed: time stretches.
+        // The machine is too slow for this speed: playback slows down.
         let reached = self.view.setup.tick_rate.micros_to(self.view.current.tick());
         self.played_us = self.played_us.min(reached as f64);
     }
@@ -115,14 +115,14 @@ impl ReplayMatch {
         true
     }
 
-    /// Goes to a tick, or to the end if that comes first.
+    /// Seeks to a tick, or to the end if that comes first.
     ///
     /// # Errors
-    /// If the file does not let us.
+    /// If the file does not allow it.
     pub fn seek(&mut self, tick: Tick) -> Result<(), WatchError> {
         self.world = self.replay.world_at(tick)?;
         self.is_over = self.world.state().tick() < tick;
-        // What lies between here and there was not watched.
+        // Events in the skipped ticks are not reported.
         self.backlog.clear();
         self.view.current = self.buffers.copy(self.world.state());
         self.view.previous = Arc::clone(&self.view.current);
@@ -130,7 +130,7 @@ impl ReplayMatch {
         Ok(())
     }
 
-    /// The picture, and how far it is from its previous to its current state.
+    /// The view, and the interpolation factor from its previous to its current state.
     #[must_use]
     pub fn view(&self) -> (&View, f32) {
         let rate = self.view.setup.tick_rate;
@@ -138,20 +138,19 @@ impl ReplayMatch {
         (&self.view, (since_us * f64::from(rate.hz()) / 1e6).clamp(0.0, 1.0) as f32)
     }
 
-    /// Into `events` all that happened since the last call; what was in `events` is forgotten. A jump leaves
-    /// nothing of what it passed over.
+    /// Replaces `events` by all events since the last call. A seek drops the events of the ticks it skipped.
     pub fn take_events(&mut self, events: &mut EventBacklog) {
         events.clear();
         core::mem::swap(&mut self.backlog, events);
     }
 
-    /// Who played what.
+    /// The header: players and match configuration.
     #[must_use]
     pub fn header(&self) -> &ReplayHeader {
         self.replay.header()
     }
 
-    /// At which tick it ends, if the file is whole.
+    /// The tick at which it ends, if the file is complete.
     #[must_use]
     pub fn length(&self) -> Option<u32> {
         self.replay.promised_ticks()

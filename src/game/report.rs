@@ -1,4 +1,4 @@
-//! What all peers say alike about a desync.
+//! The desync report, which is the same on all peers.
 
 use arrayvec::ArrayVec;
 use core::fmt;
@@ -11,12 +11,12 @@ use crate::sim::{GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 pub struct DesyncReport {
     /// The first tick after which the states differ.
     pub tick: u32,
-    /// Whose states they are.
+    /// The parties whose states they are.
     pub seats: ArrayVec<Party, PLAYERS_MAX>,
-    /// Those whose state is not that of more than half of them, or not what comes out when a client's ticks are
-    /// run again; none if that cannot be said.
+    /// Parties whose state differs from that of the majority, or from the result of running a client's ticks
+    /// again; empty if undecided.
     pub odd: ArrayVec<Party, PLAYERS_MAX>,
-    /// The table, if the states were there to compare.
+    /// The table, if the states were available for comparison.
     pub part: Option<&'static str>,
     /// The row in that table.
     pub row: Option<usize>,
@@ -24,8 +24,8 @@ pub struct DesyncReport {
     pub unit: Option<String>,
     /// The column.
     pub field: Option<&'static str>,
-    /// The value in each state, fixed-point numbers by their bits; null where there is no such row, or where
-    /// the state first differs in something else.
+    /// The value in each state, fixed-point numbers by their bits; null if the row does not exist, or if the
+    /// state first differs in another field.
     pub values: ArrayVec<Option<i64>, PLAYERS_MAX>,
     /// The tables that differ.
     pub parts: Vec<&'static str>,
@@ -35,7 +35,7 @@ pub struct DesyncReport {
     pub seed: u64,
 }
 
-/// Who has a state.
+/// The owner of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Party {
     /// A peer or a client.
@@ -48,14 +48,14 @@ pub enum Party {
 pub(super) type Side<'a> = (Party, Option<&'a GameState>);
 
 impl DesyncReport {
-    /// Compares the parties' states after `tick`. A state that is missing leaves only the tick known.
+    /// Compares the parties' states after `tick`. If a state is missing, only the tick is known.
     #[must_use]
     pub(super) fn new(tick: Tick, seed: u64, mut sides: ArrayVec<Side<'_>, PLAYERS_MAX>) -> Self {
         sides.sort_by_key(|&(party, _)| party);
         let hashes: ArrayVec<Option<StateHash>, PLAYERS_MAX> =
             sides.iter().map(|(_, state)| state.map(GameState::hash)).collect();
         let most = majority(&hashes);
-        // The reference that the others are compared with: of the majority if there is one.
+        // The reference for the comparison: a state of the majority if there is one.
         let model = most.unwrap_or(0);
         let differs = |&i: &usize| hashes[i] != hashes[model];
         let other = (0..sides.len()).find(differs);
@@ -117,7 +117,7 @@ const fn swapped(values: [Option<i64>; 2]) -> [Option<i64>; 2] {
     [values[1], values[0]]
 }
 
-/// One of more than half of the peers, whose states are alike.
+/// A member of the majority: more than half of the peers have the same state.
 fn majority(hashes: &[Option<StateHash>]) -> Option<usize> {
     let alike = |hash| hashes.iter().filter(|&other| other == hash).count();
     hashes.iter().position(|hash| hash.is_some() && alike(hash) * 2 > hashes.len())

@@ -1,7 +1,7 @@
-//! The thread that runs a [`Node`]: real time, a real socket, and channels to whoever plays and watches.
+//! The thread that runs a [`Node`]: real time, a real socket, and channels to players and viewers.
 //!
-//! Datagrams come from the receive thread of [`Udp`] through its bounded channel; this thread is the only one that
-//! touches session and world.
+//! Datagrams come from the receive thread of [`Udp`] through its bounded channel; this thread alone touches
+//! session and world.
 
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -16,62 +16,63 @@ use super::outcome::MatchError;
 use crate::net::Time;
 use crate::transport::{Impairment, LinkSpec, Timer, Udp, clock};
 
-/// Most controls and most reports that wait; more reports are left out, more controls wait.
+/// Capacity of the queues of controls and reports; excess reports are dropped, senders of excess controls
+/// block.
 const QUEUE_MAX: usize = 256;
-/// Longest sleep when nothing is due.
+/// Longest sleep if nothing is due.
 const IDLE: Duration = Duration::from_millis(100);
-/// Datagrams taken in before the match advances again.
+/// Most datagrams handled before the match advances again.
 const BATCH_MAX: usize = 256;
-/// How long the others may take to hear that a match has broken down here.
+/// How long the others may take to acknowledge that this match has failed.
 const GOOD_BYE_WITHIN: Duration = Duration::from_secs(2);
 
-/// What a node's thread needs of it beside [`Node`].
+/// What a node's thread requires in addition to [`Node`].
 pub trait Threaded: Node + Sized + Send + 'static {
-    /// What can be said to it.
+    /// A control message.
     type Control: Send + 'static;
-    /// What it reports.
+    /// A progress report.
     type Progress: Send + 'static;
-    /// What remains when the thread has ended.
+    /// The result when the thread has ended.
     type Finished: Send + 'static;
-    /// What looks at it after every step.
+    /// An observer, called after every step.
     type Watch: Send + 'static;
 
     /// The thread's name.
     const NAME: &'static str;
-    /// Between two reports of [`Self::status`].
+    /// Interval between reports of [`Self::status`].
     const STATUS_EVERY: Duration;
-    /// The report that something happened.
+    /// Converts an event to a report.
     const EVENT: fn(MatchEvent) -> Self::Progress;
 
-    /// Names this computer's own addresses.
+    /// Sets this computer's own addresses.
     fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>);
 
-    /// Does what it is told.
+    /// Executes a control.
     fn control(&mut self, control: Self::Control);
 
-    /// How it does.
+    /// The current status.
     fn status(&self) -> Self::Progress;
 
-    /// Looks at it.
+    /// Updates the observer.
     fn look(&mut self, now: Time, watch: &mut Self::Watch);
 
-    /// The program broke down while it played: ends the match with this error, closes the recording as far as it has
-    /// come, and tells the others. The world may be half of one tick and half of the next, so nothing looks at it any
-    /// more.
+    /// The program panicked while it played: ends the match with this error, closes the recording as far as
+    /// it has come, and notifies the others. The world may be inconsistent, so it is not used any more.
     fn break_off(&mut self, error: MatchError);
 
-    /// After [`Self::break_off`]: tells the others again. True once all know, or nobody answers.
+    /// After [`Self::break_off`]: keeps notifying the others. True once all have acknowledged, or nobody
+    /// answers.
     fn say_good_bye(&mut self, now: Time) -> bool;
 
-    /// What remains of a match that is over, and took so much CPU time of this process, or the next match and a report
-    /// of the last.
+    /// The result of a match that is over and used this much CPU time of the process; or the next match, with
+    /// a report of the last.
     fn conclude(
         self,
         watch: &mut Self::Watch,
         cpu_us: u64,
     ) -> ControlFlow<Self::Finished, (Self, Option<Self::Progress>)>;
 
-    /// What remains where the thread itself broke down.
+    /// The result if the thread itself panicked.
     fn broken_down(error: MatchError) -> Self::Finished;
 }
 
@@ -83,7 +84,7 @@ pub struct NodeThread<N: Threaded> {
 }
 
 impl<N: Threaded> NodeThread<N> {
-    /// Starts it on `udp`; what it sends goes through `link` first, if one is given.
+    /// Starts it on `udp`; datagrams it sends pass through `link` first, if one is given.
     pub(super) fn spawn(
         mut node: N,
         udp: Udp,
@@ -99,10 +100,10 @@ impl<N: Threaded> NodeThread<N> {
         Ok(Self { control, progress, thread })
     }
 
-    /// The next report; `None` when none came within `patience`, an error when the thread has ended.
+    /// The next report; `None` if there is none within `patience`.
     ///
     /// # Errors
-    /// If the match is over and everything it reported has been taken.
+    /// If the thread has ended and all its reports have been taken.
     pub fn progress(&self, patience: Duration) -> Result<Option<N::Progress>, MatchEnded> {
         match self.progress.recv_timeout(patience) {
             Ok(progress) => Ok(Some(progress)),
@@ -111,10 +112,10 @@ impl<N: Threaded> NodeThread<N> {
         }
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the thread.
     #[must_use]
     pub fn join(self) -> N::Finished {
-        let error = || MatchError::Internal(format!("the {} thread broke down", N::NAME));
+        let error = || MatchError::Internal(format!("the {} thread panicked", N::NAME));
         self.thread.join().unwrap_or_else(|_| N::broken_down(error()))
     }
 }
@@ -145,7 +146,7 @@ impl<N: Threaded> Runner<N> {
                 ControlFlow::Break(finished) => return finished,
                 ControlFlow::Continue((next, report)) => {
                     self.node = next;
-                    // Whoever asked for this listens, or has gone.
+                    // The requester of this is listening, or has gone.
                     let _ = report.map(|report| self.reports.send(report));
                 }
             }
@@ -156,7 +157,7 @@ impl<N: Threaded> Runner<N> {
     fn play(&mut self) {
         let mut status_at = clock::now();
         loop {
-            // What is here is heard before anybody's silence is judged.
+            // Datagrams that have arrived are handled before silence is judged.
             self.receive();
             let now = clock::now();
             self.node.advance(now);
@@ -171,9 +172,9 @@ impl<N: Threaded> Runner<N> {
         self.flush();
     }
 
-    /// The program broke down: ends the match in order, as far as that can still be done.
+    /// The program panicked: ends the match as cleanly as still possible.
     fn break_off(&mut self, what: String) {
-        // What breaks down once more is not heard; the first panic is the one to report.
+        // A second panic is ignored; the first one is the one to report.
         let _ = caught(|| {
             self.node.break_off(MatchError::Internal(what));
             let until = clock::now().plus(GOOD_BYE_WITHIN);
@@ -204,7 +205,7 @@ impl<N: Threaded> Runner<N> {
 
     fn report(&mut self, now: Time, status_at: &mut Time) {
         while let Some(event) = self.node.poll_event() {
-            // Nobody listens, or not fast enough: the match does not wait for spectators.
+            // No reader, or a slow one: the match does not wait for viewers.
             let _ = self.reports.try_send(N::EVENT(event));
         }
         if now >= *status_at {
@@ -213,14 +214,14 @@ impl<N: Threaded> Runner<N> {
         }
     }
 
-    /// Takes in what has come.
+    /// Handles the received datagrams.
     fn receive(&mut self) {
         for received in self.udp.received().try_iter().take(BATCH_MAX) {
             self.node.handle_datagram(received.at, received.from, &received.bytes);
         }
     }
 
-    /// Sleeps until something comes in or is due.
+    /// Waits for a datagram, a control or a deadline.
     fn wait(&mut self) {
         let link = self.link.as_ref().and_then(Impairment::next_at);
         let due = [self.node.poll_timeout(), link].into_iter().flatten().min();
@@ -235,7 +236,7 @@ impl<N: Threaded> Runner<N> {
             }
             recv(self.controls) -> control => match control {
                 Ok(control) => self.node.control(control),
-                // Whoever played is gone: so is this node.
+                // The controlling end is gone: this node leaves, too.
                 Err(_) => {
                     self.controls = never();
                     self.node.leave();
@@ -246,7 +247,7 @@ impl<N: Threaded> Runner<N> {
         }
     }
 
-    /// Lets the last datagrams leave a link that delays them.
+    /// Sends the last datagrams that a delaying link still holds.
     fn flush(&mut self) {
         while let Some(at) = self.link.as_ref().and_then(Impairment::next_at) {
             std::thread::sleep(at.since(clock::now()));

@@ -1,4 +1,4 @@
-//! Commands at instants, given whatever happens: one JSON object a line.
+//! Open-loop commands at fixed instants: one JSON object a line.
 #![cfg_attr(
     not(test),
     deny(
@@ -28,20 +28,20 @@ pub const SCRIPT_BYTES_MAX: u64 = 8 << 20;
 pub struct ScriptLine {
     /// Microseconds from the first tick.
     pub at_us: u64,
-    /// What is ordered.
+    /// The command.
     pub command: Command,
 }
 
-/// What one player orders, in the order of the instants.
+/// A player's commands, in the order of their instants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     lines: Vec<ScriptLine>,
 }
 
-/// Why a file is no script.
+/// Why a file is not a valid script.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// It cannot be read, or is no text.
+    /// It cannot be read, or is not text.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// A line is not `{"at_ms":F,"command":{…}}`.
@@ -52,7 +52,7 @@ pub enum ScriptError {
         /// What is wrong.
         message: String,
     },
-    /// There are too many.
+    /// It has too many commands.
     #[error("more than {SCRIPT_COMMANDS_MAX} commands")]
     TooMany,
     /// It has too many bytes, empty lines included.
@@ -60,18 +60,18 @@ pub enum ScriptError {
     TooLarge,
 }
 
-/// A line as the file has it. What [`write_json`](crate::replay::write_json) says of a command beside it, its tick
-/// and its player, is read and left out.
+/// A line as in the file. The tick and player that [`write_json`](crate::replay::write_json) writes beside a
+/// command are accepted and ignored.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LineFile {
     at_ms: f64,
     command: Command,
     #[serde(default, skip_serializing)]
-    #[expect(dead_code, reason = "only what is exported may stand there")]
+    #[expect(dead_code, reason = "present only so that exported lines are accepted")]
     tick: Option<u32>,
     #[serde(default, skip_serializing)]
-    #[expect(dead_code, reason = "only what is exported may stand there")]
+    #[expect(dead_code, reason = "present only so that exported lines are accepted")]
     player: Option<u8>,
 }
 
@@ -112,7 +112,7 @@ impl Script {
         Ok(lines.into_iter().collect())
     }
 
-    /// Writes what [`Self::read`] reads.
+    /// Writes the format that [`Self::read`] reads.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -134,7 +134,7 @@ impl Script {
 }
 
 impl FromIterator<ScriptLine> for Script {
-    /// Commands of one instant stay in their order.
+    /// Commands with the same instant keep their order.
     fn from_iter<I: IntoIterator<Item = ScriptLine>>(lines: I) -> Self {
         let mut lines: Vec<_> = lines.into_iter().collect();
         lines.sort_by_key(|line| line.at_us);

@@ -1,4 +1,4 @@
-//! One match on its server, in whatever time it is given.
+//! A server's match, driven by the time it is given.
 
 mod thread;
 
@@ -20,30 +20,30 @@ use crate::net::message::PacketId;
 use crate::net::{ClientStatus, End, Event, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit};
 use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, Selection, StateHash, Tick, World};
 
-/// Most events that wait to be polled.
+/// Most queued events.
 const EVENTS_MAX: usize = 256;
 
-/// What a server brings beside its session.
+/// A server's options for a match, other than its session.
 #[derive(Debug, Default)]
 pub struct ServerOptions {
     /// Rules that are not among the embedded ones.
     pub rules: Option<Arc<Rules>>,
     /// A map that is not among the embedded ones.
     pub map: Option<Arc<Map>>,
-    /// Where to record, without the ending.
+    /// Where to record, without the file extension.
     pub record: Option<PathBuf>,
     /// Seconds since 1970, for the replay's header.
     pub started_unix_s: u64,
 }
 
 impl ServerOptions {
-    /// For the next match on the same socket, with a file of its own.
+    /// The options of the next match on the same socket, with a file of its own.
     fn again(self) -> Self {
         Self { record: self.record.map(|path| next_name(&path)), ..self }
     }
 }
 
-/// What remains of a match on its server.
+/// The summary of a match on its server.
 #[derive(Clone, Debug)]
 pub struct ServerSummary {
     /// How it ended.
@@ -140,19 +140,19 @@ impl Server {
         }
     }
 
-    /// The world as it is, once all are there.
+    /// The current world, once all players are there.
     #[must_use]
     pub const fn world(&self) -> Option<&World> {
         self.world.as_ref()
     }
 
-    /// Sends a message that its session did not mean, in the reliable channel to this address: for tests.
+    /// Sends an arbitrary message over the reliable channel to this address: for tests.
     #[doc(hidden)]
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         self.session.forge(to, id, body);
     }
 
-    /// The session under it.
+    /// The underlying session.
     #[must_use]
     pub const fn session(&self) -> &ServerSession {
         &self.session
@@ -164,7 +164,7 @@ impl Server {
         &self.lateness
     }
 
-    /// What remains, or why there was no match.
+    /// The summary, or why there was no match.
     ///
     /// # Errors
     /// If the match could not be played.
@@ -175,7 +175,7 @@ impl Server {
         self.conclude().0
     }
 
-    /// What remains, and where the session stays for a vote the match that may follow on the same socket.
+    /// The summary, and, if the session stays for a vote, the match that may follow on the same socket.
     ///
     /// # Panics
     /// If it is not over.
@@ -229,7 +229,7 @@ impl Server {
             Event::Over => self.on_closed(End::Finished),
             Event::Again => self.session = self.session.again(),
             Event::Closed(end) => self.on_closed(end),
-            // The others are for those who play.
+            // The other events concern players only.
             _ => {}
         }
     }
@@ -315,7 +315,7 @@ impl Server {
     }
 }
 
-/// Takes the commands out that name living units of others. No client that plays by the rules sends one.
+/// Removes commands that name living units of other players. An honest client never sends one.
 fn take_out_foreign(state: &GameState, timed: &mut TimedInputs, mut reject: impl FnMut(PlayerId)) {
     let inputs = timed.inputs.inputs.iter_mut().zip(&mut timed.given);
     for (player, (input, given)) in inputs.enumerate() {

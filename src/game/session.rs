@@ -1,4 +1,4 @@
-//! The session under a match, whichever plays: the rest of [`super::Match`] does not tell them apart.
+//! The session of a match, of either kind: the rest of [`super::Match`] does not distinguish them.
 
 use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
@@ -13,12 +13,13 @@ use crate::net::{
 };
 use crate::sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
-/// What plays a match. Every session knocks as a lockstep guest; where a server answers, it goes on as a client.
-#[expect(clippy::large_enum_variant, reason = "there is one for each match")]
+/// The session of a match. Every session starts its handshake as a lockstep guest; if a server answers, it
+/// continues as a client.
+#[expect(clippy::large_enum_variant, reason = "there is one per match")]
 pub enum Session {
     /// Every peer runs the world as soon as it has all inputs.
     Lockstep(LockstepSession),
-    /// A server runs the world, and says what came of it.
+    /// A server runs the world, and sends the results.
     Client(ClientSession),
 }
 
@@ -28,7 +29,7 @@ impl From<LockstepSession> for Session {
     }
 }
 
-/// The same call on either.
+/// Makes the same call on either kind of session.
 macro_rules! either {
     ($session:expr, $inner:ident => $call:expr) => {
         match $session {
@@ -44,7 +45,7 @@ impl Session {
         let Self::Lockstep(guest) = self else { return };
         let Some(served) = guest.served() else { return };
         let client = ClientSession::new(now, guest.settings().clone(), served, *guest.traffic());
-        // A server whose confirmation makes no sense is as good as none.
+        // An inconsistent confirmation from a server counts as no answer.
         if let Some(client) = client {
             *self = Self::Client(client);
         }
@@ -60,7 +61,7 @@ impl Session {
 
     pub(super) fn poll_transmit(&mut self) -> Option<Transmit> {
         let transmit = either!(self, session => session.poll_transmit());
-        // Only once it has said all that it had to say.
+        // Only once it has output everything.
         if let (None, Self::Client(client)) = (&transmit, &*self)
             && client.is_rematch()
         {
@@ -97,7 +98,7 @@ impl Session {
         either!(self, session => session.submit_command(wish, given, command))
     }
 
-    /// The first tick that is not sealed.
+    /// The first tick whose input is not committed.
     pub(super) fn open_tick(&self) -> Tick {
         either!(self, session => session.open_tick())
     }
@@ -134,22 +135,22 @@ impl Session {
         }
     }
 
-    /// Waits no longer for the last of the others, which is lost.
+    /// Stops waiting for the last other player, who is lost.
     pub(super) fn claim(&mut self) {
         either!(self, session => session.claim());
     }
 
-    /// A line to all others.
+    /// Sends a chat line to all others.
     pub(super) fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
         either!(self, session => session.submit_chat(now, text))
     }
 
-    /// Whether it is over and stays for a vote on a rematch.
+    /// Whether the match is over and the session stays for a rematch vote.
     pub(super) const fn stays(&self) -> bool {
         either!(self, session => session.stays())
     }
 
-    /// This player wants a rematch.
+    /// Votes for a rematch.
     pub(super) fn want_rematch(&mut self, now: Time) {
         either!(self, session => session.want_rematch(now));
     }
@@ -158,7 +159,7 @@ impl Session {
         either!(self, session => session.leave());
     }
 
-    /// The server's state whose next tick is `tick`, where it must be taken over.
+    /// The server's state whose next tick is `tick`, where it must be adopted.
     pub(super) fn snapshot(&self, tick: Tick) -> Option<&GameState> {
         match self {
             Self::Lockstep(_) => None,
@@ -171,7 +172,8 @@ impl Session {
         matches!(self, Self::Client(session) if session.has_come_back())
     }
 
-    /// Who has left a match with a server last, and whether that one was lost.
+    /// In a match with a server, the player who most recently left or was lost; the flag says whether it was
+    /// lost.
     pub(super) fn departed(&self) -> Option<(PlayerId, bool)> {
         match self {
             Self::Lockstep(_) => None,
@@ -179,12 +181,12 @@ impl Session {
         }
     }
 
-    /// Whether a server runs the world, and says what came of it.
+    /// Whether a server runs the world and sends the results.
     pub(super) const fn is_served(&self) -> bool {
         matches!(self, Self::Client(client) if matches!(client.config().architecture, Architecture::ClientServer))
     }
 
-    /// When a view that lies `behind` the server's ticks, so that it moves evenly, comes to `tick`. `None` without a
+    /// When a view that lags `behind` the server's ticks, for an even pace, reaches `tick`. `None` without a
     /// server.
     pub(super) fn seen_at(&self, tick: Tick, behind: Duration) -> Option<Time> {
         let Self::Client(client) = self else { return None };
@@ -192,7 +194,7 @@ impl Session {
         self.is_served().then(|| client.server_time_of(tick).plus(one_way + behind))
     }
 
-    /// Predicts the world on, with the own inputs that are sealed and not confirmed.
+    /// Advances the prediction, using the own inputs that are committed and not confirmed.
     pub(super) fn predict(&self, now: Time, predictor: &mut Predictor, confirmed: &World) {
         match self {
             Self::Lockstep(session) => {
@@ -206,13 +208,13 @@ impl Session {
         }
     }
 
-    /// Which player this is; known once confirmed.
+    /// This player's id; valid once confirmed.
     #[must_use]
     pub const fn player(&self) -> PlayerId {
         either!(self, session => session.player())
     }
 
-    /// What is played; known once confirmed.
+    /// The configuration of the match; known once confirmed.
     #[must_use]
     pub const fn config(&self) -> Option<&MatchConfig> {
         match self {
@@ -221,13 +223,13 @@ impl Session {
         }
     }
 
-    /// What went over the links so far.
+    /// The traffic on the links so far.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
         either!(self, session => session.traffic())
     }
 
-    /// The links to those who are still there, in the order of their joining.
+    /// The links to peers that are still in the match, in the order in which they joined.
     pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
         let links: ArrayVec<LinkStatus, PLAYERS_MAX> = match self {
             Self::Lockstep(session) => session.links().collect(),
@@ -236,7 +238,7 @@ impl Session {
         links.into_iter()
     }
 
-    /// How long before its tick an input is sealed, in microseconds; known once tick 0 is agreed.
+    /// How long before its tick an input is committed, in microseconds; known once tick 0 is agreed.
     #[must_use]
     pub fn delay_us(&self) -> Option<i64> {
         match self {
@@ -245,7 +247,8 @@ impl Session {
         }
     }
 
-    /// Whom the next tick waits for although it is due, and since when. With a server nothing waits.
+    /// The player whose input the next tick waits for although it is due, and since when. With a server no
+    /// tick waits.
     #[must_use]
     pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
         match self {
@@ -254,13 +257,14 @@ impl Session {
         }
     }
 
-    /// For whom the match waits since it is lost, and when it was last heard; nobody's id for a server.
+    /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
+    /// a server.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
         either!(self, session => session.lost())
     }
 
-    /// The pause that is on, if one is.
+    /// The pause in progress, if any.
     #[must_use]
     pub fn pause(&self) -> Option<Pause> {
         match self {
@@ -269,7 +273,7 @@ impl Session {
         }
     }
 
-    /// What the room says of itself, while it is one.
+    /// The room's beacon, while the room is open.
     #[must_use]
     pub const fn beacon(&self) -> Option<&Beacon> {
         match self {
@@ -278,7 +282,7 @@ impl Session {
         }
     }
 
-    /// The client, where a server runs the match.
+    /// The client session, if a server runs the match.
     #[must_use]
     pub const fn client(&self) -> Option<&ClientSession> {
         match self {

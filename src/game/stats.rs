@@ -1,13 +1,13 @@
-//! What a match measures of itself, in bounded memory.
+//! Measurements in bounded memory.
 
 use core::time::Duration;
 
 /// Microseconds per bucket.
 const BUCKET_US: u64 = 100;
-/// Buckets up to two seconds; what is longer counts as that.
+/// Buckets up to two seconds; longer durations go into the last one.
 const BUCKETS: usize = 20_001;
 
-/// Durations by tenths of a millisecond.
+/// A histogram of durations in tenths of a millisecond.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     buckets: Vec<u32>,
@@ -58,19 +58,20 @@ impl Histogram {
     }
 }
 
-/// How long commands took, from the instant they were given; those of the first 3 s do not count. A bot's command
-/// counts as given when the tick that it means opens: its reaction is no latency.
+/// Latencies of commands, from the instant they were given; those of the first 3 s do not count. A bot's
+/// command counts as given when its intended tick opens: the bot's reaction time is not latency.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// This player's, until the confirmed world here ran them.
+    /// This player's commands, until the confirmed world here ran them.
     pub own: Histogram,
-    /// The others', until the confirmed world here ran them; their instants come through the offset of the clocks.
+    /// The others' commands, until the confirmed world here ran them; their instants are converted by the
+    /// clock offset.
     pub opponent: Histogram,
-    /// This player's, until the view first showed them.
+    /// This player's commands, until the view first showed them.
     pub own_shown: Histogram,
-    /// The others', until the view first showed them.
+    /// The others' commands, until the view first showed them.
     pub opponent_shown: Histogram,
-    /// By how much others' instants may be wrong, in microseconds; `None` while none has counted.
+    /// Bound on the error of others' instants, in microseconds; `None` if none has counted.
     pub clock_error_us: Option<u64>,
 }
 

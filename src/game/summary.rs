@@ -1,4 +1,4 @@
-//! What remains of a match.
+//! The summary of a match.
 
 use arrayvec::ArrayVec;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::stats::Latencies;
 use crate::net::{MatchConfig, Roster, UpdateCounts};
 use crate::sim::{PLAYERS_MAX, PlayerId, StateHash};
 
-/// What remains of a match.
+/// The summary of a match.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// How it ended.
@@ -20,11 +20,11 @@ pub struct Summary {
     pub winner: Option<u8>,
     /// The players of that team.
     pub winners: ArrayVec<PlayerId, PLAYERS_MAX>,
-    /// What was played.
+    /// The configuration of the match.
     pub config: MatchConfig,
-    /// Who this peer was.
+    /// This peer's player.
     pub player: PlayerId,
-    /// Who played.
+    /// The players.
     pub roster: Roster,
     /// Ticks run.
     pub ticks: u32,
@@ -34,19 +34,19 @@ pub struct Summary {
     pub counts: [u32; 3],
     /// Points of each player.
     pub scores: ArrayVec<i32, PLAYERS_MAX>,
-    /// How long commands took.
+    /// The latencies of commands.
     pub latencies: Latencies,
-    /// Ticks that ran late, and by how many microseconds together.
+    /// Ticks that ran late, and their total lateness in microseconds.
     pub stalls: (u32, u64),
-    /// How well predictions came true; nothing without prediction.
+    /// Prediction accuracy; `None` without prediction.
     pub prediction: Option<PredictionCounts>,
-    /// What became of the server's updates, where there is one.
+    /// Counts of the server's updates by outcome, if there is a server.
     pub updates: Option<UpdateCounts>,
-    /// How much of what was sent from here the server refused.
+    /// How many of this peer's messages and commands the server rejected.
     pub rejected: u32,
-    /// What was found if hashes differed.
+    /// The desync report, if hashes differed.
     pub desync: Option<DesyncReport>,
-    /// The tick that made the difference, to be run again.
+    /// The tick that diverged, for running it again.
     pub bundle: Option<DesyncBundle>,
     /// The finished replay.
     pub replay: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! The trace of a match: one JSON object a line, for programs that measure from outside.
+//! The trace of a match: one JSON object a line, for external measuring programs.
 
 use core::fmt::Display;
 use std::fs::File;
@@ -8,10 +8,10 @@ use std::path::Path;
 use crate::net::{Stall, StallCause, Time};
 use crate::sim::{PlayerId, Tick};
 
-/// Bytes that wait for the disk.
+/// Size of the write buffer, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A trace being written. What cannot be written ends it and never the match.
+/// A trace being written. A write error ends the trace, but never the match.
 #[derive(Debug)]
 pub struct Trace {
     out: Option<BufWriter<File>>,
@@ -34,7 +34,7 @@ impl Trace {
         self.error.as_ref()
     }
 
-    /// An input was applied: one's own with the instant of its seal, another's without.
+    /// An input was applied: this player's own with the instant of its commit, another's without.
     pub(super) fn tick(&mut self, tick: Tick, player: PlayerId, sealed: Option<Time>, applied: Time) {
         let sealed = OrNull(sealed.map(|time| time.0));
         self.line(format_args!(
@@ -43,8 +43,8 @@ impl Trace {
         ));
     }
 
-    /// A command of this player was given, and the session had it at `taken`. A probe or a script gives it at the
-    /// instant `due` for which it means it, however late this computer comes to it.
+    /// A command of this player was given, and the session received it at `taken`. A probe or a script
+    /// schedules it for the instant `due`, however late this computer gets to it.
     pub(super) fn given(&mut self, id: u32, player: PlayerId, taken: Time, due: Option<Time>) {
         let Time(taken) = taken;
         match due {
@@ -94,7 +94,7 @@ impl Trace {
         self.line(format_args!(r#"{{"delay_us":{delay_us},"tick":{tick}}}"#));
     }
 
-    /// The last line, and to the disk with all of them: what comes later is not written.
+    /// Writes the last line and flushes the file; later lines are not written.
     pub(super) fn summary(&mut self, span: [Time; 2], ticks: u32, cpu_us: (u64, u64), sent: (u64, u64)) {
         self.line(format_args!(
             r#"{{"summary":1,"t_start_us":{},"t_end_us":{},"ticks":{ticks},"cpu_user_us":{},"cpu_sys_us":{},"bytes_sent":{},"packets_sent":{}}}"#,
@@ -117,10 +117,10 @@ impl Trace {
     }
 }
 
-/// A command that the confirmed world ran.
+/// A command that the confirmed world has run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Applied {
-    /// Which of its player's, from 0.
+    /// Its number among its player's commands, from 0.
     pub(super) id: u32,
     pub(super) player: PlayerId,
     pub(super) tick: Tick,

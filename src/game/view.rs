@@ -1,5 +1,5 @@
-//! What a window shows of a running match: its two latest states, handed over by pointer, so that neither
-//! side waits for the other's work, and what happened in between.
+//! What a window shows of a running match: its two latest states, handed over by pointer so that neither side
+//! waits for the other, and the events between them.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,17 +9,17 @@ use super::matches::Match;
 use crate::net::{DropCounts, LinkStatus, Pause, Time};
 use crate::sim::{GameState, PlayerId, Setup, World};
 
-/// States kept to be written again; two are on show, and a reader rarely holds more than two others.
+/// Buffers kept for reuse; two are being shown, and a reader rarely holds more than two others.
 const BUFFERS_MAX: usize = 6;
-/// How often what is not in the states is shown anew.
+/// How often the parts of the view outside the states are refreshed.
 const REFRESH: Duration = Duration::from_millis(50);
 
-/// A match as it is at one instant. Copies share their states.
+/// A match at one instant. Copies share their states.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// What is played.
+    /// The setup of the match.
     pub setup: Arc<Setup>,
-    /// Who plays, by seat.
+    /// The players' names, by seat.
     pub names: Arc<[String]>,
     /// The player who sees this view; `None` for a replay.
     pub me: Option<PlayerId>,
@@ -31,15 +31,15 @@ pub struct View {
     pub ran_at: Time,
     /// When tick 0 runs, once that is agreed.
     pub begin: Option<Time>,
-    /// The way to the first peer.
+    /// The state of the link to the first peer.
     pub link: Option<LinkStatus>,
     /// What was received and dropped, and why.
     pub dropped: DropCounts,
     /// The input delay, in microseconds.
     pub delay_us: i64,
-    /// Whom the next tick waits for although it is due, and since when.
+    /// The player whose input the next tick waits for although it is due, and since when.
     pub waits_for: Option<(PlayerId, Time)>,
-    /// The pause that is on, if one is.
+    /// The pause in progress, if any.
     pub pause: Option<Pause>,
     /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
     /// a server.
@@ -47,7 +47,7 @@ pub struct View {
 }
 
 impl View {
-    /// The view of a world in which nothing has been shown yet.
+    /// The view of a world before anything has been shown.
     #[must_use]
     pub fn new(world: &World, names: Arc<[String]>, me: Option<PlayerId>, now: Time) -> Self {
         let current = Arc::new(world.state().clone());
@@ -68,7 +68,7 @@ impl View {
         }
     }
 
-    /// How far the picture has come from `previous` to `current`, 0 to 1.
+    /// The interpolation factor from `previous` to `current`, 0 to 1.
     #[must_use]
     pub fn alpha(&self, now: Time) -> f32 {
         let tick_us = 1e6 / self.setup.tick_rate.hz() as f32;
@@ -76,14 +76,14 @@ impl View {
     }
 }
 
-/// States that nobody looks at any more, to be written again.
+/// States that no reader holds any more, for reuse.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pool: Vec<Arc<GameState>>,
 }
 
 impl Buffers {
-    /// A copy of `state`, in memory that was used before if there is any.
+    /// A copy of `state`, in a reused buffer if there is one.
     pub(super) fn copy(&mut self, state: &GameState) -> Arc<GameState> {
         for buffer in &mut self.pool {
             if let Some(free) = Arc::get_mut(buffer) {
@@ -99,15 +99,15 @@ impl Buffers {
     }
 }
 
-/// Where the latest view is, and what happened until then. The lock is held to copy or swap a handful of
-/// pointers and to add the events of a tick, never longer.
+/// The latest view, and the events up to it. The lock is held only to copy or swap a few pointers and to add
+/// the events of a tick.
 #[derive(Clone, Debug, Default)]
 pub struct ViewReader(Arc<Mutex<Shown>>);
 
 #[derive(Debug, Default)]
 struct Shown {
     view: Option<View>,
-    /// Since somebody last took them.
+    /// Events since they were last taken.
     events: EventBacklog,
 }
 
@@ -118,8 +118,7 @@ impl ViewReader {
         self.lock().view.clone()
     }
 
-    /// The latest view, and into `events` all that happened in the ticks up to it since the last call; what
-    /// was in `events` is forgotten.
+    /// The latest view; replaces `events` by all events of the ticks up to it since the last call.
     pub fn take(&self, events: &mut EventBacklog) -> Option<View> {
         events.clear();
         let mut shown = self.lock();
@@ -134,7 +133,7 @@ impl ViewReader {
             shown.events.append(events);
         }
         drop(shown);
-        // Freed after the lock.
+        // Dropped after the lock is released.
         drop(old);
     }
 
@@ -149,7 +148,7 @@ pub(super) struct ViewWriter {
     shown: ViewReader,
     latest: Option<View>,
     buffers: Buffers,
-    /// The predicted state, with what is corrected on its way.
+    /// The predicted state, with corrections still blending.
     picture: GameState,
     refresh_at: Time,
 }
@@ -167,7 +166,7 @@ impl ViewWriter {
         shown.events.clear();
     }
 
-    /// Shows what is new; to be called whenever the match has advanced.
+    /// Publishes what is new; call it whenever the match has advanced.
     pub(super) fn show(&mut self, now: Time, game: &mut Match) {
         let Some(world) = game.world() else { return };
         let session = game.session();
@@ -175,7 +174,7 @@ impl ViewWriter {
             let names = game.roster().iter().map(|seat| seat.name.as_str().to_owned());
             View::new(world, names.collect(), Some(session.player()), now)
         });
-        // What is predicted or was some time ago, where that is shown.
+        // The predicted or interpolated world, if one is shown.
         let state = game.seen().map_or(world.state(), |predictor| {
             predictor.show(now, &mut self.picture);
             &self.picture
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn buffers_are_used_again_once_nobody_looks() {
+    fn buffers_are_reused_once_no_reader_holds_them() {
         let (mut world, mut buffers) = (world(), Buffers::default());
         let first = buffers.copy(world.state());
         world.step(&TickInputs::idle(Tick(0), 2));
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_is_taken_once_however_seldom_somebody_looks() {
+    fn every_event_is_taken_once_however_seldom_the_reader_takes() {
         let (world, reader) = (world(), ViewReader::default());
         let view = View::new(&world, Arc::new([]), None, Time(0));
         let event = |points| Event::Score { team: 0, points };
@@ -245,7 +244,7 @@ mod tests {
             waiting.add(Tick(tick), &[event(1), event(2)]);
             reader.put(view.clone(), Some(&mut waiting));
         }
-        // A look that takes nothing, and a view without a tick, lose nothing.
+        // A call that takes nothing, and a view without a tick, lose nothing.
         assert!(reader.latest().is_some());
         reader.put(view.clone(), Some(&mut waiting));
         assert!(reader.take(&mut taken).is_some());

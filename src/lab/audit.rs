@@ -18,8 +18,8 @@ const VIOLATIONS_MAX: usize = 16;
 const DATAGRAMS_PER_SECOND_MAX: u32 = 500;
 /// Most bytes of them.
 const BYTES_PER_SECOND_MAX: u32 = 250_000;
-/// A command runs at the latest so many ticks after it was given, while its player is there: the longest
-/// delay, the farthest lead, and commands that wait for room.
+/// Most ticks from a command to its execution, while its player is there: the longest delay, the largest
+/// lead, and commands that wait for room.
 const COMMAND_TICKS_MAX: u32 = 150;
 
 /// What was broken.
@@ -36,7 +36,7 @@ pub enum Oracle {
     Commands,
     /// What peers send and keep is bounded.
     Bounds,
-    /// A match goes on at its pace once faults have stopped.
+    /// A match resumes its normal pace once faults have stopped.
     Progress,
     /// A match ends, for all peers alike, and for a reason that there was.
     Outcome,

@@ -192,7 +192,7 @@ impl BattleBench {
     /// Ticks until the first losses and blows no longer come in step.
     const WARM_UP: u32 = 256;
 
-    /// A battle in its stride, whose rounds take about `round` each.
+    /// A battle in full progress, measured in rounds of about `round` each.
     ///
     /// # Panics
     /// If `units` is not 10 to [`crate::sim::UNITS_MAX`].

@@ -24,9 +24,9 @@ use crate::sim::{Tick, TickRate};
 
 /// What such a seat does before this may keep a match from beginning.
 const SETUP: Duration = Duration::from_millis(2_500);
-/// One in so many matches of four peers loses an honest one, too.
+/// One in this many matches of four peers loses an honest peer, too.
 const CRASH_ONE_IN: u64 = 4;
-/// One in so many seats does many things at once.
+/// One in this many seats misbehaves in several ways at once.
 const BUSY_ONE_IN: u64 = 8;
 
 named! {
@@ -45,7 +45,7 @@ named! {
         WithholdSteps = "withhold_steps",
         /// Nothing goes out at all.
         Silence = "silence",
-        /// The hash chain that is told is another one.
+        /// Reports a hash chain that is not its own.
         FalseChain = "false_chain",
         /// So it is now and then, and the true one follows.
         ChainTakenBack = "chain_taken_back",

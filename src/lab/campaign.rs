@@ -53,7 +53,7 @@ pub struct CampaignOptions {
     pub has_faults: bool,
     /// Whether each seed draws a seat that keeps to no rule, and what it does.
     pub has_byzantine: bool,
-    /// Which of the matches are played: every so many, so that all shards together play all.
+    /// The shard of the matches to play; all shards together play every match.
     pub shard: Shard,
     /// A difference to plant, and in which seat.
     pub inject: Option<(usize, Inject)>,

@@ -224,8 +224,8 @@ fn judge_peers(
     Ok(Played { outcome, ticks, desync: Some(FirstDesync { seed, report: report.clone(), file }) })
 }
 
-/// Each client compares its own world with what its server says, and takes the server's over where they differ:
-/// the match goes on.
+/// Each client compares its world with its server's, and adopts the server's state where they differ, so the
+/// match continues.
 fn judge_clients(
     options: &CheckOptions,
     seed: u64,
@@ -266,7 +266,7 @@ impl CheckOptions {
 enum Role {
     /// The peer in seat 0, which others join.
     Host,
-    /// Nobody's seat.
+    /// The server, which has no seat.
     Server,
     /// In this seat.
     Guest(u8),

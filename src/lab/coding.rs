@@ -28,7 +28,7 @@ pub struct CodingFigures {
     pub decode_ns_per_unit: f64,
 }
 
-/// Two states of a battle of so many units, for each of `ticks` once: so many ticks lie between them.
+/// Encodes the difference of two states of a battle of `units` units, once for each distance in `ticks`.
 ///
 /// # Panics
 /// If `units` is not 10 to [`crate::sim::UNITS_MAX`].

@@ -41,7 +41,7 @@ named! {
         OneWayPartition = "one_way_partition",
         /// Nothing passes between any peers for 120 ms.
         Outage = "outage",
-        /// A computer stands still for up to 1.6 s, and nothing comes in.
+        /// A computer is suspended for up to 1.6 s and receives nothing.
         Pause = "pause",
         /// More datagrams came than the buffer of a computer that stood still could hold.
         SocketOverflow = "socket_overflow",

@@ -24,7 +24,7 @@ const COPIES: usize = 16;
 /// One rule that is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
-    /// An input is another one on the wire than the one that its own peer runs.
+    /// An input on the wire differs from the input that its own peer runs.
     ChangedInput,
     /// A tick's commands do not go out.
     WithheldCommands,
@@ -42,7 +42,7 @@ pub enum Sabotage {
     WithheldAcks,
     /// Inputs are acknowledged that did not come.
     FalseAcks,
-    /// The hash chain that is told is not the one of the world.
+    /// Reports a hash chain that is not that of the world.
     FalseChain,
     /// The world is another one.
     ChangedWorld,
@@ -52,13 +52,13 @@ pub enum Sabotage {
     FalseBye,
     /// The start is never acknowledged.
     WithheldStart,
-    /// The counter of datagrams stands still.
+    /// The datagram counter stops increasing.
     StaleCounter,
     /// Datagrams go to a connection that is none of the receiver's.
     WrongConnection,
     /// Every datagram takes longer than the one before.
     GrowingDelay,
-    /// The clock that is told runs ahead of the true one, more and more.
+    /// Reports a clock that runs ever further ahead of the true one.
     FalseClock,
     /// Every datagram goes out many times.
     Copies,
@@ -91,7 +91,7 @@ impl Sabotage {
         (Self::Panic, Oracle::Panic),
     ];
 
-    /// A change to the culprit's world that no oracle is told of.
+    /// A change to the culprit's world of which no oracle is notified.
     pub(super) fn inject(self, peer: usize) -> Option<Inject> {
         let field = || Inject { tick: Tick(300), field: "units[0].hp".into() };
         (self == Self::ChangedWorld && peer == CULPRIT).then(field)
@@ -111,7 +111,7 @@ pub(super) struct Saboteur {
     broken: Option<Tick>,
     /// Numbered commands that wait for their turn.
     held: Option<u32>,
-    /// Of the first datagram after which the counter stands still.
+    /// The counter of the datagram after which it stops increasing.
     counter: Option<[u8; 4]>,
     /// The number of the next fragment in the reliable channel.
     next_fragment: u16,
@@ -256,7 +256,7 @@ impl Saboteur {
         Some(())
     }
 
-    /// The first input of at least so many commands, once the time has come; from then on every copy of it.
+    /// The first input with at least this many commands after the start time, and then every copy of it.
     fn pick<'a>(
         &mut self,
         first: Tick,

@@ -14,9 +14,9 @@ const BETWEEN_SILENCES: Duration = Duration::from_millis(2_500);
 const SILENCE_MAX: Duration = Duration::from_millis(1_600);
 /// Before the end of the match everything is calm for so long, or for half of it.
 const CALM: Duration = Duration::from_secs(12);
-/// One in so many kinds of faults is in a scenario.
+/// One in this many kinds of faults is in a scenario.
 const ONE_IN: u64 = 4;
-/// One in so many scenarios has a fault that a match may end by.
+/// One in this many scenarios has a fault that may end a match.
 const FATAL_ONE_IN: u64 = 5;
 
 /// Everything that goes wrong in one match.
@@ -65,7 +65,7 @@ pub enum Act {
     Link(usize, usize, Change),
     /// All links are as at the start, but for losses and damage, which stop.
     Calm,
-    /// A computer stands still for so long.
+    /// A computer is suspended for this long.
     Pause(usize, Duration, Fault),
     /// Every step of a computer takes so long from now on.
     Slow(usize, Duration),
@@ -77,7 +77,7 @@ pub enum Act {
     Rebind(usize),
     /// A peer hears everything again that an attacker has seen.
     Replay(usize),
-    /// A peer hears so many datagrams of random bytes.
+    /// A peer receives this many datagrams of random bytes.
     Garbage(usize, usize, Fault),
     /// A peer hears false handshakes and farewells.
     Spoof(usize),
@@ -255,7 +255,7 @@ impl Draft {
         }
     }
 
-    /// The time of a silence that comes to nobody's end; `None` when there is no more room for one.
+    /// The start of a silence that does not end a match; `None` when there is no more room for one.
     fn silence(&mut self, length: Duration) -> Option<Time> {
         let at = self.silent_until.plus(self.millis(0, 4_000));
         let until = at.plus(length);
@@ -406,12 +406,12 @@ impl Draft {
                 self.act(Time(self.scenario.starts[peer].0 + at.0 % 400_000), Act::Spoof(peer));
                 self.act(at, Act::Spoof(peer));
             }
-            // The host's address is the one that guests were told.
+            // Guests were given the host's address.
             _ => {}
         }
     }
 
-    /// One that a match may end by, at any moment of it.
+    /// Adds a fault that may end a match, at any moment of it.
     fn add_fatal(&mut self, fault: Fault) {
         self.scenario.fatal = Some(fault);
         let length = self.length.as_micros() as u64;

@@ -22,7 +22,7 @@ pub(super) struct Table<'a> {
     pub(super) seed: u64,
     pub(super) architecture: Architecture,
     pub(super) tick_rate: TickRate,
-    /// The match ends after so many, if not before.
+    /// The match ends after this many ticks, if not before.
     pub(super) ticks: Option<u32>,
     pub(super) rules: &'a Rules,
     pub(super) map: &'a Map,
@@ -63,7 +63,7 @@ impl Table<'_> {
         LockstepSession::join(now, settings, guest, entropy(self.seed, seat))
     }
 
-    /// The server, which sends so many updates per second.
+    /// The server, which sends this many updates per second.
     pub(super) fn server(&self, updates: u32) -> ServerSession {
         let settings = ServerConfig {
             config: self.config(),

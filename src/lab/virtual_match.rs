@@ -37,7 +37,7 @@ pub struct VirtualSetup {
     pub seed: u64,
     /// How many peers play, 2 to [`PLAYERS_MAX`].
     pub peers: usize,
-    /// The match ends after so many ticks, if not before.
+    /// The match ends after this many ticks, if not before.
     pub ticks: u32,
     /// Steps per second.
     pub tick_rate: TickRate,

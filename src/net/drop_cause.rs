@@ -1,4 +1,4 @@
-//! Why what arrived was not used, and how often.
+//! Why received data was dropped, and how often.
 
 use core::fmt;
 
@@ -10,19 +10,20 @@ use crate::net::wire::message::Malformed;
 /// Why a datagram, or a message of the reliable channel, was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
-    /// It is not the canonical form of any message.
+    /// It is not the canonical encoding of any message.
     Malformed,
-    /// It belongs to an earlier match or handshake over the same addresses, or was overtaken by what replaces it.
+    /// It belongs to an earlier match or handshake between the same addresses, or has been superseded.
     Stale,
-    /// Its counter was received before, or is too old to tell.
+    /// Its counter was received before, or is too old for the replay window.
     Repeated,
-    /// Its counter, or the tick of one of its inputs, is beyond what can have been sent by now.
+    /// Its counter, or the tick of one of its inputs, is beyond what can have been sent so far.
     TooFarAhead,
-    /// It is well-formed, but not from this peer or not in this phase, or contradicts what is known here.
+    /// It is well-formed, but not expected from this peer or in this phase, or contradicts what is known
+    /// here.
     OutOfPlace,
-    /// It names no connection of this session, or answers nothing that was asked.
+    /// It addresses no connection of this session, or answers a request that was never sent.
     Unauthenticated,
-    /// Its sender has sent too much in too short a time.
+    /// Its sender has exceeded a rate limit.
     RateLimited,
 }
 
@@ -38,7 +39,7 @@ impl DropCause {
         Self::RateLimited,
     ];
 
-    /// Its name in texts.
+    /// Its name in messages to people.
     const fn words(self) -> &'static str {
         match self {
             Self::TooFarAhead => "too far ahead",
@@ -96,15 +97,15 @@ impl From<OpenError> for DropCause {
     }
 }
 
-/// What handling a datagram or a message leads to: it was used, or it was dropped.
+/// The result of handling a datagram or a message: used, or dropped for a cause.
 pub(super) type Handled = Result<(), DropCause>;
 
-/// How much was dropped, by cause.
+/// Counts of dropped datagrams and messages, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropCounts([u64; DropCause::ALL.len()]);
 
 impl DropCounts {
-    /// One more was dropped.
+    /// Counts one drop.
     pub(super) const fn count(&mut self, cause: DropCause) {
         let [malformed, stale, repeated, too_far_ahead, out_of_place, unauthenticated, rate_limited] =
             &mut self.0;
@@ -120,18 +121,18 @@ impl DropCounts {
         *count = count.saturating_add(1);
     }
 
-    /// How often each cause was met.
+    /// The count of each cause.
     pub fn iter(&self) -> impl Iterator<Item = (DropCause, u64)> + use<> {
         DropCause::ALL.into_iter().zip(self.0)
     }
 
-    /// How often this one was.
+    /// The count of this cause.
     #[must_use]
     pub fn of(&self, cause: DropCause) -> u64 {
         self.iter().find(|&(other, _)| other == cause).map_or(0, |(_, count)| count)
     }
 
-    /// How much was dropped in all.
+    /// The total over all causes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, &count| sum.saturating_add(count))

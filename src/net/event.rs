@@ -1,4 +1,4 @@
-//! What comes out of a session: ticks, events, its end, and what it measured.
+//! What a session outputs: ticks, events, its end, and its measurements.
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
@@ -17,14 +17,14 @@ use crate::sim::{PLAYERS_MAX, PlayerId, Tick, TickInputs};
 pub struct DueTick {
     /// All inputs.
     pub inputs: TickInputs,
-    /// When this player's own input was sealed.
+    /// When this player's own input was committed.
     pub sealed_at: Time,
     /// By player: when each command of the tick was given, on this peer's clock.
     pub given: ArrayVec<GivenTimes, PLAYERS_MAX>,
-    /// By how much others' instants in `given` may be wrong, in microseconds: clocks are compared over ways of which
-    /// only the sum is known.
+    /// Bound on the error of others' instants in `given`, in microseconds: clock offsets are estimated from
+    /// round trips, of which only the sum of both directions is known.
     pub clock_error_us: u64,
-    /// Set if it runs later than it was due.
+    /// Set if it runs late.
     pub stall: Option<Stall>,
 }
 
@@ -35,51 +35,52 @@ pub struct Stall {
     pub due: Time,
     /// When it ran.
     pub ran: Time,
-    /// Whose input came last.
+    /// The player whose input arrived last.
     pub peer: PlayerId,
-    /// What held it up.
+    /// The cause of the delay.
     pub cause: StallCause,
 }
 
-/// What holds a tick up.
+/// What delays a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallCause {
-    /// A peer's input was not there in time.
+    /// A peer's input did not arrive in time.
     Network,
-    /// All inputs were there; this computer was late.
+    /// All inputs had arrived; this computer was late.
     Computer,
 }
 
 impl Stall {
-    /// What is shorter is not called a stall.
+    /// The shortest delay that counts as a stall.
     pub const LEAST: Duration = Duration::from_micros(500);
 }
 
-/// Something the caller may want to know or must do.
+/// Something that the caller must handle or may want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A guest has taken a seat here.
     Joined {
-        /// Which.
+        /// The seat.
         player: PlayerId,
-        /// Who.
+        /// The guest's name.
         name: PlayerName,
     },
     /// A guest's seat is free again.
     Vacated {
-        /// Which.
+        /// The seat.
         player: PlayerId,
     },
-    /// The host let us in.
+    /// The host has admitted us.
     Confirmed {
         /// Our player.
         player: PlayerId,
-        /// What will be played.
+        /// The configuration of the match.
         config: MatchConfig,
     },
-    /// All are there: build the world and call [`LockstepSession::prepared`](super::LockstepSession::prepared).
+    /// All players are there: build the world and call
+    /// [`LockstepSession::prepared`](super::LockstepSession::prepared).
     Prepare {
-        /// Who plays.
+        /// The players, by seat.
         roster: Roster,
     },
     /// Tick 0 is agreed.
@@ -89,39 +90,40 @@ pub enum Event {
     },
     /// A peer has not been heard for [`SILENT_AFTER`](super::SILENT_AFTER).
     Silent {
-        /// Who.
+        /// The player.
         player: PlayerId,
     },
-    /// Nobody else is left, or the server is not heard: the match waits ([`OnLoss::Wait`](super::OnLoss::Wait)).
+    /// No other peer is left, or the server is silent: the match waits
+    /// ([`OnLoss::Wait`](super::OnLoss::Wait)).
     Waiting {
-        /// For whom.
+        /// The player it waits for.
         player: PlayerId,
     },
-    /// A player has written a line, perhaps this one.
+    /// A player, possibly this one, has sent a chat line.
     Said {
-        /// Who.
+        /// The player.
         player: PlayerId,
-        /// What.
+        /// The line.
         text: ChatText,
     },
-    /// All ticks have run, all know it, and the session stays for a vote on a rematch.
+    /// All ticks have run, all peers know it, and the session stays open for a rematch vote.
     Over,
-    /// Server: all want a rematch. The session is closed, and
-    /// [`ServerSession::again`](super::ServerSession::again) goes on from it.
+    /// Server: all players want a rematch. This session is closed;
+    /// [`ServerSession::again`](super::ServerSession::again) creates the next one.
     Again,
-    /// A player wants a rematch, perhaps this one.
+    /// A player, possibly this one, wants a rematch.
     RematchWanted {
-        /// Who.
+        /// The player.
         player: PlayerId,
     },
     /// A silent peer was heard again.
     Heard {
-        /// Who.
+        /// The player.
         player: PlayerId,
     },
-    /// The input delay has changed by more than a millisecond since the last such event.
+    /// The input delay has changed by more than a millisecond since the last event of this kind.
     DelayMoved {
-        /// The next tick to be sealed.
+        /// The next tick to commit.
         tick: Tick,
         /// The delay, in microseconds.
         delay_us: i64,
@@ -131,31 +133,32 @@ pub enum Event {
         /// The first tick that differs.
         tick: Tick,
     },
-    /// Hashes differ, and this is what is known of it.
+    /// Hashes differ; this is all that is known.
     Desync {
         /// The first tick that differs, if it was found.
         tick: Option<Tick>,
-        /// The other peers' states after it, in the bytes of their snapshots; empty for one that had none.
+        /// The other peers' states after it, in the bytes of their snapshots; empty if a peer no longer had
+        /// it.
         states: Vec<(PlayerId, Vec<u8>)>,
     },
-    /// The match stands still, at this player's wish.
+    /// The match is paused at the request of this player.
     Paused {
-        /// Whose.
+        /// The player.
         player: PlayerId,
     },
     /// The pause is over.
     Resumed,
-    /// A seat is empty from now on, and the match goes on.
+    /// A player has left or was lost; the match continues without its input.
     Departed {
-        /// Whose.
+        /// The player.
         player: PlayerId,
-        /// The first tick without its input: in it, it surrenders.
+        /// The first tick without its input: in it the player surrenders.
         tick: Tick,
-        /// Whether it was no longer heard; else it left.
+        /// True if it was lost, false if it left.
         is_lost: bool,
     },
-    /// Client: the state is the server's [`ClientSession::snapshot`](super::ClientSession::snapshot), and
-    /// no tick leads to it from the one before: a seat was taken back, or the world here had gone wrong.
+    /// Client: the server's state [`ClientSession::snapshot`](super::ClientSession::snapshot) replaces the
+    /// one here, and no ticks lead to it: a seat was taken back, or the world here had diverged.
     Adopt {
         /// The next tick of that state.
         tick: Tick,
@@ -167,29 +170,30 @@ pub enum Event {
 /// How a session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All peers ran the last tick and know it of each other.
+    /// All peers ran the last tick and have confirmed it to each other.
     Finished,
     /// This player left.
     Left,
-    /// Another did.
+    /// Another player left.
     PeerLeft(PlayerId),
-    /// Another was not heard for the timeout.
+    /// Another player was silent for the timeout.
     PeerLost(PlayerId),
     /// Hashes differed.
     Desync,
     /// The peers' states before tick 0 differ.
     StartState,
-    /// These two guests could not find each other.
+    /// These two guests could not reach each other.
     Unreachable(PlayerId, PlayerId),
-    /// The host refused.
+    /// The host refused to admit us.
     Refused(Refusal),
-    /// The server has refused too much of what this client sent.
+    /// The server has rejected too much of what this client sent.
     Expelled,
-    /// The wait was over before all seats were taken, before the host answered, or before it started the match.
+    /// The wait ran out before all seats were taken, before the host answered, or before it started the
+    /// match.
     NoAnswer,
 }
 
-/// What went over the links.
+/// Traffic over the links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// UDP payload sent.
@@ -200,14 +204,14 @@ pub struct Traffic {
     pub packets_sent: u64,
     /// Datagrams received.
     pub packets_received: u64,
-    /// Datagrams that carried nothing new: sent again by a timer, or as the second one of a tick.
+    /// Datagrams that carried nothing new: retransmissions, or the second datagram of a tick.
     pub retransmissions: u64,
-    /// Datagrams, and messages of the reliable channel, that were received and not used.
+    /// Datagrams, and messages of the reliable channel, that were received and dropped.
     pub dropped: DropCounts,
 }
 
 impl Traffic {
-    /// Counts what was dropped.
+    /// Counts a drop.
     pub(in crate::net) const fn count(&mut self, handled: Handled) {
         if let Err(cause) = handled {
             self.dropped.count(cause);
@@ -215,16 +219,16 @@ impl Traffic {
     }
 }
 
-/// What is known of the way to a peer.
+/// Measurements of the link to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkStatus {
-    /// Who.
+    /// The peer.
     pub player: PlayerId,
-    /// There and back, smoothed, in microseconds.
+    /// Smoothed round-trip time, in microseconds.
     pub rtt_us: Option<u64>,
-    /// The mean deviation of that, in microseconds.
+    /// Mean deviation of the round-trip time, in microseconds.
     pub jitter_us: u64,
-    /// Datagrams of the peer that did not arrive of late, per mille.
+    /// The peer's recent datagrams that did not arrive, per mille.
     pub lost_per_mille: u16,
     /// For how long it has not been heard.
     pub silent_for: Duration,

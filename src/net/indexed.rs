@@ -1,22 +1,22 @@
-//! Tables in which every place that is asked for exists.
+//! Tables that have an entry for every index they can be asked for.
 
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
 
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
-/// The last `N` of what is numbered: number `n` has the place `n % N`, and what had it before is gone.
+/// A ring of the last `N` numbered items: number `n` is in slot `n % N`, and overwrites the one before it.
 #[derive(Clone, Debug)]
 pub(super) struct Ring<T, const N: usize>(Box<[T]>);
 
 impl<T, const N: usize> Ring<T, N> {
-    /// Each place holds what `make` gives.
+    /// Fills each slot with what `make` returns.
     pub(super) fn from_fn(make: impl FnMut() -> T) -> Self {
-        const { assert!(N > 0, "a place at least") };
+        const { assert!(N > 0, "at least one slot") };
         Self(core::iter::repeat_with(make).take(N).collect())
     }
 
-    /// All places; which is the oldest, the caller knows.
+    /// All slots, in no particular order of their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }
@@ -31,14 +31,14 @@ impl<T: Default, const N: usize> Default for Ring<T, N> {
 impl<T, const N: usize> Index<usize> for Ring<T, N> {
     type Output = T;
 
-    #[expect(clippy::indexing_slicing, reason = "it is made with N places, and never has another number")]
+    #[expect(clippy::indexing_slicing, reason = "it always has N slots")]
     fn index(&self, number: usize) -> &T {
         &self.0[number % N]
     }
 }
 
 impl<T, const N: usize> IndexMut<usize> for Ring<T, N> {
-    #[expect(clippy::indexing_slicing, reason = "it is made with N places, and never has another number")]
+    #[expect(clippy::indexing_slicing, reason = "it always has N slots")]
     fn index_mut(&mut self, number: usize) -> &mut T {
         &mut self.0[number % N]
     }
@@ -58,12 +58,12 @@ impl<T, const N: usize> IndexMut<Tick> for Ring<T, N> {
     }
 }
 
-/// One for each seat that a match may have.
+/// One value for each possible seat of a match.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BySeat<T>([T; PLAYERS_MAX]);
 
 impl<T> BySeat<T> {
-    /// Each seat's is what `make` gives.
+    /// Fills each seat's value with what `make` returns.
     pub(super) fn from_fn(mut make: impl FnMut() -> T) -> Self {
         Self(core::array::from_fn(|_| make()))
     }
@@ -74,7 +74,7 @@ impl<T> Index<PlayerId> for BySeat<T> {
 
     #[expect(
         clippy::indexing_slicing,
-        reason = "what names a seat that no match has is refused when it is read"
+        reason = "messages with a seat out of range are rejected when decoded"
     )]
     fn index(&self, player: PlayerId) -> &T {
         &self.0[player.index()]
@@ -84,7 +84,7 @@ impl<T> Index<PlayerId> for BySeat<T> {
 impl<T> IndexMut<PlayerId> for BySeat<T> {
     #[expect(
         clippy::indexing_slicing,
-        reason = "what names a seat that no match has is refused when it is read"
+        reason = "messages with a seat out of range are rejected when decoded"
     )]
     fn index_mut(&mut self, player: PlayerId) -> &mut T {
         &mut self.0[player.index()]

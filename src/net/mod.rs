@@ -1,8 +1,9 @@
 //! The protocol, without a socket and without a clock: bytes and [`Time`] go in; datagrams, ticks and events
-//! come out. It owns messages, handshake, links, the lockstep gate and the search after a desync; it leaves
-//! sockets to `transport` and the world to its caller.
+//! come out. It owns messages, handshake, links, the lockstep gate and the search after a desync; sockets
+//! belong to `transport`, and the world to the caller.
 #![deny(clippy::disallowed_methods, clippy::iter_over_hash_type)]
-// No bytes from outside may end the process: what cannot fail is said at its one place, with the reason.
+// No received bytes may panic the process: each operation that cannot fail has its own `#[expect]` with the
+// reason.
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod client;

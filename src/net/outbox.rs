@@ -1,4 +1,4 @@
-//! What waits to leave a session: datagrams and events; and what went over its links.
+//! What a session has to output: datagrams and events, with the traffic counts of its links.
 
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;
@@ -9,13 +9,13 @@ use crate::net::event::{Event, Traffic};
 /// A datagram to send.
 #[derive(Clone, Debug)]
 pub struct Transmit {
-    /// Where to.
+    /// The destination.
     pub to: SocketAddr,
-    /// What.
+    /// The datagram.
     pub datagram: SealedPacket,
 }
 
-/// Most datagrams and most events that wait to be polled.
+/// Most datagrams and most events in the queue.
 const OUT_MAX: usize = 512;
 
 /// Datagrams and events in order, in bounded memory.
@@ -27,19 +27,19 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Nothing waits; the links' traffic so far is carried on.
+    /// Empty queues; `traffic` continues the counts so far.
     pub(super) fn new(traffic: Traffic) -> Self {
         let (transmits, events) = (VecDeque::with_capacity(OUT_MAX), VecDeque::with_capacity(OUT_MAX));
         Self { traffic, transmits, events }
     }
 
-    /// Counts a datagram that came in.
+    /// Counts a received datagram.
     pub(super) const fn count_received(&mut self, bytes: usize) {
         self.traffic.packets_received += 1;
         self.traffic.bytes_received += bytes as u64;
     }
 
-    /// A datagram to be sent. One that finds no room is as good as lost.
+    /// Queues a datagram to be sent. If the queue is full it is dropped, like a lost datagram.
     pub(super) fn transmit(&mut self, to: SocketAddr, datagram: SealedPacket) {
         if self.transmits.len() < OUT_MAX {
             self.traffic.packets_sent += 1;
@@ -48,14 +48,15 @@ impl Outbox {
         }
     }
 
-    /// An event. The caller drains after every call, so the bound is met only by a caller that does not.
+    /// Queues an event. The caller drains after every call, so only a caller that does not can reach the
+    /// limit.
     pub(super) fn event(&mut self, event: Event) {
         if self.events.len() < OUT_MAX {
             self.events.push_back(event);
         }
     }
 
-    /// Whether no datagram waits.
+    /// Whether the datagram queue is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.transmits.is_empty()
     }

@@ -1,14 +1,14 @@
-//! How much of something a peer may do in a time.
+//! Rate limits on what a peer may do.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::time::Duration;
 
 use crate::net::time::Time;
 
-/// An allowance that fills up with time.
+/// A token bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenBucket {
-    /// Millionths; negative while overdrawn.
+    /// In millionths; negative while overdrawn.
     level: i64,
     most: i64,
     per_s: i64,
@@ -23,12 +23,12 @@ impl TokenBucket {
         Self { level: most.saturating_mul(Self::UNIT), most, per_s, at: now }
     }
 
-    /// Takes `amount` out; false if there is less.
+    /// Takes `amount` out; false if there are fewer tokens.
     pub(super) fn take(&mut self, now: Time, amount: u64) -> bool {
         self.take_if_at_least(now, amount, amount.cast_signed())
     }
 
-    /// Takes `amount` out if anything is left, and makes up for it later.
+    /// Takes `amount` out if there are any tokens, going negative if needed; false if there are none.
     pub(super) fn overdraw(&mut self, now: Time, amount: u64) -> bool {
         self.take_if_at_least(now, amount, 0)
     }
@@ -57,6 +57,6 @@ mod tests {
         assert!(!bucket.take(Time(499_999), 1) && bucket.take(Time(500_000), 1));
         assert!(bucket.take(Time(100_000_000), 3) && !bucket.take(Time(100_000_000), 1));
         assert!(bucket.overdraw(Time(100_000_000), 4) && !bucket.overdraw(Time(101_900_000), 1));
-        assert!(bucket.overdraw(Time(102_000_000), 1), "made up for");
+        assert!(bucket.overdraw(Time(102_000_000), 1), "refilled");
     }
 }

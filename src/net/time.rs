@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-/// Microseconds since some instant that the caller chose and keeps; it never runs backwards.
+/// Microseconds since an origin that the caller chooses and keeps; never runs backwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 

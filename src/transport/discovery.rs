@@ -1,5 +1,5 @@
 //! Rooms announced and found on the LAN, in two ways at once: mDNS, and broadcasts on [`DISCOVERY_PORT`].
-//! Either alone is enough; what does not work is told as a [`Warning`] and the other goes on.
+//! Either alone is enough; a failure is reported as a [`Warning`], and the other continues.
 //!
 //! IPv4 only, as the game's sockets are.
 
@@ -35,7 +35,7 @@ impl Ways {
     pub const ALL: Self = Self { mdns: true, broadcast: true };
 }
 
-/// Something that does not work here, while the rest goes on.
+/// A failure of one means of discovery, while the other continues.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// mDNS failed.
@@ -52,7 +52,7 @@ pub enum Warning {
     Interfaces(String),
 }
 
-/// Notes how an attempt went: a failure replaces the last of its kind, a success takes it away.
+/// Notes how an attempt went: a failure replaces the last of its kind, a success clears it.
 fn note<T, E: Display>(
     warnings: &mut Vec<Warning>,
     kind: fn(String) -> Warning,

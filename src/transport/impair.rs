@@ -35,7 +35,7 @@ pub struct LinkSpec {
     pub reorder: u32,
     /// Most bits per second, 0 for no limit.
     pub rate: u64,
-    /// Of every draw.
+    /// The seed of every draw.
     pub seed: u64,
 }
 
@@ -50,11 +50,11 @@ pub enum InvalidLinkSpec {
     /// A value of the wrong form or out of range.
     #[error("`{value}` in the link's {key}: expected {expected}")]
     Value {
-        /// Of which key.
+        /// The key.
         key: &'static str,
-        /// What was given.
+        /// The value given.
         value: String,
-        /// What can be.
+        /// The values allowed.
         expected: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! The outside world of the library: its only sockets and its only clock. What bytes mean is `net`'s.
+//! The outside world of the library: its only sockets and its only clock. The meaning of the bytes belongs to `net`.
 
 pub mod clock;
 pub mod discovery;

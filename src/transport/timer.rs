@@ -1,4 +1,4 @@
-//! Waking a thread that waits on channels, on time.
+//! Wakes a thread that waits on channels, on time.
 
 use core::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded, never};
@@ -12,7 +12,7 @@ use crate::net::Time;
 
 /// Not armed.
 const NEVER: u64 = u64::MAX;
-/// How often the thread looks whether it was armed anew: the most by which it fires late.
+/// How often the thread checks whether it was armed again: the most by which it fires late.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Fires at an instant, through a channel.
@@ -51,12 +51,12 @@ impl Timer {
         Ok(Self { due, fired, is_wanted, thread: Some(thread) })
     }
 
-    /// Lets it fire once, at `at`; what it was armed for before is forgotten.
+    /// Lets it fire once, at `at`; an earlier instant is replaced.
     pub fn arm(&self, at: Time) {
         self.due.store(at.0, Ordering::Relaxed);
     }
 
-    /// Receives each time it fires. One that nobody has received may be of an instant before the last.
+    /// Receives a message each time it fires. An unread message may be from an earlier instant than the last one armed.
     #[must_use]
     pub const fn fired(&self) -> &Receiver<()> {
         &self.fired

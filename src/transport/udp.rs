@@ -20,7 +20,7 @@ pub const DEFAULT_PORT: u16 = 4124;
 pub const LAST_DEFAULT_PORT: u16 = 4133;
 /// Most datagrams received and not yet taken; more are dropped, as in a full socket buffer.
 const RECEIVED_MAX: usize = 512;
-/// How often the receive thread looks whether it is still wanted.
+/// How often the receive thread checks whether it should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long the receive thread rests after an error that may persist.
 const REST_AFTER_ERROR: Duration = Duration::from_millis(10);
@@ -36,26 +36,26 @@ pub enum PortChoice {
     Exactly(u16),
 }
 
-/// Why no socket could be had.
+/// Why no socket could be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// The port belongs to another process.
     #[error("UDP port {0} is in use; choose another with --port, or 0 for any")]
     InUse(u16),
-    /// All default ports do.
+    /// All default ports belong to other processes.
     #[error(
         "UDP ports {DEFAULT_PORT} to {LAST_DEFAULT_PORT} are all in use; choose one with --port, or 0 for any"
     )]
     AllInUse,
-    /// The address is none of this machine's.
+    /// The address does not belong to this machine.
     #[error("{0} is not an address of this machine; `arena doctor` lists them, or leave --bind out")]
     NoSuchAddress(IpAddr),
     /// Anything else.
     #[error("cannot open UDP {address}: {error}")]
     Io {
-        /// What was to be opened.
+        /// The requested address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
 }
@@ -63,11 +63,11 @@ pub enum BindError {
 /// A datagram as it came in.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// When the receive thread had it.
+    /// When the receive thread read it.
     pub at: Time,
-    /// From where.
+    /// The sender's address.
     pub from: SocketAddr,
-    /// What.
+    /// Its bytes.
     pub bytes: ArrayVec<u8, DATAGRAM_BYTES_MAX>,
 }
 
@@ -87,7 +87,7 @@ impl Udp {
     /// Binds a port and begins to listen.
     ///
     /// # Errors
-    /// If the port or address cannot be had.
+    /// If the port or address is not available.
     pub fn bind(ip: IpAddr, port: PortChoice) -> Result<Self, BindError> {
         let socket = match port {
             PortChoice::Exactly(port) => open(SocketAddr::new(ip, port))?,
@@ -141,20 +141,20 @@ impl Udp {
         &self.received
     }
 
-    /// Sends a datagram. What cannot be sent is counted and otherwise as good as lost on the way.
+    /// Sends a datagram. If that fails it is counted and dropped, like a lost datagram.
     pub fn send(&mut self, transmit: &Transmit) {
         if self.socket.send_to(transmit.datagram.bytes(), transmit.to).is_err() {
             self.unsent += 1;
         }
     }
 
-    /// Datagrams that the system would not send.
+    /// Datagrams that the system refused to send.
     #[must_use]
     pub const fn unsent(&self) -> u64 {
         self.unsent
     }
 
-    /// Datagrams dropped on arrival: too long, or nobody took them in time.
+    /// Datagrams dropped on arrival: too long, or the receive queue was full.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
@@ -186,7 +186,7 @@ fn open(address: SocketAddr) -> Result<UdpSocket, BindError> {
 }
 
 fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool, dropped: &AtomicU64) {
-    // As long as any datagram: Windows makes an error of one that is longer than the buffer.
+    // As long as any datagram: on Windows a datagram longer than the buffer is an error.
     let mut buffer = vec![0; usize::from(u16::MAX)];
     while is_wanted.load(Ordering::Relaxed) {
         match socket.recv_from(&mut buffer) {

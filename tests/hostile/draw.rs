@@ -473,8 +473,8 @@ impl<'a> Writer<'a> {
             StateForm::Since(back) => (1, back),
             StateForm::Inputs => (4, 0),
         };
-        let goes_on = self.draw.below(4) as u8;
-        self.push(kind | if goes_on > 0 { 2 } else { 0 }).varint(u64::from(back));
+        let continues = self.draw.below(4) as u8;
+        self.push(kind | if continues > 0 { 2 } else { 0 }).varint(u64::from(back));
         self.signed(16).number(16);
         let margin_tick = if self.draw.below(2) == 0 { 0 } else { self.value(16) };
         self.varint(margin_tick);

@@ -159,7 +159,7 @@ fn a_server_that_has_everything_and_processes_nothing_stops_a_client_and_no_more
         let idle = TickInputs::idle(tick, 2);
         let head = UpdateHead {
             carried: StateForm::Inputs,
-            goes_on: true,
+            continues: true,
             received: (i64::from(next.0) - i64::from(tick.0) - 1) as i16,
             waiting: 30_000,
             margin_tick: 0,

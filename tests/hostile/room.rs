@@ -543,7 +543,7 @@ impl Peer {
     }
 
     pub(crate) fn order(&mut self, now: Time, command: Command) {
-        // One that finds no room is left out.
+        // If the queue is full it is dropped.
         let _ = match &mut self.node {
             Node::Match(game) => {
                 game.submit_command(now, command);

@@ -50,7 +50,7 @@ pub(crate) fn host(ticks: u32, delay: InputDelay) -> LockstepSession {
     host_of(2, ticks, delay)
 }
 
-/// A host with so many seats.
+/// A host with this many seats.
 pub(crate) fn host_of(seats: u8, ticks: u32, delay: InputDelay) -> LockstepSession {
     LockstepSession::host(Time(0), settings(delay), host_config(seats, ticks), [1; 32])
 }
@@ -221,7 +221,7 @@ pub(crate) fn pair(ticks: u32, delay: InputDelay, link: &str) -> [Peer; 2] {
     ]
 }
 
-/// So many peers as people have them: they wait for who is lost, and stay for a rematch.
+/// Peers with the settings of people: they wait for a lost player, and stay for a rematch.
 pub(crate) fn people(seats: u8, ticks: u32, link: &str) -> Vec<Peer> {
     let settings = || Settings { on_loss: OnLoss::Wait, stays: true, ..settings(InputDelay::Auto) };
     let session = |n: u8| match n {
@@ -231,7 +231,7 @@ pub(crate) fn people(seats: u8, ticks: u32, link: &str) -> Vec<Peer> {
     (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()
 }
 
-/// So many peers, all links alike, each with draws of its own.
+/// Peers with identical links, each with its own random stream.
 pub(crate) fn mesh(seats: u8, ticks: u32, delay: InputDelay, link: &str) -> Vec<Peer> {
     let session = |n: u8| match n {
         0 => host_of(seats, ticks, delay),

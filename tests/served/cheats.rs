@@ -43,7 +43,7 @@ fn garbage(net: &mut Net, n: u32) {
 }
 
 #[test]
-fn a_cheat_gains_nothing_is_told_and_expelled_and_the_honest_player_loses_no_tick() {
+fn a_cheat_gains_nothing_is_notified_and_expelled_and_the_honest_player_loses_no_tick() {
     // `None`: a command that names others' units is taken out of an input that is otherwise taken.
     let cheats: [(Cheat, Option<DropCause>); 4] = [
         (other_units, None),
@@ -86,7 +86,7 @@ fn a_cheat_gains_nothing_is_told_and_expelled_and_the_honest_player_loses_no_tic
         assert!(count > 100, "{why:?}: {cheater:?}");
         assert_eq!(served.clients[0].rejected, 0);
         // A flood is over before the next update; its farewell tells.
-        assert!(most > 0 || why == Some(DropCause::RateLimited), "{why:?} is told with updates");
+        assert!(most > 0 || why == Some(DropCause::RateLimited), "{why:?} is reported in updates");
         assert!(
             matches!(net.seats[1].ended, Some(Err(MatchError::Expelled))),
             "{why:?}: {:?}",

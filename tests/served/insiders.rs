@@ -23,7 +23,7 @@ fn every_bye() -> Vec<Bye> {
 #[test]
 fn no_farewell_of_a_client_ends_more_than_its_own_match() {
     for architecture in BOTH {
-        // While seats are taken: only one that leaves loses its seat by it.
+        // While seats are taken: only a client that leaves loses its seat by it.
         let mut net = room(config(architecture, 300, 3), 2, "delay=10ms");
         net.run(Duration::from_millis(300), |_| {});
         for n in 0..2 {
@@ -56,7 +56,7 @@ fn a_client_believes_only_farewells_that_fit_what_it_does() {
         net.run(Duration::from_secs(3), |_| {});
         assert!(net.tick() > 60);
         for bye in every_bye() {
-            // One that names a later tick is believed when that has run.
+            // A goodbye that names a later tick is accepted once that tick has run.
             let is_later = matches!(bye, Bye::Finished { ticks, .. } if ticks > net.tick());
             let ends = is_later || matches!(bye, Bye::Left { .. } | Bye::Dropped | Bye::Expelled { .. });
             if !ends {

@@ -312,7 +312,7 @@ fn a_walking_hero_is_predicted_and_updates_keep_coming() {
 }
 
 #[test]
-fn a_pause_stops_everybody_after_the_same_tick_until_one_goes_on() {
+fn a_pause_stops_everybody_after_the_same_tick_until_one_resumes() {
     for relayed in [false, true] {
         let session = if relayed {
             relay_session("endless", Some(1800), 0)
@@ -355,7 +355,7 @@ fn a_pause_stops_everybody_after_the_same_tick_until_one_goes_on() {
                 went_on = (net.tick() > stood).then(|| net.now.since(from).as_millis());
             }
             net.run(Duration::from_secs(1), |_| {});
-            let went_on = went_on.expect("it goes on");
+            let went_on = went_on.expect("the match resumes");
             let expected = if round < 2 { 3_034..3_300 } else { 26_900..27_150 };
             assert!(expected.contains(&went_on), "relayed {relayed}, round {round}: {went_on} ms");
         }

@@ -55,7 +55,7 @@ pub(crate) fn session_of(
     session_with(architecture, rules, ticks, rejoin, seats, 20)
 }
 
-/// With so many updates a second.
+/// With this many updates a second.
 pub(crate) fn session_with(
     architecture: Architecture,
     rules: u64,

@@ -40,7 +40,7 @@ pub(crate) struct PlayerArguments {
 /// What is played.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TermsArguments {
-    /// End after so many ticks; a guest takes the host's.
+    /// End after this many ticks; a guest uses the host's number.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(Tick::MAX.0)))]
     pub(crate) ticks: Option<u32>,
     /// Simulation steps per second: 30, 40, 50 or 60. The host's counts; 60 by default.

@@ -18,7 +18,7 @@ use mini_rts_arena::net::Architecture;
 use mini_rts_arena::sim::{PLAYERS_MAX, Tick};
 use mini_rts_arena::transport::LinkSpec;
 
-/// What outages cost is measured with at least so many seeds.
+/// Fewest seeds with which the cost of outages is measured.
 const OUTAGE_SEEDS_LEAST: u32 = 8;
 /// Most violations that are printed.
 const SHOWN_MAX: usize = 10;
@@ -196,7 +196,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
     })
 }
 
-/// A difference that was never planted must not look like one that was not found.
+/// A desync that was never injected must not look like an injected desync that was missed.
 fn check_planted(options: &CampaignOptions, report: &CampaignReport) -> anyhow::Result<()> {
     let Some((_, inject)) = &options.inject else { return Ok(()) };
     // A fault may end a match before.

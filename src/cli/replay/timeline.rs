@@ -10,7 +10,7 @@ use crate::cli::console::stream;
 use mini_rts_arena::replay::{Record, Replay, ReplayEvent};
 use mini_rts_arena::sim::{ControlBehaviour, Event, GameState, PlayerId, Tick, World};
 
-/// How things stand is told every so many seconds of the match.
+/// Interval between status lines, in seconds of the match.
 const STATUS_SECONDS: u32 = 15;
 
 /// Prints what happens in a replay.

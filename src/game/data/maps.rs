@@ -1,4 +1,4 @@
-//! Maps from TOML: what a file says, and whether it is fair and every place in it can be reached.
+//! Maps from TOML: parsing, and checks that a map is fair and that every place in it is reachable.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -6,10 +6,10 @@ use toml::Spanned;
 use super::{DataError, Decimal, Source};
 use crate::sim::{Map, MilliPoint, OBSTACLES_MAX, PLAYERS_MAX, Rock, Wall, Ways};
 
-/// The widest body and the widest core that rules may have, thousandths of a tile: they find their way over
-/// every map.
+/// The largest body and the largest core that rules may have, in thousandths of a tile: both must have routes
+/// over every map.
 const WIDEST: (i32, i32) = (1_000, 4_000);
-/// How far a base keeps from walls and rocks, thousandths of a tile: its units are born there.
+/// Distance of a base from walls and rocks, in thousandths of a tile: its units spawn there.
 const BASE_CLEAR: i32 = 5_000;
 
 type Coordinate = Decimal<-64_000, 64_000>;
@@ -113,7 +113,8 @@ fn check_places(source: &Source<'_>, map: &Map, bases_at: usize, circles_at: usi
     Ok(())
 }
 
-/// A place after the smallest turn that must leave the map as it is: half a turn, or a quarter for four.
+/// A point rotated by the smallest angle that must map the map onto itself: half a turn, or a quarter for
+/// four bases.
 fn turn(map: &Map, (x, y): MilliPoint) -> MilliPoint {
     if map.bases.len() == 2 { half_turn((x, y)) } else { (y.saturating_neg(), x) }
 }
@@ -154,7 +155,7 @@ fn check_rock(map: &Map, rock: &Rock) -> Result<(), &'static str> {
     check_clear(map, rock.radius, |_| rock.at)
 }
 
-/// Whether bases and the middles of circles are free of something around `nearest`.
+/// Whether bases and circle centres are clear of an obstacle, given its point nearest to each as `nearest`.
 fn check_clear(
     map: &Map,
     radius: i32,
@@ -175,8 +176,8 @@ fn check_clear(
     Ok(())
 }
 
-/// Whether all bases and circles can be walked to from the first base; the map's symmetry does the rest.
-/// The error says whether it is a base that cannot.
+/// Whether all bases and circles are reachable from the first base; the map's symmetry covers the rest. The
+/// error says whether it is a base that is unreachable.
 fn check_ways(map: &Map) -> Result<(), (bool, String)> {
     let Some(&first) = map.bases.first() else { return Ok(()) };
     let ways = Ways::new(map, WIDEST.0, WIDEST.1);

@@ -1,4 +1,4 @@
-//! How a match ends, what remains of it, and whether another one follows.
+//! How a match ends, its summary, and whether another one follows.
 
 use super::super::options::MatchOptions;
 use super::super::outcome::{MatchError, MatchOutcome};
@@ -9,7 +9,7 @@ use crate::net::{ClientSession, End, Time};
 use crate::sim::{Outcome, PlayerId, Tick, World};
 
 impl Match {
-    /// What remains, or why there was no match.
+    /// The summary, or why there was no match.
     ///
     /// # Errors
     /// If the match could not be played.
@@ -20,7 +20,7 @@ impl Match {
         self.conclude().0
     }
 
-    /// What remains, and where the session stays for a vote the match that may follow over the same links.
+    /// The summary, and, if the session stays for a vote, the match that may follow over the same links.
     ///
     /// # Panics
     /// If it is not over.
@@ -113,7 +113,7 @@ impl Match {
         let ticks = state.map_or(0, |state| state.tick().0);
         let winner = self.winner();
         match outcome {
-            // In a match with a server that has been noted, and the server itself is no player.
+            // With a server, departures have been recorded already, and the server itself is not a player.
             _ if matches!(self.session, Session::Client(_)) => {}
             MatchOutcome::PeerLeft(player) => self.recording.departed(player, Tick(ticks), false),
             MatchOutcome::PeerLost(player) => self.recording.departed(player, Tick(ticks), true),

@@ -1,4 +1,4 @@
-//! A peer's match on its thread: what can be said to it, what it reports, and the view that a window shows.
+//! A peer's match on its own thread: its controls, its reports, and the view that a window shows.
 
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -18,18 +18,18 @@ use crate::net::{ChatText, Event, LinkStatus, Time, Traffic};
 use crate::sim::{Command, HeroControl, Tick};
 use crate::transport::{LinkSpec, Udp, clock};
 
-/// What can be said to a running match.
+/// Controls of a running match.
 #[derive(Clone, Debug)]
 pub enum Control {
-    /// An order.
+    /// A command.
     Command(Command),
-    /// What the hero's keys say now.
+    /// The held hero controls.
     Hero(HeroControl),
-    /// Go on after a pause.
+    /// Resume after a pause.
     Resume,
-    /// A line to all others.
+    /// A chat line to all others.
     Chat(ChatText),
-    /// Claim the win of one who is lost.
+    /// Claim the win over a lost player.
     Claim,
     /// Play again, once the match is over.
     Rematch,
@@ -37,35 +37,35 @@ pub enum Control {
     Leave,
 }
 
-/// What a running match reports.
+/// Reports of a running match.
 #[derive(Debug)]
 pub enum Progress {
-    /// Something happened.
+    /// An event.
     Event(MatchEvent),
-    /// How far it is, ten times a second.
+    /// Progress, reported ten times a second.
     At {
         /// The next tick to run.
         tick: Tick,
-        /// What the first link looks like.
+        /// The state of the first link.
         link: Option<LinkStatus>,
         /// The input delay, in microseconds.
         delay_us: i64,
-        /// What the room says of itself, while this is a host.
+        /// The room's beacon, if this is a host.
         beacon: Option<Beacon>,
     },
-    /// The match is over, and the thread stays for a vote on a rematch ([`Control::Rematch`]). What is reported
-    /// from now on is of the next match; if there is none, the thread ends with an error that says so.
+    /// The match is over, and the thread stays for a rematch vote ([`Control::Rematch`]). Later reports are
+    /// of the next match; if there is none, the thread ends with an error that says so.
     Over(Box<Finished>),
 }
 
-/// What remains when the thread has ended.
+/// The result when the thread has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// The match, or why there was none.
+    /// The summary of the match, or why there was none.
     pub result: Result<Summary, MatchError>,
-    /// What went over the links.
+    /// Traffic over the links.
     pub traffic: Traffic,
-    /// The way to the first peer, as it was last measured.
+    /// The link to the first peer, as last measured.
     pub link: Option<LinkStatus>,
     /// The input delay at the end, in microseconds.
     pub delay_us: i64,
@@ -77,18 +77,18 @@ pub struct Finished {
 pub type MatchThread = NodeThread<Match>;
 
 impl MatchThread {
-    /// Starts it on `udp`; what it sends goes through `link` first, if one is given.
+    /// Starts it on `udp`; datagrams it sends pass through `link` first, if one is given.
     ///
     /// # Errors
-    /// If the system has no thread left.
+    /// If the system cannot create a thread.
     pub fn start(game: Match, udp: Udp, link: Option<LinkSpec>) -> std::io::Result<Self> {
         Self::spawn(game, udp, link, Watch::default())
     }
 
-    /// The same, for a window: what the reader shows is always the latest, with all that happened before.
+    /// The same for a window: the reader always shows the latest view, with all events up to it.
     ///
     /// # Errors
-    /// If the system has no thread left.
+    /// If the system cannot create a thread.
     pub fn start_with_view(
         game: Match,
         udp: Udp,
@@ -100,17 +100,17 @@ impl MatchThread {
         Ok((Self::spawn(game.watched(), udp, link, watch)?, reader))
     }
 
-    /// Where to say things.
+    /// The channel for controls.
     #[must_use]
     pub const fn control(&self) -> &Sender<Control> {
         &self.control
     }
 }
 
-/// What looks at a match.
+/// The observers of a match.
 #[derive(Default)]
 pub struct Watch {
-    /// Only if somebody watches.
+    /// `None` unless the match is watched.
     view: Option<ViewWriter>,
     last_link: Option<LinkStatus>,
 }
@@ -138,7 +138,7 @@ impl Threaded for Match {
             Control::Hero(hero) => self.submit_hero(hero),
             Control::Resume => self.resume(now),
             Control::Chat(text) => {
-                // Who writes too fast sees that the line does not appear.
+                // A player over the chat rate limit sees that the line does not appear.
                 self.submit_chat(now, text);
             }
             Control::Claim => self.claim(),

@@ -1,4 +1,4 @@
-//! A server on its thread: what it reports, and how it is shut down.
+//! A server on its own thread: its reports, and how it is shut down.
 
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -15,37 +15,37 @@ use crate::net::{ClientStatus, Event, Time};
 use crate::sim::Tick;
 use crate::transport::{LinkSpec, Udp};
 
-/// What a running server reports.
+/// Reports of a running server.
 #[derive(Clone, Debug)]
 pub enum ServerProgress {
-    /// Something happened.
+    /// An event.
     Event(MatchEvent),
-    /// How it does, once a second.
+    /// The status, reported once a second.
     Status {
         /// The next tick to run.
         tick: Tick,
-        /// How late ticks ran so far, 99 of 100, in milliseconds.
+        /// The 99th percentile of tick lateness so far, in milliseconds.
         late_p99_ms: f64,
-        /// Clients, their bytes sent and received so far, and what was refused.
+        /// Clients: name, bytes sent and received so far, and rejections.
         clients: Vec<(String, u64, u64, u32)>,
-        /// What the room says of itself.
+        /// The room's beacon.
         beacon: Option<Beacon>,
     },
 }
 
-/// A server on a thread of its own. What remains is its last match, or why there was none.
+/// A server on a thread of its own. Its result is its last match, or why there was none.
 pub type ServerThread = NodeThread<Server>;
 
 impl ServerThread {
-    /// Starts it on `udp`; what it sends goes through `link` first, if one is given.
+    /// Starts it on `udp`; datagrams it sends pass through `link` first, if one is given.
     ///
     /// # Errors
-    /// If the system has no thread left.
+    /// If the system cannot create a thread.
     pub fn start(server: Server, udp: Udp, link: Option<LinkSpec>) -> std::io::Result<Self> {
         Self::spawn(server, udp, link, ())
     }
 
-    /// Where to say that it shall shut down.
+    /// The channel that shuts it down.
     #[must_use]
     pub const fn leave(&self) -> &Sender<()> {
         &self.control
@@ -53,7 +53,7 @@ impl ServerThread {
 }
 
 impl Threaded for Server {
-    /// It shall shut down.
+    /// Shut down.
     type Control = ();
     type Progress = ServerProgress;
     type Finished = Result<ServerSummary, MatchError>;

@@ -10,8 +10,8 @@ pub const LEADER_AT_S: u32 = 120;
 pub struct Drama {
     /// When a unit or a core first took damage; none if there was none. What sudden death burns is no damage.
     pub first_damage: Option<u32>,
-    /// How often the lead passed from one team to another. The lead is the score: who has more than every
-    /// other team leads, and goes on leading until another team has more than all others.
+    /// How often the lead passed from one team to another. The lead is the score: a team with more than every
+    /// other team leads, until another team has more than all others.
     pub lead_changes: u32,
     /// The team that led at 2:00; none if the match was over, or nobody had scored.
     pub leader: Option<u8>,

@@ -208,7 +208,7 @@ impl Played<'_> {
         self.share(&(0..).zip(self.results).map(of).collect::<Vec<f64>>())
     }
 
-    /// The share of whoever sits in `seat`.
+    /// The share of wins of the player in `seat`.
     fn seat_share(&self, seat: usize) -> Estimate {
         self.share(&self.seat_points(seat))
     }

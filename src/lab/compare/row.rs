@@ -68,8 +68,8 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// On which paths each of so many players, and behind them a server if there `is_served`, sends and receives: a
-    /// place has paths of its own, and the middle of the network is none.
+    /// The place, with network paths of its own, of each of `players` players, followed by the server if there
+    /// `is_served`; `None` for the middle of the network, which has no path.
     pub(in crate::lab) fn places(self, players: usize, is_served: bool) -> Vec<Option<usize>> {
         let server = match self {
             Self::Midway => None,

@@ -62,10 +62,10 @@ fn drawn_script(world: &World, player: PlayerId, seed: u64, seconds: f64) -> Scr
 pub struct Recorded {
     /// What was played.
     pub setup: Setup,
-    /// What each player ordered, at the instants at which its ticks began. Giving up and pausing are left out:
-    /// they would end the experiment. Only units that were there at the beginning are named: where a match goes
-    /// otherwise, one that is born later may be another player's, and a server refuses such orders. An order
-    /// without any unit left is dropped.
+    /// Each player's commands, at the instants at which its ticks began. Surrenders and pauses are left out,
+    /// because they would end the experiment. Only units of the initial state are named: in a match that takes
+    /// another course, a unit spawned later may belong to another player, and a server rejects such commands. A
+    /// command without any units left is dropped.
     pub scripts: Vec<Script>,
     /// Ticks of the match.
     pub ticks: u32,

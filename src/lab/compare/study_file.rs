@@ -68,7 +68,7 @@ impl Study {
     /// What was measured in an environment.
     ///
     /// # Errors
-    /// If there are no matches or too many, or a value is one that no match can have.
+    /// If there are no matches or too many, or a value is impossible in a match.
     pub fn new(environment: Vec<(String, String)>, rows: Vec<MatchRow>) -> Result<Self, StudyFileError> {
         if rows.is_empty() {
             return Err(StudyFileError::Empty);

@@ -33,7 +33,7 @@ const HEADER_BYTES: usize = 28;
 /// What the links between nodes do to datagrams.
 pub(super) trait LinkModel {
     /// Sends a datagram on its way at `now`. `deliver` gets each copy of it that arrives: when, and its bytes; none if
-    /// it is lost. A copy without bytes is one that the receiver's computer throws away.
+    /// it is lost. A copy without bytes is discarded by the receiver's computer.
     fn carry(&mut self, now: Time, datagram: &Datagram<'_>, deliver: impl FnMut(Time, &[u8]));
 
     /// Whether two nodes are on one computer: what they send each other is not counted.
@@ -140,7 +140,7 @@ pub(super) struct SimNetwork<L> {
 }
 
 impl<L: LinkModel> SimNetwork<L> {
-    /// A network of so many nodes.
+    /// A network of this many nodes.
     pub(super) fn new(nodes: usize, links: L) -> Self {
         Self {
             links,
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_does_what_it_is_told() {
+    fn a_link_follows_its_model() {
         assert!(run(1, calm()).0.iter().all(|&(at, n)| at == u64::from(n) * 10_000 + 50_000));
         let (lossy, network) = run(2, LinkFaults { loss: 100_000, ..calm() });
         assert!((870..930).contains(&lossy.len()), "{} arrived", lossy.len());

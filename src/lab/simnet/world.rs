@@ -9,7 +9,7 @@ use crate::net::Time;
 /// Most turns at one instant: each brings a datagram, or fires a timer for good.
 const SPINS_MAX: u32 = 1_000;
 
-/// Players' nodes, and behind them a server if there is one, on a simulated network. Whoever drives it makes a turn,
+/// Players' nodes, and behind them a server if there is one, on a simulated network. Its driver makes a turn,
 /// lets the nodes receive, and lets those advance and transmit that are due.
 pub(in crate::lab) struct VirtualWorld<P, S, L> {
     pub(in crate::lab) network: SimNetwork<L>,

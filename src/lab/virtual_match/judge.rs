@@ -14,7 +14,7 @@ use crate::sim::Tick;
 
 /// The pace is measured over at least so much time.
 const PACE_OVER: Duration = Duration::from_secs(3);
-/// Of 10,000 ticks that should run, so many must: 59.5 of 60.
+/// Fewest ticks that must run of 10,000 that should: 59.5 of 60.
 const PACE_LEAST: u64 = 9_916;
 /// A peer whose others are gone is over so long after its timeout, or after its wait.
 const OVER_AFTER: Duration = Duration::from_secs(1);
@@ -170,7 +170,7 @@ impl VirtualMatch {
         self.judge_patience(ends, ended_at);
     }
 
-    /// After a crash or a farewell nobody goes on waiting.
+    /// After a crash or a goodbye no peer keeps waiting.
     fn judge_patience(&mut self, ends: &[PeerEnd], ended_at: &[Time]) {
         if ends.len() > 2 || !ends.iter().any(|end| matches!(end, PeerEnd::Crashed)) {
             return;

@@ -9,8 +9,7 @@ use crate::game::{Match, MatchEvent, Node};
 use crate::lab::scenario::PeerClock;
 use crate::net::{Time, Transmit};
 
-/// Datagrams that wait in the socket of a computer that stands still: what Linux keeps of small ones by
-/// default.
+/// Most small datagrams that the socket of a suspended computer holds: Linux's default.
 const SOCKET_MAX: usize = 256;
 
 /// A computer. Its times are those of the network; its node sees those of its clock.
@@ -115,7 +114,7 @@ impl<N: Node> Machine<N> {
         self.socket.clear();
     }
 
-    /// Stands still until `until`.
+    /// Suspends the computer until `until`.
     pub(super) fn pause(&mut self, until: Time) {
         self.busy_until = self.busy_until.max(until);
         self.is_paused = true;
@@ -131,7 +130,7 @@ impl<N: Node> Machine<N> {
         let (socket, clock, is_paused) = (&mut self.socket, self.clock, core::mem::take(&mut self.is_paused));
         let result = guarded(|| {
             for (at, from, bytes) in socket.drain(..) {
-                // A thread of its own notes when a datagram comes, unless the whole computer stands still.
+                // A thread of its own notes when a datagram comes, unless the whole computer is suspended.
                 let at = if is_paused { local } else { clock.shows(at) };
                 node.handle_datagram(at, from, &bytes);
             }

@@ -1,4 +1,4 @@
-//! What the players say to each other, through the server.
+//! Chat between the players, relayed by the server.
 
 use super::{ClientSession, Phase};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
@@ -9,7 +9,7 @@ use crate::net::wire::chat_text::ChatText;
 use crate::net::wire::message::{Chat, PacketId};
 use crate::sim::PLAYERS_MAX;
 
-/// What this player and all others together may still say.
+/// How much this player, and all others together, may still send.
 #[derive(Clone, Debug)]
 pub(super) struct ChatLimits {
     own: ChatLimit,
@@ -23,10 +23,10 @@ impl ChatLimits {
 }
 
 impl ClientSession {
-    /// A line to all others, and to oneself. Before tick 0 is agreed nobody hears it.
+    /// Sends a line to all players, this one included. Before tick 0 is agreed it reaches nobody.
     ///
     /// # Errors
-    /// If this player has just written too many; the line is not sent.
+    /// If this player has reached the rate limit; the line is not sent.
     pub fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
         self.now = self.now.max(now);
         if !matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. }) {
@@ -40,7 +40,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Somebody says something. The server may know sooner that tick 0 is agreed.
+    /// A player has sent a line. The server may know before this client does that tick 0 is agreed.
     pub(super) fn on_chat(&mut self, chat: Chat) -> Handled {
         let player = chat.from;
         let may_speak = !matches!(self.phase, Phase::Waiting | Phase::Preparing | Phase::Closed);

@@ -1,11 +1,13 @@
-//! When a client of a relay runs the ticks that have come: evenly, however unevenly they came.
+//! Decides when a relay's client runs the ticks that have arrived: at an even pace, however irregularly they
+//! arrive.
 
 use crate::net::table::clock::TickClock;
 use crate::net::table::delay::DelayControl;
 use crate::net::time::Time;
 use crate::sim::Tick;
 
-/// How long after its time on the server a tick runs here: as long as 99 of 100 need to come, and 2 ms.
+/// How long after its time on the server a tick runs here: the 99th percentile of what ticks need to arrive,
+/// plus 2 ms.
 pub(super) struct JitterBuffer(DelayControl);
 
 impl JitterBuffer {
@@ -13,13 +15,13 @@ impl JitterBuffer {
         Self(DelayControl::new(now, 1, 0, tick_us, false).for_playout())
     }
 
-    /// The match begins, and the way down is as long as that.
+    /// Starts for a new match, with the downlink delay measured so far.
     pub(super) fn restart(&mut self, down_us: i64) {
         self.0.restart(down_us);
     }
 
-    /// A datagram brought ticks from `first` on that were lacking. It says how long the way is, and what it costs
-    /// if one is lost.
+    /// A datagram brought missing ticks, `first` being the oldest. Its delay shows how long the downlink
+    /// takes, lost datagrams included.
     pub(super) fn observe(&mut self, now: Time, clock: &TickClock, first: Tick) {
         self.0.observe(0, now.minus(clock.at(first)), false);
     }

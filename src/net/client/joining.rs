@@ -1,4 +1,4 @@
-//! From the seat to tick 0: the seating, the world before it, the start.
+//! From taking a seat to tick 0: the seating, the world before tick 0, the start.
 
 use super::{ClientSession, Phase};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
@@ -8,8 +8,8 @@ use crate::net::wire::message::{PacketId, Ready, Seating, Seats, Start};
 use crate::sim::{GameState, StateHash};
 
 impl ClientSession {
-    /// The world before tick 0 is built, and this is its state. Nothing comes of it if the server has said good-bye
-    /// since [`Event::Prepare`] asked for it.
+    /// Reports that the world before tick 0 is built, with its state. Has no effect if the server has said
+    /// goodbye since [`Event::Prepare`] asked for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
         self.now = self.now.max(now);
         if !matches!(self.phase, Phase::Preparing) {
@@ -22,7 +22,7 @@ impl ClientSession {
         self.take_messages();
     }
 
-    /// All seats are taken; again if a client went before tick 0.
+    /// All seats are taken. Arrives again if a client left before tick 0.
     pub(super) fn on_seating(&mut self, seating: &Seating) -> Handled {
         let is_open = matches!(self.phase, Phase::Waiting | Phase::Ready { .. });
         if !is_open || seating.roster.len() != usize::from(self.config.seats) {

@@ -1,8 +1,9 @@
-//! The session of a client: its inputs go up before their tick, whole states come down, and every tick that led
-//! to them.
+//! The session of a client: sends its inputs ahead of their tick, and receives whole states with all ticks
+//! that led to them.
 //!
-//! Sans-IO, with the verbs of [`super::LockstepSession`], which knocks for it: [`super::Served`]. The world of
-//! the caller runs the ticks that the server has run; where an update has a state, its hash must be theirs.
+//! Sans-IO, with the verbs of [`super::LockstepSession`], which performs the handshake for it:
+//! [`super::Served`]. The caller's world runs the ticks that the server has run; where an update has a state,
+//! its hash must match the world's.
 
 mod chat;
 mod jitter_buffer;
@@ -44,26 +45,27 @@ use crate::net::wire::message::{
 use crate::net::wire::update::TimedInputs;
 use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, PlayerInput, StateHash, Tick};
 
-/// Between two lines to a server that has nothing new from here.
+/// Interval between reports to the server when there is nothing new to send.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
 enum Phase {
-    /// Others are awaited.
+    /// Other players are awaited.
     Waiting,
     /// The caller builds the world.
     Preparing,
-    /// It is built; the start is awaited.
+    /// The world is built; waiting for the start.
     Ready {
-        /// Whether the server was told so.
+        /// Whether this has been reported to the server.
         reported: bool,
     },
     Running,
-    /// All ticks have run, and client and server stay for a vote.
+    /// All ticks have run; client and server stay connected for a rematch vote.
     Over,
-    /// All ticks have run, or this player leaves.
+    /// All ticks have run, or this player is leaving.
     Ending {
         end: End,
-        /// When to say again what is here, or for a player who leaves, until when the farewell may take to arrive.
+        /// When to report again; for a player who leaves, how long to wait for the goodbye to be
+        /// acknowledged.
         send_at: Time,
     },
     Closed,
@@ -79,10 +81,10 @@ pub struct ClientSession {
     me: PlayerId,
     token: Option<Token>,
     roster: Roster,
-    /// Which seating of the server it is.
+    /// The round of the server's seating.
     round: u8,
     first_hash: Option<u64>,
-    /// Ticks that the server has run, once it has said goodbye.
+    /// The number of ticks that the server has run, once it has said goodbye.
     finished: Option<Tick>,
     server: SocketAddr,
     link: Link,
@@ -97,14 +99,14 @@ pub struct ClientSession {
     /// The server has processed every input before this one.
     processed: Tick,
     snapshots: SnapshotBuffer,
-    /// Whether and when ticks that have come wait for their time.
+    /// Holds ticks back until they are due; `None` if they run on arrival.
     jitter_buffer: Option<JitterBuffer>,
     pauses: Pauses,
     /// When the last tick was handed out.
     handed_at: Time,
-    /// By how much the server may be wrong about when the others gave their commands, in microseconds.
+    /// Bound on the server's error about when the others gave their commands, in microseconds.
     server_error_us: u64,
-    /// Whose clients are not heard, who has left, who was lost; as the newest update has them.
+    /// Players whose clients are silent, who have left, and who were lost, as of the newest update.
     seats: [Seats; 3],
     chain: HashChain,
     rejected: u32,
@@ -118,9 +120,9 @@ pub struct ClientSession {
 }
 
 impl ClientSession {
-    /// Takes the seat that a server gave. Traffic before it is carried on.
+    /// Takes the seat that a server gave; traffic counted before continues in `traffic`.
     ///
-    /// `None` if what the server said makes no sense.
+    /// `None` if the server's answer is inconsistent.
     #[must_use]
     pub fn new(now: Time, settings: Settings, served: &Served, traffic: Traffic) -> Option<Self> {
         let Served { server, connection_id, confirm, room_code, entropy } = *served;
@@ -176,7 +178,7 @@ impl ClientSession {
         Some(session)
     }
 
-    /// Takes a datagram in.
+    /// Handles a received datagram.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.now = self.now.max(now);
         self.out.count_received(bytes.len());
@@ -205,7 +207,7 @@ impl ClientSession {
         }
     }
 
-    /// Takes the server's messages. While the caller builds the world before tick 0 they wait.
+    /// Handles the server's messages. While the caller builds the world before tick 0, they are queued.
     pub(super) fn take_messages(&mut self) {
         while !matches!(self.phase, Phase::Preparing | Phase::Closed)
             && let Some((id, body)) = self.link.connection.poll_message()
@@ -227,13 +229,14 @@ impl ClientSession {
         }
     }
 
-    /// Does what time brings. Call it whenever [`Self::poll_timeout`] has come; earlier or later does no harm.
+    /// Does everything that is due. Call it once [`Self::poll_timeout`] has passed; calling it earlier or
+    /// later is harmless.
     pub fn handle_timeout(&mut self, now: Time) {
         self.now = self.now.max(now);
         if matches!(self.phase, Phase::Closed) {
             return;
         }
-        // While this process was suspended, nothing could be heard.
+        // While this process was suspended it could not receive anything.
         let suspended = self.wakeup.take_lateness(self.now);
         self.link.connection.heard_at = self.link.connection.heard_at.plus(suspended).min(self.now);
         let every = if self.snapshots.ran() > Tick(0) { PING_RUNNING } else { PING_SETUP };
@@ -290,12 +293,12 @@ impl ClientSession {
         Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
     }
 
-    /// Says what the world's hash is after `tick`, the last that [`Self::poll_tick`] gave.
+    /// Reports the world's hash after `tick`, the last tick that [`Self::poll_tick`] returned.
     pub fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.now = self.now.max(now);
         self.chain = self.chain.then(hash.whole);
         if !self.snapshots.ran_tick(tick, hash.whole) && !self.snapshots.wants_state() {
-            // The server's word counts.
+            // The server's result is authoritative.
             self.out.event(Event::Adopt { tick: tick.plus(1) });
         }
         let is_last = self.config.ticks.is_some_and(|ticks| tick.0 + 1 >= ticks);
@@ -305,7 +308,7 @@ impl ClientSession {
         self.close_if_finished();
     }
 
-    /// The world says that the match is over with the tick reported last.
+    /// The world reports that the match ended with the tick reported last.
     pub fn finish(&mut self) {
         if matches!(self.phase, Phase::Running) {
             self.phase = Phase::Ending { end: End::Finished, send_at: self.now };
@@ -320,44 +323,43 @@ impl ClientSession {
         self.snapshots.state(tick)
     }
 
-    /// The next tick to run of the newest state that was the same here and at the server.
+    /// The next tick to run of the newest state on which client and server agreed.
     #[must_use]
     pub const fn agreed(&self) -> Tick {
         self.snapshots.agreed()
     }
 
-    /// Where the world here was last another than the server's: the next tick of that state, and the server's hash
-    /// of it.
+    /// The latest state on which client and server disagreed: its next tick, and the server's hash.
     #[must_use]
     pub const fn differed(&self) -> Option<(Tick, u64)> {
         self.snapshots.differed()
     }
 
-    /// Orders something that was given at `given`, in tick `wish` or as soon after it as can be.
+    /// Submits a command given at `given`, for tick `not_before` or the earliest possible tick after it.
     ///
     /// # Errors
-    /// If too many commands wait already.
+    /// If too many commands are queued already.
     pub fn submit_command(
         &mut self,
-        wish: Tick,
+        not_before: Tick,
         given: Time,
         command: Command,
     ) -> Result<(), TooManyCommands> {
-        self.local_inputs.command(wish, given, command)
+        self.local_inputs.command(not_before, given, command)
     }
 
-    /// The first tick that is not sealed: what is ordered now is part of it.
+    /// The first tick whose input is not committed: commands submitted now become part of it.
     #[must_use]
     pub fn open_tick(&self) -> Tick {
         self.local_inputs.next()
     }
 
-    /// Sets the hero's held control, from tick `wish` on or as soon after it as can be.
-    pub fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
-        self.local_inputs.hero(wish, hero);
+    /// Sets the hero's held control from tick `not_before` on, or from the earliest possible tick after it.
+    pub fn submit_hero(&mut self, not_before: Tick, hero: HeroControl) {
+        self.local_inputs.hero(not_before, hero);
     }
 
-    /// This player leaves: the server is told.
+    /// This player leaves; the server is notified.
     pub fn leave(&mut self) {
         match self.phase {
             Phase::Closed => {}
@@ -371,7 +373,7 @@ impl ClientSession {
         }
     }
 
-    /// Sends a message that this session did not mean, in the reliable channel to the server: for the laboratory.
+    /// Sends an arbitrary message over the reliable channel to the server: for the experiments in `lab`.
     #[doc(hidden)]
     pub fn forge(&mut self, _to: SocketAddr, id: PacketId, body: &[u8]) {
         self.link.connection.send_bytes(id, body);
@@ -383,25 +385,25 @@ impl ClientSession {
         self.me
     }
 
-    /// What is played.
+    /// The configuration of the match.
     #[must_use]
     pub const fn config(&self) -> &MatchConfig {
         &self.config
     }
 
-    /// By which the seat is taken back after a restart.
+    /// The token that takes the seat back after a restart.
     #[must_use]
     pub const fn token(&self) -> Option<Token> {
         self.token
     }
 
-    /// What went over the link so far.
+    /// The traffic on the link so far.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
         &self.out.traffic
     }
 
-    /// The way to the server.
+    /// The state of the link to the server.
     #[must_use]
     pub fn link(&self) -> LinkStatus {
         LinkStatus {
@@ -413,31 +415,31 @@ impl ClientSession {
         }
     }
 
-    /// How long before its tick an input is sealed, in microseconds: the way up and a reserve.
+    /// How long before its tick an input is committed, in microseconds: the uplink delay plus a reserve.
     #[must_use]
     pub const fn delay_us(&self) -> i64 {
         self.delay.delay_us()
     }
 
-    /// What became of the updates.
+    /// Counts of the updates received, by outcome.
     #[must_use]
     pub const fn updates(&self) -> &UpdateCounts {
         self.snapshots.counts()
     }
 
-    /// How much of what this client sent the server has refused.
+    /// How many of this client's messages and commands the server has rejected.
     #[must_use]
     pub const fn rejected(&self) -> u32 {
         self.rejected
     }
 
-    /// The seats whose clients the server does not hear at the moment.
+    /// The seats whose clients are silent at the moment, according to the server.
     #[must_use]
     pub const fn away(&self) -> Seats {
         self.seats[0]
     }
 
-    /// Whether the seat was taken back while the match ran.
+    /// Whether the seat was taken back while the match was running.
     #[must_use]
     pub const fn has_come_back(&self) -> bool {
         self.began_at.0 > 0
@@ -449,8 +451,8 @@ impl ClientSession {
         self.clock.at(tick)
     }
 
-    /// The first tick for which no input of this player is sealed yet, and of those before it the sealed ones
-    /// that are not part of the ticks that have run here.
+    /// The first tick for which no input of this player is committed yet, and the committed inputs that are
+    /// not part of the ticks that have run here.
     pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
         let from = Tick(self.snapshots.ran().0.saturating_sub(self.snapshots.lag()));
         let inputs = self.local_inputs.since(from).filter(move |sealed| sealed.tick >= from);
@@ -459,13 +461,13 @@ impl ClientSession {
         (self.local_inputs.next(), inputs)
     }
 
-    /// That the match waits for the server since it is lost, and when it was last heard.
+    /// The server while it is lost and the match waits for it, and when it was last heard.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
         self.is_lost.then_some((PlayerId::NONE, self.link.connection.heard_at))
     }
 
-    /// Waits no longer for a server that is lost. Nothing comes of it while it is heard.
+    /// Stops waiting for a server that is lost. Has no effect while it is heard.
     pub fn claim(&mut self) {
         if self.is_lost {
             self.close(End::PeerLost(PlayerId::NONE));
@@ -496,7 +498,8 @@ impl ClientSession {
         }
     }
 
-    /// Sends a datagram, or in the reliable channel, as the message travels.
+    /// Sends a message as its [`Delivery`](crate::net::wire::message::Delivery) says: in a datagram or over the reliable
+    /// channel.
     fn send<T: serde::Serialize>(&mut self, id: PacketId, message: &T) {
         match id.delivery() {
             Delivery::Reliable => self.link.connection.send(id, message),
@@ -531,7 +534,7 @@ impl ClientSession {
                 let is_over = matches!(self.phase, Phase::Ending { end: End::Finished, .. } | Phase::Over);
                 self.close(if is_over { End::Finished } else { End::PeerLeft(PlayerId::NONE) });
             }
-            // The answer to the world that was built here.
+            // The server's reply about the world that was built here.
             Bye::StartState if matches!(self.phase, Phase::Ready { .. }) => self.close(End::StartState),
             Bye::Dropped => self.close(End::PeerLost(PlayerId::NONE)),
             Bye::Expelled { rejected } => {
@@ -543,8 +546,8 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Closes once the server has said goodbye and its last tick has run here. Before tick 0 that ends a rematch that not
-    /// all have come back to.
+    /// Closes once the server has said goodbye and its last tick has run here. Before tick 0 this ends a
+    /// rematch for which not everyone came back.
     fn close_if_finished(&mut self) {
         let is_ending = matches!(self.phase, Phase::Ending { .. } | Phase::Over);
         if self.finished.is_some_and(|ticks| is_ending || self.snapshots.ran() == ticks) {

@@ -1,4 +1,4 @@
-//! Pauses with a server, on a client: a tick says who paused, the server when it goes on.
+//! Pauses with a server, on a client: a tick says who paused, the server says when the match resumes.
 
 use super::{ClientSession, Phase};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
@@ -12,11 +12,11 @@ use crate::sim::{PlayerId, Tick, TickInputs};
 pub(super) struct Pauses {
     taken: PausesTaken,
     current: Option<Current>,
-    /// The end of the next pause, which begins with a tick that has not run here yet.
+    /// The end of the next pause, received before the tick that begins it has run here.
     early: Option<Resume>,
 }
 
-/// The match stands still.
+/// The pause in progress.
 #[derive(Debug)]
 struct Current {
     by: PlayerId,
@@ -25,23 +25,23 @@ struct Current {
 }
 
 impl ClientSession {
-    /// The pause that is on, if one is.
+    /// The pause in progress, if any.
     #[must_use]
     pub fn pause(&self) -> Option<Pause> {
         let current = self.pauses.current.as_ref()?;
         Some(Pause { by: current.by, until: self.clock.at(current.next) })
     }
 
-    /// Ends the pause that is on, after a count-down. (A pause begins with [`crate::sim::Command::Pause`].)
+    /// Ends the pause in progress, after a countdown. (A pause begins with [`crate::sim::Command::Pause`].)
     pub fn resume(&mut self) {
         if self.pauses.current.is_some() {
-            // The server names the instant.
+            // The server chooses the instant.
             let (pause, at_us) = (self.pauses.taken.count, self.now.plus(RESUME_COUNTDOWN).0);
             self.send(PacketId::Resume, &Resume { pause, at_us });
         }
     }
 
-    /// A tick is handed out: a pause that was on is over, and one may begin with it.
+    /// A tick is handed out: it ends the pause in progress, and may begin another.
     pub(super) fn pause_with(&mut self, inputs: &TickInputs) {
         if self.pauses.current.take().is_some() {
             self.out.event(Event::Resumed);

@@ -1,4 +1,4 @@
-//! While ticks run: seal and send, take updates in, follow the server's clock.
+//! While ticks run: commits and sends inputs, receives updates, follows the server's clock.
 
 use super::snapshot_buffer::{Progress, Received};
 use super::{ClientSession, End, Event, Phase, REPORT_EVERY};
@@ -14,9 +14,9 @@ use crate::net::wire::message::{PacketId, Pong, Seats};
 use crate::net::wire::update::{TimedInputs, UpdateHead, UpdatePart};
 use crate::sim::{PlayerId, Tick};
 
-/// How much the delay moves before an event says so, in microseconds.
+/// How far the delay moves before an event reports it, in microseconds.
 const DELAY_EVENT_US: i64 = 1_000;
-/// Most ticks that are held back for an even pace; beyond them they run at once.
+/// Most ticks held back for an even pace; any beyond that run at once.
 const HELD_BACK_MAX: usize = 64;
 
 impl ClientSession {
@@ -27,7 +27,7 @@ impl ClientSession {
         if let Some(jitter_buffer) = &mut self.jitter_buffer {
             jitter_buffer.restart(guess_us);
         }
-        // Who comes back has no inputs for what has passed.
+        // A client that has rejoined has no inputs for the ticks before that.
         let position_us = self.clock.position_us(self.now) + self.delay.delay_us();
         if position_us > 0 && begin <= self.now {
             let first = Tick((position_us / self.clock.tick_us()) as u32 + 1);
@@ -39,7 +39,7 @@ impl ClientSession {
         self.out.event(Event::Counting { begin });
     }
 
-    /// The longest way up, and what may come on top of it.
+    /// An estimate of the delay: the longest uplink delay, plus an allowance for jitter and losses.
     fn delay_guess_us(&self) -> i64 {
         self.link.connection.rtt.longest_way_us() + RESERVE_US
     }
@@ -62,8 +62,8 @@ impl ClientSession {
         }
     }
 
-    /// The first tick that may not be sealed yet: a server that never acknowledges cannot make us keep more than
-    /// there is room for.
+    /// The first tick that may not be committed yet: bounds the inputs kept for a server that never
+    /// acknowledges.
     fn commit_limit(&self) -> Tick {
         let limit = self.received.plus(COMMITTED_MAX as u32 / 2);
         self.config.ticks.map_or(limit, |end| limit.min(Tick(end)))
@@ -73,7 +73,7 @@ impl ClientSession {
         self.clock.at(tick).shifted(-self.delay.delay_us())
     }
 
-    /// Seals every tick whose time has come. True if there was one.
+    /// Commits every tick whose time has come. True if there was one.
     fn commit_due(&mut self) -> bool {
         let limit = self.commit_limit();
         let mut sealed = false;
@@ -94,12 +94,12 @@ impl ClientSession {
         [seal, tick].into_iter().flatten().fold(self.link.resend_at, Time::min)
     }
 
-    /// When `tick` is due here; `None` as soon as it is there.
+    /// When `tick` is due here; `None` if it runs on arrival.
     fn due_at(&self, tick: Tick) -> Option<Time> {
         Some(self.jitter_buffer.as_ref()?.due_at(&self.clock, tick))
     }
 
-    /// The next tick that has come, if it is due: its inputs, and why it is late if it is.
+    /// The next tick that has arrived, if it is due: its inputs, and the stall if it is late.
     pub(super) fn next_due(&mut self) -> Option<(TimedInputs, Option<Stall>)> {
         let (tick, waiting) = self.snapshots.next()?;
         let due = self.due_at(tick).filter(|_| waiting <= HELD_BACK_MAX);
@@ -116,14 +116,14 @@ impl ClientSession {
         Some((inputs, stall))
     }
 
-    /// When the own input that became part of `tick` was sealed, as far as that is known.
+    /// When the own input that became part of `tick` was committed, as far as that is known.
     pub(super) fn sealed_at(&self, tick: Tick) -> Time {
         let delay_us =
             self.local_inputs.committed(tick).map_or(self.delay.delay_us(), |sealed| sealed.delay_us);
         self.clock.at(tick).shifted(-delay_us).min(self.now)
     }
 
-    /// Sends all inputs that the server lacks, and which update arrived last.
+    /// Sends all inputs that the server lacks, and the tick of the newest update received.
     pub(super) fn send_inputs(&mut self) {
         let (mut count, mut bytes) = (0, CLIENT_HEADER_BYTES_MAX);
         for sealed in self.local_inputs.since(self.received).take(INPUTS_PER_DATAGRAM_MAX) {
@@ -147,7 +147,7 @@ impl ClientSession {
         self.link.resend_at = self.now.plus(REPORT_EVERY);
     }
 
-    /// A part of an update.
+    /// A part of an update has arrived.
     pub(super) fn on_update(&mut self, body: &[u8]) -> Handled {
         let (part, piece) = UpdatePart::decode(body)?;
         if !matches!(self.phase, Phase::Running | Phase::Ending { .. }) {
@@ -175,7 +175,7 @@ impl ClientSession {
 
     fn on_head(&mut self, head: &UpdateHead, tick: Tick) {
         let received = tick.0.checked_add_signed(i32::from(head.received)).map(Tick);
-        // It cannot have what was not sealed.
+        // The server cannot have an input that was not committed.
         if let Some(received) = received.filter(|&received| received <= self.local_inputs.next()) {
             let inputs = received.since(self.received);
             self.received = self.received.max(received);
@@ -210,7 +210,7 @@ impl ClientSession {
     }
 
     pub(super) fn on_pong(&mut self, pong: Pong) -> Handled {
-        // A hundred hours are far beyond every match that is still in step.
+        // A hundred hours is far beyond any match that is still in step.
         const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
         if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
             return Err(OutOfPlace);
@@ -221,7 +221,7 @@ impl ClientSession {
         if self.local_inputs.next() == Tick(0) {
             self.delay.restart(self.delay_guess_us());
         }
-        // A sample that took long says little about the other clock.
+        // A sample with a long round trip says little about the other clock.
         let usual_us =
             self.link.connection.rtt.smoothed_us().unwrap_or(0) + self.link.connection.rtt.deviation_us();
         let is_good = matches!(self.phase, Phase::Running) && sample.as_micros() as u64 <= usual_us;
@@ -232,7 +232,8 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Says again what is here until the server says goodbye; a player who leaves stays until that has arrived.
+    /// Repeats the report until the server says goodbye; a player who leaves stays until the goodbye is
+    /// acknowledged.
     pub(super) fn end(&mut self) {
         let Phase::Ending { end, send_at } = self.phase else { return };
         if end != End::Finished {
@@ -245,7 +246,7 @@ impl ClientSession {
         }
     }
 
-    /// The player who has left or was lost last, if one has.
+    /// The player who most recently left or was lost, if any; the flag says whether it was lost.
     #[must_use]
     pub fn departed(&self) -> Option<(PlayerId, bool)> {
         let last = |seats: Seats| seats.iter().last();

@@ -1,4 +1,4 @@
-//! After the last tick, where client and server stay: who wants a rematch, and the way to it.
+//! After the last tick, if client and server stay: the rematch vote, and how the next match is joined.
 
 use super::{ClientSession, End, Phase};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
@@ -9,19 +9,19 @@ use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Rematch, Seats};
 use crate::sim::PlayerId;
 
-/// What was said after the last tick.
+/// The votes cast after the last tick.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Votes {
     /// Whether this player wants a rematch.
     own: bool,
-    /// Who else does, as far as is known here.
+    /// Who else wants one, as far as is known here.
     others: Seats,
-    /// All want to.
+    /// Everyone wants one.
     is_on: bool,
 }
 
 impl ClientSession {
-    /// This player wants a rematch. Nothing comes of it unless all are there to vote.
+    /// Votes for a rematch. Has no effect once a player has left.
     pub fn want_rematch(&mut self, now: Time) {
         self.now = self.now.max(now);
         if self.stays() && !core::mem::replace(&mut self.votes.own, true) {
@@ -30,19 +30,19 @@ impl ClientSession {
         }
     }
 
-    /// Whether all ticks have run and the session stays for a vote.
+    /// Whether all ticks have run and the session stays open for a vote.
     #[must_use]
     pub const fn stays(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }
 
-    /// Whether all want a rematch: [`Self::again`].
+    /// Whether all players want a rematch: continue with [`Self::again`].
     #[must_use]
     pub const fn is_rematch(&self) -> bool {
         self.votes.is_on
     }
 
-    /// The way back to the same seat of the same server, for the next match.
+    /// A session that rejoins the same seat of the same server for the next match.
     #[must_use]
     pub fn again(&self) -> LockstepSession {
         let guest =
@@ -50,12 +50,12 @@ impl ClientSession {
         LockstepSession::join(self.now, self.settings.clone(), guest, self.entropy)
     }
 
-    /// Of its own wish alone the client speaks.
+    /// A client votes only for its own seat.
     fn own_wish(&self) -> Seats {
         if self.votes.own { Seats::default().with(self.me) } else { Seats::default() }
     }
 
-    /// Says that this client stays, and what its player wants.
+    /// Reports that this client stays, and its player's vote.
     pub(super) fn say_that_it_stays(&mut self) {
         if self.settings.stays {
             let (ticks, chain, wanted) = (self.snapshots.ran().0, self.chain.0, self.own_wish());
@@ -63,7 +63,7 @@ impl ClientSession {
         }
     }
 
-    /// The server says who wants a rematch; with its first word, that it stays, too.
+    /// The server reports who wants a rematch; its first report also says that the server stays.
     pub(super) fn on_rematch(&mut self, rematch: Rematch) -> Handled {
         let wanted = rematch.wanted;
         let all: Seats = (0..self.config.seats).map(PlayerId).collect();
@@ -80,7 +80,7 @@ impl ClientSession {
             self.out.event(Event::RematchWanted { player });
         }
         self.votes.others = self.votes.others.union(others);
-        // Nobody can want it for this player.
+        // No other peer can vote for this player.
         self.votes.is_on = wanted == all && self.votes.own;
         Ok(())
     }

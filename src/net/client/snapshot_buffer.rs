@@ -1,4 +1,4 @@
-//! What the server has confirmed: states out of updates, and the ticks that led to them.
+//! What the server has confirmed: states from updates, and the ticks that led to them.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -13,30 +13,29 @@ use crate::net::wire::update::{
 };
 use crate::sim::{DeltaCoder, GameState, HeroControl, Tick};
 
-/// States kept as bases: the server takes one of the newest that it knows to be here.
+/// States kept as delta bases: the server uses one of the newest that it knows to have arrived here.
 const BASES: usize = 32;
-/// Ticks whose hashes are remembered until the world here has run them, and after which of them it lacked own
-/// inputs.
+/// Ticks whose hash, and lag of own inputs, are kept until the world here has run them.
 const CHECKED: usize = 2 * UPDATE_TICKS_MAX;
-/// Ticks of which is remembered what was held in them: inputs of an update begin in one of them.
+/// Ticks for which the held controls are kept: the inputs of an update start from one of them.
 const HELD: usize = 2 * UPDATE_TICKS_MAX;
 
-/// What became of updates.
+/// Counts of received updates, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UpdateCounts {
-    /// Whole, new, and with the hash that they said.
+    /// Complete, new, and with the hash that they announced.
     pub applied: u64,
-    /// Of these, those whose hash was also that of the world here.
+    /// Of these, those whose hash matched the world here.
     pub agreed: u64,
-    /// Of these, those whose hash was not.
+    /// Of these, those whose hash did not match.
     pub differed: u64,
-    /// Parts of updates that were older than one that is here, or came twice.
+    /// Parts of updates that were duplicates or older than the newest update.
     pub stale: u64,
-    /// Updates of which a newer one came before they were whole.
+    /// Updates superseded by a newer one before they were complete.
     pub incomplete: u64,
-    /// Malformed, or without a base here, or with another hash than they said.
+    /// Malformed, without a base here, or with a hash other than the announced one.
     pub refused: u64,
-    /// The longest time between two.
+    /// The longest time between two updates.
     pub gap_max: Duration,
 }
 
@@ -46,29 +45,29 @@ struct StoredSnapshot {
     state: GameState,
 }
 
-/// What an update says of a state.
+/// What an update says about a state.
 #[derive(Clone, Copy)]
 struct Check {
     tick: Tick,
-    /// Nothing where a later update brought the tick.
+    /// `None` if a later update brought the tick.
     hash: Option<u64>,
-    /// How many of this client's inputs for ticks before it were not part of it yet.
+    /// How many of this client's inputs for earlier ticks were not yet part of it.
     lag: u32,
 }
 
-/// What came of a part.
+/// The outcome of a part.
 pub(super) enum Received {
-    /// Nothing yet.
+    /// The update is not complete, or not new.
     Nothing,
-    /// An update of this tick.
+    /// The update of this tick is complete.
     Whole { head: UpdateHead, tick: Tick, led: Progress },
 }
 
-/// What leads to the tick of an update.
+/// How the world here reaches the tick of an update.
 pub(super) enum Progress {
-    /// The ticks from this one on, none of which was known before.
+    /// By running the ticks from this one on, none of which was known before.
     Ticks(Tick),
-    /// No ticks: its state must be adopted.
+    /// No ticks lead there: its state must be adopted.
     Adopted,
 }
 
@@ -79,20 +78,20 @@ pub(super) struct SnapshotBuffer {
     newest: usize,
     /// The tick of the newest update.
     updated: Tick,
-    /// Ticks to be handed out, and when they came.
+    /// Ticks to hand out, each with its time of arrival.
     ready: VecDeque<(TimedInputs, Time)>,
-    /// Of an update that is being read.
+    /// The ticks of the update that is being read.
     read: Vec<TimedInputs>,
-    /// All before this one have been handed out or wait in `ready`.
+    /// All ticks before this one have been handed out or wait in `ready`.
     known: Tick,
     ran: Tick,
-    /// The newest tick whose state was the same here and there.
+    /// The newest tick before which client and server had the same state.
     agreed: Tick,
-    /// Before which tick the newest state that was not the same was to be run, and the server's hash of it.
+    /// The newest state on which client and server disagreed: its next tick, and the server's hash.
     differed: Option<(Tick, u64)>,
     held: Ring<(Tick, HeldControls), HELD>,
     checks: Ring<Check, CHECKED>,
-    /// The world here has gone wrong, and runs no tick before a state has come.
+    /// The world here has diverged, and runs no tick until a state has arrived.
     wants_state: bool,
     assembly: Assembly,
     coder: DeltaCoder,
@@ -136,12 +135,12 @@ impl SnapshotBuffer {
         self.ran
     }
 
-    /// Where the world here was last another than the server's: the next tick of that state, and the server's hash.
+    /// The newest state on which client and server disagreed: its next tick, and the server's hash.
     pub(super) const fn differed(&self) -> Option<(Tick, u64)> {
         self.differed
     }
 
-    /// The newest tick before which the state was the same here and there.
+    /// The newest tick before which client and server had the same state.
     pub(super) const fn agreed(&self) -> Tick {
         self.agreed
     }
@@ -155,7 +154,7 @@ impl SnapshotBuffer {
         self.wants_state
     }
 
-    /// How many own inputs for ticks that have run here were not part of them.
+    /// How many of this client's inputs for ticks that have run here were not part of those ticks.
     pub(super) fn lag(&self) -> u32 {
         self.check(self.ran).map_or(0, |check| check.lag)
     }
@@ -169,18 +168,18 @@ impl SnapshotBuffer {
         self.states.iter().find(|kept| kept.tick == tick).map(|kept| &kept.state)
     }
 
-    /// The next tick to be handed out, and how many wait.
+    /// The next tick to hand out, and how many are waiting.
     pub(super) fn next(&self) -> Option<(Tick, usize)> {
         let (timed, _) = self.ready.front().filter(|_| !self.wants_state)?;
         Some((timed.inputs.tick, self.ready.len()))
     }
 
-    /// Hands a tick out, and when it came.
+    /// Hands out a tick, with its time of arrival.
     pub(super) fn take_next(&mut self) -> Option<(TimedInputs, Time)> {
         self.ready.pop_front()
     }
 
-    /// A tick has run here. False if the server came to another state, which then is kept or will come.
+    /// A tick has run here. False if the server reached another state, which is kept or will arrive.
     pub(super) fn ran_tick(&mut self, tick: Tick, hash: u64) -> bool {
         self.ran = tick.plus(1);
         let Some(theirs) = self.check(self.ran).and_then(|check| check.hash) else { return true };
@@ -195,10 +194,10 @@ impl SnapshotBuffer {
         agrees
     }
 
-    /// Takes a part in. `None` if it is refused.
+    /// Handles a part of an update. `None` if it is rejected.
     pub(super) fn receive(&mut self, now: Time, part: UpdatePart, piece: &[u8]) -> Option<Received> {
         let tick = nearest(part.tick, self.updated).filter(|&tick| tick <= Tick::MAX)?;
-        // The last one is sent again, with the state if that is lacking.
+        // The last update is sent repeatedly, with the state if the client lacks it.
         if tick < self.updated || (tick == self.updated && !self.wants_state) {
             self.counts.stale += 1;
             return Some(Received::Nothing);
@@ -250,9 +249,9 @@ impl SnapshotBuffer {
         }
     }
 
-    /// Keeps the state of an update, if it is what the update says.
+    /// Keeps the state of an update if its hash is the announced one.
     fn keep_state(&mut self, tick: Tick, update: &Update<'_>) -> Option<()> {
-        // The place of the oldest, taken out while its base is read.
+        // The oldest entry, removed while its base is read.
         let place = if self.states.len() < BASES { self.states.len() } else { (self.newest + 1) % BASES };
         let mut state = match self.states.get_mut(place) {
             Some(kept) => core::mem::take(&mut kept.state),
@@ -269,7 +268,7 @@ impl SnapshotBuffer {
         Some(())
     }
 
-    /// The state of an update, if its hash is what the update says.
+    /// The state of an update, if its hash is the announced one.
     fn decode(
         &mut self,
         tick: Tick,
@@ -295,10 +294,11 @@ impl SnapshotBuffer {
         is_it.then_some(())
     }
 
-    /// Takes the inputs over that are new here. Without those that lead to it, the state must be adopted.
+    /// Adds the inputs that are new here. If those that lead to the update are missing, its state must be
+    /// adopted.
     fn take_inputs(&mut self, now: Time, tick: Tick, update: &Update<'_>) -> Option<Progress> {
         let from = Tick(tick.0.checked_sub(update.ticks as u32)?);
-        let held = if update.head.goes_on { self.held_before(from)? } else { self.nothing_held() };
+        let held = if update.head.continues { self.held_before(from)? } else { self.nothing_held() };
         let has_state = update.head.carried != StateForm::Inputs;
         let adopt = from > self.known || (self.wants_state && has_state);
         if adopt && !has_state {

@@ -15,19 +15,19 @@ use core::time::Duration;
 use crate::net::time::Time;
 use crate::net::wire::message::Body;
 
-/// Most bytes of a message in one fragment; all fragments of a message but the last have as many.
+/// Most bytes of a message in one fragment; all fragments but the last are exactly this long.
 pub const FRAGMENT_BYTES: usize = 1000;
 /// Most fragments in flight, and most that wait for an earlier one.
 const WINDOW: usize = 8;
 /// Most messages that are sent and not acknowledged.
 pub const QUEUED_MESSAGES_MAX: usize = 64;
-/// Most bytes of them: a whole state and everything beside it.
+/// Most bytes of those messages: a whole state and everything queued beside it.
 pub const QUEUED_BYTES_MAX: usize = crate::net::wire::message::DESYNC_STATE_BYTES_MAX + (64 << 10);
-/// Fragments in flight that still count as few.
+/// In-flight fragments up to which retransmission is faster.
 const FEW: usize = 2;
-/// Sendings of a fragment before the time between two of them begins to double.
+/// Transmissions of a fragment before the retransmission interval begins to double.
 const STEADY_SENDINGS: u32 = 6;
-/// Longest time between two sendings, unless the retransmission timeout is longer.
+/// Longest retransmission interval, unless the retransmission timeout is longer.
 const RESEND_MAX: Duration = Duration::from_secs(1);
 
 /// Bytes before the fragments: the first fragment that has not arrived, a bit for each of the seven after it, and
@@ -44,18 +44,18 @@ const _: () =
 /// Both directions of the stream.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    /// Sent and not acknowledged, or not sent yet; the first one has the number `first`.
+    /// Fragments not acknowledged or not sent yet; the first has the number `first`.
     outgoing: VecDeque<Fragment>,
     first: u16,
     queued_bytes: usize,
     queued_messages: usize,
     /// The first fragment that has not arrived.
     next: u16,
-    /// Fragments that have arrived: place `i` is for number `next + i`.
+    /// Fragments that have arrived out of order: slot `i` holds number `next + i`.
     arrived: [Option<Arrived>; WINDOW],
-    /// The message that is being put together.
+    /// The message being reassembled.
     partial: Vec<u8>,
-    /// Whether that message is too long, and its remaining fragments are thrown away.
+    /// Whether that message is too long, so that its remaining fragments are discarded.
     is_skipping: bool,
     message_bytes_max: usize,
     owes_ack: bool,
@@ -76,7 +76,7 @@ struct Arrived {
     is_last: bool,
 }
 
-/// The queue is at its limit, because the other end acknowledges too little. The message is not sent.
+/// The send queue is full because the other end does not acknowledge. The message is not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{messages} messages of {bytes} bytes wait to be acknowledged")]
 pub struct ChannelFull {
@@ -84,7 +84,7 @@ pub struct ChannelFull {
     bytes: usize,
 }
 
-/// Why a packet of the other end was refused.
+/// Why a received packet was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
     /// It is not the canonical form of a packet.
@@ -93,10 +93,10 @@ pub enum ChannelError {
     /// It acknowledges fragments that were never sent.
     #[error("fragment {0} was never sent")]
     NeverSent(u16),
-    /// It brings a fragment beyond the window.
+    /// It carries a fragment beyond the window.
     #[error("fragment {0} is beyond the window")]
     BeyondWindow(u16),
-    /// Its message is longer than any that may come now.
+    /// Its message exceeds the current limit.
     #[error("a message of more than {0} bytes")]
     TooLong(usize),
 }
@@ -119,7 +119,7 @@ impl Channel {
         }
     }
 
-    /// From now on messages of at most this many bytes are taken.
+    /// Sets the longest message accepted from now on, in bytes.
     pub const fn set_message_bytes_max(&mut self, bytes: usize) {
         self.message_bytes_max = bytes;
     }
@@ -127,12 +127,12 @@ impl Channel {
     /// Sends a message.
     ///
     /// # Errors
-    /// If too much waits to be acknowledged.
+    /// If the send queue is full.
     ///
     /// # Panics
     /// If the message is empty.
     pub fn send(&mut self, message: &[u8]) -> Result<(), ChannelFull> {
-        assert!(!message.is_empty(), "a message has an id");
+        assert!(!message.is_empty(), "a message starts with its id");
         let bytes = self.queued_bytes + message.len();
         if self.queued_messages >= QUEUED_MESSAGES_MAX || bytes > QUEUED_BYTES_MAX {
             return Err(ChannelFull { messages: self.queued_messages, bytes: self.queued_bytes });
@@ -152,7 +152,7 @@ impl Channel {
         Ok(())
     }
 
-    /// How many messages wait to be acknowledged.
+    /// The number of messages not acknowledged yet.
     #[must_use]
     pub const fn queued(&self) -> usize {
         self.queued_messages
@@ -164,8 +164,9 @@ impl Channel {
         self.outgoing.is_empty()
     }
 
-    /// The body of the next packet to send, if one is due: fragments, an acknowledgement, or both; and whether its first
-    /// fragment is sent again. `timeout` is the retransmission timeout of the connection.
+    /// The body of the next packet to send, if one is due: fragments, an acknowledgement, or both; and
+    /// whether its first fragment is a retransmission. `timeout` is the retransmission timeout of the
+    /// connection.
     pub fn poll_packet(&mut self, now: Time, timeout: Duration) -> Option<(Body, bool)> {
         let timeout = self.hurried(timeout);
         let is_due = |fragment: &Fragment| fragment.due_at(timeout).is_none_or(|at| now >= at);
@@ -195,7 +196,7 @@ impl Channel {
         Some((body, is_again))
     }
 
-    /// When [`Self::poll_packet`] has something to send, as long as nothing comes in.
+    /// When [`Self::poll_packet`] has something to send, unless a packet arrives before.
     #[must_use]
     pub fn poll_timeout(&self, timeout: Duration) -> Option<Time> {
         let timeout = self.hurried(timeout);
@@ -204,10 +205,10 @@ impl Channel {
         due.chain(self.owes_ack.then_some(Time(0))).min()
     }
 
-    /// Takes a packet in. Call [`Self::poll_message`] after it until there is none.
+    /// Handles a received packet. Then call [`Self::poll_message`] until it returns `None`.
     ///
     /// # Errors
-    /// If it is not what a peer sends; what it holds up to there counts.
+    /// If no peer would send such a packet; the fragments before the fault are kept.
     pub fn receive(&mut self, body: &[u8]) -> Result<(), ChannelError> {
         let malformed = ChannelError::Malformed(body.len());
         let (ack, mut rest) = body.split_first_chunk::<ACK_BYTES>().ok_or(malformed)?;
@@ -237,10 +238,10 @@ impl Channel {
         if rest.is_empty() { Ok(()) } else { Err(malformed) }
     }
 
-    /// The next message that has arrived whole.
+    /// The next complete message.
     ///
     /// # Errors
-    /// If it is longer than what may come now. It is thrown away, and later ones arrive.
+    /// If it is longer than the current limit. It is discarded, and later messages still arrive.
     pub fn poll_message(&mut self) -> Result<Option<Vec<u8>>, ChannelError> {
         loop {
             let [first, ..] = &mut self.arrived;
@@ -262,19 +263,19 @@ impl Channel {
         }
     }
 
-    /// The time between two sendings: half the timeout while few fragments are in flight. To send them once more than
-    /// needed costs little, and what is lost twice would cost seconds on a bad link.
+    /// The retransmission interval: half the timeout while few fragments are in flight. A redundant
+    /// retransmission costs little, and a fragment lost twice would cost seconds on a bad link.
     fn hurried(&self, timeout: Duration) -> Duration {
         if self.outgoing.len() <= FEW { timeout / 2 } else { timeout }
     }
 
-    /// The other end has all fragments before `next`, and of those after it the ones in `mask`.
+    /// The other end has all fragments before `next`, and those after it whose bits are set in `mask`.
     fn acknowledge(&mut self, next: u16, mask: u8) -> Result<(), ChannelError> {
         let count = usize::from(next.wrapping_sub(self.first));
         let in_flight =
             self.outgoing.iter().take(WINDOW).filter(|fragment| fragment.sent_at.is_some()).count();
         if count > in_flight {
-            // Either it came late, or it speaks of what was never sent.
+            // It is either an old acknowledgement or one for fragments that were never sent.
             let is_late = next.wrapping_sub(self.first).cast_signed() < 0;
             return if is_late { Ok(()) } else { Err(ChannelError::NeverSent(next)) };
         }
@@ -289,9 +290,9 @@ impl Channel {
         Ok(())
     }
 
-    /// Keeps a fragment until its turn has come.
+    /// Keeps a fragment until all before it have arrived.
     fn take(&mut self, number: u16, bytes: &[u8], is_last: bool) -> Result<(), ChannelError> {
-        // Also for one that came before: its acknowledgement was lost.
+        // Duplicates are acknowledged too: the previous acknowledgement may have been lost.
         self.owes_ack = true;
         let ahead = number.wrapping_sub(self.next);
         if ahead.cast_signed() < 0 {
@@ -304,7 +305,7 @@ impl Channel {
 }
 
 impl Fragment {
-    /// When to send it; `None` at once.
+    /// When to send it; `None` for at once.
     fn due_at(&self, timeout: Duration) -> Option<Time> {
         let doublings = self.sendings.saturating_sub(STEADY_SENDINGS).min(10);
         let again = (timeout * (1 << doublings)).min(RESEND_MAX.max(timeout));

@@ -9,7 +9,7 @@ use super::super::rtt::Rtt;
 /// overtake each other.
 struct Path {
     rng: ChaCha8Rng,
-    /// When it arrives, at which end, and the packet.
+    /// Arrival time, receiving end, and packet.
     flying: Vec<(Time, usize, Body)>,
     packets: usize,
 }
@@ -18,7 +18,7 @@ const LOST_PERCENT: u64 = 20;
 const REPEATED_PERCENT: u64 = 5;
 const LEAST_US: u64 = 20_000;
 const JITTER_US: u64 = 100_000;
-/// No answer can come later.
+/// No answer can arrive later than this.
 const ROUND_TRIP_MAX: Duration = Duration::from_micros(2 * (LEAST_US + JITTER_US));
 
 impl Path {
@@ -53,10 +53,10 @@ impl Path {
     }
 }
 
-/// What a run came to.
+/// The measurements of a run.
 struct Delivery {
     took: Time,
-    /// From [`Channel::send`] to [`Channel::poll_message`], sorted.
+    /// From [`Channel::send`] to [`Channel::poll_message`], in microseconds, sorted.
     delays_us: Vec<u64>,
 }
 
@@ -66,8 +66,9 @@ impl Delivery {
     }
 }
 
-/// Sends `count` messages of `length` bytes, the next one when `every` has passed and fewer than `queued` wait, and
-/// checks that they come in order and once. `timeout` is fixed, or estimated from round trips as in a session.
+/// Sends `count` messages of `length` bytes, the next one when `every` has passed and fewer than `queued` are
+/// waiting, and checks that they arrive in order and exactly once. `timeout` is fixed, or estimated from
+/// round trips as in a session.
 fn deliver(
     seed: u64,
     count: u32,
@@ -131,7 +132,7 @@ fn ten_thousand_messages_arrive_in_order_and_once() {
 }
 
 #[test]
-fn a_single_message_is_as_soon_there_as_the_round_trip_allows() {
+fn a_single_message_arrives_within_a_round_trip() {
     let one = |timeout| deliver(2, 10_000, 40, usize::MAX, Duration::from_secs(1), timeout);
     let (estimated, known) = (one(None), one(Some(ROUND_TRIP_MAX)));
     let (p99, least) = (estimated.p99_us(), known.p99_us());
@@ -146,7 +147,7 @@ fn a_long_message_arrives_whole() {
 }
 
 #[test]
-fn an_end_that_acknowledges_nothing_costs_bounded_memory_and_less_and_less_traffic() {
+fn an_end_that_acknowledges_nothing_costs_bounded_memory_and_decreasing_traffic() {
     let (mut channel, mut now, mut packets) = (Channel::new(100), Time(0), Vec::new());
     let timeout = Duration::from_millis(50);
     let mut refused = 0;
@@ -199,12 +200,12 @@ fn packets_that_no_peer_sends_are_refused() {
     malformed(&packet(0, 0, 0, &[(1 << 14, 1)]));
     assert_eq!(receive(&packet(0, 0, 0, &[(LAST | 5, 5), (LAST | 2, 2)])), Ok(()));
     assert_eq!(receive(&packet(0, 0, 8, &[(LAST | 5, 5)])), Err(ChannelError::BeyondWindow(8)));
-    assert_eq!(receive(&packet(0, 0, u16::MAX, &[(LAST | 5, 5)])), Ok(()), "one that came before");
+    assert_eq!(receive(&packet(0, 0, u16::MAX, &[(LAST | 5, 5)])), Ok(()), "a duplicate");
     assert_eq!(receive(&packet(1, 0, 0, &[(LAST | 5, 5)])), Err(ChannelError::NeverSent(1)));
     let mut channel = Channel::new(1500);
-    channel.receive(&packet(0, 0, 0, &[(FRAGMENT_BYTES as u16, FRAGMENT_BYTES)])).expect("a beginning");
+    channel.receive(&packet(0, 0, 0, &[(FRAGMENT_BYTES as u16, FRAGMENT_BYTES)])).expect("a first fragment");
     assert_eq!(channel.poll_message(), Ok(None));
-    channel.receive(&packet(0, 0, 1, &[(LAST | 501, 501)])).expect("an end");
+    channel.receive(&packet(0, 0, 1, &[(LAST | 501, 501)])).expect("a last fragment");
     assert_eq!(channel.poll_message(), Err(ChannelError::TooLong(1500)));
     channel.receive(&packet(0, 0, 2, &[(LAST | 3, 3)])).expect("a message");
     assert_eq!(channel.poll_message(), Ok(Some(vec![9; 3])), "the next one arrives");
@@ -221,7 +222,7 @@ fn no_bytes_panic_and_what_arrives_stays_bounded() {
         }
         let mut body = vec![0; (rng.next_u32() % 40) as usize];
         rng.fill_bytes(&mut body);
-        // Half of them are near what is possible.
+        // Half of them are nearly valid.
         if let [next, high, _, number, number_high, ..] = &mut body[..]
             && case % 2 == 0
         {

@@ -1,4 +1,4 @@
-//! Connections that are over at this end: what was said last is sent until it has arrived.
+//! Connections that are closed at this end: their last messages are sent until acknowledged.
 
 use alloc::collections::VecDeque;
 use core::net::SocketAddr;
@@ -11,17 +11,18 @@ use crate::net::outbox::Outbox;
 use crate::net::time::Time;
 use crate::net::wire::message::PacketId;
 
-/// How long the last message is sent while nothing acknowledges it: it outlasts a burst of losses by a second.
+/// How long the last message is repeated without an acknowledgement: one second longer than a burst of
+/// losses.
 pub(in crate::net) const CLOSE_WITHIN: Duration = Duration::from_millis(1_600);
-/// Most such connections; the oldest gives way.
+/// Most such connections; when full, the oldest is dropped.
 const CLOSING_MAX: usize = 16;
 
-/// Connections that are over, each with the time until which it is kept.
+/// Closed connections, each with the time until which it is kept.
 #[derive(Debug, Default)]
 pub(in crate::net) struct Closing(VecDeque<(Connection, Time)>);
 
 impl Closing {
-    /// This connection is over; what it still has to say has been sent.
+    /// This connection is closed; its last message has been queued.
     pub(in crate::net) fn push(&mut self, now: Time, connection: Connection) {
         if self.0.len() >= CLOSING_MAX {
             self.0.pop_front();
@@ -29,8 +30,8 @@ impl Closing {
         self.0.push_back((connection, now.plus(CLOSE_WITHIN)));
     }
 
-    /// Takes a datagram of one of them in: what it says no longer counts, but it is acknowledged. An error if it is
-    /// for none of them.
+    /// Handles a datagram for one of these connections: its content is ignored, but acknowledged. An error if
+    /// it is for none of them.
     pub(in crate::net) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Handled {
         let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let mut connections = self.0.iter_mut().map(|(connection, _)| connection);
@@ -45,7 +46,7 @@ impl Closing {
         Ok(())
     }
 
-    /// Sends what is due, and forgets those whose time is over.
+    /// Sends what is due, and drops connections whose time has expired.
     pub(in crate::net) fn flush(&mut self, now: Time, out: &mut Outbox) {
         for (connection, _) in &mut self.0 {
             connection.flush(now, out);
@@ -53,7 +54,7 @@ impl Closing {
         self.0.retain(|(_, until)| now < *until);
     }
 
-    /// When there is something to send again.
+    /// When a retransmission is due.
     pub(in crate::net) fn poll_timeout(&self) -> Option<Time> {
         self.0.iter().filter_map(|(connection, _)| connection.poll_timeout()).min()
     }

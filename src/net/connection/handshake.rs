@@ -1,6 +1,6 @@
-//! The host's listener: who may come in, and the guest's knocking.
+//! The handshake: the host's listener, which decides who may join, and the guest's join attempt.
 //!
-//! An address that has not echoed its cookie costs the host no memory, and no answer is larger than the
+//! The host stores nothing for an address that has not echoed its cookie, and no reply is larger than the
 //! request it answers.
 
 use core::net::{IpAddr, SocketAddr};
@@ -14,12 +14,12 @@ use crate::net::wire::message::{
 };
 use crate::sim::SIMULATION_BUILD;
 
-/// How long a cookie is good, once or twice.
+/// The time slot of a cookie, which is valid in its own slot and the next one.
 const COOKIE_SLOT: Duration = Duration::from_secs(30);
-/// Between two requests of a guest that has no answer yet.
+/// Interval between a guest's requests until it has an answer.
 pub(in crate::net) const REQUEST_EVERY: Duration = Duration::from_millis(200);
 
-/// What the host lets in.
+/// Decides which requests the host admits.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct Listener {
     pub(in crate::net) config: MatchConfig,
@@ -27,12 +27,12 @@ pub(in crate::net) struct Listener {
     cookie_key: [u8; 32],
 }
 
-/// What a request led to.
-#[expect(clippy::large_enum_variant, reason = "it lives for one call, and an answer must not cost memory")]
+/// The outcome of a request.
+#[expect(clippy::large_enum_variant, reason = "it lives for one call, and a reply must not allocate")]
 pub(in crate::net) enum JoinReply {
-    /// An answer, and nothing else.
+    /// Send this reply; the sender is not admitted.
     Answer(SealedPacket),
-    /// A guest who may come in, if there is a seat.
+    /// The guest may join, if there is a free seat.
     Accept(JoinRequest),
 }
 
@@ -41,7 +41,7 @@ impl Listener {
         Self { config, room_code, cookie_key }
     }
 
-    /// Judges a request, without its packet id.
+    /// Checks a join request, given without its packet id.
     pub(in crate::net) fn judge(
         &self,
         now: Time,
@@ -96,7 +96,7 @@ impl Listener {
         None
     }
 
-    /// What only someone who receives at `from` can know.
+    /// A value that only a receiver at `from` can know.
     fn cookie(&self, from: SocketAddr, nonce: u64, slot: u64) -> [u8; 16] {
         let mut hasher = blake3::Hasher::new_keyed(&self.cookie_key);
         match from.ip() {
@@ -117,7 +117,7 @@ pub(in crate::net) fn refuse(nonce: u64, reason: Refusal) -> SealedPacket {
     handshake(PacketId::JoinRefused, &JoinRefused { nonce, reason })
 }
 
-/// A guest's knocking, until the host answers.
+/// A guest's join attempt, until the host answers.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct JoinAttempt {
     pub(in crate::net) host: SocketAddr,
@@ -125,25 +125,25 @@ pub(in crate::net) struct JoinAttempt {
     pub(in crate::net) ask_at: Time,
 }
 
-/// What an answer of the host says.
+/// What the host answered.
 pub(in crate::net) enum Answer {
-    /// Ask again, with the cookie that has been put into the request.
+    /// Ask again; the cookie has been put into the request.
     Again,
-    /// Come in.
+    /// The guest is admitted.
     Confirmed(JoinConfirm),
-    /// Stay out.
+    /// The guest is refused.
     Refused(Refusal),
     /// It answers another request.
     Unrelated,
 }
 
 impl JoinAttempt {
-    /// The request as it goes out.
+    /// The request as a datagram.
     pub(in crate::net) fn datagram(&self) -> SealedPacket {
         handshake(PacketId::JoinRequest, &self.request)
     }
 
-    /// Reads an answer, without its packet id.
+    /// Reads an answer, given without its packet id.
     pub(in crate::net) fn answer(&mut self, id: PacketId, bytes: &[u8]) -> Result<Answer, Malformed> {
         let nonce = self.request.nonce;
         let read = match id {

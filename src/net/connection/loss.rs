@@ -1,19 +1,19 @@
-//! The share of the other end's datagrams that were lost, from the counters of those that arrived.
+//! The share of the other end's datagrams that were lost, derived from packet counters.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use arrayvec::ArrayVec;
 
-/// Of how many datagrams the loss is measured at a time.
+/// Datagrams per measurement window.
 const WINDOW: u64 = 128;
-/// How many such windows count together: of a loss of 2 % one window often shows nothing.
+/// How many windows count together: at 2 % loss a single window often shows none.
 const WINDOWS: usize = 8;
 
-/// The loss of late.
+/// Recent loss.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Loss {
-    /// What was sent and what arrived when the last window ended.
+    /// The totals sent and received when the last window ended.
     ended_at: (u64, u64),
-    /// What was sent and what arrived in the last windows.
+    /// Datagrams sent and received in the last windows.
     windows: ArrayVec<(u64, u64), WINDOWS>,
     per_mille: Option<u16>,
 }
@@ -24,7 +24,7 @@ impl Loss {
         self.per_mille
     }
 
-    /// The other end has `sent` this number of datagrams in all, of which these have `arrived`.
+    /// The other end has sent `sent` datagrams in all, of which `arrived` have arrived.
     pub(super) fn observe(&mut self, sent: u64, arrived: u64) {
         let all = (sent, arrived);
         let (sent, arrived) = (sent.saturating_sub(self.ended_at.0), arrived.saturating_sub(self.ended_at.1));
@@ -41,7 +41,7 @@ impl Loss {
             lost.checked_div(sent).unwrap_or(0) as u16
         };
         let total = |of: fn(&(u64, u64)) -> u64| self.windows.iter().map(of).sum();
-        // A loss that begins shows at once, one that ends when the windows have forgotten it.
+        // The onset of loss shows at once; its end shows once the windows have expired.
         self.per_mille =
             Some(share(sent, arrived).max(share(total(|window| window.0), total(|window| window.1))));
     }
@@ -54,7 +54,7 @@ mod tests {
     use crate::net::connection::protection::PacketProtection;
 
     #[test]
-    fn loss_is_the_share_of_counters_that_never_came() {
+    fn loss_is_the_share_of_counters_that_never_arrived() {
         let (mut there, mut here, mut loss) =
             (PacketProtection::new(2, 1), PacketProtection::new(1, 2), Loss::default());
         for n in 0..1280 {
@@ -65,7 +65,7 @@ mod tests {
             let (sent, arrived) = here.arrivals();
             loss.observe(sent, arrived);
         }
-        let lost = loss.per_mille().expect("ten windows have gone by");
+        let lost = loss.per_mille().expect("ten windows have passed");
         assert!((85..=110).contains(&lost), "{lost} per mille");
     }
 }

@@ -1,5 +1,6 @@
-//! What this process and one other know of each other, whatever is played: addresses, packet protection, round-trip
-//! time, loss, clocks, keep-alive, and one reliable channel beside the unreliable datagrams. Knows nothing of ticks.
+//! What this process and another know of each other, independent of the match: addresses, packet protection,
+//! round-trip time, loss, clocks, keep-alive, and one reliable channel beside the unreliable datagrams. Knows
+//! nothing of ticks.
 
 mod channel;
 mod closing;
@@ -30,48 +31,48 @@ use crate::net::outbox::Outbox;
 use crate::net::time::Time;
 use crate::net::wire::message::{ADDRESSES_MAX, Delivery, PacketId, Ping, Pong, encode};
 
-/// Between pings while a match is being set up.
+/// Ping interval while a match is being set up.
 pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
-/// Between pings while it runs.
+/// Ping interval while it runs.
 pub(super) const PING_RUNNING: Duration = Duration::from_millis(500);
-/// Longest time between pings to a peer that was never heard; it doubles up to that.
+/// Longest ping interval to a peer that was never heard; the interval doubles up to this.
 const PING_UNHEARD_MAX: Duration = Duration::from_secs(1);
-/// A connection that loses more than this gets a second datagram per tick, per mille; so does one of which nothing
-/// is known yet.
+/// Loss above which a connection sends a second datagram per tick, per mille; it also does so while the loss
+/// is unknown.
 pub(super) const LOSSY_PER_MILLE: u16 = 10;
 /// Most bytes of a message, unless the session expects a longer one.
 pub(super) const MESSAGE_BYTES_MAX: usize = 2048;
-/// Shortest time after which a message that is not acknowledged is sent again.
+/// Shortest time after which an unacknowledged message is sent again.
 const MESSAGE_AGAIN_MIN: Duration = Duration::from_millis(20);
 
 /// One end of a connection, known by its connection id.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// Where datagrams go; several until the other end is heard from one of them.
+    /// Where datagrams are sent; several until the other end is heard from one of them.
     pub(super) addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
-    /// Whether the other end may move to another address (one that this end was told stays).
+    /// Whether the other end may move to another address; an address configured here is fixed.
     follows: bool,
     pub(super) protection: PacketProtection,
     pub(super) rtt: Rtt,
     loss: Loss,
-    /// Share of our datagrams that the other end lost of late, per mille.
+    /// Share of our datagrams that the other end recently lost, per mille.
     pub(super) lost_there: u16,
     /// The other end's clock beside ours.
     pub(super) clock: RemoteClock,
-    /// When it was last heard; when the connection was made, before that.
+    /// When the other end was last heard; initially, when the connection was made.
     pub(super) heard_at: Time,
     /// Whether it was ever heard.
     pub(super) is_heard: bool,
-    /// Whether its silence has been reported.
+    /// Whether its silence has been reported as an event.
     pub(super) is_silent: bool,
     /// When to ping it next.
     pub(super) ping_at: Time,
-    /// Pings that left before it was heard for the first time.
+    /// Pings sent before the other end was first heard.
     unanswered: u8,
     /// What went over it.
     pub(super) traffic: Traffic,
     channel: Channel,
-    /// Whether a message was not sent, because the other end acknowledges nothing.
+    /// Whether a message could not be queued because the other end does not acknowledge.
     is_broken: bool,
 }
 
@@ -101,19 +102,19 @@ impl Connection {
         }
     }
 
-    /// Share of the other end's datagrams that were lost of late, per mille; `None` before that is known.
+    /// Share of the other end's datagrams that were recently lost, per mille; `None` before it is known.
     pub(super) const fn lost_here(&self) -> Option<u16> {
         self.loss.per_mille()
     }
 
-    /// The other end was heard from `from`; `newest` if no later datagram has been.
+    /// The other end was heard from `from`; `newest` says that no later datagram has been.
     pub(super) fn hear(&mut self, now: Time, from: SocketAddr, newest: bool) {
         self.heard_at = now;
         let (sent, arrived) = self.protection.arrivals();
         self.loss.observe(sent, arrived);
         let is_first = !core::mem::replace(&mut self.is_heard, true);
         if is_first {
-            // Somebody is there, who answers.
+            // The other end exists and answers.
             self.ping_at = now;
         }
         if self.follows && (newest || is_first) {
@@ -122,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Sends a datagram that may be lost.
+    /// Sends an unreliable datagram.
     pub(super) fn transmit(&mut self, out: &mut Outbox, id: PacketId, body: &[u8]) {
         for &to in &self.addresses {
             let datagram = self.protection.seal(id as u8, body);
@@ -132,8 +133,8 @@ impl Connection {
         }
     }
 
-    /// Pings the other end if it is time to: each time `every` has passed, less often while it was never heard, since
-    /// a stranger at an address that was only guessed has not asked for it.
+    /// Pings the other end if a ping is due: every `every`, less often while it was never heard, because
+    /// a stranger at a guessed address has not asked for datagrams.
     pub(super) fn ping(&mut self, now: Time, every: Duration, out: &mut Outbox) {
         if now < self.ping_at {
             return;
@@ -145,7 +146,7 @@ impl Connection {
         self.transmit(out, PacketId::Ping, &encode(&Ping { time_us: now.0 }));
     }
 
-    /// Learns from the answer to a ping, and returns the round-trip time. `None` if there was no such ping.
+    /// Handles the answer to a ping, and returns the round-trip time. `None` if there was no such ping.
     pub(super) fn on_pong(&mut self, now: Time, pong: &Pong) -> Option<Duration> {
         let sample = self.rtt.answer(now, Time(pong.echo_us))?;
         self.clock.observe(Time(pong.echo_us), Time(pong.time_us), now);
@@ -153,44 +154,45 @@ impl Connection {
         Some(sample)
     }
 
-    /// Sends a message that arrives, after all that were sent before it.
+    /// Sends a message reliably, in order after all messages sent before.
     pub(super) fn send<T: Serialize>(&mut self, id: PacketId, message: &T) {
         self.send_bytes(id, &encode(message));
     }
 
-    /// The same for the bytes of a message.
+    /// Sends an encoded message reliably.
     pub(super) fn send_bytes(&mut self, id: PacketId, bytes: &[u8]) {
         let message: Vec<u8> = core::iter::once(id as u8).chain(bytes.iter().copied()).collect();
         self.is_broken |= self.channel.send(&message).is_err();
     }
 
-    /// How many messages have not arrived yet, as far as is known.
+    /// How many messages have not been acknowledged.
     pub(super) const fn queued(&self) -> usize {
         self.channel.queued()
     }
 
-    /// Whether every message sent has arrived.
+    /// Whether every message has been acknowledged.
     pub(super) fn is_idle(&self) -> bool {
         self.channel.is_idle()
     }
 
-    /// Whether a message was not sent, because the other end acknowledges nothing: it must be given up.
+    /// Whether a message could not be queued because the other end does not acknowledge: the connection must
+    /// be closed.
     pub(super) const fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// From now on messages of at most this many bytes are taken.
+    /// Sets the longest message accepted from now on, in bytes.
     pub(super) const fn set_message_bytes_max(&mut self, bytes: usize) {
         self.channel.set_message_bytes_max(bytes);
     }
 
-    /// Takes the body of a datagram of the channel in. [`Self::poll_message`] has what it completes. An error if
-    /// it is not what the other end may send.
+    /// Handles a packet of the reliable channel. [`Self::poll_message`] returns the messages it completes. An
+    /// error if the other end may not send it.
     pub(super) fn receive(&mut self, body: &[u8]) -> Handled {
         Ok(self.channel.receive(body)?)
     }
 
-    /// The next message that has arrived.
+    /// The next complete message.
     pub(super) fn poll_message(&mut self) -> Option<(PacketId, Vec<u8>)> {
         loop {
             let Ok(message) = self.channel.poll_message() else { continue };
@@ -203,7 +205,7 @@ impl Connection {
         }
     }
 
-    /// Sends what of the channel is due.
+    /// Sends the channel's packets that are due.
     pub(super) fn flush(&mut self, now: Time, out: &mut Outbox) {
         let timeout = self.rtt.message_timeout(MESSAGE_AGAIN_MIN);
         while let Some((body, is_again)) = self.channel.poll_packet(now, timeout) {
@@ -212,7 +214,7 @@ impl Connection {
         }
     }
 
-    /// When a message is to be sent again. What leaves for the first time leaves with [`Self::flush`].
+    /// When a retransmission is due. First transmissions leave with [`Self::flush`].
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         self.channel.poll_timeout(self.rtt.message_timeout(MESSAGE_AGAIN_MIN))
     }

@@ -1,31 +1,31 @@
-//! The envelope of every datagram after the handshake, and the seal that closes it.
+//! Packet protection: the envelope of every datagram after the handshake.
 //!
-//! Layout: `[PacketId 1][receiver's connection id 4][counter, low 32 bits 4][body]`, little-endian. Today
-//! the body is copied; encryption will add [`TAG_BYTES`] at its end and change nothing else, so the
-//! room for them is kept free already.
+//! Layout: `[PacketId 1][receiver's connection id 4][counter, low 32 bits 4][body]`, little-endian. Today the
+//! body is copied; encryption will append a tag of [`TAG_BYTES`] and change nothing else, so the room for it
+//! is reserved already.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use arrayvec::ArrayVec;
 
 use crate::net::time::Time;
 
-/// Most bytes of a UDP payload: below every common path's limit.
+/// Most bytes of a UDP payload: below the MTU of every common path.
 pub const DATAGRAM_BYTES_MAX: usize = 1200;
 /// Bytes before the body.
 pub(in crate::net) const ENVELOPE_BYTES: usize = 9;
-/// Bytes that a tag will take.
+/// Bytes reserved for the authentication tag.
 pub(in crate::net) const TAG_BYTES: usize = 16;
 /// Most bytes of a body.
 pub(in crate::net) const BODY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX - ENVELOPE_BYTES - TAG_BYTES;
 
-/// How many datagrams a late one may be behind the newest and still be read.
+/// Size of the replay window: how far a reordered datagram may be behind the newest and still be accepted.
 const WINDOW: u64 = 64;
-/// How far a counter may be ahead of the newest one at any time.
+/// How far a counter may be ahead of the newest one regardless of the time passed.
 const AHEAD_MAX: u64 = 256;
 /// How many datagrams per second of silence it may be further ahead: more than any peer sends.
 const AHEAD_PER_S: u64 = 2_000;
 
-/// A datagram that is ready to leave: the transport takes nothing else.
+/// A datagram that is ready to be sent: the transport accepts nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedPacket(ArrayVec<u8, DATAGRAM_BYTES_MAX>);
 
@@ -46,7 +46,7 @@ impl SealedPacket {
     }
 }
 
-/// One connection's envelopes: counts those that go out, refuses those that came before.
+/// One connection's packet protection: numbers outgoing envelopes and rejects replayed ones.
 #[derive(Clone, Debug)]
 pub struct PacketProtection {
     local_id: u32,
@@ -61,32 +61,32 @@ pub struct PacketProtection {
     newest_at: Time,
 }
 
-/// Why an envelope was not opened.
+/// Why an envelope was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// It is shorter than an envelope or longer than a datagram.
-    #[error("{0} bytes are no datagram")]
+    #[error("{0} bytes are not a valid datagram")]
     Length(usize),
-    /// It is meant for another connection.
+    /// It is addressed to another connection.
     #[error("connection {0:08x} is not this one")]
     Connection(u32),
-    /// It came before, or so late that one cannot tell.
-    #[error("datagram {0} came before or too late")]
+    /// It was received before, or is too old for the replay window.
+    #[error("datagram {0} is a duplicate or too old")]
     Repeated(u64),
-    /// It counts more datagrams than can have been sent since the newest one.
-    #[error("datagram {0} counts more than can have been sent")]
+    /// Its counter is ahead of what can have been sent since the newest datagram.
+    #[error("datagram {0} is ahead of what can have been sent")]
     Ahead(u64),
 }
 
 impl PacketProtection {
-    /// Envelopes between two connection ids: `local_id` names this end in datagrams that arrive,
-    /// `remote_id` the other end in datagrams that leave.
+    /// Protects datagrams between two connection ids: `local_id` identifies this end in incoming datagrams,
+    /// `remote_id` the other end in outgoing ones.
     #[must_use]
     pub const fn new(local_id: u32, remote_id: u32) -> Self {
         Self { local_id, remote_id, sent: 0, next: 0, seen: 0, received: 0, newest_at: Time(0) }
     }
 
-    /// Puts a body into an envelope.
+    /// Seals a body in an envelope.
     ///
     /// # Panics
     /// If the body is longer than `BODY_BYTES_MAX`.
@@ -102,10 +102,10 @@ impl PacketProtection {
         SealedPacket(bytes)
     }
 
-    /// Takes a body out of its envelope: the packet id, the body, and whether it is the newest so far.
+    /// Opens an envelope: the packet id, the body, and whether its counter is the highest so far.
     ///
     /// # Errors
-    /// If it is not for this connection, came before, or is too far ahead.
+    /// If it is for another connection, a replay, or too far ahead.
     pub fn open<'a>(&mut self, now: Time, datagram: &'a [u8]) -> Result<(u8, &'a [u8], bool), OpenError> {
         let enveloped = datagram.split_first_chunk::<ENVELOPE_BYTES>();
         let Some((&[packet_id, i0, i1, i2, i3, c0, c1, c2, c3], body)) =
@@ -138,26 +138,26 @@ impl PacketProtection {
         Ok((packet_id, body, newest))
     }
 
-    /// The connection id by which the other end names this one.
+    /// The connection id by which the other end addresses this one.
     #[must_use]
     pub const fn local_id(&self) -> u32 {
         self.local_id
     }
 
-    /// Datagrams that the other end has sent as far as this end can tell, and how many of them arrived.
+    /// Datagrams that the other end has sent, judging by its counter, and how many of them arrived.
     #[must_use]
     pub const fn arrivals(&self) -> (u64, u64) {
         (self.next, self.received)
     }
 
-    /// The whole counter nearest to the newest whose low 32 bits are `low`.
+    /// The full counter nearest to the newest whose low 32 bits are `low`.
     fn whole(&self, low: u32) -> u64 {
         let ahead = low.wrapping_sub(self.next as u32).cast_signed();
         self.next.checked_add_signed(i64::from(ahead)).unwrap_or(u64::from(low))
     }
 }
 
-/// The connection id that a datagram is addressed to, if it is long enough to have one.
+/// The connection id that a datagram is addressed to; `None` if it is too short to have one.
 #[must_use]
 pub(in crate::net) fn connection_id(datagram: &[u8]) -> Option<u32> {
     let bytes = datagram.get(1..5)?;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_or_not_ours_stays_closed() {
+    fn old_and_foreign_datagrams_are_rejected() {
         let (mut a, mut b) = pair();
         let first = a.seal(7, &[]);
         for _ in 0..WINDOW {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_time_cannot_explain_is_refused_and_changes_nothing() {
+    fn an_implausibly_high_counter_is_rejected_and_changes_nothing() {
         let (mut a, mut b) = pair();
         assert!(b.open(NOW, a.seal(7, &[]).bytes()).is_ok());
         let far = |a: &mut PacketProtection, ahead: u64| {
@@ -213,13 +213,13 @@ mod tests {
         assert_eq!(b.open(NOW, forged.bytes()), Err(OpenError::Ahead(1 + (1 << 31))));
         assert_eq!(b.open(NOW, far(&mut a, AHEAD_MAX).bytes()), Err(OpenError::Ahead(1 + AHEAD_MAX)));
         assert!(b.open(NOW, a.seal(7, &[]).bytes()).is_ok(), "the link still works");
-        // After an outage the counter may be as far ahead as was sent meanwhile.
+        // After an outage the counter may be ahead by everything sent in the meantime.
         let later = Time(10_000_000);
         assert!(b.open(later, far(&mut a, 10 * AHEAD_PER_S).bytes()).is_ok());
     }
 
     #[test]
-    fn the_counter_goes_on_beyond_its_low_32_bits() {
+    fn the_counter_continues_beyond_its_low_32_bits() {
         let (mut a, mut b) = pair();
         (a.sent, b.next) = (u64::from(u32::MAX), u64::from(u32::MAX));
         for _ in 0..3 {

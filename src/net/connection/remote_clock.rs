@@ -1,36 +1,39 @@
-//! The clock of the other end beside the own one.
+//! Estimates the offset of the other end's clock.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use crate::net::indexed::Ring;
 use crate::net::time::Time;
 use crate::net::wire::given::{Given, GivenTimes, ago_us};
 
-/// Exchanges from which a clock is read: of 16 s, in which quartz clocks drift apart by 0.3 ms.
+/// Exchanges used for the estimate: 16 s of them, in which quartz clocks drift apart by 0.3 ms.
 const EXCHANGES: usize = 32;
-/// How long ago an instant may be that another names, in microseconds: longer than any match into which a client comes back.
+/// How far in the past an instant named by the other end may be, in microseconds: longer than any match that
+/// a client can rejoin.
 const NAMED_BEFORE_US: i64 = 3_600_000_000;
-/// How far ahead it may be: three times any count-down. A host that names a later start withholds the match.
+/// How far in the future it may be: three times the longest countdown. A host that names a later start
+/// withholds the match.
 const NAMED_AHEAD_US: i64 = 10_000_000;
 
-/// Another's clock, as exchanges of Ping and Pong show it: by the shortest way there and the shortest way back of
-/// late, which need not be of the same exchange.
+/// The other end's clock, estimated from Ping and Pong: uses the shortest recent delay in each direction,
+/// which need not be of the same exchange.
 #[derive(Clone, Debug, Default)]
 pub(in crate::net) struct RemoteClock {
-    /// How much later than ours, when it was asked, the other's clock was, and how much later than that
-    /// ours was, when the answer came; in microseconds.
+    /// Per exchange: the other end's time minus ours when we asked, and our time minus theirs when the answer
+    /// arrived; in microseconds.
     exchanges: Ring<(i64, i64), EXCHANGES>,
     seen: usize,
 }
 
 impl RemoteClock {
-    /// Asked at `asked`, the other's clock showed `there`, and the answer came at `now`.
+    /// A ping sent at `asked` was answered when the other clock showed `there`, and the answer arrived at
+    /// `now`.
     pub(in crate::net) fn observe(&mut self, asked: Time, there: Time, now: Time) {
         let less = |a: Time, b: Time| a.0.wrapping_sub(b.0).cast_signed();
         self.exchanges[self.seen] = (less(there, asked), less(now, there));
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// The shortest of either way, each with what the clocks differ.
+    /// The smallest value of each direction: delay plus clock offset.
     fn shortest(&self) -> Option<(i128, i128)> {
         let seen = || self.exchanges.iter().take(self.seen);
         let there = seen().map(|exchange| exchange.0).min()?;
@@ -38,26 +41,26 @@ impl RemoteClock {
         Some((there.into(), back.into()))
     }
 
-    /// How far it is ahead of ours, in microseconds; `None` before the first exchange.
+    /// How far the other clock is ahead of ours, in microseconds; `None` before the first exchange.
     pub(in crate::net) fn ahead_us(&self) -> Option<i64> {
         let (there, back) = self.shortest()?;
         i64::try_from(there.saturating_sub(back) / 2).ok()
     }
 
-    /// By how much that may be wrong, in microseconds: no way is shorter than nothing.
+    /// Bound on the error of that, in microseconds: no delay is negative.
     pub(in crate::net) fn error_us(&self) -> u64 {
         let (there, back) = self.shortest().unwrap_or_default();
         u64::try_from(there.saturating_add(back) / 2).unwrap_or(0)
     }
 
-    /// An instant that the other names on its clock, on ours, within [`NAMED_BEFORE_US`] and [`NAMED_AHEAD_US`].
-    /// `None` before the first exchange.
+    /// Converts an instant on the other end's clock to ours, clamped by [`NAMED_BEFORE_US`] and
+    /// [`NAMED_AHEAD_US`]. `None` before the first exchange.
     pub(in crate::net) fn local(&self, there_us: u64, now: Time) -> Option<Time> {
         let here = Time(there_us).shifted(self.ahead_us()?.saturating_neg());
         Some(now.shifted(here.minus(now).clamp(-NAMED_BEFORE_US, NAMED_AHEAD_US)))
     }
 
-    /// When a command was given, on our clock.
+    /// Converts the stamp of a command to our clock.
     pub(in crate::net) fn here(&self, stamp: u16, now: Time) -> Option<Time> {
         let there = now.shifted(self.ahead_us()?);
         Some(now.shifted(ago_us(stamp, there)?.saturating_neg()))
@@ -104,11 +107,11 @@ mod tests {
             let long_ago = stamp(theirs(ours).shifted(-5_100_000), theirs(ours));
             assert_eq!(clock.here(long_ago, ours), None);
         }
-        assert_eq!(RemoteClock::default().here(7, Time(9_000_000)), None, "nothing has been asked");
+        assert_eq!(RemoteClock::default().here(7, Time(9_000_000)), None, "no exchange yet");
     }
 
     #[test]
-    fn a_clock_is_read_from_the_shortest_ways_whatever_it_claims() {
+    fn a_clock_is_estimated_from_the_shortest_delays_whatever_it_claims() {
         let mut clock = RemoteClock::default();
         for (up, down) in [(9_000, 2_000), (2_000, 9_000), (8_000, 8_000)] {
             let asked = Time(1_000_000);

@@ -1,4 +1,4 @@
-//! The round-trip time to the other end, from the answers to our pings.
+//! The round-trip time to the other end, measured by pings.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use arrayvec::ArrayVec;
@@ -7,10 +7,10 @@ use core::time::Duration;
 use crate::net::indexed::Ring;
 use crate::net::time::Time;
 
-/// The time to a peer and back, by the answers to our pings, smoothed as in RFC 6298.
+/// Round-trip time estimator, smoothed as in RFC 6298.
 #[derive(Clone, Debug, Default)]
 pub(in crate::net) struct Rtt {
-    /// When the pings left that have no answer yet, oldest first.
+    /// When the unanswered pings were sent, oldest first.
     unanswered: ArrayVec<Time, UNANSWERED_MAX>,
     smoothed_us: Option<u64>,
     deviation_us: u64,
@@ -18,13 +18,14 @@ pub(in crate::net) struct Rtt {
     samples: usize,
 }
 
-/// How many of the latest samples are remembered one by one: before a match those of 0.4 s.
+/// How many recent samples are kept individually: before a match those of the last 0.4 s.
 const LATEST: usize = 8;
-/// Most pings whose answer still counts: those of the last 3 s before a match, of the last half minute in it.
+/// Most pings whose answers are still accepted: those of the last 3 s before a match, of the last 30 s during
+/// it.
 const UNANSWERED_MAX: usize = 64;
 
 impl Rtt {
-    /// A ping leaves.
+    /// A ping is sent.
     pub(in crate::net) fn ping(&mut self, now: Time) {
         if self.unanswered.is_full() {
             self.unanswered.remove(0);
@@ -32,8 +33,8 @@ impl Rtt {
         self.unanswered.push(now);
     }
 
-    /// Learns from the answer to the ping that left at `left`, and returns how long it took. `None` if no such ping
-    /// waits for one: a peer may answer late, but cannot choose what it answers.
+    /// Handles the answer to the ping sent at `left`, and returns the round-trip time. `None` if no such ping
+    /// is unanswered: a peer may answer late, but cannot choose what it answers.
     pub(in crate::net) fn answer(&mut self, now: Time, left: Time) -> Option<Duration> {
         let at = self.unanswered.iter().position(|&ping| ping == left)?;
         self.unanswered.remove(at);
@@ -56,7 +57,7 @@ impl Rtt {
         }
     }
 
-    /// Smoothed, in microseconds; `None` before the first sample.
+    /// Smoothed RTT in microseconds; `None` before the first sample.
     pub(in crate::net) const fn smoothed_us(&self) -> Option<u64> {
         self.smoothed_us
     }
@@ -66,19 +67,19 @@ impl Rtt {
         self.deviation_us
     }
 
-    /// The longest way there of late, as far as one can tell, in microseconds: half the longest of the latest round
-    /// trips. 0 before the first.
+    /// An estimate of the longest recent one-way delay, in microseconds: half the longest recent RTT. 0
+    /// before the first sample.
     pub(in crate::net) fn longest_way_us(&self) -> i64 {
         (self.latest_us.iter().max().copied().unwrap_or(0) / 2).cast_signed()
     }
 
-    /// How long to wait for an answer before sending again: never under `least`.
+    /// The retransmission timeout, at least `least`.
     pub(in crate::net) fn timeout(&self, least: Duration) -> Duration {
         self.timeout_of(4, least)
     }
 
-    /// The same for a message of the reliable channel: it is small and rare, so one that is sent again in vain costs
-    /// little, and each of its losses delays all that follow it.
+    /// The retransmission timeout of the reliable channel: its messages are small and rare, so a spurious
+    /// retransmission costs little, while each loss delays all messages after it.
     pub(in crate::net) fn message_timeout(&self, least: Duration) -> Duration {
         self.timeout_of(2, least)
     }
@@ -114,7 +115,7 @@ mod tests {
             rtt.ping(ms(50 * n));
         }
         let now = ms(5_000);
-        assert_eq!(rtt.answer(now, ms(0)), None, "too long ago");
+        assert_eq!(rtt.answer(now, ms(0)), None, "too old");
         assert_eq!(rtt.answer(now, ms(4_999)), None, "never asked");
         assert_eq!(rtt.answer(now, ms(3_200)), Some(Duration::from_millis(1_800)));
         assert_eq!(rtt.answer(now, ms(3_200)), None, "answered already");

@@ -1,4 +1,4 @@
-//! The two datagrams of discovery, and what is in them.
+//! The two datagrams of discovery and their contents.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::fmt;
@@ -15,9 +15,10 @@ use crate::sim::PLAYERS_MAX;
 pub const ROOM_QUERY: u8 = PacketId::RoomQuery as u8;
 /// First byte of a [`RoomInfo`].
 pub const ROOM_INFO: u8 = PacketId::RoomInfo as u8;
-/// What follows the first byte, little-endian: `M` for this game above, the version of discovery below.
+/// Follows the first byte, little-endian: high byte `M` for this game, low byte the version of discovery.
 pub const DISCOVERY_PROTOCOL: u16 = 0x4D01;
-/// Bytes of every query, and the most of an answer: attempt in another's name gains an attacker nothing.
+/// Bytes of every query, and the most of an answer: a query with a spoofed source address gains no
+/// amplification.
 pub const DISCOVERY_BYTES_MAX: usize = 200;
 /// Most bytes of a [`VersionText`].
 pub const VERSION_BYTES_MAX: usize = 24;
@@ -27,24 +28,24 @@ const HEADER_BYTES: usize = 3;
 /// Header and nonce of a query; zeros follow.
 const QUERY_BYTES_USED: usize = HEADER_BYTES + 8;
 
-/// What a room says of itself.
+/// What a room announces about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beacon {
-    /// Drawn at random when the room opens: the same room found in two ways is one room.
+    /// Drawn at random when the room opens, so that a room found in two ways is listed once.
     pub id: RoomId,
-    /// The UDP port it is played on, not 0.
+    /// The UDP port of the match, not 0.
     pub port: u16,
     /// The host's name.
     pub name: PlayerName,
     /// How its match will be played.
     pub architecture: Architecture,
-    /// Seats taken.
+    /// Seats that are taken.
     pub players: u8,
-    /// Seats there are, 1 to [`PLAYERS_MAX`].
+    /// Seats in all, 1 to [`PLAYERS_MAX`].
     pub seats: u8,
-    /// Whether a room code is asked for.
+    /// Whether joining requires a room code.
     pub locked: bool,
-    /// A goodbye: the room is open no longer.
+    /// A goodbye: the room is no longer open.
     pub closed: bool,
     /// The host's version of the game.
     pub version: VersionText,
@@ -55,49 +56,49 @@ pub struct Beacon {
 /// "Who plays here?", broadcast to find rooms and sent to a game port to verify one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoomQuery {
-    /// Comes back in the answer; not 0.
+    /// Echoed in the answer; not 0.
     pub nonce: u64,
 }
 
-/// A room's answer to a query, or its beacon when nobody asked.
+/// A room's answer to a query, or its unsolicited beacon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoomInfo {
-    /// The query's nonce; 0 when nobody asked.
+    /// The query's nonce; 0 in a beacon.
     pub nonce: u64,
     /// The room.
     pub beacon: Beacon,
 }
 
-/// Why a datagram is no discovery datagram of this version.
+/// Why a datagram is not a discovery datagram of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Its length fits no such datagram.
-    #[error("{bytes} bytes: a query has exactly {DISCOVERY_BYTES_MAX}, an answer at most as many")]
+    /// No such datagram has this length.
+    #[error("{bytes} bytes: a query has exactly {DISCOVERY_BYTES_MAX}, an answer at most that")]
     Length {
-        /// The length it has.
+        /// The actual length.
         bytes: usize,
     },
-    /// It does not begin as this kind of datagram does.
+    /// It does not begin like this kind of datagram.
     #[error("not a discovery datagram of this game")]
     Foreign,
     /// It is of another version of discovery.
-    #[error("discovery version {theirs} there, {ours} here: play the same version of the game")]
+    #[error("discovery version {theirs} there, {ours} here: use the same version of the game")]
     Version {
         /// The sender's.
         theirs: u8,
         /// This build's.
         ours: u8,
     },
-    /// A field is cut short or holds what it may not.
-    #[error("a field is cut short or out of range")]
+    /// A field is truncated or out of range.
+    #[error("a field is truncated or out of range")]
     Malformed,
-    /// The same could be said in other bytes, and those would be the right ones.
-    #[error("the bytes are not the canonical ones")]
+    /// It is valid, but not the canonical encoding of its content.
+    #[error("not the canonical encoding")]
     NotCanonical,
 }
 
-/// What a host replies to a datagram on its game port, if that is a query for rooms. Once the room takes
-/// nobody in any more, reply with a `beacon` that says `closed`: lists drop the room at once.
+/// The host's reply to a datagram on its game port, if that is a room query. Once the room is closed to new
+/// players, reply with a `beacon` that has `closed` set, so that lists drop it at once.
 #[must_use]
 pub fn answer(query: &[u8], beacon: &Beacon) -> Option<ArrayVec<u8, DISCOVERY_BYTES_MAX>> {
     let RoomQuery { nonce } = RoomQuery::decode(query).ok()?;
@@ -105,7 +106,7 @@ pub fn answer(query: &[u8], beacon: &Beacon) -> Option<ArrayVec<u8, DISCOVERY_BY
 }
 
 impl RoomQuery {
-    /// The query as a datagram.
+    /// Encodes the query as a datagram.
     #[must_use]
     pub fn encode(&self) -> [u8; DISCOVERY_BYTES_MAX] {
         let mut bytes = [0; DISCOVERY_BYTES_MAX];
@@ -114,7 +115,7 @@ impl RoomQuery {
         bytes
     }
 
-    /// The query in `bytes`.
+    /// Decodes a query.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let body = body(bytes, ROOM_QUERY)?;
         let (nonce, padding) = body.split_first_chunk().ok_or(DecodeError::Malformed)?;
@@ -132,7 +133,7 @@ impl RoomQuery {
 }
 
 impl RoomInfo {
-    /// The answer as a datagram.
+    /// Encodes the answer as a datagram.
     #[must_use]
     pub fn encode(&self) -> ArrayVec<u8, DISCOVERY_BYTES_MAX> {
         let mut room = [0; DISCOVERY_BYTES_MAX - HEADER_BYTES];
@@ -144,7 +145,7 @@ impl RoomInfo {
         header(ROOM_INFO).into_iter().chain(body.iter().copied()).collect()
     }
 
-    /// The answer in `bytes`.
+    /// Decodes an answer.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let info: Self = postcard::from_bytes(body(bytes, ROOM_INFO)?).map_err(|_| DecodeError::Malformed)?;
         let Beacon { port, players, seats, .. } = info.beacon;
@@ -179,12 +180,12 @@ fn body(bytes: &[u8], packet_id: u8) -> Result<&[u8], DecodeError> {
     Ok(body)
 }
 
-/// Which room it is; written as 16 hex digits.
+/// Identifies a room; written as 16 hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RoomId(pub u64);
 
 impl RoomId {
-    /// The id that `text`, exactly 16 lower-case hex digits, stands for.
+    /// Parses an id of exactly 16 lower-case hex digits.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
         let digits = text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
@@ -203,13 +204,13 @@ impl fmt::Display for RoomId {
 #[serde(try_from = "ArrayString<VERSION_BYTES_MAX>", into = "ArrayString<VERSION_BYTES_MAX>")]
 pub struct VersionText(ArrayString<VERSION_BYTES_MAX>);
 
-/// A text that is no [`VersionText`].
+/// A text that is not a valid [`VersionText`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a version is 1 to {VERSION_BYTES_MAX} visible ASCII characters")]
 pub struct InvalidVersion;
 
 impl VersionText {
-    /// `text` as a version.
+    /// Validates `text` as a version.
     pub fn new(text: &str) -> Result<Self, InvalidVersion> {
         let version = ArrayString::from(text).map_err(|_| InvalidVersion)?;
         let visible = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -402,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_hides_is_refused_on_the_wire() {
+    fn a_name_with_hidden_characters_is_refused_on_the_wire() {
         let mut info = longest();
         info.beacon.name = PlayerName::new("QQQQ").unwrap();
         let mut bytes = info.encode();

@@ -1,4 +1,4 @@
-//! The list of rooms on the LAN, kept true by attempt.
+//! The list of rooms on the LAN, kept up to date by probing.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::collections::VecDeque;
@@ -19,44 +19,46 @@ use super::{
 
 /// Most rooms in the list.
 pub const ROOMS_MAX: usize = 64;
-/// Most hints that wait to be verified.
+/// Most hints that await verification.
 pub const HINTS_MAX: usize = 64;
 /// Most addresses tried for one room.
 pub const ADDRESSES_MAX: usize = 8;
-/// Most rooms, listed or waiting, of one address.
+/// Most rooms, listed or awaiting verification, of one address.
 pub const ROOMS_PER_HOST_MAX: usize = 16;
 /// Most networks of this machine.
 pub const NETWORKS_MAX: usize = 32;
 /// Most probes a second to addresses that have not answered yet. A listed room costs one a second more.
 pub const HINT_PROBES_PER_SECOND_MAX: u32 = 20;
-/// A listed room is asked again this long after it was last asked.
+/// Interval between probes of a listed room.
 pub const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 /// A room that has not answered for this long is dropped.
 pub const ROOM_TIMEOUT: Duration = Duration::from_millis(3500);
 
-/// A listed room silent for this long may answer from another address: a cable was pulled, a lease ended.
+/// A listed room silent for this long may answer from another address: after a pulled cable or an expired
+/// lease.
 const SILENT_AFTER: Duration = Duration::from_millis(1500);
-/// After a goodbye, late hints of the same room are ignored this long.
+/// How long hints of a room are ignored after its goodbye.
 const GOODBYE_LASTS: Duration = Duration::from_secs(2);
-/// The waits after each probe of a hinted address; then the address is forgotten until the next hint.
+/// The waits after each probe of a hinted address; after the last one the address is dropped until the next
+/// hint.
 const HINT_PROBE_WAITS: [Duration; 4] = [
     Duration::from_millis(250),
     Duration::from_millis(250),
     Duration::from_millis(500),
     Duration::from_millis(1000),
 ];
-/// A loopback address waits this long for the others: it is good on this machine only.
+/// How long a loopback address waits for others to answer first: it is valid on this machine only.
 const LOOPBACK_WAIT: Duration = Duration::from_millis(250);
-/// Most probes whose answer is awaited: all that can be sent in three seconds.
+/// Most outstanding probes: all that can be sent in three seconds.
 const PROBES_MAX: usize = 256;
-/// Most probes waiting to be sent; a caller that drains after each call never meets it.
+/// Most probes waiting to be sent; a caller that drains the queue after each call never reaches it.
 const OUTGOING_MAX: usize = 128;
-/// Most broadcast queries whose answers are still welcome.
+/// Most broadcast queries whose answers are still accepted.
 const QUERIES_MAX: usize = 4;
-/// Most probes of hints at once, after a quiet time.
+/// Most probes of hints in a burst, after an idle period.
 const PROBES_SAVED_MAX: u32 = 5;
-/// What one probe of a hint costs, in microseconds of waiting: a burst and the second after it stay
-/// within [`HINT_PROBES_PER_SECOND_MAX`].
+/// The cost of one probe of a hint, in microseconds of waiting: a burst and the second after it stay within
+/// [`HINT_PROBES_PER_SECOND_MAX`].
 const PROBE_COST_US: u64 = 1_000_000 / (HINT_PROBES_PER_SECOND_MAX - PROBES_SAVED_MAX) as u64;
 
 /// The rooms that answer. Hints and datagrams go in; probes and the list come out. After every call that
@@ -64,7 +66,7 @@ const PROBE_COST_US: u64 = 1_000_000 / (HINT_PROBES_PER_SECOND_MAX - PROBES_SAVE
 pub struct Directory {
     rng: ChaCha8Rng,
     networks: ArrayVec<Network, NETWORKS_MAX>,
-    /// Listed and waiting rooms, oldest first; at most [`ROOMS_MAX`] + [`HINTS_MAX`].
+    /// Listed rooms and those awaiting verification, oldest first; at most [`ROOMS_MAX`] + [`HINTS_MAX`].
     entries: Vec<Entry>,
     /// Rooms that said goodbye, and until when their hints are ignored.
     closed: VecDeque<(RoomId, Time)>,
@@ -84,10 +86,10 @@ struct Entry {
     listing: Option<Listing>,
 }
 
-/// An address where the room is said to be.
+/// An address at which the room is said to be.
 struct Candidate {
     address: SocketAddr,
-    /// When to probe it, or to forget it after the last probe.
+    /// When to probe it, or when to drop it after the last probe.
     due: Time,
     probes: usize,
 }
@@ -98,7 +100,7 @@ struct Listing {
     due: Time,
 }
 
-/// A query under way.
+/// An outstanding probe.
 struct Probe {
     nonce: u64,
     id: RoomId,
@@ -107,7 +109,8 @@ struct Probe {
 }
 
 impl Directory {
-    /// An empty list. `seed` must be unpredictable: who guesses a nonce can list rooms that are not there.
+    /// An empty list. `seed` must be unpredictable: anyone who guesses a nonce could list rooms that do not
+    /// exist.
     #[must_use]
     pub fn new(seed: [u8; 32]) -> Self {
         Self {
@@ -162,7 +165,7 @@ impl Directory {
         self.handle_timeout(now);
     }
 
-    /// A datagram came in, on the socket of the beacons or on that of the probes.
+    /// Handles a datagram received on the socket of the beacons or on that of the probes.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         if bytes.first() == Some(&ROOM_QUERY) {
             return; // another browser's, or an echo of ours
@@ -193,14 +196,14 @@ impl Directory {
         }
     }
 
-    /// Does what is due at `now`: drops silent rooms, forgets dead hints, probes.
+    /// Does what is due at `now`: drops silent rooms and dead hints, sends probes.
     pub fn handle_timeout(&mut self, now: Time) {
         self.expire(now);
         self.probe_rooms(now);
         self.probe_hints(now);
     }
 
-    /// The next probe to send, and whereto.
+    /// The next probe to send, and its destination.
     pub fn poll_transmit(&mut self) -> Option<(SocketAddr, [u8; DISCOVERY_BYTES_MAX])> {
         self.outgoing.pop_front()
     }
@@ -223,19 +226,19 @@ impl Directory {
         self.entries.iter().filter_map(|entry| entry.listing.as_ref()).map(|listing| &listing.room)
     }
 
-    /// Grows whenever a room comes, goes or changes.
+    /// Increases whenever a room appears, disappears or changes.
     #[must_use]
     pub const fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// What came to nothing so far.
+    /// Counts of datagrams and hints that were dropped.
     #[must_use]
     pub const fn dropped(&self) -> Dropped {
         self.dropped
     }
 
-    /// A room closed. Anyone can say so unasked, so it must come from where the room is said to be.
+    /// A room closed. Anyone can send an unsolicited goodbye, so it must come from an address of the room.
     fn goodbye(&mut self, now: Time, from: IpAddr, id: RoomId, asked: bool) {
         let mut entries = self.entries.iter().enumerate();
         let Some((index, entry)) = entries.find(|(_, entry)| entry.id == id) else { return };
@@ -248,7 +251,7 @@ impl Directory {
         push_bounded(&mut self.closed, (id, now.plus(GOODBYE_LASTS)), ROOMS_MAX);
     }
 
-    /// A probe came back from the game port of the room it was meant for.
+    /// A probe was answered by the game port of the room it was meant for.
     fn answered(&mut self, now: Time, probe: &Probe, beacon: Beacon) {
         let listed = self.rooms().count();
         let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == probe.id) else { return };
@@ -292,10 +295,10 @@ impl Directory {
         }
     }
 
-    /// Probes hinted addresses as far as the budget goes, in random order: a flood delays a true room, but
-    /// has no place in front of it.
+    /// Probes hinted addresses within the budget, in random order: a flood of hints delays a real room, but
+    /// never takes precedence over it.
     fn probe_hints(&mut self, now: Time) {
-        // Each turn spends, and a full budget pays for PROBES_SAVED_MAX turns.
+        // Each iteration spends budget, and a full budget pays for PROBES_SAVED_MAX of them.
         while self.budget.has_one(now) {
             let due = |candidate: &Candidate| candidate.due <= now && !candidate.is_spent();
             let count = self.entries.iter().flat_map(|entry| &entry.candidates).filter(|c| due(c)).count();
@@ -323,7 +326,7 @@ impl Directory {
         push_bounded(&mut self.outgoing, (address, RoomQuery { nonce }.encode()), OUTGOING_MAX);
     }
 
-    /// Where the entry of room `id` is, made if there is none and room for it.
+    /// The index of room `id`'s entry, which is created if missing and if there is space.
     fn entry(&mut self, id: RoomId, addresses: &[SocketAddr]) -> Option<usize> {
         if let Some(index) = self.entries.iter().position(|entry| entry.id == id) {
             return Some(index);
@@ -344,8 +347,8 @@ impl Directory {
         self.entries.len().checked_sub(1)
     }
 
-    /// Forgets one waiting room among `those`, any one: were it always the newest or the oldest, a flood
-    /// could keep a room out for good. `None` when all of them are listed.
+    /// Drops a random unverified room among `those`: if it were always the newest or the oldest, a flood
+    /// could keep a room out for good. `None` if all of them are listed.
     fn make_way(&mut self, those: impl Fn(&Entry) -> bool) -> Option<()> {
         count(&mut self.dropped.crowded, 1);
         let may_go = |entry: &Entry| entry.listing.is_none() && those(entry);
@@ -369,11 +372,11 @@ impl Directory {
     }
 
     fn nonce(&mut self) -> u64 {
-        self.rng.next_u64().max(1) // 0 stands for "nobody asked"
+        self.rng.next_u64().max(1) // 0 marks an unsolicited beacon
     }
 }
 
-/// What one hint changed and what it was too much for.
+/// What a hint changed, and which limits it hit.
 struct Hinted {
     changed: u64,
     crowded: u64,
@@ -387,7 +390,7 @@ impl Entry {
             hinted.changed = u64::from(listing.room.found_by != self.found_by);
             listing.room.found_by = self.found_by;
             if listing.is_fresh(now) {
-                return hinted; // it answers where it is
+                return hinted; // it answers at its known address
             }
         }
         let others = |address: &SocketAddr| !address.ip().is_loopback();
@@ -429,10 +432,10 @@ impl Listing {
     }
 }
 
-/// What may be spent on probing hints: waiting saves up [`PROBES_SAVED_MAX`] probes and no more.
+/// The budget for probing hints: an idle period saves up at most [`PROBES_SAVED_MAX`] probes.
 #[derive(Default)]
 struct Budget {
-    /// The instant from which the savings count.
+    /// The instant from which savings count.
     since: Time,
 }
 
@@ -441,7 +444,7 @@ impl Budget {
         now >= self.ready_at()
     }
 
-    /// When the next probe can be paid.
+    /// When the next probe is affordable.
     const fn ready_at(&self) -> Time {
         Time(self.since.0.saturating_add(PROBE_COST_US))
     }
@@ -452,7 +455,7 @@ impl Budget {
     }
 }
 
-/// A number below `count`, which is not 0.
+/// A random number below `count`, which is not 0.
 fn pick(rng: &mut ChaCha8Rng, count: usize) -> usize {
     (rng.next_u32() as usize).checked_rem(count).unwrap_or(0)
 }
@@ -461,7 +464,7 @@ fn count(what: &mut u64, more: u64) {
     *what = what.saturating_add(more);
 }
 
-/// Appends to a queue that forgets its oldest.
+/// Appends to a bounded queue, dropping its oldest entry if it is full.
 fn push_bounded<T>(queue: &mut VecDeque<T>, value: T, most: usize) {
     if queue.len() == most {
         queue.pop_front();

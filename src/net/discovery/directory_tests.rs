@@ -12,7 +12,7 @@ use crate::net::wire::name::PlayerName;
 
 const MDNS: FoundBy = FoundBy::Mdns;
 
-/// A LAN of game ports that answer after a while, and one directory that listens.
+/// A LAN of game ports that answer after a delay, and one directory that listens.
 struct Lan {
     now: Time,
     directory: Directory,
@@ -42,7 +42,7 @@ impl Lan {
         address
     }
 
-    /// Lets a beacon of the room at `address` be heard.
+    /// Delivers a beacon of the room at `address`.
     fn beacon(&mut self, address: SocketAddr, change: impl FnOnce(&mut Beacon)) {
         let mut beacon = self.hosts.get(&address).cloned().unwrap_or_else(|| beacon(99, address.port()));
         change(&mut beacon);
@@ -105,7 +105,7 @@ impl Lan {
         let mut ids: Vec<_> = entries.iter().map(|entry| entry.id).collect();
         ids.sort();
         ids.dedup();
-        assert_eq!(ids.len(), entries.len(), "a room twice");
+        assert_eq!(ids.len(), entries.len(), "a room is listed twice");
     }
 
     fn most_sent_in_a_second(&self) -> usize {
@@ -136,7 +136,7 @@ fn a_room_found_both_ways_is_listed_once() {
     let room = lan.host(1, "10.77.0.1:4124");
     lan.beacon(room, |_| {});
     lan.hint(1, &["10.77.0.1:4124"]);
-    assert_eq!(lan.listed(), vec![], "nothing is listed before it answered");
+    assert_eq!(lan.listed(), vec![], "nothing is listed before it has answered");
     lan.run_ms(10);
     assert_eq!(lan.listed(), vec![(1, room)]);
     lan.hint(1, &["10.77.0.1:4124", "127.0.0.1:4124"]);
@@ -172,7 +172,7 @@ fn a_silent_room_is_dropped_in_time_and_not_before() {
     assert_eq!(lan.listed(), vec![(1, room)]);
     lan.hosts.clear();
     lan.run_ms(2400);
-    assert_eq!(lan.listed(), vec![(1, room)], "two lost answers are no reason yet");
+    assert_eq!(lan.listed(), vec![(1, room)], "two lost answers are tolerated");
     lan.run_ms(1200);
     assert_eq!(lan.listed(), vec![]);
     assert_eq!(lan.directory.poll_timeout(), None);
@@ -195,14 +195,14 @@ fn a_room_is_asked_each_second_and_shows_what_it_says() {
 }
 
 #[test]
-fn a_goodbye_from_the_room_drops_it_at_once_and_late_hints_do_not_bring_it_back() {
+fn a_goodbye_from_the_room_drops_it_at_once_and_late_hints_do_not_restore_it() {
     let mut lan = Lan::new();
     let room = lan.host(1, "10.77.0.1:4124");
     lan.beacon(room, |_| {});
     lan.run_ms(10);
     let elsewhere = "10.77.0.66:4124".parse().unwrap();
     lan.beacon(elsewhere, |b| (b.id, b.closed) = (RoomId(1), true));
-    assert_eq!(lan.listed(), vec![(1, room)], "somebody else's goodbye");
+    assert_eq!(lan.listed(), vec![(1, room)], "a goodbye from another address");
     lan.beacon(room, |b| b.closed = true);
     assert_eq!(lan.listed(), vec![]);
     lan.hint(1, &["10.77.0.1:4124"]);
@@ -215,7 +215,7 @@ fn a_goodbye_from_the_room_drops_it_at_once_and_late_hints_do_not_bring_it_back(
 }
 
 #[test]
-fn a_game_port_that_answers_closed_is_dropped_though_no_goodbye_came() {
+fn a_game_port_that_answers_closed_is_dropped_without_a_goodbye() {
     let mut lan = Lan::new();
     let room = lan.host(1, "10.77.0.1:4124");
     lan.beacon(room, |_| {});
@@ -239,17 +239,17 @@ fn a_dead_mdns_record_is_never_listed() {
 }
 
 #[test]
-fn lies_are_never_listed() {
+fn false_announcements_are_never_listed() {
     let mut lan = Lan::new();
     let room = lan.host(1, "10.77.0.1:4124");
-    // A beacon that lays claim to another room's port.
+    // A beacon that claims another room's port.
     lan.beacon(room, |b| b.id = RoomId(2));
-    // An answer that nobody asked for, and one that guesses a nonce.
+    // An unsolicited answer, and one with a guessed nonce.
     for nonce in [0, 1, u64::MAX] {
         let bytes = RoomInfo { nonce, beacon: beacon(3, 4999) }.encode();
         lan.directory.handle_datagram(lan.now, "10.77.0.5:4999".parse().unwrap(), &bytes);
     }
-    // Addresses beyond this machine's networks, or no address of one machine.
+    // Addresses outside this machine's networks, and addresses that are not unicast.
     let far =
         ["8.8.8.8:53", "0.0.0.0:1", "224.0.0.251:5353", "255.255.255.255:9", "10.77.0.1:0", "[ff02::1]:9"];
     lan.hint(4, &far);
@@ -288,13 +288,13 @@ fn the_address_is_the_one_for_others_and_stays_while_it_answers() {
     for _ in 0..4 {
         lan.beacon(local, |_| {});
         lan.run_ms(1000);
-        assert_eq!(lan.listed().len(), 1, "it moves without going away");
+        assert_eq!(lan.listed().len(), 1, "it moves without leaving the list");
     }
     assert_eq!(lan.listed(), vec![(1, local)]);
 }
 
 #[test]
-fn of_two_good_addresses_the_first_to_answer_stays() {
+fn of_two_valid_addresses_the_first_to_answer_stays() {
     let mut lan = Lan::new();
     let addresses = ["10.77.0.3:4124", "10.77.0.4:4124"].map(|address| address.parse().unwrap());
     lan.directory.hint(lan.now, MDNS, RoomId(1), &addresses);
@@ -317,7 +317,7 @@ fn a_room_on_loopback_alone_is_found() {
 }
 
 #[test]
-fn a_flood_of_false_beacons_is_bounded_and_a_true_room_still_gets_in() {
+fn a_flood_of_false_beacons_is_bounded_and_a_real_room_is_still_listed() {
     let mut lan = Lan::new();
     let room = lan.host(1, "10.77.0.1:4124");
     for second in 0..20 {
@@ -329,7 +329,7 @@ fn a_flood_of_false_beacons_is_bounded_and_a_true_room_still_gets_in() {
         lan.run_ms(1000);
     }
     assert!(lan.directory.dropped().crowded > 5000);
-    // One listed room is asked once a second on top.
+    // One listed room is probed once a second in addition.
     let most = lan.most_sent_in_a_second();
     assert!(most <= HINT_PROBES_PER_SECOND_MAX as usize + 2, "{most} probes in a second");
     assert_eq!(lan.listed(), vec![(1, room)]);
@@ -370,7 +370,7 @@ fn an_unknown_version_is_counted_apart() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever comes in, limits hold, nothing panics, and only rooms that answer are listed.
+    /// Whatever arrives, the limits hold, nothing panics, and only rooms that answer are listed.
     #[test]
     fn any_traffic_keeps_the_limits(steps in proptest::collection::vec((0..6_u8, 0..12_u64, 0..8_u8, any::<u64>()), 0..300)) {
         let mut lan = Lan::new();

@@ -1,4 +1,4 @@
-//! What the list of rooms is made of.
+//! The entries of the room list.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use core::net::{IpAddr, SocketAddr};
@@ -9,30 +9,30 @@ use crate::net::wire::architecture::Architecture;
 use super::{Beacon, RoomId, VersionText};
 use crate::net::wire::name::PlayerName;
 
-/// A room that answers.
+/// A listed room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Which one.
+    /// Its id.
     pub id: RoomId,
     /// The host's name.
     pub name: PlayerName,
-    /// Where it answered: the address to join.
+    /// The address from which it answered: the address to join.
     pub address: SocketAddr,
     /// How its match will be played.
     pub architecture: Architecture,
-    /// Seats taken.
+    /// Seats that are taken.
     pub players: u8,
-    /// Seats there are.
+    /// Seats in all.
     pub seats: u8,
-    /// Whether a room code is asked for.
+    /// Whether joining requires a room code.
     pub locked: bool,
     /// The host's version of the game.
     pub version: VersionText,
     /// The host's simulation build.
     pub build: u32,
-    /// The ways it was found.
+    /// How it was found.
     pub found_by: Found,
-    /// From the latest query to its answer.
+    /// Round-trip time of the latest query.
     pub rtt: Duration,
 }
 
@@ -44,7 +44,7 @@ impl Room {
     }
 }
 
-/// A way to find rooms.
+/// A means of discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundBy {
     /// An mDNS record.
@@ -64,7 +64,7 @@ impl FoundBy {
     }
 }
 
-/// The ways in which one room was found.
+/// The means by which a room was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// By an mDNS record.
@@ -74,7 +74,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Adds one way.
+    /// Adds a means of discovery.
     pub const fn add(&mut self, way: FoundBy) {
         match way {
             FoundBy::Mdns => self.mdns = true,
@@ -82,7 +82,7 @@ impl Found {
         }
     }
 
-    /// Whether `way` is one of them.
+    /// Whether `way` is included.
     #[must_use]
     pub const fn has(self, way: FoundBy) -> bool {
         match way {
@@ -91,23 +91,23 @@ impl Found {
         }
     }
 
-    /// Each of them, mDNS first.
+    /// Iterates over the means, mDNS first.
     pub fn iter(self) -> impl Iterator<Item = FoundBy> {
         [FoundBy::Mdns, FoundBy::Broadcast].into_iter().filter(move |way| self.has(*way))
     }
 }
 
-/// A network this machine stands in: rooms are looked for nowhere else.
+/// A network this machine is connected to: rooms are sought nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// An address in it.
+    /// This machine's address in it.
     pub address: IpAddr,
-    /// How many leading bits all its addresses share.
+    /// The length of the prefix that all its addresses share, in bits.
     pub prefix: u8,
 }
 
 impl Network {
-    /// Whether `ip` lies in it.
+    /// Whether `ip` belongs to it.
     #[must_use]
     pub const fn contains(&self, ip: IpAddr) -> bool {
         let (ours, theirs, bits) = match (self.address, ip) {
@@ -120,23 +120,23 @@ impl Network {
         let free = bits.saturating_sub(self.prefix as u32);
         match (ours ^ theirs).checked_shr(free) {
             Some(differing) => differing == 0,
-            None => true, // a prefix of 0 bits
+            None => true, // the prefix has 0 bits
         }
     }
 }
 
-/// Datagrams and hints that came to nothing, and why.
+/// Counts of dropped datagrams and hints, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// No discovery datagram, or a broken one.
+    /// Not a discovery datagram, or malformed.
     pub malformed: u64,
-    /// Of another version of discovery: somebody plays another version of the game here.
+    /// Of another version of discovery: somebody here runs another version of the game.
     pub other_version: u64,
-    /// An answer to nothing that was asked, or from where it was not asked.
+    /// An unsolicited answer, or an answer from another address than the one asked.
     pub unasked: u64,
-    /// An address that is not on a network of this machine.
+    /// An address outside this machine's networks.
     pub not_local: u64,
-    /// More than one host, or all together, may have.
+    /// Over the limit of one host, or of all together.
     pub crowded: u64,
 }
 
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_add_up() {
+    fn means_of_discovery_accumulate() {
         let mut found = Found::default();
         assert_eq!(found.iter().count(), 0);
         found.add(FoundBy::Broadcast);

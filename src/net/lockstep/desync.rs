@@ -1,7 +1,7 @@
 //! The search for the first tick on which two peers differ, once their hash chains do.
 //!
 //! Each sends the hashes of its last ticks; both find the same first tick that differs, and exchange their
-//! states after it. What differs in them is for the caller to say.
+//! states after it. The caller compares the states.
 
 use arrayvec::ArrayVec;
 
@@ -9,19 +9,19 @@ use crate::net::indexed::Ring;
 use crate::net::wire::message::{DESYNC_HASHES_MAX, DesyncHashes};
 use crate::sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
 
-/// How many ticks of hashes are kept; a difference shows within [`crate::net::LEAD_TICKS_MAX`] ticks.
+/// How many ticks of hashes are kept; a difference is detected within [`crate::net::LEAD_TICKS_MAX`] ticks.
 const HISTORY: usize = 128;
 
 /// The hashes of this peer's last ticks, and the chain over all of them.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct History {
     ran: Tick,
-    /// After them.
+    /// The chain after them.
     chain: HashChain,
     ring: Ring<Ran, HISTORY>,
 }
 
-/// What is kept of a tick.
+/// What is kept for each tick that has run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ran {
     hash: u64,
@@ -35,7 +35,7 @@ impl History {
         Self { ran: Tick(0), chain: HashChain::default(), ring: Ring::default() }
     }
 
-    /// Ticks run.
+    /// The number of ticks run.
     pub(in crate::net) const fn ran(&self) -> Tick {
         self.ran
     }
@@ -45,7 +45,7 @@ impl History {
         self.chain
     }
 
-    /// The chain after `ran` ticks, while it is kept.
+    /// The chain after `ran` ticks, if it is still kept.
     pub(in crate::net) fn chain_after(&self, ran: Tick) -> Option<HashChain> {
         let Some(last) = ran.0.checked_sub(1) else { return Some(HashChain::default()) };
         let kept = ran <= self.ran && self.ran.since(ran) < HISTORY as u32;
@@ -73,9 +73,9 @@ impl History {
         }
     }
 
-    /// The first tick on which the other peer's hashes and these differ, if one does.
+    /// The first tick on which this peer's hashes and the other's differ, if any.
     pub(in crate::net) fn first_difference(&self, theirs: &DesyncHashes) -> Option<Tick> {
-        // The peer names any tick it likes, the last there is included.
+        // The peer may name any tick, including the last possible one.
         (theirs.first..=u32::MAX).zip(&theirs.hashes).find_map(|(tick, &hash)| {
             let tick = Tick(tick);
             let kept = tick < self.ran && self.ran.since(tick) <= HISTORY as u32;
@@ -84,7 +84,7 @@ impl History {
     }
 }
 
-/// Who computes wrongly, as the majority sees it.
+/// The peer that the majority contradicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::net) enum Odd {
     /// This peer.
@@ -93,20 +93,20 @@ pub(in crate::net) enum Odd {
     Link(usize),
 }
 
-/// One search, with all peers who are there.
+/// One search, among all peers that are still in the match.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct Search {
     /// The link whose chain differed.
     pub(in crate::net) cause: usize,
-    /// Our hashes, as every peer gets them.
+    /// Our hashes, as sent to every peer.
     pub(in crate::net) hashes: DesyncHashes,
-    /// The first tick that differs, once all lists are here.
+    /// The first tick that differs, once all lists have arrived.
     pub(in crate::net) tick: Option<Tick>,
-    /// Who is in the minority of one, once all lists are here.
+    /// The peer that differs from all others, once all lists have arrived.
     pub(in crate::net) odd: Option<Odd>,
     /// Whether our state has been sent.
     pub(in crate::net) has_sent_state: bool,
-    /// Whether the result has been handed out.
+    /// Whether the result has been reported.
     pub(in crate::net) is_reported: bool,
     links: ArrayVec<usize, { PLAYERS_MAX - 1 }>,
 }
@@ -121,7 +121,7 @@ impl Search {
         Self { cause, hashes, tick: None, odd: None, has_sent_state: false, is_reported: false, links }
     }
 
-    /// The links to all who take part.
+    /// The links to all peers that take part.
     pub(in crate::net) fn links(&self) -> impl Iterator<Item = usize> + use<> {
         self.links.clone().into_iter()
     }
@@ -131,7 +131,7 @@ impl Search {
         let all = || lists.iter().copied().chain(core::iter::once(&self.hashes));
         let first = all().map(|list| list.first).min()?;
         let last = all().map(|list| list.first.saturating_add(list.hashes.len() as u32)).max()?;
-        // The peers name any ticks they like: at most so many lie in all lists together.
+        // The peers may name any ticks: this bounds how many can lie in all lists.
         let ticks = (first..last).take(PLAYERS_MAX * DESYNC_HASHES_MAX);
         let differ = |&tick: &u32| {
             let mut known = all().filter_map(|list| list.hashes.get(tick.checked_sub(list.first)? as usize));
@@ -141,8 +141,9 @@ impl Search {
         { ticks }.find(differ).map(Tick)
     }
 
-    /// Of three or more peers that all ran the same inputs, the only one whose state after `tick` differs from
-    /// what all others have: it has computed wrongly. `lists` are of the links in the order of [`Self::links`].
+    /// With three or more peers that all ran the same inputs, the only one whose state after `tick` differs
+    /// from all others: it has computed incorrectly. `lists` are those of the links, in the order of
+    /// [`Self::links`].
     pub(in crate::net) fn odd_one(&self, tick: Tick, lists: &[&DesyncHashes]) -> Option<Odd> {
         let at = |list: &DesyncHashes| {
             let index = tick.0.checked_sub(list.first)? as usize;

@@ -1,4 +1,4 @@
-//! The gate: a tick passes when the input of every player who is still there is in, and not before.
+//! The gate: lets a tick run once the input of every remaining player has arrived, and not before.
 
 use arrayvec::ArrayVec;
 use twox_hash::XxHash3_64;
@@ -9,18 +9,19 @@ use crate::sim::{
     Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, Tick, TickInputs,
 };
 
-/// How far ahead of the next tick inputs are taken.
+/// How far ahead of the next tick inputs are accepted, in ticks.
 pub const QUEUE_TICKS: u32 = 64;
-/// How many ticks of inputs are kept in all. Those that have passed stay for peers who lack them: one that
-/// still waits for a tick has sealed at most [`crate::net::LEAD_TICKS_MAX`] beyond it, so no other is farther.
+/// How many ticks of inputs are kept in all. Those that have run are kept for peers that lack them: a peer
+/// that waits for a tick has committed at most [`crate::net::LEAD_TICKS_MAX`] beyond it, so no other peer is
+/// farther ahead.
 const KEPT_TICKS: u32 = 2 * QUEUE_TICKS;
 
-/// The inputs of all players, those that wait for their tick and the last that have passed.
+/// The inputs of all players: those that wait for their tick, and the last that have run.
 #[derive(Clone, Debug)]
 pub struct Lockstep {
     next: Tick,
     queues: ArrayVec<InputQueue, PLAYERS_MAX>,
-    /// Over the canonical bytes of all inputs that have passed.
+    /// The chain over the canonical bytes of all inputs that have run.
     chain: u64,
 }
 
@@ -34,13 +35,13 @@ pub struct TooFarAhead {
     pub next: Tick,
 }
 
-/// A departure before a tick that has passed, or after inputs that are lacking.
+/// A disconnect at a tick that has already run, or beyond an input that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a departure from tick {tick} on while {wanted} is lacking and {next} is next")]
+#[error("a disconnect at tick {tick} while input {wanted} is missing and {next} is next")]
 pub struct CannotDepart {
     /// The first tick without an input.
     pub tick: Tick,
-    /// The first tick whose input is lacking.
+    /// The first tick whose input is missing.
     pub wanted: Tick,
     /// The next tick to run.
     pub next: Tick,
@@ -54,7 +55,7 @@ impl Lockstep {
         Self { next: Tick(0), queues, chain: 0 }
     }
 
-    /// The next tick to pass.
+    /// The next tick to run.
     #[must_use]
     pub const fn next(&self) -> Tick {
         self.next
@@ -64,14 +65,15 @@ impl Lockstep {
         self.queues.get(player.index())
     }
 
-    /// The first tick for which this player's input is lacking.
+    /// The first tick for which this player's input is missing.
     #[must_use]
     pub fn next_needed(&self, player: PlayerId) -> Tick {
         self.queue(player).map_or(Tick(0), |queue| queue.wanted)
     }
 
-    /// Takes an input in, as the canonical bytes of a [`PlayerInput`]. What is there already, has passed, or
-    /// comes after its player's departure, changes nothing: the first word counts. True if the input is new.
+    /// Adds an input, given as the canonical bytes of a [`PlayerInput`]. An input that is already present,
+    /// whose tick has run, or that comes after its player's disconnect is ignored: the first version counts.
+    /// True if the input is new.
     ///
     /// # Errors
     /// If it is for a tick too far ahead.
@@ -92,7 +94,7 @@ impl Lockstep {
         Ok(queue.push(now, tick, input))
     }
 
-    /// Takes the inputs of the ticks from `first` on in, all of them or none.
+    /// Adds the inputs of the ticks from `first` on, either all of them or none.
     ///
     /// # Errors
     /// If the last is for a tick too far ahead.
@@ -114,13 +116,13 @@ impl Lockstep {
         Ok(())
     }
 
-    /// This player's input for `tick`, in its canonical bytes, while it is kept.
+    /// This player's input for `tick`, in its canonical bytes, if it is still kept.
     #[must_use]
     pub fn encoded(&self, player: PlayerId, tick: Tick) -> Option<&[u8]> {
         Some(&self.queue(player)?.slot(tick)?.bytes)
     }
 
-    /// The hero control in this player's input for the tick before `tick`, while that is kept.
+    /// The hero control in this player's input for the tick before `tick`, if that is still kept.
     #[must_use]
     pub fn held_before(&self, player: PlayerId, tick: Tick) -> Option<HeroControl> {
         let Some(before) = tick.0.checked_sub(1) else { return Some(HeroControl::default()) };
@@ -128,16 +130,16 @@ impl Lockstep {
         Some(hero)
     }
 
-    /// The units that this player's last order before [`Self::wanted`] named.
+    /// The units named by this player's last command before [`Self::next_needed`].
     #[must_use]
     pub(in crate::net) fn named(&self, player: PlayerId) -> &Selection {
         self.queue(player).map_or(const { &Selection::new_const() }, |queue| &queue.named)
     }
 
-    /// From `tick` on this player has no input: in `tick` it surrenders, then it does nothing.
+    /// Disconnects the player at `tick`: in that tick it surrenders, and from then on it has no input.
     ///
     /// # Errors
-    /// If an input before `tick` is lacking, or if `tick` has passed.
+    /// If an input before `tick` is missing, or if `tick` has run.
     pub fn disconnect_at(&mut self, player: PlayerId, tick: Tick) -> Result<(), CannotDepart> {
         let wanted = self.next_needed(player);
         match self.queues.get_mut(player.index()) {
@@ -149,7 +151,7 @@ impl Lockstep {
         }
     }
 
-    /// From when on this player has no input.
+    /// The first tick without input of this player, if it has been disconnected.
     #[must_use]
     pub fn departed(&self, player: PlayerId) -> Option<Tick> {
         self.queue(player)?.departed
@@ -161,7 +163,7 @@ impl Lockstep {
         self.queues.iter().all(|queue| queue.has(self.next))
     }
 
-    /// Who completed the next tick, and when. `None` while it is not complete.
+    /// The player that completed the next tick, and when. `None` while it is incomplete.
     #[must_use]
     pub fn completed_by(&self) -> Option<(PlayerId, Time)> {
         if !self.is_complete() {
@@ -173,32 +175,32 @@ impl Lockstep {
             .max_by_key(|&(_, at)| at)
     }
 
-    /// When this player's input for `tick` came in, while it is kept.
+    /// When this player's input for `tick` arrived, if it is still kept.
     #[must_use]
     pub fn arrival(&self, player: PlayerId, tick: Tick) -> Option<Time> {
         Some(self.queue(player)?.slot(tick)?.at)
     }
 
-    /// A player for whom the next tick waits.
+    /// A player whose input the next tick is waiting for.
     #[must_use]
     pub fn blocking_player(&self) -> Option<PlayerId> {
         let queue = self.queues.iter().position(|queue| !queue.has(self.next))?;
         Some(PlayerId(queue as u8))
     }
 
-    /// The hash chain over all inputs that have passed.
+    /// The hash chain over all inputs that have run.
     #[must_use]
     pub(in crate::net) const fn chain(&self) -> u64 {
         self.chain
     }
 
-    /// Whether the next tick lacks this player's input.
+    /// Whether this player's input for the next tick is missing.
     #[must_use]
     pub fn lacks(&self, player: PlayerId) -> bool {
         self.queue(player).is_some_and(|queue| !queue.has(self.next))
     }
 
-    /// Lets the next tick pass if it is complete.
+    /// Takes out the next tick if it is complete.
     pub fn pop_tick(&mut self) -> Option<TickInputs> {
         if !self.is_complete() {
             return None;
@@ -213,13 +215,13 @@ impl Lockstep {
     }
 }
 
-/// One player's inputs by tick: each slot knows its tick.
+/// One player's inputs by tick; each slot stores its tick.
 #[derive(Clone, Debug)]
 struct InputQueue {
     slots: Ring<Slot, { KEPT_TICKS as usize }>,
-    /// The first tick that is lacking.
+    /// The first tick that is missing.
     wanted: Tick,
-    /// The units of the last order before that.
+    /// The units named by the last command before that.
     named: Selection,
     departed: Option<Tick>,
 }
@@ -248,7 +250,7 @@ impl InputQueue {
         }
         slot.bytes.clear();
         if slot.bytes.try_extend_from_slice(input).is_err() {
-            // No input that can be read is longer.
+            // No input that can be decoded is longer.
             slot.tick = None;
             return false;
         }
@@ -266,13 +268,13 @@ impl InputQueue {
         self.wanted > tick || self.departed.is_some_and(|from| tick >= from)
     }
 
-    /// The canonical bytes of the input for `tick`; of ticks without an input of this player's none.
+    /// The canonical bytes of the input for `tick`; empty for a tick without input of this player.
     fn bytes(&self, tick: Tick) -> &[u8] {
         let is_gone = self.departed.is_some_and(|from| tick >= from);
         self.slot(tick).filter(|_| !is_gone).map_or(&[], |slot| &slot.bytes)
     }
 
-    /// The input for `tick`; `None` while it is not here.
+    /// The input for `tick`; `None` while it has not arrived.
     fn input(&self, tick: Tick) -> Option<PlayerInput> {
         match self.departed {
             Some(from) if tick == from => {
@@ -288,15 +290,15 @@ impl InputQueue {
 /// The canonical bytes of a [`PlayerInput`].
 pub(in crate::net) type CanonicalInput = ArrayVec<u8, INPUT_BYTES_MAX>;
 
-/// The canonical bytes of an input; `None` if they are more than an input may have.
+/// The canonical bytes of an input; `None` if it is longer than an input may be.
 pub(in crate::net) fn canonical(input: &PlayerInput) -> Option<CanonicalInput> {
     let mut room = [0; INPUT_BYTES_MAX];
     postcard::to_slice(input, &mut room).ok().map(|bytes| bytes.iter().copied().collect())
 }
 
-/// The units of the last order in an input to units, if there is one.
+/// The units of the last command to units in an input, if there is one.
 fn last_named(input: &[u8]) -> Option<Selection> {
-    // Of most inputs only the number of commands need be read, and that is none.
+    // Most inputs have no commands, which the command count alone shows.
     let ((_, commands), _) = postcard::take_from_bytes::<(HeroControl, u8)>(input).ok()?;
     (commands > 0).then_some(())?;
     let mut input: PlayerInput = postcard::from_bytes(input).ok()?;
@@ -340,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_counts_and_the_far_future_is_refused() {
+    fn the_first_version_of_an_input_counts_and_the_far_future_is_refused() {
         let mut gate = Lockstep::new(1);
         let push =
             |gate: &mut Lockstep, tick, eighth| gate.push(NOW, PlayerId(0), Tick(tick), &bytes(eighth));
@@ -354,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_passed_is_kept_as_long_as_another_peer_may_lack_it() {
+    fn inputs_are_kept_as_long_as_another_peer_may_lack_them() {
         let mut gate = Lockstep::new(1);
         for tick in 0..200 {
             assert_eq!(gate.push(NOW, PlayerId(0), Tick(tick), &bytes((tick % 8) as u8)), Ok(true));
@@ -366,14 +368,14 @@ mod tests {
     }
 
     #[test]
-    fn who_departs_surrenders_once_and_holds_nobody_up() {
+    fn a_disconnected_player_surrenders_once_and_blocks_no_tick() {
         let mut gate = Lockstep::new(2);
         for tick in 0..4 {
             gate.push(NOW, PlayerId(0), Tick(tick), &bytes(0)).expect("near");
         }
         gate.push(NOW, PlayerId(1), Tick(0), &bytes(1)).expect("near");
         gate.push(NOW, PlayerId(1), Tick(1), &bytes(2)).expect("near");
-        assert!(gate.disconnect_at(PlayerId(1), Tick(3)).is_err(), "tick 2 is lacking");
+        assert!(gate.disconnect_at(PlayerId(1), Tick(3)).is_err(), "the input of tick 2 is missing");
         assert_eq!(gate.disconnect_at(PlayerId(1), Tick(2)), Ok(()));
         assert_eq!(gate.push(NOW, PlayerId(1), Tick(2), &bytes(3)), Ok(false), "too late");
         let passed: Vec<PlayerInput> =
@@ -381,6 +383,6 @@ mod tests {
         assert_eq!(passed[..2], [input(1), input(2)]);
         assert_eq!(passed[2].commands[..], [Command::Surrender]);
         assert_eq!(passed[3], PlayerInput::default());
-        assert!(gate.disconnect_at(PlayerId(0), Tick(3)).is_err(), "tick 3 has passed");
+        assert!(gate.disconnect_at(PlayerId(0), Tick(3)).is_err(), "tick 3 has run");
     }
 }

@@ -1,4 +1,4 @@
-//! Peers without a server: each runs a tick once it has all inputs for it.
+//! Lockstep without a server: each peer runs a tick once it has all inputs for it.
 
 pub(super) mod desync;
 pub(super) mod gate;

@@ -1,11 +1,11 @@
-//! The session of one peer in a lockstep match: from the first judge to the last farewell.
+//! The session of one peer in a lockstep match, from the join request to the goodbye.
 //!
-//! Sans-IO. Bytes and time go in through `handle_*`, what a player wants through `submit_*`, what the world
-//! has done through [`LockstepSession::prepared`], [`LockstepSession::report`] and
-//! [`LockstepSession::provide_state`]. Out come datagrams, ticks and events. Every call is followed by a
-//! full drain: [`LockstepSession::poll_transmit`], [`LockstepSession::poll_event`],
-//! [`LockstepSession::poll_tick`] until they are empty, then sleep until
-//! [`LockstepSession::poll_timeout`]. A stall is a `None`, not an error.
+//! Sans-IO. Bytes and time go in through `handle_*`, the player's intents through `submit_*`, the world's
+//! results through [`LockstepSession::prepared`], [`LockstepSession::report`] and
+//! [`LockstepSession::provide_state`]. Datagrams, ticks and events come out. After every call drain all
+//! output: [`LockstepSession::poll_transmit`], [`LockstepSession::poll_event`],
+//! [`LockstepSession::poll_tick`] until they are empty, then sleep until [`LockstepSession::poll_timeout`]. A
+//! stall is a `None`, not an error.
 
 mod chat;
 mod departure;
@@ -49,14 +49,16 @@ use crate::net::wire::message::{
 };
 use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
-/// How far a peer seals beyond the last tick it ran, so that it does not stall others while it is stalled.
+/// How many ticks a peer commits beyond the last tick it ran, so that it does not stall others while it is
+/// stalled itself.
 pub const LEAD_TICKS_MAX: u32 = 32;
 /// Silence after which a peer is named on screen.
 pub const SILENT_AFTER: Duration = Duration::from_millis(500);
-/// For this long after a late wake-up, what comes in may have waited here.
+/// For this long after a late wake-up, received datagrams may have waited in the socket's buffer and are not
+/// measured.
 const SAMPLE_HOLDOFF: Duration = Duration::from_millis(100);
 
-#[expect(clippy::large_enum_variant, reason = "there is one for each session")]
+#[expect(clippy::large_enum_variant, reason = "there is one per session")]
 enum Role {
     Host {
         listener: Listener,
@@ -71,41 +73,41 @@ enum Role {
     },
 }
 
-/// A guest at the host's table, in the order of the links.
+/// A guest of this host, in the order of the links.
 struct Guest {
     nonce: u64,
     seat: SeatInfo,
     confirm: SealedPacket,
     addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
-    /// By which this guest is addressed on the link to the host.
+    /// The connection id that the host uses to address this guest.
     connection_id: u32,
 }
 
 enum Phase {
     /// Seats are being taken.
     Gathering,
-    /// All are there; the caller builds the world.
+    /// All players are there; the caller builds the world.
     Preparing,
-    /// The guests find each other; the host waits until all have.
+    /// The guests connect to each other; the host waits until all have.
     Seating {
         since: Time,
     },
     /// Ticks run.
     Running,
-    /// Hash chains differ.
+    /// Hash chains differ; the first differing tick is being searched.
     Searching {
         search: Box<Search>,
         since: Time,
     },
-    /// All ticks have run, all know it, and all stay for a vote.
+    /// All ticks have run, all peers know it, and all stay for a rematch vote.
     Over,
-    /// All ticks have run, or one side leaves: farewells.
+    /// All ticks have run, or a player leaves: goodbyes are exchanged.
     Ending {
         end: End,
         /// When to send inputs again.
         send_at: Time,
         since: Time,
-        /// Once farewells have been said: until when they may take to arrive.
+        /// Once goodbyes have been sent: how long to wait for their acknowledgement.
         until: Option<Time>,
     },
     Closed,
@@ -115,14 +117,14 @@ enum Phase {
 pub struct LockstepSession {
     now: Time,
     wakeup: Wakeup,
-    /// Until when arrivals say nothing of the way that they came.
+    /// Until when arrivals are not used to measure the network.
     ignore_samples_until: Time,
     settings: Settings,
     role: Role,
     phase: Phase,
     config: Option<MatchConfig>,
     me: PlayerId,
-    /// Host: this computer's own addresses beside loopback.
+    /// Host: this computer's own addresses other than loopback.
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     roster: Roster,
     /// A guest's first link is the one to its host.
@@ -131,26 +133,26 @@ pub struct LockstepSession {
     play: Option<Play>,
     chat_limits: ChatLimits,
     votes: Votes,
-    /// Guests that lost their seat before tick 0.
+    /// Connections of guests that lost their seat before tick 0.
     closing: Closing,
     give_up_at: Option<Time>,
     beacon: Option<Beacon>,
-    /// The host turned out to be a server.
+    /// Set if the host turned out to be a server.
     served: Option<Served>,
     rng: ChaCha12Rng,
     out: Outbox,
 }
 
 impl LockstepSession {
-    /// Opens a room. `entropy` must be unpredictable: cookies and connection ids are drawn from it.
+    /// Opens a room. `entropy` must be unpredictable: cookies and connection ids are derived from it.
     ///
     /// # Panics
-    /// If there are fewer than two seats, or the teams are not one per seat.
+    /// If there are fewer than two seats, or the number of teams differs from the number of seats.
     #[must_use]
     pub fn host(now: Time, settings: Settings, host: HostConfig, entropy: [u8; 32]) -> Self {
         assert!(
             host.config.seats >= 2 && host.teams.len() == usize::from(host.config.seats),
-            "a team per seat"
+            "one team per seat"
         );
         let mut rng = ChaCha12Rng::from_seed(entropy);
         let mut cookie_key = [0; 32];
@@ -161,7 +163,7 @@ impl LockstepSession {
         Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), rng) }
     }
 
-    /// Knocks at a host's listener.
+    /// Starts a join attempt at a host.
     #[must_use]
     pub fn join(now: Time, settings: Settings, guest: GuestConfig, entropy: [u8; 32]) -> Self {
         let mut rng = ChaCha12Rng::from_seed(entropy);
@@ -196,13 +198,13 @@ impl LockstepSession {
         }
     }
 
-    /// Host: names this computer's own addresses beside loopback, of which the first few count: players there may
-    /// take all seats.
+    /// Host: sets this computer's own addresses other than loopback, of which the first few are used: players
+    /// at these may take all seats.
     pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         self.own_addresses = addresses.into_iter().take(OWN_ADDRESSES_MAX).collect();
     }
 
-    /// Takes a datagram in.
+    /// Handles a received datagram.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.wake(now);
         self.out.count_received(bytes.len());
@@ -210,8 +212,8 @@ impl LockstepSession {
         self.out.traffic.count(handled);
     }
 
-    /// Does what time brings: seals, sends, sends again, gives up. Call it whenever
-    /// [`Self::poll_timeout`] has come; earlier or later does no harm.
+    /// Does everything that is due: commits, sends, retransmits, times out. Call it once
+    /// [`Self::poll_timeout`] has passed; calling it earlier or later is harmless.
     pub fn handle_timeout(&mut self, now: Time) {
         self.wake(now);
         self.ping_links();
@@ -234,7 +236,7 @@ impl LockstepSession {
         let overslept = self.wakeup.take_lateness(self.now);
         if overslept > Duration::ZERO {
             self.ignore_samples_until = self.now.plus(SAMPLE_HOLDOFF);
-            // What the others sent meanwhile has not been read yet: this process was suspended, not they.
+            // The datagrams sent meanwhile have not been read yet: this process was suspended, not the peers.
             for link in &mut self.links {
                 link.connection.heard_at = link.connection.heard_at.plus(overslept);
                 link.hold_up.forgive(overslept);
@@ -289,7 +291,7 @@ impl LockstepSession {
         self.out.poll_transmit()
     }
 
-    /// Whether messages go to this link's peer: one that has departed gets them while it is heard.
+    /// Whether messages are sent to this link's peer; a peer that has left still gets them while it is heard.
     fn is_reachable(&self, link: &Link) -> bool {
         self.is_direct(link) || self.now.since(link.connection.heard_at) < self.settings.timeout
     }
@@ -302,7 +304,7 @@ impl LockstepSession {
     /// The next tick, if it is due and complete. Run it, then call [`Self::report`].
     pub fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
         self.now = self.now.max(now);
-        // Who has left departs before a tick can pass without it.
+        // Players who have left are disconnected before a tick could run without them.
         self.settle_leavers();
         if !matches!(self.phase, Phase::Running) {
             return None;
@@ -310,36 +312,36 @@ impl LockstepSession {
         self.play.as_mut()?.pass(self.now, self.me, &self.links)
     }
 
-    /// Orders something that was given at `given`, in tick `wish` or as soon after it as can be.
+    /// Submits a command given at `given`, for tick `not_before` or the earliest possible tick after it.
     ///
     /// # Errors
-    /// If too many commands wait already.
+    /// If too many commands are queued already.
     pub fn submit_command(
         &mut self,
-        wish: Tick,
+        not_before: Tick,
         given: Time,
         command: Command,
     ) -> Result<(), TooManyCommands> {
         match &mut self.play {
-            Some(play) => play.local_inputs.command(wish, given, command),
+            Some(play) => play.local_inputs.command(not_before, given, command),
             None => Ok(()),
         }
     }
 
-    /// The first tick that is not sealed: what is ordered now is part of it.
+    /// The first tick whose input is not committed: commands submitted now become part of it.
     #[must_use]
     pub fn open_tick(&self) -> Tick {
         self.play.as_ref().map_or(Tick(0), |play| play.local_inputs.next())
     }
 
-    /// Sets the hero's held control, from tick `wish` on or as soon after it as can be.
-    pub fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
+    /// Sets the hero's held control from tick `not_before` on, or from the earliest possible tick after it.
+    pub fn submit_hero(&mut self, not_before: Tick, hero: HeroControl) {
         if let Some(play) = &mut self.play {
-            play.local_inputs.hero(wish, hero);
+            play.local_inputs.hero(not_before, hero);
         }
     }
 
-    /// Says what the world's hash is after `tick`, the last that [`Self::poll_tick`] gave.
+    /// Reports the world's hash after `tick`, the last tick that [`Self::poll_tick`] returned.
     ///
     /// # Panics
     /// If ticks are not reported in order.
@@ -357,7 +359,7 @@ impl LockstepSession {
         }
     }
 
-    /// The world says that the match is over with the tick reported last.
+    /// The world reports that the match ended with the tick reported last.
     pub fn finish(&mut self) {
         if let (Some(play), Phase::Running) = (&mut self.play, &self.phase) {
             play.end = Some(play.history.ran());
@@ -365,7 +367,7 @@ impl LockstepSession {
         }
     }
 
-    /// This player leaves: the others are told.
+    /// This player leaves; the other peers are notified.
     pub fn leave(&mut self) {
         match self.phase {
             Phase::Closed => {}
@@ -379,7 +381,7 @@ impl LockstepSession {
         }
     }
 
-    /// Sends a message that this session did not mean, in the reliable channel to this address: for the laboratory.
+    /// Sends an arbitrary message over the reliable channel to this address: for the experiments in `lab`.
     #[doc(hidden)]
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         if let Some(link) = self.links.iter_mut().find(|link| link.connection.addresses.contains(&to)) {
@@ -387,32 +389,32 @@ impl LockstepSession {
         }
     }
 
-    /// Which player this is; known once confirmed.
+    /// This player's id; valid once confirmed.
     #[must_use]
     pub const fn player(&self) -> PlayerId {
         self.me
     }
 
-    /// What is played; known once confirmed.
+    /// The configuration of the match; known once confirmed.
     #[must_use]
     pub const fn config(&self) -> Option<&MatchConfig> {
         self.config.as_ref()
     }
 
-    /// The server that answered instead of a host, once it has; this session is closed then, without an event.
+    /// The server that answered instead of a host, if one did; this session is then closed, without an event.
     #[must_use]
     pub const fn served(&self) -> Option<&Served> {
         self.served.as_ref()
     }
 
-    /// What this player brought.
+    /// The settings that this session was created with.
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The first tick for which no input of this player is sealed yet, and the sealed ones of ticks that have not
-    /// passed; nothing before tick 0 is agreed.
+    /// The first tick for which no input of this player is committed yet, and the committed inputs of ticks
+    /// that have not run; empty before tick 0 is agreed.
     pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
         let next = self.play.as_ref().map_or(Tick(0), |play| play.local_inputs.next());
         let inputs = self.play.iter().flat_map(|play| {
@@ -424,13 +426,13 @@ impl LockstepSession {
         (next, inputs)
     }
 
-    /// What went over the links so far.
+    /// The traffic on all links so far.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
         &self.out.traffic
     }
 
-    /// The links to those who are still there, in the order of their joining.
+    /// The links to peers that are still in the match, in the order in which they joined.
     pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
         self.links.iter().filter(|link| !link.is_gone).map(|link| LinkStatus {
             player: link.player,
@@ -447,22 +449,22 @@ impl LockstepSession {
         self.play.as_ref().map(|play| play.delay.delay_us())
     }
 
-    /// Whom the next tick waits for although it is due, and since when.
+    /// The player whose input the next tick waits for although it is due, and since when.
     #[must_use]
     pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
         self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?.waits_for(self.now)
     }
 
-    /// What the room says of itself, while it is one.
+    /// The room's beacon, while the room is open.
     #[must_use]
     pub const fn beacon(&self) -> Option<&Beacon> {
         self.beacon.as_ref()
     }
 
-    /// Names peers that are silent, and gives up those that stay so.
+    /// Reports peers that are silent, and gives up those that stay silent.
     fn watch_silence(&mut self) {
         for i in 0..self.links.len() {
-            // The links behind one that is given up before tick 0 move down.
+            // When a link is removed before tick 0, those behind it move down.
             let Some(link) = self.links.get_mut(i).filter(|link| !link.is_gone) else { continue };
             let (player, silence) = (link.player, self.now.since(link.connection.heard_at));
             if (silence >= self.settings.timeout || link.connection.is_broken()) && !link.said_bye {
@@ -474,7 +476,7 @@ impl LockstepSession {
         }
     }
 
-    /// Whether tick 0 of this match was agreed: links and seats are what they are.
+    /// Whether tick 0 of this match was agreed: from then on links and seats are fixed.
     fn has_met(&self) -> bool {
         self.seated.as_ref().is_some_and(|seated| seated.begin.is_some())
             && !matches!(self.phase, Phase::Closed)
@@ -486,18 +488,18 @@ impl LockstepSession {
 
     fn on_lost(&mut self, link: usize) {
         let Some(player) = self.links.get(link).map(|peer| peer.player) else { return };
-        // Who claims a difference and is lost before it is shown is lost, and nothing else.
+        // A peer that claims a difference and is lost before proving it is treated as lost only.
         self.drop_search();
         match self.phase {
             Phase::Closed => {}
-            // Nobody else can take a seat in a rematch.
+            // In a rematch seats are not open to other players.
             Phase::Preparing | Phase::Seating { .. } if self.votes.has_played() => {
                 self.close(End::PeerLost(player));
             }
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if self.is_host() => {
                 self.vacate(link)
             }
-            // Without its host a guest has no match yet; another guest is the host's to miss.
+            // Without its host a guest has no match yet; detecting a missing guest is the host's task.
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } if link > 0 => {}
             Phase::Running if self.waits_for_lost(player) => self.wait_for(player, true),
             Phase::Running => self.suspect(player),
@@ -516,7 +518,8 @@ impl LockstepSession {
         }
     }
 
-    /// Sends a datagram, or in the reliable channel, as the message travels.
+    /// Sends a message as its [`Delivery`](crate::net::wire::message::Delivery) says: in a datagram or over the reliable
+    /// channel.
     fn send<T: serde::Serialize>(&mut self, link: usize, id: PacketId, message: &T) {
         match id.delivery() {
             Delivery::Reliable => {
@@ -528,7 +531,7 @@ impl LockstepSession {
         }
     }
 
-    /// The same to every peer that is still there.
+    /// Sends a message to every peer that is still in the match.
     fn send_to_all<T: serde::Serialize>(&mut self, id: PacketId, message: &T) {
         for link in 0..self.links.len() {
             if self.links.get(link).is_some_and(|link| !link.is_gone) {
@@ -543,7 +546,7 @@ impl LockstepSession {
         }
     }
 
-    /// How long to wait for an answer of this link's peer: never under `least`.
+    /// The retransmission timeout of this link, at least `least`.
     fn timeout_of(&self, link: usize, least: Duration) -> Duration {
         self.links.get(link).map_or(least, |peer| peer.connection.rtt.timeout(least))
     }

@@ -1,4 +1,4 @@
-//! What the players say to each other: the server hands each line on to all others.
+//! Chat between the players: the server relays each line to all others.
 
 use super::{Phase, ServerSession};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
@@ -7,7 +7,7 @@ use crate::net::table::chat::LINES_WAITING_MAX;
 use crate::net::wire::message::{Chat, PacketId};
 
 impl ServerSession {
-    /// A client says something.
+    /// A client has sent a line.
     pub(super) fn on_chat(&mut self, seat: usize, chat: Chat) -> Handled {
         let is_played = matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. });
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
@@ -19,7 +19,7 @@ impl ServerSession {
             return Err(DropCause::RateLimited);
         }
         for other in self.clients.iter_mut().flatten() {
-            // A client that has come back hears the others once it plays.
+            // A client that has rejoined receives chat only once it plays.
             let hears =
                 other.is_in() && other.link.is_ready() && other.link.connection.queued() < LINES_WAITING_MAX;
             if other.player != player && hears {

@@ -1,4 +1,4 @@
-//! A client as the server sees it: its link, its inputs, and how it has behaved.
+//! A client as the server sees it: its link, its inputs, and its violations.
 
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
@@ -14,19 +14,19 @@ use crate::net::time::Time;
 use crate::net::wire::message::{SeatInfo, Token};
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 
-/// How many refusals a client may collect before it is expelled. What does not open, a repetition above all, is not
-/// one of them: links and strangers repeat datagrams, too.
+/// How many rejections a client may collect before it is expelled. Datagrams that cannot be opened, replays
+/// above all, do not count: links and strangers repeat datagrams, too.
 const REFUSALS_MAX: u32 = 128;
-/// Refusals that are forgiven each second: inputs of an honest client may come out of place after an outage.
+/// Rejections forgiven per second: an honest client's inputs may arrive out of place after an outage.
 const FORGIVEN_PER_S: u64 = 4;
-/// Datagrams that a client may send in a tick, over a second.
+/// Datagrams that a client may send per tick, averaged over a second.
 const DATAGRAMS_PER_TICK: u64 = 3;
 
-/// Whether somebody sits in a seat.
+/// The state of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Here,
-    /// Not heard; the seat is kept until then.
+    /// Silent; the seat is kept until then.
     Away {
         until: Time,
     },
@@ -34,11 +34,12 @@ pub(super) enum Standing {
     Lost,
 }
 
-/// How a client was let in: said again where the request comes again.
+/// How a client was admitted: the reply is repeated if the request is repeated.
 #[derive(Debug)]
 pub(super) struct Admission {
     pub(super) nonce: u64,
-    /// Where the request came from, and the only address that [`Self::confirm`] goes to: it holds the token.
+    /// The origin of the request, and the only address that [`Self::confirm`] is sent to, because it holds
+    /// the token.
     pub(super) from: SocketAddr,
     pub(super) token: Token,
     pub(super) confirm: SealedPacket,
@@ -53,22 +54,22 @@ impl Clients {
         Self(core::iter::repeat_with(|| None).take(seats).collect())
     }
 
-    /// Who sits there.
+    /// The client in this seat.
     pub(super) fn at(&self, seat: usize) -> Option<&ClientConnection> {
         self.0.get(seat)?.as_ref()
     }
 
-    /// The same.
+    /// The client in this seat, mutably.
     pub(super) fn at_mut(&mut self, seat: usize) -> Option<&mut ClientConnection> {
         self.0.get_mut(seat)?.as_mut()
     }
 
-    /// Who sits there gets up.
+    /// Removes the client from its seat.
     pub(super) fn take(&mut self, seat: usize) -> Option<ClientConnection> {
         self.0.get_mut(seat)?.take()
     }
 
-    /// Sits down in its seat.
+    /// Puts the client into its seat.
     pub(super) fn put(&mut self, client: ClientConnection) {
         if let Some(seat) = self.0.get_mut(client.player.index()) {
             *seat = Some(client);
@@ -100,18 +101,18 @@ pub(super) struct ClientConnection {
     pub(super) queue: InputQueue,
     pub(super) chat_limit: ChatLimit,
     pub(super) standing: Standing,
-    /// The surrender that a departure makes is still to be played.
+    /// Whether the surrender that its departure causes has yet to be played.
     pub(super) departs: bool,
-    /// The tick of the newest update it has: everything before it is known there. `None` for one that has come
-    /// back and has nothing yet.
+    /// The tick of the newest update it has: it knows everything before that. `None` for a client that has
+    /// just rejoined and has nothing yet.
     pub(super) updated: Option<Tick>,
-    /// Commands that named units of others.
+    /// Commands that named other players' units.
     pub(super) foreign_commands: u32,
-    /// How much was refused of what it is answerable for.
+    /// How many of its messages and commands were rejected.
     pub(super) rejected: u32,
-    /// Updates left out: they were too large, or beyond the cap.
+    /// Updates that were skipped because they were too large or beyond the bandwidth limit.
     pub(super) skipped: u32,
-    /// Inputs that came, and those of them that came after their tick was due.
+    /// Inputs received, and those of them that arrived after their tick was due.
     pub(super) inputs: u32,
     pub(super) late: u32,
     refusals: TokenBucket,
@@ -150,7 +151,7 @@ impl ClientConnection {
         }
     }
 
-    /// The same player, who has nothing yet, on another link.
+    /// The same player, rejoined over another link and without any state.
     pub(super) fn returned(self, admission: Admission, link: Link) -> Self {
         let (queue, standing, updated) = (InputQueue::new(), Standing::Here, None);
         let mut link = link;
@@ -158,29 +159,29 @@ impl ClientConnection {
         Self { admission, link, queue, standing, updated, ..self }
     }
 
-    /// Whether there is still somebody whose seat this is.
+    /// Whether the seat is still this client's.
     pub(super) const fn is_in(&self) -> bool {
         matches!(self.standing, Standing::Here | Standing::Away { .. })
     }
 
-    /// Whether updates go there.
+    /// Whether updates are sent to it.
     pub(super) fn is_playing(&self) -> bool {
         matches!(self.standing, Standing::Here) && self.link.is_ready()
     }
 
-    /// Counts what came under its connection id.
+    /// Counts a datagram received under its connection id.
     pub(super) const fn count_received(&mut self, bytes: usize) {
         let traffic = &mut self.link.connection.traffic;
         traffic.packets_received += 1;
         traffic.bytes_received += bytes as u64;
     }
 
-    /// Counts a datagram that was opened, unless there are too many.
+    /// Counts a datagram that was opened, unless the client is over its rate limit.
     pub(super) fn count_opened(&mut self, now: Time) -> Handled {
         if self.datagrams.take(now, 1) { Ok(()) } else { Err(DropCause::RateLimited) }
     }
 
-    /// Counts something that this client is answerable for. False if there was too much of it.
+    /// Counts a violation by this client. False if there were too many.
     pub(super) fn reject(&mut self, now: Time) -> bool {
         self.rejected = self.rejected.saturating_add(1);
         self.refusals.take(now, 1)

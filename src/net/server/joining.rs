@@ -1,4 +1,4 @@
-//! Seats being taken, and taken back; the start.
+//! Seats being taken and taken back; the start.
 
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
@@ -21,10 +21,10 @@ use crate::net::wire::message::{
 use crate::sim::{GameState, PlayerId, StateHash};
 
 impl ServerSession {
-    /// Somebody wants in.
+    /// Handles a join request.
     pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
         if self.stays() {
-            // Whoever comes too early for the next match asks again.
+            // A client that is too early for the next match repeats its request.
             return Err(OutOfPlace);
         }
         let request = match self.listener.judge(self.now, from, body)? {
@@ -51,7 +51,7 @@ impl ServerSession {
         Ok(())
     }
 
-    /// The seat that a token takes back: also from a client that has not been missed yet.
+    /// The seat that a token takes back, even from a client whose silence has not been noticed yet.
     fn kept_seat(&self, token: Token) -> Result<PlayerId, Refusal> {
         let is_host = Some(token) == self.settings.host && self.clients.at(0).is_none();
         if is_host && matches!(self.phase, Phase::Gathering) {
@@ -142,12 +142,12 @@ impl ServerSession {
         }
     }
 
-    /// A client that goes before tick 0 is agreed frees its seat. In a rematch nobody else may take it, so there is
-    /// none.
+    /// A client that leaves before tick 0 is agreed frees its seat. In a rematch nobody else may take it, so
+    /// the rematch is off.
     pub(super) fn vacate(&mut self, seat: usize) {
         let Some(client) = self.clients.take(seat) else { return };
         if let (Phase::Seating { since, .. }, Some(at)) = (&self.phase, &mut self.give_up_at) {
-            // Nobody was waited for while all seats were taken.
+            // Time in which all seats were taken does not count as waiting.
             *at = at.plus(self.now.since(*since));
         }
         self.phase = Phase::Gathering;
@@ -163,8 +163,8 @@ impl ServerSession {
         }
     }
 
-    /// The world before tick 0 is built. Nothing comes of it if a client has left since [`Event::Prepare`] asked
-    /// for it.
+    /// Reports that the world before tick 0 is built. Has no effect if a client has left since
+    /// [`Event::Prepare`] asked for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
         self.now = self.now.max(now);
         if !matches!(self.phase, Phase::Preparing) {
@@ -195,20 +195,21 @@ impl ServerSession {
         self.send(seat, PacketId::Seating, &seating);
     }
 
-    /// A client has built its world. One that came to another state plays another match: it goes, the others stay.
+    /// A client has built its world. If its state differs from the server's it loses its seat; the others
+    /// stay.
     pub(super) fn on_ready(&mut self, seat: usize, ready: Ready) -> Handled {
         let is_running = matches!(self.phase, Phase::Running);
         let link = &mut self.clients.at_mut(seat).ok_or(OutOfPlace)?.link;
         let is_open = is_running || matches!(self.phase, Phase::Seating { .. });
         if !is_open || ready.round != self.round || link.is_ready() {
-            // It may speak of a seating that was replaced.
+            // It may refer to a seating that has been replaced.
             return Ok(());
         }
         if Some(ready.state_hash) != self.first_hash {
             self.dismiss(seat, Bye::StartState);
             return Ok(());
         }
-        // A client whose clock is not known yet, or that does not know this one, says so again when it is.
+        // A client whose clock is not known yet, or that does not know this one, reports again once it is.
         link.unheard = Some(ready.unheard);
         if is_running && link.is_ready() {
             self.send_start(seat);
@@ -238,7 +239,7 @@ impl ServerSession {
         if matches!(self.phase, Phase::Closed) {
             return;
         }
-        // While no updates are sent, these show that the server is there.
+        // While no updates are sent, pings show the clients that the server is there.
         let is_running = self.ran.0 > 0 && !self.pauses.is_on();
         let every = if is_running { PING_RUNNING } else { PING_SETUP };
         for client in self.clients.iter_mut().flatten() {

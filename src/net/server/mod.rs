@@ -1,8 +1,8 @@
-//! The session of an authoritative server: it seats clients, takes their inputs, says what each tick is made
-//! of, and tells everybody what came of it.
+//! The session of an authoritative server: seats clients, accepts their inputs, decides what each tick is
+//! made of, and sends the results to every client.
 //!
-//! Sans-IO, with the verbs of [`super::LockstepSession`]. Where a lockstep peer waits for inputs, a server does
-//! not: an input that comes too late for its tick is part of the next one.
+//! Sans-IO, with the verbs of [`super::LockstepSession`]. Unlike a lockstep peer, a server does not wait for
+//! inputs: an input that arrives too late for its tick becomes part of the next one.
 
 mod chat;
 mod client;
@@ -42,10 +42,10 @@ use crate::net::wire::name::PlayerName;
 use crate::net::wire::update::TimedInputs;
 use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
 
-/// What a server decides.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// What is played.
+    /// The configuration of the match.
     pub config: MatchConfig,
     /// Fingerprint of the room code, 0 for an open room.
     pub room_code: u64,
@@ -53,84 +53,83 @@ pub struct ServerConfig {
     pub teams: ArrayVec<u8, PLAYERS_MAX>,
     /// Whether the session stays open after the last tick, for a vote on a rematch.
     pub stays: bool,
-    /// In a rematch, by seat: the tokens of those who alone may sit there.
+    /// In a rematch, by seat: the tokens of the players for whom the seats are reserved.
     pub kept: ArrayVec<Token, PLAYERS_MAX>,
-    /// Seat 0 is for whoever brings this token: the player whose computer runs the server.
+    /// The token that reserves seat 0: for the player whose computer runs the server.
     pub host: Option<Token>,
-    /// From the moment all are there to tick 0.
+    /// Time from all players being ready to tick 0.
     pub countdown: Duration,
-    /// What the room says to who looks for one; players and names are kept up to date here.
+    /// The room's announcement for discovery; the session keeps it up to date.
     pub beacon: Option<Beacon>,
     /// Silence after which a client is away.
     pub timeout: Duration,
-    /// For how long the seat of one who is away is kept.
+    /// How long the seat of a client that is away is kept.
     pub rejoin: Duration,
-    /// How long to wait until all seats are taken; `None` waits for ever.
+    /// How long to wait until all seats are taken; `None` waits indefinitely.
     pub wait: Option<Duration>,
-    /// States per second; at most one each tick. A relay sends an update each tick, and states only to those who
-    /// have none.
+    /// Updates with a state per second; at most one each tick. A relay sends an update each tick, with a
+    /// state only for clients that have none.
     pub updates: u32,
-    /// Most bits per second to one client, with IP and UDP headers; updates are left out rather than exceed it.
+    /// Bandwidth limit to one client, bits per second with IP and UDP headers; updates beyond it are skipped.
     pub bits_per_s: u64,
 }
 
-/// Most bits per second to one client where nobody has chosen: six times what a standard match needs, and with
-/// single datagrams beyond it still within 250 kbit/s in 95 of 100 seconds.
+/// The default bandwidth limit to one client, in bits per second: six times what a standard match needs.
+/// Single datagrams exceed it, but the rate stays within 250 kbit/s in 95 of 100 seconds.
 pub const BITS_PER_S_USUAL: u64 = 245_000;
 
 enum Phase {
     /// Seats are being taken.
     Gathering,
-    /// All are there; the caller builds the world.
+    /// All players are there; the caller builds the world.
     Preparing,
-    /// The clients build theirs.
+    /// The clients build their worlds.
     Seating {
         since: Time,
     },
     Running,
-    /// All clients have the last tick and stay for a vote.
+    /// All clients have the last tick and stay for a rematch vote.
     Over,
-    /// The last update, then farewells.
+    /// The last update is sent, then goodbyes.
     Ending {
         end: End,
         /// When to send the last update again.
         send_at: Time,
-        /// Until when the last update may be waited for.
+        /// How long to wait for the last update to be acknowledged.
         known_by: Time,
-        /// Once farewells have been said: until when they may take to arrive.
+        /// Once goodbyes have been sent: how long to wait for their acknowledgement.
         until: Option<Time>,
     },
     Closed,
 }
 
-/// What is known of a client.
+/// The server's measurements of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientStatus {
-    /// Who.
+    /// The player.
     pub player: PlayerId,
-    /// By which name.
+    /// The player's name.
     pub name: PlayerName,
-    /// What went to and came from it.
+    /// Traffic to and from it.
     pub traffic: Traffic,
-    /// Commands that were taken out of its inputs, since they named units of others.
+    /// Commands removed from its inputs because they named other players' units.
     pub foreign_commands: u32,
-    /// How much was refused of what it is answerable for: those commands, and what it sent that was dropped after its
-    /// envelope had been opened.
+    /// Violations by this client: those commands, and messages dropped after their envelope had been opened.
     pub rejected: u32,
-    /// Updates left out: they were too large, or beyond the cap.
+    /// Updates that were skipped because they were too large or beyond the bandwidth limit.
     pub skipped: u32,
-    /// Inputs that came.
+    /// Inputs received.
     pub inputs: u32,
-    /// Those of them that came after their tick was due, and were part of a later one.
+    /// Those of them that arrived after their tick was due and became part of a later one.
     pub late: u32,
-    /// The way to it.
+    /// The state of the link to it.
     pub link: LinkStatus,
 }
 
 /// A tick to run now.
 #[derive(Clone, Debug)]
 pub struct ServerTick {
-    /// All inputs, and when their commands were given. What the caller takes out of them, the others never see.
+    /// All inputs, and when their commands were given. What the caller removes is not sent to others.
     pub timed: TimedInputs,
     /// How long ago it was due.
     pub late: Duration,
@@ -141,12 +140,12 @@ pub struct ServerSession {
     now: Time,
     wakeup: Wakeup,
     settings: ServerConfig,
-    /// Of this computer.
+    /// This computer's addresses.
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     listener: Listener,
     phase: Phase,
     clients: Clients,
-    /// Connections of clients that have lost their seat before tick 0.
+    /// Connections of clients that lost their seat before tick 0.
     closing: Closing,
     round: u8,
     roster: Roster,
@@ -169,15 +168,15 @@ pub struct ServerSession {
 }
 
 impl ServerSession {
-    /// Opens a room. `entropy` must be unpredictable: cookies, connection ids and tokens are drawn from it.
+    /// Opens a room. `entropy` must be unpredictable: cookies, connection ids and tokens are derived from it.
     ///
     /// # Panics
-    /// If there are fewer than two seats, or the teams are not one per seat.
+    /// If there are fewer than two seats, or the number of teams differs from the number of seats.
     #[must_use]
     pub fn new(now: Time, settings: ServerConfig, entropy: [u8; 32]) -> Self {
         let config = settings.config;
         let seats = usize::from(config.seats);
-        assert!(seats >= 2 && settings.teams.len() == seats, "a team per seat");
+        assert!(seats >= 2 && settings.teams.len() == seats, "one team per seat");
         let mut rng = ChaCha12Rng::from_seed(entropy);
         let mut cookie_key = [0; 32];
         rng.fill_bytes(&mut cookie_key);
@@ -212,13 +211,13 @@ impl ServerSession {
         }
     }
 
-    /// Names this computer's own addresses beside loopback, of which the first few count: players there may take all
-    /// seats.
+    /// Sets this computer's own addresses other than loopback, of which the first few are used: players at
+    /// these may take all seats.
     pub fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         self.own_addresses = addresses.into_iter().take(OWN_ADDRESSES_MAX).collect();
     }
 
-    /// Takes a datagram in.
+    /// Handles a received datagram.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
         self.now = self.now.max(now);
         self.out.count_received(bytes.len());
@@ -226,7 +225,7 @@ impl ServerSession {
         self.out.traffic.count(handled);
     }
 
-    /// Uses a datagram, or says why not.
+    /// Dispatches a datagram; an error says why it was dropped.
     fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         match PacketId::of(first).ok_or(DropCause::Malformed)? {
@@ -255,7 +254,8 @@ impl ServerSession {
                 self.hold_against(seat, handled);
                 handled
             }
-            // Networks repeat datagrams and strangers make them up: it is held against nobody.
+            // Networks repeat datagrams and strangers forge them, so this does not count as a violation of
+            // the client.
             Err(error) => {
                 client.link.connection.traffic.count(Err(error.into()));
                 Err(error.into())
@@ -291,7 +291,7 @@ impl ServerSession {
         self.on_datagram(seat, id, body)
     }
 
-    /// Takes a client's messages. While the caller builds the world before tick 0 they wait.
+    /// Handles a client's messages. While the caller builds the world before tick 0, they are queued.
     pub(super) fn take_messages(&mut self, seat: usize) {
         while !matches!(self.phase, Phase::Preparing | Phase::Closed)
             && let Some(client) = self.clients.at_mut(seat)
@@ -305,7 +305,7 @@ impl ServerSession {
         }
     }
 
-    /// Counts what a client should not have sent, and expels it past a bound.
+    /// Counts a violation by a client, and expels the client once it exceeds the limit.
     fn hold_against(&mut self, seat: usize, handled: Handled) {
         if handled.is_err()
             && let Some(client) = self.clients.at_mut(seat)
@@ -322,7 +322,8 @@ impl ServerSession {
         }
     }
 
-    /// A command of this player named units of others, and was taken out of a tick's inputs by the caller.
+    /// Reports that a command of this player named other players' units, and was removed from a tick's inputs
+    /// by the caller.
     pub fn reject_command(&mut self, player: PlayerId) {
         if let Some(client) = self.clients.at_mut(player.index()) {
             client.foreign_commands = client.foreign_commands.saturating_add(1);
@@ -330,7 +331,7 @@ impl ServerSession {
         }
     }
 
-    /// Does what time brings. Call it whenever [`Self::poll_timeout`] has come; earlier or later does no harm.
+    /// Does everything that is due. Call it once [`Self::poll_timeout`] has passed, or at any time.
     pub fn handle_timeout(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.make_up_for(self.wakeup.take_lateness(self.now));
@@ -372,7 +373,7 @@ impl ServerSession {
         self.wakeup.ask(self.now, due.into_iter().flatten().min())
     }
 
-    /// This process was suspended for so long: nobody could be heard meanwhile.
+    /// Compensates for the time in which this process was suspended and could not receive anything.
     fn make_up_for(&mut self, suspended: Duration) {
         let now = self.now;
         for client in self.clients.iter_mut().flatten() {
@@ -425,7 +426,7 @@ impl ServerSession {
         Some(ServerTick { timed: TimedInputs { inputs: TickInputs { tick, inputs }, given }, late })
     }
 
-    /// Says what a tick came to: its inputs as they were played, and the state after it.
+    /// Reports the result of a tick: its inputs as they were played, and the state after it.
     ///
     /// # Panics
     /// If it is not the tick that was polled last.
@@ -452,7 +453,7 @@ impl ServerSession {
         }
     }
 
-    /// The world says that the match is over with the tick reported last.
+    /// The world reports that the match ended with the tick reported last.
     pub fn finish(&mut self, hash: &StateHash, state: &GameState) {
         if matches!(self.phase, Phase::Running) {
             self.end = Some(self.ran);
@@ -464,7 +465,7 @@ impl ServerSession {
         }
     }
 
-    /// The server shuts down: everybody is told.
+    /// The server shuts down; all clients are notified.
     pub fn leave(&mut self) {
         match self.phase {
             Phase::Closed | Phase::Ending { .. } => {}
@@ -474,7 +475,7 @@ impl ServerSession {
         }
     }
 
-    /// Sends a message that this session did not mean, in the reliable channel to this address: for tests.
+    /// Sends an arbitrary message over the reliable channel to this address: for tests.
     #[doc(hidden)]
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         let mut clients = self.clients.iter_mut().flatten();
@@ -483,19 +484,19 @@ impl ServerSession {
         }
     }
 
-    /// What is played.
+    /// The configuration of the match.
     #[must_use]
     pub const fn config(&self) -> &MatchConfig {
         &self.settings.config
     }
 
-    /// What went over all links.
+    /// The traffic on all links.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
         &self.out.traffic
     }
 
-    /// Who plays, by seat.
+    /// The clients, by seat.
     pub fn clients(&self) -> impl Iterator<Item = ClientStatus> {
         self.clients.iter().flatten().map(|client| ClientStatus {
             player: client.player,
@@ -516,19 +517,19 @@ impl ServerSession {
         })
     }
 
-    /// What the room says of itself.
+    /// The room's beacon, while the room is open.
     #[must_use]
     pub const fn beacon(&self) -> Option<&Beacon> {
         self.settings.beacon.as_ref()
     }
 
-    /// Whether a client that is here cannot go on from its own state.
+    /// Whether a connected client cannot continue from its own state.
     fn wants_state(&self) -> bool {
         let mut playing = self.clients.iter().flatten().filter(|client| client.is_playing());
-        playing.any(|client| !self.updates.goes_on(client.updated))
+        playing.any(|client| !self.updates.continues(client.updated))
     }
 
-    /// Names clients that are silent, and gives up those that stay so.
+    /// Reports clients that are silent, and gives up those that stay silent.
     fn watch_silence(&mut self) {
         let is_running = matches!(self.phase, Phase::Running);
         let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing | Phase::Seating { .. });
@@ -538,7 +539,7 @@ impl ServerSession {
             let is_unconfirmed = is_open && !client.link.connection.is_heard;
             let most = if is_unconfirmed { CONFIRM_WITHIN } else { Duration::MAX };
             match client.standing {
-                // It acknowledges nothing of what must arrive.
+                // It does not acknowledge reliable messages.
                 Standing::Here | Standing::Away { .. } if client.link.connection.is_broken() => {
                     self.lose(seat)
                 }
@@ -571,7 +572,8 @@ impl ServerSession {
         }
     }
 
-    /// Sends a datagram, or in the reliable channel, as the message travels.
+    /// Sends a message as its [`Delivery`](crate::net::wire::message::Delivery) says: in a datagram or over the reliable
+    /// channel.
     fn send<T: serde::Serialize>(&mut self, seat: usize, id: PacketId, message: &T) {
         match id.delivery() {
             Delivery::Reliable => {
@@ -590,7 +592,8 @@ impl ServerSession {
     }
 }
 
-/// Whether messages go to this client: one that is away, or has lost its seat, gets them while it is heard.
+/// Whether messages are sent to this client; a client that is away, or has lost its seat, still gets them
+/// while it is heard.
 fn is_reachable(client: &ClientConnection, now: Time, timeout: Duration) -> bool {
     client.standing == Standing::Here || now.since(client.link.connection.heard_at) < timeout
 }

@@ -1,7 +1,7 @@
-//! Pauses with a server: it moves its tick clock, and its clients follow.
+//! Pauses with a server: it shifts its tick clock, and its clients follow.
 //!
-//! A client sees in the ticks who paused, so the last update is sent until each has it. That the match goes on is
-//! the server's word, sent to each until acknowledged.
+//! Clients learn who paused from the ticks, so the last update is resent until each has it. The end of a
+//! pause is decided by the server and sent to each client reliably.
 
 use super::running::LAST_EVERY;
 use super::{Phase, ServerSession};
@@ -19,14 +19,14 @@ pub(super) struct Pauses {
     current: Option<Current>,
 }
 
-/// The match stands still.
+/// The pause in progress.
 #[derive(Debug)]
 struct Current {
     /// The tick that ends it.
     next: Tick,
     /// Whether a client has ended it.
     is_ending: bool,
-    /// When to send the last update again, which shows the clients that the match is paused.
+    /// When to resend the last update, which shows the clients that the match is paused.
     send_at: Time,
 }
 
@@ -35,14 +35,14 @@ impl Pauses {
         self.current.is_some()
     }
 
-    /// When there is something to say.
+    /// When the next transmission is due.
     pub(super) fn due_at(&self) -> Option<Time> {
         Some(self.current.as_ref()?.send_at)
     }
 }
 
 impl ServerSession {
-    /// A tick has run and led to this state; somebody may have asked for a pause in it.
+    /// A tick has run and led to this state; a player may have asked for a pause in it.
     pub(super) fn pause_after(&mut self, inputs: &TickInputs, hash: &StateHash, state: &GameState) {
         let Some(player) = self.pauses.taken.wish(inputs) else { return };
         self.pauses.taken.take(player);
@@ -52,14 +52,14 @@ impl ServerSession {
         self.out.event(Event::Paused { player });
     }
 
-    /// A tick is handed out; if a pause was on, it is over.
+    /// A tick is handed out, which ends the pause in progress, if any.
     pub(super) fn unpause(&mut self) {
         if self.pauses.current.take().is_some() {
             self.out.event(Event::Resumed);
         }
     }
 
-    /// A client wants to go on. The first one's word counts.
+    /// A client asks to resume. The first request counts.
     pub(super) fn on_resume(&mut self, resume: Resume) -> Handled {
         matches!(self.phase, Phase::Running).then_some(()).ok_or(OutOfPlace)?;
         let current = self.pauses.current.as_mut().filter(|_| resume.pause == self.pauses.taken.count);
@@ -74,7 +74,7 @@ impl ServerSession {
         Ok(())
     }
 
-    /// Sends the last update again to those who do not know yet that the match is paused.
+    /// Resends the last update to clients that do not know yet that the match is paused.
     pub(super) fn send_paused(&mut self) {
         let now = self.now;
         if let Some(current) = self.pauses.current.as_mut().filter(|current| now >= current.send_at) {

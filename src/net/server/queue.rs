@@ -1,4 +1,4 @@
-//! One client's inputs on the server: what has come, what has been processed, and what a tick makes of it.
+//! One client's inputs on the server: those received, those processed, and what goes into each tick.
 
 use alloc::collections::VecDeque;
 
@@ -7,23 +7,23 @@ use crate::net::lockstep::gate::QUEUE_TICKS;
 use crate::net::wire::given::{EncodedInput, Given, decode_input};
 use crate::sim::{COMMANDS_PER_TICK_MAX, Command, HeroControl, INPUT_BYTES_MAX, PlayerInput, Tick};
 
-/// Most commands that wait for their tick: as many as all inputs in the queue can hold. Of a client whose late
-/// commands are more, the newest are left out.
+/// Most commands that wait for their tick: as many as all inputs in the queue can hold. If a client has more
+/// late commands, the newest are dropped.
 const WAITING_MAX: usize = COMMANDS_PER_TICK_MAX * QUEUE_TICKS as usize;
 
 /// Inputs by number, at most [`QUEUE_TICKS`] of them.
 #[derive(Clone, Debug)]
 pub(super) struct InputQueue {
     slots: Ring<EncodedInput, { QUEUE_TICKS as usize }>,
-    /// The first number that is lacking; nothing before the first datagram.
+    /// The first number that is missing; `None` before the first datagram.
     received: Option<Tick>,
     /// The first number that has not been processed.
     processed: Tick,
-    /// Each with when it was given.
+    /// Each with the stamp of when it was given.
     waiting: VecDeque<(Command, u16)>,
-    /// In the newest processed input.
+    /// The control in the newest processed input.
     hero: HeroControl,
-    /// In the newest received input.
+    /// The control in the newest received input.
     newest: HeroControl,
 }
 
@@ -39,7 +39,7 @@ impl InputQueue {
         }
     }
 
-    /// The first number that is lacking; `None` before the first datagram.
+    /// The first number that is missing; `None` before the first datagram.
     pub(super) const fn received(&self) -> Option<Tick> {
         self.received
     }
@@ -49,12 +49,12 @@ impl InputQueue {
         self.processed
     }
 
-    /// The control in the newest input that is here.
+    /// The control in the newest received input.
     pub(super) const fn newest(&self) -> HeroControl {
         self.newest
     }
 
-    /// The first number that this client will ever send.
+    /// Sets the first number that this client will ever send.
     pub(super) const fn begin_at(&mut self, first: Tick) {
         (self.received, self.processed) = (Some(first), first);
     }
@@ -64,7 +64,7 @@ impl InputQueue {
         number.since(self.processed) < QUEUE_TICKS
     }
 
-    /// Takes the input that is lacking next, as [`encode_input`](crate::net::encode_input) writes it.
+    /// Adds the next missing input, encoded as by [`encode_input`](crate::net::encode_input).
     pub(super) fn push(&mut self, hero: HeroControl, input: &EncodedInput) {
         let Some(number) = self.received else { return };
         self.slots[number].clone_from(input);
@@ -72,15 +72,15 @@ impl InputQueue {
         self.received = Some(number.plus(1));
     }
 
-    /// Everything that is here for `tick` and before it, as one input: late commands are carried out now, once
-    /// and in order, and the newest control is held. A press that ended among the late ones acts once. And when
-    /// each of its commands was given.
+    /// Merges all queued inputs for `tick` and before it into one: late commands are executed now, once and
+    /// in order, and the newest control is held. A press that ended among the late inputs acts once. Also
+    /// returns when each of the commands was given.
     pub(super) fn take(&mut self, tick: Tick) -> (PlayerInput, Given) {
         let mut touched = HeroControl::default();
         while self.received.is_some_and(|received| self.processed < received) && self.processed <= tick {
             let number = self.processed;
             self.processed = number.plus(1);
-            // Only what can be read is pushed.
+            // Only inputs that can be decoded are pushed.
             let Ok((input, given)) = decode_input(&self.slots[number]) else { continue };
             touched.walk = input.hero.walk.or(touched.walk);
             touched.strike = input.hero.strike.or(touched.strike);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_is_for_its_tick() {
+    fn an_input_runs_in_its_tick() {
         let mut queue = InputQueue::new();
         queue.begin_at(Tick(5));
         push(&mut queue, &input(Some(1), &[1]));

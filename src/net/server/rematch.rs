@@ -1,8 +1,8 @@
-//! After the last tick, where the server stays: who wants a rematch.
+//! After the last tick, if the server stays: the rematch vote.
 //!
-//! A client that has everything says that it stays, and again when its player wants to play again; the server
-//! tells all who want to. Once all do, everybody joins a session of the same settings, with the next seed:
-//! each client with the token that it has, which keeps its seat.
+//! A client that has everything reports that it stays, and reports again when its player wants a rematch; the
+//! server sends the votes to all. Once all want one, everybody joins a new session with the same settings and
+//! the next seed; each client keeps its seat by its token.
 
 use core::time::Duration;
 
@@ -16,25 +16,25 @@ use crate::net::wire::message::{PacketId, Rematch, Seats};
 use crate::sim::PlayerId;
 use rand_chacha::rand_core::Rng as _;
 
-/// How long after the end a client may take to say that it stays.
+/// How long after the end a client may take to report that it stays.
 const STAY_WITHIN: Duration = Duration::from_secs(1);
-/// From the agreed rematch until all must have come back; if somebody has not, there is none.
+/// Time from the agreed rematch until all must have come back; if any client has not, there is no rematch.
 const RETURN_WITHIN: Duration = Duration::from_secs(5);
-/// How long those who have not acknowledged that all want to hold the next match up.
+/// How long the next match waits for clients that have not acknowledged the agreed rematch.
 const KNOWN_WITHIN: Duration = Duration::from_secs(1);
 
-/// What was said after the last tick.
+/// The votes cast after the last tick.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Votes {
     stay: Seats,
     wanted: Seats,
-    /// Until when something is waited for.
+    /// The current deadline, if any.
     until: Option<Time>,
     is_over: bool,
 }
 
 impl ServerSession {
-    /// The next session over the same socket, once [`Event::Again`] has asked for it.
+    /// Creates the next session over the same socket, once [`Event::Again`] has asked for it.
     #[must_use]
     pub fn again(&mut self) -> Self {
         let mut entropy = [0; 32];
@@ -44,24 +44,24 @@ impl ServerSession {
         let config = crate::net::wire::message::MatchConfig { seed, ..self.settings.config };
         let mut settings = ServerConfig { config, kept, ..self.settings.clone() };
         if let Some(beacon) = &mut settings.beacon {
-            // Nobody else can take a seat.
+            // The seats are reserved for their players.
             beacon.players = beacon.seats;
         }
         let mut next = Self::new(self.now, settings, entropy);
         let return_by = self.now.plus(RETURN_WITHIN);
         next.give_up_at = Some(next.give_up_at.map_or(return_by, |at| at.min(return_by)));
-        // What is still to be said is said.
+        // Messages that are still queued are sent.
         core::mem::swap(&mut next.out, &mut self.out);
         next
     }
 
-    /// Whether all ticks have run and the session stays for a vote.
+    /// Whether all ticks have run and the session stays open for a vote.
     #[must_use]
     pub const fn stays(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }
 
-    /// All clients have everything: whether a vote is on, or may still be.
+    /// All clients have everything: whether a vote is in progress, or may still begin.
     pub(super) fn awaits_vote(&mut self) -> bool {
         let is_here = |client: &ClientConnection| client.standing == Standing::Here && !client.link.said_bye;
         let are_here = self.clients.iter().flatten().all(is_here);
@@ -78,18 +78,18 @@ impl ServerSession {
         self.now < until
     }
 
-    /// Somebody has gone.
+    /// A client has left.
     pub(super) fn end_vote(&mut self) {
         self.votes.is_over = true;
         self.begin_ending(End::Finished);
     }
 
-    /// A client stays, and its player may want to play again.
+    /// A client stays, and its player may want a rematch.
     pub(super) fn on_rematch(&mut self, seat: usize, rematch: Rematch) -> Handled {
         let player = self.clients.at(seat).ok_or(OutOfPlace)?.player;
         let is_asked = matches!(self.phase, Phase::Over | Phase::Ending { end: End::Finished, .. });
         if !is_asked || !self.settings.stays || self.votes.is_over {
-            // It hears a farewell instead.
+            // It gets a goodbye instead.
             return Ok(());
         }
         let is_new = !self.votes.stay.contains(player);
@@ -101,7 +101,7 @@ impl ServerSession {
                 self.send_votes(other.index());
             }
         } else if is_new {
-            // The answer lets the client know that the server stays, too.
+            // The reply also tells the client that the server stays.
             self.send_votes(seat);
         }
         Ok(())
@@ -112,7 +112,7 @@ impl ServerSession {
         self.send(seat, PacketId::Rematch, &Rematch { game: 0, ticks, chain, wanted });
     }
 
-    /// Begins the next match once all know that all want one.
+    /// Begins the next match once all clients know that all want one.
     pub(super) fn begin_again_if_all_know(&mut self) {
         let all: Seats = (0..self.clients.len() as u8).map(PlayerId).collect();
         if self.votes.wanted != all {
@@ -126,7 +126,7 @@ impl ServerSession {
         }
     }
 
-    /// When the wait for those who do not know yet is over.
+    /// When the wait for clients that do not know it yet is over.
     pub(super) fn vote_due_at(&self) -> Option<Time> {
         self.votes.until.filter(|_| matches!(self.phase, Phase::Over))
     }

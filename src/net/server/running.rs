@@ -1,4 +1,4 @@
-//! While ticks run: inputs in, departures; and the end.
+//! While ticks run: inputs and departures; and the end of the match.
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
@@ -15,9 +15,9 @@ use crate::net::wire::inputs::INPUTS_PER_DATAGRAM_MAX;
 use crate::net::wire::message::{Bye, PacketId, decode};
 use crate::sim::{Command, HeroControl, PlayerId, PlayerInput, Tick};
 
-/// From the last tick until every client must have acknowledged its state; farewells follow in any case.
+/// Time from the last tick until every client must have acknowledged its state; goodbyes follow in any case.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
-/// Between two last updates to a client that has not acknowledged one.
+/// Interval between transmissions of the last update to a client that has not acknowledged it.
 pub(super) const LAST_EVERY: Duration = Duration::from_millis(50);
 
 /// What a seat does in `tick`, and when its commands were given.
@@ -30,7 +30,7 @@ pub(super) fn input_of(client: &mut Option<ClientConnection>, tick: Tick) -> (Pl
     }
     match client.standing {
         Standing::Here => client.queue.take(tick),
-        // Whoever is not heard lets go of the keys.
+        // A silent client releases its keys.
         _ => Default::default(),
     }
 }
@@ -65,7 +65,7 @@ impl ServerSession {
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         let first = header.first_near(client.queue.received().unwrap_or(next)).ok_or(OutOfPlace)?;
         let updated = Tick(first.0.checked_add_signed(i32::from(header.updated)).ok_or(OutOfPlace)?);
-        // It cannot have what has not been sent.
+        // It cannot have an update that has not been sent.
         if updated > ran || first > Tick::MAX {
             return Err(OutOfPlace);
         }
@@ -83,11 +83,11 @@ impl ServerSession {
             client.queue.begin_at(first);
         }
         let Some(lacked) = client.queue.received() else { return Ok(()) };
-        // Only what has been acknowledged may be left out.
+        // Units may be omitted only relative to an input that has been acknowledged.
         if first > lacked {
             return Err(OutOfPlace);
         }
-        // What came before may be of any form that says the same; it is not looked at again.
+        // Inputs that are already here may be in any equivalent form; they are not validated again.
         let here = |given: &Given| -> Given {
             let here = client.link.connection.clock.all_here(given, now);
             here.iter().map(|at| at.map_or(GIVEN_UNKNOWN, |at| stamp(at, now))).collect()
@@ -129,7 +129,7 @@ impl ServerSession {
         Ok(())
     }
 
-    /// A client is not heard any more, and its seat is not kept.
+    /// A silent client's seat is no longer kept.
     pub(super) fn lose(&mut self, seat: usize) {
         match self.phase {
             Phase::Gathering | Phase::Preparing | Phase::Seating { .. } => self.vacate(seat),
@@ -138,13 +138,13 @@ impl ServerSession {
         }
     }
 
-    /// A client that has been refused too often is told, and its seat departs.
+    /// A client has been rejected too often: it is notified and loses its seat.
     pub(super) fn expel(&mut self, seat: usize) {
         let rejected = self.clients.at(seat).map_or(0, |client| client.rejected);
         self.dismiss(seat, Bye::Expelled { rejected });
     }
 
-    /// A client loses its seat, and hears this. What it has done is its own affair: the others play on.
+    /// Removes a client from the match, with this as its last message. The others play on.
     pub(super) fn dismiss(&mut self, seat: usize, last_word: Bye) {
         self.send(seat, PacketId::Bye, &last_word);
         match self.phase {
@@ -164,12 +164,12 @@ impl ServerSession {
         if matches!(self.phase, Phase::Ending { .. }) {
             self.end();
         } else if self.pauses.is_on() && self.clients.iter().flatten().all(|client| !client.is_in()) {
-            // Nobody will say that it goes on.
+            // A disconnected client cannot resume the match any more.
             self.clock.set(self.now, self.next);
         }
     }
 
-    /// Nobody is left to play for.
+    /// Closes the match if no client is left.
     pub(super) fn close_deserted(&mut self) {
         let lost = self.clients.iter().flatten().find(|client| client.standing == Standing::Lost);
         let end = lost.map_or(End::PeerLeft(PlayerId(0)), |client| End::PeerLost(client.player));
@@ -181,7 +181,7 @@ impl ServerSession {
         self.phase = Phase::Ending { end, send_at: self.now, known_by, until: None };
     }
 
-    /// The last update until all have it, or have had time enough, then farewells.
+    /// Resends the last update until all clients have it or their time is up, then says goodbye.
     pub(super) fn end(&mut self) {
         let Phase::Ending { end, send_at, known_by, until } = self.phase else { return };
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
@@ -206,7 +206,7 @@ impl ServerSession {
         }
     }
 
-    /// Says goodbye, once, in the reliable channel.
+    /// Says goodbye, once, over the reliable channel.
     fn say_bye(&mut self, end: End, known_by: Time) {
         let bye = match end {
             End::Finished => Bye::Finished { ticks: self.ran.0, chain: self.chain.0 },
@@ -223,8 +223,8 @@ impl ServerSession {
     }
 }
 
-/// The inputs that follow an input with this control, each with what it holds, and with the instants of its commands
-/// as `here` has them. `None` if any of them is not canonical: then the queue takes none of them.
+/// The inputs that follow an input with this control, each with the control it holds, and with stamps
+/// converted by `here`. `None` if any of them is not canonical: then the queue takes none of them.
 fn read_fresh(
     inputs: impl Iterator<Item = Option<EncodedInput>>,
     mut held: HeroControl,
@@ -236,7 +236,7 @@ fn read_fresh(
             return Some((held, encode_input(&input, &[])?));
         };
         let (input, given) = decode_input(&bytes).ok()?;
-        // There is a shorter form of this one, and only that is canonical.
+        // A shorter form exists, and only that is canonical.
         if input.commands.is_empty() && held == input.hero {
             return None;
         }
@@ -246,5 +246,5 @@ fn read_fresh(
     fresh.collect()
 }
 
-/// The inputs of a datagram that are not here yet.
+/// The inputs of a datagram that are new here.
 type Fresh = ArrayVec<(HeroControl, EncodedInput), INPUTS_PER_DATAGRAM_MAX>;

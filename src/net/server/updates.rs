@@ -1,7 +1,7 @@
-//! What the server remembers for its updates, and the updates themselves.
+//! The history that the server keeps for its updates, and the updates themselves.
 //!
-//! A relay's update is one datagram: the inputs that the client lacks, the oldest first, and the hash of the state
-//! that they lead to. Only who has no state to begin from gets one, as from any server.
+//! A relay's update is one datagram: the inputs that the client lacks, the oldest first, and the hash of the
+//! state that they lead to. Only a client that has no state to continue from gets one, as from any server.
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
@@ -15,20 +15,21 @@ use crate::net::wire::update::{
 };
 use crate::sim::{DeltaCoder, GameState, HeroControl, StateHash, Tick, TickRate};
 
-/// States kept as bases: a client acknowledges each within a round trip.
+/// States kept as delta bases: a client acknowledges each within a round trip.
 const BASES: usize = 32;
-/// Most ticks whose inputs a relay sends in one datagram: what is acknowledged within a second costs no waiting.
+/// Most ticks of inputs that a relay sends in one datagram: a client that acknowledges within a second is
+/// never delayed by this.
 const RELAYED_TICKS_MAX: u32 = 64;
-/// IP and UDP headers, with which a link is measured.
+/// IP and UDP headers, which count toward a link's bandwidth.
 const HEADERS_BYTES: usize = 28;
 /// Envelope of a datagram.
 const ENVELOPE_BYTES: usize = 9;
 
 /// The last ticks and states.
 pub(super) struct Updates {
-    /// Ticks from one state to the next; from one update to the next, unless it is a relay.
+    /// Ticks between states; unless this is a relay, also between updates.
     every: u32,
-    /// Whether inputs leave after every tick, and states only for those who have none.
+    /// Whether this is a relay: inputs are sent after every tick, and states only to clients that have none.
     is_relay: bool,
     /// The state before tick 0, which every client builds for itself.
     first: GameState,
@@ -40,14 +41,14 @@ pub(super) struct Updates {
     coder: DeltaCoder,
     bytes: Vec<u8>,
     players: usize,
-    /// How often the last update has been sent.
+    /// How many times the last update has been sent.
     sending: u8,
 }
 
 /// A tick that has run.
 struct Past {
     timed: TimedInputs,
-    /// Of the state after it.
+    /// The hash of the state after it.
     hash: u64,
 }
 
@@ -82,19 +83,19 @@ impl Updates {
         self.players = players;
     }
 
-    /// Whether an update leaves now.
+    /// Whether an update is due now.
     pub(super) const fn is_due(&self) -> bool {
         self.is_relay || self.ran.0.is_multiple_of(self.every)
     }
 
-    /// Whether the state of now is to be kept, if `is_wanted` by a client that cannot go on from its own.
+    /// Whether the current state must be kept; `is_wanted` if a client cannot continue from its own state.
     pub(super) const fn is_state_due(&self, is_wanted: bool) -> bool {
         self.ran.0.is_multiple_of(self.every) && (is_wanted || !self.is_relay)
     }
 
-    /// Whether a client that has the update of `updated` goes on from its own state.
-    pub(super) fn goes_on(&self, updated: Option<Tick>) -> bool {
-        // What was held before the first of them must be known, too.
+    /// Whether a client whose newest update is `updated` can continue from its own state.
+    pub(super) fn continues(&self, updated: Option<Tick>) -> bool {
+        // The controls held before the first of them must be known, too.
         updated.is_some_and(|known| (self.ran.since(known) as usize) < UPDATE_TICKS_MAX)
     }
 
@@ -111,7 +112,7 @@ impl Updates {
         }
     }
 
-    /// Keeps the state of now, unless it is kept already.
+    /// Keeps the current state, unless it is kept already.
     pub(super) fn keep_state(&mut self, hash: &StateHash, state: &GameState) {
         let tick = self.ran;
         if self.states.get(self.newest).is_some_and(|kept| kept.tick == tick) {
@@ -137,7 +138,7 @@ impl Updates {
         (from.0..to.0).filter_map(|tick| Some(&self.past(Tick(tick))?.timed)).collect()
     }
 
-    /// What was held in the tick before `tick`.
+    /// The controls held in the tick before `tick`.
     fn held_before(&self, tick: Tick) -> HeldControls {
         let before = tick.0.checked_sub(1).and_then(|before| self.past(Tick(before)));
         let held = |player: usize| {
@@ -147,11 +148,11 @@ impl Updates {
         (0..self.players).map(held).collect()
     }
 
-    /// Puts an update together for a client that has the one of `updated`, and gives back its tick; `None` if it
-    /// is too large, or there is no state yet for one who needs it.
+    /// Encodes an update for a client whose newest update is `updated`, and returns its tick; `None` if it is
+    /// too large, or if the client needs a state and there is none yet.
     fn encode(&mut self, updated: Option<Tick>, head: impl Fn(Tick) -> UpdateHead) -> Option<Tick> {
         match updated {
-            Some(known) if self.is_relay && self.goes_on(updated) => Some(self.encode_inputs(known, head)),
+            Some(known) if self.is_relay && self.continues(updated) => Some(self.encode_inputs(known, head)),
             _ => self.encode_state(updated, head),
         }
     }
@@ -163,7 +164,7 @@ impl Updates {
         loop {
             let tick = known.plus(count);
             let hash = self.past(Tick(tick.0.saturating_sub(1))).map_or(0, |past| past.hash);
-            let head = UpdateHead { carried: StateForm::Inputs, goes_on: true, hash, ..head(tick) };
+            let head = UpdateHead { carried: StateForm::Inputs, continues: true, hash, ..head(tick) };
             let mut bytes = core::mem::take(&mut self.bytes);
             bytes.clear();
             encode_update(&head, &held, self.inputs_between(known, tick).iter().copied(), &mut bytes);
@@ -176,7 +177,7 @@ impl Updates {
         }
     }
 
-    /// The state of now, and the inputs that lead to it from the one of `updated`.
+    /// The current state, and the inputs that lead to it from the state of `updated`.
     fn encode_state(&mut self, updated: Option<Tick>, head: impl Fn(Tick) -> UpdateHead) -> Option<Tick> {
         let kept = self.states.get(self.newest).filter(|kept| kept.tick == self.ran)?;
         let (mut bytes, mut coder) = (core::mem::take(&mut self.bytes), core::mem::take(&mut self.coder));
@@ -184,16 +185,16 @@ impl Updates {
         let base = self.states.iter().find(|state| state.tick == known && known < kept.tick);
         let (base_tick, base) = base.map_or((Tick(0), &self.first), |base| (base.tick, &base.state));
         let behind = kept.tick.since(base_tick);
-        // A client that has come back cannot use what was before.
-        let goes_on = self.goes_on(updated);
-        let from = if goes_on { known } else { Tick(kept.tick.0.saturating_sub(1)) };
-        let held = if goes_on {
+        // A client that has rejoined cannot use earlier inputs.
+        let continues = self.continues(updated);
+        let from = if continues { known } else { Tick(kept.tick.0.saturating_sub(1)) };
+        let held = if continues {
             self.held_before(from)
         } else {
             (0..self.players).map(|_| HeroControl::default()).collect()
         };
         let (carried, hash) = (StateForm::Since(behind), kept.hash);
-        let head = UpdateHead { carried, goes_on, hash, ..head(kept.tick) };
+        let head = UpdateHead { carried, continues, hash, ..head(kept.tick) };
         bytes.clear();
         encode_update(&head, &held, self.inputs_between(from, kept.tick).iter().copied(), &mut bytes);
         coder.encode(base, &kept.state, &mut bytes);
@@ -204,13 +205,13 @@ impl Updates {
 }
 
 impl ServerSession {
-    /// The last state once more.
+    /// Sends the last state again.
     pub(super) fn send_last_again(&mut self) {
         self.updates.sending = self.updates.sending.wrapping_add(1);
         self.send_updates();
     }
 
-    /// What is new, to every client that plays.
+    /// Sends every playing client what is new to it.
     pub(super) fn send_updates(&mut self) {
         let away = self.seats_of(|client| matches!(client.standing, Standing::Away { .. }));
         let left = self.seats_of(|client| client.standing == Standing::Left);
@@ -256,7 +257,8 @@ impl ServerSession {
     }
 }
 
-/// What the update of `tick` says to this client; what it carries is added where it is put together.
+/// The header of the update of `tick` for this client; the fields on its content are filled in when it is
+/// encoded.
 fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
     let received = client.queue.received().unwrap_or(tick);
     let less = i64::from(received.0) - i64::from(tick.0);
@@ -266,7 +268,7 @@ fn head_of(client: &ClientConnection, tick: Tick) -> UpdateHead {
     });
     UpdateHead {
         carried: StateForm::Inputs,
-        goes_on: false,
+        continues: false,
         received: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
         waiting: received.since(client.queue.processed()) as u16,
         margin_tick,
@@ -284,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_go_on_only_from_what_is_remembered() {
+    fn inputs_continue_only_from_a_tick_that_is_kept() {
         let mut updates = Updates::new(TickRate::HZ_60, 20, false);
         for tick in 0..300 {
             updates.keep(&crate::sim::TickInputs::idle(Tick(tick), 2).into(), 0);
@@ -293,8 +295,8 @@ mod tests {
         let is_remembered = |from: Tick| updates.past(Tick(from.0 - 1)).is_some();
         for behind in 1..=UPDATE_TICKS_MAX as u32 + 2 {
             let from = known(behind);
-            assert_eq!(updates.goes_on(Some(from)), is_remembered(from), "{behind} ticks behind");
+            assert_eq!(updates.continues(Some(from)), is_remembered(from), "{behind} ticks behind");
         }
-        assert!(!updates.goes_on(None));
+        assert!(!updates.continues(None));
     }
 }

@@ -1,28 +1,32 @@
-//! How long a seat is kept for a guest that does nothing with it, and how many seats one address may take.
-//! Hosts and servers judge alike.
+//! Admission limits: how long a guest may hold a seat without being ready, and how many seats one address may
+//! take. The same for hosts and servers.
 
 use core::net::IpAddr;
 use core::time::Duration;
 
-/// From the first Seating until every guest must have acknowledged it; a guest that has not loses its seat.
+/// Time from the first Seating until every guest must have acknowledged it; a guest that has not loses its
+/// seat.
 pub(in crate::net) const READY_WITHIN: Duration = Duration::from_secs(5);
-/// From JoinConfirm until the first datagram over the new connection; without one the seat is free again. A guest
-/// repeats its request every 200 ms, so ten losses in a row are needed to lose a seat to a bad link.
+/// Time from JoinConfirm until the first datagram over the new connection; without one the seat is free
+/// again. A guest repeats its request every 200 ms, so it takes ten losses in a row to lose a seat to a bad
+/// link.
 pub(in crate::net) const CONFIRM_WITHIN: Duration = Duration::from_secs(2);
 
-/// Whether `ip` belongs to this computer: loopback, unspecified, or one of its `own` as far as the caller knows them.
+/// Whether `ip` belongs to this computer: loopback, unspecified, or one of its `own` addresses as far as the
+/// caller knows them.
 fn is_local(ip: IpAddr, own: &[IpAddr]) -> bool {
     let ip = ip.to_canonical();
     ip.is_loopback() || ip.is_unspecified() || own.iter().any(|own| own.to_canonical() == ip)
 }
 
-/// How many of `open` seats, those that any guest may take, one address that is not local may have: all but one,
-/// and at least one.
+/// How many of the `open` seats, those that any guest may take, a single remote address may have: all but
+/// one, and at least one.
 pub(in crate::net) const fn seats_per_address(open: u8) -> u8 {
     if open > 1 { open - 1 } else { 1 }
 }
 
-/// Whether a guest at `ip` may take one more of `open` seats, where guests at the addresses `seated` have some.
+/// Whether a guest at `ip` may take one more of `open` seats, given the addresses of the guests already
+/// `seated`.
 pub(in crate::net) fn may_sit(
     ip: IpAddr,
     own: &[IpAddr],
@@ -48,6 +52,6 @@ mod tests {
         assert!(may(remote, &[mapped, loopback], 4) && !may(mapped, &[remote; 3], 4));
         assert!(may(remote, &[], 1), "the only seat");
         assert!(may(loopback, &[loopback; 3], 4));
-        assert!(may_sit(mapped, &[remote], [remote; 3].into_iter(), 4), "one of its own");
+        assert!(may_sit(mapped, &[remote], [remote; 3].into_iter(), 4), "its own address");
     }
 }

@@ -1,16 +1,16 @@
-//! Lines that players write to each other, outside the hash, in the reliable channel. A player who writes faster than
-//! [`LINES_PER_S`] after the first [`LINES_AT_ONCE`] is refused here, and not shown by those who hear it.
+//! Chat lines: sent over the reliable channel, and not part of any hash. Lines beyond [`LINES_PER_S`], after
+//! the first [`LINES_AT_ONCE`], are refused at the sender and not shown by receivers.
 
 use crate::net::rate_limit::TokenBucket;
 use crate::net::time::Time;
 
-/// Messages waiting for one peer beyond which no line is added to them.
+/// Most messages queued for a peer at which a line is still added.
 pub(in crate::net) const LINES_WAITING_MAX: usize = 8;
-/// Lines that a player may write at once.
+/// Burst limit: lines that a player may send at once.
 const LINES_AT_ONCE: u64 = 5;
-/// Lines that a player may write in the long run, each second.
+/// Rate limit: lines that a player may send per second in the long run.
 const LINES_PER_S: u64 = 1;
-/// How many times as many a peer may say at once: what an outage held back comes together.
+/// Factor by which a received burst may exceed the burst limit: lines delayed by an outage arrive together.
 const HELD_BACK: u64 = 2;
 
 /// More lines than a player may write; the line is not sent.
@@ -18,17 +18,17 @@ const HELD_BACK: u64 = 2;
 #[error("too many lines at once")]
 pub struct TooManyLines;
 
-/// How much a player may still write.
+/// The rate limit on chat.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net) struct ChatLimit(TokenBucket);
 
 impl ChatLimit {
-    /// Of this player.
+    /// The limit on this player's own lines.
     pub(in crate::net) const fn own(now: Time) -> Self {
         Self(TokenBucket::new(now, LINES_AT_ONCE, LINES_PER_S))
     }
 
-    /// Of `speakers` others, whose lines may come together after an outage.
+    /// The limit on the lines of `speakers` others, which may arrive together after an outage.
     pub(in crate::net) const fn of_others(now: Time, speakers: u64) -> Self {
         let most = speakers.saturating_mul(HELD_BACK).saturating_mul(LINES_AT_ONCE);
         Self(TokenBucket::new(now, most, speakers.saturating_mul(LINES_PER_S)))
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_player_who_says_too_much_is_not_heard_until_time_has_passed() {
+    fn lines_beyond_the_rate_limit_are_dropped_until_time_has_passed() {
         let (mut own, mut other) = (ChatLimit::own(Time(0)), ChatLimit::of_others(Time(0), 1));
         assert!((0..LINES_AT_ONCE).all(|_| own.take(Time(0)).is_ok()) && own.take(Time(0)).is_err());
         let most = HELD_BACK * LINES_AT_ONCE;

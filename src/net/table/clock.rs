@@ -1,18 +1,18 @@
-//! The tick clock of one peer, and how it keeps pace with the others.
+//! The tick clock of one peer, and how it synchronises with the others.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use crate::net::time::Time;
 use crate::sim::{Tick, TickRate};
 
-/// Fastest correction toward the common pace, per mille of elapsed time.
+/// Fastest slew toward the common clock, per mille of elapsed time.
 const SLEW_PER_MILLE: i64 = 20;
-/// The same while more than [`FAR_TICKS`] behind.
+/// The same while more than [`FAR_TICKS`] off.
 const SLEW_FAR_PER_MILLE: i64 = 100;
-/// "Far behind", in ticks.
+/// The offset above which the faster slew applies, in ticks.
 const FAR_TICKS: i64 = 2;
-/// Of what a sample says of a server's clock, so much is followed: one part in four.
+/// A server's clock is followed by one part in this many of each sample's offset.
 const FOLLOWED_PART: i64 = 4;
-/// A stall longer than this moves the clock instead of being caught up.
+/// A stall longer than this shifts the clock instead of being caught up.
 pub(in crate::net) const STALL_MOVES_US: i64 = 250_000;
 
 /// When ticks are due here. All peers' clocks drift toward their mean.
@@ -21,7 +21,7 @@ pub(in crate::net) struct TickClock {
     rate: TickRate,
     /// The instant of tick 0, in microseconds of session time.
     begin_us: i64,
-    /// What is left to correct: positive when this clock is ahead of the common pace.
+    /// The offset still to correct, in microseconds: positive when this clock is ahead of the others.
     ahead_us: i64,
     slewed_at: Time,
 }
@@ -59,13 +59,13 @@ impl TickClock {
         i64::from(1_000_000 / self.rate.hz())
     }
 
-    /// Learns how far this clock is ahead of the common pace, in microseconds: of the mean of all clocks,
-    /// this one included.
+    /// Handles a measurement of how far this clock is ahead of the mean of all clocks, this one included, in
+    /// microseconds.
     pub(in crate::net) const fn observe(&mut self, ahead_us: i64) {
         self.ahead_us = ahead_us;
     }
 
-    /// Corrects for the time that has passed since the last call.
+    /// Applies the correction for the time since the last call.
     pub(in crate::net) fn slew(&mut self, now: Time) {
         let elapsed = now.minus(self.slewed_at).max(0);
         self.slewed_at = now;
@@ -76,15 +76,16 @@ impl TickClock {
         self.ahead_us = self.ahead_us.saturating_sub(step);
     }
 
-    /// Lets `tick` be due at `at`: the clock stood still until then.
+    /// Lets `tick` be due at `at`: the clock was stopped until then.
     pub(in crate::net) fn set(&mut self, at: Time, tick: Tick) {
         self.begin_us = self.begin_us.saturating_add(at.minus(self.at(tick)));
         self.ahead_us = 0;
         self.slewed_at = at;
     }
 
-    /// Learns how far this clock is ahead of a server's, in microseconds. Within a tick that is mostly the jitter of
-    /// the sample, and only a part of it counts; what a stall or a pause there has moved is followed at once.
+    /// Handles a measurement of how far this clock is ahead of a server's, in microseconds. Offsets within a
+    /// tick are mostly the jitter of the sample, so only a part of them is applied; larger ones, caused by a
+    /// stall or a pause, are applied at once.
     pub(in crate::net) fn follow(&mut self, ahead_us: i64) {
         if ahead_us.saturating_abs() > STALL_MOVES_US {
             self.begin_us = self.begin_us.saturating_add(ahead_us);
@@ -96,7 +97,7 @@ impl TickClock {
         }
     }
 
-    /// Lets `tick`, which could run only now, be due only now, if it is later than [`STALL_MOVES_US`].
+    /// If `tick`, which could run only now, is later than [`STALL_MOVES_US`], lets it be due now.
     pub(in crate::net) fn forgive(&mut self, now: Time, tick: Tick) {
         let late = now.minus(self.at(tick));
         if late > STALL_MOVES_US {

@@ -7,15 +7,15 @@ use core::time::Duration;
 
 use crate::net::time::Time;
 
-/// Longest time without a break that a player may hold the match up, unless `--timeout` is longer.
+/// Longest continuous time that a player may hold the match up, unless `--timeout` is longer.
 pub const HOLD_UP_AT_ONCE: Duration = Duration::from_secs(5);
-/// Of each hold-up the first second is not counted toward the match's budget: a slow computer or a bad link
-/// makes many short ones, and is to be played with slowly rather than not at all.
+/// The first second of each hold-up does not count toward the match's budget: a slow computer or a bad link
+/// causes many short ones, and a slow match is better than none.
 const NOT_COUNTED: Duration = Duration::from_secs(1);
-/// How many times [`HOLD_UP_AT_ONCE`] a player may hold one match up in all.
+/// A player's budget for the whole match, in multiples of [`HOLD_UP_AT_ONCE`].
 const IN_ALL: u32 = 6;
 
-/// How long one player has held the match up, now and in all.
+/// How long one player has held the match up: currently and in total.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::net) struct HoldUp {
     since: Option<Time>,
@@ -35,17 +35,17 @@ impl HoldUp {
         }
     }
 
-    /// The local process was suspended for `by`: nobody else is to blame for that time.
+    /// The local process was suspended for `by`: no other player is to blame for that time.
     pub(in crate::net) fn forgive(&mut self, by: Duration) {
         self.since = self.since.map(|since| since.plus(by));
     }
 
-    /// Since when the match waits for this player without a break.
+    /// Since when the match has been waiting for this player.
     pub(in crate::net) const fn since(&self) -> Option<Time> {
         self.since
     }
 
-    /// Whether the budget is spent. A `timeout` above [`HOLD_UP_AT_ONCE`] takes its place.
+    /// Whether the budget is spent. A `timeout` longer than [`HOLD_UP_AT_ONCE`] replaces it.
     pub(in crate::net) fn is_spent(&self, now: Time, timeout: Duration) -> bool {
         let at_once = at_once(timeout);
         self.since.is_some_and(|since| now.since(since) >= at_once || self.in_all(now) >= at_once * IN_ALL)
@@ -57,13 +57,13 @@ impl HoldUp {
     }
 }
 
-/// How long a player may hold the match up at once.
+/// How long a player may hold the match up continuously.
 pub(in crate::net) fn at_once(timeout: Duration) -> Duration {
     HOLD_UP_AT_ONCE.max(timeout)
 }
 
-/// The same for a player that acknowledges nothing. It stops others from sealing, who then seem to hold the match
-/// up themselves: it must be found out before they are.
+/// The same for a player that acknowledges nothing. It keeps others from committing, who then appear to hold
+/// the match up themselves, so it must be detected before they are.
 pub(in crate::net) fn unacknowledged_at_once(timeout: Duration) -> Duration {
     at_once(timeout) * 3 / 5
 }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn time_in_which_this_process_was_suspended_does_not_count() {
+    fn time_while_this_process_was_suspended_does_not_count() {
         let mut hold_up = HoldUp::default();
         hold_up.note(at(0), true);
         hold_up.forgive(Duration::from_secs(60));

@@ -1,4 +1,4 @@
-//! One peer as this one sees it: where it is, how far it is, what it has, what it has run.
+//! One peer as this one sees it: its address, its distance, what it has received, and what it has run.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::boxed::Box;
@@ -12,52 +12,53 @@ use crate::net::wire::given::GivenQueue;
 use crate::net::wire::message::{DesyncHashes, DesyncState, Seats};
 use crate::sim::{PlayerId, Tick};
 
-/// The most input delay beyond the longest way that a peer's word alone can ask for, in microseconds.
+/// The most input delay beyond the longest one-way delay that a peer can demand by its own report alone, in
+/// microseconds.
 const NEED_BEYOND_WAY_MAX_US: i64 = 150_000;
-/// A peer asks at most for so many ticks of delay beyond the longest way and one datagram that is sent again, while
-/// few datagrams are lost.
+/// While few datagrams are lost, a peer can demand at most this many ticks of delay beyond the longest
+/// one-way delay and one retransmission.
 const NEED_TICKS_BEYOND: i64 = 2;
-/// How many ticks of a peer's hash chain wait for this peer to run them too.
+/// How many of a peer's hash chains are kept until this peer has run the same ticks.
 const CHAINS: usize = 128;
 
 /// A link to a peer, known by its connection id.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct Link {
-    /// Who is there.
+    /// The player at the other end.
     pub(in crate::net) player: PlayerId,
     pub(in crate::net) connection: Connection,
-    /// How long its player has held the match up.
+    /// How long this player has held the match up.
     pub(in crate::net) hold_up: HoldUp,
-    /// What it claims about the states that it came to.
+    /// What it claims about its states.
     pub(in crate::net) claims: Claims,
     /// It has every input of ours before this tick.
     pub(in crate::net) acked: Tick,
-    /// Ticks it has run.
+    /// The number of ticks it has run.
     pub(in crate::net) ran: Tick,
     /// Host: the seats that it has not heard, once it has built the world; it is ready for tick 0 when there are none.
     pub(in crate::net) unheard: Option<Seats>,
-    /// Whether it said that it has all it needs.
+    /// Whether it has reported that it has everything it needs.
     pub(in crate::net) said_bye: bool,
     /// The first tick for which it has no input, once it leaves.
     pub(in crate::net) left_at: Option<Tick>,
-    /// Whether its seat has departed: nothing is sent to it, and its silence means nothing.
+    /// Whether it has been disconnected: nothing is sent to it, and its silence is ignored.
     pub(in crate::net) is_gone: bool,
-    /// How far this peer's tick clock is ahead of its, in microseconds.
+    /// How far the local tick clock is ahead of this peer's, in microseconds.
     pub(in crate::net) ahead_us: Option<i64>,
     pub(in crate::net) margin: Margin,
-    /// Lockstep: when its commands were given, of inputs that wait for their tick.
+    /// Lockstep: for its inputs that wait for their tick, when their commands were given.
     pub(in crate::net) given: GivenQueue,
-    /// When to send the second datagram of this tick, while the link loses some.
+    /// When to send the second datagram of this tick, while the link loses datagrams.
     pub(in crate::net) second_at: Option<Time>,
     /// When to send again if nothing else is sent.
     pub(in crate::net) resend_at: Time,
 }
 
-/// How long before they are due inputs arrive, here and there.
+/// How long before they are due inputs arrive, at both ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::net) struct Margin {
-    /// Of its inputs that arrived since our last datagram the one with the least time to spare, and that time in
-    /// microseconds.
+    /// Of its inputs that arrived since our last datagram, the one with the smallest arrival margin: its tick, and the
+    /// margin in microseconds.
     pub(in crate::net) least: Option<(Tick, i64)>,
     /// The last tick of ours whose margin it reported.
     pub(in crate::net) heard: Option<Tick>,
@@ -109,12 +110,12 @@ impl Link {
         }
     }
 
-    /// The longest input delay that the peer may ask for, in microseconds: what the way, its jitter and its losses
-    /// explain. The way is our own measurement, and so is what it loses; what the peer says it needs is its word.
+    /// The longest input delay that the peer may demand, in microseconds: what the delay, jitter and losses
+    /// of the path explain. These are our own measurements; what the peer says it requires is only its claim.
     pub(in crate::net) fn required_max_us(&self, tick_us: i64) -> i64 {
         let least = Duration::from_micros(tick_us.unsigned_abs().saturating_mul(3) / 2);
         let again_us = self.connection.rtt.timeout(least).as_micros() as i64;
-        // How many are lost in a row nobody can tell.
+        // The length of a burst of losses is unpredictable.
         let is_lossy = self.connection.lost_here().is_none_or(|lost| lost > LOSSY_PER_MILLE);
         let repair_us = if is_lossy {
             i64::MAX
@@ -124,7 +125,7 @@ impl Link {
         self.connection.rtt.longest_way_us().saturating_add(repair_us.min(NEED_BEYOND_WAY_MAX_US))
     }
 
-    /// As before a first match, over the same connection.
+    /// Resets the link to its state before a first match, over the same connection.
     pub(in crate::net) fn begin_anew(&mut self, now: Time) {
         *self = Self::new(now, self.player, self.connection.clone());
     }

@@ -1,5 +1,5 @@
-//! This peer's own inputs: commands wait for their tick, ticks are committed in order, and what is committed is
-//! kept until every peer has it.
+//! This peer's own inputs: commands wait for their tick, ticks are committed in order, and committed inputs
+//! are kept until every peer has them.
 
 use alloc::collections::VecDeque;
 
@@ -14,10 +14,10 @@ pub(in crate::net) const WAITING_MAX: usize = 256;
 const HEROES_MAX: usize = 64;
 /// Most ticks committed and not yet acknowledged by all.
 pub(in crate::net) const COMMITTED_MAX: usize = 128;
-/// Most own commands that are committed and have not run; of more, the oldest are no longer timed.
+/// Most own commands that are committed and have not run; beyond that the oldest are no longer timed.
 const UNDER_WAY_MAX: usize = COMMITTED_MAX * COMMANDS_PER_TICK_MAX;
 
-/// Commands that could not be taken because too many wait already.
+/// The command was refused because the queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{WAITING_MAX} commands wait for their tick already")]
 pub struct TooManyCommands;
@@ -27,32 +27,32 @@ pub struct TooManyCommands;
 pub(in crate::net) struct CommittedInput {
     /// Its tick.
     pub(in crate::net) tick: Tick,
-    /// How long before its tick was due it was committed, in microseconds: the input delay, unless this computer
-    /// or its lead was late.
+    /// How long before its tick was due it was committed, in microseconds: the input delay, unless this
+    /// computer or its lead limit delayed the commit.
     pub(in crate::net) delay_us: i64,
     /// Whether it holds the control of the tick before and has no command.
     pub(in crate::net) is_held: bool,
-    /// As it is sent: its encoding, and when its commands were given.
+    /// As it is sent: the encoded input, and when its commands were given.
     pub(in crate::net) bytes: EncodedInput,
-    /// The same of its short form, for one who has all inputs before it.
+    /// The same in the short form, for a peer that has all inputs before it.
     pub(in crate::net) short: EncodedInput,
-    /// Bytes of the encoding alone.
+    /// The length of the encoded input alone.
     length: usize,
 }
 
 impl CommittedInput {
-    /// Its encoding alone.
+    /// The encoded input alone.
     pub(in crate::net) fn input(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 }
 
-/// What this player has said and not yet committed, and what is committed and not yet known to all.
+/// This player's inputs: those not committed yet, and those committed but not yet acknowledged by all.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct LocalInputs {
     next: Tick,
     hero: HeroControl,
-    /// What was held at any time since the last commit: a press shorter than a tick acts once.
+    /// The controls held at any time since the last commit: a press shorter than a tick acts once.
     touched: HeroControl,
     heroes: VecDeque<(Tick, HeroControl)>,
     waiting: VecDeque<Waiting>,
@@ -61,7 +61,7 @@ pub(in crate::net) struct LocalInputs {
     given: VecDeque<Time>,
     /// The control in the input committed last.
     last: HeroControl,
-    /// The units of the last order committed.
+    /// The units of the last committed command.
     named: Selection,
 }
 
@@ -69,7 +69,7 @@ pub(in crate::net) struct LocalInputs {
 #[derive(Clone, Debug)]
 struct Waiting {
     not_before: Tick,
-    /// When it was given; if it is for a later tick, when that opened.
+    /// When it was given; if it is for a later tick, when that tick became open.
     given: Time,
     command: Command,
 }
@@ -89,7 +89,8 @@ impl LocalInputs {
         }
     }
 
-    /// Begins with `tick`, before anything is committed: who comes into a running match has no inputs before it.
+    /// Sets the first tick, before anything is committed: a player who joins a running match has no inputs
+    /// before it.
     pub(in crate::net) fn begin_at(&mut self, tick: Tick) {
         assert!(self.committed.is_empty(), "committed from {} on", self.next);
         self.next = tick;
@@ -100,7 +101,8 @@ impl LocalInputs {
         self.next
     }
 
-    /// Takes a command for tick `not_before` or the next open one, given at `given`. An order to nobody is none.
+    /// Queues a command, given at `given`, for tick `not_before` or the first open tick after it. A command
+    /// to no units is ignored.
     pub(in crate::net) fn command(
         &mut self,
         not_before: Tick,
@@ -116,8 +118,8 @@ impl LocalInputs {
         Ok(())
     }
 
-    /// Takes the hero's control from tick `not_before` on. Of too many that wait, the newest takes the place of the
-    /// one before it.
+    /// Sets the hero's control from tick `not_before` on. If too many are queued, the newest replaces the one
+    /// before it.
     pub(in crate::net) fn hero(&mut self, not_before: Tick, hero: HeroControl) {
         if self.heroes.len() == HEROES_MAX {
             self.heroes.pop_back();
@@ -125,8 +127,8 @@ impl LocalInputs {
         self.heroes.push_back((not_before, hero));
     }
 
-    /// Commits the next tick at `now` with everything that waits for it; with `held_only`, with the held control and
-    /// no command, which then wait on.
+    /// Commits the next tick at `now` with everything that is queued for it; with `held_only`, only with the
+    /// held control, and its commands stay queued.
     pub(in crate::net) fn commit(
         &mut self,
         now: Time,
@@ -141,14 +143,14 @@ impl LocalInputs {
             self.fill(now, tick, &mut input, &mut given);
         }
         self.next = tick.plus(1);
-        // A program's reaction is no wait of its command.
+        // A bot's reaction time does not count as waiting time of its command.
         for waiting in self.waiting.iter_mut().filter(|waiting| waiting.not_before == self.next) {
             waiting.given = waiting.given.max(now);
         }
         let is_held = input.commands.is_empty() && input.hero == self.last;
         self.last = input.hero;
-        #[expect(clippy::expect_used, reason = "it was filled only as long as it fits")]
-        let bytes = encode_input(&input, &given).expect("filled to fit");
+        #[expect(clippy::expect_used, reason = "it was filled up to the size limit")]
+        let bytes = encode_input(&input, &given).expect("filled up to the limit");
         let length = bytes.len() - core::mem::size_of_val(&given[..]);
         let short = self.shortened(&input, &given, &bytes);
         self.committed.push_back(CommittedInput { tick, delay_us, is_held, bytes, short, length });
@@ -166,13 +168,13 @@ impl LocalInputs {
         self.since(tick).next().filter(|committed| committed.tick == tick)
     }
 
-    /// The next `count` own commands run: when they were given.
+    /// Removes the next `count` own commands, which have run: when each was given.
     pub(in crate::net) fn take_given(&mut self, count: usize) -> GivenTimes {
         (0..count.min(COMMANDS_PER_TICK_MAX)).map(|_| self.given.pop_front()).collect()
     }
 
-    /// Forgets what is committed before `tick`: every peer has it. The latest [`COMMITTED_MAX`] / 2 stay as far as
-    /// they fit, for the reports about them that are still under way.
+    /// Drops committed inputs before `tick`, which every peer has. The latest [`COMMITTED_MAX`] / 2 are kept
+    /// if they fit, for reports about them that are still in transit.
     pub(in crate::net) fn forget(&mut self, tick: Tick) {
         while self.committed.len() > COMMITTED_MAX / 2
             && self.committed.front().is_some_and(|first| first.tick < tick)
@@ -196,7 +198,7 @@ impl LocalInputs {
         HeroControl { walk: self.hero.walk.or(touched.walk), strike: self.hero.strike.or(touched.strike) }
     }
 
-    #[expect(clippy::expect_used, reason = "the short form only leaves units out")]
+    #[expect(clippy::expect_used, reason = "the short form only omits units")]
     fn shortened(&mut self, input: &PlayerInput, given: &Given, bytes: &EncodedInput) -> EncodedInput {
         if input.commands.is_empty() {
             return bytes.clone();
@@ -206,7 +208,7 @@ impl LocalInputs {
         encode_input(&short, given).expect("shorter than the whole")
     }
 
-    /// Commands keep their order: the first that does not fit, or whose time has not come, ends the list.
+    /// Commands keep their order: the list ends at the first that does not fit or is for a later tick.
     fn fill(&mut self, now: Time, tick: Tick, input: &mut PlayerInput, given: &mut Given) {
         while let Some(first) = self.waiting.pop_front() {
             let fits = first.not_before <= tick && input.commands.try_push(first.command.clone()).is_ok();
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_keep_their_order_and_none_is_lost_however_many_come() {
+    fn commands_keep_their_order_and_none_is_lost_however_many_are_queued() {
         let mut local_inputs = LocalInputs::new();
         let whole: Selection =
             core::iter::repeat_n(UnitId { index: 40_000, generation: 9 }, SELECTION_MAX).collect();
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_waits_for_its_tick() {
+    fn a_command_waits_for_its_tick() {
         let mut local_inputs = LocalInputs::new();
         local_inputs.command(Tick(2), Time(0), Command::Banner).expect("room");
         local_inputs.hero(Tick(1), walk(3));
@@ -304,10 +306,10 @@ mod tests {
     }
 
     #[test]
-    fn a_command_counts_from_when_it_was_given_or_its_tick_opened() {
+    fn a_command_is_timed_from_when_it_was_given_or_its_tick_opened() {
         let mut local_inputs = LocalInputs::new();
         let at = Time::from_micros;
-        // For tick 2, at once, and by hand in the open tick; commits are 10 ms apart.
+        // For tick 2, immediately, and by hand in the open tick; commits are 10 ms apart.
         local_inputs.command(Tick(2), at(1_000), Command::Banner).expect("room");
         local_inputs.commit(at(10_000), 0, false);
         local_inputs.commit(at(20_000), 0, false);

@@ -1,5 +1,5 @@
-//! What the sessions of a match have in common, whichever architecture plays it: who may sit down, settings, own inputs
-//! and when they are committed, clocks, pauses, chat. A table knows no socket and asks no clock.
+//! What the sessions of all architectures share: admission, settings, own inputs and when they are committed,
+//! clocks, pauses, chat. Uses no socket and reads no clock.
 
 pub(super) mod admission;
 pub(super) mod chat;

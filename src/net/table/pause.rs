@@ -6,23 +6,23 @@ use crate::net::indexed::BySeat;
 use crate::net::time::Time;
 use crate::sim::{Command, PlayerId, TickInputs};
 
-/// Pauses of each player in a match; more are like any command that is not allowed.
+/// Pauses of each player in a match; further requests are ignored like any other illegal command.
 pub const PAUSES_MAX: u8 = 3;
-/// How long a pause may be, with the count-down at its end.
+/// The longest duration of a pause, including the countdown at its end.
 pub const PAUSE_LONGEST: Duration = Duration::from_secs(30);
-/// From the word that it goes on to the next tick.
+/// Time from a request to resume to the next tick.
 pub const RESUME_COUNTDOWN: Duration = Duration::from_secs(3);
 
-/// Which commands to pause count: the first [`PAUSES_MAX`] of each player.
+/// Counts pauses: only the first [`PAUSES_MAX`] of each player are granted.
 #[derive(Clone, Debug, Default)]
 pub(in crate::net) struct PausesTaken {
     taken: BySeat<u8>,
-    /// Pauses begun, whoever began them.
+    /// Pauses begun, by any player.
     pub(in crate::net) count: u8,
 }
 
 impl PausesTaken {
-    /// Who may pause and asks for it in this tick.
+    /// The player whose request in this tick can be granted, if any.
     pub(in crate::net) fn wish(&self, inputs: &TickInputs) -> Option<PlayerId> {
         let asks = |(player, input): (PlayerId, &crate::sim::PlayerInput)| {
             let is_left = self.taken[player] < PAUSES_MAX;
@@ -31,18 +31,18 @@ impl PausesTaken {
         inputs.iter().find_map(asks)
     }
 
-    /// The wish is granted.
+    /// Grants the request.
     pub(in crate::net) fn take(&mut self, by: PlayerId) {
         self.taken[by] += 1;
         self.count += 1;
     }
 }
 
-/// A pause, as one sees it.
+/// A pause, as presented to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Who asked for it.
+    /// The player who asked for it.
     pub by: PlayerId,
-    /// When the match goes on here at the latest.
+    /// When the match resumes here at the latest.
     pub until: Time,
 }

@@ -1,4 +1,4 @@
-//! What a session is opened with, and what a server that answers has said.
+//! The settings with which a session is created, and the answer of a server.
 
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
@@ -10,77 +10,77 @@ use crate::net::wire::message::{JoinConfirm, MatchConfig, OWN_ADDRESSES_MAX, Tok
 use crate::net::wire::name::PlayerName;
 use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
 
-/// What every player brings.
+/// Settings that every player has.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Who plays here.
+    /// The player's name.
     pub name: PlayerName,
-    /// With which hero.
+    /// The player's hero.
     pub hero: AttackBehaviour,
-    /// How long before its tick an input is sealed.
+    /// How long before its tick an input is committed.
     pub input_delay: InputDelay,
-    /// Silence after which a peer is lost.
+    /// Silence after which a peer counts as lost.
     pub timeout: Duration,
-    /// How long to wait until all seats are taken, or until the host answers; `None` waits for ever.
+    /// How long to wait until all seats are taken, or until the host answers; `None` waits indefinitely.
     pub wait: Option<Duration>,
-    /// What becomes of the match once nobody else is heard.
+    /// What happens to the match when no other peer is heard any more.
     pub on_loss: OnLoss,
-    /// Whether the session stays open after the last tick, for a vote on a rematch.
+    /// Whether the session stays open after the last tick, for a rematch vote.
     pub stays: bool,
 }
 
-/// What becomes of a match when the last of the other peers, or the server, is lost.
+/// What happens to a match when the last of the other peers, or the server, is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnLoss {
     /// It ends.
     #[default]
     End,
-    /// It stands still until the peer is heard again, or this player claims the win or leaves.
+    /// It is paused until the peer is heard again, or this player claims the win or leaves.
     Wait,
 }
 
-/// What a host decides.
+/// Settings of a host.
 #[derive(Clone, Debug)]
 pub struct HostConfig {
-    /// What is played.
+    /// The configuration of the match.
     pub config: MatchConfig,
     /// Fingerprint of the room code, 0 for an open room.
     pub room_code: u64,
     /// Each seat's team.
     pub teams: ArrayVec<u8, PLAYERS_MAX>,
-    /// From the moment all are there to tick 0.
+    /// Time from all players being ready to tick 0.
     pub countdown: Duration,
-    /// What the room says to who looks for one; players and names are kept up to date here.
+    /// The room's announcement for discovery; its players and names are kept up to date here.
     pub beacon: Option<Beacon>,
 }
 
-/// What a guest asks for. Where it says nothing, the host decides.
+/// What a guest asks for. The host decides whatever is `None`.
 #[derive(Clone, Debug)]
 pub struct GuestConfig {
-    /// Where the host is.
+    /// The host's address.
     pub host: SocketAddr,
     /// Fingerprint of the room code, 0 for none.
     pub room_code: u64,
-    /// A certain seat.
+    /// A specific seat.
     pub seat: Option<u8>,
-    /// Fingerprint of certain rules.
+    /// Fingerprint of specific rules.
     pub rules: Option<u64>,
-    /// Fingerprint of a certain map.
+    /// Fingerprint of a specific map.
     pub map: Option<u64>,
-    /// A certain number of ticks.
+    /// A specific number of ticks.
     pub ticks: Option<u32>,
-    /// A certain tick rate.
+    /// A specific tick rate.
     pub tick_rate: Option<TickRate>,
-    /// Where the other guests may find this one; the host adds the address that it sees.
+    /// The addresses at which the other guests may find this one; the host adds the address that it sees.
     pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
     /// The seat that this token takes back, in a match with a server.
     pub token: Option<Token>,
-    /// Instead of the addresses that the host tells: where certain guests are found, and only there.
+    /// Fixed addresses of specific guests, used instead of those that the host reports, and exclusively.
     pub via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
 }
 
 impl GuestConfig {
-    /// Any seat in whatever the host there plays.
+    /// Any seat, with whatever match configuration the host has.
     #[must_use]
     pub fn new(host: SocketAddr) -> Self {
         Self {
@@ -98,17 +98,17 @@ impl GuestConfig {
     }
 }
 
-/// A server that has let a guest in: its match is played by a [`crate::net::ClientSession`].
+/// A server that has admitted a guest: its match is played by a [`crate::net::ClientSession`].
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// Where the server is.
+    /// The server's address.
     pub server: SocketAddr,
-    /// How it addresses this client.
+    /// The connection id by which it addresses this client.
     pub connection_id: u32,
-    /// What it said.
+    /// Its confirmation.
     pub confirm: JoinConfirm,
-    /// Fingerprint of the room's code, to come again.
+    /// Fingerprint of the room code, for rejoining.
     pub room_code: u64,
-    /// Unpredictable, to come again.
+    /// Unpredictable bytes, for rejoining.
     pub entropy: [u8; 32],
 }

@@ -1,26 +1,27 @@
-//! Whether a session was called when it asked to be: a process that was suspended, or starved of CPU time, has not
-//! listened, and must not take that for the silence of others.
+//! Detects late wake-ups: a process that was suspended, or starved of CPU time, has not received anything,
+//! and must not take that for the silence of others.
 
 use core::cell::Cell;
 use core::time::Duration;
 
 use crate::net::time::Time;
 
-/// A call that comes this much later than it was asked for is late; less is the timer of a busy system.
+/// A call that is later than requested by more than this counts as late; less is the timer jitter of a busy
+/// system.
 const LATE_WAKEUP: Duration = Duration::from_millis(20);
 
-/// When the next call was asked for.
+/// The time for which the next call was requested.
 #[derive(Debug, Default)]
 pub(in crate::net) struct Wakeup(Cell<Option<Time>>);
 
 impl Wakeup {
-    /// At `now` a call at `at` is asked for; gives back `at`. What was due before `now` is due now.
+    /// Notes, at `now`, that a call at `at` is requested; returns `at`. A time before `now` counts as now.
     pub(in crate::net) fn ask(&self, now: Time, at: Option<Time>) -> Option<Time> {
         self.0.set(at.map(|at| at.max(now)));
         at
     }
 
-    /// How much too late a call at `now` is, zero for one in time. Each call that was asked for is judged once.
+    /// How late a call at `now` is, zero if it is in time. Each requested call is judged once.
     pub(in crate::net) fn take_lateness(&self, now: Time) -> Duration {
         let late = self.0.take().map_or(Duration::ZERO, |at| now.since(at));
         if late > LATE_WAKEUP { late } else { Duration::ZERO }
@@ -34,13 +35,13 @@ mod tests {
     #[test]
     fn only_a_call_that_was_asked_for_is_late_and_only_once() {
         let (wakeup, at) = (Wakeup::default(), Time::from_micros);
-        assert_eq!(wakeup.take_lateness(at(5_000_000)), Duration::ZERO, "nothing was asked for");
+        assert_eq!(wakeup.take_lateness(at(5_000_000)), Duration::ZERO, "no call was requested");
         assert_eq!(wakeup.ask(at(0), Some(at(50_000))), Some(at(50_000)));
         assert_eq!(wakeup.take_lateness(at(1_050_000)), Duration::from_secs(1));
         assert_eq!(wakeup.take_lateness(at(2_000_000)), Duration::ZERO, "judged already");
         wakeup.ask(at(2_000_000), Some(at(2_050_000)));
         assert_eq!(wakeup.take_lateness(at(2_069_999)), Duration::ZERO);
         wakeup.ask(at(3_000_000), Some(at(1_000_000)));
-        assert_eq!(wakeup.take_lateness(at(3_015_000)), Duration::ZERO, "due long ago, asked for just now");
+        assert_eq!(wakeup.take_lateness(at(3_015_000)), Duration::ZERO, "due long ago, requested just now");
     }
 }

@@ -1,11 +1,11 @@
-//! Who runs the world, and whom inputs go through.
+//! The architectures: where the world runs, and the path that inputs take.
 
 use core::fmt;
 use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How the peers of a match are joined.
+/// How the peers of a match are connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Architecture {
     /// Lockstep: every peer runs the world and sends its inputs to every other.
@@ -18,7 +18,7 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// Every architecture there is.
+    /// All architectures.
     pub const ALL: [Self; 3] = [Self::P2p, Self::ClientServer, Self::Relay];
 
     /// Its name on the command line and in JSON.
@@ -38,7 +38,7 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// A word that names no architecture.
+/// A word that does not name an architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an architecture is p2p, client-server or relay")]
 pub struct UnknownArchitecture;

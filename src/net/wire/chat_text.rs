@@ -1,4 +1,4 @@
-//! A line that a player writes to the others.
+//! A chat line.
 
 use arrayvec::ArrayString;
 use core::fmt;
@@ -9,31 +9,31 @@ use crate::text::is_hidden;
 /// Most bytes of a [`ChatText`].
 pub const CHAT_BYTES_MAX: usize = 120;
 
-/// A line, 1 to 120 bytes: nothing in it hides, turns around or breaks the line it stands in, and not all of
-/// it is space.
+/// A chat line of 1 to 120 bytes: without control characters, invisible characters and line breaks, and not
+/// only spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "ArrayString<CHAT_BYTES_MAX>", into = "ArrayString<CHAT_BYTES_MAX>")]
 pub struct ChatText(ArrayString<CHAT_BYTES_MAX>);
 
-/// Why a text is no [`ChatText`].
+/// Why a text is not a valid [`ChatText`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidChat {
-    /// It says nothing.
-    #[error("a line has at least one character that is no space")]
+    /// It is blank.
+    #[error("a line has at least one character other than a space")]
     Blank,
-    /// It has too many bytes.
+    /// It is too long.
     #[error("a line has at most {CHAT_BYTES_MAX} bytes")]
     Long,
-    /// It holds a control, invisible or text-turning character.
-    #[error("a line may not hold the character U+{:04X}: control, invisible or text-turning", *.0 as u32)]
+    /// It holds a control, invisible or bidirectional formatting character.
+    #[error("a line may not hold the character U+{:04X}: control, invisible or bidirectional", *.0 as u32)]
     Character(char),
 }
 
 impl ChatText {
-    /// `text` as a line.
+    /// Validates `text` as a chat line.
     ///
     /// # Errors
-    /// If it is blank, too long, or holds what may not cross the network.
+    /// If it is blank, too long, or holds a forbidden character.
     pub fn new(text: &str) -> Result<Self, InvalidChat> {
         let line = ArrayString::from(text).map_err(|_| InvalidChat::Long)?;
         if let Some(character) = text.chars().find(|character| is_hidden(*character)) {
@@ -77,7 +77,7 @@ mod tests {
     use alloc::format;
 
     #[test]
-    fn lines_that_hide_or_break_are_refused() {
+    fn lines_with_hidden_characters_or_breaks_are_refused() {
         let long = "x".repeat(CHAT_BYTES_MAX);
         for good in ["gg", " well played ", "schön", "👍", long.as_str()] {
             assert_eq!(ChatText::new(good).map(|line| line.as_str().len()), Ok(good.len()), "{good:?}");

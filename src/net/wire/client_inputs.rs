@@ -1,8 +1,8 @@
-//! The body of a PlayerInput datagram to a server: which update arrived last, and the inputs that the server
-//! has not acknowledged.
+//! The body of a PlayerInput datagram to a server: the tick of the newest update received, and the inputs
+//! that the server has not acknowledged.
 //!
-//! `[count | wants_state << 7][first u16][updated]`, then the inputs as in lockstep. An input's sequence number is the tick for
-//! which it was sealed.
+//! `[count | wants_state << 7][first u16][updated]`, then the inputs as in lockstep. An input's sequence
+//! number is the tick for which it was committed.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::inputs::{Inputs, append, append_inputs, read_inputs};
@@ -19,26 +19,25 @@ pub struct ClientInputsHeader {
     pub first: u16,
     /// How many inputs follow, at most [`crate::net::INPUTS_PER_DATAGRAM_MAX`].
     pub count: u8,
-    /// The tick of the newest update that is here whole, less the number of the first input; the beginning if
-    /// there is none yet.
+    /// The tick of the newest update that is complete here, less the number of the first input; the start of
+    /// the match if there is none yet.
     pub updated: i16,
-    /// Whether the world here has gone wrong and the server's state must be taken over: where updates carry
-    /// inputs alone.
+    /// Whether the world here has diverged and needs the server's state, where updates carry inputs alone.
     pub wants_state: bool,
 }
 
-/// In the byte that counts the inputs.
+/// The flag in the byte that counts the inputs.
 const WANTS_STATE: u8 = 0x80;
 
 impl ClientInputsHeader {
-    /// The whole number of the first input: the one nearest to `near` with this low half.
+    /// The full number of the first input: the number nearest to `near` with this low half.
     #[must_use]
     pub fn first_near(&self, near: Tick) -> Option<Tick> {
         nearest(self.first, near)
     }
 }
 
-/// The whole tick nearest to `near` whose low half is `low`.
+/// The full tick nearest to `near` whose low half is `low`.
 pub(in crate::net) fn nearest(low: u16, near: Tick) -> Option<Tick> {
     let ahead = low.wrapping_sub(near.0 as u16).cast_signed();
     near.0.checked_add_signed(i32::from(ahead)).map(Tick)
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_any_numbers_come_back() {
+    fn headers_of_any_numbers_round_trip() {
         for (count, updated) in [(0, 0), (1, -9), (64, i16::MIN), (8, i16::MAX)] {
             let header = ClientInputsHeader { first: 65_530, count, updated, wants_state: updated < 0 };
             let body = encode_client_inputs(&header, core::iter::repeat(None));

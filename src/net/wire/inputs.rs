@@ -1,8 +1,9 @@
-//! The body of a PlayerInput datagram: what is acknowledged, the hash chain, and inputs, of which a run that
-//! only holds the control before it takes a byte.
+//! The body of a PlayerInput datagram: acknowledgements, the hash chain, and inputs. A run of inputs that
+//! only hold the previous control takes one byte.
 //!
-//! `[count | margin_tick << 4][first u16][wanted][behind][chain 4]([margin])`, then the inputs. A half byte of 15
-//! stands for 15 and more, and a varint with the rest follows the first byte, `count` before `margin_tick`.
+//! `[count | margin_tick << 4][first u16][wanted][behind][chain 4]([margin])`, then the inputs. A half byte
+//! of 15 stands for 15 and more, and a varint with the rest follows the first byte, `count` before
+//! `margin_tick`.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::given::{EncodedInput, take_input};
@@ -16,10 +17,10 @@ pub const INPUTS_PER_DATAGRAM_MAX: usize = 64;
 pub(in crate::net) const HEADER_BYTES_MAX: usize = 1 + 2 + 2 + 2 + 3 + 3 + 4 + 3;
 // An input's commands are bounded by bytes, so that one always fits beside the header.
 const _: () = assert!(HEADER_BYTES_MAX + 1 + crate::sim::INPUT_BYTES_MAX <= BODY_BYTES_MAX);
-/// The half byte that says that more follows.
+/// The value of a half byte that announces a varint with the rest.
 const MORE: u8 = 15;
-/// The tag of an input whose hero holds nothing, as of one that is sent about: with how many commands follow, at
-/// least one. They stand for the three bytes before the commands.
+/// The tag of an input whose hero controls are all released, as is usual while the player commands units; its
+/// low bits are the number of commands, at least one. It replaces the three bytes before the commands.
 const AT_REST: u8 = 128;
 
 /// The head of a PlayerInput datagram: `count` inputs follow it, of the ticks from `first` on.
@@ -29,21 +30,21 @@ pub struct InputsHeader {
     pub first: u16,
     /// How many inputs follow, at most [`INPUTS_PER_DATAGRAM_MAX`].
     pub count: u8,
-    /// The first tick whose input the sender still lacks from the receiver, less that of the first input.
+    /// The first tick whose input the sender still lacks from the receiver, less the tick of the first input.
     pub wanted: i16,
     /// The same tick, less the ticks that the sender has run.
     pub behind: u16,
     /// The low half of the sender's hash chain after the ticks it has run, little-endian.
     pub chain: [u8; 4],
-    /// Of the receiver's inputs that came since the sender's last datagram, the one with the least time to
-    /// spare: how many ticks before `wanted` it belongs. 0 if none came, and then `margin` is 0, too.
+    /// Identifies the receiver's input with the smallest arrival margin since the sender's last datagram: how
+    /// many ticks before `wanted` it belongs. 0 if none arrived, in which case `margin` is 0, too.
     pub margin_tick: u8,
-    /// How long before it was due that input came, in 0.1 ms; negative if it was late.
+    /// The arrival margin of that input, in 0.1 ms; negative if it was late.
     pub margin: i16,
 }
 
 impl InputsHeader {
-    /// The whole tick of the first input: the one nearest to `near` with this low half.
+    /// The full tick of the first input: the tick nearest to `near` with this low half.
     #[must_use]
     pub fn first_near(&self, near: Tick) -> Option<Tick> {
         let ahead = self.first.wrapping_sub(near.0 as u16).cast_signed();
@@ -88,9 +89,8 @@ impl InputsHeader {
     }
 }
 
-/// The body of a PlayerInput datagram: the header, and as many inputs as it counts, each as
-/// [`crate::net::encode_input`] wrote it, or `None` for one that holds the control of the one before it and has no
-/// command.
+/// The body of a PlayerInput datagram: the header, and as many inputs as it counts, each as encoded by
+/// [`crate::net::encode_input`], or `None` for an input that holds the previous control and has no command.
 ///
 /// # Panics
 /// If they do not fit into a body.
@@ -102,7 +102,7 @@ pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Opt
     body
 }
 
-/// Appends inputs as they follow a header.
+/// Appends inputs in the form in which they follow a header.
 ///
 /// # Panics
 /// If they do not fit.
@@ -117,7 +117,7 @@ pub(in crate::net) fn append_inputs<'a>(body: &mut Body, inputs: impl Iterator<I
                     _ => (0, input),
                 };
                 body.push(tag);
-                #[expect(clippy::expect_used, reason = "who sends counts the bytes before")]
+                #[expect(clippy::expect_used, reason = "the sender counts the bytes beforehand")]
                 body.try_extend_from_slice(rest).expect("room was left for it");
             }
             None => run = run.saturating_add(1),
@@ -156,7 +156,7 @@ pub(in crate::net) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>,
     let (mut unread, mut left, mut was_run) = (bytes, count, false);
     while left > 0 {
         let (input, ticks, after) = split(unread)?;
-        // Two runs in a row are one.
+        // Two adjacent runs must be encoded as one.
         if input.is_none() && was_run {
             return Err(Malformed::NotCanonical(bytes.len()));
         }
@@ -168,12 +168,12 @@ pub(in crate::net) fn read_inputs(bytes: &[u8], count: u8) -> Result<Inputs<'_>,
 }
 
 /// The inputs of a datagram that [`decode_inputs`] found well-formed: the bytes of each, for
-/// [`crate::net::decode_input`], or `None` for one that holds the control of the one before it and has no command.
+/// [`crate::net::decode_input`], or `None` for an input that holds the previous control and has no command.
 #[derive(Clone, Debug)]
 pub struct Inputs<'a> {
     rest: &'a [u8],
     left: u8,
-    /// How many of the run under way are left.
+    /// How many inputs of the current run are left.
     held: u8,
 }
 
@@ -185,15 +185,15 @@ impl Iterator for Inputs<'_> {
             self.held = held;
             return Some(None);
         }
-        // Read once before.
+        // Validated by `decode_inputs`.
         let (input, ticks, rest) = split(self.rest).ok()?;
         (self.held, self.rest) = (ticks.checked_sub(1)?, rest);
         Some(input)
     }
 }
 
-/// What the first tag of `bytes` stands for, an input or `None` for one that holds; for how many ticks, at least
-/// one; and what follows it.
+/// Decodes the first tag of `bytes`: an input, or `None` for one with the held control; the number of ticks
+/// it covers, at least one; and the remaining bytes.
 fn split(bytes: &[u8]) -> Result<(Option<EncodedInput>, u8, &[u8]), Malformed> {
     let malformed = Malformed::Body(bytes.len());
     let (&tag, rest) = bytes.split_first().ok_or(malformed)?;
@@ -210,7 +210,7 @@ fn split(bytes: &[u8]) -> Result<(Option<EncodedInput>, u8, &[u8]), Malformed> {
     let (_, _, after) = take_input(&input).ok_or(malformed)?;
     let unread = after.len();
     input.truncate(input.len().saturating_sub(unread));
-    // What can be tagged as at rest is.
+    // An input that can use the at-rest tag must use it.
     if tag == AT_REST || (tag == 0 && matches!(input[..], [0, 0, 1..AT_REST, ..])) {
         return Err(Malformed::NotCanonical(bytes.len()));
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_any_size_come_back() {
+    fn numbers_of_any_size_round_trip() {
         for count in [0, 1, 14, 15, 16, 64] {
             for margin_tick in [0, 1, 14, 15, 16, 255] {
                 for (wanted, behind, margin) in [(0, 0, 0), (-64, 128, -900), (i16::MIN, u16::MAX, i16::MAX)]
@@ -286,7 +286,7 @@ mod tests {
             PlayerInput { commands: [Banner, Banner].into_iter().collect(), ..PlayerInput::default() };
         let orders = encode_input(&orders, &[7, 0x0102]).expect("short");
         let body = encode_inputs(&IDLE, [Some(&orders[..])].into_iter());
-        assert_eq!(body.len(), 11 + 1 + 2 + 2 * 2, "and two bytes each that say when they were given");
+        assert_eq!(body.len(), 11 + 1 + 2 + 2 * 2, "with two bytes per command for when it was given");
         let (_, mut inputs) = decode_inputs(&body).expect("canonical");
         assert_eq!(inputs.next().expect("one").expect("orders"), orders);
         let (head, _) = body.split_at(11);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_half_tick_number_is_completed_by_nearness() {
+    fn a_half_tick_number_is_completed_to_the_nearest_tick() {
         let header = InputsHeader { first: 5, ..IDLE };
         assert_eq!(header.first_near(Tick(0)), Some(Tick(5)));
         assert_eq!(header.first_near(Tick(65_530)), Some(Tick(65_541)));

@@ -1,8 +1,8 @@
 //! The messages of the protocol, each declared once. `docs/PROTOCOL.md` shows their bytes.
 //!
-//! Before the handshake is over a datagram is `[PacketId][postcard]`; after it the postcard bytes are the
-//! body of an envelope ([`crate::net::PacketProtection`]). Decoding checks every length before it allocates, and refuses
-//! bytes that are not exactly what encoding the same message gives.
+//! Until the handshake is over a datagram is `[PacketId][postcard]`; after it the postcard bytes are the body
+//! of an envelope ([`crate::net::PacketProtection`]). Decoding checks every length before it allocates, and
+//! refuses bytes that are not exactly what encoding the same message gives.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::vec::Vec;
@@ -21,7 +21,8 @@ use crate::net::wire::chat_text::ChatText;
 use crate::sim::{INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, Tick};
 use seats::seat;
 
-/// The version of everything in this module; peers of different versions refuse each other by name.
+/// The version of all messages in this module; peers of different versions refuse each other with both
+/// numbers.
 pub const PROTOCOL_VERSION: u16 = 4;
 
 /// Most tick hashes in one [`DesyncHashes`].
@@ -31,14 +32,14 @@ pub const RELAYED_MAX: usize = 4;
 /// Most bytes of one state that peers exchange after a desync.
 pub const DESYNC_STATE_BYTES_MAX: usize = 4 << 20;
 
-/// How a message travels.
+/// How a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// In a datagram of its own, without a connection.
+    /// In a datagram of its own, outside any connection.
     Unconnected,
     /// In a datagram of a connection; it may be lost, repeated or overtaken.
     Datagram,
-    /// In the reliable channel of a connection: once, and in order.
+    /// Over the reliable channel of a connection: exactly once, and in order.
     Reliable,
 }
 
@@ -54,7 +55,7 @@ macro_rules! packets {
         }
 
         impl PacketId {
-            /// The message that a first byte announces.
+            /// The message that starts with this byte.
             #[must_use]
             pub const fn of(byte: u8) -> Option<Self> {
                 match byte {
@@ -63,7 +64,7 @@ macro_rules! packets {
                 }
             }
 
-            /// How it travels.
+            /// How this message is sent.
             #[must_use]
             pub const fn delivery(self) -> Delivery {
                 match self {
@@ -78,7 +79,7 @@ packets! {
     /// [`InputsHeader`](crate::net::InputsHeader), or to a server [`ClientInputsHeader`](crate::net::ClientInputsHeader),
     /// and the inputs themselves.
     PlayerInput = 0x01, Datagram;
-    /// A part of an [`UpdateHead`](crate::net::UpdateHead), inputs and a difference of states.
+    /// A part of an update: [`UpdateHead`](crate::net::UpdateHead), inputs and a delta of states.
     GameStateUpdate = 0x02, Datagram;
     /// [`JoinRequest`].
     JoinRequest = 0x03, Unconnected;
@@ -122,35 +123,36 @@ packets! {
     Ready = 0x1e, Reliable;
 }
 
-/// Bytes that are not a message of this protocol.
+/// Bytes that are not a valid message of this protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// They end too early, say something impossible, or go on after the end.
+    /// They are truncated, out of range, or too long.
     #[error("malformed message of {0} bytes")]
     Body(usize),
-    /// They are not the canonical form of what they say.
+    /// They are not the canonical encoding of their content.
     #[error("non-canonical message of {0} bytes")]
     NotCanonical(usize),
-    /// They speak another version of the protocol.
-    #[error("protocol version {theirs}, this one speaks {PROTOCOL_VERSION}")]
+    /// They are of another version of the protocol.
+    #[error("protocol version {theirs}, expected {PROTOCOL_VERSION}")]
     Version {
         /// The version they announce.
         theirs: u16,
     },
 }
 
-/// Guest to host, client to server: the world before tick 0 is built. Said again whenever fewer seats are unheard.
+/// Guest to host, client to server: the world before tick 0 is built. Sent again whenever fewer seats are
+/// unheard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     /// The [`Seating`]'s.
     pub round: u8,
-    /// Hash of the state before tick 0 that it led to here.
+    /// Hash of the state before tick 0 as built here.
     pub state_hash: u64,
     /// The seats that have not answered a ping of the sender yet.
     pub unheard: Seats,
 }
 
-/// What time is it there? Twice a second, more often before the match.
+/// Asks for the receiver's time. Sent twice a second, more often before the match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ping {
     /// The sender's time, to be echoed.
@@ -162,13 +164,13 @@ pub struct Ping {
 pub struct Pong {
     /// The ping's time.
     pub echo_us: u64,
-    /// Microseconds since tick 0 on the sender's tick clock; negative before it.
+    /// Microseconds since tick 0 on the sender's tick clock; negative before tick 0.
     pub clock_us: Option<i64>,
-    /// The sender's time, when the ping came.
+    /// The sender's time when the ping arrived.
     pub time_us: u64,
-    /// Of a server: by how much it may be wrong about when the others gave their commands, in microseconds.
+    /// From a server: bound on its error about when the others gave their commands, in microseconds.
     pub error_us: u32,
-    /// Datagrams of the ping's sender that were lost of late, per mille.
+    /// The recent datagrams of the ping's sender that were lost, per mille.
     pub lost_per_mille: u16,
 }
 
@@ -177,17 +179,17 @@ pub struct Pong {
 pub enum Bye {
     /// The match is over, and the sender has everything it needs.
     Finished {
-        /// Ticks run.
+        /// The number of ticks run.
         ticks: u32,
         /// The sender's hash chain after them.
         chain: u64,
     },
-    /// By the will of its player.
+    /// The player leaves.
     Left {
         /// The first tick for which it has no input.
         tick: u32,
     },
-    /// The desync that all found is written down.
+    /// A desync was found by all, and has been recorded.
     Desync,
     /// The states before tick 0 differ.
     StartState,
@@ -200,12 +202,12 @@ pub enum Bye {
         #[serde(deserialize_with = "seat")]
         other: PlayerId,
     },
-    /// The sender takes nothing from the receiver any more: it has every input before a Left, or the receiver was silent
-    /// for too long or held the match up.
+    /// The sender accepts nothing from the receiver any more: it has every input before a Left, or the
+    /// receiver was silent for too long or held the match up.
     Dropped,
-    /// The server has refused too much of what the receiver sent.
+    /// The server has rejected too much of what the receiver sent.
     Expelled {
-        /// How much.
+        /// How many rejections.
         rejected: u32,
     },
 }
@@ -219,49 +221,50 @@ pub struct Resume {
     pub at_us: u64,
 }
 
-/// A line that a player has written.
+/// A chat line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chat {
-    /// Who has written it: in lockstep the sender, from a server any of the others.
+    /// Its author: in lockstep the sender, from a server any of the others.
     #[serde(deserialize_with = "seat")]
     pub from: PlayerId,
     /// The line.
     pub text: ChatText,
 }
 
-/// All ticks have run at the sender, and it stays for a rematch: in place of [`Bye::Finished`]. Sent again when its
-/// player wants one.
+/// All ticks have run at the sender, and it stays for a rematch vote: replaces [`Bye::Finished`]. Sent again
+/// when its player wants one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rematch {
-    /// Which match over these links is over: 0 for the first.
+    /// Which match over these links has ended: 0 for the first.
     pub game: u8,
-    /// Ticks run.
+    /// The number of ticks run.
     pub ticks: u32,
     /// The sender's hash chain after them.
     pub chain: u64,
-    /// Who wants a rematch: of a peer or a client its own seat or none, of a server all who do.
+    /// The seats that want a rematch: from a peer or a client its own seat or none, from a server all of
+    /// them.
     pub wanted: Seats,
 }
 
-/// To all who are still heard: these seats are not, and so many of their inputs are here. Sent until all
-/// say the same; from the first one on the sender takes no more from these seats themselves.
+/// To all peers that are still heard: these seats are silent, and this is how many of their inputs the sender
+/// has. Repeated until all agree; from the first one on the sender accepts nothing from these seats directly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suspicion {
-    /// The seats that are not heard.
+    /// The silent seats.
     pub seats: Seats,
-    /// Of each of them, lowest first, the first tick whose input the sender lacks.
+    /// For each of them, lowest first, the first tick whose input the sender lacks.
     pub held: ArrayVec<u32, PLAYERS_MAX>,
-    /// Whether the sender needs nothing more for their departure.
+    /// Whether the sender needs nothing more to disconnect them.
     pub is_settled: bool,
 }
 
-/// Inputs of a player who is gone, from one who has them to one who lacks them.
+/// Inputs of a player who is gone, from a peer that has them to a peer that lacks them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relayed {
-    /// Whose.
+    /// The player.
     #[serde(deserialize_with = "seat")]
     pub player: PlayerId,
-    /// The tick of the first.
+    /// The tick of the first input.
     pub first: u32,
     /// The inputs of `first` and the ticks that follow it, each in its canonical bytes.
     pub inputs: ArrayVec<ArrayVec<u8, INPUT_BYTES_MAX>, RELAYED_MAX>,
@@ -274,10 +277,10 @@ pub struct DesyncHashes {
     pub first: u32,
     /// Hashes after `first` and the ticks that follow it.
     pub hashes: ArrayVec<u64, DESYNC_HASHES_MAX>,
-    /// Whether the receiver is to answer with its own, unless it has sent them.
+    /// Whether the receiver should answer with its own hashes, unless it has sent them already.
     pub asks: bool,
-    /// For each of these ticks the low half of the chain over all inputs up to it: worlds that ran other inputs
-    /// differ without either of them being wrong.
+    /// For each of these ticks the low half of the chain over all inputs up to it: worlds that ran different
+    /// inputs differ without either being wrong.
     pub inputs: ArrayVec<[u8; 4], DESYNC_HASHES_MAX>,
 }
 
@@ -298,16 +301,16 @@ pub struct DesyncState {
 }
 
 impl DesyncState {
-    /// The tick, little-endian, and the state.
+    /// Encodes the tick, little-endian, followed by the state.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         self.tick.to_le_bytes().into_iter().chain(self.bytes.iter().copied()).collect()
     }
 
-    /// Reads it.
+    /// Decodes it.
     ///
     /// # Errors
-    /// If there is no tick, or too much state.
+    /// If the tick is missing, or the state is too long.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let whole = bytes.split_first_chunk().filter(|(_, state)| state.len() <= DESYNC_STATE_BYTES_MAX);
         let (tick, state) = whole.ok_or(Malformed::Body(bytes.len()))?;
@@ -318,31 +321,31 @@ impl DesyncState {
 /// A message body in bytes.
 pub type Body = ArrayVec<u8, BODY_BYTES_MAX>;
 
-/// The canonical bytes of a message.
+/// The canonical encoding of a message.
 ///
 /// # Panics
-/// If it does not fit into a body, which no message above can do.
+/// If it does not fit into a body, which is impossible for the messages above.
 #[must_use]
-#[expect(clippy::expect_used, reason = "what a message holds is bounded by its types, and fits")]
+#[expect(clippy::expect_used, reason = "the fields of a message are bounded by their types, so it fits")]
 pub fn encode<T: Serialize>(message: &T) -> Body {
     let mut bytes = [0; BODY_BYTES_MAX];
     let used = postcard::to_slice(message, &mut bytes).expect("a message fits its datagram");
     used.iter().copied().collect()
 }
 
-/// Reads a message that fills `bytes` exactly.
+/// Decodes a message that fills `bytes` exactly.
 ///
 /// # Errors
-/// If the bytes are not the canonical form of such a message.
+/// If the bytes are not the canonical encoding of such a message.
 pub fn decode<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     let (message, rest) = decode_first(bytes)?;
     if rest.is_empty() { Ok(message) } else { Err(Malformed::Body(bytes.len())) }
 }
 
-/// Reads a message from the beginning of `bytes`, and gives back what follows it.
+/// Decodes a message at the start of `bytes`, and returns the remaining bytes.
 ///
 /// # Errors
-/// If the bytes do not begin with the canonical form of such a message.
+/// If the bytes do not begin with the canonical encoding of such a message.
 pub fn decode_first<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<(T, &[u8]), Malformed> {
     let (message, rest) = postcard::take_from_bytes::<T>(bytes).map_err(|_| Malformed::Body(bytes.len()))?;
     let mut canonical = [0; DATAGRAM_BYTES_MAX];
@@ -354,7 +357,7 @@ pub fn decode_first<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<(T,
     }
 }
 
-/// Whether `bytes` are these `canonical` ones and then a `rest`, of which only the length is looked at.
+/// Whether `bytes` are `canonical` followed by as many bytes as `rest` has, whose values are not compared.
 pub(in crate::net) fn is_read(bytes: &[u8], canonical: &[u8], rest: &[u8]) -> bool {
     bytes.strip_prefix(canonical).is_some_and(|after| after.len() == rest.len())
 }

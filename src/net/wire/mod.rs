@@ -1,4 +1,5 @@
-//! What crosses the network, in bytes and without state: the manifest of packets and messages, inputs, updates.
+//! What crosses the network, as bytes and without state: the manifest of packets and messages, inputs,
+//! updates.
 
 pub(super) mod architecture;
 pub(super) mod chat_text;

@@ -1,4 +1,4 @@
-//! Names of people, as they cross the network.
+//! Players' names, as they cross the network.
 
 use core::fmt;
 
@@ -12,12 +12,13 @@ pub const NAME_CHARS_MAX: usize = 16;
 /// Most bytes of a [`PlayerName`].
 pub const NAME_BYTES_MAX: usize = 48;
 
-/// A player's name, 1 to 16 characters and at most 48 bytes: nothing in it hides, turns around or breaks the line it stands in.
+/// A player's name, 1 to 16 characters and at most 48 bytes, without control characters, invisible characters
+/// and line breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "ArrayString<NAME_BYTES_MAX>", into = "ArrayString<NAME_BYTES_MAX>")]
 pub struct PlayerName(ArrayString<NAME_BYTES_MAX>);
 
-/// Why a text is no [`PlayerName`].
+/// Why a text is not a valid [`PlayerName`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
     /// It is empty or begins or ends with a space.
@@ -26,13 +27,13 @@ pub enum InvalidName {
     /// It has too many characters or bytes.
     #[error("a name has at most {NAME_CHARS_MAX} characters and {NAME_BYTES_MAX} bytes")]
     Long,
-    /// It holds a control, invisible or text-turning character.
-    #[error("a name may not hold the character U+{:04X}: control, invisible or text-turning", *.0 as u32)]
+    /// It holds a control, invisible or bidirectional formatting character.
+    #[error("a name may not hold the character U+{:04X}: control, invisible or bidirectional", *.0 as u32)]
     Character(char),
 }
 
 impl PlayerName {
-    /// `text` as a name.
+    /// Validates `text` as a name.
     pub fn new(text: &str) -> Result<Self, InvalidName> {
         let name = ArrayString::from(text).map_err(|_| InvalidName::Long)?;
         if text.chars().count() > NAME_CHARS_MAX {

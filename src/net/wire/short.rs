@@ -1,14 +1,15 @@
-//! The short form of inputs: an order to the very units that the player's last order named does not name them
-//! again. Most orders in a battle go to the units of the order before, and their names are most of its bytes.
+//! The short form of inputs: a command to the same units as the player's previous command does not name them
+//! again. Most commands in a battle go to the same units as the one before, and naming those takes most of
+//! its bytes.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use crate::sim::{PlayerInput, Selection};
 
-/// Leaves out of `input` what `named`, the units of the player's last order before it, says already, and lets
-/// `named` be those of the last order in it. No order may be to nobody.
+/// Removes the units from commands in `input` that repeat `named`, the units of the player's previous
+/// command, and updates `named` to those of the last command. No command may be to no units.
 pub(in crate::net) fn shorten(input: &mut PlayerInput, named: &mut Selection) {
     for selection in input.commands.iter_mut().filter_map(|command| command.selection_mut()) {
-        assert!(!selection.is_empty(), "an order to nobody");
+        assert!(!selection.is_empty(), "a command to no units");
         if selection == named {
             selection.clear();
         } else {
@@ -17,8 +18,8 @@ pub(in crate::net) fn shorten(input: &mut PlayerInput, named: &mut Selection) {
     }
 }
 
-/// The whole of a short input, whose player's last order before it was to `named`. `None` if that is not its
-/// short form, or if it speaks of units although none were named.
+/// Restores a short input, given the units `named` by the player's previous command. `None` if it is not the
+/// canonical short form, or if it refers to units although none were named.
 pub(in crate::net) fn restore(input: &mut PlayerInput, named: &mut Selection) -> Option<()> {
     for selection in input.commands.iter_mut().filter_map(|command| command.selection_mut()) {
         if selection.is_empty() {
@@ -47,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_units_of_the_order_before_are_not_named_again() {
+    fn only_the_units_of_the_previous_command_are_omitted() {
         let whole = [holds(&[&[1, 2], &[1, 2], &[2, 1]]), PlayerInput::default(), holds(&[&[2, 1], &[1, 2]])];
         let short = [holds(&[&[1, 2], &[], &[2, 1]]), PlayerInput::default(), holds(&[&[], &[1, 2]])];
         let (mut said, mut heard) = (Selection::default(), Selection::default());
@@ -65,6 +66,6 @@ mod tests {
     fn there_is_one_form() {
         assert_eq!(restore(&mut holds(&[&[1]]), &mut units(&[1])), None, "named again");
         assert_eq!(restore(&mut holds(&[&[1], &[1]]), &mut units(&[2])), None, "named again");
-        assert_eq!(restore(&mut holds(&[&[]]), &mut Selection::default()), None, "nobody was named");
+        assert_eq!(restore(&mut holds(&[&[]]), &mut Selection::default()), None, "no units were named");
     }
 }

@@ -1,6 +1,6 @@
-//! GameStateUpdate: the whole state of one tick, as what has changed since one that the client has, the inputs
-//! that led to it, and what the server knows of the client's. An update that does not fit into one datagram
-//! comes in parts. A relay's has the inputs alone: the client comes to the state by itself.
+//! GameStateUpdate: the state of one tick as a delta from a state that the client has, the inputs that led to
+//! it, and the server's report on the client's own inputs. An update that does not fit into one datagram is
+//! split into parts. A relay's update has the inputs alone: the client computes the state itself.
 //!
 //! A part is `[part | (parts - 1) << 3 | sending << 6][tick u16]` and its piece. The pieces together are
 //! `[flags][back]([connection])…`: see `docs/PROTOCOL.md`.
@@ -29,30 +29,29 @@ pub const UPDATE_TICKS_MAX: usize = 256;
 /// Which part of which update a datagram holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdatePart {
-    /// Which, from 0.
+    /// The index of this part, from 0.
     pub part: u8,
-    /// Of how many.
+    /// The number of parts.
     pub parts: u8,
-    /// Which sending of this tick's update, modulo 4: the last update of a match is sent until it has arrived,
-    /// and parts of two sendings do not belong together.
+    /// The transmission number of this tick's update, modulo 4: the last update of a match is resent until
+    /// acknowledged, and parts of different transmissions must not be combined.
     pub sending: u8,
     /// The low half of the update's tick.
     pub tick: u16,
 }
 
 impl UpdatePart {
-    /// Its bytes, which go before the piece.
+    /// The header, which precedes the piece.
     #[must_use]
     pub const fn encode(self) -> [u8; PART_HEADER_BYTES] {
         let [low, high] = self.tick.to_le_bytes();
         [self.part | self.parts.saturating_sub(1) << 3 | self.sending << 6, low, high]
     }
 
-    /// Reads a part's header, and gives back the piece.
+    /// Decodes a part's header, and returns the piece.
     ///
     /// # Errors
-    /// If it names a part that is not there, or comes without a piece, or only the last of several may be short
-    /// and this is another.
+    /// If the part's index is out of range, its piece is empty, or it is a short part other than the last.
     pub fn decode(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let malformed = Malformed::Body(body.len());
         let (&[which, low, high], piece) = body.split_first_chunk().ok_or(malformed)?;
@@ -66,58 +65,58 @@ impl UpdatePart {
     }
 }
 
-/// What an update has of the state of its tick.
+/// How an update carries the state of its tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateForm {
-    /// All of it.
+    /// The whole state.
     Whole,
-    /// The difference to the state so many ticks before.
+    /// The delta from the state this many ticks before.
     Since(u32),
-    /// Nothing but its hash: the inputs lead to it.
+    /// Only the hash: the inputs lead to the state.
     Inputs,
 }
 
-/// What an update says beside inputs and state.
+/// The header of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdateHead {
-    /// What it has of the state.
+    /// How the state is carried.
     pub carried: StateForm,
-    /// Whether the inputs go on from those that the client has acknowledged with its last update; else the
-    /// first of them holds nothing of an earlier one.
-    pub goes_on: bool,
+    /// Whether the inputs continue those that the client acknowledged with its newest update; otherwise the
+    /// first of them refers to no earlier control.
+    pub continues: bool,
     /// The number of the client's first input that the server lacks, less the update's tick.
     pub received: i16,
     /// How many of the client's inputs before that one have not been processed: lastProcessedInputSeq is the
-    /// number before them.
+    /// number before the first of them.
     pub waiting: u16,
-    /// Of the client's inputs that came since the last update, the one with the least time to spare: how many
-    /// before the first that is lacking. 0 if none came, and then `margin` is 0, too.
+    /// Identifies the client's input with the smallest arrival margin since the last update: how many inputs
+    /// before the first missing one it is. 0 if none arrived, in which case `margin` is 0, too.
     pub margin_tick: u16,
-    /// How long before it was due that input came, in 0.1 ms; negative if it was late.
+    /// The arrival margin of that input, in 0.1 ms; negative if it was late.
     pub margin: i16,
-    /// How much of what the client sent has been refused.
+    /// How many of the client's messages and commands have been rejected.
     pub rejected: u32,
-    /// The seats whose clients are not heard at the moment.
+    /// The seats whose clients are currently silent.
     pub away: Seats,
     /// The seats whose players have left the match.
     pub left: Seats,
     /// The seats whose players were lost for good.
     pub lost: Seats,
-    /// Hash of the state.
+    /// The hash of the state.
     pub hash: u64,
 }
 
 /// The inputs of a tick, and when their commands were given on the server's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimedInputs {
-    /// What all players said.
+    /// The inputs of all players.
     pub inputs: TickInputs,
-    /// By player, for each command.
+    /// By player: when each command was given.
     pub given: TickGiven,
 }
 
 impl From<TickInputs> for TimedInputs {
-    /// Of no command is known when it was given.
+    /// With all instants unknown.
     fn from(inputs: TickInputs) -> Self {
         let unknown = |input: &PlayerInput| input.commands.iter().map(|_| GIVEN_UNKNOWN).collect();
         let given = inputs.inputs.iter().map(unknown).collect();
@@ -125,16 +124,16 @@ impl From<TickInputs> for TimedInputs {
     }
 }
 
-/// An update's head and what follows it.
+/// An update's header and the data that follows it.
 #[derive(Clone, Debug)]
 pub struct Update<'a> {
-    /// What it says.
+    /// The header.
     pub head: UpdateHead,
-    /// How many ticks' inputs it carries: the last of them is the one before the update's.
+    /// How many ticks of inputs it carries: the last is the tick before the update's.
     pub ticks: usize,
     inputs: &'a [u8],
     players: usize,
-    /// The state, as [`crate::sim::DeltaCoder`] encodes it.
+    /// The delta, as encoded by [`crate::sim::DeltaCoder`].
     pub delta: &'a [u8],
 }
 
@@ -148,7 +147,7 @@ impl UpdateHead {
             StateForm::Since(back) => (1, back),
             StateForm::Inputs => (4, 0),
         };
-        bytes.push(kind | u8::from(self.goes_on) << 1);
+        bytes.push(kind | u8::from(self.continues) << 1);
         append(bytes, &back);
         let varied: Varied = (self.received, self.waiting, self.margin_tick);
         append(bytes, &varied);
@@ -175,14 +174,14 @@ impl UpdateHead {
             (4, 0) => StateForm::Inputs,
             _ => return None,
         };
-        // A server keeps no more inputs of a client than that.
+        // A server keeps at most this many inputs of a client.
         if seats >> 12 != 0 || u32::from(waiting) > QUEUE_TICKS {
             return None;
         }
         let set = |shift: u32| Seats::of_bits((seats >> shift) as u8);
         let head = Self {
             carried,
-            goes_on: flags & 2 != 0,
+            continues: flags & 2 != 0,
             received,
             waiting,
             margin_tick,
@@ -203,14 +202,14 @@ fn append<T: serde::Serialize>(bytes: &mut Vec<u8>, value: &T) {
     bytes.extend_from_slice(postcard::to_slice(value, &mut room).expect("a few short numbers"));
 }
 
-/// What every player held in the tick before some inputs.
+/// The controls that all players held in the tick before some inputs.
 pub type HeldControls = ArrayVec<HeroControl, PLAYERS_MAX>;
 
-/// Appends head and inputs of an update to `bytes`; the difference of states follows. `held` is what was held
+/// Appends the header and inputs of an update to `bytes`; the state delta follows. `held` is what was held
 /// before the first of `inputs`: by default nothing.
 ///
 /// # Panics
-/// If there are more than [`UPDATE_TICKS_MAX`].
+/// If there are more than [`UPDATE_TICKS_MAX`] ticks.
 #[expect(
     clippy::arithmetic_side_effects,
     reason = "numbers of at most UPDATE_TICKS_MAX ticks of PLAYERS_MAX players"
@@ -224,7 +223,7 @@ pub fn encode_update<'a>(
     assert!(inputs.len() <= UPDATE_TICKS_MAX, "inputs of {} ticks", inputs.len());
     head.write(bytes);
     append(bytes, &(inputs.len() as u16));
-    // First which inputs are more than a held control, a bit each; then those.
+    // First a bit for each input that is more than a held control; then those inputs.
     let players = held.len();
     let map = bytes.len();
     bytes.resize(map + (inputs.len() * players).div_ceil(8), 0);
@@ -240,16 +239,16 @@ pub fn encode_update<'a>(
                 *byte |= 1 << (bit % 8);
             }
             let given = given.get(player).map_or(&[][..], |given| given);
-            #[expect(clippy::expect_used, reason = "it came out of an encoding, or was sealed as one")]
+            #[expect(clippy::expect_used, reason = "it was decoded from an encoding, or committed as one")]
             bytes.extend_from_slice(&encode_input(input, given).expect("an input fits"));
         }
     }
 }
 
-/// Reads an update for a match of so many players.
+/// Decodes an update for a match of `players` players.
 ///
 /// # Errors
-/// If its head or its inputs are malformed; the inputs and the difference are read later.
+/// If its header or its inputs are malformed; the contents of inputs and delta are decoded later.
 pub fn decode_update(bytes: &[u8], players: usize) -> Result<Update<'_>, Malformed> {
     read(bytes, players).ok_or(Malformed::Body(bytes.len()))
 }
@@ -267,27 +266,28 @@ fn read(bytes: &[u8], players: usize) -> Option<Update<'_>> {
         let (_, _, after) = take_input(rest).filter(|_| bit < count)?;
         rest = after;
     }
-    if head.carried == StateForm::Inputs && !(rest.is_empty() && head.goes_on) {
+    if head.carried == StateForm::Inputs && !(rest.is_empty() && head.continues) {
         return None;
     }
     let inputs = begin.get(..begin.len().checked_sub(rest.len())?)?;
     Some(Update { head, ticks, inputs, players, delta: rest })
 }
 
-/// The bits of these bytes, the lowest first.
+/// The bits of these bytes, lowest first.
 fn bits(bytes: &[u8]) -> impl Iterator<Item = bool> {
     bytes.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
 }
 
 impl Update<'_> {
-    /// Hands out the inputs, tick by tick. `held` is what was held before the first, and afterwards what was
+    /// Decodes the inputs, tick by tick. `held` is what was held before the first, and afterwards what was
     /// held in the last.
     ///
     /// # Errors
-    /// If one is in the long form although it only holds the control; those before it have been handed out.
+    /// If an input is in the long form although it only holds the control; those before it have been handed
+    /// out.
     ///
     /// # Panics
-    /// If `held` is not of as many players as the update was read for.
+    /// If `held` does not have the number of players that the update was decoded for.
     pub fn inputs(
         &self,
         tick: Tick,
@@ -323,32 +323,32 @@ impl Update<'_> {
     }
 }
 
-/// Puts the parts of the newest update together.
+/// Reassembles the parts of the newest update.
 #[derive(Clone, Debug, Default)]
 pub(in crate::net) struct Assembly {
     tick: Tick,
     sending: u8,
     parts: u8,
-    /// Which parts are here.
+    /// A bit for each part that has arrived.
     here: u8,
     bytes: Vec<u8>,
     last_bytes: usize,
     given_up: u64,
 }
 
-/// What a part led to.
+/// The effect of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::net) enum Assembled {
     /// The update is whole.
     Whole,
-    /// Others are still missing.
+    /// Other parts are still missing.
     More,
-    /// It came before, or contradicts the others.
+    /// It is a duplicate, or contradicts the other parts.
     Nothing,
 }
 
 impl Assembly {
-    /// Takes a part of the update of `tick`, which is not older than the one under way.
+    /// Adds a part of the update of `tick`, which must not be older than the current one.
     pub(in crate::net) fn add(&mut self, tick: Tick, part: UpdatePart, piece: &[u8]) -> Assembled {
         let is_again = tick == self.tick && part.sending != self.sending;
         if tick > self.tick || is_again || self.parts == 0 {
@@ -374,12 +374,12 @@ impl Assembly {
         if self.here.count_ones() == u32::from(self.parts) { Assembled::Whole } else { Assembled::More }
     }
 
-    /// Updates of which a newer one began before they were whole.
+    /// Updates superseded by a newer one before they were complete.
     pub(in crate::net) const fn given_up(&self) -> u64 {
         self.given_up
     }
 
-    /// The bytes of the update, once it is whole.
+    /// The bytes of the update, once it is complete.
     pub(in crate::net) fn bytes(&self) -> &[u8] {
         let whole = usize::from(self.parts).saturating_sub(1).saturating_mul(PIECE_BYTES_MAX);
         self.bytes.get(..whole.saturating_add(self.last_bytes)).unwrap_or_default()
@@ -394,7 +394,7 @@ mod tests {
     fn head() -> UpdateHead {
         UpdateHead {
             carried: StateForm::Since(9),
-            goes_on: true,
+            continues: true,
             received: 4,
             waiting: 3,
             margin_tick: 1,
@@ -423,9 +423,9 @@ mod tests {
     }
 
     #[test]
-    fn head_and_inputs_come_back() {
+    fn head_and_inputs_round_trip() {
         let whole =
-            UpdateHead { carried: StateForm::Whole, goes_on: false, margin_tick: 0, margin: 0, ..head() };
+            UpdateHead { carried: StateForm::Whole, continues: false, margin_tick: 0, margin: 0, ..head() };
         for head in [head(), whole, UpdateHead { carried: StateForm::Inputs, ..head() }] {
             let (ticks, mut bytes) = (ticks(), Vec::new());
             encode_update(&head, &nothing(), ticks.iter(), &mut bytes);
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_none_is_refused() {
+    fn an_invalid_part_is_rejected() {
         let whole = [&[2 | 2 << 3, 88, 2][..], &[5; 9]].concat();
         assert_eq!(
             UpdatePart::decode(&whole),

@@ -16,11 +16,11 @@ use super::{Warning, Ways, note};
 
 /// A beacon leaves this often.
 const BEACON_INTERVAL: Duration = Duration::from_secs(1);
-/// The interfaces are read anew, and what has failed is tried anew, this often.
+/// How often the interfaces are read again and failures are retried.
 const OPEN_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest wait of the thread: how late it may notice that it should stop.
 const ROUND: Duration = Duration::from_millis(50);
-/// Most answers between two beacons; the beacon itself answers whoever asks beyond that.
+/// Most answers between two beacons; further queries are answered by the next beacon.
 const ANSWERS_PER_BEACON_MAX: u32 = 100;
 
 /// Announces a room by mDNS and by a beacon each second, and answers broadcast queries. Dropping it takes
@@ -72,7 +72,7 @@ impl Announcer {
         Ok(Self { shared, thread: Some(thread.map_err(AnnounceError::Thread)?) })
     }
 
-    /// What the room says from now on; the record and the next beacon follow within a second.
+    /// Sets the room's new announcement; the record and the next beacon follow within a second.
     pub fn update(&self, beacon: Beacon) {
         *lock(&self.shared.beacon) = beacon;
     }
@@ -103,7 +103,7 @@ struct Announcing {
     ways: Ways,
     service: Option<Service>,
     socket: Option<UdpSocket>,
-    /// What the record says.
+    /// The content of the record.
     announced: Beacon,
 }
 
@@ -129,7 +129,7 @@ impl Announcing {
         self.send(&lan, &closed); // broadcasts get lost, in the air above all
     }
 
-    /// Opens what should be open and is not.
+    /// Opens the sockets and services that are not open.
     fn open(&mut self) {
         if self.ways.mdns && self.service.is_none() {
             let beacon = lock(&self.shared.beacon).clone();
@@ -137,7 +137,7 @@ impl Announcing {
             self.announced = beacon;
         }
         if self.ways.broadcast && self.socket.is_none() {
-            // A port that hears nobody can at least send.
+            // A socket that cannot listen can still send.
             let listening = self.note(Warning::Listen, lan::listen());
             self.socket = listening.or_else(|| self.note(Warning::Broadcast, lan::ephemeral()));
         }
@@ -150,7 +150,7 @@ impl Announcing {
         }
     }
 
-    /// Lets the record say what the room says now.
+    /// Updates the mDNS record to the room's announcement.
     fn refresh(&mut self, beacon: &Beacon) {
         let Some(service) = &mut self.service else { return };
         let updated = if self.announced == *beacon { Ok(()) } else { service.update(beacon) };
@@ -177,7 +177,7 @@ impl Announcing {
             let beacon = lock(&self.shared.beacon).clone();
             if let Some(reply) = answer(&buffer[..length], &beacon) {
                 answers += 1;
-                let _ = socket.send_to(&reply, from); // whoever asked asks again
+                let _ = socket.send_to(&reply, from); // the client repeats its query
             }
         }
     }

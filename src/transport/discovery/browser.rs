@@ -19,7 +19,7 @@ use super::{Warning, Ways, note};
 const QUERY_INTERVAL: Duration = Duration::from_secs(1);
 /// The records that mDNS still holds are verified anew this often.
 const HINT_INTERVAL: Duration = Duration::from_secs(2);
-/// The interfaces are read anew, and what has failed is tried anew, this often.
+/// How often the interfaces are read again and failures are retried.
 const OPEN_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest wait on the socket of the probes, so that the round trip is measured well; beacons and mDNS
 /// wait as long for their turn.
@@ -93,7 +93,7 @@ impl Browser {
         self.shared.lock().rooms.clone()
     }
 
-    /// Waits until `ready` likes the list, and returns it; `None` when `deadline` comes first.
+    /// Waits until `ready` accepts the list, and returns it; `None` when `deadline` comes first.
     pub fn wait_for(&self, deadline: Instant, mut ready: impl FnMut(&[Room]) -> bool) -> Option<Vec<Room>> {
         let mut seen = self.shared.lock();
         loop {
@@ -115,7 +115,7 @@ impl Browser {
         self.shared.lock().warnings.clone()
     }
 
-    /// Datagrams and hints that came to nothing.
+    /// Counts of dropped datagrams and hints.
     #[must_use]
     pub fn dropped(&self) -> Dropped {
         self.shared.lock().dropped
@@ -182,7 +182,7 @@ impl Browsing {
         }
     }
 
-    /// Opens what is not open, and reads where this machine stands.
+    /// Opens the sockets that are not open, and reads this machine's networks.
     fn open(&mut self) -> Lan {
         if self.ways.broadcast && self.beacons.is_none() {
             let opened = lan::listen().and_then(|socket| socket.set_nonblocking(true).map(|()| socket));

@@ -1,4 +1,4 @@
-//! What of discovery works on this machine, found out by doing it.
+//! Tests which parts of discovery work on this machine.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,9 +43,9 @@ pub struct Diagnosis {
     pub others: BTreeMap<IpAddr, Heard>,
     /// Rooms of others that answer.
     pub rooms: Vec<Room>,
-    /// Discovery datagrams that came to nothing.
+    /// Discovery datagrams that were dropped.
     pub dropped: Dropped,
-    /// What announcing and looking said does not work.
+    /// Warnings of the announcer and the browser.
     pub warnings: Vec<Warning>,
     /// What the host that was asked directly answered.
     pub asked: Option<Asked>,

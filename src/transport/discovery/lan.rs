@@ -14,7 +14,7 @@ use super::DISCOVERY_PORT;
 /// A buffer that shows an oversized datagram to be one.
 pub(super) type Buffer = [u8; DISCOVERY_BYTES_MAX + 1];
 
-/// Where this machine stands, as it was when asked.
+/// This machine's networks at the time of reading.
 pub(super) struct Lan {
     pub(super) networks: Vec<Network>,
     /// Where broadcasts go; loopback last, so that a room is first heard of at an address good for all.
@@ -99,7 +99,7 @@ pub(super) fn receive(
     buffer: &mut Buffer,
     wait: Duration,
 ) -> Option<(usize, SocketAddr)> {
-    // Zero would mean for ever.
+    // Zero would mean no time-out.
     let wait = wait.max(Duration::from_millis(1));
     let received = socket.set_read_timeout(Some(wait)).and_then(|()| socket.recv_from(buffer));
     match received {

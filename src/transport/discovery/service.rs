@@ -25,7 +25,7 @@ const GOODBYE_REPEATED_AFTER: Duration = Duration::from_millis(140);
 /// The longest wait for the daemon to take the goodbye.
 const UNREGISTER_WAIT: Duration = Duration::from_millis(150);
 
-/// A daemon, and what it complains of.
+/// A daemon, and the errors it reports.
 struct Daemon {
     daemon: ServiceDaemon,
     events: Receiver<DaemonEvent>,
@@ -37,7 +37,7 @@ impl Daemon {
         lan::check_mdns_port().map_err(|error| Error::Msg(format!("UDP port 5353: {error}")))?;
         let daemon = ServiceDaemon::new()?;
         daemon.set_ip_check_interval(IP_CHECK_SECONDS)?;
-        // No game socket speaks IPv6: an address that cannot answer is none.
+        // No game socket speaks IPv6: an IPv6 address is not usable.
         daemon.disable_interface(IfKind::IPv6)?;
         let events = daemon.monitor()?;
         Ok(Self { daemon, events })

@@ -271,7 +271,7 @@ impl Referee {
     }
 }
 
-/// A node around another one, that may be switched off and is due when something has come in.
+/// A wrapper around a node, which may be switched off and is due when a datagram has arrived.
 macro_rules! watched {
     ($type:ident, $inner:ident) => {
         impl Node for $type {

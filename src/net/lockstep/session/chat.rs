@@ -1,4 +1,4 @@
-//! What the players say to each other, from tick 0 agreed to the end.
+//! Chat between the players, from tick 0 agreed to the end of the session.
 
 use super::{LockstepSession, Phase};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
@@ -9,7 +9,7 @@ use crate::net::time::Time;
 use crate::net::wire::chat_text::ChatText;
 use crate::net::wire::message::{Chat, PacketId};
 
-/// What each player may still say.
+/// How much each player may still send.
 #[derive(Clone, Debug)]
 pub(super) struct ChatLimits {
     own: ChatLimit,
@@ -23,10 +23,10 @@ impl ChatLimits {
 }
 
 impl LockstepSession {
-    /// A line to all others, and to oneself. Before tick 0 is agreed nobody hears it.
+    /// Sends a line to all players, this one included. Before tick 0 is agreed it reaches nobody.
     ///
     /// # Errors
-    /// If this player has just written too many; the line is not sent.
+    /// If this player has reached the rate limit; the line is not sent.
     pub fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
         self.now = self.now.max(now);
         if !self.has_met() {
@@ -43,7 +43,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// A peer says something. It may know sooner that tick 0 is agreed.
+    /// A peer has sent a line. The peer may know before this one does that tick 0 is agreed.
     pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Handled {
         let player = self.links.get(link).ok_or(OutOfPlace)?.player;
         let may_speak = self.has_met() || matches!(self.phase, Phase::Seating { .. });

@@ -1,14 +1,14 @@
-//! Seats that leave or are lost while the others play on, without a host: all who stay agree on the first
-//! tick for which such a seat has no input.
+//! Disconnects of players who leave or are lost while the others play on, without a host: all remaining peers
+//! agree on the first tick for which such a player has no input.
 //!
 //! A peer that leaves names that tick itself. A peer that is silent, or holds the match up ([`HoldUp`]),
-//! cannot be asked, so those who still play tell each other how many of its inputs they hold ([`Suspicion`])
-//! and from then on take no more from it directly. Each peer suspects on its own evidence alone, never on
-//! another's word. A peer without that evidence answers a suspicion by relaying the inputs it holds
-//! ([`Relayed`]), so a broken link between two peers costs them latency and nobody a seat. Once all name the
-//! same seats, the tick is the highest input that any of them holds, and what is missing before it is
-//! relayed, too. Another loss meanwhile makes a larger set, and the agreement starts again with it. A peer
-//! that keeps the agreement itself from settling is suspected in turn.
+//! cannot be asked, so the remaining peers tell each other how many of its inputs they hold ([`Suspicion`])
+//! and from then on accept no more from it directly. Each peer suspects on its own evidence alone, never on
+//! another's claim. A peer without such evidence answers a suspicion by relaying the inputs it holds
+//! ([`Relayed`]), so a broken link between two peers costs them latency but nobody a seat. Once all suspect
+//! the same seats, the tick is the highest input that any of them holds, and the missing inputs before it are
+//! relayed, too. A further loss during the agreement enlarges the set and restarts the agreement. A peer that
+//! keeps the agreement itself from settling is suspected in turn.
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
@@ -25,57 +25,57 @@ use crate::net::time::Time;
 use crate::net::wire::message::{Bye, PacketId, RELAYED_MAX, Relayed, Seats, Suspicion};
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 
-/// How long an agreement may hold the match up before those who claim inputs of a suspect and do not relay them
-/// are suspected, too; at least [`AGREE_TRIES`] times the retransmission timeout of the link to them.
+/// How long an agreement may hold the match up before peers that claim inputs of a suspect without relaying
+/// them are suspected, too; at least [`AGREE_TRIES`] times the retransmission timeout of their link.
 const AGREE_WITHIN: Duration = Duration::from_secs(2);
-/// By how much longer those may who name other seats than the time in which they must find evidence of their own.
+/// Extra time for peers that name different seats, in which they must find evidence of their own.
 const OWN_EVIDENCE: Duration = Duration::from_secs(1);
 /// See [`AGREE_WITHIN`].
 const AGREE_TRIES: u32 = 6;
-/// Between two suspicions to those who have not settled, at least.
+/// Shortest interval between suspicions sent to peers that have not settled.
 const SUSPICION_EVERY: Duration = Duration::from_millis(50);
-/// Between two times that a peer is asked for that the match waits for.
+/// Interval between requests to a lost peer for which the match waits.
 pub(super) const ASK_LOST_EVERY: Duration = Duration::from_millis(500);
-/// How many times the wait for an answer two peers need to be in step again after one was lost.
+/// How many retransmission timeouts two peers need to be in step again after one was lost.
 const CAUGHT_UP_WITHIN: u32 = 4;
-/// Most relayed datagrams at one time: a peer lacks at most what is kept of the inputs that have passed.
+/// Most relayed datagrams sent at once: a peer lacks at most the inputs that are kept after they have run.
 const RELAYED_AT_ONCE: usize = 16;
 
-/// Who is suspected, and what the others say of it.
+/// Which seats are suspected, and what the other peers claim about them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Departures {
     suspects: Seats,
-    /// Seats of which the departure tick is known and whose inputs before it are here.
+    /// Seats whose disconnect tick is agreed and whose inputs before it have arrived.
     departed: Seats,
-    /// What the others said last.
+    /// The latest suspicion from each peer.
     said: BySeat<Option<Suspicion>>,
     send_at: Time,
-    /// Since when neither the suspects nor the next tick have changed.
+    /// How long the suspects and the next tick have been unchanged.
     unchanged: Option<(Time, Seats, Tick)>,
-    /// The last of the others, while it is lost and the match waits for it.
+    /// The last other peer, while it is lost and the match waits for it.
     awaited: Option<Awaited>,
 }
 
-/// The last of the others, for whom the match waits.
+/// The last other peer, for which the match waits.
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
     player: PlayerId,
-    /// Whether it was silent, or heard all the time without inputs.
+    /// True if it was silent; false if it was heard but sent no inputs.
     was_silent: bool,
 }
 
 impl Departures {
-    /// The seats from which nothing is taken directly.
+    /// The seats whose datagrams are not accepted directly.
     pub(super) const fn suspects(&self) -> Seats {
         self.suspects
     }
 
-    /// The suspects whose departure is not agreed yet.
+    /// The suspects whose disconnect is not agreed yet.
     const fn open(&self) -> Seats {
         self.suspects.difference(self.departed)
     }
 
-    /// For whom the match waits.
+    /// The player for whom the match waits.
     pub(super) fn awaited(&self) -> Option<PlayerId> {
         self.awaited.map(|awaited| awaited.player)
     }
@@ -85,13 +85,13 @@ impl Departures {
         self.open().is_empty()
     }
 
-    /// When there is something to do, as long as nothing comes in.
+    /// When the next action is due, unless a datagram arrives before.
     pub(super) fn due_at(&self) -> Option<Time> {
         (!self.is_calm()).then_some(self.send_at)
     }
 
-    /// What `player` said last, if it names the seats that are suspected here. Seats that have departed here
-    /// need not be named.
+    /// The latest suspicion of `player`, if it names the seats that are suspected here. Seats already
+    /// disconnected here need not be named.
     fn agreed(&self, player: PlayerId) -> Option<&Suspicion> {
         let said = self.said[player].as_ref()?;
         (said.seats.difference(self.departed) == self.open()).then_some(said)
@@ -99,7 +99,7 @@ impl Departures {
 }
 
 impl LockstepSession {
-    /// This seat is not heard any more, or has been given up by the others.
+    /// Suspects this seat: it is silent, or the others have given it up.
     pub(super) fn suspect(&mut self, player: PlayerId) {
         let Some(play) = &mut self.play else { return };
         if play.departures.suspects.contains(player) {
@@ -108,16 +108,16 @@ impl LockstepSession {
         play.departures.suspects = play.departures.suspects.with(player);
         play.departures.send_at = self.now;
         if let Some(link) = self.link_of(player) {
-            // So that it, too, takes what it lacks from the others.
+            // So that this peer, too, gets the missing inputs from the others.
             self.send(link, PacketId::Bye, &Bye::Dropped);
         }
         if self.others_here().is_empty() {
-            // Nobody is left to agree with.
+            // There is nobody left to agree with.
             self.close(End::PeerLost(player));
         }
     }
 
-    /// Whether the match waits for this peer, which is lost: there is nobody else to go on with.
+    /// Whether this peer is lost and the match waits for it, because it is the only other one.
     pub(super) fn waits_for_lost(&self, player: PlayerId) -> bool {
         let others = self.others_here();
         self.settings.on_loss == OnLoss::Wait
@@ -125,8 +125,8 @@ impl LockstepSession {
             && others.difference([player].into_iter().collect()).is_empty()
     }
 
-    /// The last of the others is lost, and the match waits for it. Nothing is decided: if it is heard again,
-    /// all goes on where it stopped.
+    /// The last other peer is lost, and the match waits for it. Nothing is decided: if it is heard again,
+    /// play resumes where it stopped.
     pub(super) fn wait_for(&mut self, player: PlayerId, was_silent: bool) {
         let Some(play) = self.play.as_mut().filter(|play| play.departures.awaited.is_none()) else { return };
         play.departures.awaited = Some(Awaited { player, was_silent });
@@ -136,8 +136,8 @@ impl LockstepSession {
         self.out.event(Event::Waiting { player });
     }
 
-    /// A peer is heard: if the match waited for it, play resumes. A peer that was heard all the time must send
-    /// the input that is lacking.
+    /// A peer is heard: if the match waited for it, play resumes. A peer that was never silent must send the
+    /// missing input.
     pub(super) fn stop_waiting(&mut self, player: PlayerId) {
         let link = self.links.iter_mut().find(|link| link.player == player);
         let (Some(link), Some(play)) = (link, &mut self.play) else { return };
@@ -150,7 +150,7 @@ impl LockstepSession {
         play.departures.awaited = None;
         link.hold_up = HoldUp::default();
         link.resend_at = self.now;
-        // What comes until both have caught up waited for the way to open, and says nothing of how long it is.
+        // Until both have caught up, arrivals were delayed by the outage and do not measure the network.
         self.ignore_samples_until =
             self.now.plus(link.connection.rtt.timeout(SAMPLE_HOLDOFF) * CAUGHT_UP_WITHIN);
     }
@@ -159,7 +159,7 @@ impl LockstepSession {
         self.lost().is_some()
     }
 
-    /// For whom the match waits since it is lost, and since when: when it was last heard, or began to hold the
+    /// The lost player for whom the match waits, and since when: when it was last heard, or began to hold the
     /// match up.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
@@ -174,17 +174,17 @@ impl LockstepSession {
         ))
     }
 
-    /// Waits no longer: the match ends with the other lost. Nothing comes of it while nobody is.
+    /// Stops waiting: the match ends with the other player lost. Has no effect while nobody is.
     pub fn claim(&mut self) {
         let Some((player, _)) = self.lost() else { return };
         if let Some(link) = self.link_of(player) {
-            // In case it hears again.
+            // In case that peer becomes reachable again.
             self.send(link, PacketId::Bye, &Bye::Dropped);
         }
         self.close(End::PeerLost(player));
     }
 
-    /// The other seats that have neither departed nor are suspected.
+    /// The other seats that are neither disconnected nor suspected.
     fn others_here(&self) -> Seats {
         let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects);
         self.links
@@ -195,7 +195,7 @@ impl LockstepSession {
             .difference(suspects)
     }
 
-    /// What this peer has to say of `seats`.
+    /// This peer's suspicion of `seats`.
     fn suspicion(&self, seats: Seats) -> Option<Suspicion> {
         let play = self.play.as_ref()?;
         let held = seats.iter().filter(|player| player.index() < self.roster.len());
@@ -208,18 +208,18 @@ impl LockstepSession {
         })
     }
 
-    /// Whether departures are agreed on now.
+    /// Whether an agreement on disconnects is in progress.
     pub(super) const fn is_agreeing(&self) -> bool {
         matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. })
     }
 
-    /// Whether inputs go to and come from this peer directly: it has neither departed nor is it suspected.
+    /// Whether inputs are exchanged with this peer directly: it is neither disconnected nor suspected.
     pub(super) fn is_direct(&self, link: &Link) -> bool {
         let suspects = self.play.as_ref().map_or(Seats::default(), |play| play.departures.suspects);
         !link.is_gone && !suspects.contains(link.player)
     }
 
-    /// Tells the others again who is suspected, and lets seats depart that all agree on.
+    /// Repeats our suspicions to the others, and disconnects the seats that all agree on.
     pub(super) fn agree_on_suspects(&mut self) {
         let Some(departures) = self.play.as_ref().map(|play| &play.departures) else { return };
         if !self.is_agreeing() || departures.is_calm() {
@@ -242,14 +242,14 @@ impl LockstepSession {
         self.settle_suspects();
     }
 
-    /// Suspects the peers that keep an agreement from settling while it holds the match up: those who name
-    /// other seats, and those who claim inputs of a suspect and do not relay them.
+    /// Suspects peers that keep an agreement from settling while it holds the match up: those that name other
+    /// seats, and those that claim inputs of a suspect and do not relay them.
     fn suspect_dissenters(&mut self) {
         let others = self.others_here();
         let now = self.now;
         let Some(play) = &mut self.play else { return };
         if play.pauses.is_on() {
-            // Nobody seals what would settle it.
+            // No peer commits the input that would settle it.
             play.departures.unchanged = None;
             return;
         }
@@ -288,12 +288,12 @@ impl LockstepSession {
         }
     }
 
-    /// A peer suspects some seats. Seats without evidence against them here are not suspected for it: the
-    /// peer gets the inputs that it lacks of them.
+    /// Handles a suspicion. Seats without evidence against them here are not suspected because of it; instead
+    /// the peer gets the inputs of theirs that it lacks.
     pub(super) fn on_suspicion(&mut self, link: usize, suspicion: Suspicion) -> Handled {
         let by = self.links.get(link).ok_or(OutOfPlace)?.player;
         let play = self.play.as_ref().filter(|_| self.is_agreeing()).ok_or(OutOfPlace)?;
-        // Nobody holds inputs that have not been sealed, and nobody seals farther ahead.
+        // No peer can hold inputs that were never committed, and none are committed farther ahead.
         let held_max = play.gate.next().plus(QUEUE_TICKS).min(Tick::MAX);
         let is_whole = suspicion.seats.bits() >> self.roster.len() == 0
             && suspicion.held.len() == suspicion.seats.count() as usize
@@ -314,7 +314,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Hands new inputs of `player` on to those who do not take them from it.
+    /// Relays new inputs of `player` to peers that do not accept them from it directly.
     pub(super) fn relay_onward(&mut self, player: PlayerId, from: Tick) {
         for link in 0..self.links.len() {
             let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
@@ -328,7 +328,7 @@ impl LockstepSession {
         }
     }
 
-    /// Sends the inputs of missing seats that the peer lacks and this one has.
+    /// Sends the inputs of missing seats that this peer has and the other lacks.
     fn relay(&mut self, link: usize, lacking: &Suspicion) {
         let mut relayed = ArrayVec::<Relayed, RELAYED_AT_ONCE>::new();
         let Some(gate) = self.play.as_ref().map(|play| &play.gate) else { return };
@@ -356,16 +356,16 @@ impl LockstepSession {
         }
     }
 
-    /// Inputs of a missing seat, from a peer that has them.
+    /// Handles inputs of a missing seat, relayed by a peer that has them.
     pub(super) fn on_relayed(&mut self, link: usize, relayed: &Relayed) -> Handled {
         let (player, by, now) = (relayed.player, self.links.get(link).ok_or(OutOfPlace)?.player, self.now);
         let play = self.play.as_mut().ok_or(OutOfPlace)?;
         let suspects = play.departures.suspects;
-        // Only for a seat that is frozen here; else its own word counts.
+        // Only for a seat that is frozen here; any other speaks for itself.
         if !suspects.contains(player) || suspects.contains(by) || Tick(relayed.first) > Tick::MAX {
             return Err(OutOfPlace);
         }
-        // All of it is read before any of it counts.
+        // All of it is validated before any of it is used.
         let is_input =
             |bytes: &[u8]| crate::net::wire::message::decode::<crate::sim::PlayerInput>(bytes).is_ok();
         if !relayed.inputs.iter().all(|bytes| is_input(bytes)) {
@@ -378,7 +378,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Lets the suspects depart once all who stay name the same seats and their inputs are here.
+    /// Disconnects the suspects once all remaining peers name the same seats and their inputs have arrived.
     fn settle_suspects(&mut self) {
         let others = self.others_here();
         let Some(play) = &self.play else { return };
@@ -394,7 +394,7 @@ impl LockstepSession {
         let here = others.with(self.me);
         let has_lowest = living.iter().next() == here.iter().next();
         if here.count() * 2 < living.count() || (here.count() * 2 == living.count() && !has_lowest) {
-            // The others are more: the match continues there.
+            // The others are the majority: the match continues there.
             self.close(End::PeerLost(first));
             return;
         }
@@ -415,8 +415,8 @@ impl LockstepSession {
         }
     }
 
-    /// Begins the departure of those who have said that they leave and whose inputs are all here. It is agreed like
-    /// any other: a peer may say so to some and play on with others.
+    /// Begins the disconnect of players who have said that they leave and whose inputs have all arrived. It
+    /// is agreed like any other, because a peer could say goodbye to some and play on with others.
     pub(super) fn settle_leavers(&mut self) {
         let Some(play) = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running)) else { return };
         let departures = &mut play.departures;
@@ -431,17 +431,17 @@ impl LockstepSession {
         departures.suspects = departures.suspects.union(leavers);
         departures.send_at = self.now;
         for link in self.links_to(leavers) {
-            // All its inputs are here, and it need not wait until they have been acknowledged.
+            // All its inputs have arrived; it need not wait for their acknowledgement.
             self.send(link, PacketId::Bye, &Bye::Dropped);
         }
         self.agree_on_suspects();
     }
 
-    /// From `tick` on this seat has no input, here and at all who stay.
+    /// From `tick` on this seat has no input, here and at all remaining peers.
     fn depart(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
         let (Some(link), Some(play)) = (self.link_of(player), &mut self.play) else { return };
         if play.gate.disconnect_at(player, tick).is_err() {
-            // What the others agree on can no longer be played here.
+            // What the others have agreed on can no longer be played here.
             self.close(End::PeerLost(player));
             return;
         }
@@ -460,16 +460,16 @@ impl LockstepSession {
         }
     }
 
-    /// A peer no longer takes anything from this one, nor does it send anything: others relay between the two, or
-    /// it has gone on without this peer.
+    /// A peer no longer accepts anything from this one, and sends nothing: either others relay between the
+    /// two, or it has continued without this peer.
     pub(super) fn on_dropped(&mut self, player: PlayerId) {
         if matches!(self.phase, Phase::Running) {
             self.suspect(player);
         }
     }
 
-    /// Measures who holds the match up, and suspects those who have spent their budget: players whose input lacks,
-    /// and before them those who acknowledge nothing, since others cannot seal for their sake.
+    /// Measures who holds the match up, and suspects players who have spent their budget: those whose input
+    /// is missing, and before them those who acknowledge nothing, because they keep others from committing.
     pub(super) fn watch_hold_ups(&mut self) {
         let Some(play) = &self.play else { return };
         let (now, timeout) = (self.now, self.settings.timeout);

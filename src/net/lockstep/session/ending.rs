@@ -1,4 +1,4 @@
-//! The end: the last tick is known to all, farewells.
+//! The end of a match: all peers learn that the last tick has run, and say goodbye.
 
 use super::play::low_half;
 use super::{LockstepSession, Phase};
@@ -12,8 +12,8 @@ use crate::net::wire::message::{Bye, PacketId};
 use crate::sim::{HashChain, PLAYERS_MAX, PlayerId, Tick};
 use arrayvec::ArrayVec;
 
-/// How long all ticks may have run here before a peer that has not finished is lost: one whose last inputs a
-/// third peer withholds asks for them after [`HOLD_UP_AT_ONCE`].
+/// How many timeouts after the last tick here a peer that has not finished is lost: if a third peer withholds
+/// its last inputs, it asks for them after [`HOLD_UP_AT_ONCE`].
 const FINISH_WITHIN: u32 = 2;
 
 impl LockstepSession {
@@ -37,7 +37,7 @@ impl LockstepSession {
             }
             return;
         };
-        // A player who leaves owes all inputs before that to those who stay.
+        // A player who leaves owes the remaining peers all its earlier inputs.
         let sealed =
             self.play.as_ref().filter(|_| end == End::Left).map_or(Tick(0), |play| play.local_inputs.next());
         let has_all = |link: &Link| link.connection.is_idle() && link.acked >= sealed;
@@ -48,7 +48,7 @@ impl LockstepSession {
         }
     }
 
-    /// Says goodbye, once, in the reliable channel.
+    /// Says goodbye, once, over the reliable channel.
     fn say_bye(&mut self, end: End) {
         let (now, bye) = (self.now, self.bye(end));
         self.send_to_all(PacketId::Bye, &bye);
@@ -58,7 +58,7 @@ impl LockstepSession {
         self.end();
     }
 
-    /// Sends inputs again to those who lack some.
+    /// Resends inputs to peers that lack some.
     fn send_inputs_again(&mut self) {
         let mut next = CLOSE_WITHIN;
         for link in 0..self.links.len() {
@@ -73,7 +73,7 @@ impl LockstepSession {
         }
     }
 
-    /// All ticks have run here, and some peers answer but do not finish.
+    /// All ticks have run here; suspects peers that answer but do not finish.
     fn suspect_unfinished(&mut self) {
         let lags = |link: &&Link| self.is_direct(link) && !self.has_finished(link);
         let unfinished: ArrayVec<PlayerId, PLAYERS_MAX> =
@@ -109,11 +109,11 @@ impl LockstepSession {
     /// A peer leaves.
     pub(super) fn on_bye(&mut self, link: usize, bye: Bye) -> Handled {
         if matches!(bye, Bye::Left { .. }) {
-            // It goes instead of showing what differs.
+            // It leaves instead of proving the difference it claimed.
             self.drop_search();
         }
         match (bye, &self.phase) {
-            // A search continues: else its cause could claim differences again and again at no cost.
+            // The search continues: otherwise its initiator could claim differences repeatedly at no cost.
             (
                 Bye::Finished { ticks, chain },
                 Phase::Ending { .. } | Phase::Running | Phase::Searching { .. },
@@ -127,7 +127,7 @@ impl LockstepSession {
                 self.end_vote();
                 self.end();
             }
-            // Dropped answers this player's own Left: its inputs are there.
+            // Dropped acknowledges this player's own Left: its inputs have arrived.
             (Bye::Left { .. } | Bye::Desync | Bye::Dropped, Phase::Ending { .. })
             | (Bye::Desync, Phase::Searching { .. }) => {
                 self.links.get_mut(link).ok_or(OutOfPlace)?.said_bye = true;
@@ -144,7 +144,8 @@ impl LockstepSession {
                     .ok_or(OutOfPlace)?
                     .gate
                     .next_needed(self.links.get(link).ok_or(OutOfPlace)?.player);
-                // It has no reason to name a tick before one that it has sent, or one that it cannot have sealed.
+                // It cannot have left before a tick that it has sent, nor at a tick that it cannot have
+                // committed.
                 if Tick(tick) < wanted || tick > wanted.0.saturating_add(QUEUE_TICKS) {
                     return Err(OutOfPlace);
                 }
@@ -171,7 +172,7 @@ impl LockstepSession {
         !self.is_host() && link == 0
     }
 
-    /// Whether a peer can have run so many ticks: none without our input.
+    /// Whether a peer can have run this many ticks: it cannot run any without our input.
     fn is_possible(&self, ticks: u32) -> bool {
         self.play.as_ref().is_some_and(|play| Tick(ticks) <= play.local_inputs.next())
     }
@@ -189,7 +190,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Somebody goes before tick 0 is agreed.
+    /// A peer leaves before tick 0 is agreed.
     fn on_left_early(&mut self, link: usize) {
         let Some(player) = self.links.get(link).map(|peer| peer.player) else { return };
         if self.votes.has_played() {

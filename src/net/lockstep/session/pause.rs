@@ -1,7 +1,8 @@
-//! Pauses: a command stops all clocks between two ticks, and whoever wants to go on says so.
+//! Pauses: a command stops all clocks between two ticks, and any player may resume.
 //!
-//! Every peer stops after the same tick, since the command is part of its inputs. When a peer goes on is not
-//! agreed to the microsecond: who is early waits a moment for the others' inputs, and the clocks close ranks.
+//! Every peer stops after the same tick, because the command is part of its inputs. The instant of resuming
+//! is not agreed to the microsecond: an early peer waits briefly for the others' inputs, and the clocks
+//! converge.
 
 use super::{LockstepSession, Phase};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
@@ -15,12 +16,12 @@ use crate::sim::{PlayerId, TickInputs};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pauses {
     taken: PausesTaken,
-    /// By whom the tick that passed last asks for one.
+    /// The player whose pause request is in the tick that ran last.
     wish: Option<PlayerId>,
     current: Option<Current>,
-    /// The end of the next pause, from a peer that has come to it before this one.
+    /// The end of the next pause, from a peer that has reached it before this one.
     early: Option<Resume>,
-    /// That end on the clock here.
+    /// The same instant on the local clock.
     early_at: Time,
 }
 
@@ -30,36 +31,36 @@ struct Current {
     by: PlayerId,
     /// When the next tick is due here.
     until: Time,
-    /// Whether somebody has ended it.
+    /// Whether a player has ended it.
     is_ending: bool,
 }
 
 impl Pauses {
-    /// Looks at the inputs of a tick that passes.
+    /// Looks for a pause request in the inputs of a tick that runs.
     pub(super) fn see(&mut self, inputs: &TickInputs) {
         self.wish = self.taken.wish(inputs);
     }
 
-    /// Whether the match stands still.
+    /// Whether the match is paused.
     pub(super) const fn is_on(&self) -> bool {
         self.current.is_some()
     }
 
-    /// When there is something to do.
+    /// When the next action is due.
     pub(super) fn due_at(&self) -> Option<Time> {
         Some(self.current.as_ref()?.until)
     }
 }
 
 impl LockstepSession {
-    /// The pause that is on, if one is.
+    /// The pause in progress, if any.
     #[must_use]
     pub fn pause(&self) -> Option<Pause> {
         let current = self.play.as_ref()?.pauses.current.as_ref()?;
         Some(Pause { by: current.by, until: current.until })
     }
 
-    /// Ends the pause that is on, after a count-down. (A pause begins with [`Command::Pause`].)
+    /// Ends the pause in progress, after a countdown. (A pause begins with [`crate::sim::Command::Pause`].)
     pub fn resume(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.resume_at(self.now.plus(RESUME_COUNTDOWN));
@@ -80,7 +81,7 @@ impl LockstepSession {
         }
     }
 
-    /// Lets ticks run again once the pause is over.
+    /// Resumes ticks once the pause is over.
     pub(super) fn end_pause_if_due(&mut self) {
         let (now, Some(play)) = (self.now, &mut self.play) else { return };
         if let Some(current) = play.pauses.current.take_if(|current| now >= current.until) {
@@ -104,14 +105,14 @@ impl LockstepSession {
         if resume.pause == count {
             self.resume_at(at.max(self.now));
         } else if resume.pause == count.wrapping_add(1) {
-            // The pause begins here with a tick that has not run yet.
+            // Here the pause begins with a tick that has not run yet.
             (play.pauses.early, play.pauses.early_at) = (Some(resume), at);
         }
         Ok(())
     }
 
-    /// The pause that is on ends at `at`, if that is sooner. The first word counts, and all others hear it from here,
-    /// too: the peer whose word it is may be lost before they have heard it.
+    /// Ends the pause in progress at `at`, if that is sooner. The first request counts and is forwarded to
+    /// all others, because its sender may be lost before they have received it.
     fn resume_at(&mut self, at: Time) {
         let Some(play) = &mut self.play else { return };
         let pause = play.pauses.taken.count;

@@ -1,4 +1,4 @@
-//! While ticks run: seal, send, take in, let pass, compare.
+//! While ticks run: commits, sends, receives, runs ticks, compares hashes.
 
 use arrayvec::ArrayVec;
 use core::time::Duration;
@@ -27,12 +27,12 @@ use crate::sim::{
     HashChain, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Selection, StateHash, Tick, TickInputs,
 };
 
-/// Most datagrams for one link at one time, when what it lacks does not fit into one.
+/// Most datagrams sent over one link at once, if the missing inputs do not fit into one.
 const BURST_MAX: usize = 4;
-/// How much the delay moves before an event says so, in microseconds.
+/// How far the delay moves before an event reports it, in microseconds.
 const DELAY_EVENT_US: i64 = 1_000;
 
-/// What a peer knows while it plays.
+/// A peer's state while ticks run.
 pub(super) struct Play {
     pub(super) clock: TickClock,
     pub(super) gate: Lockstep,
@@ -41,7 +41,7 @@ pub(super) struct Play {
     pub(super) history: History,
     pub(super) departures: Departures,
     pub(super) pauses: Pauses,
-    /// Ticks of the match, once that is known.
+    /// The number of ticks of the match, once that is known.
     pub(super) end: Option<Tick>,
     /// Every peer has our inputs before this tick.
     known_to_all: Tick,
@@ -85,11 +85,11 @@ impl Play {
         self.ran_at = begin;
     }
 
-    /// Lets the next tick pass if it is due and complete.
+    /// Takes out the next tick if it is due and complete.
     pub(super) fn pass(&mut self, now: Time, me: PlayerId, links: &[Link]) -> Option<DueTick> {
         let tick = self.gate.next();
         let is_over = self.end.is_some_and(|end| tick >= end);
-        // A tick that was polled must be reported before the next.
+        // A tick that was polled must be reported before the next one.
         let is_reported = tick == self.history.ran();
         if is_over || !is_reported || self.pauses.is_on() || now < self.clock.at(tick) {
             return None;
@@ -102,7 +102,7 @@ impl Play {
             let cause = if is_network { StallCause::Network } else { StallCause::Computer };
             Stall { due, ran: now, peer: if is_network { peer } else { me }, cause }
         });
-        // All peers let the clock stand still from the same instant: when the one that was late sealed.
+        // All peers move their clocks by the same stall: it began when the late peer committed.
         let one_way_us = |link: &Link| link.connection.rtt.smoothed_us().unwrap_or(0) / 2;
         let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
         self.clock.forgive(now.shifted(-way.cast_signed()), tick);
@@ -137,7 +137,7 @@ impl Play {
         inputs.iter().map(given).collect()
     }
 
-    /// When the next tick is due here, whether or not its inputs are.
+    /// When the next tick is due here, whether or not its inputs have arrived.
     fn due(&self) -> Time {
         self.clock.at(self.gate.next()).max(self.ran_at)
     }
@@ -148,20 +148,20 @@ impl Play {
         now > self.due() && !is_over && !self.pauses.is_on()
     }
 
-    /// Whose input the next tick lacks although it is due, and since when.
+    /// The player whose input for the next tick is missing although the tick is due, and since when.
     pub(super) fn waits_for(&self, now: Time) -> Option<(PlayerId, Time)> {
         let player = self.gate.blocking_player()?;
         self.is_due(now).then_some((player, self.due()))
     }
 
-    /// The next tick is due at `at`, and what was due before it no longer counts.
+    /// Lets the next tick be due at `at`; earlier due times no longer count.
     pub(super) fn resume(&mut self, at: Time) {
         let next: Tick = self.gate.next();
         self.clock.set(at, next);
         self.restart_at(at);
     }
 
-    /// What was due before `at` does not count as late.
+    /// Ticks due before `at` do not count as late.
     pub(super) fn restart_at(&mut self, at: Time) {
         self.ran_at = at;
     }
@@ -172,29 +172,29 @@ impl Play {
         self.ran_at = now;
     }
 
-    /// Whether nothing more may be sealed until a peer acknowledges more than what is before `acked`.
+    /// Whether a peer that has acknowledged all before `acked` keeps this one from committing more.
     pub(super) fn is_stopped_by(&self, acked: Tick) -> bool {
         self.local_inputs.next() >= acked.plus(COMMITTED_MAX as u32 / 2)
     }
 
-    /// The first tick that may not be sealed yet.
+    /// The first tick that may not be committed yet.
     fn commit_limit(&self) -> Tick {
         let ran = self.history.ran();
         let lead = match self.input_delay {
             InputDelay::Auto => LEAD_TICKS_MAX,
             InputDelay::Ticks(ticks) => ticks.max(1),
         };
-        // A peer that never acknowledges cannot make us keep more than we have room for.
+        // Bounds the inputs kept for a peer that never acknowledges.
         let limit = ran.plus(lead).min(self.known_to_all.plus(COMMITTED_MAX as u32 / 2));
         self.end.map_or(limit, |end| end.min(limit))
     }
 
-    /// When the input of `tick` is sealed.
+    /// When the input of `tick` is committed.
     fn commit_at(&self, tick: Tick) -> Time {
         self.clock.at(tick).shifted(-self.delay.delay_us())
     }
 
-    /// Seals every tick whose time has come. True if there was one.
+    /// Commits every tick whose time has come. True if there was one.
     fn commit_due(&mut self, now: Time, me: PlayerId) -> bool {
         if self.pauses.is_on() {
             return false;
@@ -206,9 +206,9 @@ impl Play {
             let is_last = tick.plus(1) >= limit || now < self.commit_at(tick.plus(1));
             let held_only = !is_last && matches!(self.input_delay, InputDelay::Auto);
             self.local_inputs.commit(now, self.clock.at(tick).minus(now), held_only);
-            // The own input goes the way of all others: encoded, pushed, decoded.
+            // The local input takes the same path as all others: encoded, pushed, decoded.
             if let Some(own) = self.local_inputs.committed(tick) {
-                #[expect(clippy::expect_used, reason = "the limit lies within what the gate takes")]
+                #[expect(clippy::expect_used, reason = "the commit limit is within what the gate accepts")]
                 self.gate.push(now, me, tick, own.input()).expect("within the lead");
             }
             sealed = true;
@@ -236,7 +236,7 @@ impl Play {
         let header = InputsHeader {
             first: from.0 as u16,
             count,
-            // A peer never seals far beyond what it has run.
+            // A peer never commits far beyond the ticks it has run.
             wanted: less(wanted).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
             behind: wanted.since(ran) as u16,
             chain: low_half(self.history.chain()),
@@ -250,7 +250,7 @@ impl Play {
 }
 
 impl LockstepSession {
-    /// What time brings while ticks run.
+    /// Does everything that is due while ticks run.
     pub(super) fn run(&mut self) {
         self.end_pause_if_due();
         let (now, me) = (self.now, self.me);
@@ -289,7 +289,7 @@ impl LockstepSession {
         [seal, run, play.pauses.due_at()].into_iter().chain(links).flatten().min()
     }
 
-    /// Sends all inputs that the peer lacks, and what we know of its; in what time again at the latest.
+    /// Sends all inputs that the peer lacks, with our acknowledgements; schedules the next transmission.
     pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) -> Option<Duration> {
         let now = self.now;
         let play = self.play.as_ref()?;
@@ -310,14 +310,15 @@ impl LockstepSession {
         let is_lost = play.departures.awaited() == Some(link.player);
         link.margin.least = None;
         link.second_at = (is_new && link.connection.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
-        // While ticks are sealed the next datagram comes within a tick; the timer is for when none does.
+        // While ticks are committed the next datagram follows within a tick; the timer covers the case that
+        // none are.
         let again = link.connection.rtt.timeout(tick + tick / 2);
         let again = if is_lost { again.max(ASK_LOST_EVERY) } else { again };
         link.resend_at = now.plus(again);
         Some(again)
     }
 
-    /// A peer's inputs, and what it knows of ours.
+    /// A peer's inputs, with its acknowledgements of ours.
     pub(super) fn on_inputs(&mut self, link: usize, body: &[u8], newest: bool) -> Handled {
         let now = self.now;
         let (header, inputs) = decode_inputs(body)?;
@@ -326,7 +327,7 @@ impl LockstepSession {
         let first = header.first_near(play.gate.next_needed(peer.player)).ok_or(OutOfPlace)?;
         let wanted = Tick(first.0.checked_add_signed(i32::from(header.wanted)).ok_or(OutOfPlace)?);
         let ran = Tick(wanted.0.checked_sub(u32::from(header.behind)).ok_or(OutOfPlace)?);
-        // A peer cannot have what was not sealed, nor run what it lacks.
+        // A peer cannot have an input that was not committed, nor run a tick whose inputs it lacks.
         if first > Tick::MAX || wanted > play.local_inputs.next() {
             return Err(OutOfPlace);
         }
@@ -339,7 +340,7 @@ impl LockstepSession {
                 peer.given.keep(tick, given);
             }
         }
-        // What waited here while this computer stood still says nothing of the way.
+        // Datagrams that waited while this computer was suspended do not measure the network.
         let is_awake = now >= self.ignore_samples_until;
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
         if is_running && is_awake && play.gate.next_needed(peer.player) > lacked {
@@ -372,23 +373,23 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// What every peer that is still there has acknowledged need not be sent again.
+    /// Inputs that every remaining peer has acknowledged need not be resent.
     pub(super) fn forget_what_all_know(&mut self) {
-        // To a suspect the others relay what it lacks.
+        // Other peers relay to a suspect what it lacks.
         let acked = self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.acked).min();
         let Some(play) = &mut self.play else { return };
         play.known_to_all = acked.unwrap_or(play.local_inputs.next());
         play.local_inputs.forget(play.known_to_all);
     }
 
-    /// Compares the hash chains after `ran` ticks with every peer that told its own. True if one differs,
-    /// and the search has begun.
+    /// Compares the hash chain after `ran` ticks with those that peers have reported. True if one differs,
+    /// which begins a search.
     pub(super) fn compare_chains(&mut self, ran: Tick) -> bool {
         let Some(own) = self.play.as_ref().and_then(|play| play.history.chain_after(ran)) else {
             return false;
         };
         let differs = |chain: [u8; 4]| chain != low_half(own);
-        // A suspect is dealt with already, and its claims would only stop the match again.
+        // A suspect is being disconnected already, and its claims would only stop the match again.
         let here = |link: &Link| self.is_direct(link) && link.claims.chain(ran).is_some_and(differs);
         let link = self.links.iter().position(here);
         if let Some(link) = link {
@@ -398,11 +399,11 @@ impl LockstepSession {
     }
 }
 
-/// What a datagram's inputs, of the ticks from `first` on, add to those that are here. `None` if any of them says
-/// what no peer says: then the gate takes none of them.
+/// The inputs of a datagram, of the ticks from `first` on, that are new here. `None` if any of them is
+/// invalid: then the gate takes none of them.
 fn read_fresh(gate: &Lockstep, player: PlayerId, first: Tick, inputs: Inputs<'_>) -> Option<Fresh> {
     let lacked = gate.next_needed(player);
-    // After a gap nobody knows what is held and who was named. All from the gap on comes again.
+    // After a gap the held control and the named units are unknown. All inputs from the gap on are resent.
     let Some(known) = lacked.0.checked_sub(first.0) else { return Some(Fresh::default()) };
     let Some(mut held) = gate.held_before(player, lacked) else { return Some(Fresh::default()) };
     let mut named = gate.named(player).clone();
@@ -417,19 +418,19 @@ fn read_fresh(gate: &Lockstep, player: PlayerId, first: Tick, inputs: Inputs<'_>
             None => PlayerInput { hero: held, ..PlayerInput::default() },
         };
         held = input.hero;
-        // Nobody seals what is longer.
+        // No peer commits a longer input.
         canonical(&input)
     });
     let fresh = fresh.collect::<Option<_>>()?;
     Some((fresh, given))
 }
 
-/// The inputs of a datagram, whole, and when the commands of those that have some were given.
+/// The complete inputs of a datagram, and when the commands of those that have any were given.
 type Fresh =
     (ArrayVec<CanonicalInput, INPUTS_PER_DATAGRAM_MAX>, ArrayVec<(Tick, Given), INPUTS_PER_DATAGRAM_MAX>);
 
-/// The input that is `short` after one that held `held` and named `named`, and when its commands were given. `None`
-/// if it has a shorter form.
+/// Expands the short form `short` of an input whose predecessor held `held` and named `named`, with when its
+/// commands were given. `None` if it has a shorter form.
 fn read_short(short: &[u8], held: HeroControl, named: &mut Selection) -> Option<(PlayerInput, Given)> {
     let (mut input, given) = decode_input(short).ok()?;
     let holds_only = input.commands.is_empty() && input.hero == held;
@@ -437,7 +438,7 @@ fn read_short(short: &[u8], held: HeroControl, named: &mut Selection) -> Option<
     Some((input, given))
 }
 
-/// What of a hash chain goes into every datagram.
+/// The part of a hash chain that goes into every datagram.
 pub(super) fn low_half(chain: HashChain) -> [u8; 4] {
     (chain.0 as u32).to_le_bytes()
 }

@@ -1,4 +1,5 @@
-//! What becomes of a datagram: handshake and discovery, datagrams of a connection, messages of its channel.
+//! Dispatches received datagrams: handshake and discovery, datagrams of a connection, messages of its
+//! channel.
 
 use core::net::SocketAddr;
 
@@ -12,7 +13,7 @@ use crate::net::wire::message::{Delivery, DesyncState, PacketId, decode};
 use crate::sim::PlayerId;
 
 impl LockstepSession {
-    /// Uses a datagram, or says why not.
+    /// Handles a datagram; an error says why it was dropped.
     pub(super) fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
@@ -56,7 +57,7 @@ impl LockstepSession {
         }
     }
 
-    /// The player at the other end.
+    /// The player at the other end of the link was heard.
     fn on_heard(&mut self, link: usize, from: SocketAddr, newest: bool) -> Option<PlayerId> {
         let peer = self.links.get_mut(link)?;
         let player = peer.player;
@@ -82,7 +83,8 @@ impl LockstepSession {
         }
     }
 
-    /// Takes the messages of this link's peer. While the caller builds the world before tick 0 they wait.
+    /// Handles the messages of this link's peer. While the caller builds the world before tick 0, they are
+    /// queued.
     pub(super) fn take_messages(&mut self, link: usize) {
         while !matches!(self.phase, Phase::Preparing | Phase::Closed)
             && let Some(peer) = self.links.get_mut(link)

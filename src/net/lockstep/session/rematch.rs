@@ -1,9 +1,9 @@
-//! After the last tick: who stays, who wants a rematch, and the same peers before another tick 0.
+//! After the last tick: the rematch vote, and how the same peers start again before another tick 0.
 //!
-//! Each peer that has all it needs says so to all others ([`Rematch`]), and says it again when its player
-//! wants to play again. Who goes ends the vote for all. Once all want to, the host seats everybody anew; the
-//! guests follow it when they, too, have heard it of all. The links stay, with their connection ids; what was
-//! sent over them before is told apart by its counter.
+//! Each peer that has everything it needs tells all others so ([`Rematch`]), and tells them again when its
+//! player wants a rematch. A peer that leaves ends the vote for all. Once all want one, the host sends a new
+//! seating; the guests accept it once they, too, have all votes. The links stay, with their connection ids;
+//! datagrams of the earlier match are recognised by their counter.
 
 use super::{LockstepSession, Phase, Role};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
@@ -14,18 +14,18 @@ use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Rematch, Seating, Seats};
 use crate::sim::PlayerId;
 
-/// What was said after the match that runs or has ended.
+/// The votes on a rematch of the match that is running or has ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Votes {
-    /// Matches over these links before this one; begins again after 255.
+    /// The number of matches over these links before this one; wraps after 255.
     game: u8,
-    /// Guest: the host's seating of the next match, while it is not known here yet that all want one.
+    /// Guest: the host's seating of the next match, until all votes have arrived here.
     pub(super) seating: Option<Seating>,
-    /// Who wants a rematch of this match, with this player.
+    /// Who wants a rematch of this match, this player included.
     wanted: Seats,
-    /// Whether somebody has gone: there is no rematch any more.
+    /// Whether a peer has left, so that no rematch is possible.
     is_over: bool,
-    /// Below which counter a datagram is of a match before this one.
+    /// Datagrams with a counter below this belong to an earlier match.
     fences: BySeat<Option<u32>>,
 }
 
@@ -35,14 +35,14 @@ impl Votes {
         self.game > 0
     }
 
-    /// Whether a datagram with this counter is of a match before this one.
+    /// Whether a datagram with this counter belongs to an earlier match.
     pub(super) fn is_stale(&self, player: PlayerId, counter: u32) -> bool {
         self.fences[player].is_some_and(|fence| counter.wrapping_sub(fence).cast_signed() < 0)
     }
 }
 
 impl LockstepSession {
-    /// This player wants a rematch. Nothing comes of it once somebody has left.
+    /// Votes for a rematch. Has no effect once a player has left.
     pub fn want_rematch(&mut self, now: Time) {
         self.now = self.now.max(now);
         let Phase::Over = self.phase else { return };
@@ -54,7 +54,7 @@ impl LockstepSession {
         }
     }
 
-    /// Whether all ticks have run and the session stays for a vote.
+    /// Whether all ticks have run and the session stays open for a vote.
     #[must_use]
     pub const fn stays(&self) -> bool {
         matches!(self.phase, Phase::Over)
@@ -66,7 +66,7 @@ impl LockstepSession {
         self.votes.wanted
     }
 
-    /// All have everything they need: whether they stay for a vote.
+    /// All peers have everything they need: returns whether they stay for a vote.
     pub(super) fn begin_vote(&mut self) -> bool {
         let is_whole = self.links.iter().all(|link| self.is_direct(link) && !link.said_bye);
         if !self.settings.stays || self.votes.is_over || !is_whole {
@@ -78,13 +78,13 @@ impl LockstepSession {
         true
     }
 
-    /// Somebody has gone.
+    /// A peer has left.
     pub(super) fn end_vote(&mut self) {
         self.votes.is_over = true;
         self.begin_ending(End::Finished);
     }
 
-    /// Says anew where this peer stands.
+    /// Sends this peer's vote to all others.
     fn declare(&mut self) {
         let Some(play) = &self.play else { return };
         let (ticks, chain) = (play.history.ran().0, play.history.chain().0);
@@ -94,11 +94,11 @@ impl LockstepSession {
         self.send_to_all(PacketId::Rematch, &said);
     }
 
-    /// A peer has all it needs, and may want a rematch.
+    /// A peer has everything it needs, and may want a rematch.
     pub(super) fn on_rematch(&mut self, link: usize, rematch: Rematch) -> Handled {
         let Rematch { game, ticks, chain, wanted } = rematch;
         let player = self.links.get(link).ok_or(OutOfPlace)?.player;
-        // Each speaks for itself alone.
+        // A peer votes only for its own seat.
         let is_own = wanted.difference(Seats::one(player)).is_empty();
         let is_played = self.has_met() && game == self.votes.game;
         if !is_own || !is_played {
@@ -115,13 +115,13 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Whether all are still here and want to.
+    /// Whether all are still there and want a rematch.
     pub(super) fn is_rematch(&self) -> bool {
         let others = self.links.iter().all(|link| self.votes.wanted.contains(link.player));
         matches!(self.phase, Phase::Over) && others && self.votes.wanted.contains(self.me)
     }
 
-    /// Everybody sits down again: the host as soon as all want to, a guest once it has heard so of the host, too.
+    /// Starts the next match: the host as soon as all want one, a guest once it has the host's vote, too.
     fn seat_again_if_all_want(&mut self) {
         if !self.is_rematch() {
             return;
@@ -135,11 +135,11 @@ impl LockstepSession {
         }
     }
 
-    /// The links are as before a first match, and the seed is the next one.
+    /// Resets the links to their state before a first match, and advances the seed.
     pub(super) fn begin_anew(&mut self) {
         let now = self.now;
         for link in &mut self.links {
-            // All that the peer sent before it wanted to play again is older than that.
+            // Everything that the peer sent before its vote is older than this.
             self.votes.fences[link.player] = Some(link.connection.protection.arrivals().0 as u32);
             link.begin_anew(now);
         }

@@ -1,4 +1,4 @@
-//! Hash chains differ: all peers find the first tick on which their states do, and exchange them.
+//! Hash chains differ: all peers find the first tick on which their states differ, and exchange those states.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -12,11 +12,11 @@ use crate::net::table::link::Link;
 use crate::net::wire::message::{DESYNC_STATE_BYTES_MAX, DesyncHashes, DesyncState, PacketId};
 use crate::sim::Tick;
 
-/// How many claims of a difference a peer may take back before it is suspected.
+/// How many claims of a difference a peer may withdraw before it is suspected.
 const FALSE_CLAIMS_MAX: u8 = 2;
 
 impl LockstepSession {
-    /// The chain of this link's peer differs: stop, and find out where.
+    /// The chain of this link's peer differs: stops the match and searches for the first difference.
     pub(super) fn begin_search(&mut self, link: usize) {
         if !matches!(self.phase, Phase::Running | Phase::Ending { end: End::Finished, .. }) {
             return;
@@ -36,7 +36,7 @@ impl LockstepSession {
         self.compare_lists();
     }
 
-    /// The peer's last hashes: it searches, or answers our search.
+    /// The peer's latest hashes: it has begun a search, or answers ours.
     pub(super) fn on_desync_hashes(&mut self, link: usize, theirs: DesyncHashes) -> Handled {
         let play =
             self.play.as_ref().filter(|_| theirs.hashes.len() == theirs.inputs.len()).ok_or(OutOfPlace)?;
@@ -60,7 +60,8 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// A peer sees no difference, or no longer: it takes no part in the search, and what its list led to does not count.
+    /// A peer sees no difference, or no longer does: it leaves the search, and conclusions from its list are
+    /// discarded.
     fn withdraw_list(&mut self) {
         if let Phase::Searching { search, .. } = &mut self.phase
             && !search.is_reported
@@ -69,11 +70,11 @@ impl LockstepSession {
         }
     }
 
-    /// Once every list is here: the first tick on which any two differ.
+    /// Once every list has arrived: finds the first tick on which any two differ.
     fn compare_lists(&mut self) {
         let Phase::Searching { search, .. } = &mut self.phase else { return };
         let links = &self.links;
-        // One that has run more since is from an earlier search.
+        // A list that ends later is from an earlier search.
         let list = |link: usize| {
             let peer = links.get(link)?;
             peer.claims.hashes.as_deref().filter(|list| peer.ran <= list.end())
@@ -90,7 +91,7 @@ impl LockstepSession {
     }
 
     /// The peer whose chain differed has the same hashes as we: play resumes. An honest peer never
-    /// makes such a claim; one that makes [`FALSE_CLAIMS_MAX`] of them is suspected.
+    /// makes such a claim; a peer that makes [`FALSE_CLAIMS_MAX`] of them is suspected.
     fn dismiss_search(&mut self, link: usize) {
         let is_cause = matches!(&self.phase, Phase::Searching { search, .. } if search.cause == link);
         if is_cause
@@ -105,14 +106,14 @@ impl LockstepSession {
         }
     }
 
-    /// Ends a search that has found no tick that differs, and lets the match continue: a claim that cannot be shown to be
-    /// true ends nothing. True if there was such a search.
+    /// Ends a search that has found no differing tick, and resumes the match: an unproven claim ends nothing.
+    /// True if there was such a search.
     pub(super) fn drop_search(&mut self) -> bool {
         let Phase::Searching { search, .. } = &self.phase else { return false };
         if search.tick.is_some() {
             return false;
         }
-        // The others must not count the list that they have got.
+        // The others must discard the list that they have received.
         let (links, list) = (search.links(), DesyncHashes { asks: false, ..search.hashes.clone() });
         self.leave_search();
         for link in links {
@@ -121,7 +122,7 @@ impl LockstepSession {
         true
     }
 
-    /// Plays on where the search began.
+    /// Resumes the match where the search began.
     fn leave_search(&mut self) {
         for link in &mut self.links {
             (link.claims.hashes, link.claims.state) = (None, None);
@@ -137,7 +138,7 @@ impl LockstepSession {
     }
 
     /// The state after the tick that [`Event::StateWanted`] named, in the bytes of its snapshot; empty if it
-    /// is no longer there.
+    /// is no longer kept.
     pub fn provide_state(&mut self, tick: Tick, mut bytes: Vec<u8>) {
         let Phase::Searching { search, .. } = &mut self.phase else { return };
         if search.tick != Some(tick) || core::mem::replace(&mut search.has_sent_state, true) {
@@ -153,7 +154,8 @@ impl LockstepSession {
         self.advance_search();
     }
 
-    /// A peer's state. It may know sooner which tick differs: then the state waits.
+    /// A peer's state. The peer may know before this one which tick differs: then the state is kept until
+    /// then.
     pub(super) fn on_desync_state(&mut self, link: usize, state: DesyncState) -> Handled {
         let Phase::Searching { search, .. } = &self.phase else { return Err(OutOfPlace) };
         if !search.links().any(|side| side == link) {
@@ -163,7 +165,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Gives a search up that takes too long.
+    /// Ends a search that takes too long.
     pub(super) fn search(&mut self) {
         let Phase::Searching { search, since } = &self.phase else { return };
         if self.now.since(*since) < self.settings.timeout {
@@ -171,14 +173,15 @@ impl LockstepSession {
         }
         let Some(cause) = self.links.get(search.cause).map(|peer| peer.player) else { return };
         if self.drop_search() {
-            // It claims, and does not answer.
+            // It claims a difference and does not answer.
             self.suspect(cause);
         } else {
             self.give_up_search();
         }
     }
 
-    /// Hands the result out once all states are here, and ends the search once ours have arrived, too.
+    /// Reports the result once all states have arrived, and ends the search once ours has been acknowledged,
+    /// too.
     pub(super) fn advance_search(&mut self) {
         let Phase::Searching { search, .. } = &mut self.phase else { return };
         let links = || search.links().filter_map(|link| self.links.get(link));
@@ -194,7 +197,8 @@ impl LockstepSession {
         }
     }
 
-    /// The difference is reported: a single odd one goes, and the others play on; else the match ends.
+    /// The difference is reported: if a single peer differs from all others, it is dropped and the others
+    /// play on; otherwise the match ends.
     fn conclude_search(&mut self) {
         let Phase::Searching { search, .. } = &self.phase else { return };
         if let Some(Odd::Link(link)) = search.odd {
@@ -207,7 +211,7 @@ impl LockstepSession {
         }
     }
 
-    /// Tells what is known of the difference, once.
+    /// Reports what is known about the difference, once.
     fn report_search(&mut self) {
         let Phase::Searching { search, .. } = &mut self.phase else { return };
         if core::mem::replace(&mut search.is_reported, true) {
@@ -223,7 +227,7 @@ impl LockstepSession {
         self.out.event(Event::Desync { tick, states });
     }
 
-    /// A peer no longer answers: say what is known.
+    /// A peer no longer answers: reports what is known.
     pub(super) fn give_up_search(&mut self) {
         self.report_search();
         let Phase::Searching { search, .. } = &self.phase else { return };

@@ -1,8 +1,8 @@
-//! From the last seat taken to tick 0: who sits where, the links between guests, the start.
+//! From the last seat taken to tick 0: the seating, the links between guests, the start.
 //!
-//! The host tells everybody the seating. Each guest makes links to the other guests, builds the world, and
-//! says so with the hash of it and with the seats it has not heard yet. Once all have heard all and built
-//! the same, the host names the instant of tick 0.
+//! The host sends the seating to every guest. Each guest connects to the other guests, builds the world, and
+//! reports the world's hash and the seats it has not heard yet. Once all guests have heard each other and
+//! have the same hash, the host sets the instant of tick 0.
 
 use super::play::Play;
 use super::{LockstepSession, Phase, Role};
@@ -19,19 +19,19 @@ use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
 use arrayvec::ArrayVec;
 use rand_chacha::rand_core::Rng as _;
 
-/// The seating that is in force.
+/// The current seating.
 #[derive(Clone, Debug)]
 pub(super) struct Seated {
     seating: Seating,
     /// The hash of the world before tick 0, once it is built.
     hash: Option<u64>,
-    /// Guest: which seats the host was told not to be heard yet.
+    /// Guest: the unheard seats last reported to the host.
     reported: Option<Seats>,
     pub(super) begin: Option<Time>,
 }
 
 impl LockstepSession {
-    /// Host: everybody is here once the last seat is taken.
+    /// Host: sends the seating once the last seat is taken.
     pub(super) fn seat_all_if_full(&mut self) {
         let Role::Host { teams, guests, round, .. } = &mut self.role else { return };
         if self.links.len() + 1 < teams.len() {
@@ -56,7 +56,7 @@ impl LockstepSession {
             mesh_key: self.rng.next_u64(),
             addresses: seats().map(addresses).collect(),
         };
-        // A guest must be able to tell its links apart by their ids.
+        // A guest must be able to distinguish its links by their ids.
         let with_host = |player: PlayerId| Some(guest_at(player)?.connection_id);
         while !are_distinct(&seating, with_host) {
             seating.mesh_key = self.rng.next_u64();
@@ -67,7 +67,7 @@ impl LockstepSession {
         self.out.event(Event::Prepare { roster: self.roster.clone() });
     }
 
-    /// The world before tick 0 is built, and this is its hash. Nothing comes of it if a peer has left since
+    /// Reports that the world before tick 0 is built, with its hash. Has no effect if a peer has left since
     /// [`Event::Prepare`] asked for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash) {
         self.now = self.now.max(now);
@@ -89,8 +89,8 @@ impl LockstepSession {
         }
     }
 
-    /// Host: when the time to be ready is over, a guest that is not loses its seat and the room is open again. Guest:
-    /// when the wait is over, the host has not started the match and will not.
+    /// Host: at the deadline, guests that are not ready lose their seats, and the room is open again. Guest:
+    /// at the deadline, the host has not started the match and will not.
     pub(super) fn seat(&mut self) {
         let Phase::Seating { since } = self.phase else { return };
         if !self.is_host() {
@@ -100,8 +100,8 @@ impl LockstepSession {
         }
     }
 
-    /// Guest: says that the world is built, and again whenever fewer seats are unheard. A seat is heard once it has
-    /// answered a ping: then datagrams pass both ways, and its clock is known.
+    /// Guest: reports that the world is built, and again whenever fewer seats are unheard. A seat counts as
+    /// heard once it has answered a ping: then datagrams pass in both directions, and its clock is known.
     pub(super) fn report_ready(&mut self) {
         let Some(seated) = self.seated.as_mut().filter(|_| matches!(self.phase, Phase::Seating { .. }))
         else {
@@ -125,13 +125,14 @@ impl LockstepSession {
             return Err(OutOfPlace);
         }
         if matches!(self.phase, Phase::Over) && !self.is_rematch() {
-            // Another guest's vote is still on its way.
+            // Another guest's vote is still in transit.
             self.votes.seating = Some(seating);
             return Ok(());
         }
         self.sit_down(&seating).then_some(()).ok_or(OutOfPlace)?;
         if self.seated.is_none() {
-            // All that is missing is the start: the wait leaves time for it, but a host that withholds it gains no more.
+            // Only the start is missing: the deadline allows for it, but a host that withholds it gains no
+            // more time.
             let start_by = self.now.plus(READY_WITHIN * 2);
             self.give_up_at = self.give_up_at.map(|at| at.max(start_by));
         }
@@ -141,7 +142,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Guest: takes its place. In a rematch everybody has one, and must have asked for it.
+    /// Guest: checks and takes its seat. In a rematch every player has one, and must have asked for it.
     fn sit_down(&mut self, seating: &Seating) -> bool {
         if self.votes.has_played() || matches!(self.phase, Phase::Over) {
             let is_wanted = self.is_rematch() && seating.roster == self.roster;
@@ -156,7 +157,7 @@ impl LockstepSession {
         true
     }
 
-    /// Guest: links to the other guests, which are heard once both ends know where the other is.
+    /// Guest: creates links to the other guests, which are heard once both ends know the other's address.
     fn link_guests(&mut self, seating: &Seating) {
         let Role::Guest { via, .. } = &self.role else { return };
         let seats = (1..seating.roster.len() as u8).map(PlayerId);
@@ -197,11 +198,11 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Host: the guests that are not ready keep all others waiting. Those that have not answered go; if all have,
-    /// the guest goes that takes part in most of the broken links between them; of several one that is not ready,
-    /// and then the highest seat.
+    /// Host: removes guests that are not ready and keep all others waiting. Those that have not answered are
+    /// removed first; if all have answered, the guest with the most broken links to other guests; of several,
+    /// a guest that is not ready, and then the highest seat.
     fn vacate_unready(&mut self, since: Time) {
-        // The time that others wasted does not count against the wait for guests.
+        // Time that other guests wasted does not count against the wait for guests.
         let wasted = self.now.since(since);
         self.give_up_at = self.give_up_at.map(|at| at.plus(wasted));
         let guests: Seats = self.links.iter().map(|link| link.player).collect();
@@ -231,7 +232,7 @@ impl LockstepSession {
         self.dismiss(at, bye, End::Unreachable(seat, other));
     }
 
-    /// Host: this guest loses its seat, and only it. In a rematch nobody can take its place, and it ends.
+    /// Host: removes this guest, and only it. In a rematch nobody can take its place, so the rematch ends.
     fn dismiss(&mut self, link: usize, bye: Bye, end: End) {
         self.send(link, PacketId::Bye, &bye);
         if self.votes.has_played() {
@@ -241,7 +242,7 @@ impl LockstepSession {
         }
     }
 
-    /// Guest: the host says when tick 0 is.
+    /// Guest: the host names the instant of tick 0.
     pub(super) fn on_start(&mut self, link: usize, start: Start) -> Handled {
         if self.is_host() || link != 0 || !matches!(self.phase, Phase::Seating { .. }) {
             return Err(OutOfPlace);
@@ -264,7 +265,7 @@ impl LockstepSession {
         play.begin(now, begin);
         seated.begin = Some(begin);
         for link in &mut self.links {
-            // Silence counts from here on for guests who have just met.
+            // For guests that have just connected, silence counts from here on.
             link.connection.heard_at = if link.connection.is_heard { link.connection.heard_at } else { now };
             link.resend_at = begin;
         }
@@ -272,12 +273,12 @@ impl LockstepSession {
         self.out.event(Event::Counting { begin });
     }
 
-    /// The input delay to begin with: the longest way, and what may come on top of it.
+    /// The initial input delay: the longest one-way delay, plus an allowance for jitter and losses.
     pub(super) fn delay_guess_us(&self) -> i64 {
         self.links.iter().map(|link| link.connection.rtt.longest_way_us()).max().unwrap_or(0) + RESERVE_US
     }
 
-    /// Whether a tick has been sealed: before that the delay may still begin anew.
+    /// Whether a tick has been committed: until then the delay may be reset.
     pub(super) fn has_committed(&self) -> bool {
         self.play.as_ref().is_some_and(|play| play.local_inputs.next() > Tick(0))
     }
@@ -288,7 +289,7 @@ fn mesh_id(key: u64, from: PlayerId, to: PlayerId) -> u32 {
     twox_hash::XxHash3_64::oneshot_with_seed(key, &[from.0, to.0]) as u32
 }
 
-/// Whether all ids by which a guest is addressed differ, for every guest.
+/// Whether every guest is addressed by distinct ids.
 fn are_distinct(seating: &Seating, with_host: impl Fn(PlayerId) -> Option<u32>) -> bool {
     let guests = || (1..seating.roster.len() as u8).map(PlayerId);
     guests().all(|to| {

@@ -1,4 +1,4 @@
-//! Knocking, and seats being taken; and the pings that go on for ever.
+//! Join attempts and the seats being taken; also the pings, which continue for the whole session.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -20,7 +20,7 @@ use crate::net::wire::message::{
 use crate::sim::{PlayerId, SIMULATION_BUILD};
 use rand_chacha::rand_core::Rng as _;
 
-/// Whether an address belongs to no network but the own: loopback, link-local or private (RFC 1918, RFC 4193).
+/// Whether an address is local to a network: loopback, link-local or private (RFC 1918, RFC 4193).
 fn is_private(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
@@ -28,7 +28,7 @@ fn is_private(ip: IpAddr) -> bool {
     }
 }
 
-/// The request that a guest sends, without a cookie yet.
+/// A guest's first request, without a cookie.
 pub(super) fn request(
     settings: &Settings,
     guest: &GuestConfig,
@@ -54,7 +54,7 @@ pub(super) fn request(
 }
 
 impl LockstepSession {
-    /// Host: somebody wants in.
+    /// Host: handles a join request.
     pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
         let Role::Host { listener, guests, .. } = &self.role else { return Err(OutOfPlace) };
         let request = match listener.judge(self.now, from, body)? {
@@ -65,7 +65,8 @@ impl LockstepSession {
             JoinReply::Accept(request) => request,
         };
         if let Some(known) = guests.iter().position(|guest| guest.nonce == request.nonce) {
-            // Only to where it was confirmed: an observer has a cookie of its own address, and not this one's.
+            // The reply goes only to the confirmed address: an observer has a cookie for its own address, not
+            // for this one.
             let guest =
                 guests.get(known).filter(|guest| guest.addresses.first() == Some(&from)).ok_or(OutOfPlace)?;
             let confirm = guest.confirm.clone();
@@ -79,7 +80,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// The seat a guest may take: the one it asks for, or the lowest that is free.
+    /// The seat for a guest: the one it asks for, or the lowest free one.
     fn free_seat(&self, from: IpAddr, request: &JoinRequest) -> Result<PlayerId, Refusal> {
         let seats = self.config.as_ref().map_or(0, |config| config.seats);
         let is_free = |seat: u8| {
@@ -128,7 +129,7 @@ impl LockstepSession {
         self.seat_all_if_full();
     }
 
-    /// Host: a guest that is gone before tick 0 is agreed loses its seat, and the room is open again.
+    /// Host: a guest that leaves before tick 0 is agreed loses its seat, and the room is open again.
     pub(super) fn vacate(&mut self, link: usize) {
         let Link { player, connection, .. } = self.links.remove(link);
         self.closing.push(self.now, connection);
@@ -193,8 +194,8 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// While seats are being taken: the guest asks again, the patience of both ends, and guests that took a seat
-    /// and were never heard from it.
+    /// While seats are being taken: repeats the guest's request, checks both ends' deadlines, and removes
+    /// guests that took a seat and were never heard from it.
     pub(super) fn gather(&mut self) {
         self.give_up_if_due();
         if !matches!(self.phase, Phase::Gathering) {
@@ -224,7 +225,7 @@ impl LockstepSession {
         }
     }
 
-    /// Asks every peer for the time; more often before the match, and while it is not sure who is there.
+    /// Pings every peer; more often before the match, and until it is certain who is there.
     pub(super) fn ping_links(&mut self) {
         if matches!(self.phase, Phase::Closed) {
             return;
@@ -253,14 +254,14 @@ impl LockstepSession {
     }
 
     pub(super) fn on_pong(&mut self, index: usize, pong: Pong) -> Handled {
-        // A hundred hours are far beyond every match that is still in step.
+        // A hundred hours is far beyond any match that is still in step.
         const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
         if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
             return Err(OutOfPlace);
         }
         let link = self.links.get_mut(index).ok_or(OutOfPlace)?;
         let sample = link.connection.on_pong(self.now, &pong).ok_or(OutOfPlace)?;
-        // A sample that took long says little about the other clock.
+        // A sample with a long round trip says little about the other clock.
         let usual_us = link.connection.rtt.smoothed_us().unwrap_or(0) + link.connection.rtt.deviation_us();
         let (guess_us, has_committed) = (self.delay_guess_us(), self.has_committed());
         let Some(play) = &mut self.play else { return Ok(()) };

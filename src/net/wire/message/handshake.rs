@@ -15,33 +15,33 @@ use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
 
 /// Bytes of a join request on the wire: padded, so that no answer is larger than its request.
 pub const JOIN_REQUEST_BYTES: usize = 512;
-/// Most addresses that a guest names of itself.
+/// Most addresses that a guest names for itself.
 pub const OWN_ADDRESSES_MAX: usize = 4;
-/// Most addresses of one seat in a seating: its own, and the one that the host saw.
+/// Most addresses of one seat in a seating: those it names, and the address that the host saw.
 pub const ADDRESSES_MAX: usize = OWN_ADDRESSES_MAX + 1;
 
-/// By which a client takes its seat back, after a restart or from another address. Whoever knows it may.
+/// Takes a client's seat back, after a restart or from another address. Anyone who has the token can use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token(pub [u8; 16]);
 
-/// Guest to host: let me in. Sent until answered; first without a cookie, then with the one that the host
-/// sent to the address it saw.
+/// Guest to host: a request to join. Repeated until answered; at first without a cookie, then with the cookie
+/// that the host sent to the address it saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRequest {
-    /// Drawn by the guest, comes back in every answer.
+    /// Chosen at random by the guest; echoed in every answer.
     #[serde(with = "postcard::fixint::le")]
     pub nonce: u64,
     /// Proof that the guest receives at its address; zeros at first.
     pub cookie: [u8; 16],
-    /// How the host must address this guest from now on.
+    /// The connection id by which the host must address this guest.
     pub connection_id: u32,
-    /// The guest's simulation.
+    /// The guest's simulation build.
     pub simulation_build: u32,
-    /// Who wants to play.
+    /// The player's name.
     pub name: PlayerName,
-    /// With which hero.
+    /// The player's hero.
     pub hero: AttackBehaviour,
-    /// A certain seat, or any.
+    /// A specific seat, or any.
     pub seat: Option<u8>,
     /// Fingerprint of the room code, 0 for none.
     pub room: u64,
@@ -53,13 +53,13 @@ pub struct JoinRequest {
     pub ticks: Option<u32>,
     /// The tick rate that the guest insists on.
     pub tick_rate: Option<TickRate>,
-    /// Where the other guests may find this one, as far as it knows.
+    /// Addresses at which the other guests may find this one, as far as it knows.
     pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
     /// The seat that this token takes back.
     pub token: Option<Token>,
 }
 
-/// Host to guest: say it again with this cookie.
+/// Host to guest: repeat the request with this cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinChallenge {
     /// The request's.
@@ -69,18 +69,18 @@ pub struct JoinChallenge {
     pub cookie: [u8; 16],
 }
 
-/// What a match is played by, except who plays it.
+/// The configuration of a match, without its players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchConfig {
     /// The room, as its beacons name it.
     pub room_id: u64,
-    /// Who simulates.
+    /// Where the world is simulated.
     pub architecture: Architecture,
-    /// Of every random draw.
+    /// The seed of every random draw.
     pub seed: u64,
-    /// Steps per second.
+    /// Ticks per second.
     pub tick_rate: TickRate,
-    /// The match ends after so many ticks, if not before.
+    /// The match ends after this many ticks, if not before.
     pub ticks: Option<u32>,
     /// Fingerprint of the rules.
     pub rules: u64,
@@ -91,7 +91,7 @@ pub struct MatchConfig {
     pub seats: u8,
 }
 
-/// Host to guest: you are in.
+/// Host to guest: the guest is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinConfirm {
     /// The request's.
@@ -100,25 +100,25 @@ pub struct JoinConfirm {
     /// The guest's player.
     #[serde(deserialize_with = "seat")]
     pub player: PlayerId,
-    /// How the guest must address the host from now on.
+    /// The connection id by which the guest must address the host.
     pub connection_id: u32,
-    /// What will be played.
+    /// The configuration of the match.
     pub config: MatchConfig,
-    /// With it a server gives the seat back.
+    /// The token with which the server gives the seat back.
     pub token: Option<Token>,
 }
 
-/// Host to guest: you are not.
+/// Host to guest: the guest is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRefused {
     /// The request's.
     #[serde(with = "postcard::fixint::le")]
     pub nonce: u64,
-    /// Why.
+    /// The reason.
     pub reason: Refusal,
 }
 
-/// Why a host does not let a guest in; both values, so that the guest can say what to change.
+/// Why a host refuses a guest; with both values, so that the guest can say what to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
     /// Different versions of the protocol.
@@ -163,39 +163,39 @@ pub enum Refusal {
         /// The guest's.
         guest: TickRate,
     },
-    /// The room has a code, and this is not it.
+    /// The room has a code, and the guest's is another.
     RoomCode,
     /// The seat asked for is taken or does not exist.
     Seat {
-        /// It.
+        /// The seat asked for.
         seat: u8,
-        /// How many there are.
+        /// The number of seats.
         seats: u8,
     },
     /// All seats are taken.
     Full {
-        /// How many there are.
+        /// The number of seats.
         seats: u8,
     },
     /// The match has begun.
     Running,
     /// No seat is kept for this token.
     Token,
-    /// Players from the same address have all the seats that one address may take.
+    /// Players from the guest's address already have all the seats that one address may take.
     Address {
-        /// How many that are.
+        /// The limit per address.
         most: u8,
     },
 }
 
-/// Who plays in a seat.
+/// The player in a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatInfo {
-    /// Who.
+    /// The player's name.
     pub name: PlayerName,
-    /// With which hero.
+    /// The player's hero.
     pub hero: AttackBehaviour,
-    /// In which team.
+    /// The player's team.
     #[serde(deserialize_with = "team")]
     pub team: u8,
 }
@@ -206,13 +206,13 @@ pub type Roster = ArrayVec<SeatInfo, PLAYERS_MAX>;
 /// Host to guest: all seats are taken, by these players.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seating {
-    /// Which seating of this room, counted from 1: one follows another if a guest goes before tick 0.
+    /// Which seating of this room, counted from 1: another one follows if a guest leaves before tick 0.
     pub round: u8,
-    /// Who plays.
+    /// The players.
     pub roster: Roster,
-    /// From it the guests derive the connection ids of the links between them.
+    /// The key from which the guests derive the connection ids of their links.
     pub mesh_key: u64,
-    /// Where each seat may be found; nothing for the host's.
+    /// The addresses of each seat; empty for the host's.
     pub addresses: ArrayVec<ArrayVec<SocketAddr, ADDRESSES_MAX>, PLAYERS_MAX>,
 }
 
@@ -223,8 +223,8 @@ pub struct Start {
     pub begin_us: u64,
 }
 
-/// A datagram of the handshake: the version follows the packet id, so that any two versions can tell each
-/// other apart.
+/// A datagram of the handshake: the version follows the packet id, so that any two versions can recognise
+/// each other.
 #[must_use]
 pub fn handshake<T: Serialize>(id: PacketId, message: &T) -> SealedPacket {
     let mut bytes = ArrayVec::<u8, DATAGRAM_BYTES_MAX>::new();
@@ -237,16 +237,17 @@ pub fn handshake<T: Serialize>(id: PacketId, message: &T) -> SealedPacket {
     SealedPacket::unconnected(&bytes)
 }
 
-/// The nonce of a datagram of the handshake, without its packet id: it has the same place in every version.
+/// The nonce of a datagram of the handshake, given without its packet id: its position is the same in every
+/// version.
 #[must_use]
 pub fn handshake_nonce(bytes: &[u8]) -> Option<u64> {
     bytes.get(2..10)?.try_into().ok().map(u64::from_le_bytes)
 }
 
-/// Reads a datagram of the handshake, without its packet id.
+/// Decodes a datagram of the handshake, given without its packet id.
 ///
 /// # Errors
-/// If it is of another version, or not the canonical form of such a message.
+/// If it is of another version, or not the canonical encoding of such a message.
 pub fn decode_handshake<T: Serialize + DeserializeOwned>(id: PacketId, bytes: &[u8]) -> Result<T, Malformed> {
     let (version, body) = bytes.split_first_chunk().ok_or(Malformed::Body(bytes.len()))?;
     let theirs = u16::from_le_bytes(*version);

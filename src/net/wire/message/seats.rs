@@ -1,4 +1,4 @@
-//! Seats, and sets of them, as messages name them: what names a seat that no match has is refused when it is read.
+//! Seats and sets of seats, as they appear in messages: a seat out of range is rejected when it is decoded.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use serde::de::Error as _;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::sim::{PLAYERS_MAX, PlayerId};
 
-/// A set of seats, seat 0 in the lowest bit; there is no bit for a seat that no match has.
+/// A set of seats, seat 0 in the lowest bit; there are no bits for seats out of range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seats(#[serde(deserialize_with = "bits")] u8);
 
@@ -14,61 +14,61 @@ pub struct Seats(#[serde(deserialize_with = "bits")] u8);
 const ALL: u8 = (1 << PLAYERS_MAX) - 1;
 
 impl Seats {
-    /// The set that these bits say, without bits for seats that no match has.
+    /// The set with these bits; bits for seats out of range are ignored.
     #[must_use]
     pub const fn of_bits(bits: u8) -> Self {
         Self(bits & ALL)
     }
 
-    /// Seat 0 in the lowest bit.
+    /// The bits, seat 0 in the lowest one.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// The set of this player's seat; the empty one for a player who has none.
+    /// The set of this player's seat; empty for a player who has none.
     #[must_use]
     pub const fn one(player: PlayerId) -> Self {
         if player.index() < PLAYERS_MAX { Self(1 << player.0) } else { Self(0) }
     }
 
-    /// Whether it holds this player's seat.
+    /// Whether this player's seat is in the set.
     #[must_use]
     pub const fn contains(self, player: PlayerId) -> bool {
         self.0 & Self::one(player).0 != 0
     }
 
-    /// The same set and this player's seat.
+    /// The set with this player's seat added.
     #[must_use]
     pub const fn with(self, player: PlayerId) -> Self {
         self.union(Self::one(player))
     }
 
-    /// What is in either.
+    /// The seats in either set.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What is in this one and not in the other.
+    /// The seats in this set that are not in the other.
     #[must_use]
     pub const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// How many there are.
+    /// The number of seats.
     #[must_use]
     pub const fn count(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Each, the lowest first.
+    /// Iterates over the seats, lowest first.
     pub fn iter(self) -> impl Iterator<Item = PlayerId> {
         (0..PLAYERS_MAX as u8).map(PlayerId).filter(move |&player| self.contains(player))
     }
@@ -80,18 +80,18 @@ impl FromIterator<PlayerId> for Seats {
     }
 }
 
-/// Reads a seat that a match may have.
+/// Decodes a seat.
 pub(in crate::net) fn seat<'de, D: Deserializer<'de>>(input: D) -> Result<PlayerId, D::Error> {
     let player = PlayerId::deserialize(input)?;
     if player.index() < PLAYERS_MAX { Ok(player) } else { Err(D::Error::custom("no such seat")) }
 }
 
-/// Reads the number of a team: there are no more teams than seats.
+/// Decodes the number of a team: there are no more teams than seats.
 pub(in crate::net) fn team<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
     seat(input).map(|player| player.0)
 }
 
-/// Reads how many seats a match has: two at least, or nobody could join it.
+/// Decodes the number of seats of a match: at least two, or nobody could join it.
 pub(in crate::net) fn count<'de, D: Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
     let seats = u8::deserialize(input)?;
     if (2..=PLAYERS_MAX).contains(&usize::from(seats)) { Ok(seats) } else { Err(D::Error::custom("seats")) }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_names_a_seat_which_no_match_has_is_refused() {
+    fn a_message_with_a_seat_out_of_range_is_rejected() {
         let text = ChatText::new("gg").expect("a line");
         let name = PlayerName::new("Ann").expect("a name");
         for number in 0..=u8::MAX {
