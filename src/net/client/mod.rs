@@ -498,7 +498,7 @@ impl ClientSession {
         }
     }
 
-    /// Sends a message as its [`Delivery`](crate::net::wire::message::Delivery) says: in a datagram or over the reliable
+    /// Sends a message as its [`Delivery`] says: in a datagram or over the reliable
     /// channel.
     fn send<T: serde::Serialize>(&mut self, id: PacketId, message: &T) {
         match id.delivery() {

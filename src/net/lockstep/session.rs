@@ -518,7 +518,7 @@ impl LockstepSession {
         }
     }
 
-    /// Sends a message as its [`Delivery`](crate::net::wire::message::Delivery) says: in a datagram or over the reliable
+    /// Sends a message as its [`Delivery`] says: in a datagram or over the reliable
     /// channel.
     fn send<T: serde::Serialize>(&mut self, link: usize, id: PacketId, message: &T) {
         match id.delivery() {

@@ -572,7 +572,7 @@ impl ServerSession {
         }
     }
 
-    /// Sends a message as its [`Delivery`](crate::net::wire::message::Delivery) says: in a datagram or over the reliable
+    /// Sends a message as its [`Delivery`] says: in a datagram or over the reliable
     /// channel.
     fn send<T: serde::Serialize>(&mut self, seat: usize, id: PacketId, message: &T) {
         match id.delivery() {
