@@ -30,10 +30,6 @@ const BANNED: &[&str] = &[
     "whoever",
 ];
 
-/// Files and folders whose banned words are still being replaced. Remove an entry when its last one is gone.
-#[rustfmt::skip]
-const NOT_YET_CLEAN: &[&str] = &["docs/PROTOCOL.md", "docs/SYNC_LOG.md"];
-
 /// Folders in which no file may import another that imports it back, directly or through others. A parent
 /// module and its children count as one direction: the children may import the parent.
 const ACYCLIC: &[&str] = &["src/sim", "src/net", "src/gui"];
@@ -196,8 +192,7 @@ fn words(text: &str) -> (String, Vec<usize>) {
 fn no_banned_words() {
     let mut faults = Vec::new();
     for (path, text) in files(&["src", "tests", "docs", "README.md"], &[".rs", ".md"]) {
-        let is_exempt = |entry: &str| path.starts_with(&format!("{entry}/")) || path == entry;
-        if NOT_YET_CLEAN.iter().any(|entry| is_exempt(entry)) || path == "tests/tidy.rs" {
+        if path == "tests/tidy.rs" {
             continue;
         }
         let (words, lines) = words(&text);
