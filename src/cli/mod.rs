@@ -18,7 +18,7 @@ pub(crate) mod paths;
 mod replay;
 pub(crate) mod serve;
 pub(crate) mod setup;
-mod window;
+pub(crate) mod window;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::process::ExitCode;

@@ -11,17 +11,17 @@ use mini_rts_arena::net::Architecture;
 use mini_rts_arena::transport::clock;
 
 #[cfg(feature = "gui")]
-pub(crate) use crate::gui::{NoWindow, Opening};
+pub(crate) use crate::gui::NoWindow;
 
 /// What the window begins with.
-#[cfg(not(feature = "gui"))]
-#[expect(dead_code, reason = "without a window nothing is opened")]
+#[cfg_attr(not(feature = "gui"), expect(dead_code, reason = "without a window nothing is opened"))]
 pub(crate) enum Opening {
     Menu,
     Practice(Box<PlayArguments>),
     Host(Box<HostArguments>),
     Join(Box<JoinArguments>),
     Watch(PathBuf),
+    /// On the links of the cell, with this seed.
     Both(Box<Cell>, u64),
 }
 

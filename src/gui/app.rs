@@ -12,13 +12,14 @@ use super::context::{AppContext, PlayerChoices};
 use super::draw::{ArenaPainter, layout};
 use super::input::Inputs;
 use super::launch::LaunchRequest;
-use super::opening::{HAS_OPENED, Opening};
 use super::page::Page;
 use super::probe_file::ProbeFile;
 use super::screens::{Next, Screen};
 use super::theme;
+use super::window::HAS_OPENED;
 use super::window::{scale, window};
 use crate::cli::paths;
+use crate::cli::window::Opening;
 
 /// Most frames per second where the screen does not say when to draw.
 const FRAMES_PER_S_MAX: u32 = 144;

@@ -10,7 +10,6 @@ mod draw;
 mod input;
 mod input_controller;
 mod launch;
-mod opening;
 mod page;
 mod probe_file;
 mod screens;
@@ -25,9 +24,9 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 pub(crate) use display::NoWindow;
-pub(crate) use opening::Opening;
 
-use opening::HAS_OPENED;
+use crate::cli::window::Opening;
+use window::HAS_OPENED;
 
 /// Opens the window and stays until it is closed.
 ///

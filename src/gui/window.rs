@@ -1,6 +1,11 @@
-//! The size of the window.
+//! The window itself: whether it has shown a frame, and its size.
+
+use std::sync::atomic::AtomicBool;
 
 use macroquad::prelude::{Rect, screen_height, screen_width};
+
+/// Whether a frame has been shown: from then on a panic is not about the window.
+pub(crate) static HAS_OPENED: AtomicBool = AtomicBool::new(false);
 
 /// The window in pixels.
 pub(crate) fn window() -> Rect {
