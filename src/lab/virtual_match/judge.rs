@@ -178,17 +178,14 @@ impl VirtualMatch {
         let Some(gone_at) = self.gone_at else { return };
         for (peer, end) in ends.iter().enumerate() {
             let patience = if matches!(end, PeerEnd::Failed(_)) { WAIT + TIMEOUT } else { TIMEOUT };
-            // While it was suspended itself, it could hear nobody, and does not count that as silence.
-            let suspended = self.scenario.acts.iter().filter_map(|(at, act)| match act {
-                Act::Pause(who, length, _)
-                    if *who == peer && at.plus(*length) > gone_at && *at < ended_at[peer] =>
-                {
-                    Some(*length)
+            // The time in which it was suspended itself is not silence of the other.
+            let suspended = self.scenario.acts.iter().filter_map(|&(at, act)| match act {
+                Act::Pause(who, length, _) if who == peer => {
+                    Some(at.plus(length).min(ended_at[peer]).since(at.max(gone_at)))
                 }
                 _ => None,
             });
-            let patience = patience + suspended.sum::<Duration>();
-            let waited = ended_at[peer].since(gone_at);
+            let waited = ended_at[peer].since(gone_at).saturating_sub(suspended.sum());
             if !matches!(end, PeerEnd::Crashed) && waited > patience + patience / 50 + OVER_AFTER {
                 let what = format!("over {:.3} s after the other peer was gone", waited.as_secs_f64());
                 self.audit.violated(Oracle::Outcome, peer, ended_at[peer], what);
