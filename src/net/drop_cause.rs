@@ -39,16 +39,6 @@ impl DropCause {
         Self::RateLimited,
     ];
 
-    /// Its name in messages to people.
-    const fn words(self) -> &'static str {
-        match self {
-            Self::TooFarAhead => "too far ahead",
-            Self::OutOfPlace => "out of place",
-            Self::RateLimited => "rate-limited",
-            _ => self.as_str(),
-        }
-    }
-
     /// Its name in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -106,19 +96,10 @@ pub struct DropCounts([u64; DropCause::ALL.len()]);
 
 impl DropCounts {
     /// Counts one drop.
-    pub(super) const fn count(&mut self, cause: DropCause) {
-        let [malformed, stale, repeated, too_far_ahead, out_of_place, unauthenticated, rate_limited] =
-            &mut self.0;
-        let count = match cause {
-            DropCause::Malformed => malformed,
-            DropCause::Stale => stale,
-            DropCause::Repeated => repeated,
-            DropCause::TooFarAhead => too_far_ahead,
-            DropCause::OutOfPlace => out_of_place,
-            DropCause::Unauthenticated => unauthenticated,
-            DropCause::RateLimited => rate_limited,
-        };
-        *count = count.saturating_add(1);
+    pub(super) fn count(&mut self, cause: DropCause) {
+        if let Some(count) = self.0.get_mut(cause as usize) {
+            *count = count.saturating_add(1);
+        }
     }
 
     /// The count of each cause.
@@ -129,7 +110,7 @@ impl DropCounts {
     /// The count of this cause.
     #[must_use]
     pub fn of(&self, cause: DropCause) -> u64 {
-        self.iter().find(|&(other, _)| other == cause).map_or(0, |(_, count)| count)
+        self.0.get(cause as usize).copied().unwrap_or(0)
     }
 
     /// The total over all causes.
@@ -143,7 +124,8 @@ impl DropCounts {
 impl fmt::Display for DropCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, (cause, count)) in self.iter().filter(|&(_, count)| count > 0).enumerate() {
-            write!(f, "{}{count} {}", if n > 0 { ", " } else { "" }, cause.words())?;
+            write!(f, "{}{count}", if n > 0 { ", " } else { "" })?;
+            cause.as_str().split('_').try_for_each(|word| write!(f, " {word}"))?;
         }
         Ok(())
     }

@@ -212,7 +212,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// Counts a drop.
-    pub(in crate::net) const fn count(&mut self, handled: Handled) {
+    pub(in crate::net) fn count(&mut self, handled: Handled) {
         if let Err(cause) = handled {
             self.dropped.count(cause);
         }
