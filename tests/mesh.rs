@@ -306,7 +306,7 @@ fn all_stand_still_after_the_same_tick_and_go_on_when_one_says_so() {
             {
                 assert!(
                     peers.iter().zip(&ran).all(|(peer, &ran)| peer.inputs.len() == ran),
-                    "{link}: they stand still"
+                    "{link}: no tick runs"
                 );
                 peers[2].session.resume(now);
                 paused_at = Some(Time(u64::MAX));

@@ -1,4 +1,4 @@
-//! A computer on the simulated network: a node, a clock, a socket with a bounded buffer. It may be slow or stand still.
+//! A computer on the simulated network: a node, a clock, a socket with a bounded buffer. It may be slow or suspended.
 
 use core::time::Duration;
 use std::collections::VecDeque;

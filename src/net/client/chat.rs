@@ -34,7 +34,7 @@ impl ClientSession {
         }
         self.chat_limits.own.take(self.now)?;
         if self.link.connection.queued() < LINES_WAITING_MAX {
-            self.link.connection.send(PacketId::Chat, &Chat { from: self.me, text });
+            self.send(PacketId::Chat, &Chat { from: self.me, text });
         }
         self.out.event(Event::Said { player: self.me, text });
         Ok(())

@@ -42,7 +42,7 @@ impl ClientSession {
         };
         if self.link.connection.clock.ahead_us().is_some() {
             let ready = Ready { round: self.round, state_hash, unheard: Seats::default() };
-            self.link.connection.send(PacketId::Ready, &ready);
+            self.send(PacketId::Ready, &ready);
             self.phase = Phase::Ready { reported: true };
         }
     }

@@ -39,9 +39,7 @@ use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
 use crate::net::wire::given::Given;
-use crate::net::wire::message::{
-    Bye, Delivery, MatchConfig, PacketId, Ping, Pong, Roster, Seats, Token, decode,
-};
+use crate::net::wire::message::{Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seats, Token, decode};
 use crate::net::wire::update::TimedInputs;
 use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, PlayerInput, StateHash, Tick};
 
@@ -367,7 +365,7 @@ impl ClientSession {
             Phase::Ending { .. } => {}
             _ if self.is_lost => self.close(End::Left),
             _ => {
-                self.link.connection.send(PacketId::Bye, &Bye::Left { tick: self.local_inputs.next().0 });
+                self.send(PacketId::Bye, &Bye::Left { tick: self.local_inputs.next().0 });
                 self.phase = Phase::Ending { end: End::Left, send_at: self.now.plus(CLOSE_WITHIN) };
             }
         }
@@ -498,17 +496,8 @@ impl ClientSession {
         }
     }
 
-    /// Sends a message as its [`Delivery`] says: in a datagram or over the reliable
-    /// channel.
     fn send<T: serde::Serialize>(&mut self, id: PacketId, message: &T) {
-        match id.delivery() {
-            Delivery::Reliable => self.link.connection.send(id, message),
-            _ => self.send_body(id, &crate::net::wire::message::encode(message)),
-        }
-    }
-
-    fn send_body(&mut self, id: PacketId, body: &[u8]) {
-        self.link.connection.transmit(&mut self.out, id, body);
+        self.link.connection.send(&mut self.out, id, message);
     }
 
     fn on_ping(&mut self, ping: Ping) -> Handled {

@@ -143,7 +143,7 @@ impl ClientSession {
         let inputs = self.local_inputs.since(self.received);
         let inputs = inputs.map(|sealed| (!sealed.is_held).then_some(&sealed.bytes[..]));
         let body = encode_client_inputs(&header, inputs);
-        self.send_body(PacketId::PlayerInput, &body);
+        self.link.connection.transmit(&mut self.out, PacketId::PlayerInput, &body);
         self.link.resend_at = self.now.plus(REPORT_EVERY);
     }
 

@@ -59,7 +59,7 @@ impl ClientSession {
     pub(super) fn say_that_it_stays(&mut self) {
         if self.settings.stays {
             let (ticks, chain, wanted) = (self.snapshots.ran().0, self.chain.0, self.own_wish());
-            self.link.connection.send(PacketId::Rematch, &Rematch { game: 0, ticks, chain, wanted });
+            self.send(PacketId::Rematch, &Rematch { game: 0, ticks, chain, wanted });
         }
     }
 

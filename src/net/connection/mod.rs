@@ -154,9 +154,13 @@ impl Connection {
         Some(sample)
     }
 
-    /// Sends a message reliably, in order after all messages sent before.
-    pub(super) fn send<T: Serialize>(&mut self, id: PacketId, message: &T) {
-        self.send_bytes(id, &encode(message));
+    /// Sends a message as its [`Delivery`] says: in a datagram of its own, or reliably and in order.
+    pub(super) fn send<T: Serialize>(&mut self, out: &mut Outbox, id: PacketId, message: &T) {
+        let body = encode(message);
+        match id.delivery() {
+            Delivery::Reliable => self.send_bytes(id, &body),
+            Delivery::Datagram | Delivery::Unconnected => self.transmit(out, id, &body),
+        }
     }
 
     /// Sends an encoded message reliably.

@@ -138,7 +138,7 @@ impl PacketProtection {
         Ok((packet_id, body, newest))
     }
 
-    /// The connection id by which the other end addresses this one.
+    /// The connection id in datagrams from the other end.
     #[must_use]
     pub const fn local_id(&self) -> u32 {
         self.local_id

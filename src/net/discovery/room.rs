@@ -64,7 +64,7 @@ impl FoundBy {
     }
 }
 
-/// The means by which a room was found.
+/// How a room was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// By an mDNS record.

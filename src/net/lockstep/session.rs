@@ -44,9 +44,7 @@ use crate::net::table::link::Link;
 use crate::net::table::local_inputs::TooManyCommands;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
-use crate::net::wire::message::{
-    ADDRESSES_MAX, Delivery, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo,
-};
+use crate::net::wire::message::{ADDRESSES_MAX, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo};
 use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
 /// How many ticks a peer commits beyond the last tick it ran, so that it does not stall others while it is
@@ -518,16 +516,9 @@ impl LockstepSession {
         }
     }
 
-    /// Sends a message as its [`Delivery`] says: in a datagram or over the reliable
-    /// channel.
     fn send<T: serde::Serialize>(&mut self, link: usize, id: PacketId, message: &T) {
-        match id.delivery() {
-            Delivery::Reliable => {
-                if let Some(peer) = self.links.get_mut(link) {
-                    peer.connection.send(id, message);
-                }
-            }
-            _ => self.send_body(link, id, &crate::net::wire::message::encode(message)),
+        if let Some(peer) = self.links.get_mut(link) {
+            peer.connection.send(&mut self.out, id, message);
         }
     }
 

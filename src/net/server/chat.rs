@@ -23,7 +23,7 @@ impl ServerSession {
             let hears =
                 other.is_in() && other.link.is_ready() && other.link.connection.queued() < LINES_WAITING_MAX;
             if other.player != player && hears {
-                other.link.connection.send(PacketId::Chat, &chat);
+                other.link.connection.send(&mut self.out, PacketId::Chat, &chat);
             }
         }
         self.out.event(Event::Said { player, text: chat.text });

@@ -37,7 +37,7 @@ use crate::net::table::clock::TickClock;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
-use crate::net::wire::message::{Delivery, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats, Token};
+use crate::net::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats, Token};
 use crate::net::wire::name::PlayerName;
 use crate::net::wire::update::TimedInputs;
 use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
@@ -572,16 +572,9 @@ impl ServerSession {
         }
     }
 
-    /// Sends a message as its [`Delivery`] says: in a datagram or over the reliable
-    /// channel.
     fn send<T: serde::Serialize>(&mut self, seat: usize, id: PacketId, message: &T) {
-        match id.delivery() {
-            Delivery::Reliable => {
-                if let Some(client) = self.clients.at_mut(seat) {
-                    client.link.connection.send(id, message);
-                }
-            }
-            _ => self.send_body(seat, id, &crate::net::wire::message::encode(message)),
+        if let Some(client) = self.clients.at_mut(seat) {
+            client.link.connection.send(&mut self.out, id, message);
         }
     }
 

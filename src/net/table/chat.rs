@@ -10,7 +10,7 @@ pub(in crate::net) const LINES_WAITING_MAX: usize = 8;
 const LINES_AT_ONCE: u64 = 5;
 /// Rate limit: lines that a player may send per second in the long run.
 const LINES_PER_S: u64 = 1;
-/// Factor by which a received burst may exceed the burst limit: lines delayed by an outage arrive together.
+/// A received burst may be this many times the burst limit: lines delayed by an outage arrive together.
 const HELD_BACK: u64 = 2;
 
 /// More lines than a player may write; the line is not sent.

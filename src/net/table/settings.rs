@@ -103,7 +103,7 @@ impl GuestConfig {
 pub struct Served {
     /// The server's address.
     pub server: SocketAddr,
-    /// The connection id by which it addresses this client.
+    /// The connection id in its datagrams to this client.
     pub connection_id: u32,
     /// Its confirmation.
     pub confirm: JoinConfirm,

@@ -22,7 +22,7 @@ const LENGTH_BITS: u32 = 6;
 const LEARNT_MAX: u64 = 1 << 40;
 /// Most bits that one call writes or reads: the bits of the last, partial byte share the 64-bit accumulator.
 const AT_ONCE: u32 = 56;
-/// Bytes by which the output buffer grows.
+/// The output buffer grows in steps of this many bytes.
 const ROOM: usize = 4096;
 
 /// A mask of `bits` ones; `bits` is below 64.

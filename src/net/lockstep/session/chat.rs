@@ -36,7 +36,7 @@ impl LockstepSession {
         let line = Chat { from: self.me, text };
         for link in &mut self.links {
             if !link.is_gone && link.connection.queued() < LINES_WAITING_MAX {
-                link.connection.send(PacketId::Chat, &line);
+                link.connection.send(&mut self.out, PacketId::Chat, &line);
             }
         }
         self.out.event(Event::Said { player: self.me, text });

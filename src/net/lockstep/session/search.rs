@@ -29,7 +29,7 @@ impl LockstepSession {
         for link in search.links() {
             if let Some(peer) = self.links.get_mut(link) {
                 peer.connection.set_message_bytes_max(MESSAGE_BYTES_MAX + DESYNC_STATE_BYTES_MAX);
-                peer.connection.send(PacketId::DesyncHashes, &list);
+                peer.connection.send(&mut self.out, PacketId::DesyncHashes, &list);
             }
         }
         self.phase = Phase::Searching { search: Box::new(search), since: self.now };

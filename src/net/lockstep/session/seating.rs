@@ -209,7 +209,7 @@ impl LockstepSession {
         let mut is_silent = false;
         for link in (0..self.links.len()).rev() {
             let Some(peer) = self.links.get(link) else { continue };
-            // What a guest says of others than the guests is no answer.
+            // A report that names seats without a guest does not count.
             if peer.unheard.is_none_or(|unheard| !unheard.difference(guests).is_empty()) {
                 is_silent = true;
                 self.dismiss(link, Bye::Dropped, End::PeerLost(peer.player));
@@ -284,7 +284,7 @@ impl LockstepSession {
     }
 }
 
-/// The connection id by which `from` addresses `to`, both of them guests.
+/// The connection id in datagrams from the guest `from` to the guest `to`.
 fn mesh_id(key: u64, from: PlayerId, to: PlayerId) -> u32 {
     twox_hash::XxHash3_64::oneshot_with_seed(key, &[from.0, to.0]) as u32
 }

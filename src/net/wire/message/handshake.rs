@@ -33,7 +33,7 @@ pub struct JoinRequest {
     pub nonce: u64,
     /// Proof that the guest receives at its address; zeros at first.
     pub cookie: [u8; 16],
-    /// The connection id by which the host must address this guest.
+    /// The connection id that the host must put into its datagrams to this guest.
     pub connection_id: u32,
     /// The guest's simulation build.
     pub simulation_build: u32,
@@ -100,7 +100,7 @@ pub struct JoinConfirm {
     /// The guest's player.
     #[serde(deserialize_with = "seat")]
     pub player: PlayerId,
-    /// The connection id by which the guest must address the host.
+    /// The connection id that the guest must put into its datagrams to the host.
     pub connection_id: u32,
     /// The configuration of the match.
     pub config: MatchConfig,
