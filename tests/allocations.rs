@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, Node as _, Server, ServerOptions, data};
+use mini_rts_arena::game::{
+    ControllerChoice, Match, MatchOptions, Node as _, Server, ServerOptions, Session, data,
+};
 use mini_rts_arena::lab::Battlefield;
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
-    ServerConfig, ServerSession, Settings, Time,
+    Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, ServerConfig, ServerSession, Settings, Time,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, PlayerId, SeatSetup, Setup, Tick, TickInputs, TickRate, World, fingerprint,
@@ -73,7 +75,7 @@ fn config(architecture: Architecture) -> MatchConfig {
 }
 
 /// A peer that gives orders.
-fn peer(session: LockstepSession, prediction: bool) -> Match {
+fn peer(session: impl Into<Session>, prediction: bool) -> Match {
     let (controller, interpolation, updates) = (Some(ControllerChoice::Probe), 2, 20);
     Match::new(
         session,
@@ -83,7 +85,7 @@ fn peer(session: LockstepSession, prediction: bool) -> Match {
 
 fn guest(entropy: u8, prediction: bool) -> Match {
     let guest = GuestConfig::new(ADDRESSES[0]);
-    peer(LockstepSession::join(Time(0), settings(), guest, [entropy; 32]), prediction)
+    peer(Join::new(Time(0), settings(), guest, [entropy; 32]), prediction)
 }
 
 /// A match on a perfect wire: a server and its clients, or two peers.

@@ -10,7 +10,7 @@ use mini_rts_arena::net::message::{
     Bye, Delivery, JoinChallenge, JoinConfirm, JoinRequest, PacketId, Ready, Relayed, Suspicion, decode,
     decode_handshake, encode, handshake,
 };
-use mini_rts_arena::net::{End, GuestConfig, InputDelay, LockstepSession, Settings, Time};
+use mini_rts_arena::net::{End, GuestConfig, InputDelay, Join, LockstepSession, Settings, Time};
 use mini_rts_arena::sim::{PlayerId, PlayerInput};
 use peers::{GUEST, HOST, Peer, Wire, address, guest, guest_config, host, mesh, pair, run, settings};
 
@@ -260,7 +260,7 @@ fn replace_and_finish(mut peers: Vec<Peer>, seat: usize, end: End) {
             is_replaced = true;
             assert_eq!(peers[seat].ends, [end]);
             // Another guest at the same address.
-            let session = LockstepSession::join(now, settings(InputDelay::Auto), guest_config(), [99; 32]);
+            let session = Join::new(now, settings(InputDelay::Auto), guest_config(), [99; 32]);
             peers[seat] = Peer::new(session, address(seat as u8), LINK);
         }
     });
@@ -273,7 +273,7 @@ fn replace_and_finish(mut peers: Vec<Peer>, seat: usize, end: End) {
 #[test]
 fn a_peer_that_was_suspended_does_not_take_the_others_for_lost() {
     let patient = Settings { timeout: Duration::from_secs(20), ..settings(InputDelay::Auto) };
-    let guest = LockstepSession::join(Time(0), patient, guest_config(), [2; 32]);
+    let guest = Join::new(Time(0), patient, guest_config(), [2; 32]);
     let mut peers = [Peer::new(host(400, InputDelay::Auto), HOST, LINK), Peer::new(guest, GUEST, LINK)];
     run(&mut peers, MINUTE, |now, peers| {
         // Not dead, but not run either; what is sent to it meanwhile is lost.
@@ -338,7 +338,7 @@ fn addresses_that_a_guest_names_are_asked_rarely_and_only_in_private_networks() 
     let mut peers = mesh(3, 200, InputDelay::Auto, LINK);
     let addresses = [public, private].into_iter().collect();
     let liar = GuestConfig { addresses, ..guest_config() };
-    peers[1].session = LockstepSession::join(Time(0), settings(InputDelay::Auto), liar, [3; 32]);
+    peers[1].session = Join::new(Time(0), settings(InputDelay::Auto), liar, [3; 32]).into();
     // Nobody is heard from there, and the other guest never hears it where it is.
     peers[1].wire = withholds(|_, to, _| to == address(2));
     let sent = std::rc::Rc::new(std::cell::RefCell::new(BTreeMap::<SocketAddr, u32>::new()));
@@ -359,7 +359,7 @@ fn one_address_does_not_take_every_seat() {
     let mut host = peers::host_of(4, 100, InputDelay::Auto);
     let mut join = |n: u8| {
         let from = SocketAddr::new(GUEST.ip(), 5_000 + u16::from(n));
-        let mut guest = LockstepSession::join(Time(0), settings(InputDelay::Auto), guest_config(), [n; 32]);
+        let mut guest = Join::new(Time(0), settings(InputDelay::Auto), guest_config(), [n; 32]);
         guest.handle_timeout(Time(0));
         let first = guest.poll_transmit().expect("a request");
         let request: JoinRequest =

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mini_rts_arena::game::{Match, MatchOptions, Node, Server, ServerOptions, data};
+use mini_rts_arena::game::{Match, MatchOptions, Node, Server, ServerOptions, Session, data};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
+    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
     OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
 };
 use mini_rts_arena::sim::math::Vec2;
@@ -60,14 +60,14 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Process> {
         seats: 2,
     };
     let (teams, countdown) = ([0, 1].into_iter().collect(), Duration::from_millis(300));
-    let play = |session| {
+    let play = |session: Session| {
         let options = MatchOptions { prediction, interpolation: 2, updates: 20, ..MatchOptions::default() };
         Process::Peer(Box::new(Match::new(session, options)))
     };
-    let join = |n| play(LockstepSession::join(Time(0), settings(), GuestConfig::new(address(0)), [n; 32]));
+    let join = |n| play(Join::new(Time(0), settings(), GuestConfig::new(address(0)), [n; 32]).into());
     if architecture == Architecture::P2p {
         let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
-        return vec![play(LockstepSession::host(Time(0), settings(), host, [1; 32])), join(2)];
+        return vec![play(LockstepSession::host(Time(0), settings(), host, [1; 32]).into()), join(2)];
     }
     let server = ServerConfig {
         config,

@@ -5,7 +5,7 @@ mod peers;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mini_rts_arena::net::{End, Event, GuestConfig, InputDelay, LockstepSession, Refusal, Time};
+use mini_rts_arena::net::{End, Event, GuestConfig, InputDelay, Join, Refusal, Time};
 use mini_rts_arena::sim::{Command, PlayerId, Target, Tick, TickRate};
 use peers::{GUEST, HOST, Peer, guest, guest_config, host, pair, run, settings};
 
@@ -221,7 +221,7 @@ fn a_guest_that_is_gone_before_tick_0_leaves_the_room_open() {
         peers[1].dead = second.is_none() && now > Time(22_000);
         if second.is_none() && now > Time(3_300_000) {
             // It has a seat and is never heard again; another one comes.
-            let session = LockstepSession::join(now, settings(InputDelay::Auto), guest_config(), [3; 32]);
+            let session = Join::new(now, settings(InputDelay::Auto), guest_config(), [3; 32]);
             second = Some(now);
             peers[1] = Peer::new(session, GUEST, "delay=5ms");
         }
@@ -296,7 +296,7 @@ fn what_does_not_match_is_refused_with_both_values() {
     for (change, refusal) in cases {
         let mut asks = guest_config();
         change(&mut asks);
-        let session = LockstepSession::join(Time(0), settings(InputDelay::Auto), asks, [2; 32]);
+        let session = Join::new(Time(0), settings(InputDelay::Auto), asks, [2; 32]);
         let mut peers = [
             Peer::new(host(60, InputDelay::Auto), HOST, "delay=1ms"),
             Peer::new(session, GUEST, "delay=1ms"),
@@ -311,7 +311,7 @@ fn what_does_not_match_is_refused_with_both_values() {
 fn a_full_room_refuses_the_next() {
     let mut peers = pair(600, InputDelay::Auto, "delay=1ms");
     let third = SocketAddr::from(([10, 0, 0, 3], 7));
-    let mut late = LockstepSession::join(Time(0), settings(InputDelay::Auto), guest_config(), [3; 32]);
+    let mut late = Join::new(Time(0), settings(InputDelay::Auto), guest_config(), [3; 32]);
     let mut answers = Vec::new();
     run(&mut peers, Duration::from_secs(5), |now, peers| {
         if peers[0].inputs.len() > 10 {

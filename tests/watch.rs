@@ -10,8 +10,8 @@ use mini_rts_arena::game::{
     ControllerChoice, EventBacklog, Match, MatchOptions, MatchThread, ReplayMatch, TickEvent, data,
 };
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
-    Settings, Time,
+    Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, Settings, Time,
 };
 use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, cut};
 use mini_rts_arena::sim::{
@@ -194,7 +194,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, host_udp.local_address().port()));
     let guest = GuestConfig::new(address);
     let host = LockstepSession::host(clock::now(), settings.clone(), host, [1; 32]);
-    let guest = LockstepSession::join(clock::now(), settings, guest, [2; 32]);
+    let guest = Join::new(clock::now(), settings, guest, [2; 32]);
     let controller = Some(ControllerChoice::Bot(BotLevel::Hard));
     let recorded = MatchOptions { controller, record: Some(record), ..MatchOptions::default() };
     let alone = MatchOptions { controller, ..MatchOptions::default() };

@@ -10,8 +10,8 @@ use std::time::Duration;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, MatchThread, data};
 use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss, PlayerName,
-    Settings,
+    Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, Settings,
 };
 use mini_rts_arena::sim::{AttackBehaviour, TickRate, fingerprint};
 use mini_rts_arena::transport::{PortChoice, Udp, clock};
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let guest = GuestConfig::new(host_udp.local_address());
     // The last argument is the session's entropy: use unpredictable bytes outside of a demonstration.
     let host = LockstepSession::host(clock::now(), settings("ann")?, host, [1; 32]);
-    let guest = LockstepSession::join(clock::now(), settings("ben")?, guest, [2; 32]);
+    let guest = Join::new(clock::now(), settings("ben")?, guest, [2; 32]);
     let options =
         |level| MatchOptions { controller: Some(ControllerChoice::Bot(level)), ..MatchOptions::default() };
     let host = MatchThread::start(Match::new(host, options(BotLevel::Hard)), host_udp, None)?;

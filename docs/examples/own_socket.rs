@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use mini_rts_arena::game::data;
 use mini_rts_arena::net::{
-    Architecture, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, Settings, Time,
+    Architecture, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
+    OnLoss, PlayerName, Seat, Settings, Time,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, SeatSetup, Setup, Target, Tick, TickRate, World, fingerprint,
@@ -53,6 +53,34 @@ impl Peer {
     }
 }
 
+/// Asks for a seat until the host, which is driven meanwhile, has answered.
+fn take_seat(
+    mut join: Join,
+    socket: &UdpSocket,
+    host: &mut Peer,
+    start: Instant,
+) -> Result<Seat, Box<dyn Error>> {
+    let mut bytes = [0; 2048];
+    loop {
+        let now = Time(start.elapsed().as_micros() as u64);
+        host.drive(now)?;
+        while let Ok((len, from)) = socket.recv_from(&mut bytes) {
+            join.handle_datagram(now, from, &bytes[..len]);
+        }
+        join.handle_timeout(now);
+        while let Some(transmit) = join.poll_transmit() {
+            socket.send_to(transmit.datagram.bytes(), transmit.to)?;
+        }
+        if let Some(seat) = join.take_seat() {
+            return Ok(seat);
+        }
+        if let Some(Event::Closed(end)) = join.poll_event() {
+            return Err(format!("no seat: {end:?}").into());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let (rules, map, hero) = (data::rules("standard")?, data::map("standard")?, AttackBehaviour::Archer);
     let (seed, tick_rate, ticks) = (7, TickRate::HZ_60, Some(120));
@@ -71,15 +99,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [host_socket, guest_socket] = sockets;
     let (host_socket, guest_socket) = (host_socket?, guest_socket?);
     let guest = GuestConfig::new(host_socket.local_addr()?);
+    host_socket.set_nonblocking(true)?;
+    guest_socket.set_nonblocking(true)?;
     let host = LockstepSession::host(Time(0), settings.clone(), host, [1; 32]);
-    let guest = LockstepSession::join(Time(0), settings, guest, [2; 32]);
+    let join = Join::new(Time(0), settings, guest, [2; 32]);
     let peer = |session, socket| Peer { session, socket, world: world.clone(), end: None };
-    let mut peers = [peer(host, host_socket), peer(guest, guest_socket)];
-    peers.iter().try_for_each(|peer| peer.socket.set_nonblocking(true))?;
+    let (start, mut host) = (Instant::now(), peer(host, host_socket));
+    let seat = take_seat(join, &guest_socket, &mut host, start)?;
+    let now = Time(start.elapsed().as_micros() as u64);
+    let mut peers = [host, peer(LockstepSession::seated(now, seat), guest_socket)];
     // The guest's hero walks to the centre, from the first tick that is still open.
     let centre = Command::HeroGo(Target::clamped(Default::default()));
     peers[1].session.submit_command(Tick(0), Time(0), centre)?;
-    let start = Instant::now();
     while peers.iter().any(|peer| peer.end.is_none()) {
         let now = Time(start.elapsed().as_micros() as u64);
         peers.iter_mut().try_for_each(|peer| peer.drive(now))?;

@@ -17,7 +17,7 @@ use super::paths;
 use mini_rts_arena::game::{Inject, Match, MatchOptions, Script, Server, ServerOptions, Trace, data};
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, LockstepSession, MatchConfig, OnLoss,
+    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join, LockstepSession, MatchConfig, OnLoss,
     PlayerName, ServerConfig, ServerSession, Settings, Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
@@ -215,7 +215,7 @@ pub(crate) fn join(
         via: arguments.via.iter().copied().take(PLAYERS_MAX - 1).collect(),
     };
     let options = options(game, rules, map, None)?;
-    let session = LockstepSession::join(clock::now(), settings(game)?, guest, entropy()?);
+    let session = Join::new(clock::now(), settings(game)?, guest, entropy()?);
     Ok(Prepared { game: Match::new(session, options), beacon: None, seed: None })
 }
 

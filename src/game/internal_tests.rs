@@ -10,7 +10,7 @@ use super::options::MatchOptions;
 use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
 use super::server::{Server, ServerOptions, ServerThread};
 use crate::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
+    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
     OnLoss, PlayerName, ServerConfig, ServerSession, Settings,
 };
 use crate::replay::{End, Replay};
@@ -51,7 +51,7 @@ fn config(architecture: Architecture) -> MatchConfig {
 }
 
 fn guest(host: SocketAddr, n: u8) -> Match {
-    let session = LockstepSession::join(clock::now(), settings(), GuestConfig::new(host), [n; 32]);
+    let session = Join::new(clock::now(), settings(), GuestConfig::new(host), [n; 32]);
     Match::new(session, MatchOptions { interpolation: 2, updates: 20, ..MatchOptions::default() })
 }
 

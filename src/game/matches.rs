@@ -310,8 +310,7 @@ impl Match {
             Event::Said { player, text } => self.tell(MatchEvent::Said(player, text)),
             Event::RematchWanted { player } => self.tell(MatchEvent::RematchWanted(player)),
             Event::Over => self.on_closed(now, End::Finished),
-            // A server's.
-            Event::Again => {}
+            Event::Again => self.session.again(),
             Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
             Event::Resumed => self.tell(MatchEvent::Resumed),
             Event::DelayMoved { tick, delay_us } => self.measures.delay_moved(tick, delay_us),

@@ -8,15 +8,16 @@ use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
 use crate::net::message::PacketId;
 use crate::net::{
-    Architecture, ChatText, ClientSession, DueTick, Event, LinkStatus, LockstepSession, MatchConfig, Pause,
-    Time, TooManyCommands, TooManyLines, Traffic, Transmit,
+    Architecture, ChatText, ClientSession, DueTick, Event, Join, LinkStatus, LockstepSession, MatchConfig,
+    Pause, Time, TooManyCommands, TooManyLines, Traffic, Transmit,
 };
 use crate::sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
-/// The session of a match. Every session starts its handshake as a lockstep guest; if a server answers, it
-/// continues as a client.
+/// The session of a match.
 #[expect(clippy::large_enum_variant, reason = "there is one per match")]
 pub enum Session {
+    /// A seat is asked for.
+    Joining(Join),
     /// Every peer runs the world as soon as it has all inputs.
     Lockstep(LockstepSession),
     /// A server runs the world, and sends the results.
@@ -29,10 +30,28 @@ impl From<LockstepSession> for Session {
     }
 }
 
-/// Makes the same call on either kind of session.
-macro_rules! either {
+impl From<Join> for Session {
+    fn from(join: Join) -> Self {
+        Self::Joining(join)
+    }
+}
+
+/// Makes the same call on any session.
+macro_rules! each {
     ($session:expr, $inner:ident => $call:expr) => {
         match $session {
+            Session::Joining($inner) => $call,
+            Session::Lockstep($inner) => $call,
+            Session::Client($inner) => $call,
+        }
+    };
+}
+
+/// Makes the same call on a session that has a seat, and returns `$without` while a seat is asked for.
+macro_rules! seated {
+    ($session:expr, $inner:ident => $call:expr, else $without:expr) => {
+        match $session {
+            Session::Joining(_) => $without,
             Session::Lockstep($inner) => $call,
             Session::Client($inner) => $call,
         }
@@ -41,49 +60,51 @@ macro_rules! either {
 
 impl Session {
     pub(super) fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        either!(self, session => session.handle_datagram(now, from, bytes));
-        let Self::Lockstep(guest) = self else { return };
-        let Some(served) = guest.served() else { return };
-        let client = ClientSession::new(now, guest.settings().clone(), served, *guest.traffic());
-        // An inconsistent confirmation from a server counts as no answer.
-        if let Some(client) = client {
-            *self = Self::Client(client);
+        each!(self, session => session.handle_datagram(now, from, bytes));
+        let Self::Joining(join) = self else { return };
+        let Some(seat) = join.take_seat() else { return };
+        *self = match seat.architecture() {
+            Architecture::P2p => Self::Lockstep(LockstepSession::seated(now, seat)),
+            Architecture::ClientServer | Architecture::Relay => {
+                Self::Client(ClientSession::seated(now, seat))
+            }
+        };
+    }
+
+    /// All want a rematch: a client joins its server again.
+    pub(super) fn again(&mut self) {
+        if let Self::Client(client) = self {
+            *self = Self::Joining(client.again());
         }
     }
 
     pub(super) fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
-        either!(self, session => session.forge(to, id, body));
+        seated!(self, session => session.forge(to, id, body), else ());
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
-        either!(self, session => session.handle_timeout(now));
+        each!(self, session => session.handle_timeout(now));
     }
 
     pub(super) fn poll_transmit(&mut self) -> Option<Transmit> {
-        let transmit = either!(self, session => session.poll_transmit());
-        // Only once it has output everything.
-        if let (None, Self::Client(client)) = (&transmit, &*self)
-            && client.is_rematch()
-        {
-            *self = Self::Lockstep(client.again());
-        }
-        transmit
+        each!(self, session => session.poll_transmit())
     }
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {
-        either!(self, session => session.poll_event())
+        each!(self, session => session.poll_event())
     }
 
     pub(super) fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
-        either!(self, session => session.poll_tick(now))
+        seated!(self, session => session.poll_tick(now), else None)
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Time> {
-        either!(self, session => session.poll_timeout())
+        each!(self, session => session.poll_timeout())
     }
 
     pub(super) fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {
         match self {
+            Self::Joining(_) => {}
             Self::Lockstep(session) => session.prepared(now, hash),
             Self::Client(session) => session.prepared(now, hash, state),
         }
@@ -95,20 +116,20 @@ impl Session {
         given: Time,
         command: Command,
     ) -> Result<(), TooManyCommands> {
-        either!(self, session => session.submit_command(wish, given, command))
+        seated!(self, session => session.submit_command(wish, given, command), else Ok(()))
     }
 
     /// The first tick whose input is not committed.
     pub(super) fn open_tick(&self) -> Tick {
-        either!(self, session => session.open_tick())
+        seated!(self, session => session.open_tick(), else Tick(0))
     }
 
     pub(super) fn submit_hero(&mut self, wish: Tick, hero: HeroControl) {
-        either!(self, session => session.submit_hero(wish, hero));
+        seated!(self, session => session.submit_hero(wish, hero), else ());
     }
 
     pub(super) fn report(&mut self, now: Time, tick: Tick, hash: &StateHash) {
-        either!(self, session => session.report(now, tick, hash));
+        seated!(self, session => session.report(now, tick, hash), else ());
     }
 
     pub(super) fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
@@ -124,12 +145,13 @@ impl Session {
     }
 
     pub(super) fn finish(&mut self) {
-        either!(self, session => session.finish());
+        seated!(self, session => session.finish(), else ());
     }
 
     /// Ends a pause.
     pub(super) fn resume(&mut self, now: Time) {
         match self {
+            Self::Joining(_) => {}
             Self::Lockstep(session) => session.resume(now),
             Self::Client(session) => session.resume(),
         }
@@ -137,34 +159,31 @@ impl Session {
 
     /// Stops waiting for the last other player, who is lost.
     pub(super) fn claim(&mut self) {
-        either!(self, session => session.claim());
+        seated!(self, session => session.claim(), else ());
     }
 
     /// Sends a chat line to all others.
     pub(super) fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
-        either!(self, session => session.submit_chat(now, text))
+        seated!(self, session => session.submit_chat(now, text), else Ok(()))
     }
 
     /// Whether the match is over and the session stays for a rematch vote.
     pub(super) const fn stays(&self) -> bool {
-        either!(self, session => session.stays())
+        seated!(self, session => session.stays(), else false)
     }
 
     /// Votes for a rematch.
     pub(super) fn want_rematch(&mut self, now: Time) {
-        either!(self, session => session.want_rematch(now));
+        seated!(self, session => session.want_rematch(now), else ());
     }
 
     pub(super) fn leave(&mut self) {
-        either!(self, session => session.leave());
+        each!(self, session => session.leave());
     }
 
     /// The server's state whose next tick is `tick`, where it must be adopted.
     pub(super) fn snapshot(&self, tick: Tick) -> Option<&GameState> {
-        match self {
-            Self::Lockstep(_) => None,
-            Self::Client(session) => session.snapshot(tick),
-        }
+        self.client()?.snapshot(tick)
     }
 
     /// Whether the seat was taken back while the match ran.
@@ -175,10 +194,7 @@ impl Session {
     /// In a match with a server, the player who most recently left or was lost; the flag says whether it was
     /// lost.
     pub(super) fn departed(&self) -> Option<(PlayerId, bool)> {
-        match self {
-            Self::Lockstep(_) => None,
-            Self::Client(session) => session.departed(),
-        }
+        self.client()?.departed()
     }
 
     /// Whether a server runs the world and sends the results.
@@ -197,6 +213,7 @@ impl Session {
     /// Advances the prediction, using the own inputs that are committed and not confirmed.
     pub(super) fn predict(&self, now: Time, predictor: &mut Predictor, confirmed: &World) {
         match self {
+            Self::Joining(_) => {}
             Self::Lockstep(session) => {
                 let (horizon, own) = session.unconfirmed();
                 predictor.advance(now, confirmed, own, horizon);
@@ -211,13 +228,14 @@ impl Session {
     /// This player's id; valid once confirmed.
     #[must_use]
     pub const fn player(&self) -> PlayerId {
-        either!(self, session => session.player())
+        seated!(self, session => session.player(), else PlayerId(0))
     }
 
     /// The configuration of the match; known once confirmed.
     #[must_use]
     pub const fn config(&self) -> Option<&MatchConfig> {
         match self {
+            Self::Joining(_) => None,
             Self::Lockstep(session) => session.config(),
             Self::Client(session) => Some(session.config()),
         }
@@ -226,12 +244,13 @@ impl Session {
     /// The traffic on the links so far.
     #[must_use]
     pub const fn traffic(&self) -> &Traffic {
-        either!(self, session => session.traffic())
+        each!(self, session => session.traffic())
     }
 
     /// The links to peers that are still in the match, in the order in which they joined.
     pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
         let links: ArrayVec<LinkStatus, PLAYERS_MAX> = match self {
+            Self::Joining(_) => ArrayVec::new(),
             Self::Lockstep(session) => session.links().collect(),
             Self::Client(session) => core::iter::once(session.link()).collect(),
         };
@@ -242,6 +261,7 @@ impl Session {
     #[must_use]
     pub fn delay_us(&self) -> Option<i64> {
         match self {
+            Self::Joining(_) => None,
             Self::Lockstep(session) => session.delay_us(),
             Self::Client(session) => Some(session.delay_us()),
         }
@@ -251,43 +271,31 @@ impl Session {
     /// tick waits.
     #[must_use]
     pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
-        match self {
-            Self::Lockstep(session) => session.waits_for(),
-            Self::Client(_) => None,
-        }
+        if let Self::Lockstep(session) = self { session.waits_for() } else { None }
     }
 
     /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for
     /// a server.
     #[must_use]
     pub fn lost(&self) -> Option<(PlayerId, Time)> {
-        either!(self, session => session.lost())
+        seated!(self, session => session.lost(), else None)
     }
 
     /// The pause in progress, if any.
     #[must_use]
     pub fn pause(&self) -> Option<Pause> {
-        match self {
-            Self::Lockstep(session) => session.pause(),
-            Self::Client(session) => session.pause(),
-        }
+        seated!(self, session => session.pause(), else None)
     }
 
     /// The room's beacon, while the room is open.
     #[must_use]
     pub const fn beacon(&self) -> Option<&Beacon> {
-        match self {
-            Self::Lockstep(session) => session.beacon(),
-            Self::Client(_) => None,
-        }
+        if let Self::Lockstep(session) = self { session.beacon() } else { None }
     }
 
     /// The client session, if a server runs the match.
     #[must_use]
     pub const fn client(&self) -> Option<&ClientSession> {
-        match self {
-            Self::Lockstep(_) => None,
-            Self::Client(session) => Some(session),
-        }
+        if let Self::Client(session) = self { Some(session) } else { None }
     }
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use crate::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig,
+    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
     OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
 };
 use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
@@ -52,15 +52,9 @@ impl Table<'_> {
     }
 
     /// Who joins the host, or the server, at `host`, and sits in `seat` however late.
-    pub(super) fn guest(
-        &self,
-        now: Time,
-        settings: Settings,
-        seat: usize,
-        host: SocketAddr,
-    ) -> LockstepSession {
+    pub(super) fn guest(&self, now: Time, settings: Settings, seat: usize, host: SocketAddr) -> Join {
         let guest = GuestConfig { seat: Some(seat as u8), ..GuestConfig::new(host) };
-        LockstepSession::join(now, settings, guest, entropy(self.seed, seat))
+        Join::new(now, settings, guest, entropy(self.seed, seat))
     }
 
     /// The server, which sends this many updates per second.

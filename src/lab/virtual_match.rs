@@ -20,7 +20,7 @@ use super::sessions::{TIMEOUT, Table, WAIT, hero_of, settings};
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
 use crate::game::{
     ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Node as _, Server,
-    Summary,
+    Session, Summary,
 };
 use crate::net::{Architecture, DueTick, InputDelay, LinkStatus, PAUSE_LONGEST, PAUSES_MAX, Time, Traffic};
 use crate::sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
@@ -510,10 +510,10 @@ impl VirtualMatch {
         let now = self.world.players[peer].clock.shows(self.world.now());
         let settings = settings(peer, hero_of(*seed, peer), self.setup.input_delay);
         let host = if self.is_served() { self.setup.peers } else { 0 };
-        let session = if peer == host {
-            self.table().host(now, settings)
+        let session: Session = if peer == host {
+            self.table().host(now, settings).into()
         } else {
-            self.table().guest(now, settings, peer, self.world.network.address(host))
+            self.table().guest(now, settings, peer, self.world.network.address(host)).into()
         };
         let inject = self.setup.inject.as_ref().filter(|(seat, _)| *seat == peer);
         let inject = inject.map(|(_, inject)| inject.clone());

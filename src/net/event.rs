@@ -108,8 +108,8 @@ pub enum Event {
     },
     /// All ticks have run, all peers know it, and the session stays open for a rematch vote.
     Over,
-    /// Server: all players want a rematch. This session is closed;
-    /// [`ServerSession::again`](super::ServerSession::again) creates the next one.
+    /// With a server: all players want a rematch, and [`ServerSession::again`](super::ServerSession::again) or
+    /// [`ClientSession::again`](super::ClientSession::again) creates what comes next.
     Again,
     /// A player, possibly this one, wants a rematch.
     RematchWanted {

@@ -8,11 +8,11 @@ use std::time::Duration;
 use arrayvec::ArrayVec;
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{
-    ControllerChoice, Inject, Match, MatchOptions, Node as _, Server, ServerOptions, data,
+    ControllerChoice, Inject, Match, MatchOptions, Node as _, Server, ServerOptions, Session, data,
 };
 use mini_rts_arena::net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
 use mini_rts_arena::net::{
-    Architecture, ClientSession, End, Event, FRAGMENT_BYTES, GuestConfig, HostConfig, InputDelay,
+    Architecture, ClientSession, End, Event, FRAGMENT_BYTES, GuestConfig, HostConfig, InputDelay, Join,
     LockstepSession, MatchConfig, OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
     TimedInputs, Transmit,
 };
@@ -27,6 +27,7 @@ const RECENT_MAX: usize = 64;
 const ROUNDS_MAX: usize = 64;
 
 pub(crate) enum Node {
+    Join(Box<Join>),
     Lockstep(Box<LockstepSession>),
     Server(Box<ServerSession>),
     Client(Box<ClientSession>),
@@ -38,6 +39,7 @@ pub(crate) enum Node {
 macro_rules! each {
     ($node:expr, $session:ident => $call:expr) => {
         match $node {
+            Node::Join($session) => $call,
             Node::Lockstep($session) => $call,
             Node::Server($session) => $call,
             Node::Client($session) => $call,
@@ -51,6 +53,7 @@ macro_rules! each {
 macro_rules! session {
     ($node:expr, $session:ident => $call:expr) => {
         match $node {
+            Node::Join($session) => $call,
             Node::Lockstep($session) => $call,
             Node::Server($session) => $call,
             Node::Client($session) => $call,
@@ -140,7 +143,8 @@ impl Table {
         let teams = (0..self.seats).collect();
         if self.architecture == Architecture::P2p {
             let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
-            return self.seated(LockstepSession::host(now, self.settings(), host, [1; 32]), 0);
+            let session = LockstepSession::host(now, self.settings(), host, [1; 32]);
+            return if self.is_real { self.game(session, 0) } else { Node::Lockstep(Box::new(session)) };
         }
         let server = ServerConfig {
             config,
@@ -164,11 +168,8 @@ impl Table {
         Node::Server(Box::new(server))
     }
 
-    /// Who plays over this session.
-    fn seated(&self, session: LockstepSession, n: usize) -> Node {
-        if !self.is_real {
-            return Node::Lockstep(Box::new(session));
-        }
+    /// A whole match over this session.
+    fn game(&self, session: impl Into<Session>, n: usize) -> Node {
         let inject = Inject { tick: ASTRAY_AT, field: "units[0].hp".into() };
         let options = MatchOptions {
             controller: Some(if n.is_multiple_of(2) {
@@ -186,7 +187,8 @@ impl Table {
 
     fn guest(&self, now: Time, n: u8) -> Node {
         let guest = GuestConfig::new(address(0));
-        self.seated(LockstepSession::join(now, self.settings(), guest, [1 + n; 32]), n.into())
+        let join = Join::new(now, self.settings(), guest, [1 + n; 32]);
+        if self.is_real { self.game(join, n.into()) } else { Node::Join(Box::new(join)) }
     }
 
     /// How many sessions it takes.
@@ -352,7 +354,15 @@ impl Room {
     /// place of its next one.
     fn forge_message(&mut self, from: usize, to: usize, id: PacketId, body: &[u8]) {
         if !self.peers[from].is_cut {
-            each!(&mut self.peers[from].node, session => session.forge(address(to), id, body));
+            match &mut self.peers[from].node {
+                // It has no channel yet.
+                Node::Join(_) => {}
+                Node::Lockstep(session) => session.forge(address(to), id, body),
+                Node::Server(session) => session.forge(address(to), id, body),
+                Node::Client(session) => session.forge(address(to), id, body),
+                Node::Match(game) => game.forge(address(to), id, body),
+                Node::MatchServer(server) => server.forge(address(to), id, body),
+            }
             return;
         }
         let message: Vec<u8> = [&[id as u8], body].concat();
@@ -438,7 +448,7 @@ impl Peer {
             Node::Lockstep(session) => session.prepared(now, &hash),
             Node::Server(session) => session.prepared(now, &hash, &self.state),
             Node::Client(session) => session.prepared(now, &hash, &self.state),
-            Node::Match(_) | Node::MatchServer(_) => {}
+            Node::Join(_) | Node::Match(_) | Node::MatchServer(_) => {}
         }
     }
 
@@ -478,13 +488,13 @@ impl Peer {
             self.told.push(event);
         }
         self.run_ticks(now);
-        if let Node::Lockstep(session) = &self.node
-            && let Some(served) = session.served()
+        if let Node::Join(join) = &mut self.node
+            && let Some(seat) = join.take_seat()
         {
-            let (settings, traffic) = (session.settings().clone(), *session.traffic());
-            if let Some(client) = ClientSession::new(now, settings, served, traffic) {
-                self.node = Node::Client(Box::new(client));
-            }
+            self.node = match seat.architecture() {
+                Architecture::P2p => Node::Lockstep(Box::new(LockstepSession::seated(now, seat))),
+                _ => Node::Client(Box::new(ClientSession::seated(now, seat))),
+            };
         }
     }
 
@@ -503,13 +513,11 @@ impl Peer {
                 let next = session.again();
                 self.node = Node::Server(Box::new(next));
             }
+            (Event::Again, Node::Client(session)) => {
+                let next = session.again();
+                self.node = Node::Join(Box::new(next));
+            }
             _ => {}
-        }
-        if let Node::Client(session) = &self.node
-            && matches!(event, Event::Closed(_))
-            && session.is_rematch()
-        {
-            self.node = Node::Lockstep(Box::new(session.again()));
         }
     }
 
@@ -519,7 +527,7 @@ impl Peer {
                 Node::Lockstep(session) => session.poll_tick(now).map(|due| due.inputs.into()),
                 Node::Server(session) => session.poll_tick(now).map(|due| due.timed),
                 Node::Client(session) => session.poll_tick(now).map(|due| due.inputs.into()),
-                Node::Match(_) | Node::MatchServer(_) => None,
+                Node::Join(_) | Node::Match(_) | Node::MatchServer(_) => None,
             };
             let Some(timed): Option<TimedInputs> = timed else { return };
             let tick = timed.inputs.tick;
@@ -529,7 +537,7 @@ impl Peer {
                 Node::Lockstep(session) => session.report(now, tick, &hash),
                 Node::Server(session) => session.report(now, &timed, &hash, &self.state),
                 Node::Client(session) => session.report(now, tick, &hash),
-                Node::Match(_) | Node::MatchServer(_) => {}
+                Node::Join(_) | Node::Match(_) | Node::MatchServer(_) => {}
             }
         }
     }
@@ -551,7 +559,7 @@ impl Peer {
             }
             Node::Lockstep(session) => session.submit_command(Tick(0), now, command),
             Node::Client(session) => session.submit_command(Tick(0), now, command),
-            Node::Server(_) | Node::MatchServer(_) => Ok(()),
+            Node::Join(_) | Node::Server(_) | Node::MatchServer(_) => Ok(()),
         };
     }
 
@@ -564,7 +572,7 @@ impl Peer {
             Node::Lockstep(session) => session.want_rematch(now),
             Node::Client(session) => session.want_rematch(now),
             Node::Match(game) => game.want_rematch(now),
-            Node::Server(_) | Node::MatchServer(_) => {}
+            Node::Join(_) | Node::Server(_) | Node::MatchServer(_) => {}
         }
     }
 }

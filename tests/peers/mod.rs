@@ -2,11 +2,12 @@
 #![allow(dead_code, reason = "each test crate uses its part")]
 
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use mini_rts_arena::net::{
-    Architecture, End, Event, GuestConfig, HostConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, Settings, Time,
+    Architecture, DueTick, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
+    MatchConfig, OnLoss, PlayerName, Settings, Time, Traffic, Transmit,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -69,13 +70,119 @@ pub(crate) fn guest_config() -> GuestConfig {
     GuestConfig::new(HOST)
 }
 
-pub(crate) fn guest(delay: InputDelay) -> LockstepSession {
-    LockstepSession::join(Time(0), settings(delay), guest_config(), [2; 32])
+pub(crate) fn guest(delay: InputDelay) -> Join {
+    Join::new(Time(0), settings(delay), guest_config(), [2; 32])
+}
+
+/// A session that asks for its seat, and then has it: from then on it is a [`LockstepSession`].
+#[expect(clippy::large_enum_variant, reason = "there are few")]
+pub(crate) enum Session {
+    Joining(Join),
+    Seated(LockstepSession),
+}
+
+impl From<Join> for Session {
+    fn from(join: Join) -> Self {
+        Self::Joining(join)
+    }
+}
+
+impl From<LockstepSession> for Session {
+    fn from(session: LockstepSession) -> Self {
+        Self::Seated(session)
+    }
+}
+
+impl Deref for Session {
+    type Target = LockstepSession;
+    fn deref(&self) -> &LockstepSession {
+        let Self::Seated(session) = self else { panic!("it has no seat yet") };
+        session
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut LockstepSession {
+        let Self::Seated(session) = self else { panic!("it has no seat yet") };
+        session
+    }
+}
+
+macro_rules! each {
+    ($session:expr, $inner:ident => $call:expr) => {
+        match $session {
+            Session::Joining($inner) => $call,
+            Session::Seated($inner) => $call,
+        }
+    };
+}
+
+/// What both have.
+impl Session {
+    pub(crate) fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        each!(self, session => session.handle_datagram(now, from, bytes));
+        if let Self::Joining(join) = self
+            && let Some(seat) = join.take_seat()
+        {
+            *self = Self::Seated(LockstepSession::seated(now, seat));
+        }
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        each!(self, session => session.handle_timeout(now));
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Time> {
+        each!(self, session => session.poll_timeout())
+    }
+
+    pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
+        each!(self, session => session.poll_transmit())
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        each!(self, session => session.poll_event())
+    }
+
+    pub(crate) fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
+        let Self::Seated(session) = self else { return None };
+        session.poll_tick(now)
+    }
+
+    pub(crate) fn leave(&mut self) {
+        each!(self, session => session.leave());
+    }
+
+    pub(crate) fn traffic(&self) -> &Traffic {
+        each!(self, session => session.traffic())
+    }
+
+    pub(crate) fn delay_us(&self) -> Option<i64> {
+        self.seated()?.delay_us()
+    }
+
+    pub(crate) fn lost(&self) -> Option<(PlayerId, Time)> {
+        self.seated()?.lost()
+    }
+
+    pub(crate) fn stays(&self) -> bool {
+        self.seated().is_some_and(LockstepSession::stays)
+    }
+
+    pub(crate) fn want_rematch(&mut self, now: Time) {
+        if let Self::Seated(session) = self {
+            session.want_rematch(now);
+        }
+    }
+
+    fn seated(&self) -> Option<&LockstepSession> {
+        if let Self::Seated(session) = self { Some(session) } else { None }
+    }
 }
 
 /// A peer with a world that only remembers: the hash chain over all inputs.
 pub(crate) struct Peer {
-    pub(crate) session: LockstepSession,
+    pub(crate) session: Session,
     pub(crate) address: SocketAddr,
     pub(crate) out: Impairment,
     pub(crate) chain: HashChain,
@@ -105,9 +212,9 @@ pub(crate) type States = Vec<(PlayerId, Vec<u8>)>;
 pub(crate) type Wire = Box<dyn FnMut(Time, SocketAddr, &[u8]) -> Option<Vec<u8>>>;
 
 impl Peer {
-    pub(crate) fn new(session: LockstepSession, address: SocketAddr, link: &str) -> Self {
+    pub(crate) fn new(session: impl Into<Session>, address: SocketAddr, link: &str) -> Self {
         Self {
-            session,
+            session: session.into(),
             address,
             out: Impairment::new(link.parse::<LinkSpec>().expect("a link")),
             chain: HashChain::default(),
@@ -141,7 +248,8 @@ impl Peer {
                         if !self.inputs.is_empty() {
                             self.games.push(std::mem::take(&mut self.inputs));
                         }
-                        self.session.prepared(now, &self.hash());
+                        let hash = self.hash();
+                        self.session.prepared(now, &hash);
                     }
                     Event::Said { player, text } => self.said.push((player, text.to_string())),
                     Event::Waiting { player } => self.waited.push(player),
@@ -167,7 +275,8 @@ impl Peer {
                 }
                 self.stalls.extend(due.stall.map(|stall| (tick.0, stall.ran.since(stall.due))));
                 self.inputs.push(due.inputs);
-                self.session.report(now, tick, &self.hash());
+                let hash = self.hash();
+                self.session.report(now, tick, &hash);
             }
             while let Some(transmit) = self.session.poll_transmit() {
                 self.out.push(now, transmit);
@@ -224,18 +333,22 @@ pub(crate) fn pair(ticks: u32, delay: InputDelay, link: &str) -> [Peer; 2] {
 /// Peers with the settings of people: they wait for a lost player, and stay for a rematch.
 pub(crate) fn people(seats: u8, ticks: u32, link: &str) -> Vec<Peer> {
     let settings = || Settings { on_loss: OnLoss::Wait, stays: true, ..settings(InputDelay::Auto) };
-    let session = |n: u8| match n {
-        0 => LockstepSession::host(Time(0), settings(), host_config(seats, ticks), [1; 32]),
-        n => LockstepSession::join(Time(0), settings(), guest_config(), [2 + n; 32]),
+    let session = |n: u8| -> Session {
+        match n {
+            0 => LockstepSession::host(Time(0), settings(), host_config(seats, ticks), [1; 32]).into(),
+            n => Join::new(Time(0), settings(), guest_config(), [2 + n; 32]).into(),
+        }
     };
     (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()
 }
 
 /// Peers with identical links, each with its own random stream.
 pub(crate) fn mesh(seats: u8, ticks: u32, delay: InputDelay, link: &str) -> Vec<Peer> {
-    let session = |n: u8| match n {
-        0 => host_of(seats, ticks, delay),
-        n => LockstepSession::join(Time(0), settings(delay), guest_config(), [2 + n; 32]),
+    let session = |n: u8| -> Session {
+        match n {
+            0 => host_of(seats, ticks, delay).into(),
+            n => Join::new(Time(0), settings(delay), guest_config(), [2 + n; 32]).into(),
+        }
     };
     (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()
 }

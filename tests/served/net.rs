@@ -12,8 +12,8 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, InputDelay, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
+    Architecture, BITS_PER_S_USUAL, GuestConfig, InputDelay, Join, MatchConfig, OnLoss, PlayerName,
+    ServerConfig, ServerSession, Settings, Time, Token, Transmit,
 };
 use mini_rts_arena::sim::{AttackBehaviour, Rules, StateHash, TickRate, UnitRules, fingerprint};
 use mini_rts_arena::transport::{Impairment, LinkSpec};
@@ -148,7 +148,7 @@ pub(crate) fn client_of(
     settings: Settings,
 ) -> Match {
     let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
-    let session = LockstepSession::join(now, settings, guest, [2 + n; 32]);
+    let session = Join::new(now, settings, guest, [2 + n; 32]);
     let (interpolation, updates) = (2, 20);
     Match::new(session, MatchOptions { interpolation, updates, ..options })
 }

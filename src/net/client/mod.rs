@@ -1,8 +1,7 @@
 //! The session of a client: sends its inputs ahead of their tick, and receives whole states with all ticks
 //! that led to them.
 //!
-//! Sans-IO, with the verbs of [`super::LockstepSession`], which performs the handshake for it:
-//! [`super::Served`]. The caller's world runs the ticks that the server has run; where an update has a state,
+//! Sans-IO, with the verbs of [`super::LockstepSession`]. The caller's world runs the ticks that the server has run; where an update has a state,
 //! its hash must match the world's.
 
 mod chat;
@@ -15,6 +14,7 @@ mod snapshot_buffer;
 
 use core::net::SocketAddr;
 use core::time::Duration;
+use rand_chacha::ChaCha12Rng;
 
 pub use self::snapshot_buffer::UpdateCounts;
 
@@ -23,10 +23,10 @@ use self::jitter_buffer::JitterBuffer;
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::snapshot_buffer::SnapshotBuffer;
-use crate::net::connection::protection::PacketProtection;
 use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{DueTick, End, Event, LinkStatus, Traffic};
+use crate::net::join::Seat;
 use crate::net::lockstep::session::SILENT_AFTER;
 use crate::net::outbox::Outbox;
 use crate::net::outbox::Transmit;
@@ -34,7 +34,7 @@ use crate::net::table::clock::TickClock;
 use crate::net::table::delay::{DelayControl, InputDelay};
 use crate::net::table::link::Link;
 use crate::net::table::local_inputs::{LocalInputs, TooManyCommands};
-use crate::net::table::settings::{OnLoss, Served, Settings};
+use crate::net::table::settings::{OnLoss, Settings};
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
@@ -111,24 +111,22 @@ pub struct ClientSession {
     chat_limits: ChatLimits,
     votes: Votes,
     room_code: u64,
-    entropy: [u8; 32],
+    rng: ChaCha12Rng,
     /// Whether the server has been silent for the timeout, and the match waits for it.
     is_lost: bool,
     out: Outbox,
 }
 
 impl ClientSession {
-    /// Takes the seat that a server gave; traffic counted before continues in `traffic`.
+    /// Takes the seat that a server gave.
     ///
-    /// `None` if the server's answer is inconsistent.
+    /// # Panics
+    /// If a host among peers gave it: that is a [`super::LockstepSession`]'s.
     #[must_use]
-    pub fn new(now: Time, settings: Settings, served: &Served, traffic: Traffic) -> Option<Self> {
-        let Served { server, connection_id, confirm, room_code, entropy } = *served;
+    pub fn seated(now: Time, seat: Seat) -> Self {
+        assert_ne!(seat.architecture(), Architecture::P2p, "a server's seat");
+        let Seat { settings, at: server, confirm, protection, room_code, rng, out, .. } = seat;
         let (config, me) = (confirm.config, confirm.player);
-        if me.0 >= config.seats {
-            return None;
-        }
-        let seal = PacketProtection::new(connection_id, confirm.connection_id);
         let clock = TickClock::new(config.tick_rate, now, now);
         let (start_us, fixed) = match settings.input_delay {
             InputDelay::Auto => (0, false),
@@ -149,7 +147,7 @@ impl ClientSession {
             first_hash: None,
             finished: None,
             server,
-            link: Link::new(now, PlayerId::NONE, Connection::new(now, &[server], false, seal)),
+            link: Link::new(now, PlayerId::NONE, Connection::new(now, &[server], false, protection)),
             clock,
             delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(),
             delay_told_us: 0,
@@ -168,12 +166,12 @@ impl ClientSession {
             chat_limits: ChatLimits::new(now),
             votes: Votes::default(),
             room_code,
-            entropy,
+            rng,
             is_lost: false,
-            out: Outbox::new(traffic),
+            out,
         };
         session.out.event(Event::Confirmed { player: me, config });
-        Some(session)
+        session
     }
 
     /// Handles a received datagram.

@@ -2,12 +2,14 @@
 
 use super::{ClientSession, End, Phase};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::lockstep::session::LockstepSession;
+use crate::net::event::{Event, Traffic};
+use crate::net::join::Join;
+use crate::net::outbox::Outbox;
 use crate::net::table::settings::GuestConfig;
 use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Rematch, Seats};
 use crate::sim::PlayerId;
+use rand_chacha::rand_core::Rng as _;
 
 /// The votes cast after the last tick.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,18 +38,17 @@ impl ClientSession {
         matches!(self.phase, Phase::Over)
     }
 
-    /// Whether all players want a rematch: continue with [`Self::again`].
+    /// Joins the same seat of the same server for the next match, once [`Event::Again`] has asked for it. The
+    /// last vote's acknowledgement is sent first.
     #[must_use]
-    pub const fn is_rematch(&self) -> bool {
-        self.votes.is_on
-    }
-
-    /// A session that rejoins the same seat of the same server for the next match.
-    #[must_use]
-    pub fn again(&self) -> LockstepSession {
+    pub fn again(&mut self) -> Join {
         let guest =
             GuestConfig { room_code: self.room_code, token: self.token, ..GuestConfig::new(self.server) };
-        LockstepSession::join(self.now, self.settings.clone(), guest, self.entropy)
+        let mut entropy = [0; 32];
+        self.rng.fill_bytes(&mut entropy);
+        self.link.connection.flush(self.now, &mut self.out);
+        let out = core::mem::replace(&mut self.out, Outbox::new(Traffic::default()));
+        Join::new(self.now, self.settings.clone(), guest, entropy).after(out)
     }
 
     /// A client votes only for its own seat.
@@ -81,7 +82,9 @@ impl ClientSession {
         }
         self.votes.others = self.votes.others.union(others);
         // No other peer can vote for this player.
-        self.votes.is_on = wanted == all && self.votes.own;
+        if wanted == all && self.votes.own && !core::mem::replace(&mut self.votes.is_on, true) {
+            self.out.event(Event::Again);
+        }
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The handshake: the host's listener, which decides who may join, and the guest's join attempt.
+//! The host's end of the handshake: who may join. The guest's is `net/join.rs`.
 //!
 //! The host stores nothing for an address that has not echoed its cookie, and no reply is larger than the
 //! request it answers.
@@ -9,15 +9,13 @@ use core::time::Duration;
 use super::protection::SealedPacket;
 use crate::net::time::Time;
 use crate::net::wire::message::{
-    JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, Malformed, MatchConfig, PROTOCOL_VERSION, PacketId,
-    Refusal, decode_handshake, handshake, handshake_nonce,
+    JoinChallenge, JoinRefused, JoinRequest, Malformed, MatchConfig, PROTOCOL_VERSION, PacketId, Refusal,
+    decode_handshake, handshake, handshake_nonce,
 };
 use crate::sim::SIMULATION_BUILD;
 
 /// The time slot of a cookie, which is valid in its own slot and the next one.
 const COOKIE_SLOT: Duration = Duration::from_secs(30);
-/// Interval between a guest's requests until it has an answer.
-pub(in crate::net) const REQUEST_EVERY: Duration = Duration::from_millis(200);
 
 /// Decides which requests the host admits.
 #[derive(Clone, Debug)]
@@ -115,58 +113,4 @@ impl Listener {
 /// The refusal of a request.
 pub(in crate::net) fn refuse(nonce: u64, reason: Refusal) -> SealedPacket {
     handshake(PacketId::JoinRefused, &JoinRefused { nonce, reason })
-}
-
-/// A guest's join attempt, until the host answers.
-#[derive(Clone, Debug)]
-pub(in crate::net) struct JoinAttempt {
-    pub(in crate::net) host: SocketAddr,
-    pub(in crate::net) request: JoinRequest,
-    pub(in crate::net) ask_at: Time,
-}
-
-/// What the host answered.
-pub(in crate::net) enum Answer {
-    /// Ask again; the cookie has been put into the request.
-    Again,
-    /// The guest is admitted.
-    Confirmed(JoinConfirm),
-    /// The guest is refused.
-    Refused(Refusal),
-    /// It answers another request.
-    Unrelated,
-}
-
-impl JoinAttempt {
-    /// The request as a datagram.
-    pub(in crate::net) fn datagram(&self) -> SealedPacket {
-        handshake(PacketId::JoinRequest, &self.request)
-    }
-
-    /// Reads an answer, given without its packet id.
-    pub(in crate::net) fn answer(&mut self, id: PacketId, bytes: &[u8]) -> Result<Answer, Malformed> {
-        let nonce = self.request.nonce;
-        let read = match id {
-            PacketId::JoinChallenge => decode_handshake::<JoinChallenge>(id, bytes).map(|challenge| {
-                if challenge.nonce != nonce {
-                    return Answer::Unrelated;
-                }
-                self.request.cookie = challenge.cookie;
-                Answer::Again
-            }),
-            PacketId::JoinConfirm => decode_handshake::<JoinConfirm>(id, bytes).map(|confirm| {
-                if confirm.nonce == nonce { Answer::Confirmed(confirm) } else { Answer::Unrelated }
-            }),
-            _ => decode_handshake::<JoinRefused>(id, bytes).map(|refused| {
-                if refused.nonce == nonce { Answer::Refused(refused.reason) } else { Answer::Unrelated }
-            }),
-        };
-        match read {
-            Err(Malformed::Version { .. }) if handshake_nonce(bytes) != Some(nonce) => Ok(Answer::Unrelated),
-            Err(Malformed::Version { theirs }) => {
-                Ok(Answer::Refused(Refusal::Protocol { host: theirs, guest: PROTOCOL_VERSION }))
-            }
-            other => other,
-        }
-    }
 }

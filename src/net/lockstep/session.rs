@@ -1,4 +1,4 @@
-//! The session of one peer in a lockstep match, from the join request to the goodbye.
+//! The session of one peer in a lockstep match, from its seat to the goodbye.
 //!
 //! Sans-IO. Bytes and time go in through `handle_*`, the player's intents through `submit_*`, the world's
 //! results through [`LockstepSession::prepared`], [`LockstepSession::report`] and
@@ -27,23 +27,25 @@ use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 use crate::net::event::{DueTick, End, Event, LinkStatus, Traffic};
-use crate::net::table::settings::{GuestConfig, HostConfig, Served, Settings};
+use crate::net::table::settings::{HostConfig, Settings};
 
 use self::chat::ChatLimits;
 use self::play::Play;
 use self::rematch::Votes;
 use self::seating::Seated;
 use super::desync::Search;
-use crate::net::connection::Closing;
-use crate::net::connection::handshake::{JoinAttempt, Listener};
+use crate::net::connection::handshake::Listener;
 use crate::net::connection::protection::SealedPacket;
+use crate::net::connection::{Closing, Connection};
 use crate::net::discovery::Beacon;
+use crate::net::join::Seat;
 use crate::net::outbox::{Outbox, Transmit};
 use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::link::Link;
 use crate::net::table::local_inputs::TooManyCommands;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
+use crate::net::wire::architecture::Architecture;
 use crate::net::wire::message::{ADDRESSES_MAX, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo};
 use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
@@ -56,7 +58,6 @@ pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 /// measured.
 const SAMPLE_HOLDOFF: Duration = Duration::from_millis(100);
 
-#[expect(clippy::large_enum_variant, reason = "there is one per session")]
 enum Role {
     Host {
         listener: Listener,
@@ -66,7 +67,6 @@ enum Role {
         round: u8,
     },
     Guest {
-        attempt: JoinAttempt,
         via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
     },
 }
@@ -135,8 +135,6 @@ pub struct LockstepSession {
     closing: Closing,
     give_up_at: Option<Time>,
     beacon: Option<Beacon>,
-    /// Set if the host turned out to be a server.
-    served: Option<Served>,
     rng: ChaCha12Rng,
     out: Outbox,
 }
@@ -161,13 +159,20 @@ impl LockstepSession {
         Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), rng) }
     }
 
-    /// Starts a join attempt at a host.
+    /// Takes the seat that a host gave.
+    ///
+    /// # Panics
+    /// If a server gave it: that is a [`super::super::ClientSession`]'s.
     #[must_use]
-    pub fn join(now: Time, settings: Settings, guest: GuestConfig, entropy: [u8; 32]) -> Self {
-        let mut rng = ChaCha12Rng::from_seed(entropy);
-        let request = setup::request(&settings, &guest, rng.next_u64(), rng.next_u32());
-        let attempt = JoinAttempt { host: guest.host, request, ask_at: now };
-        Self::new(now, settings, Role::Guest { attempt, via: guest.via }, None, rng)
+    pub fn seated(now: Time, seat: Seat) -> Self {
+        assert_eq!(seat.architecture(), Architecture::P2p, "a seat among peers");
+        let Seat { settings, at, confirm, protection, via, give_up_at, rng, out, .. } = seat;
+        let mut session = Self::new(now, settings, Role::Guest { via }, Some(confirm.config), rng);
+        (session.me, session.give_up_at, session.out) = (confirm.player, give_up_at, out);
+        let connection = Connection::new(now, &[at], false, protection);
+        session.links.push(Link::new(now, PlayerId(0), connection));
+        session.out.event(Event::Confirmed { player: confirm.player, config: confirm.config });
+        session
     }
 
     fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
@@ -190,7 +195,6 @@ impl LockstepSession {
             votes: Votes::default(),
             closing: Closing::default(),
             beacon: None,
-            served: None,
             rng,
             out: Outbox::new(Traffic::default()),
         }
@@ -248,11 +252,7 @@ impl LockstepSession {
         let pings =
             self.links.iter().filter(|link| self.is_direct(link)).map(|link| link.connection.ping_at).min();
         let phase = match &self.phase {
-            Phase::Gathering => match &self.role {
-                Role::Guest { attempt, .. } if self.links.is_empty() => Some(attempt.ask_at),
-                _ => None,
-            },
-            Phase::Preparing | Phase::Over => None,
+            Phase::Gathering | Phase::Preparing | Phase::Over => None,
             Phase::Closed => return None,
             Phase::Running => self.next_deadline(),
             Phase::Seating { since } => self.is_host().then(|| since.plus(READY_WITHIN)),
@@ -387,7 +387,7 @@ impl LockstepSession {
         }
     }
 
-    /// This player's id; valid once confirmed.
+    /// This player's id.
     #[must_use]
     pub const fn player(&self) -> PlayerId {
         self.me
@@ -397,18 +397,6 @@ impl LockstepSession {
     #[must_use]
     pub const fn config(&self) -> Option<&MatchConfig> {
         self.config.as_ref()
-    }
-
-    /// The server that answered instead of a host, if one did; this session is then closed, without an event.
-    #[must_use]
-    pub const fn served(&self) -> Option<&Served> {
-        self.served.as_ref()
-    }
-
-    /// The settings that this session was created with.
-    #[must_use]
-    pub const fn settings(&self) -> &Settings {
-        &self.settings
     }
 
     /// The first tick for which no input of this player is committed yet, and the committed inputs of ticks

@@ -1,4 +1,4 @@
-//! The settings with which a session is created, and the answer of a server.
+//! The settings with which a session is created.
 
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::delay::InputDelay;
 use crate::net::discovery::Beacon;
-use crate::net::wire::message::{JoinConfirm, MatchConfig, OWN_ADDRESSES_MAX, Token};
+use crate::net::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, Token};
 use crate::net::wire::name::PlayerName;
 use crate::sim::{AttackBehaviour, PLAYERS_MAX, PlayerId, TickRate};
 
@@ -96,19 +96,4 @@ impl GuestConfig {
             token: None,
         }
     }
-}
-
-/// A server that has admitted a guest: its match is played by a [`crate::net::ClientSession`].
-#[derive(Clone, Copy, Debug)]
-pub struct Served {
-    /// The server's address.
-    pub server: SocketAddr,
-    /// The connection id in its datagrams to this client.
-    pub connection_id: u32,
-    /// Its confirmation.
-    pub confirm: JoinConfirm,
-    /// Fingerprint of the room code, for rejoining.
-    pub room_code: u64,
-    /// Unpredictable bytes, for rejoining.
-    pub entropy: [u8; 32],
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{CLICK_TICKS_MAX, Meter, ONE_WAY, Sessions};
 use mini_rts_arena::net::{
-    Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, LockstepSession,
+    Architecture, DATAGRAM_BYTES_MAX, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
     MatchConfig, OnLoss, PlayerName, Settings, Time,
 };
 use mini_rts_arena::sim::math::{Fx, Vec2};
@@ -55,16 +55,14 @@ impl Ours {
     pub(super) fn new(players: usize) -> Self {
         let addresses: Vec<SocketAddr> =
             (1..=players as u8).map(|host| SocketAddr::from(([10, 0, 0, host], 4124))).collect();
-        let peer = |(index, &address): (usize, &SocketAddr)| Peer {
-            session: match index {
-                0 => LockstepSession::host(Time(0), settings(), host(players), [1; 32]),
-                _ => LockstepSession::join(
-                    Time(0),
-                    settings(),
-                    GuestConfig::new(addresses[0]),
-                    [1 + index as u8; 32],
-                ),
-            },
+        let mut sessions = vec![LockstepSession::host(Time(0), settings(), host(players), [1; 32])];
+        for (index, &address) in addresses.iter().enumerate().skip(1) {
+            let join = Join::new(Time(0), settings(), GuestConfig::new(addresses[0]), [1 + index as u8; 32]);
+            let guest = seat(join, address, &mut sessions[0], addresses[0]);
+            sessions.push(guest);
+        }
+        let peer = |(session, &address): (LockstepSession, &SocketAddr)| Peer {
+            session,
             address,
             due: Some(Time(0)),
             ran: 0,
@@ -76,7 +74,7 @@ impl Ours {
         };
         Self {
             now: Time(0),
-            peers: addresses.iter().enumerate().map(peer).collect(),
+            peers: sessions.into_iter().zip(&addresses).map(peer).collect(),
             in_flight: VecDeque::new(),
             random: fastrand::Rng::with_seed(1),
             hash: StateHash::of_parts([7; PARTS]),
@@ -162,6 +160,22 @@ impl Outbox {
         let mut bytes = self.bytes.drain(..);
         for (to, length) in self.datagrams.drain(..) {
             in_flight.push_back(InFlight { at, from, to, bytes: bytes.by_ref().take(length).collect() });
+        }
+    }
+}
+
+/// The guest's session once the host has given it a seat, which takes no time.
+fn seat(mut join: Join, from: SocketAddr, host: &mut LockstepSession, at: SocketAddr) -> LockstepSession {
+    loop {
+        join.handle_timeout(Time(0));
+        while let Some(transmit) = join.poll_transmit() {
+            host.handle_datagram(Time(0), from, transmit.datagram.bytes());
+        }
+        while let Some(transmit) = host.poll_transmit() {
+            join.handle_datagram(Time(0), at, transmit.datagram.bytes());
+        }
+        if let Some(seat) = join.take_seat() {
+            return LockstepSession::seated(Time(0), seat);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Cell;
 use crate::bot::BotLevel;
-use crate::game::{ControllerChoice, Match, MatchOptions, Server, ServerOptions, data};
+use crate::game::{ControllerChoice, Match, MatchOptions, Server, ServerOptions, Session, data};
 use crate::lab::compare::row::Experiment;
 use crate::lab::compare::script::Recorded;
 use crate::lab::sessions::{Table, hero_of, settings};
@@ -49,10 +49,10 @@ fn rules(cell: &Cell) -> Arc<Rules> {
 pub(super) fn player(cell: &Cell, setup: &Setup, node: usize, host: SocketAddr) -> Match {
     let settings = settings(node, setup.seats[node].hero, InputDelay::Auto);
     let table = table(cell, setup);
-    let session = if cell.architecture == Architecture::P2p && node == 0 {
-        table.host(Time(0), settings)
+    let session: Session = if cell.architecture == Architecture::P2p && node == 0 {
+        table.host(Time(0), settings).into()
     } else {
-        table.guest(Time(0), settings, node, host)
+        table.guest(Time(0), settings, node, host).into()
     };
     let controller = (cell.experiment == Experiment::Bots).then_some(ControllerChoice::Bot(BotLevel::Normal));
     Match::new(

@@ -19,9 +19,6 @@ impl LockstepSession {
         let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
         match id {
             PacketId::JoinRequest => self.on_join_request(from, body),
-            PacketId::JoinChallenge | PacketId::JoinConfirm | PacketId::JoinRefused => {
-                self.on_answer(from, id, body)
-            }
             PacketId::RoomQuery => {
                 let beacon = self.beacon.as_ref().ok_or(OutOfPlace)?;
                 let reply = discovery::answer(bytes, beacon).ok_or(DropCause::Malformed)?;

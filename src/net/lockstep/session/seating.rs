@@ -159,7 +159,7 @@ impl LockstepSession {
 
     /// Guest: creates links to the other guests, which are heard once both ends know the other's address.
     fn link_guests(&mut self, seating: &Seating) {
-        let Role::Guest { via, .. } = &self.role else { return };
+        let Role::Guest { via } = &self.role else { return };
         let seats = (1..seating.roster.len() as u8).map(PlayerId);
         for player in seats.filter(|&player| player != self.me) {
             let id = |from, to| mesh_id(seating.mesh_key, from, to);

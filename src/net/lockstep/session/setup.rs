@@ -1,23 +1,21 @@
-//! Join attempts and the seats being taken; also the pings, which continue for the whole session.
+//! The seats being taken; also the pings, which continue for the whole session.
 
 use core::net::{IpAddr, SocketAddr};
 
 use super::play::Play;
 use super::{Guest, LockstepSession, Phase, Role};
 use crate::net::connection::Connection;
-use crate::net::connection::handshake::{Answer, JoinReply, REQUEST_EVERY, refuse};
+use crate::net::connection::handshake::{JoinReply, refuse};
 use crate::net::connection::protection::PacketProtection;
 use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::table::admission::{CONFIRM_WITHIN, may_sit, seats_per_address};
 use crate::net::table::link::Link;
-use crate::net::table::settings::{GuestConfig, Served, Settings};
-use crate::net::wire::architecture::Architecture;
 use crate::net::wire::message::{
-    JoinConfirm, JoinRequest, MatchConfig, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
+    JoinConfirm, JoinRequest, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
 };
-use crate::sim::{PlayerId, SIMULATION_BUILD};
+use crate::sim::PlayerId;
 use rand_chacha::rand_core::Rng as _;
 
 /// Whether an address is local to a network: loopback, link-local or private (RFC 1918, RFC 4193).
@@ -25,31 +23,6 @@ fn is_private(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
         IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
-    }
-}
-
-/// A guest's first request, without a cookie.
-pub(super) fn request(
-    settings: &Settings,
-    guest: &GuestConfig,
-    nonce: u64,
-    connection_id: u32,
-) -> JoinRequest {
-    JoinRequest {
-        nonce,
-        cookie: [0; 16],
-        connection_id,
-        simulation_build: SIMULATION_BUILD,
-        name: settings.name,
-        hero: settings.hero,
-        seat: guest.seat,
-        room: guest.room_code,
-        rules: guest.rules,
-        map: guest.map,
-        ticks: guest.ticks,
-        tick_rate: guest.tick_rate,
-        addresses: guest.addresses.clone(),
-        token: guest.token,
     }
 }
 
@@ -152,50 +125,8 @@ impl LockstepSession {
         }
     }
 
-    /// Guest: the host has answered.
-    pub(super) fn on_answer(&mut self, from: SocketAddr, id: PacketId, body: &[u8]) -> Handled {
-        let Role::Guest { attempt, .. } = &mut self.role else { return Err(OutOfPlace) };
-        if from != attempt.host || !self.links.is_empty() || !matches!(self.phase, Phase::Gathering) {
-            return Err(OutOfPlace);
-        }
-        match attempt.answer(id, body)? {
-            Answer::Again => attempt.ask_at = self.now,
-            Answer::Confirmed(confirm) => self.on_confirmed(&confirm)?,
-            Answer::Refused(reason) => self.close(End::Refused(reason)),
-            Answer::Unrelated => return Err(DropCause::Unauthenticated),
-        }
-        Ok(())
-    }
-
-    fn on_confirmed(&mut self, confirm: &JoinConfirm) -> Handled {
-        let Role::Guest { attempt, .. } = &self.role else { return Err(OutOfPlace) };
-        let MatchConfig { seats, architecture, .. } = confirm.config;
-        if architecture != Architecture::P2p {
-            let (server, connection_id) = (attempt.host, attempt.request.connection_id);
-            let room_code = attempt.request.room;
-            let mut entropy = [0; 32];
-            self.rng.fill_bytes(&mut entropy);
-            self.served = Some(Served { server, connection_id, confirm: *confirm, room_code, entropy });
-            self.phase = Phase::Closed;
-            return Ok(());
-        }
-        if !(1..seats).contains(&confirm.player.0) {
-            return Err(OutOfPlace);
-        }
-        self.me = confirm.player;
-        self.config = Some(confirm.config);
-        let seal = PacketProtection::new(attempt.request.connection_id, confirm.connection_id);
-        self.links.push(Link::new(
-            self.now,
-            PlayerId(0),
-            Connection::new(self.now, &[attempt.host], false, seal),
-        ));
-        self.out.event(Event::Confirmed { player: self.me, config: confirm.config });
-        Ok(())
-    }
-
-    /// While seats are being taken: repeats the guest's request, checks both ends' deadlines, and removes
-    /// guests that took a seat and were never heard from it.
+    /// While seats are being taken: checks both ends' deadlines, and removes guests that took a seat and were
+    /// never heard from it.
     pub(super) fn gather(&mut self) {
         self.give_up_if_due();
         if !matches!(self.phase, Phase::Gathering) {
@@ -208,14 +139,6 @@ impl LockstepSession {
             && let Some(unused) = self.links.iter().position(is_unused)
         {
             self.vacate(unused);
-        }
-        if let Role::Guest { attempt, .. } = &mut self.role
-            && self.links.is_empty()
-            && now >= attempt.ask_at
-        {
-            attempt.ask_at = now.plus(REQUEST_EVERY);
-            let (to, datagram) = (attempt.host, attempt.datagram());
-            self.out.transmit(to, datagram);
         }
     }
 
