@@ -38,7 +38,7 @@ fn four() -> Arc<Map> {
 }
 
 fn seat(hero: AttackBehaviour, level: BotLevel, key: u8) -> BoutSeat {
-    BoutSeat { hero, team: key, level, mix: Mix::Counter, key: PlayerId(key) }
+    BoutSeat { hero, team: key, player: BoutPlayer::Bot(level), mix: Mix::Counter, key: PlayerId(key) }
 }
 
 fn bout(map: Arc<Map>, seed: u64, seats: &[BoutSeat]) -> Bout {
@@ -214,5 +214,17 @@ fn wrong_use_is_reported_in_one_line() {
         let ended = run(home.path(), &["balance", word]);
         assert_eq!((ended.code, ended.stderr.lines().count()), (Some(2), 1), "{word}: {ended:?}");
         assert_eq!(ended.stdout, "", "{word}");
+    }
+}
+
+#[test]
+fn newcomers_have_time_and_win_once_they_train() {
+    let maps = vec![data::map("standard").expect("built in"), data::map("duel").expect("built in")];
+    let options = BalanceOptions { maps, ..options(8, Suite::Newcomers) };
+    let report = balance(&options, |_, _| {}).expect("played");
+    let judged: Vec<&Figure> = report.figures.iter().filter(|figure| figure.band.is_some()).collect();
+    assert_eq!(judged.len(), 2 * Newcomer::ALL.len() + 1, "one for each, and that all end");
+    for figure in judged {
+        assert_ne!(figure.verdict(), Some(Verdict::Fails), "{figure:?}");
     }
 }

@@ -6,7 +6,7 @@ use super::Mix;
 use super::plan::{Plan, mean};
 use super::view::{Draw, Orders, Rows, View, give, is_within};
 use crate::sim::math::{Vec2, dist2};
-use crate::sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, SUPPLY, Selection, Target, When};
+use crate::sim::{AttackBehaviour, CIRCLES_MAX, Command, Order, SUPPLY, Selection, Target, Tick, When};
 
 /// An army below this strength, in percent of the enemies around it, retreats.
 const LOST: i32 = 60;
@@ -171,9 +171,17 @@ pub(super) fn train(view: &View<'_>, orders: &mut Orders) {
     let affordable = view.state.players.supply[at] >= i32::from(cost) * SUPPLY;
     let room = view.state.minions(view.player) < usize::from(rules.minions_max)
         && view.state.players.training_len[at] < rules.training_max;
-    if affordable && room {
+    if affordable && room && is_time_to_train(view) {
         give(orders, Command::Train(kind));
     }
+}
+
+/// Whether this is the first decision in a stretch of the level's pace of training.
+fn is_time_to_train(view: &View<'_>) -> bool {
+    let rate = view.world.setup().tick_rate;
+    let [every, period] = [view.skill.trains_every_ms, view.skill.period_ms].map(|ms| rate.ticks_in_ms(ms));
+    let Tick(now) = view.state.tick();
+    every == 0 || (now / period * period) % every < period
 }
 
 /// The kind that the mix asks for. By default archers against swordsmen, who take long to reach them, and

@@ -29,6 +29,10 @@ pub(super) struct Skill {
     pub(super) flight: i32,
     /// Whether its hero dodges blows and arrows.
     pub(super) side_steps: bool,
+    /// Shortest time between two minions that it trains; 0 if supply alone decides.
+    pub(super) trains_every_ms: u32,
+    /// How long it lets a newcomer look around: until then it holds one circle at most, and attacks no core.
+    pub(super) lenient_s: u32,
 }
 
 impl Skill {
@@ -47,6 +51,8 @@ impl Skill {
                 well: 0,
                 flight: 0,
                 side_steps: false,
+                trains_every_ms: 3_500,
+                lenient_s: 135,
             },
             BotLevel::Normal => &Self {
                 reaction_ms: 200,
@@ -61,6 +67,8 @@ impl Skill {
                 well: 40,
                 flight: 30,
                 side_steps: true,
+                trains_every_ms: 0,
+                lenient_s: 0,
             },
             BotLevel::Hard => &Self {
                 reaction_ms: 100,
@@ -75,6 +83,8 @@ impl Skill {
                 well: 40,
                 flight: 30,
                 side_steps: true,
+                trains_every_ms: 0,
+                lenient_s: 0,
             },
         }
     }

@@ -1,15 +1,17 @@
-//! Balance: sweeps of whole matches between bots over line-ups, maps and levels, without sockets, as fast as
+//! Balance: sweeps of whole matches between programs over line-ups, maps and levels, without sockets, as fast as
 //! the machine runs them. `docs/GAME.md` defines every figure.
 
 mod bout;
 mod drama;
 mod figure;
 mod judge;
+mod newcomer;
 mod plan;
 
-pub use bout::{Bout, BoutResult, BoutRun, BoutSeat};
+pub use bout::{Bout, BoutPlayer, BoutResult, BoutRun, BoutSeat};
 pub use drama::{Drama, LEADER_AT_S};
 pub use figure::{Estimate, Figure, Unit, Verdict};
+pub use newcomer::Newcomer;
 pub use plan::Suite;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

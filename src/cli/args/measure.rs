@@ -67,6 +67,8 @@ pub(crate) enum SuiteChoice {
     Counters,
     /// How matches between normal bots go.
     Drama,
+    /// People in their first match against easy: when they lose, how often they win.
+    Newcomers,
 }
 
 impl SuiteChoice {
@@ -78,6 +80,7 @@ impl SuiteChoice {
             Self::Levels => vec![Suite::Levels],
             Self::Counters => vec![Suite::Counters],
             Self::Drama => vec![Suite::Drama],
+            Self::Newcomers => vec![Suite::Newcomers],
         }
     }
 }

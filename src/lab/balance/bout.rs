@@ -1,10 +1,11 @@
-//! One match between bots, without a socket or a clock.
+//! One match between programs, without a socket or a clock.
 
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::drama::{Drama, Observer};
+use super::newcomer::Newcomer;
 use crate::bot::{Bot, BotLevel, Mix};
 use crate::sim::{
     AttackBehaviour, Command, HeroControl, INPUT_BYTES_MAX, Map, Outcome, PLAYERS_MAX, PlayerId, PlayerInput,
@@ -12,7 +13,7 @@ use crate::sim::{
 };
 
 /// When a match that does not end is broken off. By the rules every match ends before.
-const MATCH_SECONDS_MAX: u32 = 7 * 60;
+pub(super) const MATCH_SECONDS_MAX: u32 = 7 * 60;
 
 /// Everything a match between bots depends on.
 #[derive(Clone, Debug)]
@@ -36,12 +37,21 @@ pub struct BoutSeat {
     pub hero: AttackBehaviour,
     /// Its team, below [`PLAYERS_MAX`].
     pub team: u8,
-    /// How well it plays.
-    pub level: BotLevel,
-    /// What it trains.
+    /// Who plays it.
+    pub player: BoutPlayer,
+    /// What a bot trains.
     pub mix: Mix,
     /// Whose random draws it makes; its own seat's in a match of the game.
     pub key: PlayerId,
+}
+
+/// A program that plays a seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoutPlayer {
+    /// A bot of this level.
+    Bot(BotLevel),
+    /// Somebody in a first match.
+    Newcomer(Newcomer),
 }
 
 /// What came of it.
@@ -101,8 +111,14 @@ impl BoutRun {
             map: bout.map.clone(),
         };
         let chair = |(at, seat): (usize, &BoutSeat)| {
-            let bot = Bot::new(seat.level, PlayerId(at as u8), bout.tick_rate);
-            Chair::new(bot.with_mix(seat.mix).with_key(seat.key))
+            let player = PlayerId(at as u8);
+            Chair::new(match seat.player {
+                BoutPlayer::Bot(level) => {
+                    let bot = Bot::new(level, player, bout.tick_rate);
+                    Mind::Bot(bot.with_mix(seat.mix).with_key(seat.key))
+                }
+                BoutPlayer::Newcomer(newcomer) => Mind::Newcomer(newcomer, player),
+            })
         };
         Self {
             world: World::new(setup),
@@ -133,26 +149,37 @@ impl BoutRun {
     }
 }
 
-/// A bot, and what it has said that waits for its tick.
+#[derive(Debug)]
+enum Mind {
+    Bot(Bot),
+    Newcomer(Newcomer, PlayerId),
+}
+
+/// A player, and what it has said that waits for its tick.
 #[derive(Debug)]
 struct Chair {
-    bot: Bot,
+    mind: Mind,
     hero: HeroControl,
     heroes: VecDeque<(Tick, HeroControl)>,
     commands: VecDeque<(Tick, Command)>,
 }
 
 impl Chair {
-    fn new(bot: Bot) -> Self {
+    fn new(mind: Mind) -> Self {
         let hero = HeroControl::default();
-        Self { bot, hero, heroes: VecDeque::new(), commands: VecDeque::new() }
+        Self { mind, hero, heroes: VecDeque::new(), commands: VecDeque::new() }
     }
 
-    /// Lets the bot see `tick`, which has run. What it wants comes its reaction time later, as in
+    /// Lets the player see `tick`, which has run. What it wants comes its reaction time later, as in
     /// [`crate::game::Controller::think`]; a control it no longer holds it lets go of.
     fn think(&mut self, tick: Tick, world: &World) {
-        let wish = tick.plus(self.bot.reaction());
-        let wants = self.bot.think(world);
+        let (reaction, wants) = match &self.mind {
+            Mind::Bot(bot) => (bot.reaction(), bot.think(world)),
+            Mind::Newcomer(newcomer, player) => {
+                (Newcomer::reaction(world.setup().tick_rate), newcomer.think(world, *player))
+            }
+        };
+        let wish = tick.plus(reaction);
         self.heroes.push_back((wish, wants.hero));
         self.commands.extend(wants.commands.into_iter().map(|command| (wish, command)));
     }
@@ -192,7 +219,7 @@ mod tests {
         let seat = |player: u8| BoutSeat {
             hero: AttackBehaviour::Archer,
             team: player,
-            level: BotLevel::Hard,
+            player: BoutPlayer::Bot(BotLevel::Hard),
             mix: Mix::Archers,
             key: PlayerId(player),
         };

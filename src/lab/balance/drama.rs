@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::bot::{BotLevel, Mix};
     use crate::game::data;
-    use crate::lab::balance::{Bout, BoutRun, BoutSeat};
+    use crate::lab::balance::{Bout, BoutPlayer, BoutRun, BoutSeat};
     use crate::sim::{AttackBehaviour, PlayerId, TickRate, UnitId};
     use std::collections::HashMap;
 
@@ -145,7 +145,7 @@ mod tests {
         let seat = |player: u8| BoutSeat {
             hero: AttackBehaviour::Archer,
             team: player,
-            level: BotLevel::Normal,
+            player: BoutPlayer::Bot(BotLevel::Normal),
             mix: Mix::Half,
             key: PlayerId(player),
         };

@@ -3,19 +3,30 @@
 use std::sync::Arc;
 
 use super::BalanceOptions;
-use super::bout::BoutResult;
+use super::bout::{BoutPlayer, BoutResult, MATCH_SECONDS_MAX};
 use super::drama::LEADER_AT_S;
 use super::figure::{Estimate, Figure, Unit, group_means};
+use super::newcomer::Newcomer;
 use super::plan::{Line, Suite, hero_name, mix_name};
-use crate::bot::Mix;
+use crate::bot::{BotLevel, Mix};
 use crate::sim::{Outcome, TickRate};
 
 /// Seat 0's share in a line-up against itself.
 const MIRROR: [f64; 2] = [0.47, 0.53];
 /// Seat 0's share over all line-ups against themselves.
 const SEAT_BIAS: [f64; 2] = [0.48, 0.52];
-/// The better level's share.
-const LEVEL: [f64; 2] = [0.80, 1.0];
+/// Hard's share against normal.
+const HARD: [f64; 2] = [0.80, 1.0];
+/// Normal's share against easy.
+const NORMAL: [f64; 2] = [0.95, 1.0];
+/// Before this no newcomer who does nothing has lost, in seconds.
+const IDLES_FOR_S: f64 = 150.0;
+/// The same for one who walks, and does not train.
+const WALKS_FOR_S: f64 = 120.0;
+/// The share of those who walk, with repeated training.
+const REPEATS: [f64; 2] = [0.60, 1.0];
+/// The share of those who walk, and train by hand.
+const TRAINS: [f64; 2] = [0.85, 1.0];
 /// The share of an army's best counter.
 const COUNTER: [f64; 2] = [0.50, 1.0];
 /// When damage should have been done.
@@ -35,15 +46,16 @@ pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Fi
             match suite {
                 Suite::Mirror => figures.extend(one.mirror()),
                 Suite::Seats => figures.extend(one.seats()),
-                Suite::Levels => figures.push(one.figure("the better wins", one.side_share(0), Some(LEVEL))),
+                Suite::Levels => figures.push(one.level()),
                 Suite::Counters => figures.push(one.figure("the first wins", one.side_share(0), None)),
                 Suite::Drama => figures.extend(one.drama(options.tick_rate)),
+                Suite::Newcomers => figures.extend(one.newcomer(options.tick_rate)),
             }
         }
         match suite {
             Suite::Seats => figures.extend(seat_bias(played)),
             Suite::Counters => figures.extend(counters(options, played)),
-            Suite::Mirror | Suite::Levels | Suite::Drama => {}
+            Suite::Mirror | Suite::Levels | Suite::Drama | Suite::Newcomers => {}
         }
     }
     figures.extend(endings(played));
@@ -131,6 +143,34 @@ impl Played<'_> {
         let told = if self.line.seats() == 2 { 1 } else { self.line.seats() };
         let figure = |seat| self.figure(format!("seat {seat} wins"), self.seat_share(seat), None);
         (0..told).map(figure).collect()
+    }
+
+    fn level(&self) -> Figure {
+        let is_hard = self.line.line_ups[0][0].player == BoutPlayer::Bot(BotLevel::Hard);
+        self.figure("the better wins", self.side_share(0), Some(if is_hard { HARD } else { NORMAL }))
+    }
+
+    /// How the newcomer fares: the share of wins, and when the first loses.
+    fn newcomer(&self, rate: TickRate) -> Vec<Figure> {
+        let (share, least_s) = match self.line.newcomer {
+            Some(Newcomer::Idles) => (None, Some(IDLES_FOR_S)),
+            Some(Newcomer::Walks) => (None, Some(WALKS_FOR_S)),
+            Some(Newcomer::Repeats) => (Some(REPEATS), None),
+            Some(Newcomer::Trains) => (Some(TRAINS), None),
+            None => (None, None),
+        };
+        let is_lost = |&(index, result): &(u32, &BoutResult)| {
+            points(result, self.line.line_up(index)[0].team, self.teams()) < 0.5
+        };
+        let losses = (0..).zip(self.results).filter(is_lost);
+        let seconds = losses.map(|(_, result)| f64::from(result.ticks) / f64::from(rate.hz()));
+        // Nobody loses later than the latest end.
+        let longest = f64::from(MATCH_SECONDS_MAX);
+        let earliest = Estimate { value: Some(seconds.fold(longest, f64::min)), interval: None };
+        vec![
+            self.figure("the newcomer wins", self.side_share(0), share),
+            self.seconds("the first loss", earliest, least_s.map(|least| [least, longest])),
+        ]
     }
 
     fn drama(&self, rate: TickRate) -> Vec<Figure> {

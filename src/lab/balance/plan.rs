@@ -3,7 +3,8 @@
 use arrayvec::ArrayVec;
 use std::sync::Arc;
 
-use super::bout::{Bout, BoutSeat};
+use super::bout::{Bout, BoutPlayer, BoutSeat};
+use super::newcomer::Newcomer;
 use super::{BalanceOptions, MATCHES_MAX};
 use crate::bot::{BotLevel, Mix};
 use crate::lab::named::named;
@@ -23,6 +24,8 @@ named! {
         Counters = "counters",
         /// How matches between normal bots go.
         Drama = "drama",
+        /// How people in their first match fare against the easy bot.
+        Newcomers = "newcomers",
     }
 }
 
@@ -43,6 +46,8 @@ pub(super) struct Line {
     pub(super) is_paired: bool,
     /// The army whose counter is sought, and who is tried against it.
     pub(super) army: Option<Mix>,
+    /// Who plays a first match.
+    pub(super) newcomer: Option<Newcomer>,
 }
 
 impl Line {
@@ -107,11 +112,18 @@ struct Draft {
     name: String,
     line_ups: Vec<LineUp>,
     army: Option<Mix>,
+    newcomer: Option<Newcomer>,
 }
 
 impl Draft {
     fn new(suite: Suite, name: impl Into<String>, line_ups: impl IntoIterator<Item = LineUp>) -> Self {
-        Self { suite, name: name.into(), line_ups: line_ups.into_iter().collect(), army: None }
+        Self {
+            suite,
+            name: name.into(),
+            line_ups: line_ups.into_iter().collect(),
+            army: None,
+            newcomer: None,
+        }
     }
 
     fn line(self, options: &BalanceOptions, map: &Arc<Map>, first_seed: u64) -> Line {
@@ -126,6 +138,7 @@ impl Draft {
             matches: if is_paired { options.matches.next_multiple_of(seats) } else { options.matches },
             is_paired,
             army: self.army,
+            newcomer: self.newcomer,
         }
     }
 }
@@ -159,6 +172,12 @@ fn two_seats() -> Vec<Draft> {
         }
     }
     drafts.push(Draft::new(Suite::Drama, "normal v normal", duels([Normal; 2])));
+    for newcomer in Newcomer::ALL {
+        let name = format!("{} v easy", newcomer.as_str());
+        let first = BoutPlayer::Newcomer(newcomer);
+        let draft = Draft::new(Suite::Newcomers, name, pairs([first, BoutPlayer::Bot(Easy)]));
+        drafts.push(Draft { newcomer: Some(newcomer), ..draft });
+    }
     drafts
 }
 
@@ -180,8 +199,14 @@ fn four_seats() -> Vec<Draft> {
 
 /// Both levels with every pair of heroes.
 fn duels(levels: [BotLevel; 2]) -> impl Iterator<Item = LineUp> {
+    pairs(levels.map(BoutPlayer::Bot))
+}
+
+/// Both players with every pair of heroes.
+fn pairs(players: [BoutPlayer; 2]) -> impl Iterator<Item = LineUp> {
     let pairs = HEROES.into_iter().flat_map(|a| HEROES.map(|b| [a, b]));
-    pairs.map(move |[a, b]| duel([side(a, levels[0], Mix::Counter), side(b, levels[1], Mix::Counter)]))
+    let side = |hero, player| BoutSeat { player, ..side(hero, BotLevel::Normal, Mix::Counter) };
+    pairs.map(move |[a, b]| duel([side(a, players[0]), side(b, players[1])]))
 }
 
 fn duel(sides: [BoutSeat; 2]) -> LineUp {
@@ -190,7 +215,7 @@ fn duel(sides: [BoutSeat; 2]) -> LineUp {
 }
 
 fn side(hero: AttackBehaviour, level: BotLevel, mix: Mix) -> BoutSeat {
-    BoutSeat { hero, team: 0, level, mix, key: PlayerId(0) }
+    BoutSeat { hero, team: 0, player: BoutPlayer::Bot(level), mix, key: PlayerId(0) }
 }
 
 fn keyed(sides: impl IntoIterator<Item = BoutSeat>) -> LineUp {
