@@ -1,0 +1,127 @@
+//! Matches in which one seat keeps to no rule, on the virtual network: the others must not suffer for it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use mini_rts_arena::game::{ControllerChoice, data};
+use mini_rts_arena::lab::{
+    Act, Behaviour, ByzantinePlan, CampaignOptions, Fault, LinkFaults, Oracle, Sabotage, Scenario, Shard,
+    VirtualMatch, VirtualResult, VirtualSetup, campaign,
+};
+use mini_rts_arena::net::{Architecture, Time};
+
+fn options(architecture: Architecture, matches: u32, seed: u64) -> CampaignOptions {
+    CampaignOptions { architecture, has_byzantine: true, ..crate::campaigns::options(matches, seed, 600) }
+}
+
+/// Seeds that hold, as first seed and number.
+const HELD: [(u64, u32); 2] = [(1, 4), (6, 35)];
+
+#[test]
+fn whatever_one_peer_does_the_others_play_on() {
+    let mut behaviours = BTreeSet::new();
+    for (seed, matches) in HELD {
+        let report = campaign(&options(Architecture::P2p, matches, seed), |_| {});
+        assert_eq!(report.violations, []);
+        assert_eq!(report.byzantine.all.lost, 0);
+        assert!(report.byzantine.all.stall <= Duration::from_secs(10));
+        behaviours.extend(report.byzantine.behaviours.into_keys());
+    }
+    assert!(behaviours.len() > 25, "{behaviours:?}");
+}
+
+/// Before its world goes astray the seat's false chains make one of the others search in vain.
+#[test]
+fn a_search_does_not_count_what_was_shown_in_an_earlier_one() {
+    no_violations(&[660, 906]);
+}
+
+/// A peer that sees no difference answers with its list all the same. Counted, it made a search out of one forged list,
+/// in which that peer took no part.
+#[test]
+fn a_forged_list_makes_no_search_of_those_who_see_no_difference() {
+    no_violations(&[96, 158, 191, 225, 263]);
+}
+
+/// A pause while two of three are not on speaking terms: nobody holds anything up, and nobody is suspected for it.
+#[test]
+fn a_pause_makes_nobody_who_keeps_an_agreement_from_settling_suspect() {
+    no_violations(&[781]);
+}
+
+/// A host that names a start far ahead, or none, and then does nothing: its guests wait as long as they said, and go.
+#[test]
+fn a_host_that_withholds_the_match_keeps_its_guests_no_longer_than_they_wait() {
+    no_violations(&[20_180, 20_312]);
+}
+
+fn no_violations(seeds: &[u64]) {
+    for &seed in seeds {
+        let options = CampaignOptions { ticks: 900, ..options(Architecture::P2p, 1, seed) };
+        assert_eq!(campaign(&options, |_| {}).violations, []);
+    }
+}
+
+#[test]
+fn a_seed_repeats_what_happens_and_shards_together_play_all() {
+    let options = CampaignOptions { ticks: 300, ..options(Architecture::P2p, 5, 6) };
+    let whole = campaign(&options, |_| {});
+    let again = campaign(&CampaignOptions { jobs: 1, ..options.clone() }, |_| {});
+    assert_eq!((whole.log, &whole.byzantine), (again.log, &again.byzantine));
+    let shards = [0, 1].map(|index| {
+        let shard = Shard { index, count: 2 };
+        campaign(&CampaignOptions { shard, ..options.clone() }, |_| {})
+    });
+    assert_eq!(shards.iter().map(|shard| shard.matches).collect::<Vec<_>>(), [3, 2]);
+    assert_eq!(shards.iter().map(|shard| shard.ticks_compared).sum::<u64>(), whole.ticks_compared);
+}
+
+#[test]
+fn whatever_one_client_does_the_others_and_the_server_play_to_the_end() {
+    for architecture in [Architecture::ClientServer, Architecture::Relay] {
+        let report = campaign(&options(architecture, 20, 1), |_| {});
+        assert_eq!(report.violations, [], "{architecture}");
+        assert_eq!(report.byzantine.all.lost, 0, "{architecture}");
+    }
+}
+
+/// Three probes, of which the last misbehaves a little, and what is planted among the others.
+fn planted(sabotage: Option<Sabotage>, acts: impl IntoIterator<Item = (u64, Act)>) -> VirtualResult {
+    let options = CampaignOptions { peers: Some(3), ticks: 1_200, ..options(Architecture::P2p, 1, 1) };
+    let plan = ByzantinePlan::only(Behaviour::ForeignOrders, 2, Time(3_000_000));
+    let controllers = std::iter::repeat_n(ControllerChoice::Probe, 3).collect();
+    let rules = data::rules("endless").expect("built in");
+    let setup = VirtualSetup { byzantine: Some(plan), controllers, rules, sabotage, ..options.setup(1) };
+    let link = LinkFaults { delay: Duration::from_millis(20), ..LinkFaults::default() };
+    let mut scenario = Scenario::steady(3, link);
+    scenario.acts.extend(acts.into_iter().map(|(at_ms, act)| (Time(at_ms * 1_000), act)));
+    VirtualMatch::new(setup, scenario).play()
+}
+
+fn sees(result: &VirtualResult, oracle: Oracle) -> bool {
+    result.violations.iter().any(|violation| violation.oracle == oracle)
+}
+
+#[test]
+fn what_the_others_suffer_is_seen() {
+    let calm = planted(None, []);
+    assert_eq!(calm.violations, []);
+    let figures = calm.byzantine.expect("a byzantine seat");
+    assert_eq!((figures.lost, figures.behaviours), (0, vec![Behaviour::ForeignOrders]));
+    assert!(figures.has_begun && !figures.has_departed);
+
+    // An honest peer is lost: it sleeps for longer than the timeout.
+    let lost = planted(None, [(8_000, Act::Pause(1, Duration::from_secs(8), Fault::Sleep))]);
+    assert!(sees(&lost, Oracle::Outcome) && lost.byzantine.is_some_and(|figures| figures.lost > 0));
+
+    // All stand for longer than they may.
+    let sleep = Act::Pause(0, Duration::from_secs(12), Fault::Sleep);
+    let others = [1, 2].map(|peer| (8_000, Act::Pause(peer, Duration::from_secs(12), Fault::Sleep)));
+    let stalled = planted(None, [(8_000, sleep)].into_iter().chain(others));
+    assert!(sees(&stalled, Oracle::Progress), "{:?}", stalled.violations);
+
+    assert!(sees(&planted(Some(Sabotage::Panic), []), Oracle::Panic));
+    assert!(sees(&planted(Some(Sabotage::ChangedInput), []), Oracle::Inputs));
+    // An honest peer never says that it has built its world.
+    assert!(sees(&planted(Some(Sabotage::WithheldStart), []), Oracle::Outcome));
+}

@@ -1,0 +1,372 @@
+//! One peer of a lockstep match lies, withholds or forges: the others play on, and nobody else loses a seat.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::peers::{GUEST, HOST, Peer, Wire, address, guest, guest_config, host, mesh, pair, run, settings};
+use mini_rts_arena::net::message::{
+    Bye, Delivery, JoinChallenge, JoinConfirm, JoinRequest, PacketId, Ready, Relayed, Suspicion, decode,
+    decode_handshake, encode, handshake,
+};
+use mini_rts_arena::net::{End, GuestConfig, InputDelay, Join, LockstepSession, Settings, Time};
+use mini_rts_arena::sim::{PlayerId, PlayerInput};
+
+const LINK: &str = "delay=20ms,jitter=2ms";
+const MINUTE: Duration = Duration::from_secs(60);
+/// By then every match here runs.
+const PLAYING: Time = Time(2_500_000);
+/// Bytes of an envelope before its body.
+const ENVELOPE: usize = 9;
+
+/// What a peer says, twice a second once the match runs, to all others.
+struct Lie {
+    id: PacketId,
+    body: Vec<u8>,
+    next_at: Time,
+}
+
+impl Lie {
+    fn new<T: serde::Serialize>(id: PacketId, message: &T) -> Self {
+        Self { id, body: encode(message).to_vec(), next_at: PLAYING }
+    }
+
+    /// As a message of its session; as a datagram in place of a ping.
+    fn tell(&mut self, now: Time, liar: &mut Peer, others: &[SocketAddr]) {
+        if self.id.delivery() != Delivery::Reliable {
+            let (id, body) = (self.id, self.body.clone());
+            liar.wire = Box::new(move |now, _, bytes| {
+                let is_lie = now >= PLAYING && bytes[0] == PacketId::Ping as u8;
+                Some(if is_lie { [&[id as u8], &bytes[1..ENVELOPE], &body].concat() } else { bytes.to_vec() })
+            });
+        } else if now >= self.next_at {
+            self.next_at = now.plus(Duration::from_millis(500));
+            for &to in others {
+                liar.session.forge(to, self.id, &self.body);
+            }
+        }
+    }
+}
+
+/// A peer that never sends what `is_withheld` picks.
+fn withholds(is_withheld: impl Fn(Time, SocketAddr, PacketId) -> bool + 'static) -> Wire {
+    Box::new(move |now, to, bytes| {
+        let id = PacketId::of(bytes[0]).expect("a packet");
+        (!is_withheld(now, to, id)).then(|| bytes.to_vec())
+    })
+}
+
+/// The honest peers ran all ticks alike, and no tick of theirs was later than 10 s.
+fn honest_play_on(peers: &[Peer], liar: usize, ticks: usize, what: &str) {
+    let honest: Vec<&Peer> =
+        (0..peers.len()).filter(|&i| i != liar && !peers[i].dead).map(|i| &peers[i]).collect();
+    for peer in &honest {
+        let seen = (&peer.ends[..], peer.inputs.len());
+        assert_eq!(seen, (&[End::Finished][..], ticks), "{what}: {}", peer.address);
+        assert_eq!(peer.inputs, honest[0].inputs, "{what}: {}", peer.address);
+        let longest = peer.stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
+        assert!(longest < Duration::from_secs(10), "{what}: {} stalled for {longest:?}", peer.address);
+        let gone = peer.departed.iter().map(|departed| departed.0.index());
+        assert!({ gone }.all(|seat| seat == liar || peers[seat].dead), "{what}: {:?}", peer.departed);
+    }
+}
+
+#[test]
+fn one_word_of_a_liar_takes_nobody_elses_seat() {
+    let suspicion = |seat: u8, held: u32| Suspicion {
+        seats: [PlayerId(seat)].into_iter().collect(),
+        held: std::iter::once(held).collect(),
+        is_settled: false,
+    };
+    let relayed = Relayed {
+        player: PlayerId(2),
+        first: 150,
+        inputs: std::iter::once(encode(&PlayerInput::default()).iter().copied().collect()).collect(),
+    };
+    let lies = || -> Vec<(&str, Lie)> {
+        vec![
+            ("StartState", Lie::new(PacketId::Bye, &Bye::StartState)),
+            (
+                "Unreachable",
+                Lie::new(PacketId::Bye, &Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) }),
+            ),
+            ("Dropped", Lie::new(PacketId::Bye, &Bye::Dropped)),
+            ("Desync", Lie::new(PacketId::Bye, &Bye::Desync)),
+            ("Finished", Lie::new(PacketId::Bye, &Bye::Finished { ticks: 100, chain: 1 })),
+            ("Left, far ahead", Lie::new(PacketId::Bye, &Bye::Left { tick: 1_000_000 })),
+            ("suspects seat 2", Lie::new(PacketId::Suspicion, &suspicion(2, 100))),
+            ("suspects seat 0", Lie::new(PacketId::Suspicion, &suspicion(0, 100))),
+            ("forges inputs", Lie::new(PacketId::Relayed, &relayed)),
+        ]
+    };
+    for (what, mut lie) in lies() {
+        let mut peers = mesh(3, 400, InputDelay::Auto, LINK);
+        run(&mut peers, MINUTE, |now, peers| lie.tell(now, &mut peers[1], &[HOST, address(2)]));
+        honest_play_on(&peers, 1, 400, what);
+    }
+}
+
+#[test]
+fn who_answers_pings_and_withholds_inputs_is_lost_after_five_seconds() {
+    let is_input = |now, _, id| now > PLAYING && id == PacketId::PlayerInput;
+    let mut peers = pair(400, InputDelay::Auto, LINK);
+    peers[1].wire = withholds(is_input);
+    let ended = run(&mut peers, MINUTE, |_, peers| peers[1].dead |= !peers[0].ends.is_empty());
+    assert_eq!(peers[0].ends, [End::PeerLost(PlayerId(1))]);
+    assert!(ended.since(PLAYING) < Duration::from_secs(6), "{ended:?}");
+    let mut peers = mesh(3, 400, InputDelay::Auto, LINK);
+    peers[1].wire = withholds(is_input);
+    run(&mut peers, MINUTE, |_, _| {});
+    honest_play_on(&peers, 1, 400, "withholds from all");
+    assert_eq!(peers[0].departed[0].0, PlayerId(1));
+}
+
+#[test]
+fn inputs_withheld_from_one_peer_alone_are_relayed_to_it() {
+    let mut peers = mesh(3, 600, InputDelay::Auto, LINK);
+    peers[1].wire = withholds(|now, to, id| now > PLAYING && to == address(2) && id == PacketId::PlayerInput);
+    run(&mut peers, MINUTE, |_, _| {});
+    honest_play_on(&peers, 1, 600, "withholds from one");
+}
+
+#[test]
+fn a_farewell_to_one_peer_alone_parts_nobody() {
+    let mut peers = mesh(4, 400, InputDelay::Auto, LINK);
+    let mut is_said = false;
+    run(&mut peers, MINUTE, |now, peers| {
+        if now >= PLAYING && !is_said {
+            is_said = true;
+            let tick = peers[1].session.open_tick().0;
+            peers[1].session.forge(HOST, PacketId::Bye, &encode(&Bye::Left { tick }));
+        }
+    });
+    honest_play_on(&peers, 1, 400, "Left to one");
+}
+
+/// Makes the chain in a datagram of inputs a false one: it follows first, count, wanted and behind.
+fn with_false_chain(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let body = &bytes[ENVELOPE..];
+    let (header, _) = mini_rts_arena::net::decode_inputs(body).expect("inputs");
+    let at = body.windows(4).position(|four| four == header.chain).expect("the chain");
+    bytes[ENVELOPE + at] ^= 0x55;
+    bytes
+}
+
+/// False chains to these peers; each claim is taken back as late as can be, before those who search give up.
+fn claims_and_takes_back(victims: Vec<SocketAddr>) -> Wire {
+    let almost = Duration::from_millis(2_600);
+    let mut since = None;
+    Box::new(move |now, to, bytes| {
+        let id = PacketId::of(bytes[0]).expect("a packet");
+        if now < PLAYING || !victims.contains(&to) {
+            return Some(bytes.to_vec());
+        }
+        match id {
+            PacketId::PlayerInput => Some(with_false_chain(bytes)),
+            PacketId::Acknowledge if now.since(*since.get_or_insert(now)) < almost => None,
+            PacketId::Acknowledge => {
+                since = None;
+                Some(bytes.to_vec())
+            }
+            _ => Some(bytes.to_vec()),
+        }
+    })
+}
+
+#[test]
+fn claims_that_are_taken_back_stop_the_match_only_so_often() {
+    for victims in [vec![HOST], vec![HOST, address(2)]] {
+        let mut peers = mesh(3, 400, InputDelay::Auto, LINK);
+        peers[1].wire = claims_and_takes_back(victims.clone());
+        run(&mut peers, MINUTE, |_, _| {});
+        honest_play_on(&peers, 1, 400, "false chains");
+        let longest = peers[0].stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
+        assert!(longest > Duration::from_secs(2), "{victims:?}: the host searched: {longest:?}");
+    }
+}
+
+#[test]
+fn a_false_count_of_inputs_does_not_keep_a_departure_from_settling() {
+    for too_many in [40_u32, 16_000_000] {
+        let mut peers = mesh(4, 600, InputDelay::Auto, LINK);
+        peers[1].wire = Box::new(move |_, _, bytes| {
+            let Ok(mut suspicion) = decode::<Suspicion>(&bytes[ENVELOPE.min(bytes.len())..]) else {
+                return Some(bytes.to_vec());
+            };
+            if bytes[0] != PacketId::Suspicion as u8 {
+                return Some(bytes.to_vec());
+            }
+            for held in &mut suspicion.held {
+                *held += too_many;
+            }
+            suspicion.is_settled = false;
+            Some([&bytes[..ENVELOPE], &encode(&suspicion)].concat())
+        });
+        run(&mut peers, MINUTE, |_, peers| peers[3].dead |= peers[3].inputs.len() == 200);
+        honest_play_on(&peers, 1, 600, "false held");
+    }
+}
+
+#[test]
+fn a_guest_whose_world_differs_loses_its_seat_and_nobody_else() {
+    let mut peers = mesh(3, 300, InputDelay::Auto, LINK);
+    // Before its own word the host hears another.
+    let ready = Ready { round: 1, state_hash: 0xbad, unheard: Default::default() };
+    peers[1].wire = Box::new(move |_, _, bytes| Some(with_message(bytes, PacketId::Ready, &encode(&ready))));
+    replace_and_finish(peers, 1, End::StartState);
+}
+
+#[test]
+fn a_guest_that_claims_not_to_hear_others_loses_its_seat_and_nobody_else() {
+    let unreachable = encode(&Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) });
+    let start_state = encode(&Bye::StartState);
+    for farewell in [unreachable, start_state] {
+        let mut peers = mesh(3, 300, InputDelay::Auto, LINK);
+        peers[1].wire = Box::new(move |_, _, bytes| {
+            let is_seated = bytes[0] == PacketId::Acknowledge as u8;
+            let farewell = [&[PacketId::Bye as u8], bytes.get(1..ENVELOPE)?, &farewell].concat();
+            Some(if is_seated { farewell } else { bytes.to_vec() })
+        });
+        replace_and_finish(peers, 1, End::PeerLost(PlayerId(0)));
+    }
+}
+
+#[test]
+fn a_guest_that_never_answers_the_seating_loses_its_seat() {
+    let mut peers = mesh(3, 300, InputDelay::Auto, LINK);
+    peers[1].wire = withholds(|_, _, id| id == PacketId::Acknowledge);
+    replace_and_finish(peers, 1, End::PeerLost(PlayerId(0)));
+}
+
+/// A packet of the reliable channel whose messages of this kind are another one.
+fn with_message(bytes: &[u8], id: PacketId, body: &[u8]) -> Vec<u8> {
+    let is_it = bytes[0] == PacketId::Acknowledge as u8 && bytes.get(ENVELOPE + 7) == Some(&(id as u8));
+    if !is_it {
+        return bytes.to_vec();
+    }
+    // Acknowledgement and number, then the length of the only fragment and the message in it.
+    let length = ((body.len() as u16 + 1) | 0x8000).to_le_bytes();
+    [&bytes[..ENVELOPE + 5], &length, &[id as u8], body].concat()
+}
+
+/// The peer in this seat ends so, another takes the seat, and the match is played.
+fn replace_and_finish(mut peers: Vec<Peer>, seat: usize, end: End) {
+    let mut is_replaced = false;
+    run(&mut peers, MINUTE, |now, peers| {
+        if !is_replaced && !peers[seat].ends.is_empty() {
+            is_replaced = true;
+            assert_eq!(peers[seat].ends, [end]);
+            // Another guest at the same address.
+            let session = Join::new(now, settings(InputDelay::Auto), guest_config(), [99; 32]);
+            peers[seat] = Peer::new(session, address(seat as u8), LINK);
+        }
+    });
+    assert!(is_replaced, "{:?}", peers[0].ends);
+    for peer in &peers {
+        assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 300), "{}", peer.address);
+    }
+}
+
+#[test]
+fn a_peer_that_was_suspended_does_not_take_the_others_for_lost() {
+    let patient = Settings { timeout: Duration::from_secs(20), ..settings(InputDelay::Auto) };
+    let guest = Join::new(Time(0), patient, guest_config(), [2; 32]);
+    let mut peers = [Peer::new(host(400, InputDelay::Auto), HOST, LINK), Peer::new(guest, GUEST, LINK)];
+    run(&mut peers, MINUTE, |now, peers| {
+        // Not dead, but not run either; what is sent to it meanwhile is lost.
+        peers[0].dead = now > PLAYING && now.since(PLAYING) < Duration::from_millis(3_600);
+    });
+    for peer in &peers {
+        assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 400), "{}", peer.address);
+    }
+}
+
+#[test]
+fn a_counter_far_ahead_does_not_close_a_link() {
+    let mut peers = pair(300, InputDelay::Auto, LINK);
+    let mut is_forged = false;
+    peers[1].wire = Box::new(move |now, _, bytes| {
+        let mut bytes = bytes.to_vec();
+        if now > PLAYING && !std::mem::replace(&mut is_forged, now > PLAYING) {
+            bytes[8] ^= 0x40;
+        }
+        Some(bytes)
+    });
+    run(&mut peers, MINUTE, |_, _| {});
+    for peer in &peers {
+        assert_eq!(peer.ends, [End::Finished], "{}", peer.address);
+    }
+}
+
+/// What the host answers to a request from `from`.
+fn ask(host: &mut LockstepSession, from: SocketAddr, request: &JoinRequest) -> Option<(PacketId, Vec<u8>)> {
+    let datagram = handshake(PacketId::JoinRequest, request);
+    host.handle_datagram(Time(1), from, datagram.bytes());
+    let answer = std::iter::from_fn(|| host.poll_transmit()).find(|transmit| transmit.to == from)?;
+    let bytes = answer.datagram.bytes();
+    Some((PacketId::of(bytes[0])?, bytes[1..].to_vec()))
+}
+
+#[test]
+fn a_seat_is_confirmed_again_only_to_the_address_that_took_it() {
+    let mut host = host(100, InputDelay::Auto);
+    let mut victim = guest(InputDelay::Auto);
+    victim.handle_timeout(Time(0));
+    let first = victim.poll_transmit().expect("a request");
+    let request: JoinRequest =
+        decode_handshake(PacketId::JoinRequest, &first.datagram.bytes()[1..]).expect("a request");
+    let mut with_cookie = |from| {
+        let (_, challenge) = ask(&mut host, from, &request).expect("a challenge");
+        let challenge: JoinChallenge =
+            decode_handshake(PacketId::JoinChallenge, &challenge).expect("a challenge");
+        ask(&mut host, from, &JoinRequest { cookie: challenge.cookie, ..request.clone() })
+    };
+    let (id, confirm) = with_cookie(GUEST).expect("a seat");
+    assert_eq!(id, PacketId::JoinConfirm);
+    decode_handshake::<JoinConfirm>(id, &confirm).expect("a seat");
+    assert_eq!(with_cookie(address(7)), None, "an observer that knows the nonce");
+    assert_eq!(with_cookie(GUEST).map(|answer| answer.0), Some(PacketId::JoinConfirm), "asked again");
+}
+
+#[test]
+fn addresses_that_a_guest_names_are_asked_rarely_and_only_in_private_networks() {
+    let public = SocketAddr::from(([203, 0, 113, 5], 9));
+    let private = SocketAddr::from(([192, 168, 7, 7], 9));
+    let mut peers = mesh(3, 200, InputDelay::Auto, LINK);
+    let addresses = [public, private].into_iter().collect();
+    let liar = GuestConfig { addresses, ..guest_config() };
+    peers[1].session = Join::new(Time(0), settings(InputDelay::Auto), liar, [3; 32]).into();
+    // Nobody is heard from there, and the other guest never hears it where it is.
+    peers[1].wire = withholds(|_, to, _| to == address(2));
+    let sent = std::rc::Rc::new(std::cell::RefCell::new(BTreeMap::<SocketAddr, u32>::new()));
+    let count = sent.clone();
+    peers[2].wire = Box::new(move |_, to, bytes| {
+        *count.borrow_mut().entry(to).or_default() += 1;
+        Some(bytes.to_vec())
+    });
+    run(&mut peers, Duration::from_secs(6), |_, _| {});
+    let sent = sent.borrow();
+    assert_eq!(sent.get(&public), None);
+    let asked = sent.get(&private).copied().unwrap_or(0);
+    assert!((3..=12).contains(&asked), "{asked} datagrams in 5 s");
+}
+
+#[test]
+fn one_address_does_not_take_every_seat() {
+    let mut host = crate::peers::host_of(4, 100, InputDelay::Auto);
+    let mut join = |n: u8| {
+        let from = SocketAddr::new(GUEST.ip(), 5_000 + u16::from(n));
+        let mut guest = Join::new(Time(0), settings(InputDelay::Auto), guest_config(), [n; 32]);
+        guest.handle_timeout(Time(0));
+        let first = guest.poll_transmit().expect("a request");
+        let request: JoinRequest =
+            decode_handshake(PacketId::JoinRequest, &first.datagram.bytes()[1..]).expect("a request");
+        let (_, challenge) = ask(&mut host, from, &request).expect("a challenge");
+        let challenge: JoinChallenge =
+            decode_handshake(PacketId::JoinChallenge, &challenge).expect("a challenge");
+        ask(&mut host, from, &JoinRequest { cookie: challenge.cookie, ..request }).expect("an answer").0
+    };
+    assert_eq!([join(1), join(2)], [PacketId::JoinConfirm; 2]);
+    assert_eq!(join(3), PacketId::JoinRefused, "the last of three guests' seats");
+}

@@ -1,0 +1,17 @@
+//! Sessions, matches and servers in virtual time, and the bytes between them.
+
+mod allocations;
+mod byzantine;
+mod campaigns;
+#[path = "../counting/mod.rs"]
+mod counting;
+mod insiders;
+mod mesh;
+mod peers;
+mod protocol;
+mod reaction;
+mod served;
+mod session;
+mod talk;
+mod virtual_matches;
+mod watch;

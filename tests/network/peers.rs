@@ -1,0 +1,349 @@
+//! Sessions on virtual links in virtual time, with a world that only remembers.
+
+use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use mini_rts_arena::net::{
+    Architecture, DueTick, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
+    MatchConfig, OnLoss, PlayerName, Settings, Time, Traffic, Transmit,
+};
+use mini_rts_arena::sim::{
+    AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
+};
+use mini_rts_arena::transport::{Impairment, LinkSpec};
+
+pub(crate) const HOST: SocketAddr = address(0);
+pub(crate) const GUEST: SocketAddr = address(1);
+
+/// Where the peer sits that joins as number `n`.
+pub(crate) const fn address(n: u8) -> SocketAddr {
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
+}
+
+pub(crate) fn settings(delay: InputDelay) -> Settings {
+    Settings {
+        name: PlayerName::new("test").expect("a name"),
+        hero: AttackBehaviour::Swordsman,
+        input_delay: delay,
+        timeout: Duration::from_secs(3),
+        wait: Some(Duration::from_secs(10)),
+        on_loss: OnLoss::End,
+        stays: false,
+    }
+}
+
+fn config(ticks: u32, seats: u8) -> MatchConfig {
+    MatchConfig {
+        room_id: 1,
+        architecture: Architecture::P2p,
+        seed: 7,
+        tick_rate: TickRate::HZ_60,
+        ticks: Some(ticks),
+        rules: 11,
+        map: 12,
+        seats,
+    }
+}
+
+pub(crate) fn host(ticks: u32, delay: InputDelay) -> LockstepSession {
+    host_of(2, ticks, delay)
+}
+
+/// A host with this many seats.
+pub(crate) fn host_of(seats: u8, ticks: u32, delay: InputDelay) -> LockstepSession {
+    LockstepSession::host(Time(0), settings(delay), host_config(seats, ticks), [1; 32])
+}
+
+fn host_config(seats: u8, ticks: u32) -> HostConfig {
+    HostConfig {
+        config: config(ticks, seats),
+        room_code: 0,
+        teams: (0..seats).collect(),
+        countdown: Duration::from_millis(300),
+        beacon: None,
+    }
+}
+
+pub(crate) fn guest_config() -> GuestConfig {
+    GuestConfig::new(HOST)
+}
+
+pub(crate) fn guest(delay: InputDelay) -> Join {
+    Join::new(Time(0), settings(delay), guest_config(), [2; 32])
+}
+
+/// A session that asks for its seat, and then has it: from then on it is a [`LockstepSession`].
+#[expect(clippy::large_enum_variant, reason = "there are few")]
+pub(crate) enum Session {
+    Joining(Join),
+    Seated(LockstepSession),
+}
+
+impl From<Join> for Session {
+    fn from(join: Join) -> Self {
+        Self::Joining(join)
+    }
+}
+
+impl From<LockstepSession> for Session {
+    fn from(session: LockstepSession) -> Self {
+        Self::Seated(session)
+    }
+}
+
+impl Deref for Session {
+    type Target = LockstepSession;
+    fn deref(&self) -> &LockstepSession {
+        let Self::Seated(session) = self else { panic!("it has no seat yet") };
+        session
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut LockstepSession {
+        let Self::Seated(session) = self else { panic!("it has no seat yet") };
+        session
+    }
+}
+
+macro_rules! each {
+    ($session:expr, $inner:ident => $call:expr) => {
+        match $session {
+            Session::Joining($inner) => $call,
+            Session::Seated($inner) => $call,
+        }
+    };
+}
+
+/// What both have.
+impl Session {
+    pub(crate) fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
+        each!(self, session => session.handle_datagram(now, from, bytes));
+        if let Self::Joining(join) = self
+            && let Some(seat) = join.take_seat()
+        {
+            *self = Self::Seated(LockstepSession::seated(now, seat));
+        }
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        each!(self, session => session.handle_timeout(now));
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Time> {
+        each!(self, session => session.poll_timeout())
+    }
+
+    pub(crate) fn poll_transmit(&mut self) -> Option<Transmit> {
+        each!(self, session => session.poll_transmit())
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        each!(self, session => session.poll_event())
+    }
+
+    pub(crate) fn poll_tick(&mut self, now: Time) -> Option<DueTick> {
+        let Self::Seated(session) = self else { return None };
+        session.poll_tick(now)
+    }
+
+    pub(crate) fn leave(&mut self) {
+        each!(self, session => session.leave());
+    }
+
+    pub(crate) fn traffic(&self) -> &Traffic {
+        each!(self, session => session.traffic())
+    }
+
+    pub(crate) fn delay_us(&self) -> Option<i64> {
+        self.seated()?.delay_us()
+    }
+
+    pub(crate) fn lost(&self) -> Option<(PlayerId, Time)> {
+        self.seated()?.lost()
+    }
+
+    pub(crate) fn want_rematch(&mut self, now: Time) {
+        if let Self::Seated(session) = self {
+            session.want_rematch(now);
+        }
+    }
+
+    fn seated(&self) -> Option<&LockstepSession> {
+        if let Self::Seated(session) = self { Some(session) } else { None }
+    }
+}
+
+/// A peer with a world that only remembers: the hash chain over all inputs.
+pub(crate) struct Peer {
+    pub(crate) session: Session,
+    pub(crate) address: SocketAddr,
+    pub(crate) out: Impairment,
+    pub(crate) chain: HashChain,
+    pub(crate) inputs: Vec<TickInputs>,
+    pub(crate) ends: Vec<End>,
+    pub(crate) desyncs: Vec<(Option<Tick>, States)>,
+    pub(crate) departed: Vec<(PlayerId, Tick, bool)>,
+    pub(crate) stalls: Vec<(u32, Duration)>,
+    /// Lines that were said, and by whom.
+    pub(crate) said: Vec<(PlayerId, String)>,
+    /// For whom the match waited.
+    pub(crate) waited: Vec<PlayerId>,
+    /// The inputs of matches before this one.
+    pub(crate) games: Vec<Vec<TickInputs>>,
+    /// Who wanted a rematch.
+    pub(crate) wanted: Vec<PlayerId>,
+    pub(crate) disturb_at: Option<u32>,
+    /// What somebody on the way makes of its datagrams.
+    pub(crate) wire: Wire,
+    pub(crate) dead: bool,
+}
+
+/// The others' states, as a session hands them out.
+pub(crate) type States = Vec<(PlayerId, Vec<u8>)>;
+
+/// When, where to, what; and what becomes of it.
+pub(crate) type Wire = Box<dyn FnMut(Time, SocketAddr, &[u8]) -> Option<Vec<u8>>>;
+
+impl Peer {
+    pub(crate) fn new(session: impl Into<Session>, address: SocketAddr, link: &str) -> Self {
+        Self {
+            session: session.into(),
+            address,
+            out: Impairment::new(link.parse::<LinkSpec>().expect("a link")),
+            chain: HashChain::default(),
+            inputs: Vec::new(),
+            ends: Vec::new(),
+            desyncs: Vec::new(),
+            departed: Vec::new(),
+            stalls: Vec::new(),
+            said: Vec::new(),
+            waited: Vec::new(),
+            games: Vec::new(),
+            wanted: Vec::new(),
+            disturb_at: None,
+            wire: Box::new(|_, _, bytes| Some(bytes.to_vec())),
+            dead: false,
+        }
+    }
+
+    fn hash(&self) -> StateHash {
+        StateHash::of_parts([self.chain.0; PARTS])
+    }
+
+    fn advance(&mut self, now: Time) {
+        loop {
+            self.session.handle_timeout(now);
+            let mut is_idle = true;
+            while let Some(event) = self.session.poll_event() {
+                is_idle = false;
+                match event {
+                    Event::Prepare { .. } => {
+                        if !self.inputs.is_empty() {
+                            self.games.push(std::mem::take(&mut self.inputs));
+                        }
+                        let hash = self.hash();
+                        self.session.prepared(now, &hash);
+                    }
+                    Event::Said { player, text } => self.said.push((player, text.to_string())),
+                    Event::Waiting { player } => self.waited.push(player),
+                    Event::RematchWanted { player } => self.wanted.push(player),
+                    Event::Closed(end) => self.ends.push(end),
+                    Event::StateWanted { tick } => {
+                        let state = format!("{} after {tick}", self.address).into_bytes();
+                        self.session.provide_state(tick, state);
+                    }
+                    Event::Desync { tick, states } => self.desyncs.push((tick, states)),
+                    Event::Departed { player, tick, is_lost } => self.departed.push((player, tick, is_lost)),
+                    _ => {}
+                }
+            }
+            while let Some(due) = self.session.poll_tick(now) {
+                is_idle = false;
+                let tick = due.inputs.tick;
+                let bytes = format!("{:?}", due.inputs);
+                self.chain =
+                    self.chain.then(bytes.bytes().fold(7, |h: u64, b| h.rotate_left(5) ^ u64::from(b)));
+                if self.disturb_at == Some(tick.0) {
+                    self.chain = HashChain(self.chain.0 ^ 1);
+                }
+                self.stalls.extend(due.stall.map(|stall| (tick.0, stall.ran.since(stall.due))));
+                self.inputs.push(due.inputs);
+                let hash = self.hash();
+                self.session.report(now, tick, &hash);
+            }
+            while let Some(transmit) = self.session.poll_transmit() {
+                self.out.push(now, transmit);
+            }
+            if is_idle {
+                return;
+            }
+        }
+    }
+}
+
+/// Runs all until all have closed or `until` is over; returns the time.
+pub(crate) fn run(peers: &mut [Peer], until: Duration, mut at_each: impl FnMut(Time, &mut [Peer])) -> Time {
+    let (mut now, mut done) = (Time(0), Time(0));
+    let end = Time(0).plus(until);
+    while now < end && peers.iter().any(|peer| peer.ends.is_empty() && !peer.dead) {
+        at_each(now, peers);
+        done = now;
+        for peer in peers.iter_mut().filter(|peer| !peer.dead) {
+            peer.advance(now);
+        }
+        let next = |peer: &Peer| {
+            let session = peer.session.poll_timeout().filter(|_| !peer.dead);
+            [session, peer.out.next_at()].into_iter().flatten().min()
+        };
+        let step = now.plus(Duration::from_millis(50));
+        now = peers.iter().filter_map(next).min().unwrap_or(end).clamp(Time(now.0 + 1), step);
+        deliver(now, peers);
+    }
+    done
+}
+
+fn deliver(now: Time, peers: &mut [Peer]) {
+    for from in 0..peers.len() {
+        while let Some(transmit) = peers[from].out.pop(now) {
+            let bytes = (peers[from].wire)(now, transmit.to, transmit.datagram.bytes());
+            let source = peers[from].address;
+            // Where nobody is any more, nobody hears it.
+            let to = peers.iter_mut().find(|peer| peer.address == transmit.to && !peer.dead);
+            if let (Some(bytes), Some(to)) = (bytes, to) {
+                to.session.handle_datagram(now, source, &bytes);
+            }
+        }
+    }
+}
+
+pub(crate) fn pair(ticks: u32, delay: InputDelay, link: &str) -> [Peer; 2] {
+    [
+        Peer::new(host(ticks, delay), HOST, &format!("{link},seed=1")),
+        Peer::new(guest(delay), GUEST, &format!("{link},seed=2")),
+    ]
+}
+
+/// Peers with the settings of people: they wait for a lost player, and stay for a rematch.
+pub(crate) fn people(seats: u8, ticks: u32, link: &str) -> Vec<Peer> {
+    let settings = || Settings { on_loss: OnLoss::Wait, stays: true, ..settings(InputDelay::Auto) };
+    let session = |n: u8| -> Session {
+        match n {
+            0 => LockstepSession::host(Time(0), settings(), host_config(seats, ticks), [1; 32]).into(),
+            n => Join::new(Time(0), settings(), guest_config(), [2 + n; 32]).into(),
+        }
+    };
+    (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()
+}
+
+/// Peers with identical links, each with its own random stream.
+pub(crate) fn mesh(seats: u8, ticks: u32, delay: InputDelay, link: &str) -> Vec<Peer> {
+    let session = |n: u8| -> Session {
+        match n {
+            0 => host_of(seats, ticks, delay).into(),
+            n => Join::new(Time(0), settings(delay), guest_config(), [2 + n; 32]).into(),
+        }
+    };
+    (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()
+}

@@ -1,0 +1,534 @@
+//! `docs/PROTOCOL.md` against the library: every example in it is read, decoded and encoded again. And
+//! whatever bytes come in: nothing panics, nothing allocates, what decodes encodes to the same bytes.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::time::Duration;
+
+use crate::counting::allocated_bytes;
+use mini_rts_arena::net::discovery::{RoomInfo, RoomQuery};
+use mini_rts_arena::net::message::*;
+use mini_rts_arena::net::*;
+use mini_rts_arena::sim::{GameState, PlayerInput, Tick};
+use proptest::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+const DOCUMENT: &str = include_str!("../../docs/PROTOCOL.md");
+
+// The document.
+
+/// One example: what it is of, its bytes, and what they say.
+#[derive(Debug)]
+struct Example {
+    message: String,
+    form: String,
+    bytes: Vec<u8>,
+    says: Vec<String>,
+}
+
+/// The examples of all blocks that begin with "```hex MESSAGE FORM". Lines of hex digits are its bytes,
+/// `00*N` stands for N zeros; lines that begin with `=` say what they mean. Hex after such a line begins the
+/// next example of the block.
+fn examples() -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut head = None;
+    for line in DOCUMENT.lines() {
+        if let Some(info) = line.strip_prefix("```") {
+            let words = info.strip_prefix("hex ").and_then(|info| info.split_once(' '));
+            head = words.filter(|_| head.is_none());
+            if let Some((message, form)) = head {
+                examples.push(Example::new(message, form));
+            }
+            continue;
+        }
+        let Some((message, form)) = head else { continue };
+        if let Some(meaning) = line.strip_prefix("= ") {
+            examples.last_mut().expect("begun").says.push(meaning.to_owned());
+        } else if !line.is_empty() {
+            if examples.last().is_some_and(|last| !last.says.is_empty()) {
+                examples.push(Example::new(message, form));
+            }
+            examples.last_mut().expect("begun").bytes.extend(line.split(' ').flat_map(bytes_of));
+        }
+    }
+    examples
+}
+
+fn bytes_of(word: &str) -> Vec<u8> {
+    let (digits, times) = word.split_once('*').unwrap_or((word, "1"));
+    let byte = u8::from_str_radix(digits, 16).unwrap_or_else(|_| panic!("{word} is no byte"));
+    vec![byte; times.parse().unwrap_or_else(|_| panic!("{word} is no run of bytes"))]
+}
+
+impl Example {
+    fn new(message: &str, form: &str) -> Self {
+        Self { message: message.into(), form: form.into(), bytes: Vec::new(), says: Vec::new() }
+    }
+
+    /// Decodes, says what it says, and encodes again.
+    fn read(&self) -> Result<(Vec<String>, Vec<u8>), String> {
+        let bytes = &self.bytes[..];
+        match (self.message.as_str(), self.form.as_str()) {
+            ("PlayerInput", "body") => inputs(bytes),
+            ("PlayerInput", "to-server") => client_inputs(bytes),
+            ("GameStateUpdate", "body") => update(bytes),
+            ("Start", "body") => body::<Start>(bytes),
+            ("Acknowledge", "body") => channel_packet(bytes),
+            ("Ping", "body") => body::<Ping>(bytes),
+            ("Pong", "body") => body::<Pong>(bytes),
+            ("Bye", "body") => body::<Bye>(bytes),
+            ("DesyncHashes", "body") => body::<DesyncHashes>(bytes),
+            ("DesyncState", "body") => {
+                let state = DesyncState::decode(bytes).map_err(|error| error.to_string())?;
+                Ok((vec![format!("{state:?}")], state.encode()))
+            }
+            ("Ready", "body") => body::<Ready>(bytes),
+            ("Seating", "body") => body::<Seating>(bytes),
+            ("Suspicion", "body") => body::<Suspicion>(bytes),
+            ("Relayed", "body") => body::<Relayed>(bytes),
+            ("Resume", "body") => body::<Resume>(bytes),
+            ("Chat", "body") => body::<Chat>(bytes),
+            ("Rematch", "body") => body::<Rematch>(bytes),
+            ("JoinRequest", "datagram") => shake::<JoinRequest>(PacketId::JoinRequest, bytes),
+            ("JoinChallenge", "datagram") => shake::<JoinChallenge>(PacketId::JoinChallenge, bytes),
+            ("JoinConfirm", "datagram") => shake::<JoinConfirm>(PacketId::JoinConfirm, bytes),
+            ("JoinRefused", "datagram") => shake::<JoinRefused>(PacketId::JoinRefused, bytes),
+            ("RoomQuery", "datagram") => {
+                let query = RoomQuery::decode(bytes).map_err(|error| error.to_string())?;
+                Ok((vec![format!("{query:?}")], query.encode().to_vec()))
+            }
+            ("RoomInfo", "datagram") => {
+                let info = RoomInfo::decode(bytes).map_err(|error| error.to_string())?;
+                Ok((vec![format!("{info:?}")], info.encode().to_vec()))
+            }
+            (_, "datagram") => enveloped(bytes),
+            (message, form) => Err(format!("nobody reads the {form} of a {message}")),
+        }
+    }
+}
+
+fn body<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let message = decode::<T>(bytes).map_err(|error| error.to_string())?;
+    Ok((vec![format!("{message:?}")], encode(&message).to_vec()))
+}
+
+fn inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let (header, inputs) = decode_inputs(bytes).map_err(|error| error.to_string())?;
+    let says = inputs.clone().map(|input| match input {
+        Some(input) => said(&input),
+        None => "held".into(),
+    });
+    let says = [format!("{header:?}")].into_iter().chain(says).collect();
+    let inputs: Vec<_> = inputs.collect();
+    Ok((says, encode_inputs(&header, inputs.iter().map(|input| input.as_deref())).to_vec()))
+}
+
+fn client_inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let (header, inputs) = decode_client_inputs(bytes).map_err(|error| error.to_string())?;
+    let says = inputs.clone().map(|input| match input {
+        Some(input) => said(&input),
+        None => "held".into(),
+    });
+    let says = [format!("{header:?}")].into_iter().chain(says).collect();
+    let inputs: Vec<_> = inputs.collect();
+    Ok((says, encode_client_inputs(&header, inputs.iter().map(|input| input.as_deref())).to_vec()))
+}
+
+/// An input, and when its commands were given.
+fn said(input: &[u8]) -> String {
+    let (input, given) = decode_input(input).expect("found well-formed");
+    if given.is_empty() { format!("{input:?}") } else { format!("{input:?} given {given:?}") }
+}
+
+/// An update of a match of two, in one part.
+fn update(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let (part, piece) = UpdatePart::decode(bytes).map_err(|error| error.to_string())?;
+    let update = decode_update(piece, 2).map_err(|error| error.to_string())?;
+    let nothing: HeldControls = [Default::default(); 2].into_iter().collect();
+    let (mut held, mut ticks) = (nothing.clone(), Vec::new());
+    let read = update.inputs(Tick(part.tick.into()), &mut held, |timed| ticks.push(timed));
+    read.map_err(|error| error.to_string())?;
+    let mut again = part.encode().to_vec();
+    encode_update(&update.head, &nothing, ticks.iter(), &mut again);
+    again.extend(update.delta);
+    let inputs = ticks.iter().flat_map(|timed| {
+        let given = timed.inputs.inputs.iter().zip(&timed.given);
+        given.map(|(input, given)| (timed.inputs.tick, encode_input(input, given).expect("short")))
+    });
+    let inputs = inputs.map(|(tick, input)| format!("tick {tick}: {}", said(&input)));
+    let says = [format!("{part:?}"), format!("{:?}", update.head)].into_iter().chain(inputs);
+    Ok((says.chain([format!("a state in {} bytes", update.delta.len())]).collect(), again))
+}
+
+fn shake<T: Serialize + DeserializeOwned + Debug>(
+    id: PacketId,
+    bytes: &[u8],
+) -> Result<(Vec<String>, Vec<u8>), String> {
+    let (first, rest) = bytes.split_first().ok_or("empty")?;
+    assert_eq!(*first, id as u8);
+    let message = decode_handshake::<T>(id, rest).map_err(|error| error.to_string())?;
+    Ok((vec![format!("{message:?}")], handshake(id, &message).bytes().to_vec()))
+}
+
+/// An envelope and the body in it.
+fn enveloped(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+    let (connection, counter) = (word(1), word(5));
+    let mut opener = PacketProtection::new(connection, 0);
+    let (id, inside, _) = opener.open(Time(1_000_000), bytes).map_err(|error| error.to_string())?;
+    let inside = inside.to_vec();
+    let says = format!("{:?} to connection {connection:08x}, counter {counter}", PacketId::of(id));
+    let mut seal = PacketProtection::new(0, connection);
+    for _ in 0..counter {
+        let _ = seal.seal(id, &[]);
+    }
+    let again = seal.seal(id, &inside).bytes().to_vec();
+    let mut example = Example::new(&format!("{:?}", PacketId::of(id).ok_or("no such id")?), "body");
+    example.bytes = inside;
+    let (mut meaning, inside) = example.read()?;
+    assert_eq!(example.bytes, inside);
+    meaning.insert(0, says);
+    Ok((meaning, again))
+}
+
+// The reliable channel.
+
+/// Most bytes of a message in the examples.
+const MESSAGE_BYTES: usize = 2048;
+const AT: Time = Time(0);
+const TIMEOUT: Duration = Duration::from_millis(100);
+
+/// What a packet of the channel says, read by its description alone.
+struct ChannelPacket {
+    /// The first fragment that its sender lacks, and a bit for each of the seven after it.
+    next: u16,
+    mask: u8,
+    /// The number of the first fragment in it.
+    number: u16,
+    /// The messages that the fragments make.
+    messages: Vec<Vec<u8>>,
+}
+
+impl ChannelPacket {
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        let word = |at: usize| match bytes.get(at..at + 2) {
+            Some(&[low, high]) => Ok(u16::from_le_bytes([low, high])),
+            _ => Err("too short".to_owned()),
+        };
+        let (next, mask) = (word(0)?, *bytes.get(2).ok_or("too short")?);
+        let number = if bytes.len() > 3 { word(3)? } else { 0 };
+        let (mut messages, mut message, mut at) = (Vec::new(), Vec::new(), 5);
+        while at < bytes.len() {
+            let length = word(at)?;
+            let end = at + 2 + usize::from(length & 0x7fff);
+            message.extend(bytes.get(at + 2..end).ok_or("too short")?);
+            if length & 0x8000 != 0 {
+                messages.push(std::mem::take(&mut message));
+            }
+            at = end;
+        }
+        if message.is_empty() {
+            Ok(Self { next, mask, number, messages })
+        } else {
+            Err("the last message is cut".into())
+        }
+    }
+
+    fn says(&self) -> Result<Vec<String>, String> {
+        let after: Vec<u16> =
+            (0..7).filter(|bit| self.mask & 1 << bit != 0).map(|bit| self.next + 1 + bit).collect();
+        let has = format!("has all fragments before {}, and {after:?}", self.next);
+        let from = (!self.messages.is_empty()).then(|| format!("fragments from {} on", self.number));
+        let messages = self.messages.iter().map(|message| {
+            let (first, rest) = message.split_first().ok_or("a message without an id")?;
+            let id = PacketId::of(*first).filter(|id| id.delivery() == Delivery::Reliable);
+            let id = id.ok_or_else(|| format!("{first:02x} is no message of the channel"))?;
+            if message.len() > 100 {
+                return Ok(format!("{id:?} of {} bytes", rest.len()));
+            }
+            let mut example = Example::new(&format!("{id:?}"), "body");
+            example.bytes = rest.to_vec();
+            Ok(example.read()?.0.join("; "))
+        });
+        [has].into_iter().chain(from).map(Ok).chain(messages).collect()
+    }
+}
+
+/// The bytes of a packet with these fragments, each of them a whole message.
+fn packet_of(next: u16, number: u16, messages: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = [&next.to_le_bytes()[..], &[0]].concat();
+    if !messages.is_empty() {
+        bytes.extend(number.to_le_bytes());
+    }
+    for message in messages {
+        bytes.extend((message.len() as u16 | 0x8000).to_le_bytes());
+        bytes.extend(*message);
+    }
+    bytes
+}
+
+/// A channel whose other end has acknowledged `sent` fragments, that has taken `received` fragments in, and of those
+/// after the first that it lacks the ones in `mask`.
+fn channel_after(sent: u16, received: u16, mask: u8) -> Channel {
+    let mut channel = Channel::new(MESSAGE_BYTES);
+    for number in 0..sent {
+        channel.send(&[0]).expect("room");
+        let _ = channel.poll_packet(AT, TIMEOUT);
+        channel.receive(&packet_of(number + 1, 0, &[])).expect("an acknowledgement");
+    }
+    let after = (0..7).filter(|bit| mask & 1 << bit != 0).map(|bit| received + 1 + bit);
+    for number in (0..received).chain(after) {
+        channel.receive(&packet_of(sent, number, &[&[0]])).expect("a fragment");
+        while channel.poll_message().expect("short").is_some() {}
+    }
+    channel
+}
+
+/// A packet that one end of a channel sends and the other takes.
+fn channel_packet(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let packet = ChannelPacket::read(bytes)?;
+    let mut there = channel_after(packet.next, packet.number, 0);
+    for _ in 0..8 {
+        there.send(&[0]).expect("room");
+    }
+    let _ = there.poll_packet(AT, TIMEOUT);
+    there.receive(bytes).map_err(|error| error.to_string())?;
+    for message in &packet.messages {
+        assert_eq!(there.poll_message(), Ok(Some(message.clone())));
+    }
+    assert_eq!(there.poll_message(), Ok(None));
+    let mut here = channel_after(packet.number, packet.next, packet.mask);
+    for message in &packet.messages {
+        here.send(message).expect("room");
+    }
+    let (again, is_again) = here.poll_packet(AT, TIMEOUT).ok_or("nothing to say")?;
+    assert!(!is_again, "sent for the first time");
+    Ok((packet.says()?, again.to_vec()))
+}
+
+#[test]
+fn every_example_says_what_it_says() {
+    for example in examples() {
+        let (says, again) = example.read().unwrap_or_else(|error| panic!("{error}: {example:?}"));
+        assert_eq!(again, example.bytes, "{example:?} encodes to other bytes");
+        assert_eq!(says, example.says, "{} {}: decoded, and in the document", example.message, example.form);
+    }
+}
+
+#[test]
+fn every_message_has_an_example() {
+    let shown: BTreeSet<String> = examples().into_iter().map(|example| example.message).collect();
+    let ids = (0..=u8::MAX).filter_map(PacketId::of).map(|id| format!("{id:?}"));
+    let there: BTreeSet<String> = ids.collect();
+    assert_eq!(shown, there, "shown, and there");
+    let said: Vec<String> = examples().into_iter().flat_map(|example| example.says).collect();
+    let kinds = "Protocol SimulationBuild Rules Map Ticks TickRate RoomCode Seat Full Running Token Address Seating Ready Resume \
+        Start DesyncHashes DesyncState Chat Rematch Finished Left Desync StartState Unreachable Dropped Expelled";
+    for kind in kinds.split_whitespace() {
+        assert!(said.iter().any(|says| says.contains(kind)), "{kind} is not shown");
+    }
+}
+
+#[test]
+fn every_number_is_named_in_the_document_with_its_delivery() {
+    for id in (0..=u8::MAX).filter_map(PacketId::of) {
+        let begin = format!("| 0x{:02x} | {id:?} |", id as u8);
+        let row = DOCUMENT.lines().find(|line| line.starts_with(&begin));
+        let travels = row.and_then(|row| row.split('|').nth(4)).map(|cell| cell.trim().to_owned());
+        assert_eq!(travels, Some(format!("{:?}", id.delivery()).to_lowercase()), "the row {begin}");
+    }
+}
+
+// Any bytes.
+
+/// Decodes without allocating; what decodes encodes to the same bytes.
+fn check<T: Serialize + DeserializeOwned>(bytes: &[u8]) {
+    let (message, cost) = allocated_bytes(|| decode::<T>(bytes));
+    assert_eq!(cost, 0, "decoding {bytes:02x?}");
+    if let Ok(message) = message {
+        assert_eq!(encode(&message)[..], *bytes);
+    }
+}
+
+fn check_handshake<T: Serialize + DeserializeOwned>(id: PacketId, bytes: &[u8]) {
+    let (message, cost) = allocated_bytes(|| decode_handshake::<T>(id, bytes));
+    assert_eq!(cost, 0, "decoding {bytes:02x?}");
+    if let Ok(message) = message {
+        assert_eq!(handshake(id, &message).bytes()[1..], *bytes);
+    }
+}
+
+/// Every way in there is.
+fn check_all(bytes: &[u8]) {
+    check::<Start>(bytes);
+    check::<Ready>(bytes);
+    check::<Ping>(bytes);
+    check::<Pong>(bytes);
+    check::<Bye>(bytes);
+    check::<DesyncHashes>(bytes);
+    check::<Seating>(bytes);
+    check::<Suspicion>(bytes);
+    check::<Relayed>(bytes);
+    check::<Resume>(bytes);
+    check::<Chat>(bytes);
+    check::<Rematch>(bytes);
+    check::<PlayerInput>(bytes);
+    check_handshake::<JoinRequest>(PacketId::JoinRequest, bytes);
+    check_handshake::<JoinChallenge>(PacketId::JoinChallenge, bytes);
+    check_handshake::<JoinConfirm>(PacketId::JoinConfirm, bytes);
+    check_handshake::<JoinRefused>(PacketId::JoinRefused, bytes);
+    let (count, cost) = allocated_bytes(|| decode_inputs(bytes).map(|(_, inputs)| inputs.count()));
+    assert!(cost == 0 && count.is_ok_and(|count| count <= INPUTS_PER_DATAGRAM_MAX) || count.is_err());
+    if count.is_ok() {
+        assert_eq!(inputs(bytes).expect("decoded before").1, bytes);
+    }
+    let (_, cost) = allocated_bytes(|| decode_client_inputs(bytes).map(|(_, inputs)| inputs.count()));
+    assert_eq!(cost, 0);
+    let (_, cost) = allocated_bytes(|| {
+        UpdatePart::decode(bytes).and_then(|(_, piece)| decode_update(piece, 2).map(|_| ()))
+    });
+    assert_eq!(cost, 0);
+    for again in [client_inputs(bytes), update(bytes)].into_iter().flatten() {
+        assert_eq!(again.1, bytes);
+    }
+    let (queried, cost) = allocated_bytes(|| (RoomQuery::decode(bytes), RoomInfo::decode(bytes)));
+    assert_eq!(cost, 0);
+    assert!(queried.0.is_err() || queried.1.is_err(), "both a query and an answer");
+    let (opened, cost) = allocated_bytes(|| PacketProtection::new(1, 2).open(Time(0), bytes).is_ok());
+    assert!(cost == 0 && (!opened || bytes.len() >= 9));
+    check_what_allocates(bytes);
+}
+
+/// States and the reliable channel allocate: never more than a small multiple of the bytes that come.
+fn check_what_allocates(bytes: &[u8]) {
+    let (state, cost) = allocated_bytes(|| DesyncState::decode(bytes));
+    assert!(cost <= bytes.len(), "{cost} bytes allocated for a DesyncState of {}", bytes.len());
+    if let Ok(state) = state {
+        assert_eq!(state.encode(), bytes);
+    }
+    let (_, cost) = allocated_bytes(|| {
+        let mut channel = Channel::new(MESSAGE_BYTES);
+        let _ = channel.receive(bytes);
+        while !matches!(channel.poll_message(), Ok(None)) {}
+    });
+    assert!(cost <= 8 * bytes.len(), "{cost} bytes allocated for a packet of {}", bytes.len());
+    let (state, cost) = allocated_bytes(|| GameState::decode(bytes));
+    assert!(cost <= 4096 + 64 * bytes.len(), "{cost} bytes allocated for a state of {}", bytes.len());
+    if let Ok(state) = state {
+        assert_eq!(state.encode(), bytes);
+    }
+}
+
+/// Fragments that may be in flight.
+const WINDOW: usize = 8;
+
+/// Fragments of a packet of the channel, mostly such as a peer sends, and whether the last of them is cut short.
+fn any_fragments() -> impl Strategy<Value = (Vec<(usize, bool)>, bool)> {
+    let fragment = prop_oneof![
+        6 => Just((1000, false)),
+        2 => (1..1001_usize, Just(true)),
+        1 => (0..1010_usize, any::<bool>()),
+    ];
+    (proptest::collection::vec(fragment, 0..9), prop::bool::weighted(0.1))
+}
+
+/// A packet with these fragments.
+fn packet_with(next: u16, mask: u8, number: u16, fragments: &[(usize, bool)], is_cut: bool) -> Vec<u8> {
+    let mut bytes = [&next.to_le_bytes()[..], &[mask], &number.to_le_bytes()].concat();
+    for &(length, is_last) in fragments {
+        bytes.extend((length as u16 | u16::from(is_last) << 15).to_le_bytes());
+        bytes.resize(bytes.len() + length, 0x1c);
+    }
+    bytes.truncate(bytes.len() - usize::from(is_cut));
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_read_canonically_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        check_all(&bytes);
+    }
+
+    #[test]
+    fn small_numbers_are_too(bytes in proptest::collection::vec(0..4_u8, 0..80)) {
+        check_all(&bytes);
+    }
+
+    #[test]
+    fn a_channel_takes_any_packets_and_stays_bounded(
+        packets in proptest::collection::vec((0..30_u16, any::<u8>(), -2..4_i16, any_fragments()), 0..40),
+        messages in proptest::collection::vec(1..3_000_usize, 0..20),
+    ) {
+        let mut channel = Channel::new(MESSAGE_BYTES);
+        for &length in &messages {
+            channel.send(&vec![0; length]).expect("room");
+        }
+        let mut wanted = 0_u16;
+        for ((next, mask, beside, (fragments, is_cut)), n) in packets.iter().zip(0..) {
+            let number = wanted.wrapping_add_signed(*beside);
+            let _ = channel.receive(&packet_with(*next, *mask, number, fragments, *is_cut));
+            let mut taken = 0;
+            loop {
+                match channel.poll_message() {
+                    Ok(Some(message)) => prop_assert!(message.len() <= MESSAGE_BYTES),
+                    Ok(None) => break,
+                    Err(_) => {}
+                }
+                taken += 1;
+                prop_assert!(taken <= WINDOW, "a packet completes at most a window of messages");
+            }
+            let sent = std::iter::from_fn(|| channel.poll_packet(Time(100_000 * n), TIMEOUT));
+            let sent: Vec<_> = sent.take(WINDOW + 1).collect();
+            prop_assert!(sent.len() <= WINDOW, "at most a window of packets at a time");
+            for (packet, _) in sent {
+                wanted = u16::from_le_bytes([packet[0], packet[1]]);
+            }
+        }
+        prop_assert!(channel.queued() <= messages.len());
+    }
+
+    #[test]
+    fn a_changed_example_is_canonical_or_refused(
+        which in any::<prop::sample::Index>(),
+        at in any::<prop::sample::Index>(),
+        to in any::<u8>(),
+    ) {
+        let examples = examples();
+        let example = &examples[which.index(examples.len())];
+        let mut bytes = example.bytes.clone();
+        let at = at.index(bytes.len());
+        bytes[at] = to;
+        check_all(&bytes);
+        check_all(&bytes[1..]);
+        check_all(bytes.get(9..).unwrap_or_default());
+    }
+}
+
+#[test]
+fn a_part_of_an_example_is_refused_or_canonical() {
+    for example in examples() {
+        for length in 0..example.bytes.len() {
+            check_all(&example.bytes[..length]);
+            check_all(example.bytes[..length].get(1..).unwrap_or_default());
+        }
+        let longer = Example { bytes: [&example.bytes[..], &[0]].concat(), ..example };
+        check_all(&longer.bytes);
+        // The difference of states that ends an update has its own end: tests/simulation/delta.rs. A state after a desync is
+        // whatever fills the message.
+        let ends_with_a_state = ["GameStateUpdate", "DesyncState"].contains(&longer.message.as_str());
+        assert!(longer.read().is_err() || ends_with_a_state, "{} continues after its end", longer.message);
+    }
+}
+
+#[test]
+fn a_claimed_length_costs_nothing() {
+    // Hash lists, states, inputs and selections that claim four thousand million entries.
+    let huge = [0xff, 0xff, 0xff, 0xff, 0x0f];
+    for prefix in [&[][..], &[0], &[0, 0], &[0, 0, 0], &[0, 0, 1], &[0, 0, 1, 4]] {
+        check_all(&[prefix, &huge].concat());
+        check_all(&[prefix, &huge, &[0; 200]].concat());
+    }
+}

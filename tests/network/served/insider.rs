@@ -1,0 +1,249 @@
+//! A client of a server that says what a test says, and the room that it is in.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mini_rts_arena::game::{MatchEvent, MatchOutcome, Node as _, Server, data};
+use mini_rts_arena::net::message::{
+    Bye, Delivery, JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, PacketId, Ping, Ready, Seating,
+    Seats, decode, decode_handshake, encode, handshake,
+};
+use mini_rts_arena::net::{
+    Architecture, Channel, ClientInputsHeader, PacketProtection, PlayerName, Refusal, ServerConfig,
+    ServerSession, Time, Token, encode_client_inputs, encode_input,
+};
+use mini_rts_arena::sim::{AttackBehaviour, PlayerId, PlayerInput, SIMULATION_BUILD, fingerprint};
+
+use super::net::{BOT, Net, address, hash, server_config};
+
+pub(crate) const BOTH: [Architecture; 2] = [Architecture::ClientServer, Architecture::Relay];
+
+/// A room of `seats` by rules that nobody wins by, over after `ticks`.
+pub(crate) fn config(architecture: Architecture, ticks: u32, seats: u8) -> ServerConfig {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    server_config(architecture, rules, Some(ticks), 0, seats, 20)
+}
+
+/// A room with honest clients in it.
+pub(crate) fn room(config: ServerConfig, honest: usize, link: &str) -> Net {
+    Net::new(ServerSession::new(Time(0), config, [1; 32]), link, &vec![BOT; honest])
+}
+
+/// A client of its own make: it says what the test says, and answers nothing by itself.
+pub(crate) struct Insider {
+    pub(crate) from: SocketAddr,
+    pub(crate) seal: PacketProtection,
+    pub(crate) channel: Channel,
+    heard: Vec<(PacketId, Vec<u8>)>,
+    pub(crate) confirm: JoinConfirm,
+    /// Inputs sent.
+    pub(crate) inputs: u16,
+}
+
+pub(crate) fn request(nonce: u64, token: Option<Token>) -> JoinRequest {
+    JoinRequest {
+        nonce,
+        cookie: [0; 16],
+        connection_id: nonce as u32,
+        simulation_build: SIMULATION_BUILD,
+        name: PlayerName::new("insider").expect("a name"),
+        hero: AttackBehaviour::Archer,
+        seat: None,
+        room: 0,
+        rules: None,
+        map: None,
+        ticks: None,
+        tick_rate: None,
+        addresses: Default::default(),
+        token,
+    }
+}
+
+/// Sends this and gives back what the server answers at once.
+pub(crate) fn ask(net: &mut Net, from: SocketAddr, datagram: &[u8]) -> Vec<Vec<u8>> {
+    let Some(server) = &mut net.server else { return Vec::new() };
+    server.handle_datagram(net.now, from, datagram);
+    net.step();
+    heard(net, from)
+}
+
+/// What has come for `at` since the last call.
+pub(crate) fn heard(net: &mut Net, at: SocketAddr) -> Vec<Vec<u8>> {
+    let (ours, others) = std::mem::take(&mut net.strays).into_iter().partition(|stray| stray.to == at);
+    net.strays = others;
+    let ours: Vec<_> = ours;
+    ours.iter().map(|stray| stray.datagram.bytes().to_vec()).collect()
+}
+
+/// Asks for a seat with the cookie of this address; the answer to it.
+pub(crate) fn request_seat(
+    net: &mut Net,
+    from: SocketAddr,
+    mut request: JoinRequest,
+) -> Option<Result<JoinConfirm, Refusal>> {
+    let answers = ask(net, from, handshake(PacketId::JoinRequest, &request).bytes());
+    let challenge = answers.iter().find(|answer| answer[0] == PacketId::JoinChallenge as u8)?;
+    let challenge: JoinChallenge = decode_handshake(PacketId::JoinChallenge, &challenge[1..]).expect("one");
+    request.cookie = challenge.cookie;
+    let answers = ask(net, from, handshake(PacketId::JoinRequest, &request).bytes());
+    answers.iter().find_map(|answer| match PacketId::of(answer[0])? {
+        id @ PacketId::JoinConfirm => Some(Ok(decode_handshake(id, &answer[1..]).expect("a confirmation"))),
+        id @ PacketId::JoinRefused => {
+            Some(Err(decode_handshake::<JoinRefused>(id, &answer[1..]).expect("a refusal").reason))
+        }
+        _ => None,
+    })
+}
+
+impl Insider {
+    pub(crate) fn join_as(net: &mut Net, from: SocketAddr, request: JoinRequest) -> Option<Self> {
+        let connection = request.connection_id;
+        let confirm = request_seat(net, from, request)?.ok()?;
+        let seal = PacketProtection::new(connection, confirm.connection_id);
+        Some(Self { from, seal, channel: Channel::new(2048), heard: Vec::new(), confirm, inputs: 0 })
+    }
+
+    /// Takes a seat.
+    pub(crate) fn join(net: &mut Net, n: u8) -> Self {
+        Self::join_as(net, address(n), request(u64::from(n) + 1000, None)).expect("a seat")
+    }
+
+    pub(crate) fn player(&self) -> PlayerId {
+        self.confirm.player
+    }
+
+    pub(crate) fn say<T: serde::Serialize>(&mut self, net: &mut Net, id: PacketId, message: &T) {
+        self.say_bytes(net, id, &encode(message));
+    }
+
+    /// Its next input, and that it has no update.
+    pub(crate) fn order(&mut self, net: &mut Net, input: &PlayerInput, wants_state: bool) {
+        let updated = -self.inputs.cast_signed();
+        let header = ClientInputsHeader { first: self.inputs, count: 1, updated, wants_state };
+        self.inputs += 1;
+        let input = encode_input(input, &[]).expect("an input");
+        let body = encode_client_inputs(&header, [Some(&input[..])].into_iter());
+        self.say_bytes(net, PacketId::PlayerInput, &body);
+    }
+
+    pub(crate) fn say_bytes(&mut self, net: &mut Net, id: PacketId, body: &[u8]) {
+        if id.delivery() == Delivery::Reliable {
+            self.listen(net);
+            // What finds no room is left out.
+            let _ = self.channel.send(&[&[id as u8], body].concat());
+            self.flush(net);
+        } else {
+            self.datagram(net, id, body);
+        }
+    }
+
+    fn datagram(&mut self, net: &mut Net, id: PacketId, body: &[u8]) {
+        let datagram = self.seal.seal(id as u8, body);
+        if let Some(server) = &mut net.server {
+            server.handle_datagram(net.now, self.from, datagram.bytes());
+        }
+    }
+
+    /// Sends what of the reliable channel is due.
+    fn flush(&mut self, net: &mut Net) {
+        while let Some((packet, _)) = self.channel.poll_packet(net.now, Duration::from_millis(50)) {
+            self.datagram(net, PacketId::Acknowledge, &packet);
+        }
+    }
+
+    /// Shows that it is there.
+    pub(crate) fn ping(&mut self, net: &mut Net) {
+        let time_us = net.now.0;
+        self.say(net, PacketId::Ping, &Ping { time_us });
+    }
+
+    /// Everything that the server has said since the last call.
+    pub(crate) fn heard(&mut self, net: &mut Net) -> Vec<(PacketId, Vec<u8>)> {
+        self.listen(net);
+        std::mem::take(&mut self.heard)
+    }
+
+    /// Takes in what has come, and acknowledges it.
+    fn listen(&mut self, net: &mut Net) {
+        for datagram in heard(net, self.from) {
+            let Ok((id, body, _)) = self.seal.open(net.now, &datagram) else { continue };
+            let Some(id) = PacketId::of(id) else { continue };
+            if id != PacketId::Acknowledge {
+                self.heard.push((id, body.to_vec()));
+                continue;
+            }
+            self.channel.receive(body).expect("what a server sends");
+            while let Some(message) = self.channel.poll_message().expect("short enough") {
+                self.heard.push((PacketId::of(message[0]).expect("a message"), message[1..].to_vec()));
+            }
+        }
+        self.flush(net);
+    }
+
+    /// The farewells among it.
+    pub(crate) fn byes(&mut self, net: &mut Net) -> Vec<Bye> {
+        let heard = self.heard(net).into_iter().filter(|(id, _)| *id == PacketId::Bye);
+        heard.map(|(_, body)| decode(&body).expect("a farewell")).collect()
+    }
+
+    /// Pings until the server says something of this kind.
+    pub(crate) fn wait_for(&mut self, net: &mut Net, id: PacketId) -> Vec<u8> {
+        for _ in 0..500 {
+            net.run(Duration::from_millis(10), |_| {});
+            self.ping(net);
+            if let Some((_, body)) = self.heard(net).into_iter().find(|(heard, _)| *heard == id) {
+                return body;
+            }
+        }
+        panic!("no {id:?}");
+    }
+
+    /// Answers the Seating with a hash that is a bit off, or right.
+    pub(crate) fn acknowledge_seating(&mut self, net: &mut Net, is_right: bool) {
+        let seating: Seating = decode(&self.wait_for(net, PacketId::Seating)).expect("a seating");
+        let world = net.server.as_ref().and_then(Server::world).expect("it is built");
+        let state_hash = world.hash().whole ^ u64::from(!is_right);
+        let (round, unheard) = (seating.round, Seats::default());
+        self.say(net, PacketId::Ready, &Ready { round, state_hash, unheard });
+    }
+
+    /// Everything an honest client does until ticks run.
+    pub(crate) fn begin(&mut self, net: &mut Net) {
+        self.acknowledge_seating(net, true);
+        self.wait_for(net, PacketId::Start);
+    }
+}
+
+/// A ping of this insider every so often, until the net is over or the time is up.
+pub(crate) fn run_pinging(
+    net: &mut Net,
+    insider: &mut Insider,
+    until: Duration,
+    mut each: impl FnMut(&mut Net, &mut Insider),
+) {
+    let end = net.now.plus(until);
+    while net.now < end && !net.is_over() {
+        net.run(Duration::from_millis(100), |_| {});
+        insider.ping(net);
+        each(net, insider);
+    }
+}
+
+/// The honest seats have played to the end, alike, and nobody has thrown them out.
+pub(crate) fn all_played(net: &Net, ticks: u32) {
+    assert!(net.is_over(), "at tick {}", net.tick());
+    for seat in &net.seats {
+        let summary = seat.summary();
+        assert_eq!((summary.ticks, summary.hash), (ticks, hash(net)));
+        assert_eq!(summary.outcome, MatchOutcome::TickLimit);
+        assert_eq!(summary.updates.expect("served").differed, 0);
+    }
+}
+
+pub(crate) fn vacated(net: &mut Net) -> usize {
+    let mut count = 0;
+    while let Some(event) = net.server.as_mut().and_then(Server::poll_event) {
+        count += usize::from(matches!(event, MatchEvent::Vacated(_)));
+    }
+    count
+}

@@ -1,0 +1,153 @@
+//! What people do beside a match with a server: talk, wait for it, play again.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use mini_rts_arena::game::{MatchEvent, MatchOptions, MatchOutcome, Node as _, Summary, data};
+use mini_rts_arena::net::message::{Chat, PacketId, encode};
+use mini_rts_arena::net::{Architecture, ChatText, DropCause, OnLoss, Settings, Time};
+use mini_rts_arena::sim::{PlayerId, fingerprint};
+
+use super::net::{
+    BOT, Net, Seat, client_of, hash, predicting, relay_session, server_session, session_of, settings, staying,
+};
+
+/// What was said, by whom, as it was told.
+fn lines(told: &[MatchEvent]) -> Vec<(PlayerId, String)> {
+    let lines = told.iter().filter_map(|event| match event {
+        MatchEvent::Said(player, text) => Some((*player, text.to_string())),
+        _ => None,
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_server_hands_every_line_on_in_order() {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    for architecture in [Architecture::ClientServer, Architecture::Relay] {
+        let session = session_of(architecture, rules, Some(900), 0, 3);
+        let mut net = Net::new(session, "delay=40ms,jitter=10ms,loss=10%,dup=5%", &[None; 3]);
+        let mut written = [const { Vec::new() }; 3];
+        net.run(Duration::from_secs(40), |net| {
+            if !net.now.0.is_multiple_of(100_000) || !(60..700).contains(&net.tick()) {
+                return;
+            }
+            for (n, written) in written.iter_mut().enumerate() {
+                let text = format!("line {} of player {n}", written.len());
+                let line = ChatText::new(&text).expect("a line");
+                let game = net.seats[n].game.as_mut().expect("playing");
+                if game.submit_chat(net.now, line) {
+                    written.push((game.session().player(), text));
+                }
+            }
+        });
+        assert!(net.is_over(), "{architecture}");
+        for written in &written {
+            assert!((12..=16).contains(&written.len()), "{architecture}: {} lines in 11 s", written.len());
+            for seat in &net.seats {
+                let mut heard = lines(&seat.told);
+                heard.retain(|(player, _)| *player == written[0].0);
+                assert_eq!(heard, *written, "{architecture}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_says_too_much_to_a_server_is_refused_and_not_heard() {
+    let mut net = Net::new(server_session("endless", Some(600), 0, 2), "delay=5ms", &[None; 2]);
+    net.run(Duration::from_secs(2), |_| {});
+    let from = net.seats[0].game.as_ref().expect("playing").session().player();
+    for _ in 0..60 {
+        let text = ChatText::new("buy gold").expect("a line");
+        net.forge(0, PacketId::Chat, &encode(&Chat { from, text }));
+        net.run(Duration::from_millis(20), |_| {});
+    }
+    let heard = lines(&net.seats[1].told).len();
+    assert!((10..=13).contains(&heard), "{heard} of 60 lines in 1.2 s");
+    let status =
+        net.server.as_ref().expect("playing").session().clients().find(|client| client.player == from);
+    let refused = status.expect("playing").traffic.dropped.of(DropCause::RateLimited);
+    assert_eq!(refused as usize, 60 - heard);
+}
+
+#[test]
+fn in_a_window_a_client_waits_for_its_server() {
+    for session in [server_session("endless", Some(900), 45, 2), relay_session("endless", Some(900), 45)] {
+        let mut net = Net::new(session, "delay=20ms,jitter=2ms", &[BOT, BOT]);
+        let patient = Settings { on_loss: OnLoss::Wait, ..settings() };
+        let options = MatchOptions { controller: BOT, ..predicting() };
+        net.seats[1].game = Some(client_of(Time(0), 1, None, options, patient));
+        net.run(Duration::from_secs(5), |_| {});
+        net.seats[1].is_cut = true;
+        net.run(Duration::from_secs(6), |_| {});
+        let lost = net.seats[1].game.as_ref().expect("it waits").session().lost();
+        assert_eq!(lost.map(|(player, _)| player), Some(PlayerId::NONE));
+        net.seats[1].is_cut = false;
+        net.run(Duration::from_secs(60), |_| {});
+        assert!(net.is_over(), "at tick {}", net.tick());
+        let waits = |event: &&MatchEvent| matches!(event, MatchEvent::Waiting(_));
+        assert_eq!(net.seats[1].told.iter().filter(waits).count(), 1);
+        for seat in &net.seats {
+            assert_eq!((seat.summary().outcome, seat.summary().hash), (MatchOutcome::TickLimit, hash(&net)));
+        }
+    }
+}
+
+#[test]
+fn all_play_again_on_their_server_once_all_want_to() {
+    for architecture in [Architecture::ClientServer, Architecture::Relay] {
+        for link in ["delay=1ms", "delay=40ms,jitter=10ms,loss=15%,dup=5%"] {
+            let mut net = staying(architecture, link);
+            net.run(Duration::from_secs(60), |net| {
+                let now = net.now;
+                for (n, seat) in net.seats.iter_mut().enumerate() {
+                    // One takes its time; after three matches they have enough.
+                    if seat.earlier.len() < 2 && (n != 1 || now.0 / 1_000_000 % 2 == 0) {
+                        seat.game.as_mut().expect("it stays").want_rematch(now);
+                    } else if let (2, Some(game), Some(Ok(_))) =
+                        (seat.earlier.len(), &mut seat.game, &seat.ended)
+                    {
+                        game.leave();
+                    }
+                }
+            });
+            assert!(net.is_over(), "{architecture} {link}");
+            // Who learns of the leaving before the vote has no vote.
+            let played = |seat: &Seat| {
+                let last = seat.ended.as_ref().and_then(|ended| ended.as_ref().ok());
+                seat.earlier.iter().chain(last).cloned().collect::<Vec<Summary>>()
+            };
+            let first = played(&net.seats[0]);
+            for seat in &net.seats {
+                let matches = played(seat);
+                assert_eq!(matches.len(), 3, "{architecture} {link}");
+                for (ours, theirs) in matches.iter().zip(&first) {
+                    assert_eq!((ours.outcome, ours.ticks), (MatchOutcome::TickLimit, 120));
+                    assert_eq!((ours.hash, ours.config.seed), (theirs.hash, theirs.config.seed));
+                    assert_eq!(ours.player, matches[0].player, "everybody keeps the seat");
+                }
+                let seeds: BTreeSet<u64> = matches.iter().map(|summary| summary.config.seed).collect();
+                assert_eq!(seeds.len(), 3, "{architecture} {link}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_leaves_a_server_after_the_end_ends_the_vote() {
+    let mut net = staying(Architecture::ClientServer, "delay=20ms,loss=5%");
+    net.run(Duration::from_secs(30), |net| {
+        let now = net.now;
+        for (n, seat) in net.seats.iter_mut().enumerate() {
+            let Some(game) = seat.game.as_mut().filter(|_| seat.ended.is_some()) else { continue };
+            if n == 2 && now.0 > 6_000_000 {
+                game.leave();
+            } else if n != 2 {
+                game.want_rematch(now);
+            }
+        }
+    });
+    assert!(net.is_over());
+    assert!(net.seats.iter().all(|seat| seat.earlier.len() == 1));
+}

@@ -1,0 +1,204 @@
+//! `arena compare` on a study that was measured before: its output, its files and its exit codes.
+
+use crate::arena::command;
+use mini_rts_arena::lab::compare::{Analysis, Study, page, summarize};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a process left behind.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs it to its end. All of its output is read while it runs: a study is more than a pipe holds.
+fn run(home: &Path, words: &[&str]) -> Ended {
+    let output = command(home, words).output().expect("the program runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    let stderr = text(output.stderr);
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    Ended { code: output.status.code(), stdout: text(output.stdout), stderr }
+}
+
+impl Ended {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+fn written(folder: &Path, study: &Study) -> String {
+    let file = folder.join("rows.csv");
+    study.write(fs::File::create(&file).expect("a file")).expect("written");
+    file.to_str().expect("text").to_owned()
+}
+
+#[test]
+fn a_study_is_made_again_from_its_file() {
+    let home = tempfile::tempdir().expect("a folder");
+    let study = crate::study::study(8);
+    let file = written(home.path(), &study);
+    let html = home.path().join("page.html");
+    let html = html.to_str().expect("text");
+    let ended = run(home.path(), &["compare", "--rebuild", &file, "--html", html, "--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let first = fs::read_to_string(html).expect("a page");
+    let cells = summarize(&study.rows);
+    assert!(first == page(&study, &Analysis::of(&cells)), "another page");
+    let json = ended.json();
+    assert_eq!(json["valid"], true);
+    assert_eq!(json["seeds"], Value::from((1000..1008).collect::<Vec<_>>()));
+    assert_eq!(json["environment"]["cpu"], "<b>A & B</b>");
+    let findings = json["findings"].as_array().expect("a list");
+    let is_base = |finding: &&Value| {
+        finding["view"] == "defaults"
+            && finding["sentence"].as_str().is_some_and(|text| {
+                text.starts_with("At 100 ms RTT and 2 % loss, the opponent's order is confirmed")
+                    && text.contains("in p2p than in client-server (20 updates/s, server half-way)")
+            })
+    };
+    assert_eq!(findings.iter().filter(is_base).count(), 1, "{findings:#?}");
+    let cells = json["cells"].as_array().expect("a list");
+    let is_base = |cell: &&Value| {
+        cell["view"] == "defaults"
+            && cell["architecture"] == "client-server"
+            && cell["topology"] == "midway"
+            && cell["preset"].is_null()
+            && cell["prediction"] == true
+            && cell["players"] == 2
+            && cell["rtt_ms"] == 100.0
+            && cell["loss"] == 0.02
+            && cell["units"] == 14
+    };
+    let base = cells.iter().find(is_base).expect("the base");
+    for (key, value) in [("interpolation", 2.0), ("jitter_ms", 5.0), ("updates", 20.0), ("matches", 8.0)] {
+        assert_eq!(base[key].as_f64(), Some(value), "{key}");
+    }
+    let bound = base["bound_ms"].as_f64().expect("a bound");
+    assert!((bound - 58.333).abs() < 0.001, "{bound}");
+    assert!((base["own_bound_ms"].as_f64().expect("a bound") - 58.333).abs() < 0.001);
+    for key in ["own_ms", "own_predicted_ms", "opponent_ms"] {
+        let [p50, p95, p99] = ["p50", "p95", "p99"].map(|share| base[key][share].as_f64().expect("measured"));
+        assert!(p50 <= p95 && p95 <= p99, "{base}");
+    }
+    for key in ["stall_ms_per_s", "corrections_per_min", "kbit_s_up", "kbit_s_down"] {
+        assert!(base[key].is_number(), "no {key}");
+    }
+}
+
+#[test]
+fn the_tables_come_with_their_findings() {
+    let home = tempfile::tempdir().expect("a folder");
+    let file = written(home.path(), &crate::study::study(4));
+    let ended = run(home.path(), &["compare", "--rebuild", &file]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for text in [
+        "Defaults against defaults",
+        "Equal send rate",
+        "Latency against bytes",
+        "client-server 20/s, midway",
+        "sooner in p2p than in client-server",
+        "p-values adjusted for all of them (Holm)",
+        "valid: all",
+    ] {
+        assert!(ended.stdout.contains(text), "no {text:?} in {}", ended.stdout);
+    }
+}
+
+#[test]
+fn a_study_that_cannot_be_believed_ends_with_1() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut study = crate::study::study(2);
+    study.rows[3].bytes_lost += 1;
+    let file = written(home.path(), &study);
+    let ended = run(home.path(), &["compare", "--rebuild", &file, "--json"]);
+    assert_eq!((ended.code, &ended.json()["valid"]), (Some(1), &Value::Bool(false)));
+    let ended = run(home.path(), &["compare", "--rebuild", &file]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stdout.contains("bytes fails 1 of") && ended.stdout.contains("seed 1001"), "{ended:?}");
+}
+
+#[test]
+fn wrong_use_and_broken_files_are_one_line_and_2() {
+    let home = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| -> String {
+        let path: PathBuf = home.path().join(name);
+        fs::write(&path, text).expect("written");
+        path.to_str().expect("text").to_owned()
+    };
+    let mut rows = Vec::new();
+    crate::study::study(1).write(&mut rows).expect("memory");
+    let rows = String::from_utf8(rows).expect("text");
+    let broken = file("broken.csv", &rows.replacen(",midway,", ",nowhere,", 1));
+    let cut = file("cut.csv", &rows[..rows.len() - 30]);
+    let empty = file("empty.csv", "");
+    let none = home.path().join("none.csv");
+    let none = none.to_str().expect("text");
+    let good = file("good.csv", &rows);
+    let folder = home.path().to_str().expect("text");
+    for (words, says) in [
+        (vec!["--rebuild", &broken], "nowhere"),
+        (vec!["--rebuild", &cut], "cut.csv"),
+        (vec!["--rebuild", &empty], "there are no matches in it"),
+        (vec!["--rebuild", none], "none.csv"),
+        (vec!["--rebuild", &good, "--html", folder], "cannot write"),
+        (vec!["--rebuild", &good, "--quick"], "--quick"),
+        (vec!["--quick", "--full"], "--full"),
+        (vec!["--rebuild", &good, "--real"], "--real"),
+        (vec!["--from", &empty], "empty.csv"),
+        (vec!["--seeds", "0"], "--seeds"),
+    ] {
+        let words: Vec<&str> = ["compare"].into_iter().chain(words).collect();
+        let ended = run(home.path(), &words);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{words:?}: {ended:?}");
+        assert!(ended.stderr.lines().count() == 1 && ended.stderr.contains(says), "{words:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn the_figures_of_a_document_are_written_anew() {
+    let home = tempfile::tempdir().expect("a folder");
+    let rows = written(home.path(), &crate::study::study(8));
+    let document = home.path().join("doc.md");
+    let path = document.to_str().expect("text");
+    let blocks = ["answer", "run", "base", "grid", "presets", "factors", "equal-rate", "bytes", "real"];
+    let block = |name: &&str| format!("# {name}\n<!-- compare {name} -->\nold\n<!-- end -->\n");
+    let before = blocks.iter().map(block).collect::<String>() + "the end\n";
+    fs::write(&document, &before).expect("written");
+    let words = ["compare", "--rebuild", &rows, "--markdown", path];
+    assert_eq!(run(home.path(), &words).code, Some(0));
+    let after = fs::read_to_string(&document).expect("still there");
+    assert!(after.ends_with("the end\n"), "{after}");
+    // A study without real processes leaves the figures of those alone.
+    let (anew, real) = after.split_once("# real\n").expect("the last block");
+    assert!(!anew.contains("\nold\n") && real.contains("\nold\n"), "{after}");
+    assert!(after.contains("| 100 ms RTT and 2 % loss | client-server 20/s, midway |"), "{after}");
+    assert!(after.contains("valid"), "{after}");
+    // Once more gives the same.
+    assert_eq!(run(home.path(), &words).code, Some(0));
+    assert_eq!(fs::read_to_string(&document).expect("still there"), after);
+
+    for (text, why) in
+        [("<!-- compare base -->\n", "no `<!-- end -->`"), ("<!-- compare x --><!-- end -->", "called x")]
+    {
+        fs::write(&document, text).expect("written");
+        let ended = run(home.path(), &words);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(why), "{ended:?}");
+        assert_eq!(fs::read_to_string(&document).expect("still there"), text, "what is wrong stays as it is");
+    }
+}
+
+#[test]
+fn the_comparison_names_only_figures_that_there_are() {
+    let home = tempfile::tempdir().expect("a folder");
+    let rows = written(home.path(), &crate::study::study(8));
+    let document = home.path().join("COMPARISON.md");
+    let original = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/COMPARISON.md");
+    fs::copy(original, &document).expect("the document");
+    let ended =
+        run(home.path(), &["compare", "--rebuild", &rows, "--markdown", document.to_str().expect("text")]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}

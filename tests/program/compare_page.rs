@@ -1,0 +1,306 @@
+//! The study after its matches: what is found, whether it can be believed, and the page.
+
+use mini_rts_arena::lab::compare::{
+    Analysis, Cell, Experiment, MatchRow, Quantiles, Series, Source, Study, Topology, page, summarize,
+};
+use mini_rts_arena::net::Architecture;
+
+/// The checks that fail, by their names.
+fn failing(rows: &[MatchRow]) -> Vec<&'static str> {
+    let cells = summarize(rows);
+    let checks = Analysis::of(&cells).validity.checks;
+    checks.iter().filter(|check| check.failed > 0).map(|check| check.name).collect()
+}
+
+fn page_of(study: &Study) -> String {
+    let cells = summarize(&study.rows);
+    page(study, &Analysis::of(&cells))
+}
+
+fn shifted(quantiles: &Quantiles, ms: f64) -> Quantiles {
+    Quantiles::of_sorted(quantiles.iter().map(|(_, value)| value + ms).collect()).expect("as many")
+}
+
+#[test]
+fn a_sound_study_is_valid_and_says_what_the_model_has() {
+    let study = crate::study::study(8);
+    let cells = summarize(&study.rows);
+    let analysis = Analysis::of(&cells);
+    for check in &analysis.validity.checks {
+        assert_eq!(check.failed, 0, "{}: {:?}", check.name, check.failures);
+        assert!(check.asked > 0 || check.name == "timers", "{} is never asked", check.name);
+    }
+    let sentences: Vec<String> = analysis.findings().map(|finding| finding.sentence()).collect();
+    // HalfPath an update of 50 ms until the next.
+    let at = "At 100 ms RTT and 2 % loss, the opponent's order is confirmed 2";
+    let found = sentences.iter().find(|sentence| sentence.starts_with(at));
+    let found = found.unwrap_or_else(|| panic!("{sentences:#?}"));
+    let says = "sooner in p2p than in client-server (20 updates/s, server half-way); 8 matches each.";
+    assert!(found.ends_with(says), "{found}");
+    // Prediction shows own orders alike in both: never a finding.
+    let is_of_prediction =
+        |sentence: &&String| sentence.contains("own order shows") && sentence.contains("p2p than");
+    let without = |sentence: &String| sentence.contains("no prediction");
+    assert!(sentences.iter().filter(is_of_prediction).all(without), "{sentences:#?}");
+    let answer = analysis.answer();
+    assert_eq!(answer.len(), 3, "{answer:?}");
+    assert!(answer[0].starts_with("The opponent's order is confirmed"), "{answer:?}");
+    // Two updates late, and what prediction hides.
+    let late = "Without prediction: The opponent's order is seen 12";
+    assert!(answer[2].starts_with(late) && answer[2].contains("shown 2 updates late"), "{answer:?}");
+    // The study differs by 25 ms at 50 ms of way.
+    let break_even = analysis
+        .break_evens
+        .iter()
+        .find(|found| *found.server.cell == crate::study::cell(Architecture::ClientServer));
+    assert!(break_even.expect("measured").sentence().ends_with("less than the 50 ms between the players."));
+}
+
+/// A fault of a study: what is wrong, how to plant it in a row, and the checks that must fail.
+type Fault = (&'static str, fn(&mut MatchRow), &'static [&'static str]);
+
+fn faults() -> [Fault; 15] {
+    [
+        (
+            "labels swapped",
+            |row| {
+                row.cell.architecture = match row.cell.architecture {
+                    Architecture::P2p => Architecture::ClientServer,
+                    _ => Architecture::P2p,
+                }
+            },
+            &["labels"],
+        ),
+        (
+            "prediction broken: orders show when they are confirmed",
+            |row| (row.own_predicted_ms, row.own_frame_ms) = (row.own_ms.clone(), shifted(&row.own_ms, 5.0)),
+            &["prediction shows"],
+        ),
+        (
+            "the others' clock 20 ms behind: orders are seen before they can be",
+            |row| {
+                row.opponent_confirmed_ms = shifted(&row.opponent_confirmed_ms, -20.0);
+                row.opponent_ms = shifted(&row.opponent_ms, -20.0);
+                row.opponent_frame_ms = shifted(&row.opponent_frame_ms, -20.0);
+            },
+            &["bounds", "median bounds"],
+        ),
+        (
+            "the script's clock 20 ms behind",
+            |row| row.captured_ms = shifted(&row.captured_ms, 20.0),
+            &["instants"],
+        ),
+        (
+            "the decider's clock 20 ms before",
+            |row| row.authority_ms = shifted(&row.authority_ms, 20.0),
+            &["instants"],
+        ),
+        (
+            "the own clock 20 ms behind",
+            |row| row.own_ms = shifted(&row.own_ms, -20.0),
+            &["instants", "bounds"],
+        ),
+        (
+            "the display's clock 20 ms before",
+            |row| row.own_frame_ms = shifted(&row.own_frame_ms, 20.0),
+            &["instants"],
+        ),
+        ("one seat's clock off by 20 ms", |row| row.unfair_ms += 40.0, &["clocks"]),
+        ("shown without prediction", |row| row.cell.prediction = false, &["no prediction"]),
+        ("bytes out of nowhere", |row| row.bytes_received += 1, &["bytes"]),
+        ("stalls without a cause", |row| row.stall_ms += 1.0, &["stalls"]),
+        ("other states", |row| row.state_hash = 0, &["states"]),
+        ("orders that are never applied", |row| row.censored = 10, &["censored"]),
+        (
+            "other orders",
+            |row| row.commands += u32::from(row.cell.architecture == Architecture::ClientServer),
+            &["orders"],
+        ),
+        (
+            "timers of a real match",
+            |row| (row.source, row.lateness_ms) = (Source::Real, Some(2.5)),
+            &["timers"],
+        ),
+    ]
+}
+
+#[test]
+fn each_fault_in_the_rows_fails_its_check() {
+    let sound = crate::study::study(3).rows;
+    assert_eq!(failing(&sound), [""; 0]);
+    for (name, spoil, checks) in faults() {
+        let mut rows = sound.clone();
+        rows.iter_mut().for_each(spoil);
+        let found = failing(&rows);
+        assert!(checks.iter().all(|check| found.contains(check)), "{name}: {found:?} instead of {checks:?}");
+    }
+    let mut rows = sound.clone();
+    rows.retain(|row| row.seed != 1001 || row.cell.architecture == Architecture::P2p);
+    assert_eq!(failing(&rows), ["seeds"]);
+}
+
+#[test]
+fn one_wrong_match_is_named() {
+    let mut study = crate::study::study(2);
+    let row = study.rows.iter_mut().find(|row| row.seed == 1001 && row.cell.rtt_ms == 200.0).expect("played");
+    row.bytes_lost += 7;
+    let cells = summarize(&study.rows);
+    let validity = Analysis::of(&cells).validity;
+    let check = validity.checks.iter().find(|check| check.failed > 0).expect("one fails");
+    assert!(!validity.is_valid());
+    assert_eq!((check.name, check.failed), ("bytes", 1));
+    let says = "defaults: p2p at 200 ms RTT and 0 % loss, seed 1001: 100000 sent, 97900 received, 2007 lost, 100 under way";
+    assert_eq!(check.failures, [says]);
+}
+
+#[test]
+fn chance_is_no_finding() {
+    // The same matches under other seeds: all that differs is chance.
+    let mut study = crate::study::study(16);
+    study.rows.retain(|row| {
+        row.cell.architecture == Architecture::P2p && row.cell.experiment == Experiment::Defaults
+    });
+    let twins: Vec<MatchRow> = study.rows.iter().filter(|row| row.seed >= 1008).cloned().collect();
+    study.rows.retain(|row| row.seed < 1008);
+    study.rows.extend(twins.into_iter().map(|row| MatchRow {
+        seed: row.seed - 8,
+        cell: Cell { architecture: Architecture::Relay, ..row.cell.clone() },
+        ..row
+    }));
+    let cells = summarize(&study.rows);
+    let analysis = Analysis::of(&cells);
+    let between =
+        analysis.comparisons.iter().filter(|one| one.base.cell.architecture != one.other.cell.architecture);
+    assert!(between.clone().count() > 50);
+    let shown: Vec<String> = between.filter(|one| one.is_shown()).map(|one| one.sentence()).collect();
+    assert!(shown.is_empty(), "{shown:?}");
+}
+
+#[test]
+fn views_are_never_mixed() {
+    let study = crate::study::study(4);
+    let cells = summarize(&study.rows);
+    let analysis = Analysis::of(&cells);
+    assert!(analysis.comparisons.iter().all(|one| one.base.cell.experiment == one.other.cell.experiment));
+    for view in [Experiment::Defaults, Experiment::EqualRate, Experiment::Bytes] {
+        assert!(analysis.comparisons.iter().any(|one| one.base.cell.experiment == view), "{view:?}");
+    }
+}
+
+#[test]
+fn the_page_has_every_part_and_needs_nothing_else() {
+    let page = page_of(&crate::study::study(4));
+    for id in [
+        "answer",
+        "run",
+        "findings",
+        "better",
+        "latency-opponent",
+        "latency-own",
+        "distributions",
+        "stalls",
+        "bandwidth",
+        "break-even",
+        "equal-rate",
+        "bytes",
+        "cells",
+        "comparisons",
+        "method",
+        "validity",
+    ] {
+        assert!(page.contains(&format!("<section id=\"{id}\">")), "no section {id}");
+    }
+    for outside in ["http:", "https:", "//", "src=", "<script", "<link", "@import", "url(", "javascript"] {
+        assert!(!page.contains(outside), "{outside} in the page");
+    }
+    // What the file says is text, never markup.
+    assert!(page.contains("&lt;b&gt;A &amp; B&lt;/b&gt;") && !page.contains("<b>"));
+    // Colours are those of the style sheet, which has a dark page and a printed one.
+    let (style, body) = page.split_once("</style>").expect("a style sheet");
+    let colours = ["fill=\"", "stroke=\""].map(|name| body.split(name).skip(1)).into_iter().flatten();
+    for colour in colours {
+        assert!(colour.starts_with("none") || colour.starts_with("var(--ink-"), "{}", &colour[..20]);
+    }
+    for ink in (0..=7).filter(|ink| body.contains(&format!("--ink-{ink}"))) {
+        assert_eq!(
+            style.matches(&format!("--ink-{ink}: #")).count(),
+            3,
+            "ink {ink} by day, by night and on paper"
+        );
+    }
+    assert_eq!(page.matches("<section").count(), page.matches("</section>").count());
+}
+
+#[test]
+fn every_picture_is_well_formed_and_names_its_axes() {
+    let page = page_of(&crate::study::study(4));
+    let mut pictures = 0;
+    for part in page.split("<svg").skip(1) {
+        let svg = format!("<svg{}", part.split_once("</svg>").map_or(part, |(inside, _)| inside));
+        assert_balanced(&format!("{svg}</svg>"));
+        if svg.contains("role=\"img\"") {
+            pictures += 1;
+            assert!(svg.contains("rotate(270"), "no title of the vertical axis: {svg}");
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+    }
+    assert!(pictures >= 15, "{pictures} pictures");
+}
+
+/// Every element of `svg` is closed, in order.
+fn assert_balanced(svg: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    for tag in svg.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').unwrap_or_else(|| panic!("an open tag: {tag}"));
+        assert!(tag.matches('"').count() % 2 == 0, "an open quote: {tag}");
+        let name = tag.trim_start_matches('/').split([' ', '/', '\n']).next().unwrap_or("");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{tag}");
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "never closed: {open:?}");
+}
+
+#[test]
+fn a_page_made_again_from_the_file_is_the_same() {
+    let study = crate::study::study(3);
+    let mut file = Vec::new();
+    study.write(&mut file).expect("memory");
+    let again = Study::read(&*file).expect("just written");
+    assert_eq!(again, study);
+    assert!(page_of(&again) == page_of(&study), "another page");
+}
+
+#[test]
+fn a_file_that_is_no_study_is_refused() {
+    let study = crate::study::study(1);
+    let mut file = Vec::new();
+    study.write(&mut file).expect("memory");
+    let text = String::from_utf8(file).expect("text");
+    let read = |text: &str| Study::read(text.as_bytes()).expect_err("broken").to_string();
+    assert_eq!(read(""), "there are no matches in it");
+    assert_eq!(read("# cpu: none\n"), "there are no matches in it");
+    assert!(read(&text.replacen(",midway,", ",nowhere,", 1)).contains("nowhere"));
+    assert!(read(&text[..text.len() - 20]).contains("record"));
+    // Numbers that parse and that no match has.
+    let spoiled = |spoil: fn(&mut MatchRow)| {
+        let mut study = study.clone();
+        spoil(&mut study.rows[1]);
+        Study::new(study.environment, study.rows).expect_err("out of range").to_string()
+    };
+    assert_eq!(spoiled(|row| row.cell.rtt_ms = f64::NAN), "match 2: rtt_ms is NaN");
+    assert_eq!(spoiled(|row| row.cell.loss = 1.5), "match 2: loss is 1.5");
+    assert_eq!(spoiled(|row| row.cell.players = 9), "match 2: players is 9");
+    assert_eq!(spoiled(|row| row.stall_by_s = Series(vec![-1.0])), "match 2: stall_by_s is wrong");
+    assert_eq!(spoiled(|row| row.cell.preset = "x".repeat(100)), "match 2: preset is too long");
+}
+
+#[test]
+fn a_study_of_one_match_has_a_page() {
+    let cell = Cell { topology: Topology::Listen, ..crate::study::cell(Architecture::ClientServer) };
+    let rows = vec![crate::study::row(&cell, 1000)];
+    let page = page_of(&Study::new(Vec::new(), rows).expect("in range"));
+    assert!(page.contains("There is nothing to say.") && page.contains("All cells"));
+}

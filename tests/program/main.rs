@@ -1,0 +1,21 @@
+//! The program as users and other programs run it, real sockets, and the studies made with it.
+
+mod arena;
+mod balance;
+mod bench;
+mod cli;
+mod compare;
+mod compare_command;
+mod compare_page;
+mod lan;
+mod latency;
+#[cfg(target_os = "linux")]
+mod memory;
+mod netns;
+mod real;
+mod reference;
+mod server;
+#[cfg(target_os = "linux")]
+mod streams;
+mod study;
+mod usage;

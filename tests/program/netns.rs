@@ -1,0 +1,142 @@
+//! Two machines on one cable: network namespaces joined by a veth pair. They need root and `ip`; without,
+//! the reason is printed and nothing is tested.
+
+use crate::arena::{Arena, Ended, command_in};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Two namespaces and the cable between them, gone when dropped.
+struct Cable {
+    names: [String; 2],
+}
+
+impl Cable {
+    fn lay(tag: &str) -> Option<Self> {
+        let names = ["a", "b"].map(|end| format!("arena{tag}{end}{}", std::process::id()));
+        let cable = Self { names };
+        let [a, b] = &cable.names;
+        let ends = [format!("v{tag}a{}", std::process::id()), format!("v{tag}b{}", std::process::id())];
+        let mut steps = vec![format!("netns add {a}"), format!("netns add {b}")];
+        steps.push(format!("link add {} netns {a} type veth peer name {} netns {b}", ends[0], ends[1]));
+        for (host, (name, end)) in (1..).zip(cable.names.iter().zip(&ends)) {
+            steps.push(format!("-n {name} addr add 10.77.0.{host}/24 brd + dev {end}"));
+            steps.push(format!("-n {name} link set {end} up"));
+            steps.push(format!("-n {name} link set lo up"));
+        }
+        for step in steps {
+            let ran = Command::new("ip").args(step.split(' ')).output();
+            if !ran.as_ref().is_ok_and(|ran| ran.status.success()) {
+                eprintln!("skipped: `ip {step}` needs root and iproute2: {ran:?}");
+                return None;
+            }
+        }
+        Some(cable)
+    }
+
+    fn start(&self, end: usize, home: &Path, words: &[&str]) -> Arena {
+        Arena::start(command_in(&self.names[end], home, words))
+    }
+
+    fn run(&self, end: usize, home: &Path, words: &[&str]) -> Ended {
+        let output = command_in(&self.names[end], home, words).output().expect("it runs");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+        Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// What `discover` lists at the other end.
+    fn discover(&self, home: &Path, seconds: &str) -> Vec<Value> {
+        let ended = self.run(1, home, &["discover", "--json", "--for", seconds]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.json().as_array().expect("a list").clone()
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = Command::new("ip").args(["netns", "del", name]).output();
+        }
+    }
+}
+
+#[test]
+fn a_guest_finds_the_host_and_plays() {
+    let Some(cable) = Cable::lay("p") else { return };
+    let homes = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
+    // The guest is first: start order does not matter.
+    let guest = cable.start(1, homes[1].path(), &["join", "--headless", "--json", "--name=Guest"]);
+    let words = ["host", "--headless", "--json", "--name=Host", "--ticks=300"];
+    let host = cable.start(0, homes[0].path(), &words);
+    let (host, guest) = (host.end(), guest.end());
+    assert_eq!((host.code, guest.code), (Some(0), Some(0)), "{host:?} {guest:?}");
+    assert_eq!(host.json()["state_hash"], guest.json()["state_hash"]);
+    assert_eq!(host.json()["ticks"], 300);
+}
+
+#[test]
+fn a_match_is_listed_once_and_gone_when_it_ends_or_dies() {
+    let Some(cable) = Cable::lay("d") else { return };
+    let home = tempfile::tempdir().expect("a folder");
+    for signal in ["INT", "KILL"] {
+        let host = cable.start(0, home.path(), &["host", "--headless", "--name=Host", "--wait=60"]);
+        let port = host.port();
+        let rooms = cable.discover(home.path(), "4");
+        let [room] = &rooms[..] else { panic!("one match, not {rooms:?}") };
+        assert_eq!((&room["name"], &room["players"], &room["seats"]), (&"Host".into(), &1.into(), &2.into()));
+        assert_eq!(room["found_by"], serde_json::json!(["mdns", "broadcast"]));
+        assert_eq!(room["address"], format!("10.77.0.1:{port}"));
+        assert_eq!((&room["architecture"], &room["locked"]), (&"p2p".into(), &false.into()));
+        // A browser that knew it watches it go; a new one must not see it at all.
+        let signalled = Instant::now();
+        host.signal(signal);
+        let late = cable.discover(home.path(), "5");
+        assert!(late.is_empty(), "{:?} after {signal} still listed: {late:?}", signalled.elapsed());
+        assert!(signalled.elapsed() < Duration::from_millis(6500));
+    }
+}
+
+#[test]
+fn with_several_matches_the_guest_is_asked() {
+    let Some(cable) = Cable::lay("s") else { return };
+    let home = tempfile::tempdir().expect("a folder");
+    let _hosts = ["--name=One", "--name=Two"]
+        .map(|name| cable.start(0, home.path(), &["host", "--headless", name, "--wait=60"]));
+    // Both must be known before the guest looks, or it may rightly take the only one.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while cable.discover(home.path(), "1.5").len() < 2 {
+        assert!(Instant::now() < deadline, "two matches never showed");
+    }
+    let ended = cable.run(1, home.path(), &["join", "--headless"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("One") && ended.stderr.contains("Two"), "{ended:?}");
+    assert!(ended.stderr.trim_end().ends_with("2 matches are open; give the address of one of them"));
+}
+
+#[test]
+fn the_doctor_hears_the_host_and_says_what_is_wrong_without_one() {
+    let Some(cable) = Cable::lay("h") else { return };
+    let home = tempfile::tempdir().expect("a folder");
+    let doctor =
+        |more: &[&str]| cable.run(1, home.path(), &[&["doctor", "--json", "--for=4"], more].concat());
+
+    let alone = doctor(&["10.77.0.1"]);
+    assert_eq!(alone.code, Some(1), "{alone:?}");
+    let found = alone.json();
+    assert_eq!((&found["works"], &found["asked"]["rtt_ms"]), (&false.into(), &Value::Null));
+    assert!(found["advice"].to_string().contains("10.77.0.1:4124 answered none"), "{found}");
+    assert_eq!(found["found_self_by"], serde_json::json!(["mdns", "broadcast"]));
+
+    let host = cable.start(0, home.path(), &["host", "--headless", "--name=Host", "--wait=60"]);
+    let port = host.port();
+    let ended = doctor(&[&format!("10.77.0.1:{port}")]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let found = ended.json();
+    assert_eq!((&found["works"], &found["heard"][0]["address"]), (&true.into(), &"10.77.0.1".into()));
+    assert!(found["heard"][0]["beacons"].as_u64() > Some(0) && found["asked"]["rtt_ms"].is_f64(), "{found}");
+    assert_eq!(found["matches"][0]["name"], "Host");
+    assert_eq!(found["advice"], serde_json::json!([format!("join with `arena join 10.77.0.1:{port}`")]));
+    // The doctor's own room is nobody else's.
+    assert!(!found["matches"].to_string().contains("doctor"), "{found}");
+}

@@ -1,0 +1,93 @@
+//! Bots: they play, each seed another match, and every match ends.
+
+use std::collections::HashSet;
+
+use crate::common::{BotMatch, setup};
+use mini_rts_arena::bot::{Bot, BotLevel, Probe};
+use mini_rts_arena::sim::math::{Fx, dist2, square};
+use mini_rts_arena::sim::*;
+
+#[test]
+fn normal_bots_command_fight_and_capture() {
+    let mut hashes = HashSet::new();
+    for seed in 1..=20 {
+        let mut game = BotMatch::new(setup("standard", "standard", seed, 60, true), BotLevel::Normal);
+        game.run(1_800);
+        for (player, given) in game.given.iter().enumerate() {
+            let (sum, kinds) = (given.iter().sum::<u32>(), given.iter().filter(|&&given| given > 0).count());
+            assert!(sum >= 60 && kinds >= 4, "seed {seed}, player {player}: {given:?}");
+        }
+        let players = &game.world.state().players;
+        assert!(players.deaths.iter().any(|&deaths| deaths > 0), "seed {seed}: nobody died");
+        assert!(players.captures.iter().any(|&captures| captures > 0), "seed {seed}: no circle was taken");
+        assert!(hashes.insert(game.world.hash().whole), "seed {seed} played like another");
+    }
+}
+
+#[test]
+fn a_full_match_ends_by_the_rules() {
+    for (seed, map, mixed) in [(1, "standard", true), (2, "standard", false), (3, "duel", true)] {
+        let mut game = BotMatch::new(setup("standard", map, seed, 30, mixed), BotLevel::Normal);
+        while game.world.state().outcome() == Outcome::Running {
+            assert!(game.world.state().tick() < Tick(7 * 60 * 30), "seed {seed} on {map} does not end");
+            game.step();
+        }
+        println!(
+            "seed {seed} on {map}: {:?} for {:?} at {} s, score {:?}",
+            game.world.state().outcome(),
+            game.world.state().winner(),
+            game.world.state().tick().0 / 30,
+            game.world.state().players.score
+        );
+    }
+}
+
+#[test]
+fn no_bot_reacts_faster_than_100_ms() {
+    for hz in TickRate::ALLOWED {
+        let rate = TickRate::new(hz).expect("allowed");
+        for level in [BotLevel::Easy, BotLevel::Normal, BotLevel::Hard] {
+            assert!(Bot::new(level, PlayerId(0), rate).reaction() * 1000 >= hz * 100, "{level:?} at {hz}");
+        }
+    }
+    assert_eq!(Bot::new(BotLevel::Normal, PlayerId(0), TickRate::HZ_60).reaction(), 12);
+}
+
+#[test]
+fn easy_and_hard_bots_play_too() {
+    for level in [BotLevel::Easy, BotLevel::Hard] {
+        let mut game = BotMatch::new(setup("standard", "standard", 7, 60, true), level);
+        game.run(1_800);
+        assert!(
+            game.given.iter().all(|given| given.iter().sum::<u32>() >= 10),
+            "{level:?}: {:?}",
+            game.given
+        );
+    }
+}
+
+#[test]
+fn probes_order_off_the_grid_and_away_from_circles_and_cores() {
+    for (map, player) in [("standard", 0), ("standard", 1), ("duel", 0), ("duel", 1)] {
+        let world = World::new(setup("standard", map, 1, 60, true));
+        let mut probe = Probe::new(5, PlayerId(player), TickRate::HZ_60);
+        let (mut last, mut phases) = (0, [0; 4]);
+        for _ in 0..1_000 {
+            let at = probe.next_at_us();
+            assert!(at > last && at - last <= 333_334);
+            last = at;
+            phases[(at * 60 % 1_000_000 / 250_000) as usize] += 1;
+            let (Command::HeroGo(to) | Command::Move(_, to, _) | Command::AttackMove(_, to, _)) =
+                probe.order(&world)
+            else {
+                panic!("an order without a place");
+            };
+            let clear = |from, tiles: i32| dist2(from, to.at()) >= square(Fx::from_num(tiles));
+            assert!(world.circles().iter().all(|&circle| clear(circle, 5)), "{to:?} is in a circle");
+            assert!((0..2).all(|seat| clear(world.base(PlayerId(seat)), 3)), "{to:?} is at a core");
+        }
+        // The mean gap is 10 ticks of 16,667 us, and every quarter of a tick is as likely.
+        assert!((150_000_000..185_000_000).contains(&last), "1000 orders in {last} us");
+        assert!(phases.iter().all(|&quarter| (180..330).contains(&quarter)), "{phases:?}");
+    }
+}

@@ -1,0 +1,11 @@
+//! The simulation and its bots: what holds of every match, and how units, orders and ways behave.
+
+mod bots;
+#[path = "../common/mod.rs"]
+mod common;
+mod delta;
+mod every_match;
+mod minions;
+mod mirror;
+mod pathing;
+mod random_matches;

@@ -1,0 +1,5 @@
+//! What can be checked by reading the repository: its sources, its layers, its documents.
+
+mod layers;
+mod reliability;
+mod sources;

@@ -1,0 +1,42 @@
+//! docs/RELIABILITY.md names a test for every attack: each of them exists.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// All sources below a folder, one after the other.
+fn sources(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).expect("readable").map(|entry| entry.expect("readable").path());
+    let text = |path: std::path::PathBuf| match path.extension() {
+        _ if path.is_dir() => sources(&path),
+        Some(extension) if extension == "rs" => fs::read_to_string(&path).expect("text"),
+        _ => String::new(),
+    };
+    entries.map(text).collect()
+}
+
+/// Every function below a `#[test]`.
+fn tests() -> BTreeSet<String> {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = ["src", "tests"].map(|folder| sources(&home.join(folder))).concat();
+    let lines: Vec<&str> = sources.lines().map(str::trim).collect();
+    let names = lines.windows(2).filter(|two| two[0] == "#[test]");
+    names.filter_map(|two| Some(two[1].strip_prefix("fn ")?.strip_suffix("() {")?.to_owned())).collect()
+}
+
+/// The names in the last column of the table, and those of them that are no test.
+fn names_and_missing(document: &str) -> (usize, Vec<&str>) {
+    let tests = tests();
+    let rows = document.lines().filter_map(|line| line.strip_suffix("` |"));
+    let names: Vec<&str> = rows.filter_map(|row| row.rsplit('`').next()).collect();
+    (names.len(), names.into_iter().filter(|&name| !tests.contains(name)).collect())
+}
+
+#[test]
+fn every_test_that_the_document_names_exists() {
+    let document = include_str!("../../docs/RELIABILITY.md");
+    let (rows, missing) = names_and_missing(document);
+    assert_eq!((rows > 30, missing), (true, Vec::new()));
+    let renamed = document.replace("far_ahead", "far_behind");
+    assert_eq!(names_and_missing(&renamed).1, ["a_counter_far_behind_does_not_close_a_link"]);
+}
