@@ -37,8 +37,9 @@ pub(crate) struct Cable {
 }
 
 impl Cable {
-    pub(crate) fn lay() -> Option<Self> {
-        let cable = Self { a: Namespace::make("a")?, b: Namespace::make("b")? };
+    /// Between namespaces whose names begin with `tag`, which is this test's alone.
+    pub(crate) fn lay(tag: &str) -> Option<Self> {
+        let cable = Self { a: Namespace::make(&format!("{tag}a"))?, b: Namespace::make(&format!("{tag}b"))? };
         cable.a.ip(&format!("link add v type veth peer name v netns {}", cable.b.0));
         for (side, address) in [(&cable.a, "10.78.0.1/24"), (&cable.b, "10.78.0.2/24")] {
             side.ip(&format!("addr add {address} dev v"));

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-use super::{PATIENCE, TWO_FRAMES};
+use super::PATIENCE;
 
 /// An X server of its own.
 pub(crate) struct Display {
@@ -100,7 +100,7 @@ impl Window {
                 self.picture("failed");
                 panic!("{}: no {what}; shown: {shown}", self.name);
             }
-            sleep(Duration::from_millis(30));
+            sleep(Duration::from_millis(15));
         }
     }
 
@@ -123,37 +123,47 @@ impl Window {
         self.press("1");
     }
 
+    /// Waits until all input so far has been seen: what comes within one frame may be seen as one.
+    fn next_frame(&self) {
+        let frames = |shown: &Value| shown["frames"].as_u64();
+        // The first frame told from now on may have begun before the input, the one told after it has not.
+        let mut last = self.wait_for("frame", |shown| frames(shown).is_some());
+        for _ in 0..2 {
+            last = self.wait_for("frame", |shown| frames(shown) > frames(&last));
+        }
+    }
+
     pub(crate) fn point(&self, [x, y]: [f64; 2]) {
         self.display.xdotool(&["mousemove", &format!("{x:.0}"), &format!("{y:.0}")]);
-        sleep(TWO_FRAMES);
+        self.next_frame();
     }
 
     pub(crate) fn press(&self, button: &str) {
         self.display.xdotool(&["mousedown", button]);
-        sleep(TWO_FRAMES);
+        self.next_frame();
         self.display.xdotool(&["mouseup", button]);
-        sleep(TWO_FRAMES);
+        self.next_frame();
     }
 
     pub(crate) fn key(&self, key: &str) {
         self.display.xdotool(&["key", key]);
-        sleep(TWO_FRAMES);
+        self.next_frame();
     }
 
     pub(crate) fn hold(&self, key: &str, time: Duration) {
         self.display.xdotool(&["keydown", key]);
         sleep(time);
         self.display.xdotool(&["keyup", key]);
-        sleep(TWO_FRAMES);
+        self.next_frame();
     }
 
     pub(crate) fn drag(&self, from: [f64; 2], to: [f64; 2]) {
         self.point(from);
         self.display.xdotool(&["mousedown", "1"]);
-        sleep(TWO_FRAMES);
+        self.next_frame();
         self.point(to);
         self.display.xdotool(&["mouseup", "1"]);
-        sleep(TWO_FRAMES);
+        self.next_frame();
     }
 
     /// Keeps what is on the screen.
@@ -174,9 +184,10 @@ impl Window {
 
     /// Asserts that nothing is cut, covered or too small.
     pub(crate) fn assert_tidy(&self, of: &str) {
-        // The frame after an animation.
-        sleep(Duration::from_millis(300));
-        let shown = self.shown();
+        // A frame after every animation.
+        let began = self.wait_for("frame", |shown| shown["seconds"].is_f64())["seconds"].as_f64();
+        let shown =
+            self.wait_for("frame", |shown| shown["seconds"].as_f64() > began.map(|began| began + 0.3));
         let problems = shown["problems"].as_array().expect("a list");
         if !problems.is_empty() {
             self.picture(&format!("untidy-{of}"));
