@@ -9,7 +9,7 @@ use crate::net::discovery::Beacon;
 use crate::net::message::PacketId;
 use crate::net::{
     Architecture, ChatText, ClientSession, DueTick, Event, Join, LinkStatus, LockstepSession, MatchConfig,
-    Pause, Time, TooManyCommands, TooManyLines, Traffic, Transmit,
+    Pause, Time, TooManyCommands, TooManyLines, Traffic, Transmit, WaitsFor,
 };
 use crate::sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -267,11 +267,11 @@ impl Session {
         }
     }
 
-    /// The player whose input the next tick waits for although it is due, and since when. With a server no
-    /// tick waits.
+    /// For whom the match waits: the player whose input the next tick lacks although it is due, or a silent
+    /// server.
     #[must_use]
-    pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
-        if let Self::Lockstep(session) = self { session.waits_for() } else { None }
+    pub fn waits_for(&self) -> Option<WaitsFor> {
+        seated!(self, session => session.waits_for(), else None)
     }
 
     /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for

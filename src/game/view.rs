@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backlog::EventBacklog;
 use super::matches::Match;
-use crate::net::{DropCounts, LinkStatus, Pause, Time};
+use crate::net::{DropCounts, LinkStatus, Pause, Time, WaitsFor};
 use crate::sim::{GameState, PlayerId, Setup, World};
 
 /// Buffers kept for reuse; two are being shown, and a reader rarely holds more than two others.
@@ -37,8 +37,8 @@ pub struct View {
     pub dropped: DropCounts,
     /// The input delay, in microseconds.
     pub delay_us: i64,
-    /// The player whose input the next tick waits for although it is due, and since when.
-    pub waits_for: Option<(PlayerId, Time)>,
+    /// For whom the match waits.
+    pub waits_for: Option<WaitsFor>,
     /// The pause in progress, if any.
     pub pause: Option<Pause>,
     /// The lost player for whom the match waits, and when that player was last heard; [`PlayerId::NONE`] for

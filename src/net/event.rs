@@ -50,6 +50,17 @@ pub enum StallCause {
     Computer,
 }
 
+/// For whom the match waits at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitsFor {
+    /// The player whose input is missing; [`PlayerId::NONE`] for a server.
+    pub player: PlayerId,
+    /// Since when the match waits; with a server, when it was last heard.
+    pub since: Time,
+    /// The network if nothing arrives from there, else the computer there.
+    pub cause: StallCause,
+}
+
 impl Stall {
     /// The shortest delay that counts as a stall.
     pub const LEAST: Duration = Duration::from_micros(500);

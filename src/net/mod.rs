@@ -24,13 +24,13 @@ mod wire;
 pub use client::{ClientSession, UpdateCounts};
 pub use connection::protection::{DATAGRAM_BYTES_MAX, OpenError, PacketProtection, SealedPacket};
 pub use connection::{
-    Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
+    Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX, SILENT_AFTER,
 };
 pub use drop_cause::{DropCause, DropCounts};
-pub use event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic};
+pub use event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic, WaitsFor};
 pub use join::{Join, Seat};
 pub use lockstep::gate::{CannotDepart, Lockstep, QUEUE_TICKS, TooFarAhead};
-pub use lockstep::session::{LEAD_TICKS_MAX, LockstepSession, SILENT_AFTER};
+pub use lockstep::session::{LEAD_TICKS_MAX, LockstepSession};
 pub use outbox::Transmit;
 pub use server::{BITS_PER_S_USUAL, ClientStatus, ServerConfig, ServerSession, ServerTick};
 pub use table::chat::TooManyLines;

@@ -54,8 +54,7 @@ fn inputs_beyond_a_farewell_do_not_outlive_a_malformed_one() {
     room.peers[1].is_cut = true;
     room.run(Duration::from_millis(60));
     let host = room.peers[0].lockstep();
-    let (waits_for, _) = host.waits_for().expect("seat 1 is cut");
-    assert_eq!(waits_for, PlayerId(1));
+    assert_eq!(host.waits_for().expect("seat 1 is cut").player, PlayerId(1));
     let wanted = room.peers[0].state.tick().0;
     room.forge(1, 0, PacketId::Bye, &encode(&Bye::Left { tick: wanted + 1 }));
     let header = InputsHeader {

@@ -41,7 +41,7 @@ impl Match {
         let world = self.world.as_ref().expect("a match that was played has a world");
         let config = *self.session.config().expect("confirmed");
         let (state, player) = (world.state(), self.session.player());
-        let winner = self.winner();
+        let winner = self.winner(outcome);
         let seats = self.roster.iter().enumerate();
         let winners = seats.filter(|(_, seat)| Some(seat.team) == winner).map(|(i, _)| PlayerId(i as u8));
         let players = &state.players;
@@ -69,10 +69,19 @@ impl Match {
         }
     }
 
-    /// The team that has won, by the rules or by a claim.
-    fn winner(&self) -> Option<u8> {
-        let own = self.roster.get(self.session.player().index()).filter(|_| self.has_claimed);
-        own.map(|seat| seat.team).or_else(|| self.world.as_ref()?.state().winner())
+    /// The team that has won: by a claim, by the rules, or because the only other one left.
+    fn winner(&self, outcome: MatchOutcome) -> Option<u8> {
+        let team = |player: PlayerId| Some(self.roster.get(player.index())?.team);
+        let own = team(self.session.player());
+        let by_rules = || self.world.as_ref()?.state().winner();
+        let is_left = || {
+            let MatchOutcome::PeerLeft(player) = outcome else { return false };
+            let gone = team(player);
+            gone.is_some()
+                && gone != own
+                && self.roster.iter().all(|seat| [gone, own].contains(&Some(seat.team)))
+        };
+        own.filter(|_| self.has_claimed).or_else(by_rules).or_else(|| own.filter(|_| is_left()))
     }
 
     pub(super) fn on_closed(&mut self, now: Time, end: End) {
@@ -111,7 +120,7 @@ impl Match {
     fn close_files(&mut self, now: Time, outcome: MatchOutcome) {
         let state = self.world.as_ref().map(World::state);
         let ticks = state.map_or(0, |state| state.tick().0);
-        let winner = self.winner();
+        let winner = self.winner(outcome);
         match outcome {
             // With a server, departures have been recorded already, and the server itself is not a player.
             _ if matches!(self.session, Session::Client(_)) => {}

@@ -21,7 +21,7 @@ use crate::gui::page::Page;
 use crate::gui::talk::Talk;
 use crate::gui::theme;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, MatchEvent, View};
-use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN};
+use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN, StallCause};
 use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, PlayerId};
 use mini_rts_arena::transport::clock as machine;
 
@@ -265,10 +265,16 @@ impl PlayScreen {
 
     fn net_status(&self, view: &View) -> NetStatus {
         let now = machine::now();
-        let stalled = view.waits_for.and_then(|(player, since)| {
-            let ms = now.since(since).as_millis();
-            (ms >= STALL_SHOWN_MS && self.finished.is_none())
-                .then(|| format!("waiting for {} for {:.1} s", name_of(view, player), ms as f64 / 1000.0))
+        let stalled = view.waits_for.and_then(|waits| {
+            let ms = now.since(waits.since).as_millis();
+            (ms >= STALL_SHOWN_MS && self.finished.is_none()).then(|| {
+                let (who, why) = match (waits.player, waits.cause) {
+                    (PlayerId::NONE, _) => ("the server", "nothing arrives"),
+                    (player, StallCause::Network) => (name_of(view, player), "nothing arrives"),
+                    (player, StallCause::Computer) => (name_of(view, player), "that computer is slow"),
+                };
+                format!("waiting for {who} for {:.1} s: {why}", ms as f64 / 1000.0)
+            })
         });
         NetStatus {
             rtt_ms: view.link.and_then(|link| link.rtt_us).unwrap_or(0) as f32 / 1000.0,

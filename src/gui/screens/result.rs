@@ -62,7 +62,9 @@ impl Over {
             MatchOutcome::Rules(Outcome::Draw) => ("Draw", theme::TEXT),
             MatchOutcome::Rules(_) if summary.winners.contains(&summary.player) => ("Victory", theme::GOLD),
             MatchOutcome::Rules(_) if summary.winner.is_some() => ("Defeat", theme::RED),
-            MatchOutcome::PeerLost(_) if summary.winners.contains(&summary.player) => {
+            MatchOutcome::PeerLost(_) | MatchOutcome::PeerLeft(_)
+                if summary.winners.contains(&summary.player) =>
+            {
                 ("Victory", theme::GOLD)
             }
             MatchOutcome::Desync => ("The computers disagree", theme::RED),

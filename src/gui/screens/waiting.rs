@@ -138,29 +138,46 @@ fn say(page: &mut Page<'_>, inside: Rect, title: &str, colour: egui_macroquad::e
     page.paragraph("text", below, (theme::BODY, theme::TEXT), text, inside.width());
 }
 
+/// How long an address may take to answer before advice is shown.
+const ADVICE_AFTER_S: f64 = 5.0;
+
 const fn title(game: &Game) -> &'static str {
     match game.request {
         LaunchRequest::Practice(_) => "Starting",
-        LaunchRequest::Host(_) => "Waiting for a second player",
+        LaunchRequest::Host(_) => "Waiting for players",
         LaunchRequest::Join(..) => "Joining",
     }
 }
 
 fn wait_text(game: &Game, waited_s: f64) -> String {
     let joined = game.news.iter().rev().find_map(|event| match event {
-        MatchEvent::Joined(_, name) => Some(format!("{name} is here; the match begins.")),
-        MatchEvent::Confirmed(_) => Some("You have a seat; the match begins.".into()),
-        MatchEvent::Vacated(_) => Some("The other player left again. Waiting for another.".into()),
+        MatchEvent::Joined(_, name) => {
+            Some(format!("{name} is here. The match begins when all seats are taken."))
+        }
+        MatchEvent::Confirmed(_) => {
+            Some("You have a seat. The match begins when all seats are taken.".into())
+        }
+        MatchEvent::Vacated(_) => Some("A player left again. Waiting for another.".into()),
         _ => None,
     });
     let waited = super::clock(waited_s);
     let state = joined.unwrap_or_else(|| match &game.request {
         LaunchRequest::Practice(_) => "The other seats are being taken.".into(),
         LaunchRequest::Host(_) => format!("Your match is open, {waited}."),
-        LaunchRequest::Join(_, address) => format!("Asking {address}, {waited}."),
+        LaunchRequest::Join(_, address) if waited_s < ADVICE_AFTER_S => {
+            format!("Asking {address}, {waited}.")
+        }
+        LaunchRequest::Join(_, address) => format!(
+            "Nothing answers at {address} so far, {waited}.\n\nIs the match open there, and the address the one \
+             that its window shows? A firewall on either computer may keep out UDP on port {}; `arena doctor` \
+             says what arrives.",
+            address.port()
+        ),
     });
     let LaunchRequest::Host(arguments) = &game.request else { return state };
-    let addresses = own_addresses();
+    // An address that was asked for is the only one that is bound.
+    let bound = arguments.game.network.bind;
+    let addresses = if bound.is_unspecified() { own_addresses() } else { vec![bound.to_string()] };
     let at = |address: &String| format!("{address}:{}", game.port);
     let where_to = match &addresses[..] {
         [] => "This computer has no network: nobody else can find it.".to_owned(),

@@ -23,11 +23,10 @@ use self::jitter_buffer::JitterBuffer;
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::snapshot_buffer::SnapshotBuffer;
-use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP};
+use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP, SILENT_AFTER};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
-use crate::net::event::{DueTick, End, Event, LinkStatus, Traffic};
+use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
 use crate::net::join::Seat;
-use crate::net::lockstep::session::SILENT_AFTER;
 use crate::net::outbox::Outbox;
 use crate::net::outbox::Transmit;
 use crate::net::table::clock::TickClock;
@@ -176,10 +175,15 @@ impl ClientSession {
 
     /// Handles a received datagram.
     pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
-        self.now = self.now.max(now);
+        self.wake(now);
         self.out.count_received(bytes.len());
         let handled = self.dispatch(from, bytes);
         self.out.traffic.count(handled);
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.link.connection.forgive(self.now, self.wakeup.take_lateness(self.now));
     }
 
     fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
@@ -228,13 +232,10 @@ impl ClientSession {
     /// Does everything that is due. Call it once [`Self::poll_timeout`] has passed; calling it earlier or
     /// later is harmless.
     pub fn handle_timeout(&mut self, now: Time) {
-        self.now = self.now.max(now);
+        self.wake(now);
         if matches!(self.phase, Phase::Closed) {
             return;
         }
-        // While this process was suspended it could not receive anything.
-        let suspended = self.wakeup.take_lateness(self.now);
-        self.link.connection.heard_at = self.link.connection.heard_at.plus(suspended).min(self.now);
         let every = if self.snapshots.ran() > Tick(0) { PING_RUNNING } else { PING_SETUP };
         self.link.connection.ping(self.now, every, &mut self.out);
         match self.phase {
@@ -455,6 +456,15 @@ impl ClientSession {
         let inputs =
             inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(sealed.input()).ok()?)));
         (self.local_inputs.next(), inputs)
+    }
+
+    /// The server if nothing has arrived from it for [`SILENT_AFTER`], and when it was last heard. Its
+    /// updates are due many times a second.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<WaitsFor> {
+        let since = self.link.connection.heard_at;
+        let waits = matches!(self.phase, Phase::Running) && self.now.since(since) >= SILENT_AFTER;
+        waits.then_some(WaitsFor { player: PlayerId::NONE, since, cause: StallCause::Network })
     }
 
     /// The server while it is lost and the match waits for it, and when it was last heard.

@@ -35,6 +35,10 @@ use crate::net::wire::message::{ADDRESSES_MAX, Delivery, PacketId, Ping, Pong, e
 pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
 /// Ping interval while it runs.
 pub(super) const PING_RUNNING: Duration = Duration::from_millis(500);
+/// Silence after which the other end is named on screen.
+pub const SILENT_AFTER: Duration = Duration::from_millis(500);
+/// Silence after which the other end, or the path to it, was interrupted; pings alone are never so far apart.
+const GAP: Duration = Duration::from_millis(750);
 /// Longest ping interval to a peer that was never heard; the interval doubles up to this.
 const PING_UNHEARD_MAX: Duration = Duration::from_secs(1);
 /// Loss above which a connection sends a second datagram per tick, per mille; it also does so while the loss
@@ -109,6 +113,9 @@ impl Connection {
 
     /// The other end was heard from `from`; `newest` says that no later datagram has been.
     pub(super) fn hear(&mut self, now: Time, from: SocketAddr, newest: bool) {
+        if now.since(self.heard_at) >= GAP {
+            self.rtt.forget_unanswered();
+        }
         self.heard_at = now;
         let (sent, arrived) = self.protection.arrivals();
         self.loss.observe(sent, arrived);
@@ -120,6 +127,15 @@ impl Connection {
         if self.follows && (newest || is_first) {
             self.addresses.clear();
             self.addresses.push(from);
+        }
+    }
+
+    /// This process was suspended for `by`: the other end's datagrams have not been read, and that is not
+    /// its silence.
+    pub(super) fn forgive(&mut self, now: Time, by: Duration) {
+        if by > Duration::ZERO {
+            self.heard_at = self.heard_at.plus(by).min(now);
+            self.rtt.forget_unanswered();
         }
     }
 
@@ -221,5 +237,39 @@ impl Connection {
     /// When a retransmission is due. First transmissions leave with [`Self::flush`].
     pub(super) fn poll_timeout(&self) -> Option<Time> {
         self.channel.poll_timeout(self.rtt.message_timeout(MESSAGE_AGAIN_MIN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::event::Traffic;
+
+    const AT: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(core::net::Ipv4Addr::LOCALHOST), 4124);
+
+    fn at(ms: u64) -> Time {
+        Time(1_000_000 + 1_000 * ms)
+    }
+
+    /// A connection that was heard at 0 ms and has sent a ping then, and whether the answer counts at `ms`.
+    fn counts(ms: u64, before: impl FnOnce(&mut Connection)) -> bool {
+        let mut connection = Connection::new(at(0), &[AT], false, PacketProtection::new(1, 2));
+        connection.hear(at(0), AT, true);
+        connection.ping(at(0), PING_RUNNING, &mut Outbox::new(Traffic::default()));
+        before(&mut connection);
+        connection.hear(at(ms), AT, true);
+        let (echo_us, time_us) = (at(0).0, at(ms).0);
+        let pong = Pong { echo_us, clock_us: None, time_us, error_us: 0, lost_per_mille: 0 };
+        connection.on_pong(at(ms), &pong).is_some()
+    }
+
+    #[test]
+    fn an_interruption_is_not_taken_for_a_long_way() {
+        assert!(counts(740, |_| {}), "a slow path");
+        assert!(!counts(760, |_| {}), "the other end was suspended");
+        assert!(
+            !counts(300, |connection| connection.forgive(at(250), Duration::from_millis(200))),
+            "this one was"
+        );
     }
 }

@@ -43,6 +43,11 @@ impl Rtt {
         Some(sample)
     }
 
+    /// The other end, or this one, was suspended: answers to the pings sent so far would measure that.
+    pub(in crate::net) fn forget_unanswered(&mut self) {
+        self.unanswered.clear();
+    }
+
     fn observe(&mut self, sample: Duration) {
         let sample = sample.as_micros() as u64;
         self.latest_us[self.samples] = sample;

@@ -26,7 +26,7 @@ use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-use crate::net::event::{DueTick, End, Event, LinkStatus, Traffic};
+use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
 use crate::net::table::settings::{HostConfig, Settings};
 
 use self::chat::ChatLimits;
@@ -36,7 +36,7 @@ use self::seating::Seated;
 use super::desync::Search;
 use crate::net::connection::handshake::Listener;
 use crate::net::connection::protection::SealedPacket;
-use crate::net::connection::{Closing, Connection};
+use crate::net::connection::{Closing, Connection, SILENT_AFTER};
 use crate::net::discovery::Beacon;
 use crate::net::join::Seat;
 use crate::net::outbox::{Outbox, Transmit};
@@ -52,8 +52,6 @@ use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, State
 /// How many ticks a peer commits beyond the last tick it ran, so that it does not stall others while it is
 /// stalled itself.
 pub const LEAD_TICKS_MAX: u32 = 32;
-/// Silence after which a peer is named on screen.
-pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 /// For this long after a late wake-up, received datagrams may have waited in the socket's buffer and are not
 /// measured.
 const SAMPLE_HOLDOFF: Duration = Duration::from_millis(100);
@@ -240,7 +238,7 @@ impl LockstepSession {
             self.ignore_samples_until = self.now.plus(SAMPLE_HOLDOFF);
             // The datagrams sent meanwhile have not been read yet: this process was suspended, not the peers.
             for link in &mut self.links {
-                link.connection.heard_at = link.connection.heard_at.plus(overslept);
+                link.connection.forgive(self.now, overslept);
                 link.hold_up.forgive(overslept);
             }
         }
@@ -435,10 +433,16 @@ impl LockstepSession {
         self.play.as_ref().map(|play| play.delay.delay_us())
     }
 
-    /// The player whose input the next tick waits for although it is due, and since when.
+    /// The player whose input the next tick waits for although it is due.
     #[must_use]
-    pub fn waits_for(&self) -> Option<(PlayerId, Time)> {
-        self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?.waits_for(self.now)
+    pub fn waits_for(&self) -> Option<WaitsFor> {
+        let play = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running))?;
+        let (player, since) = play.waits_for(self.now)?;
+        let link = self.links.iter().find(|link| link.player == player)?;
+        // A computer that is alive sends something in every tick.
+        let is_silent = self.now.since(link.connection.heard_at) >= SILENT_AFTER / 2;
+        let cause = if is_silent { StallCause::Network } else { StallCause::Computer };
+        Some(WaitsFor { player, since, cause })
     }
 
     /// The room's beacon, while the room is open.

@@ -23,13 +23,12 @@ use self::client::{ClientConnection, Clients, Standing};
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
-use crate::net::connection::Closing;
 use crate::net::connection::handshake::Listener;
 use crate::net::connection::protection::{SealedPacket, connection_id};
+use crate::net::connection::{Closing, SILENT_AFTER};
 use crate::net::discovery::{self, Beacon};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event, LinkStatus, Traffic};
-use crate::net::lockstep::session::SILENT_AFTER;
 use crate::net::outbox::Outbox;
 use crate::net::outbox::Transmit;
 use crate::net::table::admission::{CONFIRM_WITHIN, READY_WITHIN};
@@ -377,7 +376,7 @@ impl ServerSession {
     fn make_up_for(&mut self, suspended: Duration) {
         let now = self.now;
         for client in self.clients.iter_mut().flatten() {
-            client.link.connection.heard_at = client.link.connection.heard_at.plus(suspended).min(now);
+            client.link.connection.forgive(now, suspended);
             if let Standing::Away { until } = &mut client.standing {
                 *until = until.plus(suspended);
             }

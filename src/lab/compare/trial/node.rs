@@ -176,7 +176,7 @@ impl Player {
         let session = self.game.session();
         let world = self.game.begin().and(self.game.world())?;
         let due = match session.client() {
-            None => session.waits_for()?.1,
+            None => session.waits_for()?.since,
             Some(_) if self.behind.is_some() => self.needed_at(now, world.state().tick()).max(self.ran_at),
             // Relayed ticks come at the pace of ticks.
             Some(_) => self.ran_at.plus(Duration::from_secs(1) / world.setup().tick_rate.hz()),
