@@ -50,6 +50,10 @@ pub(crate) enum Request {
     Pause,
     /// Say something to the others.
     Talk,
+    /// Train one of a kind.
+    Train(AttackBehaviour),
+    /// Train a kind again and again, or no longer.
+    Repeat(AttackBehaviour),
 }
 
 /// Selection, groups, and what is held down.
@@ -109,6 +113,10 @@ impl InputController {
                 None
             }
             Input::Wheel(_) => None,
+            Input::FocusLost => {
+                self.let_go(say);
+                None
+            }
         };
         self.steer(context, say);
         request
@@ -131,6 +139,7 @@ impl InputController {
     /// Lets go of everything: a menu opens, or the window loses the keys.
     pub(crate) fn let_go(&mut self, say: &mut impl FnMut(Control)) {
         self.keys.clear();
+        self.held = Held::default();
         self.drag_from = None;
         self.attack_next = false;
         self.set_hero(HeroControl::default(), say);
@@ -138,6 +147,10 @@ impl InputController {
 
     pub(crate) const fn pointer(&self) -> Vec2 {
         self.pointer
+    }
+
+    pub(crate) const fn is_shift_held(&self) -> bool {
+        self.held.shift
     }
 
     pub(crate) const fn is_aiming(&self) -> bool {
@@ -197,8 +210,8 @@ impl InputController {
             Action::SelectArchers => self.select_kind(context, |kind| kind == AttackBehaviour::Archer),
             Action::SelectSwordsmen => self.select_kind(context, |kind| kind == AttackBehaviour::Swordsman),
             Action::Group(index) => return self.group(index, context.now),
-            Action::TrainSwordsman => say(Control::Command(Command::Train(AttackBehaviour::Swordsman))),
-            Action::TrainArcher => say(Control::Command(Command::Train(AttackBehaviour::Archer))),
+            Action::Train(kind) if self.held.shift => return Some(Request::Repeat(kind)),
+            Action::Train(kind) => return Some(Request::Train(kind)),
             Action::LockCamera => return Some(Request::LockCamera),
             Action::NetGraph => return Some(Request::NetGraph),
             Action::Picture => return Some(Request::Picture),

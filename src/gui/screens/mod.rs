@@ -10,6 +10,7 @@ mod net_graph;
 mod play;
 mod result;
 mod start;
+mod training;
 mod waiting;
 mod watch;
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::camera_control::CameraControl;
 use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
+use super::training::{Pressed, Training};
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{Action, action_of};
@@ -18,12 +19,14 @@ use crate::gui::input::Input;
 use crate::gui::input_controller::{InputController, PickContext, Request};
 use crate::gui::launch::Game;
 use crate::gui::page::Page;
+use crate::gui::production::LOST_AFTER_MS;
+use crate::gui::sent_commands::SentCommands;
 use crate::gui::talk::Talk;
 use crate::gui::theme;
+use crate::gui::window::window;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, MatchEvent, View};
-use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN};
-use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, PlayerId};
-use mini_rts_arena::transport::clock as machine;
+use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN, Time};
+use mini_rts_arena::sim::{AttackBehaviour, Command, ControlBehaviour, GameState, PlayerId};
 
 /// A stall shorter than this is not worth a word.
 const STALL_SHOWN_MS: u128 = 150;
@@ -47,6 +50,8 @@ pub(crate) struct PlayScreen {
     alerts: Alerts,
     controller: InputController,
     camera_control: CameraControl,
+    training: Training,
+    sent: SentCommands,
     overlay: Overlay,
     talk: Talk,
     /// Until when somebody who is lost is waited for without asking again what to do.
@@ -55,6 +60,8 @@ pub(crate) struct PlayScreen {
     shows_graph: bool,
     finished: Option<(Finished, f64)>,
     has_asked_to_leave: bool,
+    /// Whether P halts a practice match.
+    is_halted: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +78,7 @@ enum Overlay {
 
 impl PlayScreen {
     pub(crate) fn new(game: Game) -> Self {
+        let training = if game.is_easy_practice() { Training::repeating() } else { Training::default() };
         Self {
             game,
             view: None,
@@ -79,6 +87,8 @@ impl PlayScreen {
             alerts: Alerts::default(),
             controller: InputController::default(),
             camera_control: CameraControl::whole(),
+            training,
+            sent: SentCommands::default(),
             overlay: Overlay::None,
             talk: Talk::default(),
             waits_until: 0.0,
@@ -86,6 +96,7 @@ impl PlayScreen {
             shows_graph: false,
             finished: None,
             has_asked_to_leave: false,
+            is_halted: false,
         }
     }
 
@@ -100,6 +111,7 @@ impl PlayScreen {
             self.observe(context, &view);
             self.view = Some(view);
         }
+        self.game.set_halted(self.is_halting());
         let view = self.view.take()?;
         self.talk.hear(&mut self.game.news, context.now, |player| {
             (name_of(&view, player), view.current.team_of(player))
@@ -127,29 +139,39 @@ impl PlayScreen {
 
     /// Takes the input in and draws the arena.
     fn play(&mut self, context: &mut AppContext, view: &View, inputs: Vec<Input>) {
-        let alpha = view.alpha(machine::now());
+        let alpha = view.alpha(self.game.now());
         let whole = Camera::whole(&view.setup.map, context.arena()).tiles_high;
         let mut camera = self.camera(context, view, alpha);
         let is_over = self.finished.is_some();
         for input in inputs {
-            if self.overlay != Overlay::None || is_over {
+            // Whatever is open, nothing is released any more that is held now.
+            if input != Input::FocusLost && (self.overlay != Overlay::None || is_over) {
                 self.take_in_overlay(context.now, view, input);
                 continue;
             }
             self.camera_control.take(input, &camera, whole, self.controller.pointer());
             camera = self.camera(context, view, alpha);
             let picked = PickContext { view, camera: &camera, alpha, now: context.now };
-            let game = &self.game;
-            let request = self.controller.take(input, &picked, &mut |what| game.say(what));
+            let request = match self.press_button(view, input, context.now) {
+                true => None,
+                false => {
+                    let (game, sent) = (&self.game, &mut self.sent);
+                    self.controller.take(input, &picked, &mut |what| say(game, sent, view, what))
+                }
+            };
             if let Some(request) = request {
                 self.fulfil(context, view, request);
             }
         }
         let picked = PickContext { view, camera: &camera, alpha, now: context.now };
-        let game = &self.game;
+        let (game, sent) = (&self.game, &mut self.sent);
         if self.overlay == Overlay::None && !is_over {
-            self.controller.refresh(&picked, &mut |what| game.say(what));
+            self.controller.refresh(&picked, &mut |what| say(game, sent, view, what));
         }
+        if !is_over && let Some(command) = self.training.repeat(view, sent) {
+            say(game, sent, view, Control::Command(command));
+        }
+        let training = self.training.status(view, self.controller.pointer(), context.now, window());
         let net = self.net_status(view);
         self.graph.sample(context.now, &net);
         let drag = self.controller.drag();
@@ -162,10 +184,31 @@ impl PlayScreen {
                 pointer_order: self.controller.pointer_order(context.now),
                 base_selected: self.controller.base_selected,
                 alert: self.alerts.mark(context.now),
-                net: Some(&net),
+                is_core_hit: self.alerts.is_core_hit(context.now),
+                net: Some(&net).filter(|_| !self.game.is_without_network()),
+                training: training.as_ref(),
                 ..Scene::of(view, alpha, context.now as f32)
             },
         );
+    }
+
+    /// Whether this was a press on the economy's plate, which is not one on the arena below it.
+    fn press_button(&mut self, view: &View, input: Input, now: f64) -> bool {
+        let Input::Pressed(button, at) = input else { return false };
+        let shift = self.controller.is_shift_held();
+        let Some(pressed) = Training::pressed(button, at, shift, window()) else { return false };
+        match pressed {
+            Pressed::Train(kind) => self.train(view, kind, now),
+            Pressed::Repeat(kind) => self.training.toggle(kind),
+            Pressed::Nothing => {}
+        }
+        true
+    }
+
+    fn train(&mut self, view: &View, kind: AttackBehaviour, now: f64) {
+        if let Some(command) = self.training.train(view, &self.sent, kind, now) {
+            say(&self.game, &mut self.sent, view, Control::Command(command));
+        }
     }
 
     fn camera(&mut self, context: &AppContext, view: &View, alpha: f32) -> Camera {
@@ -247,8 +290,11 @@ impl PlayScreen {
                     self.camera_control.turn_to(places.iter().sum::<Vec2>() / places.len() as f32);
                 }
             }
+            Request::Pause if self.game.is_practice() => self.is_halted ^= true,
             Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
-            Request::Pause => self.game.say(Control::Command(Command::Pause)),
+            Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
+            Request::Train(kind) => self.train(view, kind, context.now),
+            Request::Repeat(kind) => self.training.toggle(kind),
             Request::LastAlert => {
                 if let Some(at) = self.alerts.recall(context.now) {
                     self.camera_control.turn_to(at);
@@ -264,7 +310,7 @@ impl PlayScreen {
     }
 
     fn net_status(&self, view: &View) -> NetStatus {
-        let now = machine::now();
+        let now = self.game.now();
         let stalled = view.waits_for.and_then(|(player, since)| {
             let ms = now.since(since).as_millis();
             (ms >= STALL_SHOWN_MS && self.finished.is_none())
@@ -285,8 +331,9 @@ impl PlayScreen {
             self.graph.draw(page);
         }
         if self.finished.is_none() {
-            count_down(page, &view);
-            pause_card(page, &view);
+            let now = self.game.now();
+            count_down(page, &view, now);
+            pause_card(page, &view, now, self.is_halted);
             if self.overlay == Overlay::None {
                 let base_selected = self.controller.base_selected;
                 hint(page, hint_text(&view, base_selected), context.arena().bottom());
@@ -304,7 +351,7 @@ impl PlayScreen {
             Overlay::Talk => {}
             Overlay::Lost => {
                 let (player, heard_at) = view.lost?;
-                let silent_s = machine::now().since(heard_at).as_secs_f64();
+                let silent_s = self.game.now().since(heard_at).as_secs_f64();
                 let name = if is_server(&view) { "The server" } else { name_of(&view, player) };
                 if let Some(choice) = menu::lost_card(page, name, silent_s, is_server(&view)) {
                     self.choose_for_the_lost(context.now, choice);
@@ -316,7 +363,7 @@ impl PlayScreen {
                 }
             }
             Overlay::Menu(is_asking) => {
-                if let Some(choice) = menu::match_menu(page, is_asking) {
+                if let Some(choice) = menu::match_menu(page, is_asking, self.game.is_practice()) {
                     self.choose(choice, is_asking);
                 }
             }
@@ -337,7 +384,10 @@ impl PlayScreen {
             Choice::Resume => {}
             Choice::Help => self.overlay = Overlay::Help,
             Choice::Surrender if !is_asking => self.overlay = Overlay::Menu(true),
-            Choice::Surrender => self.game.say(Control::Command(Command::Surrender)),
+            Choice::Surrender => {
+                self.is_halted = false;
+                self.game.say(Control::Command(Command::Surrender));
+            }
             Choice::Leave => {
                 self.has_asked_to_leave = true;
                 self.game.say(Control::Leave);
@@ -358,6 +408,12 @@ impl PlayScreen {
 
     pub(crate) fn close(self) {
         self.game.close();
+    }
+
+    /// Whether the match waits for the player, if it is one against bots alone.
+    fn is_halting(&self) -> bool {
+        let is_read = matches!(self.overlay, Overlay::Menu(_) | Overlay::Help);
+        self.finished.is_none() && !self.has_asked_to_leave && (self.is_halted || is_read)
     }
 
     pub(crate) const fn is_aiming(&self) -> bool {
@@ -404,14 +460,29 @@ impl PlayScreen {
             "last_alert": self.alerts.last(),
             "selected": self.controller.selected.len(),
             "commands": view.current.players.commands.get(me.index()),
+            "training": self.training.facts(view),
             "stalled": self.net_status(view).stalled,
             "overlay": format!("{:?}", self.overlay),
             "said": self.talk.said(),
             "is_paused": view.pause.is_some(),
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
+            "is_halted": self.is_halting(),
             "is_practice": self.game.is_practice(),
         })
     }
+}
+
+/// Says something to the match; commands are numbered.
+fn say(game: &Game, sent: &mut SentCommands, view: &View, what: Control) {
+    if matches!(what, Control::Command(_)) {
+        let seen = view.me.and_then(|me| view.current.players.commands.get(me.index()).copied());
+        sent.send(
+            seen.unwrap_or_default(),
+            view.current.tick(),
+            view.setup.tick_rate.ticks_in_ms(LOST_AFTER_MS),
+        );
+    }
+    game.say(what);
 }
 
 /// Whether it is the server that is lost.
@@ -424,9 +495,8 @@ fn name_of(view: &View, player: PlayerId) -> &str {
 }
 
 /// Before tick 0: who plays whom, and how long until it begins.
-fn count_down(page: &mut Page<'_>, view: &View) {
+fn count_down(page: &mut Page<'_>, view: &View, now: Time) {
     const PRESS_LEAST_S: f64 = 1.0;
-    let now = machine::now();
     let Some(begin) = view.begin.filter(|&begin| now < begin) else { return };
     let left_s = begin.since(now).as_secs_f64();
     if left_s < PRESS_LEAST_S && view.names.is_empty() {
@@ -454,22 +524,31 @@ fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
 }
 
 /// While the match is paused: at whose request, and how much longer.
-fn pause_card(page: &mut Page<'_>, view: &View) {
-    let Some(Pause { by, until }) = view.pause else { return };
-    let left_s = until.since(machine::now()).as_secs_f64().ceil();
+fn pause_card(page: &mut Page<'_>, view: &View, now: Time, is_halted: bool) {
+    let left_s = |until: Time| until.since(now).as_secs_f64().ceil();
+    let pause = view.pause.map(|Pause { by, until }| (by, left_s(until)));
+    if pause.is_none() && !is_halted {
+        return;
+    }
     page.shade(90);
     let (middle, width) = (page.window().center(), page.window().width());
-    let (title, below) = if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
-        (format!("{left_s}"), "The match continues".to_owned())
+    let (title, below) = if let Some((by, left_s)) = pause {
+        pause_words(view, by, left_s)
     } else {
-        (
-            "Paused".to_owned(),
-            format!("by {}; it continues in {left_s} s, or when anybody presses P", name_of(view, by)),
-        )
+        ("Paused".to_owned(), "P: go on".to_owned())
     };
     let at = pos2(middle.x, middle.y - 10.0);
     page.text("pause", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &title, width);
     page.text("pause-by", middle, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &below, width);
+}
+
+/// A pause that all players share, in words.
+fn pause_words(view: &View, by: PlayerId, left_s: f64) -> (String, String) {
+    if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
+        return (format!("{left_s}"), "The match continues".to_owned());
+    }
+    let text = format!("by {}; it continues in {left_s} s, or when anybody presses P", name_of(view, by));
+    ("Paused".to_owned(), text)
 }
 
 /// Who plays whom: the names of each team.
@@ -495,7 +574,7 @@ fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
         }
         (true, _) => Some("New minions follow your hero. Right click: where they go instead"),
         _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => {
-            Some("W A S D walk    drag: select    right click: order    wheel: zoom    F1: all keys")
+            Some("W A S D walk    drag: select    right click: order    B N train    F1: all keys")
         }
         _ => None,
     }
