@@ -309,3 +309,24 @@ fn a_window_that_loses_the_keys_lets_go_of_them() {
     play.take(Input::Up(KeyCode::W));
     assert!(play.said.is_empty());
 }
+
+#[test]
+fn an_open_core_is_attacked_and_a_shielded_one_is_not() {
+    let mut play = Play::new();
+    let (x, y) = play.view.setup.map.bases[1];
+    let core = play.camera.to_screen(vec2(x as f32, y as f32) / 1000.0);
+    play.key(KeyCode::E);
+    let right = |play: &mut Play| play.take(Input::Pressed(MouseButton::Right, core));
+    assert_eq!(right(&mut play), Some(Request::Shielded));
+    assert!(play.commands().is_empty() && play.controller.pointer_order(play.now).is_none());
+    Arc::make_mut(&mut play.view.current).cores.open[1] = 1;
+    assert_eq!(right(&mut play), None);
+    let commands = play.commands();
+    let [Command::AttackMove(minions, to, When::Now)] = &commands[..] else { panic!("{commands:?}") };
+    assert_eq!((minions.len(), *to), (6, target(vec2(x as f32, y as f32) / 1000.0)));
+    assert!(play.controller.pointer_order(play.now).is_some_and(|order| order.is_attack));
+    // What has fallen is ground like any other.
+    Arc::make_mut(&mut play.view.current).cores.hp[1] = 0;
+    assert_eq!(right(&mut play), None);
+    assert!(matches!(play.commands()[..], [Command::Move(..)]));
+}

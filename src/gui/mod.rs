@@ -10,6 +10,7 @@ mod draw;
 mod input;
 mod input_controller;
 mod launch;
+mod order_mark;
 mod page;
 mod probe_file;
 mod production;

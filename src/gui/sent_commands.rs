@@ -24,6 +24,11 @@ impl SentCommands {
         self.last = (number, tick);
         number
     }
+
+    /// The number of the last one.
+    pub(crate) const fn last(&self) -> u32 {
+        self.last.0
+    }
 }
 
 #[cfg(test)]
@@ -34,7 +39,7 @@ mod tests {
     fn a_number_is_what_the_world_counts() {
         let mut sent = SentCommands::default();
         assert_eq!(sent.send(0, Tick(1), 120), 1);
-        assert_eq!(sent.send(0, Tick(2), 120), 2);
+        assert_eq!([sent.send(0, Tick(2), 120), sent.last()], [2, 2]);
         assert_eq!(sent.send(2, Tick(9), 120), 3);
         // A seat that was taken back has a past.
         assert_eq!(sent.send(40, Tick(10), 120), 41);

@@ -162,3 +162,30 @@ fn a_window_that_loses_the_keyboard_lets_go_of_its_keys() {
     window.close();
     window.wait_end();
 }
+
+#[test]
+fn an_order_is_marked_until_it_has_run_and_a_shielded_core_says_why_not() {
+    let Some(_turn) = turn() else { return };
+    let words = ["play", "--bot", "none", "--input-delay", "30"];
+    let mut window = Window::open("marks", "1280x720", None, &words);
+    let shown = window.wait_tick(1);
+    window.point([640.0, 200.0]);
+    window.key("e");
+    wait_item(&window, "selection");
+    window.assert_tidy("selection");
+    window.press("3");
+    window.wait_for("a hollow mark", |shown| shown["match"]["order_ran"] == false);
+    window.picture("hollow");
+    window.wait_for("a solid mark", |shown| shown["match"]["order_ran"] == true);
+    window.picture("solid");
+    // The map is turned about its middle, which is that of the arena.
+    let base = super::xy(&shown["match"]["base"]);
+    window.point([1280.0 - base[0], base[1]]);
+    let before = window.shown()["match"]["commands"].clone();
+    window.press("3");
+    window.wait_for("a reason", |shown| shown["match"]["shielded"] == true);
+    window.picture("shielded");
+    assert_eq!(window.shown()["match"]["commands"], before, "nobody is sent");
+    window.close();
+    window.wait_end();
+}

@@ -157,6 +157,8 @@ pub(crate) struct PointerOrder {
     pub(crate) at: Vec2,
     pub(crate) is_attack: bool,
     pub(crate) age_s: f32,
+    /// How much of the mark is left, from 1 to 0; `None` until the order has run.
+    pub(crate) left: Option<f32>,
 }
 
 /// Something that must not be missed.

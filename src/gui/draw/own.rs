@@ -4,7 +4,7 @@
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use macroquad::prelude::{Rect, Vec2, vec2};
-use mini_rts_arena::sim::{Outcome, PlayerId, Tick};
+use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, Outcome, PlayerId, Tick};
 
 use super::NetStatus;
 use super::colours::{self, INK, NEUTRAL, RED, WALL, mix};
@@ -18,6 +18,7 @@ pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>) {
     if let Some(me) = view.scene.me {
         production::draw(hud, view, me, true);
         draw_hero(hud, view, me);
+        draw_selection(hud, view, me);
         if view.state().outcome() == Outcome::Running {
             draw_return(hud, view, me);
         }
@@ -46,7 +47,7 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     let row = plate.center().y;
     let kind = state.players.hero_kind[seat];
     hud.icon(vec2(plate.x + pad + icon, row), icon * 0.85, team, kind);
-    let rules = rules_of(view.scene.setup, mini_rts_arena::sim::ControlBehaviour::Player, kind);
+    let rules = rules_of(view.scene.setup, ControlBehaviour::Player, kind);
     let hp = state.hero(me).map_or(0, |hero| state.units.hp[hero].max(0));
     let rect = Rect::new(plate.x + pad + icon * 3.0, row - strip.h * 0.27, bar, strip.h * 0.54);
     let share = f32::from(hp) / f32::from(rules.hp);
@@ -63,6 +64,45 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     draw_dial(hud, view, me, ("dash", "Shift"), vec2(start, row), dial, dash);
     let banner = (state.players.banner_ready_at[seat], rules.banner_cooldown_ms);
     draw_dial(hud, view, me, ("banner", "Q"), vec2(start + cell, row), dial, banner);
+}
+
+/// Above the hero: how many of each kind are selected.
+fn draw_selection(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
+    let (state, unit) = (view.state(), layout::scale(view.window));
+    let rows = || view.scene.selected.iter().filter_map(|&id| state.row(id));
+    let hero = state.players.hero_kind[me.index()];
+    let kinds = [
+        ("hero", ControlBehaviour::Player, hero),
+        ("swordsmen", ControlBehaviour::Minion, AttackBehaviour::Swordsman),
+        ("archers", ControlBehaviour::Minion, AttackBehaviour::Archer),
+    ];
+    let counts = kinds.map(|(_, control, kind)| {
+        let is_of = |row: &usize| (state.units.control[*row], state.units.attack[*row]) == (control, kind);
+        rows().filter(is_of).count()
+    });
+    let shown = counts.iter().filter(|&&count| count > 0).count();
+    if shown == 0 {
+        return;
+    }
+    let (cell, h) = (58.0 * unit, hud.text.px(Size::Body) * 1.6);
+    let bottom = layout::bottom_plates(view.window).y - 6.0 * unit;
+    let w = cell * shown as f32;
+    let plate = Rect::new((view.window.w - w) / 2.0, bottom - h, w, h);
+    hud.plate("selection", plate);
+    let mut at = vec2(plate.x + h * 0.5, plate.center().y);
+    for ((name, _, kind), count) in kinds.into_iter().zip(counts).filter(|&(_, count)| count > 0) {
+        let radius = h * if name == "hero" { 0.34 } else { 0.27 };
+        hud.icon(at + vec2(0.0, h * 0.04), radius, state.team_of(me), kind);
+        let label = Label {
+            name: &format!("selection: {name}"),
+            parent: "selection",
+            text: &count.to_string(),
+            size: Size::Body,
+            colour: NEUTRAL,
+        };
+        hud.write(&label, at + vec2(h * 0.55, 0.0), Align::Left);
+        at.x += cell;
+    }
 }
 
 /// A cooldown: its ring closes; the sign lights up when it is ready.

@@ -7,6 +7,7 @@ mod host;
 mod join;
 mod menu;
 mod net_graph;
+mod notices;
 mod play;
 mod result;
 mod start;

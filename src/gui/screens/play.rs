@@ -1,6 +1,5 @@
 //! A match being played.
 
-use egui_macroquad::egui::{Align2, pos2};
 use macroquad::math::{Vec2, vec2};
 use macroquad::miniquad::KeyCode;
 use serde_json::{Value, json};
@@ -9,6 +8,7 @@ use std::sync::Arc;
 use super::camera_control::CameraControl;
 use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
+use super::notices::{count_down, hint, hint_text, name_of, news_line, pause_card, shield_text};
 use super::training::{Pressed, Training};
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
@@ -22,10 +22,8 @@ use crate::gui::page::Page;
 use crate::gui::production::LOST_AFTER_MS;
 use crate::gui::sent_commands::SentCommands;
 use crate::gui::talk::Talk;
-use crate::gui::theme;
 use crate::gui::window::window;
-use mini_rts_arena::game::{Control, EventBacklog, Finished, MatchEvent, View};
-use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN, Time};
+use mini_rts_arena::game::{Control, EventBacklog, Finished, View};
 use mini_rts_arena::sim::{AttackBehaviour, Command, ControlBehaviour, GameState, PlayerId};
 
 /// A stall shorter than this is not worth a word.
@@ -34,6 +32,8 @@ const STALL_SHOWN_MS: u128 = 150;
 const ASK_AGAIN_S: f64 = 30.0;
 /// How long the final picture stands before the result covers it.
 const LAST_LOOK_S: f64 = 1.2;
+/// How long it is said that a core is shielded.
+const SHIELDED_SHOWN_S: f64 = 3.0;
 /// A match that is over, while a vote on a rematch is on, and what its players say.
 pub(super) struct Party {
     pub(super) game: Game,
@@ -62,6 +62,8 @@ pub(crate) struct PlayScreen {
     has_asked_to_leave: bool,
     /// Whether P halts a practice match.
     is_halted: bool,
+    /// When an attack on a shielded core was asked for, seconds of the window.
+    shielded_at: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,7 @@ impl PlayScreen {
             finished: None,
             has_asked_to_leave: false,
             is_halted: false,
+            shielded_at: None,
         }
     }
 
@@ -155,8 +158,14 @@ impl PlayScreen {
             let request = match self.press_button(view, input, context.now) {
                 true => None,
                 false => {
+                    let before = self.sent.last();
                     let (game, sent) = (&self.game, &mut self.sent);
-                    self.controller.take(input, &picked, &mut |what| say(game, sent, view, what))
+                    let request =
+                        self.controller.take(input, &picked, &mut |what| say(game, sent, view, what));
+                    if sent.last() != before {
+                        self.controller.number_order(sent.last());
+                    }
+                    request
                 }
             };
             if let Some(request) = request {
@@ -293,6 +302,7 @@ impl PlayScreen {
             Request::Pause if self.game.is_practice() => self.is_halted ^= true,
             Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
             Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
+            Request::Shielded => self.shielded_at = Some(context.now),
             Request::Train(kind) => self.train(view, kind, context.now),
             Request::Repeat(kind) => self.training.toggle(kind),
             Request::LastAlert => {
@@ -335,8 +345,10 @@ impl PlayScreen {
             count_down(page, &view, now);
             pause_card(page, &view, now, self.is_halted);
             if self.overlay == Overlay::None {
-                let base_selected = self.controller.base_selected;
-                hint(page, hint_text(&view, base_selected), context.arena().bottom());
+                let is_shielded = self.shielded_at.is_some_and(|at| context.now - at < SHIELDED_SHOWN_S);
+                let shielded = is_shielded.then(|| shield_text(&view));
+                let usual = hint_text(&view, self.controller.base_selected);
+                hint(page, shielded.as_deref().or(usual), context.arena().bottom());
             }
         }
         if let Some(said) = self.talk.over_match(page, context.now) {
@@ -466,6 +478,8 @@ impl PlayScreen {
             "said": self.talk.said(),
             "is_paused": view.pause.is_some(),
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
+            "shielded": self.shielded_at.is_some(),
+            "order_ran": self.controller.pointer_order(0.0).map(|order| order.left.is_some()),
             "is_halted": self.is_halting(),
             "is_practice": self.game.is_practice(),
         })
@@ -488,104 +502,6 @@ fn say(game: &Game, sent: &mut SentCommands, view: &View, what: Control) {
 /// Whether it is the server that is lost.
 fn is_server(view: &View) -> bool {
     view.lost.is_some_and(|(player, _)| player == PlayerId::NONE)
-}
-
-fn name_of(view: &View, player: PlayerId) -> &str {
-    view.names.get(player.index()).map_or("the other player", String::as_str)
-}
-
-/// Before tick 0: who plays whom, and how long until it begins.
-fn count_down(page: &mut Page<'_>, view: &View, now: Time) {
-    const PRESS_LEAST_S: f64 = 1.0;
-    let Some(begin) = view.begin.filter(|&begin| now < begin) else { return };
-    let left_s = begin.since(now).as_secs_f64();
-    if left_s < PRESS_LEAST_S && view.names.is_empty() {
-        return;
-    }
-    page.shade(90);
-    let middle = page.window().center();
-    let width = page.window().width();
-    let number = format!("{}", left_s.ceil());
-    let at = pos2(middle.x, middle.y - 10.0);
-    page.text("count-down", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &number, width);
-    let names = opponents(view);
-    let below = pos2(middle.x, middle.y);
-    page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
-}
-
-/// What happened in a match, if the picture does not show it by itself.
-fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
-    match event {
-        MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match continues: {why}")),
-        MatchEvent::Left(player) => Some(format!("{} has left; the match continues", name_of(view, *player))),
-        MatchEvent::Lost(player) => Some(format!("{} is lost; the match continues", name_of(view, *player))),
-        _ => None,
-    }
-}
-
-/// While the match is paused: at whose request, and how much longer.
-fn pause_card(page: &mut Page<'_>, view: &View, now: Time, is_halted: bool) {
-    let left_s = |until: Time| until.since(now).as_secs_f64().ceil();
-    let pause = view.pause.map(|Pause { by, until }| (by, left_s(until)));
-    if pause.is_none() && !is_halted {
-        return;
-    }
-    page.shade(90);
-    let (middle, width) = (page.window().center(), page.window().width());
-    let (title, below) = if let Some((by, left_s)) = pause {
-        pause_words(view, by, left_s)
-    } else {
-        ("Paused".to_owned(), "P: go on".to_owned())
-    };
-    let at = pos2(middle.x, middle.y - 10.0);
-    page.text("pause", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &title, width);
-    page.text("pause-by", middle, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &below, width);
-}
-
-/// A pause that all players share, in words.
-fn pause_words(view: &View, by: PlayerId, left_s: f64) -> (String, String) {
-    if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
-        return (format!("{left_s}"), "The match continues".to_owned());
-    }
-    let text = format!("by {}; it continues in {left_s} s, or when anybody presses P", name_of(view, by));
-    ("Paused".to_owned(), text)
-}
-
-/// Who plays whom: the names of each team.
-fn opponents(view: &View) -> String {
-    let mut teams: Vec<(u8, String)> = Vec::new();
-    for (player, name) in view.current.player_ids().zip(view.names.iter()) {
-        let team = view.current.team_of(player);
-        match teams.iter_mut().find(|(found, _)| *found == team) {
-            Some((_, names)) => *names = format!("{names} and {name}"),
-            None => teams.push((team, name.clone())),
-        }
-    }
-    teams.into_iter().map(|(_, names)| names).collect::<Vec<_>>().join(" against ")
-}
-
-/// What the hands may do now: in the first seconds how to begin, later what the selected base is good for.
-fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
-    const SHOWN_S: u32 = 20;
-    let rallies = view.me.and_then(|me| view.current.players.rallies.get(me.index()));
-    match (base_selected, rallies) {
-        (true, Some(1)) => {
-            Some("New minions go to your flag. Right click on your core: they follow your hero")
-        }
-        (true, _) => Some("New minions follow your hero. Right click: where they go instead"),
-        _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => {
-            Some("W A S D walk    drag: select    right click: order    B N train    F1: all keys")
-        }
-        _ => None,
-    }
-}
-
-fn hint(page: &mut Page<'_>, text: Option<&str>, bottom_px: f32) {
-    let Some(text) = text else { return };
-    let bottom = bottom_px / page.ui.ctx().pixels_per_point();
-    let at = pos2(page.window().center().x, bottom - 12.0);
-    let width = page.window().width();
-    page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), text, width);
 }
 
 /// The clock of a match.
