@@ -20,6 +20,7 @@ pub(crate) struct LocalMatch {
     pub(crate) udp: Udp,
     pub(crate) seed: u64,
     /// The clock of all its seats.
+    #[cfg_attr(not(feature = "gui"), expect(dead_code, reason = "only the window halts it"))]
     pub(crate) clock: MatchClock,
     /// The bots, which leave when they are dropped.
     pub(crate) others: Vec<MatchThread>,

@@ -86,7 +86,8 @@ fn draw_selection(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     }
     let (cell, h) = (58.0 * unit, hud.text.px(Size::Body) * 1.6);
     let bottom = layout::bottom_plates(view.window).y - 6.0 * unit;
-    let w = cell * shown as f32;
+    // The last count needs no room after it.
+    let w = cell * shown as f32 - 8.0 * unit;
     let plate = Rect::new((view.window.w - w) / 2.0, bottom - h, w, h);
     hud.plate("selection", plate);
     let mut at = vec2(plate.x + h * 0.5, plate.center().y);
