@@ -58,7 +58,7 @@ pub(crate) fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
 
 /// Plays against bots, all in this process.
 pub(crate) fn play(arguments: &PlayArguments) -> anyhow::Result<ExitCode> {
-    let LocalMatch { game, udp, seed, others: _others } = LocalMatch::start(arguments)?;
+    let LocalMatch { game, udp, seed, others: _others, .. } = LocalMatch::start(arguments)?;
     logln!("listening {}", udp.local_address());
     logln!("seed {seed}");
     play_on(&arguments.as_host().game, game, udp, None, None)

@@ -8,7 +8,7 @@ use super::args::{
     TermsArguments, usual,
 };
 use super::setup;
-use mini_rts_arena::game::{Match, MatchThread};
+use mini_rts_arena::game::{Match, MatchClock, MatchThread};
 use mini_rts_arena::net::PlayerName;
 use mini_rts_arena::transport::{PortChoice, Udp};
 
@@ -19,6 +19,9 @@ pub(crate) struct LocalMatch {
     /// Its socket.
     pub(crate) udp: Udp,
     pub(crate) seed: u64,
+    /// The clock of all its seats.
+    #[cfg_attr(not(feature = "gui"), expect(dead_code, reason = "only the window halts it"))]
+    pub(crate) clock: MatchClock,
     /// The bots, which leave when they are dropped.
     pub(crate) others: Vec<MatchThread>,
 }
@@ -29,14 +32,21 @@ impl LocalMatch {
         let udp = Udp::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), PortChoice::Any)?;
         let address = udp.local_address();
         let prepared = setup::host(&arguments.as_host(), address.port())?;
+        let clock = MatchClock::default();
         let seats = 1..arguments.table.players;
-        let others = seats.map(|seat| opponent(arguments, seat, address)).collect::<anyhow::Result<_>>()?;
+        let others =
+            seats.map(|seat| opponent(arguments, seat, address, &clock)).collect::<anyhow::Result<_>>()?;
         let seed = prepared.seed.unwrap_or_default();
-        Ok(Self { game: prepared.game, udp, seed, others })
+        Ok(Self { game: prepared.game.with_clock(clock.clone()), udp, seed, clock, others })
     }
 }
 
-fn opponent(arguments: &PlayArguments, seat: u8, host: SocketAddr) -> anyhow::Result<MatchThread> {
+fn opponent(
+    arguments: &PlayArguments,
+    seat: u8,
+    host: SocketAddr,
+    clock: &MatchClock,
+) -> anyhow::Result<MatchThread> {
     let udp = Udp::bind(host.ip(), PortChoice::Any)?;
     let mut join = JoinArguments { seat: Some(seat), ..usual() };
     let game = &mut join.game;
@@ -48,7 +58,8 @@ fn opponent(arguments: &PlayArguments, seat: u8, host: SocketAddr) -> anyhow::Re
     game.terms.rules.clone_from(&arguments.terms.rules);
     game.output = OutputArguments { headless: true, record: Some("off".into()), json: false };
     let prepared = setup::join(&join, host, &udp.reachable_at())?;
-    MatchThread::start(prepared.game, udp, None).context("the system has no thread left")
+    MatchThread::start(prepared.game.with_clock(clock.clone()), udp, None)
+        .context("the system has no thread left")
 }
 
 /// What a bot is called: with its seat, if there are several.

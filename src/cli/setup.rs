@@ -14,7 +14,9 @@ use super::args::{
     Teams, TermsArguments, UPDATES_USUAL,
 };
 use super::paths;
-use mini_rts_arena::game::{Inject, Match, MatchOptions, Script, Server, ServerOptions, Trace, data};
+use mini_rts_arena::game::{
+    Inject, Match, MatchClock, MatchOptions, Script, Server, ServerOptions, Trace, data,
+};
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join, LockstepSession, MatchConfig, OnLoss,
@@ -296,6 +298,7 @@ fn options(
         updates: game.updates.unwrap_or(UPDATES_USUAL),
         inject: inject.map(|inject| Inject { tick: Tick(inject.tick), field: inject.field.clone() }),
         started_unix_s: paths::unix_seconds(),
+        clock: MatchClock::default(),
     })
 }
 

@@ -11,6 +11,7 @@ pub use self::thread::{Control, Finished, MatchThread, Progress};
 
 use super::backlog::EventBacklog;
 use super::bundle::DesyncBundle;
+use super::clock::MatchClock;
 use super::controller::{Controller, ControllerChoice};
 use super::data::world_of;
 use super::deviation::deviation;
@@ -117,6 +118,13 @@ impl Match {
             #[cfg(test)]
             breaks_at: None,
         }
+    }
+
+    /// The same match, on a clock that it shares with others.
+    #[must_use]
+    pub fn with_clock(mut self, clock: MatchClock) -> Self {
+        self.options.clock = clock;
+        self
     }
 
     /// The same match, keeping a backlog of world events for a viewer.

@@ -3,6 +3,7 @@
 
 mod backlog;
 mod bundle;
+mod clock;
 mod controller;
 pub mod data;
 mod deviation;
@@ -32,6 +33,7 @@ mod view;
 
 pub use backlog::{BACKLOG_MAX, EventBacklog, TickEvent};
 pub use bundle::{BUNDLE_BYTES_MAX, BundleError, BundleVerdict, DesyncBundle, SideVerdict};
+pub use clock::MatchClock;
 pub use controller::{Controller, ControllerChoice};
 pub use match_event::MatchEvent;
 pub use matches::{Control, Finished, Match, MatchThread, Progress};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::clock::MatchClock;
 use super::controller::ControllerChoice;
 use super::script::Script;
 use super::trace::Trace;
@@ -33,6 +34,8 @@ pub struct MatchOptions {
     pub inject: Option<Inject>,
     /// Seconds since 1970, for the replay's header.
     pub started_unix_s: u64,
+    /// The clock of the match's thread.
+    pub clock: MatchClock,
 }
 
 impl MatchOptions {

@@ -9,6 +9,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, never, sele
 use std::net::IpAddr;
 use std::thread::JoinHandle;
 
+use super::clock::MatchClock;
 use super::internal::caught;
 use super::match_event::MatchEvent;
 use super::node::Node;
@@ -47,8 +48,13 @@ pub trait Threaded: Node + Sized + Send + 'static {
     /// Sets this computer's own addresses.
     fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>);
 
-    /// Executes a control.
-    fn control(&mut self, control: Self::Control);
+    /// The clock that says when something is due.
+    fn clock(&self) -> MatchClock {
+        MatchClock::default()
+    }
+
+    /// Executes a control that was given at `now`.
+    fn control(&mut self, now: Time, control: Self::Control);
 
     /// The current status.
     fn status(&self) -> Self::Progress;
@@ -95,7 +101,8 @@ impl<N: Threaded> NodeThread<N> {
         let (control, controls) = bounded(QUEUE_MAX);
         let (reports, progress) = bounded(QUEUE_MAX);
         let link = link.map(Impairment::new);
-        let runner = Runner { node, udp, timer: Timer::new()?, link, controls, reports, watch };
+        let clock = node.clock();
+        let runner = Runner { node, clock, udp, timer: Timer::new()?, link, controls, reports, watch };
         let thread = std::thread::Builder::new().name(N::NAME.into()).spawn(move || runner.run())?;
         Ok(Self { control, progress, thread })
     }
@@ -127,6 +134,7 @@ pub struct MatchEnded;
 
 struct Runner<N: Threaded> {
     node: N,
+    clock: MatchClock,
     udp: Udp,
     timer: Timer,
     link: Option<Impairment>,
@@ -155,11 +163,11 @@ impl<N: Threaded> Runner<N> {
 
     /// Plays one match to its end.
     fn play(&mut self) {
-        let mut status_at = clock::now();
+        let mut status_at = self.clock.now();
         loop {
             // Datagrams that have arrived are handled before silence is judged.
             self.receive();
-            let now = clock::now();
+            let now = self.clock.now();
             self.node.advance(now);
             self.send(now);
             self.report(now, &mut status_at);
@@ -177,9 +185,9 @@ impl<N: Threaded> Runner<N> {
         // A second panic is ignored; the first one is the one to report.
         let _ = caught(|| {
             self.node.break_off(MatchError::Internal(what));
-            let until = clock::now().plus(GOOD_BYE_WITHIN);
+            let until = self.clock.now().plus(GOOD_BYE_WITHIN);
             loop {
-                let now = clock::now();
+                let now = self.clock.now();
                 let is_done = self.node.say_good_bye(now) || now >= until;
                 self.send(now);
                 if is_done {
@@ -217,7 +225,8 @@ impl<N: Threaded> Runner<N> {
     /// Handles the received datagrams.
     fn receive(&mut self) {
         for received in self.udp.received().try_iter().take(BATCH_MAX) {
-            self.node.handle_datagram(received.at, received.from, &received.bytes);
+            let at = self.clock.at(received.at);
+            self.node.handle_datagram(at, received.from, &received.bytes);
         }
     }
 
@@ -225,17 +234,19 @@ impl<N: Threaded> Runner<N> {
     fn wait(&mut self) {
         let link = self.link.as_ref().and_then(Impairment::next_at);
         let due = [self.node.poll_timeout(), link].into_iter().flatten().min();
-        let now = clock::now();
+        let now = self.clock.now();
         let sleep = due.map_or(IDLE, |due| due.since(now)).min(IDLE);
-        self.timer.arm(now.plus(sleep));
+        // The timer is the machine's.
+        self.timer.arm(clock::now().plus(sleep));
         select_biased! {
             recv(self.udp.received()) -> received => {
                 if let Ok(received) = received {
-                    self.node.handle_datagram(received.at, received.from, &received.bytes);
+                    let at = self.clock.at(received.at);
+                    self.node.handle_datagram(at, received.from, &received.bytes);
                 }
             }
             recv(self.controls) -> control => match control {
-                Ok(control) => self.node.control(control),
+                Ok(control) => self.node.control(self.clock.now(), control),
                 // The controlling end is gone: this node leaves, too.
                 Err(_) => {
                     self.controls = never();
@@ -250,8 +261,8 @@ impl<N: Threaded> Runner<N> {
     /// Sends the last datagrams that a delaying link still holds.
     fn flush(&mut self) {
         while let Some(at) = self.link.as_ref().and_then(Impairment::next_at) {
-            std::thread::sleep(at.since(clock::now()));
-            self.send(clock::now());
+            std::thread::sleep(at.since(self.clock.now()));
+            self.send(self.clock.now());
         }
     }
 }

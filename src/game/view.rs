@@ -27,6 +27,8 @@ pub struct View {
     pub previous: Arc<GameState>,
     /// The latest state: with prediction the predicted one.
     pub current: Arc<GameState>,
+    /// How many commands of `me` have run in the confirmed world, which prediction is ahead of.
+    pub commands_run: u32,
     /// When the last tick of `current` ran.
     pub ran_at: Time,
     /// When tick 0 runs, once that is agreed.
@@ -57,6 +59,7 @@ impl View {
             me,
             previous: Arc::clone(&current),
             current,
+            commands_run: 0,
             ran_at: now,
             begin: None,
             link: None,
@@ -185,7 +188,9 @@ impl ViewWriter {
             view.previous = core::mem::replace(&mut view.current, state);
             view.ran_at = now;
         }
-        if is_new || now >= self.refresh_at {
+        let run = world.state().players.commands.get(session.player().index()).copied().unwrap_or_default();
+        if is_new || run != view.commands_run || now >= self.refresh_at {
+            view.commands_run = run;
             self.refresh_at = now.plus(REFRESH);
             view.begin = game.begin();
             view.link = session.links().next();

@@ -9,12 +9,19 @@ use super::draw::AlertMark;
 /// How long an alert is shown, seconds.
 const SHOWN_S: f64 = 4.0;
 
+/// How long after a hit a core counts as being hit, seconds.
+const HIT_FOR_S: f64 = 2.0;
+/// A core that was not hit for so long makes an alert of the next hit, seconds.
+const CALM_S: f64 = 6.0;
+
 /// The alerts of one player.
 #[derive(Default)]
 pub(crate) struct Alerts {
     /// The team that holds each circle, once one does.
     holders: [Option<u8>; CIRCLES_MAX],
     latest: Option<Alert>,
+    /// When the own core was last hit, seconds of the window.
+    core_hit_at: Option<f64>,
 }
 
 struct Alert {
@@ -45,6 +52,13 @@ impl Alerts {
                     let text = if core == me { "Your core is open" } else { "Your ally's core is open" };
                     (text, tiles(map.bases.get(core.index())))
                 }
+                Event::CoreHit { core, .. } if core == me => {
+                    let last = self.core_hit_at.replace(now);
+                    if last.is_some_and(|at| now - at < CALM_S) {
+                        continue;
+                    }
+                    ("Your core is being hit", tiles(map.bases.get(core.index())))
+                }
                 Event::Death { owner, control: ControlBehaviour::Player, at, .. } if owner == me => {
                     ("Your hero is down", vec2(at.x.to_num(), at.y.to_num()))
                 }
@@ -59,6 +73,11 @@ impl Alerts {
         let alert = self.latest.as_mut()?;
         alert.since = now;
         Some(alert.at)
+    }
+
+    /// Whether the own core is being hit.
+    pub(crate) fn is_core_hit(&self, now: f64) -> bool {
+        self.core_hit_at.is_some_and(|at| now - at < HIT_FOR_S)
     }
 
     /// The last alert, however long ago.
@@ -88,8 +107,8 @@ mod tests {
 
     use super::*;
 
-    /// The alerts that player 0 of two gets from these events, one after the other.
-    fn told(events: &[Event]) -> Vec<(&'static str, Vec2)> {
+    /// A match of two, seen by player 0.
+    fn view() -> View {
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
         let world = World::new(Setup {
             seed: 1,
@@ -98,8 +117,12 @@ mod tests {
             rules: data::rules("standard").expect("built in"),
             map: data::map("standard").expect("built in"),
         });
-        let view = View::new(&world, Arc::new([]), Some(PlayerId(0)), Time(0));
-        let (mut alerts, mut told) = (Alerts::default(), Vec::new());
+        View::new(&world, Arc::new([]), Some(PlayerId(0)), Time(0))
+    }
+
+    /// The alerts that player 0 gets from these events, one after the other.
+    fn told(events: &[Event]) -> Vec<(&'static str, Vec2)> {
+        let (view, mut alerts, mut told) = (view(), Alerts::default(), Vec::new());
         for (at, &event) in events.iter().enumerate() {
             let mut backlog = EventBacklog::default();
             backlog.add(Tick(0), &[event]);
@@ -135,6 +158,25 @@ mod tests {
         let told = told(&[shield(0, true), death(0, Player)]);
         assert_eq!(told[0].0, "Your core is open");
         assert_eq!(told[1], ("Your hero is down", vec2(3.0, -2.0)));
+    }
+
+    #[test]
+    fn a_core_that_is_hit_makes_one_alert_until_it_is_calm() {
+        let hit = |core| Event::CoreHit { core: PlayerId(core), by: PlayerId(1 - core), damage: 20 };
+        let (x, y) = data::map("standard").expect("built in").bases[0];
+        let base = vec2(x as f32 / 1000.0, y as f32 / 1000.0);
+        // Ten seconds lie between two events.
+        assert_eq!(told(&[hit(0), hit(1), hit(0)]), [("Your core is being hit", base); 2]);
+        let (view, mut alerts) = (view(), Alerts::default());
+        let mut since = Vec::new();
+        for now in [1.0, 2.0, 6.0, 11.0, 17.5] {
+            let mut backlog = EventBacklog::default();
+            backlog.add(Tick(0), &[hit(0)]);
+            alerts.observe(&view, &backlog, now);
+            assert!(alerts.is_core_hit(now + 1.0) && !alerts.is_core_hit(now + 2.0));
+            since.extend(alerts.latest.as_ref().map(|alert| alert.since));
+        }
+        assert_eq!(since, [1.0, 1.0, 1.0, 1.0, 17.5], "blows in a row are one alert");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What each key does: one table for the game and for its help card.
 
 use macroquad::miniquad::KeyCode;
+use mini_rts_arena::sim::AttackBehaviour;
 
 /// Something a key can mean in a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +23,8 @@ pub(crate) enum Action {
     SelectSwordsmen,
     /// Select it, or make it with Ctrl.
     Group(usize),
-    TrainSwordsman,
-    TrainArcher,
+    /// Train one; with Shift again and again.
+    Train(AttackBehaviour),
     LockCamera,
     NetGraph,
     Picture,
@@ -138,8 +139,12 @@ pub(crate) const BINDINGS: &[Chapter] = &[
             Binding {
                 keys: "B N",
                 does: "train a swordsman, an archer",
-                actions: &[(KeyCode::B, Action::TrainSwordsman), (KeyCode::N, Action::TrainArcher)],
+                actions: &[
+                    (KeyCode::B, Action::Train(AttackBehaviour::Swordsman)),
+                    (KeyCode::N, Action::Train(AttackBehaviour::Archer)),
+                ],
             },
+            mouse("Shift + B N", "train it again and again, or no longer"),
         ],
     },
     Chapter {
@@ -186,6 +191,16 @@ pub(crate) fn action_of(key: KeyCode) -> Option<Action> {
     all.find(|(bound, _)| *bound == key).map(|(_, action)| *action)
 }
 
+/// What the card calls the key of an action; empty if it has none, or one with several names.
+pub(crate) fn key_name(action: Action) -> &'static str {
+    let all = BINDINGS.iter().flat_map(|chapter| chapter.bindings);
+    let mut found = all.filter_map(|binding| {
+        let place = binding.actions.iter().position(|(_, bound)| *bound == action)?;
+        binding.keys.split(' ').nth(place)
+    });
+    found.next().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +215,14 @@ mod tests {
         assert_eq!(action_of(KeyCode::W), Some(Action::Walk(0, 1)));
         assert_eq!(action_of(KeyCode::Z), None);
     }
+
+    #[test]
+    fn the_buttons_name_the_keys_of_the_card() {
+        assert_eq!(key_name(Action::Train(AttackBehaviour::Swordsman)), "B");
+        assert_eq!(key_name(Action::Train(AttackBehaviour::Archer)), "N");
+        assert_eq!(key_name(Action::Group(9)), "");
+    }
+
     #[test]
     fn the_document_says_what_the_card_says() {
         let document = include_str!("../../docs/GAME.md");

@@ -20,6 +20,8 @@ pub(crate) enum Input {
     Released(MouseButton, Vec2),
     /// The wheel turned: up is positive.
     Wheel(f32),
+    /// The window lost the keyboard: what is released from now on is not heard.
+    FocusLost,
 }
 
 /// Keys that change what others mean.
@@ -78,6 +80,11 @@ impl EventHandler for Inbox {
         if !is_repeat {
             self.inputs.push(Input::Down(key, Held { shift: held.shift, ctrl: held.ctrl }));
         }
+    }
+
+    // So miniquad calls it on every system, on X11 and Wayland for the focus alone.
+    fn window_minimized_event(&mut self) {
+        self.inputs.push(Input::FocusLost);
     }
 
     fn key_up_event(&mut self, key: KeyCode, _: KeyMods) {

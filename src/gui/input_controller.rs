@@ -13,6 +13,7 @@ use mini_rts_arena::sim::{
 use super::bindings::{Action, action_of};
 use super::draw::{Camera, PointerOrder};
 use super::input::{Held, Input};
+use super::order_mark::OrderMark;
 
 /// Groups that can be made.
 const GROUPS: usize = 5;
@@ -22,8 +23,6 @@ const DRAG_LEAST_PX: f32 = 6.0;
 const DOUBLE_CLICK_S: f64 = 0.35;
 /// How far beside a unit a click still means it, pixels.
 const NEAR_PX: f32 = 8.0;
-/// How long the mark of an order is shown.
-const ORDER_SHOWN_S: f64 = 0.8;
 
 /// The match as the controller sees it in this frame.
 pub(crate) struct PickContext<'a> {
@@ -50,6 +49,12 @@ pub(crate) enum Request {
     Pause,
     /// Say something to the others.
     Talk,
+    /// An attack on a core that is shielded: say why not.
+    Shielded,
+    /// Train one of a kind.
+    Train(AttackBehaviour),
+    /// Train a kind again and again, or no longer.
+    Repeat(AttackBehaviour),
 }
 
 /// Selection, groups, and what is held down.
@@ -69,7 +74,7 @@ pub(crate) struct InputController {
     last_click: Option<(f64, Vec2)>,
     last_group: Option<(f64, usize)>,
     hero: HeroControl,
-    order: Option<(Vec2, bool, f64)>,
+    order: Option<OrderMark>,
 }
 
 impl InputController {
@@ -98,8 +103,7 @@ impl InputController {
             }
             Input::Pressed(button, at) => {
                 self.pointer = at;
-                self.press(button, context, say);
-                None
+                self.press(button, context, say)
             }
             Input::Released(button, at) => {
                 self.pointer = at;
@@ -109,6 +113,10 @@ impl InputController {
                 None
             }
             Input::Wheel(_) => None,
+            Input::FocusLost => {
+                self.let_go(say);
+                None
+            }
         };
         self.steer(context, say);
         request
@@ -124,13 +132,14 @@ impl InputController {
             group.retain(lives);
         }
         self.hovered = context.unit_at(self.pointer, |_| true);
-        self.order = self.order.filter(|&(_, _, at)| context.now - at < ORDER_SHOWN_S);
+        self.order = self.order.and_then(|order| order.after(context.view.commands_run, context.now));
         self.steer(context, say);
     }
 
     /// Lets go of everything: a menu opens, or the window loses the keys.
     pub(crate) fn let_go(&mut self, say: &mut impl FnMut(Control)) {
         self.keys.clear();
+        self.held = Held::default();
         self.drag_from = None;
         self.attack_next = false;
         self.set_hero(HeroControl::default(), say);
@@ -138,6 +147,10 @@ impl InputController {
 
     pub(crate) const fn pointer(&self) -> Vec2 {
         self.pointer
+    }
+
+    pub(crate) const fn is_shift_held(&self) -> bool {
+        self.held.shift
     }
 
     pub(crate) const fn is_aiming(&self) -> bool {
@@ -150,9 +163,15 @@ impl InputController {
         (from.distance(self.pointer) >= DRAG_LEAST_PX).then(|| spanned(from, self.pointer))
     }
 
+    /// Tells the number of the last command sent to the mark of the last order, if that was given with it.
+    pub(crate) fn number_order(&mut self, number: u32) {
+        if let Some(order) = &mut self.order {
+            order.number(number);
+        }
+    }
+
     pub(crate) fn pointer_order(&self, now: f64) -> Option<PointerOrder> {
-        let (at, is_attack, since) = self.order?;
-        Some(PointerOrder { at, is_attack, age_s: (now - since) as f32 })
+        self.order.map(|order| order.drawn(now))
     }
 
     /// With Shift, orders wait for those given before.
@@ -197,8 +216,8 @@ impl InputController {
             Action::SelectArchers => self.select_kind(context, |kind| kind == AttackBehaviour::Archer),
             Action::SelectSwordsmen => self.select_kind(context, |kind| kind == AttackBehaviour::Swordsman),
             Action::Group(index) => return self.group(index, context.now),
-            Action::TrainSwordsman => say(Control::Command(Command::Train(AttackBehaviour::Swordsman))),
-            Action::TrainArcher => say(Control::Command(Command::Train(AttackBehaviour::Archer))),
+            Action::Train(kind) if self.held.shift => return Some(Request::Repeat(kind)),
+            Action::Train(kind) => return Some(Request::Train(kind)),
             Action::LockCamera => return Some(Request::LockCamera),
             Action::NetGraph => return Some(Request::NetGraph),
             Action::Picture => return Some(Request::Picture),
@@ -253,7 +272,12 @@ impl InputController {
         }
     }
 
-    fn press(&mut self, button: MouseButton, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
+    fn press(
+        &mut self,
+        button: MouseButton,
+        context: &PickContext<'_>,
+        say: &mut impl FnMut(Control),
+    ) -> Option<Request> {
         match button {
             MouseButton::Left if self.attack_next => {
                 self.attack_next = false;
@@ -262,9 +286,10 @@ impl InputController {
             MouseButton::Left => self.drag_from = Some(self.pointer),
             MouseButton::Right if self.attack_next => self.attack_next = false,
             MouseButton::Right if self.base_selected => self.rally(context, say),
-            MouseButton::Right => self.smart_order(context, say),
+            MouseButton::Right => return self.smart_order(context, say),
             _ => {}
         }
+        None
     }
 
     fn release(&mut self, context: &PickContext<'_>) {
@@ -350,7 +375,7 @@ impl InputController {
         if !minions.is_empty() {
             let at = context.camera.to_tiles(self.pointer);
             say(Control::Command(Command::AttackMove(minions, target(at), self.when())));
-            self.order = Some((at, true, context.now));
+            self.order = Some(OrderMark::new(at, true, context.now));
         }
     }
 
@@ -359,15 +384,20 @@ impl InputController {
         let at = context.camera.to_tiles(self.pointer);
         let point = (!context.is_own_base(self.pointer)).then(|| target(at));
         say(Control::Command(Command::Rally(point)));
-        self.order = Some((at, false, context.now));
+        self.order = Some(OrderMark::new(at, false, context.now));
     }
 
     /// What a right click most likely means. Without minions it is the hero that goes: then a newcomer's
-    /// first click does something. A hero has no orders that wait: with Shift only minions are spoken to.
-    fn smart_order(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
+    /// first click does something. A hero has no orders that wait: with Shift only minions are spoken to. An
+    /// enemy core is attacked while it is open; while it is not, nobody is sent.
+    fn smart_order(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) -> Option<Request> {
         let (minions, when) = (self.minions(context), self.when());
-        let at = context.camera.to_tiles(self.pointer);
         let enemy = context.unit_at(self.pointer, |row| context.is_enemy(row));
+        let core = context.enemy_core_at(self.pointer).filter(|_| enemy.is_none());
+        if core.is_some_and(|(_, is_open)| !is_open) {
+            return Some(Request::Shielded);
+        }
+        let at = core.map_or_else(|| context.camera.to_tiles(self.pointer), |(at, _)| at);
         let hero = context.view.current.hero(context.me());
         let is_on_hero = hero.is_some_and(|row| {
             context.unit_at(self.pointer, |found| found == row).is_some() && !minions.is_empty()
@@ -389,11 +419,15 @@ impl InputController {
             if sends_hero {
                 say(Control::Command(Command::HeroGo(target(at))));
             }
-            if !minions.is_empty() {
+            if !minions.is_empty() && core.is_some() {
+                say(Control::Command(Command::AttackMove(minions, target(at), when)));
+            } else if !minions.is_empty() {
                 say(Control::Command(Command::Move(minions, target(at), when)));
             }
         }
-        self.order = Some((at, enemy.is_some(), context.now));
+        let is_attack = enemy.is_some() || core.is_some();
+        self.order = Some(OrderMark::new(at, is_attack, context.now));
+        None
     }
 }
 
@@ -459,6 +493,20 @@ impl PickContext<'_> {
     fn is_own_base(&self, px: Vec2) -> bool {
         let radius = self.view.setup.rules.core_radius as f32 / 1000.0 * self.camera.px_per_tile();
         self.own_base().is_some_and(|at| self.camera.to_screen(at).distance(px) <= radius + NEAR_PX)
+    }
+
+    /// Where the standing enemy core under a pixel is, tiles, and whether it is open.
+    fn enemy_core_at(&self, px: Vec2) -> Option<(Vec2, bool)> {
+        let (state, setup) = (&self.view.current, &self.view.setup);
+        let radius = setup.rules.core_radius as f32 / 1000.0 * self.camera.px_per_tile();
+        let mine = state.team_of(self.me());
+        let enemies = state.player_ids().filter(|&player| state.team_of(player) != mine);
+        let standing = enemies.filter(|player| state.cores.hp[player.index()] > 0);
+        let mut cores = standing.filter_map(|player| {
+            let &(x, y) = setup.map.bases.get(player.index())?;
+            Some((vec2(x as f32, y as f32) / 1000.0, state.cores.open[player.index()] != 0))
+        });
+        cores.find(|&(at, _)| self.camera.to_screen(at).distance(px) <= radius)
     }
 
     /// From the hero to a pixel.

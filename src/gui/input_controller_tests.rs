@@ -282,3 +282,51 @@ fn backspace_asks_for_the_last_alert() {
     assert_eq!(play.take(Input::Down(KeyCode::Backspace, Held::default())), Some(Request::LastAlert));
     assert!(play.commands().is_empty());
 }
+
+#[test]
+fn a_key_trains_one_and_with_shift_again_and_again() {
+    let mut play = Play::new();
+    let key = |held| Input::Down(KeyCode::B, held);
+    assert_eq!(play.take(key(Held::default())), Some(Request::Train(AttackBehaviour::Swordsman)));
+    let shift = Held { shift: true, ctrl: false };
+    assert_eq!(play.take(key(shift)), Some(Request::Repeat(AttackBehaviour::Swordsman)));
+    assert!(play.commands().is_empty());
+}
+
+#[test]
+fn a_window_that_loses_the_keys_lets_go_of_them() {
+    let mut play = Play::new();
+    play.take(Input::Down(KeyCode::W, Held { shift: true, ctrl: false }));
+    play.take(Input::Pressed(MouseButton::Left, Vec2::new(100.0, 100.0)));
+    play.take(Input::Moved(Vec2::new(300.0, 300.0)));
+    assert!(play.controller.drag().is_some());
+    play.said.clear();
+    play.take(Input::FocusLost);
+    assert!(matches!(play.said[..], [Control::Hero(hero)] if hero == HeroControl::default()));
+    assert!(play.controller.drag().is_none() && !play.controller.is_shift_held());
+    // The key comes up elsewhere, and a later one does not find it held.
+    play.said.clear();
+    play.take(Input::Up(KeyCode::W));
+    assert!(play.said.is_empty());
+}
+
+#[test]
+fn an_open_core_is_attacked_and_a_shielded_one_is_not() {
+    let mut play = Play::new();
+    let (x, y) = play.view.setup.map.bases[1];
+    let core = play.camera.to_screen(vec2(x as f32, y as f32) / 1000.0);
+    play.key(KeyCode::E);
+    let right = |play: &mut Play| play.take(Input::Pressed(MouseButton::Right, core));
+    assert_eq!(right(&mut play), Some(Request::Shielded));
+    assert!(play.commands().is_empty() && play.controller.pointer_order(play.now).is_none());
+    Arc::make_mut(&mut play.view.current).cores.open[1] = 1;
+    assert_eq!(right(&mut play), None);
+    let commands = play.commands();
+    let [Command::AttackMove(minions, to, When::Now)] = &commands[..] else { panic!("{commands:?}") };
+    assert_eq!((minions.len(), *to), (6, target(vec2(x as f32, y as f32) / 1000.0)));
+    assert!(play.controller.pointer_order(play.now).is_some_and(|order| order.is_attack));
+    // What has fallen is ground like any other.
+    Arc::make_mut(&mut play.view.current).cores.hp[1] = 0;
+    assert_eq!(right(&mut play), None);
+    assert!(matches!(play.commands()[..], [Command::Move(..)]));
+}

@@ -4,13 +4,15 @@ use anyhow::Context as _;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::cli::args::{HostArguments, JoinArguments, PlayArguments};
+use crate::cli::args::{BotChoice, HostArguments, JoinArguments, PlayArguments};
 use crate::cli::local::LocalMatch;
 use crate::cli::serve::Served;
 use crate::cli::setup;
 use mini_rts_arena::game::{
-    Control, Finished, Match, MatchEvent, MatchThread, Progress, ServerProgress, ServerThread, ViewReader,
+    Control, Finished, Match, MatchClock, MatchEvent, MatchThread, Progress, ServerProgress, ServerThread,
+    ViewReader,
 };
+use mini_rts_arena::net::Time;
 use mini_rts_arena::net::discovery::Beacon;
 use mini_rts_arena::transport::discovery::Announcer;
 use mini_rts_arena::transport::{PortChoice, Udp};
@@ -37,6 +39,8 @@ pub(crate) struct Game {
     pub(crate) news: Vec<MatchEvent>,
     /// Why others may not find it.
     pub(crate) warning: Option<String>,
+    /// The match's time: with it, practice can be halted.
+    clock: MatchClock,
     thread: Option<MatchThread>,
     /// The server that this process runs, too.
     server: Option<ServerThread>,
@@ -55,6 +59,14 @@ struct Parts {
     /// The port that others join, if it is not that of `udp`.
     server: Option<(ServerThread, u16)>,
     others: Vec<MatchThread>,
+    clock: MatchClock,
+}
+
+impl Drop for Game {
+    fn drop(&mut self) {
+        // Bots take their leave on the same clock.
+        self.clock.set_halted(false);
+    }
 }
 
 impl Game {
@@ -79,6 +91,7 @@ impl Game {
             view,
             news: Vec::new(),
             warning,
+            clock: parts.clock,
             thread: Some(thread),
             server: parts.server.map(|(server, _)| server),
             _others: parts.others,
@@ -126,6 +139,7 @@ impl Game {
 
     /// Leaves, and waits until the others have been told.
     pub(crate) fn close(mut self) {
+        self.clock.set_halted(false);
         self.say(Control::Leave);
         let deadline = Instant::now() + FAREWELL;
         while self.thread.is_some() && Instant::now() < deadline {
@@ -144,6 +158,28 @@ impl Game {
         matches!(self.request, LaunchRequest::Practice(_))
     }
 
+    /// The time of the match.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Halts a practice match, or lets it continue; a match with other people does neither.
+    pub(crate) fn set_halted(&self, is_halted: bool) {
+        if self.is_practice() {
+            self.clock.set_halted(is_halted);
+        }
+    }
+
+    /// Whether no network lies between the players, real or made up.
+    pub(crate) fn is_without_network(&self) -> bool {
+        matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.link.link.is_none())
+    }
+
+    /// Whether the only opponents are easy bots.
+    pub(crate) fn is_easy_practice(&self) -> bool {
+        matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.bot == BotChoice::Easy)
+    }
+
     fn announce(&mut self, beacon: Option<Beacon>) {
         if let (Some(announcer), Some(beacon)) = (&self.announcer, beacon)
             && self.announced.as_ref() != Some(&beacon)
@@ -155,9 +191,9 @@ impl Game {
 }
 
 fn practice(arguments: &PlayArguments) -> anyhow::Result<Parts> {
-    let LocalMatch { game, udp, seed, others } = LocalMatch::start(arguments)?;
+    let LocalMatch { game, udp, seed, clock, others } = LocalMatch::start(arguments)?;
     logln!("seed {seed}");
-    Ok(Parts { game, udp, link: arguments.link.link, beacon: None, server: None, others })
+    Ok(Parts { game, udp, link: arguments.link.link, beacon: None, server: None, others, clock })
 }
 
 fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
@@ -178,6 +214,7 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
         beacon,
         server: None,
         others: Vec::new(),
+        clock: MatchClock::default(),
     })
 }
 
@@ -185,7 +222,15 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
 fn serve(arguments: &HostArguments) -> anyhow::Result<Parts> {
     let Served { server, port, game, udp, beacon } = Served::start(arguments)?;
     let beacon = Some(beacon).filter(|_| !arguments.game.network.no_discovery);
-    Ok(Parts { game: game.game, udp, link: None, beacon, server: Some((server, port)), others: Vec::new() })
+    Ok(Parts {
+        game: game.game,
+        udp,
+        link: None,
+        beacon,
+        server: Some((server, port)),
+        others: Vec::new(),
+        clock: MatchClock::default(),
+    })
 }
 
 fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Parts> {
@@ -199,5 +244,6 @@ fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Parts>
         beacon: None,
         server: None,
         others: Vec::new(),
+        clock: MatchClock::default(),
     })
 }

@@ -124,7 +124,7 @@ impl Window {
     }
 
     /// Waits until all input so far has been seen: what comes within one frame may be seen as one.
-    fn next_frame(&self) {
+    pub(crate) fn next_frame(&self) {
         let frames = |shown: &Value| shown["frames"].as_u64();
         // The first frame told from now on may have begun before the input, the one told after it has not.
         let mut last = self.wait_for("frame", |shown| frames(shown).is_some());

@@ -6,6 +6,7 @@ use crossbeam_channel::Sender;
 use std::net::IpAddr;
 
 use super::Match;
+use crate::game::clock::MatchClock;
 use crate::game::controller::Controller;
 use crate::game::match_event::MatchEvent;
 use crate::game::node::Node as _;
@@ -16,7 +17,7 @@ use crate::game::view::{ViewReader, ViewWriter};
 use crate::net::discovery::Beacon;
 use crate::net::{ChatText, Event, LinkStatus, Time, Traffic};
 use crate::sim::{Command, HeroControl, Tick};
-use crate::transport::{LinkSpec, Udp, clock};
+use crate::transport::{LinkSpec, Udp};
 
 /// Controls of a running match.
 #[derive(Clone, Debug)]
@@ -129,8 +130,11 @@ impl Threaded for Match {
         self.session.set_own_addresses(addresses);
     }
 
-    fn control(&mut self, control: Control) {
-        let now = clock::now();
+    fn clock(&self) -> MatchClock {
+        self.options.clock.clone()
+    }
+
+    fn control(&mut self, now: Time, control: Control) {
         match control {
             Control::Command(command) => {
                 self.submit_command(now, command);
@@ -181,7 +185,8 @@ impl Threaded for Match {
     fn conclude(self, watch: &mut Watch, cpu_us: u64) -> ControlFlow<Finished, (Self, Option<Progress>)> {
         let (traffic, link) = (*self.session().traffic(), watch.last_link.take());
         let delay_us = self.session().delay_us().unwrap_or(0);
-        let (result, next) = self.into_rematch(clock::now());
+        let now = self.options.clock.now();
+        let (result, next) = self.into_rematch(now);
         let finished = Finished { result, traffic, link, delay_us, cpu_us };
         let Some(next) = next else { return ControlFlow::Break(finished) };
         let over = Some(Progress::Over(Box::new(finished)));

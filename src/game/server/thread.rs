@@ -67,7 +67,7 @@ impl Threaded for Server {
         self.session.set_own_addresses(addresses);
     }
 
-    fn control(&mut self, (): ()) {
+    fn control(&mut self, _: Time, (): ()) {
         self.leave();
     }
 

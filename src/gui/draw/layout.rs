@@ -5,6 +5,10 @@ use macroquad::math::Rect;
 
 /// The least size of any text, pixels.
 pub(crate) const TEXT_LEAST_PX: f32 = 12.0;
+/// Width of the counters of supply and minions, at 1280 x 720.
+const COUNTERS: f32 = 92.0;
+/// Width of a button that trains, at 1280 x 720.
+const TRAIN_BUTTON: f32 = 156.0;
 /// How far rectangles may overlap by rounding, pixels.
 const SLACK: f32 = 1.0;
 
@@ -104,8 +108,28 @@ pub(super) fn top_strip(window: Rect) -> f32 {
 }
 
 /// Height of the strip with the own state.
-pub(super) fn bottom_strip(window: Rect) -> f32 {
-    (46.0 * scale(window)).max(38.0).round()
+fn bottom_strip(window: Rect) -> f32 {
+    (58.0 * scale(window)).max(46.0).round()
+}
+
+/// Where the plates of the own state lie.
+pub(super) fn bottom_plates(window: Rect) -> Rect {
+    let (height, gap) = (bottom_strip(window), 4.0 * scale(window));
+    Rect::new(gap, window.h - height + gap, window.w - 2.0 * gap, height - 2.0 * gap)
+}
+
+/// The plate with supply, minions and the buttons that train them.
+pub(crate) fn economy_plate(window: Rect) -> Rect {
+    let (unit, plates) = (scale(window), bottom_plates(window));
+    let w = (COUNTERS + 2.0 * (TRAIN_BUTTON + 4.0)) * unit;
+    Rect { w, ..plates }
+}
+
+/// The button that trains the kind at `place`, in an economy plate.
+pub(crate) fn train_button(window: Rect, plate: Rect, place: usize) -> Rect {
+    let unit = scale(window);
+    let x = plate.x + (COUNTERS + (TRAIN_BUTTON + 4.0) * place as f32) * unit;
+    Rect::new(x, plate.y + 4.0 * unit, TRAIN_BUTTON * unit, plate.h - 8.0 * unit)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod overlay;
 mod own;
 mod panels;
 mod plans;
+mod production;
 mod shapes;
 mod sprites;
 mod status;
@@ -38,6 +39,7 @@ pub(crate) use canvas::{INDEX_CAPACITY, VERTEX_CAPACITY};
 use effects::Effects;
 use hud::Hud;
 pub(crate) use panels::{Ghost, Panel};
+pub(crate) use production::{REFUSAL_SHOWN_S, TrainingStatus};
 use text::Type;
 use view::View;
 
@@ -104,6 +106,10 @@ pub(crate) struct Scene<'a> {
     pub(crate) base_selected: bool,
     pub(crate) alert: Option<AlertMark>,
     pub(crate) net: Option<&'a NetStatus>,
+    /// Whether the own core was hit a moment ago.
+    pub(crate) is_core_hit: bool,
+    /// For a player: what the hands do about training.
+    pub(crate) training: Option<&'a TrainingStatus>,
 }
 
 impl<'a> Scene<'a> {
@@ -124,6 +130,8 @@ impl<'a> Scene<'a> {
             base_selected: false,
             alert: None,
             net: None,
+            is_core_hit: false,
+            training: None,
         }
     }
 }
@@ -149,6 +157,8 @@ pub(crate) struct PointerOrder {
     pub(crate) at: Vec2,
     pub(crate) is_attack: bool,
     pub(crate) age_s: f32,
+    /// How much of the mark is left, from 1 to 0; `None` until the order has run.
+    pub(crate) left: Option<f32>,
 }
 
 /// Something that must not be missed.

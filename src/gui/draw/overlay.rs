@@ -2,15 +2,15 @@
 
 use std::f32::consts::TAU;
 
-use macroquad::prelude::{Vec2, vec2};
+use macroquad::prelude::{Color, Vec2, vec2};
 
 use super::PointerOrder;
 use super::canvas::Canvas;
 use super::colours::{self, INK, RED, alpha};
-use super::view::{View, ease_out};
+use super::view::{View, ease_out, point};
 
-/// How long the mark of an order stays, seconds.
-const ORDER_S: f32 = 0.6;
+/// In what time the arrows of an order close in, seconds.
+const CLOSES_S: f32 = 0.4;
 /// Parts of the vignette's ellipse.
 const PARTS: usize = 48;
 /// Where the corners of the viewport lie, in ellipses that touch its sides.
@@ -62,22 +62,44 @@ pub(super) fn draw_pointer(canvas: &mut Canvas, view: &View<'_>) {
     }
 }
 
-/// Four arrows that close in on the place.
+/// Four arrows that close in on the place, and a line from each unit that is sent there: hollow and dashed
+/// until the order has run, then solid, then fading.
 fn draw_order(canvas: &mut Canvas, view: &View<'_>, order: &PointerOrder) {
-    let share = order.age_s / ORDER_S;
-    if !(0.0..1.0).contains(&share) {
-        return;
-    }
     let team = colours::light(colours::team(view.my_team().unwrap_or(u8::MAX)));
-    let colour = alpha(if order.is_attack { RED } else { team }, 1.0 - share * share);
+    let colour = alpha(if order.is_attack { RED } else { team }, order.left.unwrap_or(1.0));
+    let share = (order.age_s / CLOSES_S).min(1.0);
     let (at, apart) = (view.px(order.at), (1.1 - 0.7 * ease_out(share)) * view.tile);
+    draw_ways_to(canvas, view, at, alpha(colour, colour.a * 0.55), order.left.is_some());
     let size = 0.34 * view.tile;
     let turn = if order.is_attack { TAU / 8.0 } else { 0.0 };
     for side in 0..4 {
         let out = Vec2::from_angle(side as f32 * TAU / 4.0 + turn);
         let tip = at + out * apart;
         let points = [tip, tip + (out + out.perp() * 0.6) * size, tip + (out - out.perp() * 0.6) * size];
-        canvas.outlined(&points, colour, alpha(INK, colour.a), view.line * 0.6);
+        if order.left.is_some() {
+            canvas.outlined(&points, colour, alpha(INK, colour.a), view.line * 0.6);
+        } else {
+            for corner in 0..3 {
+                canvas.line(points[corner], points[(corner + 1) % 3], view.line * 0.7, colour);
+            }
+        }
+    }
+}
+
+/// From the units that an order is for to its place.
+fn draw_ways_to(canvas: &mut Canvas, view: &View<'_>, to: Vec2, colour: Color, is_solid: bool) {
+    let state = view.state();
+    let hero = view.scene.me.and_then(|me| state.hero(me));
+    let hero = hero.filter(|_| view.scene.selected.is_empty() && !view.scene.base_selected);
+    let sent = view.scene.selected.iter().filter_map(|&id| state.row(id)).chain(hero);
+    for row in sent {
+        let from = view.px(point(state.units.x[row], state.units.y[row]));
+        let width = (view.line * 0.4).max(1.0);
+        if is_solid {
+            canvas.line(from, to, width, colour);
+        } else {
+            canvas.dashes((from, to), (0.4 * view.tile, 0.4 * view.tile), 0.0, width, colour);
+        }
     }
 }
 

@@ -1,30 +1,31 @@
-//! The interface at the bottom: own supply, training and hero, and the connection; and what is announced
-//! in the middle.
+//! The interface at the bottom beside the economy: the own hero and the connection; and what is announced in
+//! the middle.
 
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use macroquad::prelude::{Rect, Vec2, vec2};
-use mini_rts_arena::sim::SUPPLY;
-use mini_rts_arena::sim::{AttackBehaviour, Outcome, PlayerId, Tick};
+use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, Outcome, PlayerId, Tick};
 
 use super::NetStatus;
-use super::colours::{self, INK, NEUTRAL, RED, WALL, alpha, mix};
+use super::colours::{self, INK, NEUTRAL, RED, WALL, mix};
 use super::hud_canvas::{HudCanvas, grow};
 use super::layout;
+use super::production;
 use super::text::{Align, Label, Size};
 use super::view::{View, rules_of};
 
 pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>) {
     if let Some(me) = view.scene.me {
-        draw_economy(hud, view, me, &Economy { name: "economy", is_left: true });
+        production::draw(hud, view, me, true);
         draw_hero(hud, view, me);
+        draw_selection(hud, view, me);
         if view.state().outcome() == Outcome::Running {
             draw_return(hud, view, me);
         }
     }
     if view.scene.me.is_none() && view.scene.net.is_none() && view.state().players.len() == 2 {
-        draw_economy(hud, view, PlayerId(0), &Economy { name: "left economy", is_left: true });
-        draw_economy(hud, view, PlayerId(1), &Economy { name: "right economy", is_left: false });
+        production::draw(hud, view, PlayerId(0), true);
+        production::draw(hud, view, PlayerId(1), false);
     }
     if let Some(net) = view.scene.net {
         draw_connection(hud, view, net);
@@ -32,104 +33,10 @@ pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>) {
     }
 }
 
-/// The strip of plates at the bottom.
-fn strip(view: &View<'_>) -> Rect {
-    let (height, gap) = (layout::bottom_strip(view.window), 4.0 * layout::scale(view.window));
-    Rect::new(gap, view.window.h - height + gap, view.window.w - 2.0 * gap, height - 2.0 * gap)
-}
-
-// Supply, minions, training.
-
-/// Whose economy a plate shows is said by its side, and by the colour of its pieces.
-struct Economy {
-    name: &'static str,
-    is_left: bool,
-}
-
-fn draw_economy(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId, economy: &Economy) {
-    let (state, rules, strip) = (view.state(), &view.scene.setup.rules, strip(view));
-    let (unit, seat, team) = (layout::scale(view.window), me.index(), view.state().team_of(me));
-    let supply = format!("{}/{}", state.players.supply[seat] / SUPPLY, rules.supply_max);
-    let minions = format!("{}/{}", state.minions(me), rules.minions_max);
-    let (pad, icon, slot) = (10.0 * unit, strip.h * 0.28, strip.h * 0.86);
-    let field = |hud: &HudCanvas<'_>, most: &str| icon * 2.6 + hud.text.width(most, Size::Body) + pad * 1.6;
-    let widest = |most: u32| format!("{most}/{most}");
-    let first = field(hud, &widest(u32::from(rules.supply_max)));
-    let second = field(hud, &widest(u32::from(rules.minions_max)));
-    let queue = (slot + 3.0 * unit) * f32::from(rules.training_max);
-    let w = pad * 2.0 + first + second + queue;
-    let plate = Rect { x: if economy.is_left { strip.x } else { strip.right() - w }, w, ..strip };
-    hud.plate(economy.name, plate);
-    let row = plate.center().y;
-    let at = vec2(plate.x + pad + icon, row);
-    draw_coins(hud, at, icon, colours::light(colours::team(team)));
-    let is_full = state.players.supply[seat] >= i32::from(rules.supply_max) * SUPPLY;
-    let colour = if is_full { RED } else { NEUTRAL };
-    let label = Label {
-        name: &format!("{}: supply", economy.name),
-        parent: economy.name,
-        text: &supply,
-        size: Size::Body,
-        colour,
-    };
-    hud.write(&label, at + vec2(icon * 1.6, 0.0), Align::Left);
-    let at = vec2(plate.x + pad + first + icon, row);
-    hud.icon(at, icon * 0.8, team, AttackBehaviour::Swordsman);
-    let label = Label {
-        name: &format!("{}: minions", economy.name),
-        parent: economy.name,
-        text: &minions,
-        size: Size::Body,
-        colour: NEUTRAL,
-    };
-    hud.write(&label, at + vec2(icon * 1.6, 0.0), Align::Left);
-    let start = vec2(plate.x + pad + first + second, row - slot / 2.0);
-    draw_queue(hud, view, me, economy.name, (start, slot));
-}
-
-/// Two stacked tokens.
-fn draw_coins(hud: &mut HudCanvas<'_>, at: Vec2, size: f32, colour: macroquad::color::Color) {
-    for (lift, shade) in [(0.35, 0.45), (-0.3, 0.0)] {
-        let middle = at + vec2(0.0, size * lift);
-        let hexagon = [0, 1, 2, 3, 4, 5]
-            .map(|i| middle + Vec2::from_angle(i as f32 * TAU / 6.0) * vec2(size * 0.85, size * 0.55));
-        hud.canvas.outlined(&hexagon, mix(colour, INK, shade), INK, 1.5);
-    }
-}
-
-fn draw_queue(
-    hud: &mut HudCanvas<'_>,
-    view: &View<'_>,
-    me: PlayerId,
-    parent: &str,
-    (start, slot): (Vec2, f32),
-) {
-    let (players, rules, seat) = (&view.state().players, &view.scene.setup.rules, me.index());
-    let unit = layout::scale(view.window);
-    for place in 0..rules.training_max {
-        let rect = Rect::new(start.x + (slot + 3.0 * unit) * f32::from(place), start.y, slot, slot);
-        hud.canvas.rect(rect, mix(colours::TABLE, WALL, 0.35));
-        hud.layout.record(&format!("{parent}: training {place}"), parent, rect, None);
-        if place >= players.training_len[seat] {
-            continue;
-        }
-        if place == 0 {
-            let total = view.scene.setup.tick_rate.ticks_in_ms(rules.training_ms).max(1) as f32;
-            let left = (players.training_done_at[seat].0 as f32 - view.now) / total;
-            let done = slot * (1.0 - left).clamp(0.0, 1.0);
-            let colour = alpha(colours::team(view.state().team_of(me)), 0.4);
-            hud.canvas.rect(Rect::new(rect.x, rect.bottom() - done, slot, done), colour);
-        }
-        let is_archer = players.training[seat] >> place & 1 == 1;
-        let kind = if is_archer { AttackBehaviour::Archer } else { AttackBehaviour::Swordsman };
-        hud.icon(rect.center() + vec2(0.0, slot * 0.05), slot * 0.25, view.state().team_of(me), kind);
-    }
-}
-
 // The hero.
 
 fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
-    let (state, strip, unit) = (view.state(), strip(view), layout::scale(view.window));
+    let (state, strip, unit) = (view.state(), layout::bottom_plates(view.window), layout::scale(view.window));
     let (seat, team) = (me.index(), state.team_of(me));
     let key = hud.text.width("Shift", Size::Small);
     let (pad, icon, dial) = (10.0 * unit, strip.h * 0.3, strip.h * 0.36);
@@ -140,7 +47,7 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     let row = plate.center().y;
     let kind = state.players.hero_kind[seat];
     hud.icon(vec2(plate.x + pad + icon, row), icon * 0.85, team, kind);
-    let rules = rules_of(view.scene.setup, mini_rts_arena::sim::ControlBehaviour::Player, kind);
+    let rules = rules_of(view.scene.setup, ControlBehaviour::Player, kind);
     let hp = state.hero(me).map_or(0, |hero| state.units.hp[hero].max(0));
     let rect = Rect::new(plate.x + pad + icon * 3.0, row - strip.h * 0.27, bar, strip.h * 0.54);
     let share = f32::from(hp) / f32::from(rules.hp);
@@ -157,6 +64,46 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     draw_dial(hud, view, me, ("dash", "Shift"), vec2(start, row), dial, dash);
     let banner = (state.players.banner_ready_at[seat], rules.banner_cooldown_ms);
     draw_dial(hud, view, me, ("banner", "Q"), vec2(start + cell, row), dial, banner);
+}
+
+/// Above the hero: how many of each kind are selected.
+fn draw_selection(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
+    let (state, unit) = (view.state(), layout::scale(view.window));
+    let rows = || view.scene.selected.iter().filter_map(|&id| state.row(id));
+    let hero = state.players.hero_kind[me.index()];
+    let kinds = [
+        ("hero", ControlBehaviour::Player, hero),
+        ("swordsmen", ControlBehaviour::Minion, AttackBehaviour::Swordsman),
+        ("archers", ControlBehaviour::Minion, AttackBehaviour::Archer),
+    ];
+    let counts = kinds.map(|(_, control, kind)| {
+        let is_of = |row: &usize| (state.units.control[*row], state.units.attack[*row]) == (control, kind);
+        rows().filter(is_of).count()
+    });
+    let shown = counts.iter().filter(|&&count| count > 0).count();
+    if shown == 0 {
+        return;
+    }
+    let (cell, h) = (58.0 * unit, hud.text.px(Size::Body) * 1.6);
+    let bottom = layout::bottom_plates(view.window).y - 6.0 * unit;
+    // The last count needs no room after it.
+    let w = cell * shown as f32 - 8.0 * unit;
+    let plate = Rect::new((view.window.w - w) / 2.0, bottom - h, w, h);
+    hud.plate("selection", plate);
+    let mut at = vec2(plate.x + h * 0.5, plate.center().y);
+    for ((name, _, kind), count) in kinds.into_iter().zip(counts).filter(|&(_, count)| count > 0) {
+        let radius = h * if name == "hero" { 0.34 } else { 0.27 };
+        hud.icon(at + vec2(0.0, h * 0.04), radius, state.team_of(me), kind);
+        let label = Label {
+            name: &format!("selection: {name}"),
+            parent: "selection",
+            text: &count.to_string(),
+            size: Size::Body,
+            colour: NEUTRAL,
+        };
+        hud.write(&label, at + vec2(h * 0.55, 0.0), Align::Left);
+        at.x += cell;
+    }
 }
 
 /// A cooldown: its ring closes; the sign lights up when it is ready.
@@ -234,7 +181,7 @@ fn draw_return(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
 // The connection.
 
 fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus) {
-    let (strip, unit) = (strip(view), layout::scale(view.window));
+    let (strip, unit) = (layout::bottom_plates(view.window), layout::scale(view.window));
     let text =
         format!("RTT {:.0} ms   delay {:.0} ms   loss {:.0} %", net.rtt_ms, net.delay_ms, net.loss * 100.0);
     // As wide as its widest, so that it does not twitch.

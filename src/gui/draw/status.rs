@@ -24,29 +24,16 @@ pub(super) fn line(view: &View<'_>) -> (String, Color) {
     }
 }
 
+/// The worst danger, else the best chance, else what opens a core.
 fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
+    if let Some(line) = danger(view, state, team) {
+        return (line, RED);
+    }
     let held = state.circles_held(team);
-    let most = others(state, team).map(|other| state.circles_held(other)).max().unwrap_or(0);
+    let needed = state.circles.len() / 2 + 1;
     let (core, open, burn) = enemy_cores(state, team);
     if view.is_sudden() {
-        return match held.cmp(&most) {
-            std::cmp::Ordering::Greater => (format!("Sudden death: their {core} {burn}, hold on"), GOLD),
-            std::cmp::Ordering::Equal => ("Sudden death: no core is safe, take one more circle".into(), RED),
-            std::cmp::Ordering::Less => ("Sudden death: your core burns, take circles".into(), RED),
-        };
-    }
-    let needed = state.circles.len() / 2 + 1;
-    if most >= needed {
-        let back = most + 1 - needed;
-        return (format!("Your core is open: retake {}", word(back)), RED);
-    }
-    let limit = view.scene.setup.rules.score_to_win;
-    let theirs = others(state, team).map(|other| score(state, other)).max().unwrap_or(0);
-    if !view.scene.setup.rules.endless && limit - theirs <= NEARLY {
-        return (format!("They win in {} points: take circles", limit - theirs), RED);
-    }
-    if is_losing(state, team) {
-        return ("They take your circle: stop them".into(), RED);
+        return (format!("Sudden death: their {core} {burn}, hold on"), GOLD);
     }
     if held >= needed {
         let verb = if core == "core" { "is open: strike it" } else { "are open: strike one" };
@@ -59,6 +46,49 @@ fn for_player(view: &View<'_>, state: &GameState, team: u8) -> (String, Color) {
         return (format!("Take one more circle: their {core} {open}"), GOLD);
     }
     (format!("Hold {} circle{}: their {core} {open}", word(needed), plural(needed)), GOLD)
+}
+
+/// What ends the match first if nothing is done about it: points, then the core, then a circle, then what
+/// leaves the core without its shield.
+fn danger(view: &View<'_>, state: &GameState, team: u8) -> Option<String> {
+    let rules = &view.scene.setup.rules;
+    let theirs = others(state, team).map(|other| score(state, other)).max().unwrap_or(0);
+    let left = rules.score_to_win - theirs;
+    if !rules.endless && left <= NEARLY {
+        return Some(format!(
+            "They win in {left} point{}: take circles",
+            plural(left.unsigned_abs() as usize)
+        ));
+    }
+    if view.scene.is_core_hit {
+        return Some("Your core is being hit: defend it".into());
+    }
+    let held = state.circles_held(team);
+    let most = others(state, team).map(|other| state.circles_held(other)).max().unwrap_or(0);
+    if view.is_sudden() && held < most {
+        return Some("Sudden death: your core burns, take circles".into());
+    }
+    if view.is_sudden() && held == most {
+        return Some("Sudden death: no core is safe, take one more circle".into());
+    }
+    if is_losing(state, team) {
+        return Some("They take your circle: stop them".into());
+    }
+    let needed = state.circles.len() / 2 + 1;
+    let back = (most + 1).checked_sub(needed).filter(|&back| back > 0 && !view.is_sudden())?;
+    Some(if has_held(state, team) {
+        format!("Your core is open: retake {}", word(back))
+    } else {
+        let which = if back == 1 { "a" } else { word(back) };
+        format!("Your core is open: take {which} circle{}", plural(back))
+    })
+}
+
+/// Whether this team has ever held a circle.
+fn has_held(state: &GameState, team: u8) -> bool {
+    let members = state.player_ids().filter(|&player| state.team_of(player) == team);
+    state.circles_held(team) > 0
+        || members.map(|player| state.players.captures[player.index()]).any(|n| n > 0)
 }
 
 /// The cores of all enemies, that they open, and that they burn: in words for one or for several.
@@ -159,6 +189,15 @@ mod tests {
 
     /// The same for the first two of these teams' players on a map.
     fn lines_on(map: &str, teams: &[u8], change: impl Fn(&mut GameState)) -> [String; 3] {
+        lines_while(map, teams, change, false)
+    }
+
+    fn lines_while(
+        map: &str,
+        teams: &[u8],
+        change: impl Fn(&mut GameState),
+        is_core_hit: bool,
+    ) -> [String; 3] {
         let seat = |&team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
         let setup = Setup {
             seed: 1,
@@ -186,6 +225,8 @@ mod tests {
                 base_selected: false,
                 alert: None,
                 net: None,
+                is_core_hit,
+                training: None,
             };
             line(&View::new(&camera, &scene, Rect::new(0.0, 0.0, 1280.0, 720.0))).0
         })
@@ -209,13 +250,87 @@ mod tests {
             state.cores.open[1] = 1;
         });
         assert_eq!(mine, "Their core is open: strike it");
-        assert_eq!(theirs, "Your core is open: retake one");
+        assert_eq!(theirs, "Your core is open: take a circle");
         assert_eq!(others, "The core of Orange is open");
         let [mine, ..] = lines(|state| {
             hold(state, &[(0, 0), (1, 0)]);
             (state.circles.taker[1], state.circles.progress[1]) = (PlayerId(1), CAPTURED / 2);
         });
         assert_eq!(mine, "They take your circle: stop them");
+    }
+
+    /// What makes a situation of a duel, seen by player 0.
+    #[derive(Clone, Copy, Default)]
+    struct Situation {
+        mine: &'static [usize],
+        theirs: &'static [usize],
+        /// A circle that the enemy is taking.
+        taken: Option<usize>,
+        captures: u16,
+        scores: [i32; 2],
+        is_core_hit: bool,
+        second: u32,
+    }
+
+    #[test]
+    fn the_worst_danger_comes_first() {
+        const NONE: Situation = Situation {
+            mine: &[],
+            theirs: &[],
+            taken: None,
+            captures: 0,
+            scores: [0, 0],
+            is_core_hit: false,
+            second: 1,
+        };
+        let open = Situation { theirs: &[1, 2], ..NONE };
+        let ahead = Situation { mine: &[0, 1], captures: 2, ..NONE };
+        let late = Situation { second: 301, ..NONE };
+        let table = [
+            (NONE, "Hold two circles: their core opens"),
+            (Situation { mine: &[0], ..NONE }, "Take one more circle: their core opens"),
+            (ahead, "Their core is open: strike it"),
+            (open, "Your core is open: take a circle"),
+            (Situation { captures: 1, ..open }, "Your core is open: retake one"),
+            (Situation { theirs: &[0, 1, 2], ..open }, "Your core is open: take two circles"),
+            (Situation { theirs: &[0, 1, 2], captures: 1, ..open }, "Your core is open: retake two"),
+            (Situation { mine: &[0], taken: Some(0), ..open }, "They take your circle: stop them"),
+            (Situation { taken: Some(1), ..ahead }, "They take your circle: stop them"),
+            (Situation { is_core_hit: true, ..open }, "Your core is being hit: defend it"),
+            (
+                Situation { is_core_hit: true, mine: &[0], taken: Some(0), ..open },
+                "Your core is being hit: defend it",
+            ),
+            (Situation { scores: [0, 195], ..open }, "They win in 5 points: take circles"),
+            (Situation { scores: [0, 199], is_core_hit: true, ..open }, "They win in 1 point: take circles"),
+            (Situation { scores: [0, 169], ..open }, "Your core is open: take a circle"),
+            (Situation { scores: [195, 0], ..ahead }, "Their core is open: strike it"),
+            (Situation { second: 280, ..ahead }, "Their core is open: strike it"),
+            (Situation { second: 280, ..open }, "Your core is open: take a circle"),
+            (Situation { second: 280, ..NONE }, "Sudden death in 20 s"),
+            (late, "Sudden death: no core is safe, take one more circle"),
+            (Situation { theirs: &[0], ..late }, "Sudden death: your core burns, take circles"),
+            (Situation { mine: &[0], ..late }, "Sudden death: their core burns, hold on"),
+            (Situation { mine: &[0], taken: Some(0), ..late }, "They take your circle: stop them"),
+            (Situation { is_core_hit: true, ..late }, "Your core is being hit: defend it"),
+            (Situation { scores: [0, 195], ..late }, "They win in 5 points: take circles"),
+        ];
+        for (at, (situation, expected)) in table.into_iter().enumerate() {
+            let Situation { mine, theirs, taken, captures, scores, is_core_hit, second } = situation;
+            let change = |state: &mut GameState| {
+                state.globals.tick[0] = Tick(second * 60);
+                mine.iter().for_each(|&circle| hold(state, &[(circle, 0)]));
+                theirs.iter().for_each(|&circle| hold(state, &[(circle, 1)]));
+                if let Some(circle) = taken {
+                    (state.circles.taker[circle], state.circles.progress[circle]) =
+                        (PlayerId(1), CAPTURED / 2);
+                }
+                state.players.captures[0] = captures;
+                (state.players.score[0], state.players.score[1]) = (scores[0], scores[1]);
+            };
+            let [line, ..] = lines_while("standard", &[0, 1], change, is_core_hit);
+            assert_eq!(line, expected, "situation {at}");
+        }
     }
 
     #[test]
@@ -228,7 +343,7 @@ mod tests {
         };
         let [mine, theirs, others] = lines_on("quad", &[0, 1, 2, 3], hold_three);
         assert_eq!(mine, "Their cores are open: strike one");
-        assert_eq!(theirs, "Your core is open: retake one");
+        assert_eq!(theirs, "Your core is open: take a circle");
         assert_eq!(others, "Three cores are open");
         let [mine, ally, _] = lines_on("quad", &[0, 0, 1, 1], |_| {});
         assert_eq!([mine, ally], ["Hold three circles: their cores open"; 2]);

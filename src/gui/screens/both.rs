@@ -222,6 +222,8 @@ impl Row {
             base_selected: false,
             alert: None,
             net: None,
+            is_core_hit: false,
+            training: None,
         };
         Panel {
             place,

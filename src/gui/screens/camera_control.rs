@@ -78,7 +78,7 @@ impl CameraControl {
         match input {
             Input::Wheel(turns) => self.zoom(camera, whole, pointer, turns),
             Input::Pressed(MouseButton::Middle, at) => self.grabbed = Some(at),
-            Input::Released(MouseButton::Middle, _) => self.grabbed = None,
+            Input::Released(MouseButton::Middle, _) | Input::FocusLost => self.grabbed = None,
             Input::Moved(at) => {
                 if let Some(from) = self.grabbed {
                     let moved = (at - from) / camera.px_per_tile();

@@ -143,7 +143,7 @@ pub(crate) fn lost_card(
 }
 
 /// The menu of a match.
-pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool) -> Option<Choice> {
+pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool, is_halted: bool) -> Option<Choice> {
     const ROW: f32 = 44.0;
     page.shade(120);
     let plate = page.centred(360.0, 300.0);
@@ -158,7 +158,7 @@ pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool) -> Option<Choice>
     page.within("menu", |page| {
         let inside = plate.shrink(22.0);
         let at = inside.left_top();
-        let text = "The match continues meanwhile";
+        let text = if is_halted { "The match waits for you" } else { "The match continues meanwhile" };
         page.text("continues", at, Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), text, inside.width());
         let mut chosen = None;
         for (place, (name, text, choice, weight)) in choices.into_iter().enumerate() {

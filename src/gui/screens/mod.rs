@@ -7,9 +7,11 @@ mod host;
 mod join;
 mod menu;
 mod net_graph;
+mod notices;
 mod play;
 mod result;
 mod start;
+mod training;
 mod waiting;
 mod watch;
 

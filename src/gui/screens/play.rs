@@ -1,6 +1,5 @@
 //! A match being played.
 
-use egui_macroquad::egui::{Align2, pos2};
 use macroquad::math::{Vec2, vec2};
 use macroquad::miniquad::KeyCode;
 use serde_json::{Value, json};
@@ -9,6 +8,8 @@ use std::sync::Arc;
 use super::camera_control::CameraControl;
 use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
+use super::notices::{count_down, hint, hint_text, name_of, news_line, pause_card, shield_text};
+use super::training::{Pressed, Training};
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{Action, action_of};
@@ -18,12 +19,13 @@ use crate::gui::input::Input;
 use crate::gui::input_controller::{InputController, PickContext, Request};
 use crate::gui::launch::Game;
 use crate::gui::page::Page;
+use crate::gui::production::LOST_AFTER_MS;
+use crate::gui::sent_commands::SentCommands;
 use crate::gui::talk::Talk;
-use crate::gui::theme;
-use mini_rts_arena::game::{Control, EventBacklog, Finished, MatchEvent, View};
-use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN, StallCause};
-use mini_rts_arena::sim::{Command, ControlBehaviour, GameState, PlayerId};
-use mini_rts_arena::transport::clock as machine;
+use crate::gui::window::window;
+use mini_rts_arena::game::{Control, EventBacklog, Finished, View};
+use mini_rts_arena::net::StallCause;
+use mini_rts_arena::sim::{AttackBehaviour, Command, ControlBehaviour, GameState, PlayerId};
 
 /// A stall shorter than this is not worth a word.
 const STALL_SHOWN_MS: u128 = 150;
@@ -31,6 +33,8 @@ const STALL_SHOWN_MS: u128 = 150;
 const ASK_AGAIN_S: f64 = 30.0;
 /// How long the final picture stands before the result covers it.
 const LAST_LOOK_S: f64 = 1.2;
+/// How long it is said that a core is shielded.
+const SHIELDED_SHOWN_S: f64 = 3.0;
 /// A match that is over, while a vote on a rematch is on, and what its players say.
 pub(super) struct Party {
     pub(super) game: Game,
@@ -47,6 +51,8 @@ pub(crate) struct PlayScreen {
     alerts: Alerts,
     controller: InputController,
     camera_control: CameraControl,
+    training: Training,
+    sent: SentCommands,
     overlay: Overlay,
     talk: Talk,
     /// Until when somebody who is lost is waited for without asking again what to do.
@@ -55,6 +61,10 @@ pub(crate) struct PlayScreen {
     shows_graph: bool,
     finished: Option<(Finished, f64)>,
     has_asked_to_leave: bool,
+    /// Whether P halts a practice match.
+    is_halted: bool,
+    /// When an attack on a shielded core was asked for, seconds of the window.
+    shielded_at: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +81,7 @@ enum Overlay {
 
 impl PlayScreen {
     pub(crate) fn new(game: Game) -> Self {
+        let training = if game.is_easy_practice() { Training::repeating() } else { Training::default() };
         Self {
             game,
             view: None,
@@ -79,6 +90,8 @@ impl PlayScreen {
             alerts: Alerts::default(),
             controller: InputController::default(),
             camera_control: CameraControl::whole(),
+            training,
+            sent: SentCommands::default(),
             overlay: Overlay::None,
             talk: Talk::default(),
             waits_until: 0.0,
@@ -86,6 +99,8 @@ impl PlayScreen {
             shows_graph: false,
             finished: None,
             has_asked_to_leave: false,
+            is_halted: false,
+            shielded_at: None,
         }
     }
 
@@ -100,6 +115,7 @@ impl PlayScreen {
             self.observe(context, &view);
             self.view = Some(view);
         }
+        self.game.set_halted(self.is_halting());
         let view = self.view.take()?;
         self.talk.hear(&mut self.game.news, context.now, |player| {
             (name_of(&view, player), view.current.team_of(player))
@@ -127,29 +143,45 @@ impl PlayScreen {
 
     /// Takes the input in and draws the arena.
     fn play(&mut self, context: &mut AppContext, view: &View, inputs: Vec<Input>) {
-        let alpha = view.alpha(machine::now());
+        let alpha = view.alpha(self.game.now());
         let whole = Camera::whole(&view.setup.map, context.arena()).tiles_high;
         let mut camera = self.camera(context, view, alpha);
         let is_over = self.finished.is_some();
         for input in inputs {
-            if self.overlay != Overlay::None || is_over {
+            // Whatever is open, nothing is released any more that is held now.
+            if input != Input::FocusLost && (self.overlay != Overlay::None || is_over) {
                 self.take_in_overlay(context.now, view, input);
                 continue;
             }
             self.camera_control.take(input, &camera, whole, self.controller.pointer());
             camera = self.camera(context, view, alpha);
             let picked = PickContext { view, camera: &camera, alpha, now: context.now };
-            let game = &self.game;
-            let request = self.controller.take(input, &picked, &mut |what| game.say(what));
+            let request = match self.press_button(view, input, context.now) {
+                true => None,
+                false => {
+                    let before = self.sent.last();
+                    let (game, sent) = (&self.game, &mut self.sent);
+                    let request =
+                        self.controller.take(input, &picked, &mut |what| say(game, sent, view, what));
+                    if sent.last() != before {
+                        self.controller.number_order(sent.last());
+                    }
+                    request
+                }
+            };
             if let Some(request) = request {
                 self.fulfil(context, view, request);
             }
         }
         let picked = PickContext { view, camera: &camera, alpha, now: context.now };
-        let game = &self.game;
+        let (game, sent) = (&self.game, &mut self.sent);
         if self.overlay == Overlay::None && !is_over {
-            self.controller.refresh(&picked, &mut |what| game.say(what));
+            self.controller.refresh(&picked, &mut |what| say(game, sent, view, what));
         }
+        if !is_over && let Some(command) = self.training.repeat(view, sent) {
+            say(game, sent, view, Control::Command(command));
+        }
+        let training = self.training.status(view, self.controller.pointer(), context.now, window());
         let net = self.net_status(view);
         self.graph.sample(context.now, &net);
         let drag = self.controller.drag();
@@ -162,10 +194,31 @@ impl PlayScreen {
                 pointer_order: self.controller.pointer_order(context.now),
                 base_selected: self.controller.base_selected,
                 alert: self.alerts.mark(context.now),
-                net: Some(&net),
+                is_core_hit: self.alerts.is_core_hit(context.now),
+                net: Some(&net).filter(|_| !self.game.is_without_network()),
+                training: training.as_ref(),
                 ..Scene::of(view, alpha, context.now as f32)
             },
         );
+    }
+
+    /// Whether this was a press on the economy's plate, which is not one on the arena below it.
+    fn press_button(&mut self, view: &View, input: Input, now: f64) -> bool {
+        let Input::Pressed(button, at) = input else { return false };
+        let shift = self.controller.is_shift_held();
+        let Some(pressed) = Training::pressed(button, at, shift, window()) else { return false };
+        match pressed {
+            Pressed::Train(kind) => self.train(view, kind, now),
+            Pressed::Repeat(kind) => self.training.toggle(kind),
+            Pressed::Nothing => {}
+        }
+        true
+    }
+
+    fn train(&mut self, view: &View, kind: AttackBehaviour, now: f64) {
+        if let Some(command) = self.training.train(view, &self.sent, kind, now) {
+            say(&self.game, &mut self.sent, view, Control::Command(command));
+        }
     }
 
     fn camera(&mut self, context: &AppContext, view: &View, alpha: f32) -> Camera {
@@ -247,8 +300,12 @@ impl PlayScreen {
                     self.camera_control.turn_to(places.iter().sum::<Vec2>() / places.len() as f32);
                 }
             }
+            Request::Pause if self.game.is_practice() => self.is_halted ^= true,
             Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
-            Request::Pause => self.game.say(Control::Command(Command::Pause)),
+            Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
+            Request::Shielded => self.shielded_at = Some(context.now),
+            Request::Train(kind) => self.train(view, kind, context.now),
+            Request::Repeat(kind) => self.training.toggle(kind),
             Request::LastAlert => {
                 if let Some(at) = self.alerts.recall(context.now) {
                     self.camera_control.turn_to(at);
@@ -264,7 +321,7 @@ impl PlayScreen {
     }
 
     fn net_status(&self, view: &View) -> NetStatus {
-        let now = machine::now();
+        let now = self.game.now();
         let stalled = view.waits_for.and_then(|waits| {
             let ms = now.since(waits.since).as_millis();
             (ms >= STALL_SHOWN_MS && self.finished.is_none()).then(|| {
@@ -291,11 +348,14 @@ impl PlayScreen {
             self.graph.draw(page);
         }
         if self.finished.is_none() {
-            count_down(page, &view);
-            pause_card(page, &view);
+            let now = self.game.now();
+            count_down(page, &view, now);
+            pause_card(page, &view, now, self.is_halted);
             if self.overlay == Overlay::None {
-                let base_selected = self.controller.base_selected;
-                hint(page, hint_text(&view, base_selected), context.arena().bottom());
+                let is_shielded = self.shielded_at.is_some_and(|at| context.now - at < SHIELDED_SHOWN_S);
+                let shielded = is_shielded.then(|| shield_text(&view));
+                let usual = hint_text(&view, self.controller.base_selected);
+                hint(page, shielded.as_deref().or(usual), context.arena().bottom());
             }
         }
         if let Some(said) = self.talk.over_match(page, context.now) {
@@ -310,7 +370,7 @@ impl PlayScreen {
             Overlay::Talk => {}
             Overlay::Lost => {
                 let (player, heard_at) = view.lost?;
-                let silent_s = machine::now().since(heard_at).as_secs_f64();
+                let silent_s = self.game.now().since(heard_at).as_secs_f64();
                 let name = if is_server(&view) { "The server" } else { name_of(&view, player) };
                 if let Some(choice) = menu::lost_card(page, name, silent_s, is_server(&view)) {
                     self.choose_for_the_lost(context.now, choice);
@@ -322,7 +382,7 @@ impl PlayScreen {
                 }
             }
             Overlay::Menu(is_asking) => {
-                if let Some(choice) = menu::match_menu(page, is_asking) {
+                if let Some(choice) = menu::match_menu(page, is_asking, self.game.is_practice()) {
                     self.choose(choice, is_asking);
                 }
             }
@@ -343,7 +403,10 @@ impl PlayScreen {
             Choice::Resume => {}
             Choice::Help => self.overlay = Overlay::Help,
             Choice::Surrender if !is_asking => self.overlay = Overlay::Menu(true),
-            Choice::Surrender => self.game.say(Control::Command(Command::Surrender)),
+            Choice::Surrender => {
+                self.is_halted = false;
+                self.game.say(Control::Command(Command::Surrender));
+            }
             Choice::Leave => {
                 self.has_asked_to_leave = true;
                 self.game.say(Control::Leave);
@@ -364,6 +427,12 @@ impl PlayScreen {
 
     pub(crate) fn close(self) {
         self.game.close();
+    }
+
+    /// Whether the match waits for the player, if it is one against bots alone.
+    fn is_halting(&self) -> bool {
+        let is_read = matches!(self.overlay, Overlay::Menu(_) | Overlay::Help);
+        self.finished.is_none() && !self.has_asked_to_leave && (self.is_halted || is_read)
     }
 
     pub(crate) const fn is_aiming(&self) -> bool {
@@ -410,109 +479,36 @@ impl PlayScreen {
             "last_alert": self.alerts.last(),
             "selected": self.controller.selected.len(),
             "commands": view.current.players.commands.get(me.index()),
+            "training": self.training.facts(view),
             "stalled": self.net_status(view).stalled,
             "overlay": format!("{:?}", self.overlay),
             "said": self.talk.said(),
             "is_paused": view.pause.is_some(),
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
+            "shielded": self.shielded_at.is_some(),
+            "order_ran": self.controller.pointer_order(0.0).map(|order| order.left.is_some()),
+            "is_halted": self.is_halting(),
             "is_practice": self.game.is_practice(),
         })
     }
 }
 
+/// Says something to the match; commands are numbered.
+fn say(game: &Game, sent: &mut SentCommands, view: &View, what: Control) {
+    if matches!(what, Control::Command(_)) {
+        let seen = view.me.and_then(|me| view.current.players.commands.get(me.index()).copied());
+        sent.send(
+            seen.unwrap_or_default(),
+            view.current.tick(),
+            view.setup.tick_rate.ticks_in_ms(LOST_AFTER_MS),
+        );
+    }
+    game.say(what);
+}
+
 /// Whether it is the server that is lost.
 fn is_server(view: &View) -> bool {
     view.lost.is_some_and(|(player, _)| player == PlayerId::NONE)
-}
-
-fn name_of(view: &View, player: PlayerId) -> &str {
-    view.names.get(player.index()).map_or("the other player", String::as_str)
-}
-
-/// Before tick 0: who plays whom, and how long until it begins.
-fn count_down(page: &mut Page<'_>, view: &View) {
-    const PRESS_LEAST_S: f64 = 1.0;
-    let now = machine::now();
-    let Some(begin) = view.begin.filter(|&begin| now < begin) else { return };
-    let left_s = begin.since(now).as_secs_f64();
-    if left_s < PRESS_LEAST_S && view.names.is_empty() {
-        return;
-    }
-    page.shade(90);
-    let middle = page.window().center();
-    let width = page.window().width();
-    let number = format!("{}", left_s.ceil());
-    let at = pos2(middle.x, middle.y - 10.0);
-    page.text("count-down", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &number, width);
-    let names = opponents(view);
-    let below = pos2(middle.x, middle.y);
-    page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
-}
-
-/// What happened in a match, if the picture does not show it by itself.
-fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
-    match event {
-        MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match continues: {why}")),
-        MatchEvent::Left(player) => Some(format!("{} has left; the match continues", name_of(view, *player))),
-        MatchEvent::Lost(player) => Some(format!("{} is lost; the match continues", name_of(view, *player))),
-        _ => None,
-    }
-}
-
-/// While the match is paused: at whose request, and how much longer.
-fn pause_card(page: &mut Page<'_>, view: &View) {
-    let Some(Pause { by, until }) = view.pause else { return };
-    let left_s = until.since(machine::now()).as_secs_f64().ceil();
-    page.shade(90);
-    let (middle, width) = (page.window().center(), page.window().width());
-    let (title, below) = if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
-        (format!("{left_s}"), "The match continues".to_owned())
-    } else {
-        (
-            "Paused".to_owned(),
-            format!("by {}; it continues in {left_s} s, or when anybody presses P", name_of(view, by)),
-        )
-    };
-    let at = pos2(middle.x, middle.y - 10.0);
-    page.text("pause", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &title, width);
-    page.text("pause-by", middle, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &below, width);
-}
-
-/// Who plays whom: the names of each team.
-fn opponents(view: &View) -> String {
-    let mut teams: Vec<(u8, String)> = Vec::new();
-    for (player, name) in view.current.player_ids().zip(view.names.iter()) {
-        let team = view.current.team_of(player);
-        match teams.iter_mut().find(|(found, _)| *found == team) {
-            Some((_, names)) => *names = format!("{names} and {name}"),
-            None => teams.push((team, name.clone())),
-        }
-    }
-    teams.into_iter().map(|(_, names)| names).collect::<Vec<_>>().join(" against ")
-}
-
-/// What the hands may do now: in the first seconds how to begin, later what the selected base is good for.
-fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
-    const SHOWN_S: u32 = 20;
-    let rallies = view.me.and_then(|me| view.current.players.rallies.get(me.index()));
-    match (base_selected, rallies) {
-        (true, Some(1)) => {
-            Some("New minions go to your flag. Right click on your core: they follow your hero")
-        }
-        (true, _) => Some("New minions follow your hero. Right click: where they go instead"),
-        _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => {
-            Some("W A S D walk    drag: select    right click: order    wheel: zoom    F1: all keys")
-        }
-        _ => None,
-    }
-}
-
-fn hint(page: &mut Page<'_>, text: Option<&str>, bottom_px: f32) {
-    let Some(text) = text else { return };
-    let bottom = bottom_px / page.ui.ctx().pixels_per_point();
-    let at = pos2(page.window().center().x, bottom - 12.0);
-    let width = page.window().width();
-    page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), text, width);
 }
 
 /// The clock of a match.

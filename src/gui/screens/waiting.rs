@@ -176,8 +176,8 @@ fn wait_text(game: &Game, waited_s: f64) -> String {
     });
     let LaunchRequest::Host(arguments) = &game.request else { return state };
     // An address that was asked for is the only one that is bound.
-    let bound = arguments.game.network.bind;
-    let addresses = if bound.is_unspecified() { own_addresses() } else { vec![bound.to_string()] };
+    let bound = arguments.game.network.bind.filter(|ip| !ip.is_unspecified());
+    let addresses = bound.map_or_else(own_addresses, |ip| vec![ip.to_string()]);
     let at = |address: &String| format!("{address}:{}", game.port);
     let where_to = match &addresses[..] {
         [] => "This computer has no network: nobody else can find it.".to_owned(),

@@ -1,0 +1,317 @@
+//! What the player trains: single presses, kinds that are trained again and again, and why a press has no
+//! effect.
+
+use mini_rts_arena::sim::{AttackBehaviour, GameState, Outcome, PlayerId, SUPPLY, Setup, Tick};
+
+/// What can be trained, in the order of the buttons.
+pub(crate) const KINDS: [AttackBehaviour; 2] = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
+/// A command that the state does not show after this much of its time was lost, ms.
+pub(crate) const LOST_AFTER_MS: u32 = 2000;
+
+/// The name of a kind.
+pub(crate) const fn name_of(kind: AttackBehaviour) -> &'static str {
+    match kind {
+        AttackBehaviour::Swordsman => "Swordsman",
+        AttackBehaviour::Archer => "Archer",
+    }
+}
+
+/// What training depends on, in the state that is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Economy {
+    /// Whole supply.
+    pub(crate) supply: u32,
+    pub(crate) supply_max: u32,
+    /// By kind, in supply.
+    pub(crate) costs: [u32; 2],
+    /// In training, by kind.
+    pub(crate) training: [u32; 2],
+    pub(crate) training_max: u32,
+    /// With those in training.
+    pub(crate) minions: u32,
+    pub(crate) minions_max: u32,
+    /// Whether the match runs and the player still has a core.
+    pub(crate) is_open: bool,
+    /// How many commands of the player the state has seen.
+    pub(crate) commands: u32,
+    pub(crate) tick: Tick,
+    /// In how many ticks a command that is not seen was lost.
+    pub(crate) lost_after: u32,
+}
+
+impl Economy {
+    /// A player's, in a state.
+    pub(crate) fn of(setup: &Setup, state: &GameState, player: PlayerId) -> Self {
+        let (rules, players, seat) = (&setup.rules, &state.players, player.index());
+        let length = players.training_len[seat];
+        let archers = (0..length).filter(|place| players.training[seat] >> place & 1 == 1).count() as u32;
+        Self {
+            supply: (players.supply[seat] / SUPPLY).max(0).unsigned_abs(),
+            supply_max: rules.supply_max.into(),
+            costs: [rules.swordsman_cost.into(), rules.archer_cost.into()],
+            training: [u32::from(length) - archers, archers],
+            training_max: rules.training_max.into(),
+            minions: state.minions(player) as u32,
+            minions_max: rules.minions_max.into(),
+            is_open: state.cores.hp[seat] > 0 && state.outcome() == Outcome::Running,
+            commands: players.commands[seat],
+            tick: state.tick(),
+            lost_after: setup.tick_rate.ticks_in_ms(LOST_AFTER_MS),
+        }
+    }
+}
+
+/// Why nothing is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Too little supply.
+    Supply { kind: AttackBehaviour, cost: u32, has: u32 },
+    /// As many are in training as can be.
+    Queue(u32),
+    /// As many minions live or are in training as may be.
+    Army(u32),
+    /// The core has fallen, or the match is over.
+    Closed,
+}
+
+impl core::fmt::Display for Refusal {
+    fn fmt(&self, to: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Supply { kind, cost, has } => write!(to, "{} costs {cost}: you have {has}", name_of(*kind)),
+            Self::Queue(most) => write!(to, "{most} in training: the queue is full"),
+            Self::Army(most) => write!(to, "{most} minions: the army is full"),
+            Self::Closed => write!(to, "Nothing can be trained any more"),
+        }
+    }
+}
+
+/// A training command that the state drawn does not show yet.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    kind: AttackBehaviour,
+    /// How many commands the state has seen once this one has run.
+    number: u32,
+    given_at: Tick,
+}
+
+/// Presses and repeats of one player in one match.
+#[derive(Debug, Default)]
+pub(crate) struct Production {
+    repeats: [bool; 2],
+    /// What was trained last; with both repeated the other one is next.
+    last: Option<AttackBehaviour>,
+    pending: Vec<Pending>,
+}
+
+impl Production {
+    /// Whether each kind is trained again and again.
+    pub(crate) const fn repeats(&self) -> [bool; 2] {
+        self.repeats
+    }
+
+    /// Begins to train a kind again and again, or no longer.
+    pub(crate) fn toggle(&mut self, kind: AttackBehaviour) {
+        self.repeats[place(kind)] ^= true;
+    }
+
+    /// Trained by hand: whether the command that trains this kind is worth giving. `number` is how many
+    /// commands the state will have seen once it has run.
+    pub(crate) fn press(
+        &mut self,
+        kind: AttackBehaviour,
+        economy: &Economy,
+        number: u32,
+    ) -> Result<(), Refusal> {
+        self.settle(economy);
+        self.check(kind, economy)?;
+        self.note(kind, economy, number);
+        Ok(())
+    }
+
+    /// Trained by itself: what is to be trained now, if anything. To be called with each new state; at most
+    /// one command of a kind is under way.
+    pub(crate) fn repeat(&mut self, economy: &Economy, number: u32) -> Option<AttackBehaviour> {
+        self.settle(economy);
+        let kind = match self.repeats {
+            [true, true] if self.last == Some(AttackBehaviour::Swordsman) => AttackBehaviour::Archer,
+            [true, _] => AttackBehaviour::Swordsman,
+            [false, true] => AttackBehaviour::Archer,
+            [false, false] => return None,
+        };
+        if self.under_way(kind) > 0 || self.check(kind, economy).is_err() {
+            return None;
+        }
+        self.note(kind, economy, number);
+        Some(kind)
+    }
+
+    /// How many of a kind are in training, with those under way.
+    pub(crate) fn queued(&self, kind: AttackBehaviour, economy: &Economy) -> u32 {
+        economy.training[place(kind)] + self.under_way(kind)
+    }
+
+    fn under_way(&self, kind: AttackBehaviour) -> u32 {
+        self.pending.iter().filter(|pending| pending.kind == kind).count() as u32
+    }
+
+    /// Forgets what the state shows, and what was lost.
+    fn settle(&mut self, economy: &Economy) {
+        self.pending.retain(|pending| {
+            pending.number > economy.commands && economy.tick.since(pending.given_at) < economy.lost_after
+        });
+    }
+
+    /// What is under way is paid for and has its place.
+    fn check(&self, kind: AttackBehaviour, economy: &Economy) -> Result<(), Refusal> {
+        let under_way = self.pending.len() as u32;
+        let spent: u32 = self.pending.iter().map(|pending| economy.costs[place(pending.kind)]).sum();
+        let (cost, has) = (economy.costs[place(kind)], economy.supply.saturating_sub(spent));
+        if !economy.is_open {
+            Err(Refusal::Closed)
+        } else if economy.minions + under_way >= economy.minions_max {
+            Err(Refusal::Army(economy.minions_max))
+        } else if economy.training.iter().sum::<u32>() + under_way >= economy.training_max {
+            Err(Refusal::Queue(economy.training_max))
+        } else if has < cost {
+            Err(Refusal::Supply { kind, cost, has })
+        } else {
+            Ok(())
+        }
+    }
+
+    fn note(&mut self, kind: AttackBehaviour, economy: &Economy, number: u32) {
+        self.last = Some(kind);
+        self.pending.push(Pending { kind, number, given_at: economy.tick });
+    }
+}
+
+/// Of a kind in [`KINDS`].
+pub(crate) const fn place(kind: AttackBehaviour) -> usize {
+    match kind {
+        AttackBehaviour::Swordsman => 0,
+        AttackBehaviour::Archer => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use AttackBehaviour::{Archer, Swordsman};
+
+    use super::*;
+
+    const RICH: Economy = Economy {
+        supply: 20,
+        supply_max: 20,
+        costs: [2, 3],
+        training: [0, 0],
+        training_max: 5,
+        minions: 6,
+        minions_max: 12,
+        is_open: true,
+        commands: 0,
+        tick: Tick(0),
+        lost_after: 120,
+    };
+
+    #[test]
+    fn a_press_says_what_is_missing() {
+        let poor = Economy { supply: 1, ..RICH };
+        let refused = |economy: Economy| {
+            let refusal = Production::default().press(Swordsman, &economy, 1).expect_err("refused");
+            refusal.to_string()
+        };
+        assert_eq!(refused(poor), "Swordsman costs 2: you have 1");
+        assert_eq!(refused(Economy { training: [3, 2], ..RICH }), "5 in training: the queue is full");
+        assert_eq!(refused(Economy { minions: 12, ..RICH }), "12 minions: the army is full");
+        assert_eq!(refused(Economy { is_open: false, ..RICH }), "Nothing can be trained any more");
+        assert_eq!(Production::default().press(Swordsman, &RICH, 1), Ok(()));
+    }
+
+    #[test]
+    fn what_is_under_way_is_paid_for_until_it_is_seen() {
+        let (mut production, mut economy) = (Production::default(), Economy { supply: 3, ..RICH });
+        assert_eq!(production.press(Swordsman, &economy, 1), Ok(()));
+        assert_eq!(production.queued(Swordsman, &economy), 1);
+        let refused = production.press(Swordsman, &economy, 2);
+        assert_eq!(refused, Err(Refusal::Supply { kind: Swordsman, cost: 2, has: 1 }));
+        // It has run: the state itself has it.
+        economy = Economy { commands: 1, training: [1, 0], minions: 7, supply: 2, ..economy };
+        assert_eq!(production.press(Swordsman, &economy, 2), Ok(()));
+        assert_eq!(production.queued(Swordsman, &economy), 2);
+    }
+
+    #[test]
+    fn presses_fill_the_queue_before_the_first_is_seen() {
+        let mut production = Production::default();
+        for number in 1..=5 {
+            assert_eq!(production.press(Archer, &RICH, number), Ok(()));
+        }
+        assert_eq!(production.press(Archer, &RICH, 6), Err(Refusal::Queue(5)));
+    }
+
+    #[test]
+    fn nothing_repeats_unless_it_is_switched_on() {
+        let mut production = Production::default();
+        assert_eq!(production.repeat(&RICH, 1), None);
+        production.toggle(Archer);
+        assert_eq!(production.repeat(&RICH, 1), Some(Archer));
+        production.toggle(Archer);
+        assert_eq!(production.repeat(&Economy { commands: 1, ..RICH }, 2), None);
+    }
+
+    #[test]
+    fn one_command_of_a_kind_is_under_way() {
+        let mut production = Production::default();
+        production.toggle(Swordsman);
+        assert_eq!(production.repeat(&RICH, 1), Some(Swordsman));
+        for tick in 0..119 {
+            assert_eq!(production.repeat(&Economy { tick: Tick(tick), ..RICH }, 2), None, "at {tick}");
+        }
+        // Lost: the state never saw it.
+        let late = Economy { tick: Tick(120), ..RICH };
+        assert_eq!(production.repeat(&late, 2), Some(Swordsman));
+        let seen = Economy { commands: 2, ..late };
+        assert_eq!(production.repeat(&seen, 3), Some(Swordsman));
+    }
+
+    #[test]
+    fn a_press_by_hand_counts_as_under_way() {
+        let mut production = Production::default();
+        production.toggle(Swordsman);
+        assert_eq!(production.press(Swordsman, &RICH, 1), Ok(()));
+        assert_eq!(production.repeat(&RICH, 2), None);
+    }
+
+    #[test]
+    fn both_kinds_alternate() {
+        let (mut production, mut economy) = (Production::default(), Economy { minions_max: 90, ..RICH });
+        production.toggle(Swordsman);
+        production.toggle(Archer);
+        let mut trained = Vec::new();
+        for commands in 0..4 {
+            economy.commands = commands;
+            trained.extend(production.repeat(&economy, commands + 1));
+        }
+        assert_eq!(trained, [Swordsman, Archer, Swordsman, Archer]);
+        // The dearer kind is waited for, not passed over.
+        economy = Economy { commands: 5, supply: 2, ..economy };
+        assert_eq!(production.repeat(&economy, 6), Some(Swordsman));
+        economy.commands = 6;
+        assert_eq!(production.repeat(&economy, 7), None);
+    }
+
+    #[test]
+    fn a_repeat_waits_for_supply_places_and_a_core() {
+        let mut production = Production::default();
+        production.toggle(Swordsman);
+        for stopped in [
+            Economy { supply: 1, ..RICH },
+            Economy { training: [5, 0], ..RICH },
+            Economy { minions: 12, ..RICH },
+            Economy { is_open: false, ..RICH },
+        ] {
+            assert_eq!(production.repeat(&stopped, 1), None, "{stopped:?}");
+        }
+        assert_eq!(production.repeat(&RICH, 1), Some(Swordsman));
+    }
+}

@@ -1,0 +1,114 @@
+//! What is written over a match: the count-down, a pause, hints, and why an order is not carried out.
+
+use egui_macroquad::egui::{Align2, pos2};
+
+use crate::gui::page::Page;
+use crate::gui::theme;
+use mini_rts_arena::game::{MatchEvent, View};
+use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN, Time};
+use mini_rts_arena::sim::PlayerId;
+
+pub(super) fn name_of(view: &View, player: PlayerId) -> &str {
+    view.names.get(player.index()).map_or("the other player", String::as_str)
+}
+
+/// Before tick 0: who plays whom, and how long until it begins.
+pub(super) fn count_down(page: &mut Page<'_>, view: &View, now: Time) {
+    const PRESS_LEAST_S: f64 = 1.0;
+    let Some(begin) = view.begin.filter(|&begin| now < begin) else { return };
+    let left_s = begin.since(now).as_secs_f64();
+    if left_s < PRESS_LEAST_S && view.names.is_empty() {
+        return;
+    }
+    page.shade(90);
+    let middle = page.window().center();
+    let width = page.window().width();
+    let number = format!("{}", left_s.ceil());
+    let at = pos2(middle.x, middle.y - 10.0);
+    page.text("count-down", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &number, width);
+    let names = opponents(view);
+    let below = pos2(middle.x, middle.y);
+    page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
+}
+
+/// What happened in a match, if the picture does not show it by itself.
+pub(super) fn news_line(view: &View, event: &MatchEvent) -> Option<String> {
+    match event {
+        MatchEvent::RecordingStopped(why) => Some(format!("recording stopped, the match continues: {why}")),
+        MatchEvent::Left(player) => Some(format!("{} has left; the match continues", name_of(view, *player))),
+        MatchEvent::Lost(player) => Some(format!("{} is lost; the match continues", name_of(view, *player))),
+        _ => None,
+    }
+}
+
+/// While the match is paused: at whose request, and how much longer.
+pub(super) fn pause_card(page: &mut Page<'_>, view: &View, now: Time, is_halted: bool) {
+    let left_s = |until: Time| until.since(now).as_secs_f64().ceil();
+    let pause = view.pause.map(|Pause { by, until }| (by, left_s(until)));
+    if pause.is_none() && !is_halted {
+        return;
+    }
+    page.shade(90);
+    let (middle, width) = (page.window().center(), page.window().width());
+    let (title, below) = if let Some((by, left_s)) = pause {
+        pause_words(view, by, left_s)
+    } else {
+        ("Paused".to_owned(), "P: go on".to_owned())
+    };
+    let at = pos2(middle.x, middle.y - 10.0);
+    page.text("pause", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &title, width);
+    page.text("pause-by", middle, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &below, width);
+}
+
+/// A pause that all players share, in words.
+fn pause_words(view: &View, by: PlayerId, left_s: f64) -> (String, String) {
+    if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
+        return (format!("{left_s}"), "The match continues".to_owned());
+    }
+    let text = format!("by {}; it continues in {left_s} s, or when anybody presses P", name_of(view, by));
+    ("Paused".to_owned(), text)
+}
+
+/// Who plays whom: the names of each team.
+fn opponents(view: &View) -> String {
+    let mut teams: Vec<(u8, String)> = Vec::new();
+    for (player, name) in view.current.player_ids().zip(view.names.iter()) {
+        let team = view.current.team_of(player);
+        match teams.iter_mut().find(|(found, _)| *found == team) {
+            Some((_, names)) => *names = format!("{names} and {name}"),
+            None => teams.push((team, name.clone())),
+        }
+    }
+    teams.into_iter().map(|(_, names)| names).collect::<Vec<_>>().join(" against ")
+}
+
+/// What the hands may do now: in the first seconds how to begin, later what the selected base is good for.
+pub(super) fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
+    const SHOWN_S: u32 = 20;
+    let rallies = view.me.and_then(|me| view.current.players.rallies.get(me.index()));
+    match (base_selected, rallies) {
+        (true, Some(1)) => {
+            Some("New minions go to your flag. Right click on your core: they follow your hero")
+        }
+        (true, _) => Some("New minions follow your hero. Right click: where they go instead"),
+        _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => {
+            Some("W A S D walk    drag: select    right click: order    B N train    F1: all keys")
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn hint(page: &mut Page<'_>, text: Option<&str>, bottom_px: f32) {
+    let Some(text) = text else { return };
+    let bottom = bottom_px / page.ui.ctx().pixels_per_point();
+    // Above the counts of the selection.
+    let at = pos2(page.window().center().x, bottom - 44.0);
+    let width = page.window().width();
+    page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), text, width);
+}
+
+/// Why an enemy core cannot be attacked.
+pub(super) fn shield_text(view: &View) -> String {
+    let needed = view.current.circles.len() / 2 + 1;
+    format!("That core is shielded: hold {needed} of the {} circles to open it", view.current.circles.len())
+}

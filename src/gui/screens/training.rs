@@ -1,0 +1,146 @@
+//! The player's hand on the economy: keys, buttons and repeats become commands, or a reason why not.
+
+use macroquad::math::Vec2;
+use macroquad::miniquad::MouseButton;
+use macroquad::prelude::Rect;
+use serde_json::{Value, json};
+
+use crate::gui::draw::{REFUSAL_SHOWN_S, TrainingStatus, layout};
+use crate::gui::production::{Economy, KINDS, Production, Refusal};
+use crate::gui::sent_commands::SentCommands;
+use mini_rts_arena::game::View;
+use mini_rts_arena::sim::{AttackBehaviour, Command, PlayerId};
+
+/// For how long a match that begins with a repeat says so.
+const INTRODUCED_S: u32 = 12;
+
+/// What the player does about training.
+#[derive(Default)]
+pub(super) struct Training {
+    production: Production,
+    /// The last press that had no effect, and when it was, seconds of the window.
+    refusal: Option<(Refusal, f64)>,
+    /// Whether the match began with a repeat that the player has not touched.
+    is_introduced: bool,
+}
+
+/// What a press on a button means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pressed {
+    Train(AttackBehaviour),
+    Repeat(AttackBehaviour),
+    /// On the plate beside the buttons: nothing, and no order on the arena either.
+    Nothing,
+}
+
+impl Training {
+    /// Begins with swordsmen on repeat.
+    pub(super) fn repeating() -> Self {
+        let mut production = Production::default();
+        production.toggle(AttackBehaviour::Swordsman);
+        Self { production, is_introduced: true, ..Self::default() }
+    }
+
+    /// One of a kind: the command for it, or none and a reason that is shown.
+    pub(super) fn train(
+        &mut self,
+        view: &View,
+        sent: &SentCommands,
+        kind: AttackBehaviour,
+        now: f64,
+    ) -> Option<Command> {
+        let economy = economy(view)?;
+        let number = next_number(sent, &economy);
+        self.refusal = self.production.press(kind, &economy, number).err().map(|refusal| (refusal, now));
+        self.refusal.is_none().then_some(Command::Train(kind))
+    }
+
+    /// A kind again and again, or no longer.
+    pub(super) fn toggle(&mut self, kind: AttackBehaviour) {
+        self.is_introduced = false;
+        self.refusal = None;
+        self.production.toggle(kind);
+    }
+
+    /// What trains itself now.
+    pub(super) fn repeat(&mut self, view: &View, sent: &SentCommands) -> Option<Command> {
+        let economy = economy(view)?;
+        self.production.repeat(&economy, next_number(sent, &economy)).map(Command::Train)
+    }
+
+    /// What a press of a mouse button does here; `None` beside the plate.
+    pub(super) fn pressed(button: MouseButton, at: Vec2, shift: bool, window: Rect) -> Option<Pressed> {
+        layout::economy_plate(window).contains(at).then(|| match (kind_at(at, window), button) {
+            (Some(kind), MouseButton::Left) if !shift => Pressed::Train(kind),
+            (Some(kind), MouseButton::Left | MouseButton::Right) => Pressed::Repeat(kind),
+            _ => Pressed::Nothing,
+        })
+    }
+
+    /// As it is drawn.
+    pub(super) fn status(
+        &self,
+        view: &View,
+        pointer: Vec2,
+        now: f64,
+        window: Rect,
+    ) -> Option<TrainingStatus> {
+        let economy = economy(view)?;
+        let refusal = self.refusal.map(|(refusal, since)| (refusal, (now - since) as f32));
+        let is_early = view.current.tick().0 < INTRODUCED_S * view.setup.tick_rate.hz();
+        Some(TrainingStatus {
+            repeats: self.production.repeats(),
+            queued: KINDS.map(|kind| self.production.queued(kind, &economy)),
+            hovered: kind_at(pointer, window),
+            refusal: refusal.filter(|&(_, age_s)| age_s < REFUSAL_SHOWN_S),
+            is_introduced: self.is_introduced && is_early,
+        })
+    }
+
+    /// What a test may want to know.
+    pub(super) fn facts(&self, view: &View) -> Value {
+        let economy = economy(view);
+        json!({
+            "repeats": self.production.repeats(),
+            "refusal": self.refusal.map(|(refusal, _)| refusal.to_string()),
+            "supply": economy.map(|economy| economy.supply),
+            "training": economy.map(|economy| economy.training),
+        })
+    }
+}
+
+fn economy(view: &View) -> Option<Economy> {
+    Some(Economy::of(&view.setup, &view.current, view.me.filter(|&me| me != PlayerId::NONE)?))
+}
+
+fn next_number(sent: &SentCommands, economy: &Economy) -> u32 {
+    sent.next(economy.commands, economy.tick, economy.lost_after)
+}
+
+/// The kind whose button lies there.
+fn kind_at(at: Vec2, window: Rect) -> Option<AttackBehaviour> {
+    let plate = layout::economy_plate(window);
+    let mut kinds = KINDS.into_iter().enumerate();
+    kinds.find(|&(place, _)| layout::train_button(window, plate, place).contains(at)).map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use AttackBehaviour::{Archer, Swordsman};
+
+    use super::*;
+
+    #[test]
+    fn the_left_button_trains_and_the_right_one_repeats() {
+        let window = Rect::new(0.0, 0.0, 1280.0, 720.0);
+        let plate = layout::economy_plate(window);
+        let [sword, bow] = [0, 1].map(|place| layout::train_button(window, plate, place).center());
+        let pressed = |button, at, shift| Training::pressed(button, at, shift, window);
+        assert_eq!(pressed(MouseButton::Left, sword, false), Some(Pressed::Train(Swordsman)));
+        assert_eq!(pressed(MouseButton::Left, bow, true), Some(Pressed::Repeat(Archer)));
+        assert_eq!(pressed(MouseButton::Right, bow, false), Some(Pressed::Repeat(Archer)));
+        assert_eq!(pressed(MouseButton::Middle, bow, false), Some(Pressed::Nothing));
+        assert_eq!(pressed(MouseButton::Right, plate.point() + 8.0, false), Some(Pressed::Nothing));
+        assert_eq!(pressed(MouseButton::Left, Vec2::new(640.0, 300.0), false), None);
+    }
+}

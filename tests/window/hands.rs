@@ -1,0 +1,191 @@
+//! What the hands do beside orders: training by button and key, and what a lost focus lets go of.
+
+use std::time::Duration;
+
+use mini_rts_arena::replay::{Record, Replay, Verdict, verify};
+use mini_rts_arena::sim::{AttackBehaviour, Command};
+use serde_json::Value;
+
+use super::driver::Window;
+use super::turn;
+
+/// The middle of an item of the arena's own interface.
+fn middle_of(window: &Window, item: &str) -> [f64; 2] {
+    let find = |shown: &Value| {
+        let items = shown["arena_items"].as_array()?;
+        items.iter().find(|found| found["name"] == item).map(|found| found["rect"].clone())
+    };
+    let shown = window.wait_for(item, |shown| find(shown).is_some());
+    let rect = find(&shown).expect("waited for");
+    let number = |at: usize| rect[at].as_f64().expect("a number");
+    [number(0) + number(2) / 2.0, number(1) + number(3) / 2.0]
+}
+
+fn wait_item(window: &Window, item: &str) {
+    middle_of(window, item);
+}
+
+fn training(shown: &Value, what: &str) -> Value {
+    shown["match"]["training"][what].clone()
+}
+
+/// The training commands of the only player who is recorded here as a person.
+fn trained(window: &Window) -> Vec<AttackBehaviour> {
+    let file = window.replays().pop().expect("a replay");
+    assert_eq!(verify(&file, |_| {}).expect("a replay").verdict, Verdict::Equal);
+    let mut kinds = Vec::new();
+    for record in Replay::open(&file).expect("a replay") {
+        let Record::Tick { inputs, .. } = record else { continue };
+        let (_, mine) = inputs.iter().next().expect("seat 0");
+        kinds.extend(mine.commands.iter().filter_map(|command| match command {
+            Command::Train(kind) => Some(*kind),
+            _ => None,
+        }));
+    }
+    kinds
+}
+
+#[test]
+fn a_click_trains_one_and_a_press_without_supply_is_answered() {
+    let Some(_turn) = turn() else { return };
+    let mut window = Window::open("buttons", "1280x720", None, &["play", "--bot", "none"]);
+    window.wait_tick(1);
+    window.point(middle_of(&window, "economy: archer"));
+    wait_item(&window, "tooltip");
+    window.picture("tooltip");
+    window.assert_tidy("tooltip");
+    window.wait_for("supply", |shown| training(shown, "supply").as_u64() >= Some(2));
+    window.press("1");
+    window
+        .wait_for("an archer in training", |shown| training(shown, "training") == serde_json::json!([0, 1]));
+    window.picture("training");
+    // More than there is supply for, or than the queue takes.
+    for _ in 0..8 {
+        window.key("b");
+    }
+    let shown = window.wait_for("a reason", |shown| training(shown, "refusal").is_string());
+    wait_item(&window, "refusal");
+    window.assert_tidy("refusal");
+    window.picture("refusal");
+    let reason = training(&shown, "refusal");
+    let reason = reason.as_str().expect("waited for");
+    assert!(
+        reason.starts_with("Swordsman costs 2: you have ") || reason.ends_with("the queue is full"),
+        "{reason}"
+    );
+    // A right click repeats; once more, and it does not.
+    window.press("3");
+    window.wait_for("repeat", |shown| training(shown, "repeats") == serde_json::json!([false, true]));
+    window.key("shift+n");
+    window.wait_for("no repeat", |shown| training(shown, "repeats") == serde_json::json!([false, false]));
+    assert_eq!(window.shown()["match"]["orders"][0], "Follow", "a click on a button is no order");
+    window.close();
+    window.wait_end();
+    let kinds = trained(&window);
+    assert_eq!(kinds.first(), Some(&AttackBehaviour::Archer));
+    assert!(kinds.len() < 9, "a press without effect sends nothing: {kinds:?}");
+}
+
+#[test]
+fn practice_against_easy_trains_by_itself_and_waits_for_its_menu() {
+    let Some(_turn) = turn() else { return };
+    let mut window = Window::open("repeats", "1920x1080", None, &["play", "--bot", "easy"]);
+    let shown = window.wait_tick(1);
+    assert_eq!(training(&shown, "repeats"), serde_json::json!([true, false]));
+    wait_item(&window, "introduction");
+    window.picture("introduction");
+    window.assert_tidy("introduction");
+    window.point(middle_of(&window, "economy: archer"));
+    window.press("3");
+    let both = |shown: &Value| shown["match"]["minions"].as_array().is_some_and(|minions| minions.len() >= 8);
+    window.wait_for("two new minions", both);
+    window.picture("repeat");
+    window.assert_tidy("repeat");
+    let names = |shown: &Value| shown["arena_items"].to_string();
+    assert!(!names(&window.shown()).contains("connection"), "no network lies between");
+    for (key, halts) in [("Escape", "Menu"), ("p", "None")] {
+        window.key(key);
+        window.wait_for("a halt", |shown| {
+            shown["match"]["is_halted"] == true
+                && shown["match"]["overlay"].as_str().is_some_and(|open| open.starts_with(halts))
+        });
+        let after_frames = |frames: u64| {
+            let now = window.shown()["frames"].as_u64().expect("a number");
+            window.wait_for("frames", |shown| shown["frames"].as_u64() > Some(now + frames))
+        };
+        // The last tick may have run beside the frame that halted the match.
+        let before = after_frames(5)["match"]["tick"].as_u64().expect("a tick");
+        let later = after_frames(20);
+        assert_eq!(later["match"]["tick"].as_u64(), Some(before), "{key}");
+        window.picture(&format!("halted by {key}"));
+        window.key(key);
+        window.wait_tick(before + 10);
+    }
+    window.close();
+    window.wait_end();
+    let kinds = trained(&window);
+    assert!(
+        kinds.contains(&AttackBehaviour::Swordsman) && kinds.contains(&AttackBehaviour::Archer),
+        "{kinds:?}"
+    );
+    let alternates = kinds.windows(2).skip(1).all(|pair| pair[0] != pair[1]);
+    assert!(alternates, "both on: {kinds:?}");
+}
+
+#[test]
+fn a_window_that_loses_the_keyboard_lets_go_of_its_keys() {
+    let Some(_turn) = turn() else { return };
+    let mut window = Window::open("focus", "1280x720", None, &["play", "--bot", "none"]);
+    window.wait_tick(1);
+    let id = window.display.xdotool(&["search", "--onlyvisible", "--name", "Mini RTS Arena"]);
+    let id = id.lines().last().expect("a window").to_owned();
+    window.point([640.0, 200.0]);
+    window.display.xdotool(&["windowfocus", &id]);
+    let x_of = |shown: &Value| shown["match"]["hero"][0].as_f64();
+    let start = x_of(&window.shown());
+    window.display.xdotool(&["keydown", "d"]);
+    window.wait_for("a hero that walks", |shown| x_of(shown) > start.map(|x| x + 20.0));
+    // The pointer leaves, then the keyboard follows it: the key comes up where this window does not hear it.
+    window.point([2000.0, 1200.0]);
+    window.display.xdotool(&["windowfocus", "1"]);
+    window.next_frame();
+    window.display.xdotool(&["keyup", "d"]);
+    window.display.xdotool(&["windowfocus", &id]);
+    window.next_frame();
+    let shown = window.shown();
+    let stood = window.wait_tick(shown["match"]["tick"].as_u64().expect("a tick") + 30);
+    assert_eq!(x_of(&stood), x_of(&shown), "he stands");
+    // And he can be led again.
+    window.point([640.0, 200.0]);
+    window.hold("a", Duration::from_millis(300));
+    window.wait_for("a hero that comes back", |shown| x_of(shown) < x_of(&stood).map(|x| x - 5.0));
+    window.close();
+    window.wait_end();
+}
+
+#[test]
+fn an_order_is_marked_until_it_has_run_and_a_shielded_core_says_why_not() {
+    let Some(_turn) = turn() else { return };
+    let words = ["play", "--bot", "none", "--input-delay", "30"];
+    let mut window = Window::open("marks", "1280x720", None, &words);
+    let shown = window.wait_tick(1);
+    window.point([640.0, 200.0]);
+    window.key("e");
+    wait_item(&window, "selection");
+    window.assert_tidy("selection");
+    window.press("3");
+    window.wait_for("a hollow mark", |shown| shown["match"]["order_ran"] == false);
+    window.picture("hollow");
+    window.wait_for("a solid mark", |shown| shown["match"]["order_ran"] == true);
+    window.picture("solid");
+    // The map is turned about its middle, which is that of the arena.
+    let base = super::xy(&shown["match"]["base"]);
+    window.point([1280.0 - base[0], base[1]]);
+    let before = window.shown()["match"]["commands"].clone();
+    window.press("3");
+    window.wait_for("a reason", |shown| shown["match"]["shielded"] == true);
+    window.picture("shielded");
+    assert_eq!(window.shown()["match"]["commands"], before, "nobody is sent");
+    window.close();
+    window.wait_end();
+}
