@@ -176,11 +176,19 @@ fn a_difference_in_any_field_is_found_at_once_and_described_alike() {
             let result = (0..40).find_map(|later| {
                 // Arrows are not there at every tick.
                 let inject = Inject { tick: Tick(600 + 37 * later), field: field.into() };
-                let controllers = std::iter::repeat_n(ControllerChoice::Bot(BotLevel::Easy), peers).collect();
+                let controllers =
+                    std::iter::repeat_n(ControllerChoice::Bot(BotLevel::Normal), peers).collect();
                 let inject = Some((nth % peers, inject));
                 let setup = VirtualSetup { inject, controllers, ..setup(7, peers, 2_400) };
                 let mut game = VirtualMatch::new(setup, Scenario::steady(peers, link(40)));
-                game.play_until(Time(10_000_000));
+                // Shortly before: bots give their minions new orders.
+                let is_far = |game: &VirtualMatch| {
+                    game.world(0).is_none_or(|world| world.state().tick().0 + 9 < 600 + 37 * later)
+                };
+                let mut now_us = 10_000_000;
+                while is_far(&game) && game.play_until(Time(now_us)) {
+                    now_us += 50_000;
+                }
                 queue_order(&mut game);
                 let result = game.play();
                 let has_row = !result.ends.iter().any(|end| matches!(end, PeerEnd::Failed(_)));

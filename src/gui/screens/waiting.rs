@@ -168,14 +168,14 @@ fn wait_text(game: &Game, waited_s: f64) -> String {
             format!("Asking {address}, {waited}.")
         }
         LaunchRequest::Join(_, address) => format!(
-            "Nothing answers at {address} so far, {waited}.\n\nIs the match open there, and the address the one \
-             that its window shows? A firewall on either computer may keep out UDP on port {}; `arena doctor` \
-             says what arrives.",
+            "Nothing answers at {address} so far, {waited}.\n\nIs the match open there, and does its window \
+             show this address? A firewall on either computer may keep out UDP on port {}; `arena doctor` says \
+             what arrives.",
             address.port()
         ),
     });
     let LaunchRequest::Host(arguments) = &game.request else { return state };
-    // An address that was asked for is the only one that is bound.
+    // With --bind no other address is bound.
     let bound = arguments.game.network.bind.filter(|ip| !ip.is_unspecified());
     let addresses = bound.map_or_else(own_addresses, |ip| vec![ip.to_string()]);
     let at = |address: &String| format!("{address}:{}", game.port);

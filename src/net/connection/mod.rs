@@ -39,6 +39,9 @@ pub(super) const PING_RUNNING: Duration = Duration::from_millis(500);
 pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 /// Silence after which the other end, or the path to it, was interrupted; pings alone are never so far apart.
 const GAP: Duration = Duration::from_millis(750);
+/// How long after an interruption the next ping leaves. What has waited arrives together, and a computer that
+/// was suspended catches up; nothing that is measured meanwhile tells of the path.
+const CAUGHT_UP_AFTER: Duration = Duration::from_millis(400);
 /// Longest ping interval to a peer that was never heard; the interval doubles up to this.
 const PING_UNHEARD_MAX: Duration = Duration::from_secs(1);
 /// Loss above which a connection sends a second datagram per tick, per mille; it also does so while the loss
@@ -114,7 +117,7 @@ impl Connection {
     /// The other end was heard from `from`; `newest` says that no later datagram has been.
     pub(super) fn hear(&mut self, now: Time, from: SocketAddr, newest: bool) {
         if now.since(self.heard_at) >= GAP {
-            self.rtt.forget_unanswered();
+            self.measure_anew(now);
         }
         self.heard_at = now;
         let (sent, arrived) = self.protection.arrivals();
@@ -135,8 +138,14 @@ impl Connection {
     pub(super) fn forgive(&mut self, now: Time, by: Duration) {
         if by > Duration::ZERO {
             self.heard_at = self.heard_at.plus(by).min(now);
-            self.rtt.forget_unanswered();
+            self.measure_anew(now);
         }
+    }
+
+    /// After an interruption: earlier pings would measure that.
+    fn measure_anew(&mut self, now: Time) {
+        self.rtt.forget_unanswered();
+        self.ping_at = now.plus(CAUGHT_UP_AFTER);
     }
 
     /// Sends an unreliable datagram.

@@ -15,6 +15,8 @@ pub(in crate::net) struct Rtt {
     smoothed_us: Option<u64>,
     deviation_us: u64,
     latest_us: Ring<u64, LATEST>,
+    /// Whether nothing was measured since the last interruption.
+    is_interrupted: bool,
     samples: usize,
 }
 
@@ -39,6 +41,7 @@ impl Rtt {
         let at = self.unanswered.iter().position(|&ping| ping == left)?;
         self.unanswered.remove(at);
         let sample = now.since(left);
+        self.is_interrupted = false;
         self.observe(sample);
         Some(sample)
     }
@@ -46,6 +49,12 @@ impl Rtt {
     /// The other end, or this one, was suspended: answers to the pings sent so far would measure that.
     pub(in crate::net) fn forget_unanswered(&mut self) {
         self.unanswered.clear();
+        self.is_interrupted = true;
+    }
+
+    /// Whether nothing was measured since the other end, or this one, was suspended.
+    pub(in crate::net) const fn is_interrupted(&self) -> bool {
+        self.is_interrupted
     }
 
     fn observe(&mut self, sample: Duration) {

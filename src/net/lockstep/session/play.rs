@@ -350,7 +350,8 @@ impl LockstepSession {
         peer.acked = peer.acked.max(wanted);
         peer.ran = peer.ran.max(ran);
         peer.claims.keep_chain(ran, header.chain);
-        if newest && header.margin_tick > 0 {
+        // After an interruption a peer reports how late that made inputs.
+        if newest && header.margin_tick > 0 && !peer.connection.rtt.is_interrupted() {
             let tick = Tick(wanted.0.checked_sub(u32::from(header.margin_tick)).ok_or(OutOfPlace)?);
             let is_news = peer.margin.heard.is_none_or(|heard| tick > heard);
             if let (true, Some(sealed)) = (is_news, play.local_inputs.committed(tick)) {
