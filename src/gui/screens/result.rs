@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::play::{Party, match_clock};
 use super::start::part;
 use super::{LaunchRequest, Next};
+use crate::cli::paths;
 use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
@@ -19,6 +20,7 @@ use mini_rts_arena::net::LinkStatus;
 use mini_rts_arena::sim::{Outcome, PlayerId};
 
 const ROW: f32 = 44.0;
+const VICTORY: &str = "Victory";
 /// Lines of talk that are shown below the result, and the points between them and it.
 const LINES: usize = 1;
 const GAP: f32 = 12.0;
@@ -44,7 +46,11 @@ impl Over {
         let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
         let request = game.request.clone();
         keep_report(&summary);
-        Self { request, view, summary, rtt_ms: rtt_us as f64 / 1000.0 }
+        let over = Self { request, view, summary, rtt_ms: rtt_us as f64 / 1000.0 };
+        if over.verdict().0 == VICTORY {
+            paths::keep_win();
+        }
+        over
     }
 
     fn name(&self, player: PlayerId) -> &str {
@@ -60,12 +66,12 @@ impl Over {
         let summary = &self.summary;
         match summary.outcome {
             MatchOutcome::Rules(Outcome::Draw) => ("Draw", theme::TEXT),
-            MatchOutcome::Rules(_) if summary.winners.contains(&summary.player) => ("Victory", theme::GOLD),
+            MatchOutcome::Rules(_) if summary.winners.contains(&summary.player) => (VICTORY, theme::GOLD),
             MatchOutcome::Rules(_) if summary.winner.is_some() => ("Defeat", theme::RED),
             MatchOutcome::PeerLost(_) | MatchOutcome::PeerLeft(_)
                 if summary.winners.contains(&summary.player) =>
             {
-                ("Victory", theme::GOLD)
+                (VICTORY, theme::GOLD)
             }
             MatchOutcome::Desync => ("The computers disagree", theme::RED),
             MatchOutcome::Interrupted => ("You left", theme::TEXT),

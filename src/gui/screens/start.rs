@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::{Attract, Next, describe_replay, menu, newest_replay};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
+use crate::cli::paths;
 use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
@@ -18,6 +19,7 @@ pub(crate) struct StartScreen {
     pub(super) attract: Attract,
     replay: Option<(PathBuf, String)>,
     shows_help: bool,
+    has_won: bool,
 }
 
 impl StartScreen {
@@ -26,7 +28,7 @@ impl StartScreen {
             let about = describe_replay(&file);
             (file, about)
         });
-        Self { attract, replay, shows_help: false }
+        Self { attract, replay, shows_help: false, has_won: paths::has_won() }
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
@@ -66,7 +68,9 @@ impl StartScreen {
                 .into_iter()
                 .enumerate()
         {
-            let weight = if bot == BotChoice::Normal { Weight::Primary } else { Weight::Normal };
+            // Who has never won is not invited to lose.
+            let invited = if self.has_won { BotChoice::Normal } else { BotChoice::Easy };
+            let weight = if bot == invited { Weight::Primary } else { Weight::Normal };
             let name = format!("play {}", text.to_lowercase());
             if page.button(&name, part(levels, place, 3), text, weight) {
                 let hero = context.you.hero();
