@@ -10,9 +10,11 @@ use mini_rts_arena::sim::Map;
 /// How much closer a turn of the wheel goes, and the closest.
 const ZOOM_STEP: f32 = 1.15;
 const TILES_HIGH_LEAST: f32 = 10.0;
-/// The highest map that is shown as a whole at first, and how much of a higher one is, tiles.
+/// The highest map that is shown as a whole at first, and how much of a higher one is, tiles; and how much
+/// of any when practising.
 const TILES_HIGH_WHOLE: i32 = 48;
 const TILES_HIGH_OPENING: f32 = 36.0;
+const TILES_HIGH_PRACTICE: f32 = 25.0;
 
 /// Which part of the arena the player wants to see.
 #[derive(Clone, Copy)]
@@ -30,11 +32,14 @@ impl CameraControl {
     }
 
     /// How a player begins: with all of the map, or, where that is too much to tell units apart, around the
-    /// own hero.
-    pub(super) fn opening(map: &Map) -> Self {
+    /// own hero. Who practises begins closer to him.
+    pub(super) fn opening(map: &Map, is_practice: bool) -> Self {
         let is_large = map.size.1 > TILES_HIGH_WHOLE * 1000;
-        let tiles_high = is_large.then_some(TILES_HIGH_OPENING);
-        Self { tiles_high, is_locked: is_large, ..Self::whole() }
+        let tiles_high = match is_practice {
+            true => Some(TILES_HIGH_PRACTICE),
+            false => is_large.then_some(TILES_HIGH_OPENING),
+        };
+        Self { tiles_high, is_locked: tiles_high.is_some(), ..Self::whole() }
     }
 
     pub(super) fn camera(
