@@ -115,7 +115,7 @@ fn layers(circle: &Circle, sprite: Sprite, radius: f32) -> Vec<Layer> {
         Sprite::Base(team, side) => {
             let (rim, face) = if side == Side::Own { (FULL, INSIDE) } else { (INK, FULL) };
             let within = |share| body_points(circle, Vec2::ZERO, radius * share, team).to_vec();
-            vec![(within(1.0), INK), (within(outlines::EDGE), rim), (within(outlines::FACE), face)]
+            vec![(within(1.0), INK), (within(outlines::EDGE), rim), (within(outlines::face(side)), face)]
         }
         Sprite::Shield => pair(&CHEVRON),
         Sprite::Blade => {

@@ -5,9 +5,9 @@ use macroquad::prelude::{Vec2, vec2};
 use mini_rts_arena::sim::AttackBehaviour;
 
 use super::canvas::Canvas;
-use super::colours::{self, INK, WHITE, alpha, mix};
-use super::outlines::{BLADE, BOW, BOW_AT, BOW_HALF, CHEVRON, EDGE, FACE, HAND, Pose, WEDGE, body_points};
-use super::{atlas, sprites};
+use super::colours::{self, INK, Side, WHITE, alpha, mix};
+use super::outlines::{BLADE, BOW, BOW_AT, BOW_HALF, CHEVRON, EDGE, HAND, Pose, WEDGE, body_points};
+use super::{atlas, outlines, sprites};
 
 /// How opaque a hero's pennant is over who stands behind it.
 pub(super) const PENNANT_ALPHA: f32 = 0.75;
@@ -19,7 +19,7 @@ pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
     }
     let colour = colours::team(pose.team);
     let face = if pose.is_white { mix(WHITE, colour, 0.3) } else { pose.side.face(colour) };
-    for (share, colour) in [(1.0, INK), (EDGE, pose.side.rim(colour)), (FACE, face)] {
+    for (share, colour) in [(1.0, INK), (EDGE, pose.side.rim(colour)), (outlines::face(pose.side), face)] {
         let points = body_points(&canvas.circle, pose.at, pose.radius * share, pose.team);
         canvas.convex(&points, colour);
     }
@@ -27,6 +27,9 @@ pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
 
 /// The figure of a kind; `pose.at` may differ from the base's by its bob and lean.
 pub(super) fn draw_figure(canvas: &mut Canvas, pose: &Pose, kind: AttackBehaviour) {
+    // A dark figure looks larger than a light one, and must not swallow the bright face.
+    let size = if pose.side == Side::Other { 0.8 } else { 1.0 };
+    let pose = &Pose { radius: pose.radius * size, ..*pose };
     match kind {
         AttackBehaviour::Swordsman => draw_swordsman(canvas, pose),
         AttackBehaviour::Archer if pose.windup <= 0.0 && atlas::suits(pose.radius) => {

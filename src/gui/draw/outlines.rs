@@ -21,9 +21,16 @@ pub(super) const WEDGE: [(f32, f32); 3] = [(0.52, 0.0), (-0.6, 0.42), (-0.4, 0.0
 pub(super) const BOW_AT: f32 = 0.04;
 pub(super) const BOW: f32 = 0.66;
 pub(super) const BOW_HALF: f32 = FRAC_PI_4 * 1.5;
-/// Within the dark edge that keeps light rims apart, and within the rim.
+/// What lies within the dark edge that keeps light rims apart.
 pub(super) const EDGE: f32 = 0.93;
-pub(super) const FACE: f32 = 0.74;
+
+/// What lies within the rim; a dark one, which widens the edge, is narrower.
+pub(super) fn face(side: Side) -> f32 {
+    match side {
+        Side::Own => 0.74,
+        Side::Other => 0.84,
+    }
+}
 
 /// How a figure stands.
 pub(super) struct Pose {
@@ -88,8 +95,8 @@ pub(super) fn turned(at: Vec2, way: Vec2, corners: &[Vec2], scale: f32) -> Point
 pub(super) fn body_points(circle: &Circle, at: Vec2, radius: f32, team: u8) -> Points {
     // Sides, the way to the middle of the first, and how far from the middle they are.
     let (sides, first, apart) = match team {
-        1 => (4, FRAC_PI_4, 0.78_f32),
-        2 => (4, 0.0, 0.78),
+        1 => (4, FRAC_PI_4, 0.8_f32),
+        2 => (4, 0.0, 0.8),
         3 => (3, FRAC_PI_2, 0.68),
         _ => return circle.round(at, radius),
     };

@@ -96,3 +96,24 @@ impl CameraControl {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use macroquad::math::Rect;
+
+    #[test]
+    fn practice_opens_close_to_the_hero_and_zooms_out_to_the_whole_map() {
+        let map = mini_rts_arena::game::data::map("standard").expect("built in");
+        let (viewport, hero) = (Rect::new(0.0, 52.0, 1280.0, 610.0), vec2(0.0, 2.0));
+        let whole = Camera::whole(&map, viewport).tiles_high;
+        let mut others = CameraControl::opening(&map, false);
+        assert!((others.camera(&map, viewport, Some(hero)).tiles_high - whole).abs() < 1e-3);
+        let mut control = CameraControl::opening(&map, true);
+        let camera = control.camera(&map, viewport, Some(hero));
+        assert!((24.0..=26.0).contains(&camera.tiles_high), "{} tiles", camera.tiles_high);
+        assert_eq!(camera.centre, hero);
+        control.zoom(&camera, whole, viewport.center(), -20.0);
+        assert!((control.camera(&map, viewport, Some(hero)).tiles_high - whole).abs() < 1e-3);
+    }
+}
