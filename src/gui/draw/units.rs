@@ -215,7 +215,7 @@ fn draw_weapons(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &
     }
 }
 
-/// The rim of a hero over whoever crowds him, within the radius of his base.
+/// The rim of a hero over those who crowd him, within the radius of his base.
 fn draw_hero_ring(canvas: &mut Canvas, view: &View<'_>, body: &Body, at: Vec2) {
     let bright = colours::light(body.colour());
     let (edge, rim) = match body.side {
