@@ -3,37 +3,36 @@
 
 use macroquad::prelude::{Color, Image, Rect, Vec2, vec2};
 
-use super::outlines::{self, BLADE, CHEVRON, WEDGE};
+use super::colours::Side;
+use super::outlines::{self, BLADE, CHEVRON, WEDGE, body_points};
 use super::shapes::{Circle, grown};
 
 /// Radii of the base, pixels, for which there are pictures; the next larger one serves.
-const RADII: [u16; 3] = [7, 10, 14];
+const RADII: [u16; 3] = [7, 10, 15];
 /// Half the side of a picture, in radii: what the longest blade needs.
 const HALF: f32 = 2.05;
-/// Width of an outline, in radii.
-const LINE: f32 = 0.2;
+/// Width of a figure's outline, in radii.
+const LINE: f32 = 0.1;
 /// Samples along each side of a pixel.
 const SAMPLES: u16 = 5;
-/// Shadow of a base: how far down and to the right, its radius, and how dark, in radii and of full.
-const SHADOW: (f32, f32, f32) = (0.32, 1.6, 0.75);
-/// Greys: outline, the inside of a base, the right half of a figure in the shade, full.
+/// Greys: outline, the face within a light rim, the right half of a figure in the shade, full.
 const INK: f32 = 0.05;
-const INSIDE: f32 = 0.4;
+const INSIDE: f32 = 0.33;
 const SHADE: f32 = 0.78;
 const FULL: f32 = 1.0;
 
 /// What there is a picture of.
 #[derive(Clone, Copy)]
 pub(super) enum Sprite {
-    /// The base of a team.
-    Base(u8),
+    /// The base of a team, of one side.
+    Base(u8, Side),
     Shield,
     Blade,
     Bow,
 }
 
 /// The pictures in a row.
-const ROW: u16 = 7;
+const ROW: u16 = 11;
 /// The side of a picture for a base of this radius, pixels, with a clear edge.
 const fn side(radius: u16) -> u16 {
     (radius as f32 * HALF * 2.0) as u16 + 3
@@ -53,13 +52,10 @@ pub(super) fn suits(radius: f32) -> bool {
 /// counts.
 fn bounds(sprite: Sprite) -> Rect {
     let (left, top, right, bottom) = match sprite {
-        Sprite::Base(1) => (-1.57, -1.57, 1.75, 1.75),
-        Sprite::Base(2) => (-1.25, -1.25, 1.7, 1.7),
-        Sprite::Base(3) => (-1.7, -1.85, 1.75, 1.6),
-        Sprite::Base(_) => (-1.3, -1.3, 1.65, 1.65),
-        Sprite::Shield => (-0.6, -1.12, 1.1, 1.12),
+        Sprite::Base(..) => (-1.1, -1.1, 1.1, 1.1),
+        Sprite::Shield => (-0.6, -1.0, 1.0, 1.0),
         Sprite::Blade => (-0.6, -0.38, 1.95, 0.38),
-        Sprite::Bow => (-1.05, -1.2, 1.4, 1.2),
+        Sprite::Bow => (-1.0, -1.0, 1.0, 1.0),
     };
     Rect::new(left, top, right - left, bottom - top)
 }
@@ -79,10 +75,10 @@ fn cell(sprite: Sprite, radius: f32) -> (Rect, u16) {
     let top: u16 = RADII[..level].iter().map(|&level| side(level)).sum();
     let side = side(RADII[level]);
     let column = match sprite {
-        Sprite::Base(team) => u16::from(team.min(3)),
-        Sprite::Shield => 4,
-        Sprite::Blade => 5,
-        Sprite::Bow => 6,
+        Sprite::Base(team, side) => u16::from(team.min(3)) * 2 + u16::from(side == Side::Other),
+        Sprite::Shield => 8,
+        Sprite::Blade => 9,
+        Sprite::Bow => 10,
     };
     let rect = Rect::new(f32::from(column * side), f32::from(top), f32::from(side), f32::from(side));
     (rect, RADII[level])
@@ -90,14 +86,12 @@ fn cell(sprite: Sprite, radius: f32) -> (Rect, u16) {
 
 /// Draws all pictures into the atlas, at `(x, y)`.
 pub(super) fn paint(circle: &Circle, image: &mut Image, (x, y): (u16, u16)) {
-    let bases = (0..4).map(Sprite::Base);
+    let bases = (0..4).flat_map(|team| [Side::Own, Side::Other].map(|side| Sprite::Base(team, side)));
     for sprite in bases.chain([Sprite::Shield, Sprite::Blade, Sprite::Bow]) {
         for radius in RADII {
             let (cell, _) = cell(sprite, f32::from(radius));
             let layers = layers(circle, sprite, f32::from(radius));
-            let is_base = matches!(sprite, Sprite::Base(_));
-            let shadow = if is_base { f32::from(radius) } else { 0.0 };
-            paint_cell(image, vec2(f32::from(x), f32::from(y)) + cell.point(), side(radius), &layers, shadow);
+            paint_cell(image, vec2(f32::from(x), f32::from(y)) + cell.point(), side(radius), &layers);
         }
     }
 }
@@ -111,26 +105,26 @@ fn layers(circle: &Circle, sprite: Sprite, radius: f32) -> Vec<Layer> {
         // Figures look to the right, and y points down.
         points.iter().map(|&(x, y)| vec2(x, -y) * radius).collect()
     };
-    let outline = |points: &[Vec2], width: f32| grown(points, width * LINE * radius).to_vec();
+    let outline = |points: &[Vec2]| grown(points, LINE * radius).to_vec();
     let pair = |left: &[(f32, f32)]| {
         let right: Vec<_> = left.iter().map(|&(x, y)| (x, -y)).collect();
         let (left, right) = (scaled(left), scaled(&right));
-        vec![(outline(&left, 0.75), INK), (outline(&right, 0.75), INK), (left, FULL), (right, SHADE)]
+        vec![(outline(&left), INK), (outline(&right), INK), (left, FULL), (right, SHADE)]
     };
     match sprite {
-        Sprite::Base(team) => {
-            let base = outlines::base_points(circle, Vec2::ZERO, radius, team);
-            let inside = outlines::base_points(circle, Vec2::ZERO, radius * outlines::INSIDE, team);
-            vec![(outline(&base, 1.0), INK), (base.to_vec(), FULL), (inside.to_vec(), INSIDE)]
+        Sprite::Base(team, side) => {
+            let (rim, face) = if side == Side::Own { (FULL, INSIDE) } else { (INK, FULL) };
+            let within = |share| body_points(circle, Vec2::ZERO, radius * share, team).to_vec();
+            vec![(within(1.0), INK), (within(outlines::EDGE), rim), (within(outlines::face(side)), face)]
         }
         Sprite::Shield => pair(&CHEVRON),
         Sprite::Blade => {
             let blade = scaled(&BLADE);
-            vec![(outline(&blade, 0.75), INK), (blade, FULL)]
+            vec![(outline(&blade), INK), (blade, FULL)]
         }
         Sprite::Bow => {
-            let mut layers = bow(radius, (0.2 + 1.5 * LINE) * radius, INK);
-            layers.extend(bow(radius, 0.22 * radius, FULL));
+            let mut layers = bow(radius, (0.16 + 2.0 * LINE) * radius, INK);
+            layers.extend(bow(radius, 0.16 * radius, FULL));
             layers.extend(pair(&WEDGE));
             layers
         }
@@ -148,8 +142,7 @@ fn bow(radius: f32, width: f32, grey: f32) -> Vec<Layer> {
     (-6..6).map(|i| (piece(i), grey)).collect()
 }
 
-/// `shadow` is the radius of the base that casts one.
-fn paint_cell(image: &mut Image, corner: Vec2, side: u16, layers: &[Layer], shadow: f32) {
+fn paint_cell(image: &mut Image, corner: Vec2, side: u16, layers: &[Layer]) {
     let middle = Vec2::splat(f32::from(side) / 2.0);
     for (x, y) in (0..side).flat_map(|y| (0..side).map(move |x| (x, y))) {
         let (mut grey, mut covered) = (0.0, 0.0);
@@ -159,8 +152,6 @@ fn paint_cell(image: &mut Image, corner: Vec2, side: u16, layers: &[Layer], shad
             let at = vec2(f32::from(x), f32::from(y)) + offset - middle;
             if let Some((_, shade)) = layers.iter().rev().find(|(points, _)| contains(points, at)) {
                 (grey, covered) = (grey + shade, covered + 1.0);
-            } else if shadow > 0.0 {
-                covered += shade(at / shadow);
             }
         }
         let shade = if covered > 0.0 { grey / covered } else { INK };
@@ -168,13 +159,6 @@ fn paint_cell(image: &mut Image, corner: Vec2, side: u16, layers: &[Layer], shad
         let (px, py) = (corner.x as u32 + u32::from(x), corner.y as u32 + u32::from(y));
         image.set_pixel(px, py, Color::new(shade, shade, shade, covered));
     }
-}
-
-/// How dark the shadow of a base is at a place, in radii.
-fn shade(at: Vec2) -> f32 {
-    let (offset, radius, dark) = SHADOW;
-    let fall = (1.0 - (at - Vec2::splat(offset)).length() / radius).clamp(0.0, 1.0);
-    fall * fall * (3.0 - 2.0 * fall) * dark
 }
 
 fn contains(points: &[Vec2], at: Vec2) -> bool {

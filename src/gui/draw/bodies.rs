@@ -2,18 +2,14 @@
 
 use macroquad::math::{Vec2, vec2};
 use mini_rts_arena::sim::math::Angle;
-use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, GameState, PlayerId, Tick, UnitId};
+use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, GameState, PlayerId, Tick, UnitId, UnitRules};
 
-use super::colours;
+use super::colours::{self, Side};
 use super::view::{View, point, radians, rules_of};
 
-/// Radius of a minion's base, tiles: more than it takes in the simulation, so that it reads.
-const MINION: f32 = 0.5;
 /// A base never looks smaller than on a map with this many pixels per tile: on a large map that is shown
 /// whole, pieces are larger than to scale.
 const TILE_LEAST_PX: f32 = 10.0;
-/// How much larger a hero is.
-const HERO: f32 = 1.6;
 /// Farther than this in a tick is no walk, tiles.
 const JUMP: f32 = 2.0;
 
@@ -22,6 +18,7 @@ pub(super) struct Body {
     pub(super) id: UnitId,
     pub(super) owner: PlayerId,
     pub(super) team: u8,
+    pub(super) side: Side,
     pub(super) is_hero: bool,
     pub(super) kind: AttackBehaviour,
     /// Pixels.
@@ -56,12 +53,13 @@ impl Body {
             id,
             owner: units.owner[row],
             team: state.team(row),
+            side: view.side(state.team(row)),
             is_hero,
             kind,
             at: view.px(place),
             forward: vec2(angle.cos(), -angle.sin()),
             speed: point(units.vx[row], -units.vy[row]) * view.hz,
-            radius: (radius(is_hero) * view.tile).max(radius(is_hero) * TILE_LEAST_PX),
+            radius: radius(rules) * view.tile.max(TILE_LEAST_PX),
             health: f32::from(units.hp[row]) / f32::from(rules.hp),
             windup: windup.map(|due| (1.0 - left(due) / windup_ticks).clamp(0.0, 1.0)),
             reach: rules.reach as f32 / 1000.0 * view.tile,
@@ -73,9 +71,9 @@ impl Body {
     }
 }
 
-/// Radius of a base, tiles.
-pub(super) fn radius(is_hero: bool) -> f32 {
-    if is_hero { MINION * HERO } else { MINION }
+/// Radius of a base, tiles: what the body takes in the simulation, so that neighbours do not hide each other.
+pub(super) fn radius(rules: &UnitRules) -> f32 {
+    rules.radius as f32 / 1000.0
 }
 
 /// Where a unit of `current` is and looks, in tiles and radians.

@@ -21,6 +21,9 @@ pub(crate) const INK: Color = Color::from_hex(0x0b0e14);
 /// Beyond the edge of the ground.
 pub(crate) const TABLE: Color = Color::from_hex(0x12161f);
 
+/// What tints are mixed with.
+const CREAM: Color = Color::from_hex(0xf4f1ea);
+
 const TEAMS: [Color; 4] = [
     Color::from_hex(0x3fa7ff),
     Color::from_hex(0xff9a3c),
@@ -35,12 +38,41 @@ pub(crate) fn team(team: u8) -> Color {
 
 /// A tint of a team's colour that stands out of its base.
 pub(crate) fn light(team: Color) -> Color {
-    mix(team, Color::from_hex(0xf4f1ea), 0.72)
+    mix(team, CREAM, 0.72)
 }
 
-/// A shade of a team's colour for what lies below.
-pub(crate) fn dark(team: Color) -> Color {
-    mix(team, INK, 0.62)
+/// How a piece says whose side it is on, in greys, too: own pieces are dark with a light rim and a light
+/// figure, others bright with a dark rim and a dark figure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Own,
+    Other,
+}
+
+impl Side {
+    /// The rim of a base.
+    pub(crate) fn rim(self, team: Color) -> Color {
+        match self {
+            Self::Own => mix(team, CREAM, 0.45),
+            Self::Other => INK,
+        }
+    }
+
+    /// What the rim encloses.
+    pub(crate) fn face(self, team: Color) -> Color {
+        match self {
+            Self::Own => mix(INK, self.rim(team), 0.3),
+            Self::Other => team,
+        }
+    }
+
+    /// The figure on the face.
+    pub(crate) fn figure(self, team: Color) -> Color {
+        match self {
+            Self::Own => light(team),
+            Self::Other => mix(team, INK, 0.88),
+        }
+    }
 }
 
 /// The same colour, that opaque.

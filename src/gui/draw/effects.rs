@@ -12,12 +12,16 @@ use mini_rts_arena::sim::{
 use super::bodies;
 use super::canvas::Canvas;
 use super::colours::{self, GROUND, INK, NEUTRAL, WHITE, alpha, mix};
-use super::outlines::{base_points, turned};
-use super::view::{View, ease_out, milli, point, radians};
+use super::outlines::{body_points, turned};
+use super::view::{View, ease_out, milli, point, radians, rules_of};
 
 /// How long the dead lie, and arrows stick, seconds.
 const FALLEN_S: f32 = 10.0;
 const STUCK_S: f32 = 3.0;
+/// How much of the mark of the dead is left under the feet of the living, and how near these are and how far
+/// they must be for none and all of it, tiles.
+const FALLEN_IN_CROWD: f32 = 0.12;
+const FALLEN_ROOM: (f32, f32) = (0.6, 1.6);
 /// How long chips fly, a ring spreads, seconds.
 const CHIP_S: f32 = 0.4;
 const PULSE_S: f32 = 0.45;
@@ -51,7 +55,7 @@ struct Fallen {
     angle: f32,
     since: f32,
     team: u8,
-    is_hero: bool,
+    control: ControlBehaviour,
     kind: AttackBehaviour,
 }
 
@@ -125,8 +129,8 @@ impl Effects {
                 Event::Blow { player, at } => self.strike(current, player, to_tiles(at), when),
                 Event::Death { unit, owner, control, attack, at } => {
                     let angle = previous.row(unit).map_or(0.0, |row| radians(previous.units.facing[row]));
-                    let (team, is_hero) = (current.team_of(owner), control == ControlBehaviour::Player);
-                    let fallen = Fallen { at: to_tiles(at), angle, since: when, team, is_hero, kind: attack };
+                    let team = current.team_of(owner);
+                    let fallen = Fallen { at: to_tiles(at), angle, since: when, team, control, kind: attack };
                     self.fall(unit, fallen);
                 }
                 Event::Spawn { owner, control: ControlBehaviour::Player, at, .. } => {
@@ -192,7 +196,8 @@ impl Effects {
     }
 
     fn fall(&mut self, unit: UnitId, fallen: Fallen) {
-        let Fallen { at, angle, since, team, is_hero, .. } = fallen;
+        let Fallen { at, angle, since, team, control, .. } = fallen;
+        let is_hero = control == ControlBehaviour::Player;
         let memory = self.memory(unit);
         // The last blow; none hits those whose team is out.
         let was_hit = memory.hit_at == since;
@@ -354,20 +359,30 @@ fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
         return;
     }
     let fold = 1.0 - 0.45 * ease_out(age / FOLD_S);
-    let fade = ((FALLEN_S - age) / 2.0).clamp(0.0, 1.0);
+    let room = if age < FOLD_S { 1.0 } else { FALLEN_IN_CROWD.max(room_at(view.state(), fallen.at)) };
+    let fade = ((FALLEN_S - age) / 2.0).clamp(0.0, 1.0) * room;
     let flash = if age < 0.05 { 1.0 } else { 0.0 };
-    let (at, radius) = (view.px(fallen.at), bodies::radius(fallen.is_hero) * view.tile);
+    let radius = bodies::radius(rules_of(view.scene.setup, fallen.control, fallen.kind)) * view.tile;
+    let at = view.px(fallen.at);
     let flat = |point: &Vec2| vec2(point.x, at.y + (point.y - at.y) * fold);
     let colour = mix(mix(GROUND, colours::team(fallen.team), 0.38), WHITE, flash);
     let shape: super::shapes::Points =
-        base_points(&canvas.circle, at, radius, fallen.team).iter().map(flat).collect();
+        body_points(&canvas.circle, at, radius, fallen.team).iter().map(flat).collect();
     canvas.outlined(&shape, alpha(colour, fade), alpha(INK, 0.6 * fade), view.line * 0.6);
     // The weapon lies across it.
     let way = Vec2::from_angle(-fallen.angle + 0.9);
-    let length = radius * if fallen.kind == AttackBehaviour::Archer { 0.8 } else { 1.3 };
+    let length = radius * if fallen.kind == AttackBehaviour::Archer { 0.7 } else { 0.95 };
     let (a, b) = (flat(&(at - way * length)), flat(&(at + way * length)));
     canvas.line(a, b, view.line * 1.8, alpha(INK, 0.7 * fade));
     canvas.line(a, b, view.line * 0.7, alpha(mix(GROUND, NEUTRAL, 0.55), fade));
+}
+
+/// Whether a place is free of living units: 0 where one stands, 1 far from all.
+fn room_at(state: &GameState, at: Vec2) -> f32 {
+    let apart = (0..state.units.len()).map(|row| place(state, row).distance_squared(at));
+    let nearest = apart.fold(f32::INFINITY, f32::min).sqrt();
+    let (near, far) = FALLEN_ROOM;
+    ((nearest - near) / (far - near)).clamp(0.0, 1.0)
 }
 
 fn push<T>(list: &mut VecDeque<T>, item: T) {

@@ -1,29 +1,35 @@
 //! The pieces: bases by team, figures by kind. A figure is drawn in units of its base's radius, looking
 //! along x with y to its left.
 
-use macroquad::prelude::{Color, Vec2, vec2};
+use macroquad::prelude::{Vec2, vec2};
 use mini_rts_arena::sim::AttackBehaviour;
 
 use super::canvas::Canvas;
-use super::colours::{self, INK, WHITE, alpha, mix};
-use super::outlines::{BLADE, BOW, BOW_AT, BOW_HALF, CHEVRON, HAND, INSIDE, Pose, WEDGE, base_points};
-use super::{atlas, sprites};
+use super::colours::{self, INK, Side, WHITE, alpha, mix};
+use super::outlines::{BLADE, BOW, BOW_AT, BOW_HALF, CHEVRON, EDGE, HAND, Pose, WEDGE, body_points};
+use super::{atlas, outlines, sprites};
 
-/// The base: outline, rim in the team's colour, dark inside.
+/// How opaque a hero's pennant is over who stands behind it.
+pub(super) const PENNANT_ALPHA: f32 = 0.75;
+
+/// The base: a dark edge, the rim, the face. All of it lies within the radius.
 pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose, is_hero: bool) {
     if !is_hero && atlas::suits(pose.radius) {
         return sprites::draw_base(canvas, pose);
     }
     let colour = colours::team(pose.team);
-    let points = base_points(&canvas.circle, pose.at, pose.radius, pose.team);
-    canvas.outlined(&points, pose.tint(colour), INK, pose.line);
-    let inside = if is_hero { 0.8 } else { INSIDE };
-    let inner = base_points(&canvas.circle, pose.at, pose.radius * inside, pose.team);
-    canvas.convex(&inner, if pose.is_white { mix(WHITE, colour, 0.5) } else { colours::dark(colour) });
+    let face = if pose.is_white { mix(WHITE, colour, 0.3) } else { pose.side.face(colour) };
+    for (share, colour) in [(1.0, INK), (EDGE, pose.side.rim(colour)), (outlines::face(pose.side), face)] {
+        let points = body_points(&canvas.circle, pose.at, pose.radius * share, pose.team);
+        canvas.convex(&points, colour);
+    }
 }
 
 /// The figure of a kind; `pose.at` may differ from the base's by its bob and lean.
 pub(super) fn draw_figure(canvas: &mut Canvas, pose: &Pose, kind: AttackBehaviour) {
+    // A dark figure looks larger than a light one, and must not swallow the bright face.
+    let size = if pose.side == Side::Other { 0.8 } else { 1.0 };
+    let pose = &Pose { radius: pose.radius * size, ..*pose };
     match kind {
         AttackBehaviour::Swordsman => draw_swordsman(canvas, pose),
         AttackBehaviour::Archer if pose.windup <= 0.0 && atlas::suits(pose.radius) => {
@@ -44,41 +50,41 @@ fn draw_swordsman(canvas: &mut Canvas, pose: &Pose) {
         let way = pose.forward.rotate(Vec2::from_angle(-angle));
         return sprites::draw_swordsman(canvas, pose, pose.px(HAND.x, HAND.y), way);
     }
-    let light = pose.tint(colours::light(colours::team(pose.team)));
     let turn = Vec2::from_angle(angle);
     let blade = BLADE.map(|(x, y)| {
-        let at = HAND + vec2(x, y).rotate(turn);
+        let at = HAND + vec2(x, y).rotate(turn) * pose.blade();
         pose.px(at.x, at.y)
     });
-    canvas.outlined(&blade, light, INK, pose.line * 0.75);
-    outlined_pair(canvas, pose, &CHEVRON, light);
+    canvas.outlined(&blade, pose.weapon(), INK, pose.line * 0.5);
+    outlined_pair(canvas, pose, &CHEVRON);
 }
 
 /// A slim wedge and the arc of a bow before it.
 fn draw_archer(canvas: &mut Canvas, pose: &Pose) {
-    let light = pose.tint(colours::light(colours::team(pose.team)));
+    let light = pose.weapon();
     let ahead = pose.forward.y.atan2(pose.forward.x);
     let (middle, bow) = (pose.px(BOW_AT, 0.0), pose.radius * BOW);
-    let width = (pose.radius * 0.2).max(1.5);
+    let width = (pose.radius * 0.16).max(1.5);
     let range = (ahead - BOW_HALF, ahead + BOW_HALF);
     canvas.arc(middle, bow, width + pose.line * 1.5, range, INK);
     canvas.arc(middle, bow, width, range, light);
     let tips = [-BOW_HALF, BOW_HALF].map(|side| middle + Vec2::from_angle(ahead + side) * bow);
-    let nock = pose.px(BOW_AT + 0.37 - 0.75 * pose.windup, 0.0);
+    let nock = pose.px(BOW_AT + 0.25 - 0.65 * pose.windup, 0.0);
     for tip in tips {
         canvas.line(tip, nock, pose.line * 0.4, alpha(light, 0.9));
     }
-    outlined_pair(canvas, pose, &WEDGE, light);
+    outlined_pair(canvas, pose, &WEDGE);
     if pose.windup > 0.0 {
-        canvas.line(nock, pose.px(1.4 - 0.4 * pose.windup, 0.0), pose.line * 0.8, light);
+        canvas.line(nock, pose.px(1.3 - 0.4 * pose.windup, 0.0), pose.line * 0.8, light);
     }
 }
 
 /// A shape and its mirror image: both outlines lie below both fills.
-fn outlined_pair<const N: usize>(canvas: &mut Canvas, pose: &Pose, half: &[(f32, f32); N], fill: Color) {
+fn outlined_pair<const N: usize>(canvas: &mut Canvas, pose: &Pose, half: &[(f32, f32); N]) {
+    let fill = pose.figure();
     let (left, right) = (pose.shape(*half), pose.shape(half.map(|(x, y)| (x, -y))));
     for side in [&left, &right] {
-        canvas.convex(&super::shapes::grown(side, pose.line * 0.75), INK);
+        canvas.convex(&super::shapes::grown(side, pose.line * 0.5), INK);
     }
     canvas.convex(&left, fill);
     // The right half lies in the shade: which way it looks can be told from that, too.
@@ -88,22 +94,26 @@ fn outlined_pair<const N: usize>(canvas: &mut Canvas, pose: &Pose, half: &[(f32,
 /// A cape behind a hero; `sway` moves its end sideways.
 pub(super) fn draw_cape(canvas: &mut Canvas, pose: &Pose, sway: f32) {
     let colour = pose.tint(mix(colours::team(pose.team), INK, 0.22));
-    let cape =
-        pose.shape([(0.0, 0.44), (0.0, -0.44), (-1.42, -0.66 + sway), (-1.6, sway), (-1.42, 0.66 + sway)]);
+    let cape = pose.shape([(0.0, 0.5), (0.0, -0.5), (-1.3, -0.7 + sway), (-1.45, sway), (-1.3, 0.7 + sway)]);
     canvas.outlined(&cape, colour, INK, pose.line);
-    let fold = pose.shape([(-0.3, 0.0), (-1.5, sway)]);
+    let fold = pose.shape([(-0.3, 0.0), (-1.35, sway)]);
     canvas.line(fold[0], fold[1], pose.line * 0.6, alpha(INK, 0.6));
 }
 
-/// A pole and a flag, upright on the screen; larger while a banner lasts.
+/// A pole and a flag, upright on the screen; larger while a banner lasts. Who stands behind shows through.
 pub(super) fn draw_pennant(canvas: &mut Canvas, pose: &Pose, wave: f32, is_banner: bool) {
-    let (colour, size) = (colours::team(pose.team), if is_banner { 1.5 } else { 1.0 });
-    let unit = pose.radius * size;
-    let foot = pose.at - vec2(0.0, pose.radius * 0.1);
-    let top = foot - vec2(0.0, unit * 1.95);
-    canvas.line(foot, top, pose.line * 2.2, INK);
-    let tip = top + vec2(unit * 1.15, unit * (0.3 + 0.12 * wave));
-    let flag = [top, tip, top + vec2(0.0, unit * 0.66)];
-    canvas.outlined(&flag, pose.tint(colour), INK, pose.line * 0.75);
-    canvas.line(foot, top, pose.line * 0.8, colours::light(colour));
+    let colour = colours::team(pose.team);
+    let (foot, flag) = pennant(pose, wave, is_banner);
+    canvas.line(foot, flag[0], pose.line * 1.6, alpha(INK, PENNANT_ALPHA));
+    canvas.outlined(&flag, alpha(pose.tint(colour), PENNANT_ALPHA), alpha(INK, 0.4), pose.line * 0.5);
+    canvas.line(foot, flag[0], pose.line * 0.7, alpha(colours::light(colour), PENNANT_ALPHA));
+}
+
+/// The foot of a pole, and the flag, from the top of the pole.
+pub(super) fn pennant(pose: &Pose, wave: f32, is_banner: bool) -> (Vec2, [Vec2; 3]) {
+    let unit = pose.radius * if is_banner { 1.3 } else { 0.9 };
+    let foot = pose.at - vec2(0.0, pose.radius * 0.2);
+    let top = foot - vec2(0.0, unit * 1.8);
+    let tip = top + vec2(unit, unit * (0.28 + 0.12 * wave));
+    (foot, [top, tip, top + vec2(0.0, unit * 0.56)])
 }

@@ -4,7 +4,7 @@ use macroquad::prelude::{Color, Rect, Vec2, vec2};
 use mini_rts_arena::sim::AttackBehaviour;
 
 use super::canvas::Canvas;
-use super::colours::{INK, PLATE, mix};
+use super::colours::{INK, PLATE, Side, mix};
 use super::figures::{draw_base, draw_figure};
 use super::layout::Recorder;
 use super::outlines::Pose;
@@ -28,8 +28,8 @@ impl HudCanvas<'_> {
         self.text.set(self.layout, label, at, align)
     }
 
-    /// A small piece of a team.
-    pub(super) fn icon(&mut self, at: Vec2, radius: f32, team: u8, kind: AttackBehaviour) {
+    /// A small piece of a team, as its side is drawn in the arena.
+    pub(super) fn icon(&mut self, at: Vec2, radius: f32, (team, side): (u8, Side), kind: AttackBehaviour) {
         let pose = Pose {
             at,
             forward: vec2(0.0, -1.0),
@@ -39,6 +39,7 @@ impl HudCanvas<'_> {
             swing: None,
             is_white: false,
             team,
+            side,
         };
         draw_base(self.canvas, &pose, false);
         draw_figure(self.canvas, &pose, kind);

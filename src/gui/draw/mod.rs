@@ -255,6 +255,8 @@ impl ArenaPainter {
 }
 
 #[cfg(test)]
+mod crowd_tests;
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -7,7 +7,7 @@ use macroquad::prelude::{Rect, Vec2, vec2};
 use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, Outcome, PlayerId, Tick};
 
 use super::NetStatus;
-use super::colours::{self, INK, NEUTRAL, RED, WALL, mix};
+use super::colours::{self, INK, NEUTRAL, RED, Side, WALL, mix};
 use super::hud_canvas::{HudCanvas, grow};
 use super::layout;
 use super::production;
@@ -46,7 +46,7 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     hud.plate("hero", plate);
     let row = plate.center().y;
     let kind = state.players.hero_kind[seat];
-    hud.icon(vec2(plate.x + pad + icon, row), icon * 0.85, team, kind);
+    hud.icon(vec2(plate.x + pad + icon, row), icon * 0.85, (team, Side::Own), kind);
     let rules = rules_of(view.scene.setup, ControlBehaviour::Player, kind);
     let hp = state.hero(me).map_or(0, |hero| state.units.hp[hero].max(0));
     let rect = Rect::new(plate.x + pad + icon * 3.0, row - strip.h * 0.27, bar, strip.h * 0.54);
@@ -93,7 +93,7 @@ fn draw_selection(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     let mut at = vec2(plate.x + h * 0.5, plate.center().y);
     for ((name, _, kind), count) in kinds.into_iter().zip(counts).filter(|&(_, count)| count > 0) {
         let radius = h * if name == "hero" { 0.34 } else { 0.27 };
-        hud.icon(at + vec2(0.0, h * 0.04), radius, state.team_of(me), kind);
+        hud.icon(at + vec2(0.0, h * 0.04), radius, (state.team_of(me), Side::Own), kind);
         let label = Label {
             name: &format!("selection: {name}"),
             parent: "selection",

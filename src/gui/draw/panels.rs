@@ -3,12 +3,13 @@
 use macroquad::camera::{Camera2D, set_camera, set_default_camera};
 use macroquad::math::{Rect, Vec2, vec2};
 use macroquad::window::{clear_background, screen_height};
+use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour};
 
 use super::bodies;
 use super::canvas::Canvas;
 use super::colours::{self, INK, NEUTRAL, TABLE, WHITE, alpha};
 use super::text::{Align, Label, Size};
-use super::view::View;
+use super::view::{View, rules_of};
 use super::{ArenaPainter, Camera, Scene, layout};
 use crate::gui::window::window;
 
@@ -32,7 +33,8 @@ pub(crate) struct Ghost {
     /// Where it is there.
     pub(crate) there: Vec2,
     pub(crate) team: u8,
-    pub(crate) is_hero: bool,
+    /// What it is.
+    pub(crate) kind: (ControlBehaviour, AttackBehaviour),
 }
 
 impl ArenaPainter {
@@ -96,7 +98,7 @@ impl ArenaPainter {
 /// A ring where the other screen has it, tied to where it is here.
 fn draw_ghost(canvas: &mut Canvas, view: &View<'_>, ghost: &Ghost) {
     let (here, there) = (view.px(ghost.here), view.px(ghost.there));
-    let radius = bodies::radius(ghost.is_hero) * view.tile;
+    let radius = bodies::radius(rules_of(view.scene.setup, ghost.kind.0, ghost.kind.1)) * view.tile;
     let colour = alpha(colours::light(colours::team(ghost.team)), 0.95);
     canvas.line(here, there, view.line * 0.75, alpha(NEUTRAL, 0.7));
     canvas.disc(there, radius, alpha(colour, 0.15));

@@ -87,7 +87,7 @@ impl Card<'_> {
         let missing = self.flash(|refusal| matches!(refusal, Refusal::Army(_)));
         let lower = Rect::new(self.plate.x, self.plate.y + row * 2.0, 88.0 * unit, row * 2.0);
         self.draw_flash(hud, lower, missing);
-        hud.icon(below, icon, team, AttackBehaviour::Swordsman);
+        hud.icon(below, icon, (team, view.side(team)), AttackBehaviour::Swordsman);
         for (line, (name, number, most, colour)) in counted.into_iter().enumerate() {
             let label = Label {
                 name: &format!("{}: {name}", self.parent),
@@ -121,7 +121,7 @@ impl Card<'_> {
         hud.canvas.rect(rect, mix(TABLE, WALL, if is_hovered { 0.75 } else { 0.45 }));
         self.draw_progress(hud, view, kind, rect);
         let icon = rect.h * 0.27;
-        hud.icon(vec2(rect.x + icon * 1.5, rect.center().y), icon, team, kind);
+        hud.icon(vec2(rect.x + icon * 1.5, rect.center().y), icon, (team, view.side(team)), kind);
         // What repeats waits for its price; it is not refused.
         if !is_affordable && !repeats {
             hud.canvas.rect(rect, alpha(TABLE, 0.62));

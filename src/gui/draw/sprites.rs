@@ -1,30 +1,30 @@
 //! Minions drawn from the atlas.
 
-use macroquad::prelude::{Color, Vec2, vec2};
+use macroquad::prelude::{Vec2, vec2};
 
 use super::atlas::Sprite;
 use super::canvas::Canvas;
-use super::colours;
+use super::colours::{self, Side};
 use super::outlines::Pose;
 
 /// A minion's base.
 pub(super) fn draw_base(canvas: &mut Canvas, pose: &Pose) {
-    let colour = if pose.is_white { colours::WHITE } else { colours::team(pose.team) };
-    canvas.sprite(Sprite::Base(pose.team), pose.at, vec2(1.0, 0.0), pose.radius, colour);
+    let team = colours::team(pose.team);
+    let colour = match pose.side {
+        Side::Own => pose.side.rim(team),
+        Side::Other => pose.side.face(team),
+    };
+    let sprite = Sprite::Base(pose.team, pose.side);
+    canvas.sprite(sprite, pose.at, vec2(1.0, 0.0), pose.radius, pose.tint(colour));
 }
 
 /// A swordsman's shield and blade; `hand` is where the blade is held, `way` where it points.
 pub(super) fn draw_swordsman(canvas: &mut Canvas, pose: &Pose, hand: Vec2, way: Vec2) {
-    let colour = tint(pose);
-    canvas.sprite(Sprite::Blade, hand, way, pose.radius, colour);
-    canvas.sprite(Sprite::Shield, pose.at, pose.forward, pose.radius, colour);
+    canvas.sprite(Sprite::Blade, hand, way, pose.radius * pose.blade(), pose.weapon());
+    canvas.sprite(Sprite::Shield, pose.at, pose.forward, pose.radius, pose.figure());
 }
 
 /// An archer at rest.
 pub(super) fn draw_archer(canvas: &mut Canvas, pose: &Pose) {
-    canvas.sprite(Sprite::Bow, pose.at, pose.forward, pose.radius, tint(pose));
-}
-
-fn tint(pose: &Pose) -> Color {
-    if pose.is_white { colours::WHITE } else { colours::light(colours::team(pose.team)) }
+    canvas.sprite(Sprite::Bow, pose.at, pose.forward, pose.radius, pose.figure());
 }

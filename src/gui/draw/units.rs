@@ -5,14 +5,13 @@ use std::f32::consts::{FRAC_PI_8, PI, TAU};
 use macroquad::prelude::{Color, Rect, Vec2, vec2};
 use mini_rts_arena::sim::AttackBehaviour;
 
-use super::atlas;
 use super::bodies::Body;
 use super::canvas::Canvas;
-use super::colours::{self, INK, RED, alpha, mix};
+use super::colours::{self, INK, RED, Side, alpha, mix};
 use super::effects::Effects;
 use super::figures::{draw_base, draw_cape, draw_figure, draw_pennant};
 use super::layout::Recorder;
-use super::outlines::{self, Pose};
+use super::outlines::{Pose, body_points};
 use super::shapes::Points;
 use super::text::{Align, Label, Size, Type};
 use super::view::View;
@@ -39,37 +38,32 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View<'_>, effects: &Effects) {
         draw_shadow(canvas, view, &body);
         draw_rings(canvas, view, &body);
     }
-    let threatens = |body: &Body| view.scene.me.is_none() || view.is_enemy(body.team);
-    for body in bodies().filter(|body| !threatens(body)) {
-        draw_danger(canvas, view, &body);
-    }
-    // Heroes last, the own one at the very end: nothing hides them.
-    for body in bodies().filter(|body| !body.is_hero) {
-        draw_piece(canvas, view, effects, &body);
-    }
-    for is_own in [false, true] {
-        for body in bodies().filter(|body| body.is_hero && is_own_hero(view, body) == is_own) {
-            draw_piece(canvas, view, effects, &body);
-        }
-    }
-    // What threatens is seen even where units crowd.
-    for body in bodies().filter(|body| threatens(body)) {
-        draw_danger(canvas, view, &body);
-    }
+    // What threatens is filled below, so that it hides nobody, and outlined above, so that it is seen.
     for body in bodies() {
-        draw_health(canvas, view, &body);
+        draw_danger(canvas, view, &body);
+    }
+    let (heroes, minions): (Vec<_>, Vec<_>) = bodies().partition(|body| body.is_hero);
+    // A hero's base lies below those of minions, his ring and all figures above: nobody hides anybody.
+    for body in heroes.iter().chain(&minions) {
+        draw_body(canvas, view, effects, body);
+    }
+    for body in &heroes {
+        draw_hero_ring(canvas, view, body, stance(view, effects, body).at);
+    }
+    for body in minions.iter().chain(&heroes) {
+        draw_weapons(canvas, view, effects, body);
+    }
+    for body in heroes.iter().chain(&minions) {
+        draw_threat(canvas, view, body);
+        draw_health(canvas, view, body);
     }
 }
 
 // Below.
 
 fn draw_shadow(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
-    if !body.is_hero && atlas::suits(body.radius) {
-        // It is in the picture of the base.
-        return;
-    }
-    let offset = Vec2::splat(body.radius * 0.3);
-    canvas.soft(body.at + offset, Vec2::splat(body.radius * 1.55 + view.line), alpha(INK, 0.8));
+    let offset = Vec2::splat(body.radius * 0.32);
+    canvas.soft(body.at + offset, Vec2::splat(body.radius * 1.5 + view.line), alpha(INK, 0.8));
 }
 
 fn draw_rings(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
@@ -80,7 +74,7 @@ fn draw_rings(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
     }
     let colour = if view.is_enemy(body.team) { RED } else { colours::light(body.colour()) };
     let width = if is_selected { view.line } else { view.line * 0.75 };
-    let radius = body.radius * 1.3 + view.line * 2.0;
+    let radius = body.radius + view.line * 1.6;
     canvas.ring(body.at, radius, width + view.line, alpha(INK, 0.6));
     canvas.ring(body.at, radius, width, alpha(colour, if is_selected { 1.0 } else { 0.7 }));
 }
@@ -118,13 +112,22 @@ fn draw_danger(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
             let whole = wedge(body, body.reach);
             canvas.convex(&whole, alpha(colour, 0.2 * strength));
             canvas.convex(&wedge(body, body.reach * windup), alpha(colour, 0.45 * strength));
-            outline(canvas, &whole, view.line * 0.5, alpha(colour, 0.8 * strength));
         }
         AttackBehaviour::Archer => {
             let to = body.at + body.forward * body.reach;
             let line = (alpha(colour, 0.75 * strength * windup), alpha(colour, 0.0));
             canvas.fading_line((body.at, line.0), (to, line.1), view.line * 0.5);
         }
+    }
+}
+
+/// The edge of a blow that threatens the player who watches, over all pieces.
+fn draw_threat(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
+    let is_blow = body.windup.is_some() && body.kind == AttackBehaviour::Swordsman;
+    if is_blow && (view.scene.me.is_none() || view.is_enemy(body.team)) {
+        let (colour, strength) = if body.is_hero { (RED, 0.85) } else { (RED, 0.4) };
+        let colour = if view.scene.me.is_some() { colour } else { body.colour() };
+        outline(canvas, &wedge(body, body.reach), view.line * 0.5, alpha(colour, strength));
     }
 }
 
@@ -152,13 +155,14 @@ fn draw_dash(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
 
 // The piece.
 
-fn draw_piece(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Body) {
+/// How a unit stands: its base, before it runs.
+fn stance(view: &View<'_>, effects: &Effects, body: &Body) -> Pose {
     let memory = effects.memory(body.id);
     let hit = view.age(memory.hit_at);
     let lean = if (0.0..LEAN_S).contains(&hit) { (hit / LEAN_S * PI).sin() } else { 0.0 };
     let away = memory.hit_away * lean * LEAN_PX * view.tile / 20.0;
     let swing = view.age(memory.struck_at) / SWING_S;
-    let mut pose = Pose {
+    Pose {
         at: body.at + away,
         forward: body.forward,
         radius: body.radius,
@@ -167,45 +171,60 @@ fn draw_piece(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Bo
         swing: Some(swing).filter(|swing| (0.0..1.0).contains(swing)),
         is_white: (0.0..FLASH_S).contains(&hit),
         team: body.team,
-    };
-    if let (Some(through), AttackBehaviour::Swordsman) = (pose.swing, body.kind) {
-        draw_slash(canvas, view, body, through);
+        side: body.side,
     }
+}
+
+/// How far it has run, in tiles, if it runs.
+fn steps(view: &View<'_>, effects: &Effects, body: &Body) -> Option<f32> {
     let is_running = body.speed.length() > RUNNING;
-    let steps =
-        memory.walked + if is_running { body.speed.length() * view.scene.alpha / view.hz } else { 0.0 };
+    let walked = effects.memory(body.id).walked + body.speed.length() * view.scene.alpha / view.hz;
+    Some(walked).filter(|_| is_running)
+}
+
+/// What lies flat: the base, and under a hero's the ring of the own one and the cape.
+fn draw_body(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Body) {
+    let pose = stance(view, effects, body);
     if body.is_hero {
-        let sway = if is_running { 0.22 * (steps * PI).sin() } else { 0.0 };
+        if is_own_hero(view, body) {
+            let radius = body.radius * 1.25 + view.line * 1.5;
+            canvas.ring(pose.at, radius, view.line * 0.8, colours::light(body.colour()));
+        }
+        let sway = steps(view, effects, body).map_or(0.0, |steps| 0.22 * (steps * PI).sin());
         draw_cape(canvas, &pose, sway);
     }
     draw_base(canvas, &pose, body.is_hero);
-    if body.is_hero {
-        draw_hero_ring(canvas, view, body, pose.at);
+}
+
+/// What stands on the base: the figure with its weapon, and a hero's pennant.
+fn draw_weapons(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, body: &Body) {
+    let mut pose = stance(view, effects, body);
+    if let (Some(through), AttackBehaviour::Swordsman) = (pose.swing, body.kind) {
+        draw_slash(canvas, view, body, through);
     }
-    if is_running {
+    let steps = steps(view, effects, body);
+    if let Some(steps) = steps {
         // Two steps a tile, and a tenth of its size toward where it runs.
         let bob = (steps * TAU).sin().abs() * 0.16 * body.radius;
         pose.at += body.speed.normalize_or_zero() * body.radius * 0.1 - vec2(0.0, bob);
     }
     draw_figure(canvas, &pose, body.kind);
     if body.is_hero {
-        let owner = body.owner;
-        let wave = if is_running { (steps * TAU).sin() } else { 0.0 };
-        draw_pennant(canvas, &pose, wave, has_banner(view, owner));
+        let wave = steps.map_or(0.0, |steps| (steps * TAU).sin());
+        draw_pennant(canvas, &pose, wave, has_banner(view, body.owner));
     }
 }
 
-/// A bright ring around a hero; a second one around the own.
+/// The rim of a hero over those who crowd him, within the radius of his base.
 fn draw_hero_ring(canvas: &mut Canvas, view: &View<'_>, body: &Body, at: Vec2) {
     let bright = colours::light(body.colour());
-    if body.team == 0 {
-        canvas.ring(at, body.radius * 0.96, view.line * 0.9, bright);
-    } else {
-        let points = outlines::base_points(&canvas.circle, at, body.radius * 0.96, body.team);
-        outline(canvas, &points, view.line * 0.9, bright);
-    }
-    if is_own_hero(view, body) {
-        canvas.ring(at, body.radius * 1.3 + view.line * 2.6, view.line * 0.8, alpha(bright, 0.9));
+    let (edge, rim) = match body.side {
+        Side::Own => (INK, bright),
+        Side::Other => (bright, INK),
+    };
+    for (share, width, colour) in [(0.97, 0.5, edge), (0.84, 1.1, rim)] {
+        let points = body_points(&canvas.circle, at, body.radius * share, body.team);
+        outline(canvas, &points, view.line * width, colour);
     }
 }
 
@@ -226,18 +245,16 @@ fn draw_slash(canvas: &mut Canvas, view: &View<'_>, body: &Body, through: f32) {
 // Above.
 
 fn draw_health(canvas: &mut Canvas, view: &View<'_>, body: &Body) {
-    let is_selected = view.scene.selected.contains(&body.id);
-    if !body.is_hero && !is_selected && body.health >= 1.0 {
+    if body.health >= 1.0 {
         return;
     }
-    let height = (view.tile * if body.is_hero { 0.26 } else { 0.18 }).max(3.0).round();
-    let width = (body.radius * if body.is_hero { 2.6 } else { 2.1 }).round();
-    let below = body.radius * 1.2 + view.line * 1.5;
+    let height = (view.tile * if body.is_hero { 0.16 } else { 0.1 }).max(2.0).round();
+    let width = (body.radius * 1.6).round();
+    let below = body.radius * 0.92 - height / 2.0;
     let bar = Rect::new((body.at.x - width / 2.0).round(), (body.at.y + below).round(), width, height);
     canvas.rect(Rect::new(bar.x - 1.0, bar.y - 1.0, bar.w + 2.0, bar.h + 2.0), INK);
-    canvas.rect(bar, mix(INK, body.colour(), 0.25));
     let full = Rect { w: (bar.w * body.health.clamp(0.0, 1.0)).max(1.0), ..bar };
-    canvas.rect(full, mix(body.colour(), colours::light(body.colour()), 0.25));
+    canvas.rect(full, mix(body.colour(), colours::light(body.colour()), 0.4));
 }
 
 fn is_own_hero(view: &View<'_>, body: &Body) -> bool {

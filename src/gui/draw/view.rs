@@ -8,6 +8,7 @@ use mini_rts_arena::sim::{
     AttackBehaviour, ControlBehaviour, GameState, MilliPoint, PlayerId, Setup, Tick, UnitRules,
 };
 
+use super::colours::Side;
 use super::{Camera, Scene};
 
 /// A scene, its camera, and what both give together.
@@ -73,6 +74,12 @@ impl<'a> View<'a> {
     /// Whether a team is an enemy of `me`; false for a spectator.
     pub(super) fn is_enemy(&self, team: u8) -> bool {
         self.my_team().is_some_and(|mine| mine != team)
+    }
+
+    /// How the pieces of a team are drawn; for a spectator sides take turns.
+    pub(super) fn side(&self, team: u8) -> Side {
+        let is_own = self.my_team().map_or(team.is_multiple_of(2), |mine| mine == team);
+        if is_own { Side::Own } else { Side::Other }
     }
 
     /// Whether the match has come to sudden death.

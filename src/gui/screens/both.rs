@@ -254,7 +254,6 @@ fn places(points: f32) -> [[macroquad::math::Rect; 2]; 2] {
 
 /// Units that `there` shows elsewhere than `here` does.
 fn find_ghosts(here: &GameState, there: &GameState, ghosts: &mut Vec<Ghost>) {
-    use mini_rts_arena::sim::ControlBehaviour;
     ghosts.clear();
     let at = |state: &GameState, row: usize| {
         macroquad::math::vec2(state.units.x[row].to_num(), state.units.y[row].to_num())
@@ -265,7 +264,7 @@ fn find_ghosts(here: &GameState, there: &GameState, ghosts: &mut Vec<Ghost>) {
             here: at(here, row),
             there: at(there, other),
             team: here.team(row),
-            is_hero: here.units.control[row] == ControlBehaviour::Player,
+            kind: (here.units.control[row], here.units.attack[row]),
         };
         if ghost.here.distance(ghost.there) >= SEEN {
             ghosts.push(ghost);

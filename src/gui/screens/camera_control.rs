@@ -10,9 +10,11 @@ use mini_rts_arena::sim::Map;
 /// How much closer a turn of the wheel goes, and the closest.
 const ZOOM_STEP: f32 = 1.15;
 const TILES_HIGH_LEAST: f32 = 10.0;
-/// The highest map that is shown as a whole at first, and how much of a higher one is, tiles.
+/// The highest map that is shown as a whole at first, and how much of a higher one is, tiles; and how much
+/// of any when practising.
 const TILES_HIGH_WHOLE: i32 = 48;
 const TILES_HIGH_OPENING: f32 = 36.0;
+const TILES_HIGH_PRACTICE: f32 = 25.0;
 
 /// Which part of the arena the player wants to see.
 #[derive(Clone, Copy)]
@@ -30,11 +32,14 @@ impl CameraControl {
     }
 
     /// How a player begins: with all of the map, or, where that is too much to tell units apart, around the
-    /// own hero.
-    pub(super) fn opening(map: &Map) -> Self {
+    /// own hero. Who practises begins closer to him.
+    pub(super) fn opening(map: &Map, is_practice: bool) -> Self {
         let is_large = map.size.1 > TILES_HIGH_WHOLE * 1000;
-        let tiles_high = is_large.then_some(TILES_HIGH_OPENING);
-        Self { tiles_high, is_locked: is_large, ..Self::whole() }
+        let tiles_high = match is_practice {
+            true => Some(TILES_HIGH_PRACTICE),
+            false => is_large.then_some(TILES_HIGH_OPENING),
+        };
+        Self { tiles_high, is_locked: tiles_high.is_some(), ..Self::whole() }
     }
 
     pub(super) fn camera(
@@ -89,5 +94,26 @@ impl CameraControl {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use macroquad::math::Rect;
+
+    #[test]
+    fn practice_opens_close_to_the_hero_and_zooms_out_to_the_whole_map() {
+        let map = mini_rts_arena::game::data::map("standard").expect("built in");
+        let (viewport, hero) = (Rect::new(0.0, 52.0, 1280.0, 610.0), vec2(0.0, 2.0));
+        let whole = Camera::whole(&map, viewport).tiles_high;
+        let mut others = CameraControl::opening(&map, false);
+        assert!((others.camera(&map, viewport, Some(hero)).tiles_high - whole).abs() < 1e-3);
+        let mut control = CameraControl::opening(&map, true);
+        let camera = control.camera(&map, viewport, Some(hero));
+        assert!((24.0..=26.0).contains(&camera.tiles_high), "{} tiles", camera.tiles_high);
+        assert_eq!(camera.centre, hero);
+        control.zoom(&camera, whole, viewport.center(), -20.0);
+        assert!((control.camera(&map, viewport, Some(hero)).tiles_high - whole).abs() < 1e-3);
     }
 }

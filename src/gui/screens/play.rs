@@ -110,7 +110,7 @@ impl PlayScreen {
         }
         if let Some(view) = self.game.view.take(&mut self.events) {
             if self.view.is_none() {
-                self.camera_control = CameraControl::opening(&view.setup.map);
+                self.camera_control = CameraControl::opening(&view.setup.map, self.game.is_practice());
             }
             self.observe(context, &view);
             self.view = Some(view);
