@@ -144,7 +144,9 @@ fn sites(view: &View<'_>, middle: Vec2, forces: &Forces) -> ArrayVec<Site, { CIR
     let mut sites = ArrayVec::new();
     let is_content = is_lenient(view) && (0..view.world.circles().len()).any(|circle| is_ours(view, circle));
     for (circle, &at) in view.world.circles().iter().enumerate() {
-        if is_content && !is_ours(view, circle) {
+        // The middle is left to a newcomer, too.
+        let is_too_much = is_content || (is_lenient(view) && view.rank(at) > 0);
+        if is_too_much && !is_ours(view, circle) {
             continue;
         }
         if let Some(site) = circle_site(view, middle, forces, circle, at) {

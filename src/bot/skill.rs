@@ -31,7 +31,8 @@ pub(super) struct Skill {
     pub(super) side_steps: bool,
     /// Shortest time between two minions that it trains; 0 if supply alone decides.
     pub(super) trains_every_ms: u32,
-    /// How long it lets a newcomer look around: until then it holds one circle at most, and attacks no core.
+    /// How long it lets a newcomer look around: until then it takes only the circle nearest
+    /// to its base, and attacks no core.
     pub(super) lenient_s: u32,
 }
 

@@ -168,7 +168,7 @@ fn an_order_is_marked_until_it_has_run_and_a_shielded_core_says_why_not() {
     let Some(_turn) = turn() else { return };
     let words = ["play", "--bot", "none", "--input-delay", "30"];
     let mut window = Window::open("marks", "1280x720", None, &words);
-    let shown = window.wait_tick(1);
+    window.wait_tick(1);
     window.point([640.0, 200.0]);
     window.key("e");
     wait_item(&window, "selection");
@@ -178,7 +178,12 @@ fn an_order_is_marked_until_it_has_run_and_a_shielded_core_says_why_not() {
     window.picture("hollow");
     window.wait_for("a solid mark", |shown| shown["match"]["order_ran"] == true);
     window.picture("solid");
-    // The map is turned about its middle, which is that of the arena.
+    // The map is turned about its middle, which is that of the arena once all of it is shown.
+    let height = |shown: &Value| shown["match"]["camera"][2].as_f64();
+    while height(&window.shown()).is_some_and(|tiles| tiles < 36.0) {
+        window.press("5");
+    }
+    let shown = window.shown();
     let base = super::xy(&shown["match"]["base"]);
     window.point([1280.0 - base[0], base[1]]);
     let before = window.shown()["match"]["commands"].clone();

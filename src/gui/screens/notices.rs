@@ -1,6 +1,6 @@
 //! What is written over a match: the count-down, a pause, hints, and why an order is not carried out.
 
-use egui_macroquad::egui::{Align2, pos2};
+use egui_macroquad::egui::{Align2, Shape, pos2, vec2};
 
 use crate::gui::page::Page;
 use crate::gui::theme;
@@ -104,7 +104,11 @@ pub(super) fn hint(page: &mut Page<'_>, text: Option<&str>, bottom_px: f32) {
     // Above the counts of the selection.
     let at = pos2(page.window().center().x, bottom - 44.0);
     let width = page.window().width();
-    page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), text, width);
+    // The plate is as wide as the text turns out to be.
+    let plate = page.ui.painter().add(Shape::Noop);
+    let rect = page.text("hint", at, Align2::CENTER_BOTTOM, (theme::SMALL, theme::TEXT), text, width);
+    let plated = Shape::rect_filled(rect.expand2(vec2(10.0, 4.0)), theme::ROUNDING, theme::PLATE);
+    page.ui.painter().set(plate, plated);
 }
 
 /// Why an enemy core cannot be attacked.
