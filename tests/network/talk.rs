@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::peers::{Peer, address, people, run};
-use mini_rts_arena::net::{ChatText, End, Time};
+use crate::peers::{Peer, address, pair, people, run};
+use mini_rts_arena::net::message::PacketId;
+use mini_rts_arena::net::{ChatText, End, InputDelay, StallCause, Time};
 use mini_rts_arena::sim::PlayerId;
 
 const LINKS: [&str; 3] =
@@ -276,4 +277,25 @@ fn a_peer_that_does_not_stay_is_not_waited_for() {
     let ended = run(&mut peers, Duration::from_secs(30), |_, _| {});
     assert!(peers.iter().all(|peer| peer.ends == [End::Finished]));
     assert!(ended < seconds(6.0), "{ended:?}");
+}
+
+#[test]
+fn it_is_said_whether_the_network_or_a_computer_is_waited_for() {
+    for cause in [StallCause::Network, StallCause::Computer] {
+        let mut peers = pair(600, InputDelay::Ticks(4), "delay=20ms");
+        // The guest goes silent, or answers pings without any input.
+        peers[1].wire = Box::new(move |now, _, bytes| {
+            let is_input = bytes[0] == PacketId::PlayerInput as u8;
+            let is_lost = now > Time(3_000_000) && (cause == StallCause::Network || is_input);
+            (!is_lost).then(|| bytes.to_vec())
+        });
+        let mut waited = None;
+        run(&mut peers, Duration::from_millis(4_000), |now, peers| {
+            if now > Time(3_500_000) && waited.is_none() {
+                waited = peers[0].session.waits_for();
+            }
+        });
+        let waited = waited.expect("half a second later");
+        assert_eq!((waited.player, waited.cause), (PlayerId(1), cause));
+    }
 }

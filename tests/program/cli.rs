@@ -166,6 +166,7 @@ fn ctrl_c_leaves_properly() {
     let (host, guest) = (host.end(), guest.end());
     assert_eq!((guest.code, &guest.json()["outcome"]), (Some(0), &Value::from("interrupted")));
     assert_eq!((host.code, &host.json()["outcome"]), (Some(0), &Value::from("peer_left")));
+    assert_eq!(host.json()["winner"], 0, "who leaves has lost");
     for ended in [host, guest] {
         let replay = ended.json()["replay"].as_str().expect("recorded").to_owned();
         assert!(ended.stderr.trim_end().ends_with(&replay), "the replay's path comes last: {}", ended.stderr);

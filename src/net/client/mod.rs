@@ -1,8 +1,8 @@
 //! The session of a client: sends its inputs ahead of their tick, and receives whole states with all ticks
 //! that led to them.
 //!
-//! Sans-IO, with the verbs of [`super::LockstepSession`]. The caller's world runs the ticks that the server has run; where an update has a state,
-//! its hash must match the world's.
+//! Sans-IO, with the verbs of [`super::LockstepSession`]. The caller's world runs the ticks that the server
+//! has run; where an update has a state, its hash must match the world's.
 
 mod chat;
 mod jitter_buffer;

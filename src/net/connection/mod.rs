@@ -41,7 +41,7 @@ pub const SILENT_AFTER: Duration = Duration::from_millis(500);
 const GAP: Duration = Duration::from_millis(750);
 /// How long after an interruption the next ping leaves. What has waited arrives together, and a computer that
 /// was suspended catches up; nothing that is measured meanwhile tells of the path.
-const CAUGHT_UP_AFTER: Duration = Duration::from_millis(400);
+const MEASURE_AFTER: Duration = Duration::from_millis(400);
 /// Longest ping interval to a peer that was never heard; the interval doubles up to this.
 const PING_UNHEARD_MAX: Duration = Duration::from_secs(1);
 /// Loss above which a connection sends a second datagram per tick, per mille; it also does so while the loss
@@ -136,8 +136,9 @@ impl Connection {
     /// This process was suspended for `by`: the other end's datagrams have not been read, and that is not
     /// its silence.
     pub(super) fn forgive(&mut self, now: Time, by: Duration) {
-        if by > Duration::ZERO {
-            self.heard_at = self.heard_at.plus(by).min(now);
+        self.heard_at = self.heard_at.plus(by).min(now);
+        // A slow computer is late all the time, and still has to measure.
+        if by >= GAP {
             self.measure_anew(now);
         }
     }
@@ -145,7 +146,7 @@ impl Connection {
     /// After an interruption: earlier pings would measure that.
     fn measure_anew(&mut self, now: Time) {
         self.rtt.forget_unanswered();
-        self.ping_at = now.plus(CAUGHT_UP_AFTER);
+        self.ping_at = now.plus(MEASURE_AFTER);
     }
 
     /// Sends an unreliable datagram.
@@ -276,9 +277,19 @@ mod tests {
     fn an_interruption_is_not_taken_for_a_long_way() {
         assert!(counts(740, |_| {}), "a slow path");
         assert!(!counts(760, |_| {}), "the other end was suspended");
-        assert!(
-            !counts(300, |connection| connection.forgive(at(250), Duration::from_millis(200))),
-            "this one was"
-        );
+        assert!(!counts(900, |connection| connection.forgive(at(850), GAP)), "this one was");
+    }
+
+    #[test]
+    fn a_computer_that_is_often_late_still_measures() {
+        let mut connection = Connection::new(at(0), &[AT], false, PacketProtection::new(1, 2));
+        let mut out = Outbox::new(Traffic::default());
+        for ms in (0..2_000).step_by(50) {
+            connection.hear(at(ms), AT, true);
+            connection.forgive(at(ms), Duration::from_millis(25));
+            connection.ping(at(ms), PING_RUNNING, &mut out);
+        }
+        assert_eq!(connection.traffic.packets_sent, 4, "a ping every 500 ms");
+        assert!(!connection.rtt.is_interrupted());
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mini_rts_arena::game::{MatchEvent, MatchOptions, MatchOutcome, Node as _, Summary, data};
 use mini_rts_arena::net::message::{Chat, PacketId, encode};
-use mini_rts_arena::net::{Architecture, ChatText, DropCause, OnLoss, Settings, Time};
+use mini_rts_arena::net::{Architecture, ChatText, DropCause, OnLoss, Settings, StallCause, Time};
 use mini_rts_arena::sim::{PlayerId, fingerprint};
 
 use super::net::{
@@ -80,7 +80,13 @@ fn in_a_window_a_client_waits_for_its_server() {
         net.seats[1].game = Some(client_of(Time(0), 1, None, options, patient));
         net.run(Duration::from_secs(5), |_| {});
         net.seats[1].is_cut = true;
-        net.run(Duration::from_secs(6), |_| {});
+        let waits_for = |net: &Net| net.seats[1].game.as_ref().expect("it plays").session().waits_for();
+        net.run(Duration::from_millis(400), |_| {});
+        assert_eq!(waits_for(&net), None, "not yet worth a word");
+        net.run(Duration::from_millis(200), |_| {});
+        let waits = waits_for(&net).expect("the server");
+        assert_eq!((waits.player, waits.cause), (PlayerId::NONE, StallCause::Network));
+        net.run(Duration::from_millis(5_400), |_| {});
         let lost = net.seats[1].game.as_ref().expect("it waits").session().lost();
         assert_eq!(lost.map(|(player, _)| player), Some(PlayerId::NONE));
         net.seats[1].is_cut = false;
