@@ -70,7 +70,7 @@ impl Plan {
         let main = match best {
             Some(site) => site.at,
             None if gathers => rally(view, &forces),
-            None if is_lenient(view) => own_circle(view),
+            None if is_lenient(view) => near_circle(view),
             None => front(view),
         };
         let is_spare = |site: &&Site| site.kind == SiteKind::Circle && site.foes == 0 && site.at != main;
@@ -142,11 +142,8 @@ pub(super) fn mean(view: &View<'_>, rows: &Rows) -> Option<Vec2> {
 
 fn sites(view: &View<'_>, middle: Vec2, forces: &Forces) -> ArrayVec<Site, { CIRCLES_MAX + PLAYERS_MAX }> {
     let mut sites = ArrayVec::new();
-    let is_content = is_lenient(view) && (0..view.world.circles().len()).any(|circle| is_ours(view, circle));
     for (circle, &at) in view.world.circles().iter().enumerate() {
-        // The middle is left to a newcomer, too.
-        let is_too_much = is_content || (is_lenient(view) && view.rank(at) > 0);
-        if is_too_much && !is_ours(view, circle) {
+        if is_lenient(view) && view.rank(at) > 0 {
             continue;
         }
         if let Some(site) = circle_site(view, middle, forces, circle, at) {
@@ -163,21 +160,9 @@ fn sites(view: &View<'_>, middle: Vec2, forces: &Forces) -> ArrayVec<Site, { CIR
     sites
 }
 
-/// Whether it still lets its enemies look around.
+/// Whether the level still leaves the other circles and the cores to its enemies.
 fn is_lenient(view: &View<'_>) -> bool {
     view.second() < view.skill.lenient_s
-}
-
-/// Whether this team holds the circle with this index.
-fn is_ours(view: &View<'_>, circle: usize) -> bool {
-    let owner = view.state.circles.owner[circle];
-    owner != PlayerId::NONE && view.state.team_of(owner) == view.team
-}
-
-/// The circle nearest to home of those that this team holds; home if there is none.
-fn own_circle(view: &View<'_>) -> Vec2 {
-    let circles = view.world.circles().iter().enumerate().filter(|&(circle, _)| is_ours(view, circle));
-    circles.map(|(_, &at)| at).min_by_key(|&at| view.order_of(at)).unwrap_or(view.home)
 }
 
 /// Which share of the army is on its way to a place, in percent.
@@ -193,7 +178,7 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
     let circles = &view.state.circles;
     let owner = circles.owner[circle];
     let (_, foes) = view.worth_near(at, NEAR);
-    let ours = is_ours(view, circle);
+    let ours = owner != PlayerId::NONE && view.state.team_of(owner) == view.team;
     let quiet = circles.contested[circle] == 0 && circles.progress[circle] == 0;
     if ours && quiet && foes == 0 {
         return None;

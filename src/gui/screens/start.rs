@@ -68,9 +68,9 @@ impl StartScreen {
                 .into_iter()
                 .enumerate()
         {
-            // Who has never won is not invited to lose.
-            let invited = if self.has_won { BotChoice::Normal } else { BotChoice::Easy };
-            let weight = if bot == invited { Weight::Primary } else { Weight::Normal };
+            // The recommended opponent: easy until the first win.
+            let recommended = if self.has_won { BotChoice::Normal } else { BotChoice::Easy };
+            let weight = if bot == recommended { Weight::Primary } else { Weight::Normal };
             let name = format!("play {}", text.to_lowercase());
             if page.button(&name, part(levels, place, 3), text, weight) {
                 let hero = context.you.hero();
