@@ -12,9 +12,10 @@ use super::context::{AppContext, PlayerChoices};
 use super::draw::{ArenaPainter, layout};
 use super::input::Inputs;
 use super::launch::LaunchRequest;
-use super::page::Page;
+use super::page::{Feedback, Page};
 use super::probe_file::ProbeFile;
 use super::screens::{Next, Screen};
+use super::sound::Sound;
 use super::theme;
 use super::window::HAS_OPENED;
 use super::window::{scale, window};
@@ -40,6 +41,7 @@ struct App {
     screen: Screen,
     inputs: Inputs,
     menus: layout::Recorder,
+    feedback: Feedback,
     probe: Option<ProbeFile>,
     is_done: bool,
 }
@@ -72,6 +74,7 @@ impl App {
         menus.enabled = is_probed;
         let mut context = AppContext {
             painter,
+            sound: Sound::new(),
             you: PlayerChoices::default(),
             now: get_time(),
             note: None,
@@ -79,7 +82,15 @@ impl App {
         };
         egui_macroquad::cfg(theme::apply);
         let screen = first_screen(opening, &mut context);
-        Self { context, screen, inputs: Inputs::new(), menus, probe, is_done: false }
+        Self {
+            context,
+            screen,
+            inputs: Inputs::new(),
+            menus,
+            feedback: Feedback::default(),
+            probe,
+            is_done: false,
+        }
     }
 
     fn frame(&mut self) {
@@ -87,18 +98,21 @@ impl App {
         let inputs = self.inputs.take();
         let mut next = self.screen.arena(&mut self.context, inputs);
         self.menus.begin(window());
-        let Self { context, screen, menus, .. } = self;
+        let Self { context, screen, menus, feedback, .. } = self;
         egui_macroquad::ui(|ctx| {
             ctx.set_pixels_per_point(scale());
             let frame = egui::Frame::NONE;
             egui::CentralPanel::default().frame(frame).show(ctx, |ui| {
-                let mut page = Page::new(ui, menus);
+                let mut page = Page::new(ui, menus, feedback);
                 if let Some(chosen) = screen.page(context, &mut page) {
                     next = Some(chosen);
                 }
                 show_note(context, &mut page);
             });
         });
+        if let Some(kind) = self.feedback.take() {
+            self.context.sound.play(kind);
+        }
         egui_macroquad::draw();
         if self.screen.is_aiming() {
             miniquad::window::set_mouse_cursor(miniquad::CursorIcon::Crosshair);

@@ -4,6 +4,7 @@ use macroquad::prelude::Rect;
 use mini_rts_arena::net::PlayerName;
 
 use super::draw::{ArenaPainter, layout};
+use super::sound::Sound;
 use super::window::{scale, window};
 use crate::cli::args::Hero;
 use crate::cli::setup;
@@ -11,6 +12,7 @@ use crate::cli::setup;
 /// What every screen may use.
 pub(crate) struct AppContext {
     pub(crate) painter: ArenaPainter,
+    pub(crate) sound: Sound,
     pub(crate) you: PlayerChoices,
     /// Seconds since the window opened.
     pub(crate) now: f64,

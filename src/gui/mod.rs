@@ -16,6 +16,7 @@ mod probe_file;
 mod production;
 mod screens;
 mod sent_commands;
+mod sound;
 mod talk;
 mod theme;
 mod window;

@@ -97,7 +97,12 @@ impl Screen {
             Next::Failed(request, why) => {
                 Self::Waiting(Box::new(WaitingScreen::failed(attract, request, why)))
             }
-            Next::Over(over) => Self::Result(Box::new(ResultScreen::new(*over, party))),
+            Next::Over(over) => {
+                if let Some(kind) = over.sound() {
+                    context.sound.play(kind);
+                }
+                Self::Result(Box::new(ResultScreen::new(*over, party)))
+            }
             Next::Both(cell, seed) => match BothScreen::open(&cell, seed) {
                 Ok(screen) => Self::Both(Box::new(screen)),
                 Err(error) => {

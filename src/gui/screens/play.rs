@@ -21,10 +21,11 @@ use crate::gui::launch::Game;
 use crate::gui::page::Page;
 use crate::gui::production::LOST_AFTER_MS;
 use crate::gui::sent_commands::SentCommands;
+use crate::gui::sound::{CountDown, Cues, Ear, Kind, Sound, answer};
 use crate::gui::talk::Talk;
 use crate::gui::window::window;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, View};
-use mini_rts_arena::net::StallCause;
+use mini_rts_arena::net::{RESUME_COUNTDOWN, StallCause, Time};
 use mini_rts_arena::sim::{AttackBehaviour, Command, ControlBehaviour, GameState, PlayerId};
 
 /// A stall shorter than this is not worth a word.
@@ -49,6 +50,10 @@ pub(crate) struct PlayScreen {
     /// What happened since the last frame.
     events: EventBacklog,
     alerts: Alerts,
+    cues: Cues,
+    count_down: CountDown,
+    /// Whether the match is paused, or waits for somebody who is lost.
+    is_held: bool,
     controller: InputController,
     camera_control: CameraControl,
     training: Training,
@@ -88,6 +93,9 @@ impl PlayScreen {
             observed: None,
             events: EventBacklog::default(),
             alerts: Alerts::default(),
+            cues: Cues::default(),
+            count_down: CountDown::default(),
+            is_held: false,
             controller: InputController::default(),
             camera_control: CameraControl::whole(),
             training,
@@ -117,9 +125,13 @@ impl PlayScreen {
         }
         self.game.set_halted(self.is_halting());
         let view = self.view.take()?;
-        self.talk.hear(&mut self.game.news, context.now, |player| {
+        let speaker = self.talk.hear(&mut self.game.news, context.now, |player| {
             (name_of(&view, player), view.current.team_of(player))
         });
+        if speaker.is_some_and(|player| Some(player) != view.me) {
+            context.sound.play(Kind::Chat);
+        }
+        self.hear_waiting(&context.sound, &view);
         self.mind_the_lost(context.now, &view);
         self.play(context, &view, inputs);
         self.view = Some(view);
@@ -133,11 +145,30 @@ impl PlayScreen {
 
     fn observe(&mut self, context: &mut AppContext, view: &View) {
         let is_new = self.observed.as_ref().is_none_or(|seen| seen.tick() != view.current.tick());
-        if is_new {
+        // Events of the confirmed world come also while the picture, ahead of it, waits.
+        if is_new || !self.events.is_empty() {
             let seen = self.observed.replace(Arc::clone(&view.current));
             let before = seen.as_deref().unwrap_or(&view.previous);
             context.painter.observe(&view.setup, before, &view.current, &self.events);
             self.alerts.observe(view, &self.events, context.now);
+            let ear = Ear::of(&self.camera(context, view, 1.0));
+            self.cues.observe(view, before, &self.events, &mut |cue| context.sound.play_cue(&cue, &ear));
+        }
+    }
+
+    /// Count-downs, and that the match does not run.
+    fn hear_waiting(&mut self, sound: &Sound, view: &View) {
+        let now = self.game.now();
+        let left_s = |at: Time| at.since(now).as_secs_f64();
+        let begins = view.begin.filter(|&begin| now < begin).map(left_s);
+        let resumes = view.pause.map(|pause| left_s(pause.until));
+        let resumes = resumes.filter(|&left| left <= RESUME_COUNTDOWN.as_secs_f64());
+        if let Some(kind) = self.count_down.step(begins.or(resumes)) {
+            sound.play(kind);
+        }
+        let is_held = view.pause.is_some() || view.lost.is_some();
+        if !core::mem::replace(&mut self.is_held, is_held) && is_held {
+            sound.play(Kind::Alert);
         }
     }
 
@@ -156,19 +187,30 @@ impl PlayScreen {
             self.camera_control.take(input, &camera, whole, self.controller.pointer());
             camera = self.camera(context, view, alpha);
             let picked = PickContext { view, camera: &camera, alpha, now: context.now };
-            let request = match self.press_button(view, input, context.now) {
+            let selected = (self.controller.selected.clone(), self.controller.base_selected);
+            let request = match self.press_button(context, view, input) {
                 true => None,
                 false => {
                     let before = self.sent.last();
-                    let (game, sent) = (&self.game, &mut self.sent);
-                    let request =
-                        self.controller.take(input, &picked, &mut |what| say(game, sent, view, what));
+                    let (game, sent, sound) = (&self.game, &mut self.sent, &context.sound);
+                    let request = self.controller.take(input, &picked, &mut |what| {
+                        if let Control::Command(command) = &what
+                            && let Some(kind) = answer(view, command)
+                        {
+                            sound.play(kind);
+                        }
+                        say(game, sent, view, what);
+                    });
                     if sent.last() != before {
                         self.controller.number_order(sent.last());
                     }
                     request
                 }
             };
+            let selects = !self.controller.selected.is_empty() || self.controller.base_selected;
+            if selects && selected != (self.controller.selected.clone(), self.controller.base_selected) {
+                context.sound.play(Kind::Select);
+            }
             if let Some(request) = request {
                 self.fulfil(context, view, request);
             }
@@ -203,22 +245,29 @@ impl PlayScreen {
     }
 
     /// Whether this was a press on the economy's plate, which is not one on the arena below it.
-    fn press_button(&mut self, view: &View, input: Input, now: f64) -> bool {
+    fn press_button(&mut self, context: &AppContext, view: &View, input: Input) -> bool {
         let Input::Pressed(button, at) = input else { return false };
         let shift = self.controller.is_shift_held();
         let Some(pressed) = Training::pressed(button, at, shift, window()) else { return false };
         match pressed {
-            Pressed::Train(kind) => self.train(view, kind, now),
-            Pressed::Repeat(kind) => self.training.toggle(kind),
+            Pressed::Train(kind) => self.train(context, view, kind),
+            Pressed::Repeat(kind) => self.toggle_repeat(context, kind),
             Pressed::Nothing => {}
         }
         true
     }
 
-    fn train(&mut self, view: &View, kind: AttackBehaviour, now: f64) {
-        if let Some(command) = self.training.train(view, &self.sent, kind, now) {
+    fn train(&mut self, context: &AppContext, view: &View, kind: AttackBehaviour) {
+        let command = self.training.train(view, &self.sent, kind, context.now);
+        context.sound.play(if command.is_some() { Kind::Click } else { Kind::Refused });
+        if let Some(command) = command {
             say(&self.game, &mut self.sent, view, Control::Command(command));
         }
+    }
+
+    fn toggle_repeat(&mut self, context: &AppContext, kind: AttackBehaviour) {
+        context.sound.play(Kind::Click);
+        self.training.toggle(kind);
     }
 
     fn camera(&mut self, context: &AppContext, view: &View, alpha: f32) -> Camera {
@@ -303,11 +352,15 @@ impl PlayScreen {
             Request::Pause if self.game.is_practice() => self.is_halted ^= true,
             Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
             Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
-            Request::Shielded => self.shielded_at = Some(context.now),
-            Request::Train(kind) => self.train(view, kind, context.now),
-            Request::Repeat(kind) => self.training.toggle(kind),
+            Request::Shielded => {
+                self.shielded_at = Some(context.now);
+                context.sound.play(Kind::Refused);
+            }
+            Request::Train(kind) => self.train(context, view, kind),
+            Request::Repeat(kind) => self.toggle_repeat(context, kind),
             Request::LastAlert => {
                 if let Some(at) = self.alerts.recall(context.now) {
+                    context.sound.play(Kind::Alert);
                     self.camera_control.turn_to(at);
                 }
             }

@@ -12,6 +12,7 @@ use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
 use crate::gui::page::{Page, Weight};
+use crate::gui::sound::Kind;
 use crate::gui::talk::Talk;
 use crate::gui::theme;
 use macroquad::miniquad::KeyCode;
@@ -21,6 +22,8 @@ use mini_rts_arena::sim::{Outcome, PlayerId};
 
 const ROW: f32 = 44.0;
 const VICTORY: &str = "Victory";
+const DEFEAT: &str = "Defeat";
+const DRAW: &str = "Draw";
 /// Lines of talk that are shown below the result, and the points between them and it.
 const LINES: usize = 1;
 const GAP: f32 = 12.0;
@@ -65,9 +68,9 @@ impl Over {
     fn verdict(&self) -> (&'static str, Color32) {
         let summary = &self.summary;
         match summary.outcome {
-            MatchOutcome::Rules(Outcome::Draw) => ("Draw", theme::TEXT),
+            MatchOutcome::Rules(Outcome::Draw) => (DRAW, theme::TEXT),
             MatchOutcome::Rules(_) if summary.winners.contains(&summary.player) => (VICTORY, theme::GOLD),
-            MatchOutcome::Rules(_) if summary.winner.is_some() => ("Defeat", theme::RED),
+            MatchOutcome::Rules(_) if summary.winner.is_some() => (DEFEAT, theme::RED),
             MatchOutcome::PeerLost(_) | MatchOutcome::PeerLeft(_)
                 if summary.winners.contains(&summary.player) =>
             {
@@ -77,6 +80,16 @@ impl Over {
             MatchOutcome::Interrupted => ("You left", theme::TEXT),
             MatchOutcome::PeerLeft(_) | MatchOutcome::PeerLost(_) => ("The match has ended", theme::TEXT),
             _ => ("Time is up", theme::TEXT),
+        }
+    }
+
+    /// What is heard of it.
+    pub(super) fn sound(&self) -> Option<Kind> {
+        match self.verdict().0 {
+            VICTORY => Some(Kind::Victory),
+            DEFEAT => Some(Kind::Defeat),
+            DRAW => Some(Kind::Draw),
+            _ => None,
         }
     }
 
@@ -155,7 +168,12 @@ impl ResultScreen {
         let party = self.party.as_mut()?;
         let is_ended = party.game.poll().is_some();
         let over = &self.over;
-        party.talk.hear(&mut party.game.news, context.now, |player| (over.name(player), over.team(player)));
+        let speaker = party
+            .talk
+            .hear(&mut party.game.news, context.now, |player| (over.name(player), over.team(player)));
+        if speaker.is_some_and(|player| player != over.summary.player) {
+            context.sound.play(Kind::Chat);
+        }
         let wanted = party.game.news.drain(..).filter_map(|event| match event {
             MatchEvent::RematchWanted(player) => Some(player),
             _ => None,

@@ -15,6 +15,7 @@ use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::page::{Page, Weight};
+use crate::gui::sound::{Cues, Ear};
 use crate::gui::theme;
 use mini_rts_arena::game::{EventBacklog, REPLAY_SPEEDS, ReplayMatch, WatchError};
 use mini_rts_arena::sim::{GameState, Tick};
@@ -30,6 +31,7 @@ pub(crate) struct WatchScreen {
     observed: Option<Arc<GameState>>,
     /// What happened since the last frame.
     events: EventBacklog,
+    cues: Cues,
     /// How a jump went of which the painter has not been told.
     jumped: Option<Result<(), WatchError>>,
     camera_control: CameraControl,
@@ -47,6 +49,7 @@ impl WatchScreen {
             replay,
             observed: None,
             events: EventBacklog::default(),
+            cues: Cues::default(),
             jumped: None,
             camera_control,
             pointer: Vec2::ZERO,
@@ -81,6 +84,8 @@ impl WatchScreen {
             let seen = self.observed.replace(Arc::clone(&view.current));
             let before = seen.as_deref().unwrap_or(&view.previous);
             context.painter.observe(&view.setup, before, &view.current, &self.events);
+            let (sound, ear) = (&context.sound, Ear::of(&camera));
+            self.cues.observe(view, before, &self.events, &mut |cue| sound.play_cue(&cue, &ear));
         }
         context.painter.draw(&camera, &Scene::of(view, alpha, context.now as f32));
     }
@@ -122,6 +127,7 @@ impl WatchScreen {
     fn go_to(&mut self, tick: u32) {
         self.jumped = Some(self.replay.seek(Tick(tick.min(Tick::MAX.0))));
         self.observed = None;
+        self.cues = Cues::default();
     }
 
     pub(crate) fn page(&mut self, page: &mut Page<'_>) -> Option<Next> {
