@@ -31,6 +31,10 @@ impl Display {
         Self { server, name: format!(":{}", number.trim()) }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn xdotool(&self, arguments: &[&str]) -> String {
         let done = Command::new("xdotool").args(arguments).env("DISPLAY", &self.name).output();
         let done = done.expect("xdotool runs");
@@ -46,6 +50,15 @@ impl Drop for Display {
     }
 }
 
+/// What a window plays to.
+pub(crate) enum Output {
+    Nothing,
+    /// A PulseAudio server with this socket.
+    Pulse(PathBuf),
+    /// The ALSA library with this configuration.
+    Alsa(PathBuf),
+}
+
 /// A program with a window on a display of its own.
 pub(crate) struct Window {
     pub(crate) display: Display,
@@ -58,6 +71,21 @@ pub(crate) struct Window {
 impl Window {
     /// Starts `arena` with these arguments, in a network namespace if one is given.
     pub(crate) fn open(name: &'static str, size: &str, namespace: Option<&str>, arguments: &[&str]) -> Self {
+        Self::start(name, size, namespace, arguments, &Output::Nothing)
+    }
+
+    /// Starts `arena` with these arguments, with something to play to and as many frames as the machine gives.
+    pub(crate) fn open_heard(name: &'static str, size: &str, arguments: &[&str], output: &Output) -> Self {
+        Self::start(name, size, None, arguments, output)
+    }
+
+    fn start(
+        name: &'static str,
+        size: &str,
+        namespace: Option<&str>,
+        arguments: &[&str],
+        output: &Output,
+    ) -> Self {
         let (display, home) = (Display::start(), tempfile::tempdir().expect("a folder"));
         let arena = env!("CARGO_BIN_EXE_arena");
         let mut command = match namespace {
@@ -68,6 +96,14 @@ impl Window {
             }
             None => Command::new(arena),
         };
+        // Never to the loudspeakers of a developer.
+        let nothing = PathBuf::from("/dev/null");
+        let (pulse, alsa, frames) = match output {
+            Output::Nothing => (&nothing, &nothing, "30"),
+            Output::Pulse(socket) => (socket, &nothing, "144"),
+            Output::Alsa(config) => (&nothing, config, "144"),
+        };
+        let log = std::fs::File::create(home.path().join("log")).expect("a file");
         let began = Instant::now();
         let program = command
             .args(arguments)
@@ -77,10 +113,18 @@ impl Window {
             .env("USER", name)
             .env("ARENA_LAYOUT", home.path().join("layout.json"))
             .env("ARENA_WINDOW", size)
-            .env("ARENA_FPS", "30")
+            .env("ARENA_FPS", frames)
+            .env("PULSE_SERVER", format!("unix:{}", pulse.display()))
+            .env("ALSA_CONFIG_PATH", alsa)
+            .stderr(log)
             .spawn()
             .expect("the program starts");
         Self { display, program, home, name, began }
+    }
+
+    /// What the program has written to stderr.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.home.path().join("log")).unwrap_or_default()
     }
 
     /// What is shown now; null before the first frame.
@@ -98,7 +142,7 @@ impl Window {
             }
             if Instant::now() > deadline {
                 self.picture("failed");
-                panic!("{}: no {what}; shown: {shown}", self.name);
+                panic!("{}: no {what}; shown: {shown}; log: {}", self.name, self.log());
             }
             sleep(Duration::from_millis(15));
         }
@@ -207,7 +251,7 @@ impl Window {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             if let Some(status) = self.program.try_wait().expect("it is ours") {
-                assert!(status.success(), "{}: {status}", self.name);
+                assert!(status.success(), "{}: {status}; log: {}", self.name, self.log());
                 return;
             }
             sleep(Duration::from_millis(20));
@@ -230,8 +274,8 @@ impl Drop for Window {
     }
 }
 
-/// Asks a window to close, as a window manager does: a WM_DELETE_WINDOW message, in the X protocol.
-pub(crate) fn close_window(display: &str, window: u32) -> std::io::Result<()> {
+/// A connection to an X server, for requests in the X protocol.
+pub(crate) fn connect(display: &str) -> std::io::Result<UnixStream> {
     let mut server = UnixStream::connect(format!("/tmp/.X11-unix/X{}", display.trim_start_matches(':')))?;
     server.write_all(&[b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0])?;
     let mut head = [0; 8];
@@ -239,6 +283,12 @@ pub(crate) fn close_window(display: &str, window: u32) -> std::io::Result<()> {
     assert_eq!(head[0], 1, "the server lets us in");
     let mut rest = vec![0; usize::from(u16::from_le_bytes([head[6], head[7]])) * 4];
     server.read_exact(&mut rest)?;
+    Ok(server)
+}
+
+/// Asks a window to close, as a window manager does: with a WM_DELETE_WINDOW message.
+pub(crate) fn close_window(display: &str, window: u32) -> std::io::Result<()> {
+    let mut server = connect(display)?;
     let mut atom = |name: &str| -> std::io::Result<u32> {
         let mut padded = name.as_bytes().to_vec();
         padded.resize(name.len().next_multiple_of(4), 0);

@@ -7,7 +7,10 @@ mod cable;
 #[path = "../common/mod.rs"]
 mod common;
 mod driver;
+#[path = "../ear/mod.rs"]
+mod ear;
 mod hands;
+mod sound;
 mod talk;
 
 use std::io::{BufRead as _, BufReader};

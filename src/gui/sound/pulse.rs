@@ -19,8 +19,8 @@ use super::source::{BLOCK_FRAMES, RATE, Source};
 const FRAME_BYTES: usize = 4;
 /// What is on its way between mixer and loudspeaker, and what the server asks for at once, milliseconds. Less makes a
 /// busy machine stutter, more makes a click late.
-const LATENCY_MS: u32 = 20;
-const PIECE_MS: u32 = 5;
+const LATENCY_MS: u32 = 15;
+const PIECE_MS: u32 = 4;
 /// What proves to the server that this is the same user.
 const COOKIE_BYTES: usize = 256;
 /// How long the server may take to answer at first.

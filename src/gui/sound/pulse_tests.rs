@@ -41,10 +41,13 @@ fn every_sound_is_heard_at_the_device_and_none_clips() {
         sound.play(Kind::Click);
         std::thread::sleep(PAUSE);
     }
+    let mut late_ms = Vec::new();
     for &kind in Kind::ALL {
         let from = ear.wait_silence(PAUSE);
+        let asked_at = Instant::now();
         sound.play(kind);
-        let (began, _) = ear.wait_sound(from);
+        let (began, heard_at) = ear.wait_sound(from);
+        late_ms.push(heard_at.duration_since(asked_at).as_secs_f64() * 1000.0);
         let ended = ear.wait_silence(PAUSE);
         let heard = ear.heard();
         let frames = &heard.frames[began..ended];
@@ -53,6 +56,12 @@ fn every_sound_is_heard_at_the_device_and_none_clips() {
         assert!(loud > AUDIBLE, "{kind:?}: {loud}");
         assert!(loudest(frames) < CLIPPED, "{kind:?}: {}", loudest(frames));
     }
+    late_ms.sort_by(f64::total_cmp);
+    println!(
+        "asked to heard: median {:.1} ms, most {:.1} ms",
+        late_ms[late_ms.len() / 2],
+        late_ms[late_ms.len() - 1]
+    );
     // Everything at once is loud, and does not clip either.
     let from = ear.wait_silence(PAUSE);
     for &kind in Kind::ALL {
