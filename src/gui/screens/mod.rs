@@ -5,6 +5,7 @@ mod both;
 mod camera_control;
 mod host;
 mod join;
+mod lobby;
 mod menu;
 mod net_graph;
 mod notices;
@@ -15,7 +16,7 @@ mod training;
 mod waiting;
 mod watch;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 use super::context::AppContext;
@@ -136,7 +137,7 @@ impl Screen {
             Self::Start(screen) => screen.attract.draw(context),
             Self::Host(screen) => screen.attract.draw(context),
             Self::Join(screen) => screen.attract.draw(context),
-            Self::Waiting(screen) => return screen.arena(context),
+            Self::Waiting(screen) => return screen.arena(context, &inputs),
             Self::Play(screen) => return screen.arena(context, inputs),
             Self::Result(screen) => return screen.arena(context, &inputs),
             Self::Watch(screen) => screen.arena(context, inputs),
@@ -202,7 +203,7 @@ impl Screen {
             Self::Result(screen) => screen.facts(),
             Self::Watch(screen) => screen.facts(),
             Self::Both(screen) => screen.facts(),
-            Self::Waiting(screen) => json!({ "port": screen.port() }),
+            Self::Waiting(screen) => screen.facts(),
             _ => Value::Null,
         }
     }
