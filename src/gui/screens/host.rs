@@ -2,7 +2,7 @@
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 
-use super::start::{heading, named, part, you_are};
+use super::form::{heading, named, part, you_are};
 use super::{Attract, Next};
 use crate::cli::args::{ArchitectureChoice, HostArguments, usual};
 use crate::gui::context::AppContext;
@@ -23,7 +23,6 @@ impl HostScreen {
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(110);
         let plate = page.centred(560.0, 392.0);
         page.plate("host", plate);
         let architecture = &mut self.architecture;
@@ -63,7 +62,7 @@ fn rows(
     }
     let last = row(ROW, 0.0);
     if page.button("open", part(last, 0, 2), "Open the match", Weight::Primary) {
-        let hero = context.you.hero();
+        let hero = context.settings.you.hero;
         let opened = named(context, |name| {
             let mut arguments = HostArguments { architecture: *architecture, ..usual() };
             arguments.game.player.name = Some(name);

@@ -3,6 +3,7 @@
 mod attract;
 mod both;
 mod camera_control;
+mod form;
 mod host;
 mod join;
 mod menu;
@@ -10,6 +11,8 @@ mod net_graph;
 mod notices;
 mod play;
 mod result;
+mod scores;
+mod settings;
 mod start;
 mod training;
 mod waiting;
@@ -22,6 +25,7 @@ use super::context::AppContext;
 use super::input::Input;
 use super::launch::{Game, LaunchRequest};
 use super::page::Page;
+use super::window::{scale, scale_for};
 use crate::cli::args::JoinArguments;
 use crate::cli::paths;
 use attract::Attract;
@@ -133,7 +137,7 @@ impl Screen {
     /// Draws the arena behind the page, and takes in what happened.
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) -> Option<Next> {
         match self {
-            Self::Start(screen) => screen.attract.draw(context),
+            Self::Start(screen) => screen.arena(context, &inputs),
             Self::Host(screen) => screen.attract.draw(context),
             Self::Join(screen) => screen.attract.draw(context),
             Self::Waiting(screen) => return screen.arena(context),
@@ -174,6 +178,30 @@ impl Screen {
     /// Whether the next click names a place to attack.
     pub(crate) fn is_aiming(&self) -> bool {
         matches!(self, Self::Play(screen) if screen.is_aiming())
+    }
+
+    /// Whether keys have no meaning now, but become what is being set.
+    pub(crate) fn takes_keys(&self) -> bool {
+        match self {
+            Self::Start(screen) => screen.takes_keys(),
+            Self::Play(screen) => screen.takes_keys(),
+            _ => false,
+        }
+    }
+
+    /// Whether it shows something that moves by itself and is looked at.
+    pub(crate) const fn is_lively(&self) -> bool {
+        matches!(self, Self::Play(_) | Self::Watch(_) | Self::Both(_))
+    }
+
+    /// Pixels of the page per point.
+    pub(crate) fn scale(&self) -> f32 {
+        let shows_help = match self {
+            Self::Start(screen) => screen.shows_help(),
+            Self::Play(screen) => screen.shows_help(),
+            _ => false,
+        };
+        if shows_help { scale_for(menu::HELP_ROOM) } else { scale() }
     }
 
     /// Whether the arena's own interface is to be read.

@@ -59,7 +59,6 @@ impl WaitingScreen {
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(110);
         let plate = page.centred(620.0, 330.0);
         page.plate("waiting", plate);
         let inside = plate.shrink(24.0);
