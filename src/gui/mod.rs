@@ -15,6 +15,7 @@ mod order_mark;
 mod page;
 mod probe_file;
 mod production;
+mod replay_marks;
 mod screens;
 mod sent_commands;
 mod settings;

@@ -9,6 +9,7 @@ mod common;
 mod driver;
 mod hands;
 mod keyboard;
+mod replays;
 mod settings;
 mod talk;
 

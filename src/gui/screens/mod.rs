@@ -10,10 +10,12 @@ mod menu;
 mod net_graph;
 mod notices;
 mod play;
+mod replays;
 mod result;
 mod scores;
 mod settings;
 mod start;
+mod time_line;
 mod training;
 mod waiting;
 mod watch;
@@ -35,6 +37,7 @@ use join::JoinScreen;
 use mini_rts_arena::game::{Finished, View};
 use mini_rts_arena::lab::compare::Cell;
 use play::PlayScreen;
+use replays::ReplaysScreen;
 use result::ResultScreen;
 use start::StartScreen;
 use waiting::WaitingScreen;
@@ -53,6 +56,7 @@ pub(crate) enum Next {
     Failed(LaunchRequest, String),
     /// The match is over.
     Over(Box<result::Over>),
+    Replays,
     Watch(PathBuf),
     /// Both seats under both architectures.
     Both(Box<Cell>, u64),
@@ -66,6 +70,7 @@ pub(crate) enum Screen {
     Start(Box<StartScreen>),
     Host(Box<HostScreen>),
     Join(Box<JoinScreen>),
+    Replays(Box<ReplaysScreen>),
     Waiting(Box<WaitingScreen>),
     Play(Box<PlayScreen>),
     Result(Box<ResultScreen>),
@@ -84,6 +89,7 @@ impl Screen {
         match next {
             Next::Start | Next::Quit => Self::Start(Box::new(StartScreen::new(attract))),
             Next::HostSetup => Self::Host(Box::new(HostScreen::new(attract))),
+            Next::Replays => Self::Replays(Box::new(ReplaysScreen::new(attract))),
             Next::Join(arguments) => {
                 let address = arguments.as_ref().and_then(|arguments| arguments.address.clone());
                 let screen = JoinScreen::new(attract, arguments);
@@ -129,6 +135,7 @@ impl Screen {
             Self::Start(screen) => screen.attract,
             Self::Host(screen) => screen.attract,
             Self::Join(screen) => screen.attract,
+            Self::Replays(screen) => screen.attract,
             Self::Waiting(screen) => screen.into_attract(),
             _ => Attract::new(),
         }
@@ -140,6 +147,7 @@ impl Screen {
             Self::Start(screen) => screen.arena(context, &inputs),
             Self::Host(screen) => screen.attract.draw(context),
             Self::Join(screen) => screen.attract.draw(context),
+            Self::Replays(screen) => screen.attract.draw(context),
             Self::Waiting(screen) => return screen.arena(context),
             Self::Play(screen) => return screen.arena(context, inputs),
             Self::Result(screen) => return screen.arena(context, &inputs),
@@ -156,6 +164,7 @@ impl Screen {
             Self::Start(screen) => screen.page(context, page),
             Self::Host(screen) => screen.page(context, page),
             Self::Join(screen) => screen.page(context, page),
+            Self::Replays(screen) => screen.page(page),
             Self::Waiting(screen) => screen.page(context, page),
             Self::Play(screen) => screen.page(context, page),
             Self::Result(screen) => screen.page(context, page),
@@ -215,6 +224,7 @@ impl Screen {
             Self::Start(_) => "start",
             Self::Host(_) => "host",
             Self::Join(_) => "join",
+            Self::Replays(_) => "replays",
             Self::Waiting(screen) => screen.name(),
             Self::Play(_) => "match",
             Self::Result(_) => "result",

@@ -116,11 +116,14 @@ impl StartScreen {
         heading(page, "replay about", row(17.0, 5.0), &format!("Newest replay: {about}"));
         let replay = row(ROW, 20.0);
         match &self.replay {
-            Some((file, _)) if page.button("watch", replay, "Watch it", Weight::Normal) => {
+            Some((file, _)) if page.button("watch", part(replay, 0, 2), "Watch it", Weight::Normal) => {
                 next = Some(Next::Watch(file.clone()));
             }
             Some(_) => {}
-            None => page.barred("watch", replay, "Watch it", "play a match first"),
+            None => page.barred("watch", part(replay, 0, 2), "Watch it", "play first"),
+        }
+        if page.button("replays", part(replay, 1, 2), "All replays", Weight::Normal) {
+            next = Some(Next::Replays);
         }
         let last = row(ROW, 0.0);
         if page.button("settings", part(last, 0, 3), "Settings", Weight::Normal) {
