@@ -22,8 +22,8 @@ const RULES: &str = "Stand on a circle to take it: circles give supply and point
                      and enemy cores open: destroy them, or reach 200 points. Supply trains minions. At 5:00 \
                      shields fall and heroes no longer return.";
 
-/// The room that the card needs, points.
-pub(super) const HELP_ROOM: [f32; 2] = [HELP[0] + 16.0, HELP[1] + 16.0];
+/// The room that the card and the lobby need, points.
+pub(super) const LARGEST_ROOM: [f32; 2] = [HELP[0] + 16.0, HELP[1] + 16.0];
 const HELP: [f32; 2] = [908.0, 508.0];
 /// From line to line of the card.
 const LINE: f32 = 23.0;

@@ -6,6 +6,7 @@ mod camera_control;
 mod form;
 mod host;
 mod join;
+mod lobby;
 mod menu;
 mod net_graph;
 mod notices;
@@ -20,7 +21,7 @@ mod training;
 mod waiting;
 mod watch;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 use super::context::AppContext;
@@ -148,7 +149,7 @@ impl Screen {
             Self::Host(screen) => screen.attract.draw(context),
             Self::Join(screen) => screen.attract.draw(context),
             Self::Replays(screen) => screen.attract.draw(context),
-            Self::Waiting(screen) => return screen.arena(context),
+            Self::Waiting(screen) => return screen.arena(context, &inputs),
             Self::Play(screen) => return screen.arena(context, inputs),
             Self::Result(screen) => return screen.arena(context, &inputs),
             Self::Watch(screen) => screen.arena(context, inputs),
@@ -210,7 +211,8 @@ impl Screen {
             Self::Play(screen) => screen.shows_help(),
             _ => false,
         };
-        if shows_help { scale_for(menu::HELP_ROOM) } else { scale() }
+        let needs_more = shows_help || self.name() == "lobby";
+        if needs_more { scale_for(menu::LARGEST_ROOM) } else { scale() }
     }
 
     /// Whether the arena's own interface is to be read.
@@ -240,7 +242,7 @@ impl Screen {
             Self::Result(screen) => screen.facts(),
             Self::Watch(screen) => screen.facts(),
             Self::Both(screen) => screen.facts(),
-            Self::Waiting(screen) => json!({ "port": screen.port() }),
+            Self::Waiting(screen) => screen.facts(),
             _ => Value::Null,
         }
     }
