@@ -8,7 +8,10 @@ mod cable;
 mod common;
 mod driver;
 mod hands;
+mod keyboard;
 mod lobby;
+mod replays;
+mod settings;
 mod talk;
 
 use std::io::{BufRead as _, BufReader};
@@ -266,6 +269,19 @@ fn nothing_overlaps_or_is_cut_in_a_small_window() {
 }
 
 #[test]
+fn nothing_overlaps_or_is_cut_in_the_smallest_window() {
+    let Some(_turn) = turn() else { return };
+    assert_all_screens_are_tidy("smallest", "800x450");
+}
+
+#[test]
+fn nothing_overlaps_or_is_cut_with_the_largest_text() {
+    let Some(_turn) = turn() else { return };
+    let window = Window::open_with("text_percent = 150", "text", "1280x720", &[]);
+    assert_screens_are_tidy(window);
+}
+
+#[test]
 fn nothing_overlaps_or_is_cut_in_a_medium_window() {
     let Some(_turn) = turn() else { return };
     assert_all_screens_are_tidy("medium", "1280x720");
@@ -279,13 +295,23 @@ fn nothing_overlaps_or_is_cut_in_a_large_window() {
 
 /// Goes through all screens of a window of this size.
 fn assert_all_screens_are_tidy(name: &'static str, size: &str) {
+    assert_screens_are_tidy(Window::open(name, size, None, &[]));
+}
+
+fn assert_screens_are_tidy(mut window: Window) {
     let _room = ROOMS_ON_LOOPBACK.read().unwrap_or_else(PoisonError::into_inner);
-    let mut window = Window::open(name, size, None, &[]);
     window.wait_screen("start");
     window.assert_tidy("start");
     window.click("help");
     window.assert_tidy("help");
     window.picture("help");
+    window.click("close");
+    window.click("settings");
+    window.assert_tidy("settings");
+    window.picture("settings");
+    window.click("tab keys");
+    window.assert_tidy("keys");
+    window.picture("keys");
     window.click("close");
     window.click("join");
     window.wait_screen("join");
