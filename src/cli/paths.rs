@@ -4,7 +4,8 @@ use anyhow::{Context as _, anyhow};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The user's folder for what the program keeps: replays, and reports of desyncs.
+/// The user's folder for what the program keeps, and in it the one for a kind: replays, pictures, reports of
+/// desyncs; the settings lie in it itself.
 pub(crate) fn data_folder(kind: &str) -> anyhow::Result<PathBuf> {
     let folders = directories::ProjectDirs::from("", "", "mini-rts-arena").ok_or_else(|| {
         anyhow!("this user has no home folder; say where with --record FILE, or --record off")
@@ -15,25 +16,6 @@ pub(crate) fn data_folder(kind: &str) -> anyhow::Result<PathBuf> {
     })?;
     Ok(folder)
 }
-
-/// Whether this user has ever won a match in the window. A folder that cannot be read counts as no.
-#[cfg(feature = "gui")]
-pub(crate) fn has_won() -> bool {
-    data_folder("").is_ok_and(|folder| folder.join(FIRST_WIN).exists())
-}
-
-/// Keeps that this user has won a match.
-#[cfg(feature = "gui")]
-pub(crate) fn keep_win() {
-    let kept = data_folder("").and_then(|folder| Ok(std::fs::write(folder.join(FIRST_WIN), "")?));
-    if let Err(error) = kept {
-        logln!("cannot keep that you have won: {error:#}");
-    }
-}
-
-/// An empty file that is there once this user has won.
-#[cfg(feature = "gui")]
-const FIRST_WIN: &str = "first-win";
 
 /// Where a match is recorded, without the ending; `None` for `off`.
 pub(crate) fn replay_path(

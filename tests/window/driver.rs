@@ -1,10 +1,12 @@
 //! A window on an X server of its own, driven by xdotool and read by what it says of its layout.
 
 use serde_json::Value;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -31,6 +33,7 @@ impl Display {
         Self { server, name: format!(":{}", number.trim()) }
     }
 
+    /// As programs are told of it.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -50,20 +53,11 @@ impl Drop for Display {
     }
 }
 
-/// What a window plays to.
-pub(crate) enum Output {
-    Nothing,
-    /// A PulseAudio server with this socket.
-    Pulse(PathBuf),
-    /// The ALSA library with this configuration.
-    Alsa(PathBuf),
-}
-
 /// A program with a window on a display of its own.
 pub(crate) struct Window {
     pub(crate) display: Display,
     pub(crate) program: Child,
-    pub(crate) home: TempDir,
+    pub(crate) home: Rc<TempDir>,
     name: &'static str,
     pub(crate) began: Instant,
 }
@@ -71,22 +65,31 @@ pub(crate) struct Window {
 impl Window {
     /// Starts `arena` with these arguments, in a network namespace if one is given.
     pub(crate) fn open(name: &'static str, size: &str, namespace: Option<&str>, arguments: &[&str]) -> Self {
-        Self::start(name, size, namespace, arguments, &Output::Nothing)
+        let home = Rc::new(tempfile::tempdir().expect("a folder"));
+        Self::open_at_home(home, name, size, namespace, arguments, &[])
     }
 
-    /// Starts `arena` with these arguments, with something to play to and as many frames as the machine gives.
-    pub(crate) fn open_heard(name: &'static str, size: &str, arguments: &[&str], output: &Output) -> Self {
-        Self::start(name, size, None, arguments, output)
+    /// The same with settings that are there already.
+    pub(crate) fn open_with(settings: &str, name: &'static str, size: &str, arguments: &[&str]) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        let data = home.path().join("mini-rts-arena");
+        std::fs::create_dir(&data).expect("a folder");
+        std::fs::write(data.join("settings.toml"), settings).expect("a file");
+        Self::open_at_home(Rc::new(home), name, size, None, arguments, &[])
     }
 
-    fn start(
+    /// Starts the program for somebody whose files are in `home`, with more variables in its environment.
+    pub(crate) fn open_at_home(
+        home: Rc<TempDir>,
         name: &'static str,
         size: &str,
         namespace: Option<&str>,
         arguments: &[&str],
-        output: &Output,
+        environment: &[(&str, &str)],
     ) -> Self {
-        let (display, home) = (Display::start(), tempfile::tempdir().expect("a folder"));
+        let display = Display::start();
+        // What another program has told belongs to it.
+        let _ = std::fs::remove_file(home.path().join("layout.json"));
         let arena = env!("CARGO_BIN_EXE_arena");
         let mut command = match namespace {
             Some(namespace) => {
@@ -96,14 +99,6 @@ impl Window {
             }
             None => Command::new(arena),
         };
-        // Never to the loudspeakers of a developer.
-        let nothing = PathBuf::from("/dev/null");
-        let (pulse, alsa, frames) = match output {
-            Output::Nothing => (&nothing, &nothing, "30"),
-            Output::Pulse(socket) => (socket, &nothing, "144"),
-            Output::Alsa(config) => (&nothing, config, "144"),
-        };
-        let log = std::fs::File::create(home.path().join("log")).expect("a file");
         let began = Instant::now();
         let program = command
             .args(arguments)
@@ -113,10 +108,12 @@ impl Window {
             .env("USER", name)
             .env("ARENA_LAYOUT", home.path().join("layout.json"))
             .env("ARENA_WINDOW", size)
-            .env("ARENA_FPS", frames)
-            .env("PULSE_SERVER", format!("unix:{}", pulse.display()))
-            .env("ALSA_CONFIG_PATH", alsa)
-            .stderr(log)
+            .env("ARENA_FPS", "30")
+            // Nothing is played to the loudspeakers of a developer.
+            .env("PULSE_SERVER", "unix:/dev/null")
+            .env("ALSA_CONFIG_PATH", "/dev/null")
+            .envs(environment.iter().copied())
+            .stderr(File::create(home.path().join("stderr")).expect("a file"))
             .spawn()
             .expect("the program starts");
         Self { display, program, home, name, began }
@@ -124,7 +121,7 @@ impl Window {
 
     /// What the program has written to stderr.
     pub(crate) fn log(&self) -> String {
-        std::fs::read_to_string(self.home.path().join("log")).unwrap_or_default()
+        std::fs::read_to_string(self.home.path().join("stderr")).unwrap_or_default()
     }
 
     /// What is shown now; null before the first frame.

@@ -10,6 +10,10 @@ mod driver;
 #[path = "../ear/mod.rs"]
 mod ear;
 mod hands;
+mod keyboard;
+mod lobby;
+mod replays;
+mod settings;
 mod sound;
 mod talk;
 
@@ -165,14 +169,17 @@ fn two_windows_find_each_other_and_play_and_one_leaves() {
     host.wait_screen("host");
     host.picture("host");
     host.click("open");
-    host.wait_screen("waiting");
-    host.picture("waiting");
+    host.wait_screen("lobby");
     let is_listed = |shown: &Value| {
         shown["items"].as_array().is_some_and(|items| items.iter().any(|item| item["name"] == "room 0"))
     };
     guest.wait_for("room in the list", is_listed);
     guest.picture("join");
     guest.click("room 0");
+    guest.wait_screen("lobby");
+    host.click("ready");
+    guest.picture("lobby");
+    guest.click("ready");
     host.wait_tick(1);
     guest.wait_tick(1);
     assert_eq!((&host.shown()["match"]["me"], &guest.shown()["match"]["me"]), (&0.into(), &1.into()));
@@ -265,6 +272,19 @@ fn nothing_overlaps_or_is_cut_in_a_small_window() {
 }
 
 #[test]
+fn nothing_overlaps_or_is_cut_in_the_smallest_window() {
+    let Some(_turn) = turn() else { return };
+    assert_all_screens_are_tidy("smallest", "800x450");
+}
+
+#[test]
+fn nothing_overlaps_or_is_cut_with_the_largest_text() {
+    let Some(_turn) = turn() else { return };
+    let window = Window::open_with("text_percent = 150", "text", "1280x720", &[]);
+    assert_screens_are_tidy(window);
+}
+
+#[test]
 fn nothing_overlaps_or_is_cut_in_a_medium_window() {
     let Some(_turn) = turn() else { return };
     assert_all_screens_are_tidy("medium", "1280x720");
@@ -278,13 +298,23 @@ fn nothing_overlaps_or_is_cut_in_a_large_window() {
 
 /// Goes through all screens of a window of this size.
 fn assert_all_screens_are_tidy(name: &'static str, size: &str) {
+    assert_screens_are_tidy(Window::open(name, size, None, &[]));
+}
+
+fn assert_screens_are_tidy(mut window: Window) {
     let _room = ROOMS_ON_LOOPBACK.read().unwrap_or_else(PoisonError::into_inner);
-    let mut window = Window::open(name, size, None, &[]);
     window.wait_screen("start");
     window.assert_tidy("start");
     window.click("help");
     window.assert_tidy("help");
     window.picture("help");
+    window.click("close");
+    window.click("settings");
+    window.assert_tidy("settings");
+    window.picture("settings");
+    window.click("tab keys");
+    window.assert_tidy("keys");
+    window.picture("keys");
     window.click("close");
     window.click("join");
     window.wait_screen("join");
@@ -293,10 +323,14 @@ fn assert_all_screens_are_tidy(name: &'static str, size: &str) {
     window.click("host");
     window.wait_screen("host");
     window.assert_tidy("host");
+    window.click("network");
+    window.click("seats 4");
+    window.assert_tidy("host");
+    window.picture("host");
     window.click("open");
-    window.wait_screen("waiting");
-    window.assert_tidy("waiting");
-    window.click("cancel");
+    window.wait_screen("lobby");
+    window.assert_tidy("lobby");
+    window.click("leave lobby");
     window.wait_screen("start");
     window.click("play hard");
     window.wait_tick(100);

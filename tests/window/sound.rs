@@ -2,9 +2,10 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::driver::{Output, Window};
+use super::driver::Window;
 use super::ear::Ear;
 use super::turn;
 
@@ -41,12 +42,19 @@ impl Hand {
     }
 }
 
+/// A window with a way to be heard.
+fn open(name: &'static str, arguments: &[&str], environment: &[(&str, &str)]) -> Window {
+    let home = Rc::new(tempfile::tempdir().expect("a folder"));
+    Window::open_at_home(home, name, "1280x720", None, arguments, environment)
+}
+
 #[test]
 fn a_press_is_heard() {
     let Some(_turn) = turn() else { return };
     let Some(ear) = Ear::open() else { return };
     let words = ["play", "--bot", "none"];
-    let window = Window::open_heard("heard", "1280x720", &words, &Output::Pulse(ear.socket()));
+    let server = format!("unix:{}", ear.socket().display());
+    let window = open("heard", &words, &[("PULSE_SERVER", &server), ("ARENA_FPS", "144")]);
     // The count-down, and the start.
     ear.wait_sound(0);
     window.wait_tick(30);
@@ -99,7 +107,7 @@ fn without_a_server_the_alsa_library_plays() {
     );
     let config = folder.path().join("asound.conf");
     std::fs::write(&config, device).expect("a file");
-    let mut window = Window::open_heard("alsa", "1280x720", &[], &Output::Alsa(config));
+    let mut window = open("alsa", &[], &[("ALSA_CONFIG_PATH", &config.display().to_string())]);
     window.wait_screen("start");
     let is_without_library = || window.log().contains("libasound");
     let samples = || -> Vec<u16> {

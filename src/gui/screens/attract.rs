@@ -60,6 +60,9 @@ impl Attract {
 
     /// Plays on and draws.
     pub(crate) fn draw(&mut self, context: &mut AppContext) {
+        if context.painter.is_hidden {
+            return;
+        }
         let now = clock::now();
         for _ in 0..TICKS_PER_FRAME_MAX {
             if self.view.alpha(now) < 1.0 {
@@ -73,8 +76,9 @@ impl Attract {
             *self = Self::with_seed(self.seed.wrapping_add(1));
             context.painter.forget();
         }
-        let camera = Camera::whole(&self.view.setup.map, context.arena());
-        context.painter.draw(&camera, &Scene::of(&self.view, self.view.alpha(now), context.now as f32));
+        let camera = Camera::whole(&self.view.setup.map, context.whole());
+        let scene = Scene::of(&self.view, self.view.alpha(now), context.now as f32);
+        context.painter.draw_backdrop(&camera, &scene);
     }
 
     fn step(&mut self) {

@@ -2,7 +2,9 @@
 
 use egui_macroquad::egui::{Align2, Shape, pos2, vec2};
 
+use crate::gui::bindings::{Action, Preset, key_name, preset};
 use crate::gui::page::Page;
+use crate::gui::production::KINDS;
 use crate::gui::theme;
 use mini_rts_arena::game::{MatchEvent, View};
 use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN, Time};
@@ -20,15 +22,33 @@ pub(super) fn count_down(page: &mut Page<'_>, view: &View, now: Time) {
     if left_s < PRESS_LEAST_S && view.names.is_empty() {
         return;
     }
-    page.shade(90);
-    let middle = page.window().center();
-    let width = page.window().width();
     let number = format!("{}", left_s.ceil());
+    announce(page, ("count-down", &number), ("against", &opponents(view)));
+}
+
+/// A large line in the middle of the window and one below it, on a plate.
+fn announce(page: &mut Page<'_>, (name, large): (&str, &str), (name_below, below): (&str, &str)) {
+    let (middle, width) = (page.window().center(), page.window().width());
+    let plate = page.ui.painter().add(Shape::Noop);
     let at = pos2(middle.x, middle.y - 10.0);
-    page.text("count-down", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &number, width);
-    let names = opponents(view);
-    let below = pos2(middle.x, middle.y);
-    page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
+    let upper = page.text(name, at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), large, width);
+    let style = (theme::LARGE, theme::TEXT);
+    let lower = page.text(name_below, middle, Align2::CENTER_TOP, style, below, width);
+    let plated = upper.union(lower).expand2(vec2(28.0, 12.0));
+    page.ui.painter().set(plate, Shape::rect_filled(plated, theme::ROUNDING, theme::PLATE));
+}
+
+/// The seconds of the count-down that is shown, to the start or to the end of a pause.
+pub(super) fn seconds_to_go(view: &View, now: Time) -> Option<f64> {
+    let left_s = |at: Time| at.since(now).as_secs_f64();
+    let resumes = view.pause.map(|pause| left_s(pause.until));
+    let resumes = resumes.filter(|&left| left <= RESUME_COUNTDOWN.as_secs_f64());
+    view.begin.filter(|&begin| now < begin).map(left_s).or(resumes)
+}
+
+/// Whether the match is paused, or waits for somebody who is lost.
+pub(super) const fn is_held_up(view: &View) -> bool {
+    view.pause.is_some() || view.lost.is_some()
 }
 
 /// What happened in a match, if the picture does not show it by itself.
@@ -48,16 +68,12 @@ pub(super) fn pause_card(page: &mut Page<'_>, view: &View, now: Time, is_halted:
     if pause.is_none() && !is_halted {
         return;
     }
-    page.shade(90);
-    let (middle, width) = (page.window().center(), page.window().width());
     let (title, below) = if let Some((by, left_s)) = pause {
         pause_words(view, by, left_s)
     } else {
-        ("Paused".to_owned(), "P: go on".to_owned())
+        ("Paused".to_owned(), format!("{}: go on", key_name(Action::Pause)))
     };
-    let at = pos2(middle.x, middle.y - 10.0);
-    page.text("pause", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &title, width);
-    page.text("pause-by", middle, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &below, width);
+    announce(page, ("pause", &title), ("pause-by", &below));
 }
 
 /// A pause that all players share, in words.
@@ -65,7 +81,11 @@ fn pause_words(view: &View, by: PlayerId, left_s: f64) -> (String, String) {
     if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
         return (format!("{left_s}"), "The match continues".to_owned());
     }
-    let text = format!("by {}; it continues in {left_s} s, or when anybody presses P", name_of(view, by));
+    let text = format!(
+        "by {}; it continues in {left_s} s, or when anybody presses {}",
+        name_of(view, by),
+        key_name(Action::Pause)
+    );
     ("Paused".to_owned(), text)
 }
 
@@ -83,19 +103,29 @@ fn opponents(view: &View) -> String {
 }
 
 /// What the hands may do now: in the first seconds how to begin, later what the selected base is good for.
-pub(super) fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
+pub(super) fn hint_text(view: &View, base_selected: bool) -> Option<String> {
     const SHOWN_S: u32 = 20;
     let rallies = view.me.and_then(|me| view.current.players.rallies.get(me.index()));
     match (base_selected, rallies) {
         (true, Some(1)) => {
-            Some("New minions go to your flag. Right click on your core: they follow your hero")
+            Some("New minions go to your flag. Right click on your core: they follow your hero".into())
         }
-        (true, _) => Some("New minions follow your hero. Right click: where they go instead"),
-        _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => {
-            Some("W A S D walk    drag: select    right click: order    B N train    F1: all keys")
-        }
+        (true, _) => Some("New minions follow your hero. Right click: where they go instead".into()),
+        _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => Some(first_hint()),
         _ => None,
     }
+}
+
+/// How to begin, by the keys in force.
+fn first_hint() -> String {
+    let walk = [(0, 1), (-1, 0), (0, -1), (1, 0)].map(|(x, y)| key_name(Action::Walk(x, y)));
+    let train = KINDS.map(|kind| key_name(Action::Train(kind)));
+    let walk = match preset() {
+        Preset::Standard => format!("{} walk", walk.join(" ")),
+        Preset::Moba => "right click: walk".into(),
+    };
+    let (train, help) = (train.join(" "), key_name(Action::Help));
+    format!("{walk}    drag: select    right click: order    {train} train    {help}: all keys")
 }
 
 pub(super) fn hint(page: &mut Page<'_>, text: Option<&str>, bottom_px: f32) {

@@ -8,7 +8,11 @@ use std::sync::Arc;
 use super::camera_control::CameraControl;
 use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
-use super::notices::{count_down, hint, hint_text, name_of, news_line, pause_card, shield_text};
+use super::notices::{
+    count_down, hint, hint_text, is_held_up, name_of, news_line, pause_card, seconds_to_go, shield_text,
+};
+use super::scores::scores;
+use super::settings::SettingsPanel;
 use super::training::{Pressed, Training};
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
@@ -21,11 +25,11 @@ use crate::gui::launch::Game;
 use crate::gui::page::Page;
 use crate::gui::production::LOST_AFTER_MS;
 use crate::gui::sent_commands::SentCommands;
-use crate::gui::sound::{CountDown, Cues, Ear, Kind, Sound, answer};
+use crate::gui::sound::{Cues, Ear, Kind, Waiting, answer};
 use crate::gui::talk::Talk;
 use crate::gui::window::window;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, View};
-use mini_rts_arena::net::{RESUME_COUNTDOWN, StallCause, Time};
+use mini_rts_arena::net::StallCause;
 use mini_rts_arena::sim::{AttackBehaviour, Command, ControlBehaviour, GameState, PlayerId};
 
 /// A stall shorter than this is not worth a word.
@@ -51,14 +55,13 @@ pub(crate) struct PlayScreen {
     events: EventBacklog,
     alerts: Alerts,
     cues: Cues,
-    count_down: CountDown,
-    /// Whether the match is paused, or waits for somebody who is lost.
-    is_held: bool,
+    waiting: Waiting,
     controller: InputController,
     camera_control: CameraControl,
     training: Training,
     sent: SentCommands,
     overlay: Overlay,
+    settings: SettingsPanel,
     talk: Talk,
     /// Until when somebody who is lost is waited for without asking again what to do.
     waits_until: f64,
@@ -78,6 +81,7 @@ enum Overlay {
     /// And whether surrendering was asked for once.
     Menu(bool),
     Help,
+    Settings,
     /// A line is being typed.
     Talk,
     /// The last of the others is lost.
@@ -94,13 +98,13 @@ impl PlayScreen {
             events: EventBacklog::default(),
             alerts: Alerts::default(),
             cues: Cues::default(),
-            count_down: CountDown::default(),
-            is_held: false,
+            waiting: Waiting::default(),
             controller: InputController::default(),
             camera_control: CameraControl::whole(),
             training,
             sent: SentCommands::default(),
             overlay: Overlay::None,
+            settings: SettingsPanel::default(),
             talk: Talk::default(),
             waits_until: 0.0,
             graph: NetGraph::default(),
@@ -131,7 +135,9 @@ impl PlayScreen {
         if speaker.is_some_and(|player| Some(player) != view.me) {
             context.sound.play(Kind::Chat);
         }
-        self.hear_waiting(&context.sound, &view);
+        if let Some(kind) = self.waiting.step(seconds_to_go(&view, self.game.now()), is_held_up(&view)) {
+            context.sound.play(kind);
+        }
         self.mind_the_lost(context.now, &view);
         self.play(context, &view, inputs);
         self.view = Some(view);
@@ -156,22 +162,6 @@ impl PlayScreen {
         }
     }
 
-    /// Count-downs, and that the match does not run.
-    fn hear_waiting(&mut self, sound: &Sound, view: &View) {
-        let now = self.game.now();
-        let left_s = |at: Time| at.since(now).as_secs_f64();
-        let begins = view.begin.filter(|&begin| now < begin).map(left_s);
-        let resumes = view.pause.map(|pause| left_s(pause.until));
-        let resumes = resumes.filter(|&left| left <= RESUME_COUNTDOWN.as_secs_f64());
-        if let Some(kind) = self.count_down.step(begins.or(resumes)) {
-            sound.play(kind);
-        }
-        let is_held = view.pause.is_some() || view.lost.is_some();
-        if !core::mem::replace(&mut self.is_held, is_held) && is_held {
-            sound.play(Kind::Alert);
-        }
-    }
-
     /// Takes the input in and draws the arena.
     fn play(&mut self, context: &mut AppContext, view: &View, inputs: Vec<Input>) {
         let alpha = view.alpha(self.game.now());
@@ -181,7 +171,7 @@ impl PlayScreen {
         for input in inputs {
             // Whatever is open, nothing is released any more that is held now.
             if input != Input::FocusLost && (self.overlay != Overlay::None || is_over) {
-                self.take_in_overlay(context.now, view, input);
+                self.take_in_overlay(context, view, input);
                 continue;
             }
             self.camera_control.take(input, &camera, whole, self.controller.pointer());
@@ -278,12 +268,15 @@ impl PlayScreen {
     }
 
     /// Esc and F1 close what they opened, and somebody who is lost is waited for or not.
-    fn take_in_overlay(&mut self, now: f64, view: &View, input: Input) {
+    fn take_in_overlay(&mut self, context: &mut AppContext, view: &View, input: Input) {
+        if self.overlay == Overlay::Settings {
+            return self.settings.take(input, &mut context.settings);
+        }
         let Input::Down(key, _) = input else { return };
         match (self.overlay, action_of(key)) {
             (Overlay::Lost, _) => {
                 if let Some(choice) = LostChoice::of_key(key, is_server(view)) {
-                    self.choose_for_the_lost(now, choice);
+                    self.choose_for_the_lost(context.now, choice);
                 }
             }
             (Overlay::Talk, Some(Action::Menu)) => {
@@ -387,10 +380,10 @@ impl PlayScreen {
             })
         });
         NetStatus {
-            rtt_ms: view.link.and_then(|link| link.rtt_us).unwrap_or(0) as f32 / 1000.0,
+            rtt_ms: view.links.first().and_then(|link| link.rtt_us).unwrap_or(0) as f32 / 1000.0,
             delay_ms: view.delay_us as f32 / 1000.0,
             stalled,
-            loss: view.link.map_or(0.0, |link| f32::from(link.lost_per_mille) / 1000.0),
+            loss: view.links.first().map_or(0.0, |link| f32::from(link.lost_per_mille) / 1000.0),
             dropped: view.dropped,
         }
     }
@@ -408,8 +401,11 @@ impl PlayScreen {
                 let is_shielded = self.shielded_at.is_some_and(|at| context.now - at < SHIELDED_SHOWN_S);
                 let shielded = is_shielded.then(|| shield_text(&view));
                 let usual = hint_text(&view, self.controller.base_selected);
-                hint(page, shielded.as_deref().or(usual), context.arena().bottom());
+                hint(page, shielded.as_deref().or(usual.as_deref()), context.arena().bottom());
             }
+        }
+        if self.overlay == Overlay::None && self.controller.holds(Action::Scores) {
+            scores(page, &view);
         }
         if let Some(said) = self.talk.over_match(page, context.now) {
             match said {
@@ -427,6 +423,11 @@ impl PlayScreen {
                 let name = if is_server(&view) { "The server" } else { name_of(&view, player) };
                 if let Some(choice) = menu::lost_card(page, name, silent_s, is_server(&view)) {
                     self.choose_for_the_lost(context.now, choice);
+                }
+            }
+            Overlay::Settings => {
+                if !self.settings.page(context, page) {
+                    self.overlay = Overlay::Menu(false);
                 }
             }
             Overlay::Help => {
@@ -455,6 +456,10 @@ impl PlayScreen {
         match choice {
             Choice::Resume => {}
             Choice::Help => self.overlay = Overlay::Help,
+            Choice::Settings => {
+                self.overlay = Overlay::Settings;
+                self.settings = SettingsPanel::default();
+            }
             Choice::Surrender if !is_asking => self.overlay = Overlay::Menu(true),
             Choice::Surrender => {
                 self.is_halted = false;
@@ -484,12 +489,20 @@ impl PlayScreen {
 
     /// Whether the match waits for the player, if it is one against bots alone.
     fn is_halting(&self) -> bool {
-        let is_read = matches!(self.overlay, Overlay::Menu(_) | Overlay::Help);
+        let is_read = matches!(self.overlay, Overlay::Menu(_) | Overlay::Help | Overlay::Settings);
         self.finished.is_none() && !self.has_asked_to_leave && (self.is_halted || is_read)
     }
 
     pub(crate) const fn is_aiming(&self) -> bool {
         self.controller.is_aiming()
+    }
+
+    pub(crate) fn takes_keys(&self) -> bool {
+        self.overlay == Overlay::Settings && self.settings.captures()
+    }
+
+    pub(crate) fn shows_help(&self) -> bool {
+        self.overlay == Overlay::Help
     }
 
     /// Where the own units are, so that a test can click on them.
@@ -537,6 +550,7 @@ impl PlayScreen {
             "overlay": format!("{:?}", self.overlay),
             "said": self.talk.said(),
             "is_paused": view.pause.is_some(),
+            "is_locked": self.camera_control.is_locked,
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
             "shielded": self.shielded_at.is_some(),
             "order_ran": self.controller.pointer_order(0.0).map(|order| order.left.is_some()),

@@ -3,15 +3,15 @@
 use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use serde_json::{Value, json};
 
-use super::play::{Party, match_clock};
-use super::start::part;
+use super::form::part;
+use super::play::{Party, match_clock, means};
 use super::{LaunchRequest, Next};
-use crate::cli::paths;
+use crate::gui::bindings::Action;
 use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
-use crate::gui::page::{Page, Weight};
+use crate::gui::page::{self, Page, Weight};
 use crate::gui::sound::Kind;
 use crate::gui::talk::Talk;
 use crate::gui::theme;
@@ -49,11 +49,7 @@ impl Over {
         let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
         let request = game.request.clone();
         keep_report(&summary);
-        let over = Self { request, view, summary, rtt_ms: rtt_us as f64 / 1000.0 };
-        if over.verdict().0 == VICTORY {
-            paths::keep_win();
-        }
-        over
+        Self { request, view, summary, rtt_ms: rtt_us as f64 / 1000.0 }
     }
 
     fn name(&self, player: PlayerId) -> &str {
@@ -164,6 +160,7 @@ impl ResultScreen {
 
     /// Takes in what the others want and say, and draws the last picture of the match in the background.
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) -> Option<Next> {
+        context.settings.has_won |= self.over.verdict().0 == VICTORY;
         self.draw(context);
         let party = self.party.as_mut()?;
         let is_ended = party.game.poll().is_some();
@@ -179,9 +176,10 @@ impl ResultScreen {
             _ => None,
         });
         self.wanted.extend(wanted);
+        let has_focus = page::has_focus();
         for input in inputs {
             match input {
-                Input::Down(KeyCode::Enter | KeyCode::KpEnter, _) if !party.talk.is_open() => {
+                &Input::Down(key, _) if means(key, Action::Talk) && !party.talk.is_open() && !has_focus => {
                     party.talk.open()
                 }
                 Input::Down(KeyCode::Escape, _) => party.talk.close(),
@@ -200,14 +198,12 @@ impl ResultScreen {
 
     fn draw(&self, context: &mut AppContext) {
         let Some(view) = &self.over.view else { return };
-        let camera = Camera::whole(&view.setup.map, context.arena());
-        context
-            .painter
-            .draw(&camera, &Scene { previous: &view.current, ..Scene::of(view, 1.0, context.now as f32) });
+        let camera = Camera::whole(&view.setup.map, context.whole());
+        let scene = Scene { previous: &view.current, ..Scene::of(view, 1.0, context.now as f32) };
+        context.painter.draw_backdrop(&camera, &scene);
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(170);
         let talk = if self.party.is_some() { Talk::height(LINES) + GAP } else { 0.0 };
         let plate = page.centred(640.0, 430.0 + talk);
         page.plate("result", plate);

@@ -192,21 +192,25 @@ impl Cues {
     }
 }
 
-/// A count-down on the screen.
+/// What is heard while a match does not run.
 #[derive(Default)]
-pub(crate) struct CountDown {
+pub(crate) struct Waiting {
+    /// The number of the count-down.
     last: Option<u32>,
+    is_held_up: bool,
 }
 
-impl CountDown {
-    /// What is heard of it, given the seconds that are left while one runs.
-    pub(crate) fn step(&mut self, left_s: Option<f64>) -> Option<Kind> {
+impl Waiting {
+    /// The sound of this frame, given the seconds of the count-down, if there is one, and whether the match is held
+    /// up.
+    pub(crate) fn step(&mut self, left_s: Option<f64>, is_held_up: bool) -> Option<Kind> {
         let shown = left_s.map(|left| left.ceil().max(0.0) as u32).filter(|&left| left > 0);
         let last = core::mem::replace(&mut self.last, shown);
+        let was_held_up = core::mem::replace(&mut self.is_held_up, is_held_up);
         match shown {
             Some(_) if shown != last => Some(Kind::Count),
             None if last.is_some() => Some(Kind::Go),
-            _ => None,
+            _ => (is_held_up && !was_held_up).then_some(Kind::Alert),
         }
     }
 }

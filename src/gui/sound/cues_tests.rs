@@ -189,11 +189,24 @@ fn fights_fall_silent_before_sudden_death_and_then_a_drum_beats_each_second() {
 }
 
 #[test]
-fn a_count_down_counts_and_ends() {
-    let mut count = CountDown::default();
-    let left = [None, Some(2.9), Some(2.1), Some(2.0), Some(1.2), Some(0.4), Some(0.1), None, None];
-    let heard = left.map(|left| count.step(left));
-    use Kind::{Count, Go};
-    let expected = [None, Some(Count), None, Some(Count), None, Some(Count), None, Some(Go), None];
-    assert_eq!(heard, expected);
+fn a_count_down_counts_and_ends_and_a_hold_up_is_an_alert() {
+    use Kind::{Alert, Count, Go};
+    let table = [
+        (None, false, None),
+        (Some(2.9), false, Some(Count)),
+        (Some(2.1), false, None),
+        (Some(2.0), false, Some(Count)),
+        (Some(0.4), false, Some(Count)),
+        (Some(0.1), false, None),
+        (None, false, Some(Go)),
+        (None, true, Some(Alert)),
+        (None, true, None),
+        (Some(3.0), true, Some(Count)),
+        (None, false, Some(Go)),
+        (None, true, Some(Alert)),
+    ];
+    let mut waiting = Waiting::default();
+    for (at, (left_s, is_held_up, expected)) in table.into_iter().enumerate() {
+        assert_eq!(waiting.step(left_s, is_held_up), expected, "frame {at}");
+    }
 }

@@ -2,6 +2,7 @@
 //! nothing clips. It knows neither device nor clock: time is the number of frames that were mixed.
 
 use super::catalogue::{FILE_RATE, Group, Kind, Priority};
+use crate::gui::settings::Volumes;
 
 /// Most sounds at once.
 pub(super) const VOICES_MAX: usize = 24;
@@ -11,35 +12,6 @@ const CEILING: f32 = 0.9;
 const RELEASE_S: f32 = 0.08;
 /// How much higher or lower a sound of a fight is than the one before, at most: equal ones are tiring.
 const DETUNED: f32 = 0.06;
-
-/// How loud everything is, in percent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Volumes {
-    /// Of all sounds.
-    pub(crate) master: u8,
-    /// Of the arena.
-    pub(crate) effects: u8,
-    /// Of buttons, commands and chat.
-    pub(crate) interface: u8,
-}
-
-impl Default for Volumes {
-    fn default() -> Self {
-        Self { master: 80, effects: 100, interface: 80 }
-    }
-}
-
-impl Volumes {
-    /// The factor of a group. A half sounds half as loud: hearing is no straight line.
-    fn gain(self, group: Group) -> f32 {
-        let percent = match group {
-            Group::Effects => self.effects,
-            Group::Interface => self.interface,
-        };
-        let share = |percent: u8| f32::from(percent.min(100)) / 100.0;
-        (share(self.master) * share(percent)).powi(2)
-    }
-}
 
 /// A sound to be started.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,7 +85,7 @@ impl Mixer {
     /// Fills `out` with frames of left and right.
     pub(super) fn mix(&mut self, out: &mut [[i16; 2]], volumes: Volumes) {
         let release = 0.5_f32.powf(1.0 / (RELEASE_S * self.rate as f32));
-        let gains = [Group::Effects, Group::Interface].map(|group| volumes.gain(group));
+        let gains = [Group::Effects, Group::Interface].map(|group| gain(volumes, group));
         for frame in out.iter_mut() {
             let mut sum = [0.0; 2];
             for slot in &mut self.voices {
@@ -171,6 +143,16 @@ impl Voice {
     const fn left(&self) -> usize {
         self.samples.len().saturating_sub((self.at >> 32) as usize)
     }
+}
+
+/// The factor of a group. A half sounds half as loud: hearing is no straight line.
+fn gain(volumes: Volumes, group: Group) -> f32 {
+    let percent = match group {
+        Group::Effects => volumes.effects,
+        Group::Interface => volumes.interface,
+    };
+    let share = |percent: u8| f32::from(percent.min(100)) / 100.0;
+    (share(volumes.master) * share(percent)).powi(2)
 }
 
 #[cfg(test)]

@@ -23,10 +23,10 @@ use std::time::Instant;
 
 pub(crate) use answers::answer;
 pub(crate) use catalogue::Kind;
-pub(crate) use cues::{CountDown, Cue, Cues};
+pub(crate) use cues::{Cue, Cues, Waiting};
 pub(crate) use ear::Ear;
-pub(crate) use mixer::Volumes;
 
+use crate::gui::settings::Volumes;
 use catalogue::Priority;
 use mixer::Start;
 use source::{QUEUE_MAX, Request, Source};
@@ -43,9 +43,7 @@ impl Sound {
         let volumes = Arc::new(SharedVolumes::default());
         let (requests, source) = Source::new(Arc::clone(&volumes));
         output::start(source);
-        let sound = Self { requests, volumes };
-        sound.set_volumes(Volumes::default());
-        sound
+        Self { requests, volumes }
     }
 
     /// From now on everything is that loud, also what is heard already.

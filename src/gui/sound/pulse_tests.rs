@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use super::super::catalogue::Kind;
 use super::super::ear::MIDDLE;
-use super::super::mixer::{Start, Volumes};
+use super::super::mixer::Start;
 use super::super::source::Request as SoundRequest;
-use super::super::{SharedVolumes, Sound};
+use super::super::{SharedVolumes, Sound, Volumes};
 use super::*;
 
 #[path = "../../../tests/ear/mod.rs"]

@@ -55,8 +55,7 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mixer::Volumes;
-    use super::super::{Kind, ear};
+    use super::super::{Kind, Volumes, ear};
     use super::*;
 
     /// The loudest sample after a request of that age.
