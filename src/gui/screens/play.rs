@@ -493,6 +493,7 @@ impl PlayScreen {
             "tick": view.current.tick().0,
             "me": me.0,
             "hero": view.current.hero(me).map(place),
+            "hero_tiles": view.current.hero(me).map(|row| [units.x[row].to_num::<f32>(), units.y[row].to_num()]),
             "minions": of(true),
             "orders": orders,
             "enemies": of(false),
