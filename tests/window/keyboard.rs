@@ -94,6 +94,7 @@ fn all_menus_are_used_by_the_keyboard_alone() {
     window.wait_screen("start");
     press(&window, "host");
     window.wait_screen("host");
+    press(&window, "network");
     press(&window, "client-server");
     press(&window, "back");
     window.wait_screen("start");

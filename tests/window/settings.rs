@@ -182,13 +182,12 @@ fn every_row_of_the_table_has_its_effect_on_another_key() {
     window.wait_for("minions that go", has_order("AttackMove"));
     window.key("F5");
     window.wait_for("minions that stop", has_order("Idle"));
-    window.key("shift+h");
-    window.wait_for("repeats", |shown| {
-        shown["match"]["training"]["repeats"] == serde_json::json!([false, true])
-    });
-    window.key("shift+h");
+    window.wait_for("supply", |shown| shown["match"]["training"]["supply"].as_u64() >= Some(2));
     window.key("g");
     window.wait_for("a swordsman", |shown| shown["match"]["training"]["training"][0] == 1);
+    let repeats = |shown: &Value| shown["match"]["training"]["repeats"] == serde_json::json!([false, true]);
+    window.key("shift+h");
+    window.wait_for("archers again and again", repeats);
     the_window_obeys_other_keys(&window);
     window.close();
     window.wait_end();

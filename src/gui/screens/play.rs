@@ -352,7 +352,7 @@ impl PlayScreen {
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         let view = self.view.clone()?;
-        if self.shows_graph {
+        if self.shows_graph && matches!(self.overlay, Overlay::None | Overlay::Talk) {
             self.graph.draw(page);
         }
         if self.finished.is_none() {
