@@ -148,6 +148,8 @@ pub(crate) struct NetStatus {
     pub(crate) delay_ms: f32,
     /// What the match waits for, such as "waiting for Orange: network".
     pub(crate) stalled: Option<String>,
+    /// Whether the match waits because nothing arrives: what was measured before says nothing about now.
+    pub(crate) is_silent: bool,
     /// Share of datagrams lost, 0 to 1.
     pub(crate) loss: f32,
     /// What was received and dropped, and why.

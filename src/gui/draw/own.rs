@@ -192,8 +192,11 @@ fn draw_return(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
 /// At the right of the strip, or above it where it is taken up to there, pixels.
 fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus, taken: f32) {
     let (strip, unit) = (layout::bottom_plates(view.window), layout::scale(view.window));
-    let text =
-        format!("RTT {:.0} ms   delay {:.0} ms   loss {:.0} %", net.rtt_ms, net.delay_ms, net.loss * 100.0);
+    let text = if net.is_silent {
+        "nothing arrives".to_owned()
+    } else {
+        format!("RTT {:.0} ms   delay {:.0} ms   loss {:.0} %", net.rtt_ms, net.delay_ms, net.loss * 100.0)
+    };
     // As wide as its widest, so that it does not twitch.
     let widest = hud.text.width("RTT 000 ms   delay 000 ms   loss 00 %", Size::Small);
     let (pad, bars) = (10.0 * unit, strip.h * 0.5);
@@ -204,6 +207,7 @@ fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus, ta
     hud.plate("connection", plate);
     let row = plate.center().y;
     let quality = match (net.rtt_ms, net.loss) {
+        _ if net.is_silent => 0,
         (rtt, loss) if net.stalled.is_some() || rtt > 250.0 || loss > 0.1 => 1,
         (rtt, loss) if rtt > 120.0 || loss > 0.03 => 2,
         (rtt, _) if rtt > 60.0 => 3,

@@ -344,6 +344,8 @@ impl PlayScreen {
         NetStatus {
             rtt_ms: view.links.first().and_then(|link| link.rtt_us).unwrap_or(0) as f32 / 1000.0,
             delay_ms: view.delay_us as f32 / 1000.0,
+            is_silent: stalled.is_some()
+                && view.waits_for.is_some_and(|waits| waits.cause == StallCause::Network),
             stalled,
             loss: view.links.first().map_or(0.0, |link| f32::from(link.lost_per_mille) / 1000.0),
             dropped: view.dropped,
