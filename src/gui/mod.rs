@@ -35,10 +35,7 @@ use std::sync::atomic::Ordering;
 pub(crate) use display::NoWindow;
 
 use crate::cli::window::Opening;
-use window::HAS_OPENED;
-
-/// What window managers know the window by.
-const WM_CLASS: &str = "mini-rts-arena";
+use window::{HAS_OPENED, WM_CLASS};
 
 /// Opens the window and stays until it is closed.
 ///

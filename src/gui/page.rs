@@ -209,13 +209,17 @@ impl<'a> Page<'a> {
         is_enabled && response.clicked()
     }
 
-    /// A ring around what the keyboard would press. The first arrow on a screen goes to its `primary` button.
+    /// A ring around what the keyboard would press. The first arrow on a screen leads to its `primary` button:
+    /// a frame later, since this frame's arrow would lead on from there.
     fn show_focus(&mut self, name: &str, response: &egui::Response, is_primary: bool) {
-        if is_primary
-            && self.ui.memory(|memory| memory.focused().is_none())
-            && self.ui.input(|input| ARROWS.iter().any(|&key| input.key_pressed(key)))
-        {
-            response.request_focus();
+        if is_primary && self.ui.memory(|memory| memory.focused().is_none()) {
+            let (ctx, id) = (self.ui.ctx(), egui::Id::new("an arrow came"));
+            let has_come = ARROWS.iter().any(|&key| ctx.input(|input| input.key_pressed(key)));
+            if ctx.data_mut(|data| data.remove_temp::<bool>(id)).is_some() {
+                response.request_focus();
+            } else if has_come {
+                ctx.data_mut(|data| data.insert_temp(id, true));
+            }
         }
         if response.has_focus() {
             let ring = response.rect.expand(2.5);

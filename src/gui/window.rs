@@ -12,6 +12,8 @@ pub(crate) fn window() -> Rect {
     Rect::new(0.0, 0.0, screen_width(), screen_height())
 }
 
+/// What window managers know the window by.
+pub(crate) const WM_CLASS: &str = "mini-rts-arena";
 /// The smallest window, pixels.
 pub(crate) const SIZE_LEAST: [u16; 2] = [800, 450];
 /// The room that every screen needs, points.

@@ -11,8 +11,7 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
-use super::WM_CLASS;
-use super::window::SIZE_LEAST;
+use super::window::{SIZE_LEAST, WM_CLASS};
 
 /// Most windows that are looked at.
 const WINDOWS_MAX: usize = 4_096;

@@ -95,7 +95,7 @@ const NAMES: &[(KeyCode, &str)] = &[
     (KeyCode::RightAlt, "Alt"),
 ];
 
-/// The name of a key; none for one that cannot be bound.
+/// The name of a key; none if it cannot be bound.
 pub(crate) fn name_of(key: KeyCode) -> Option<&'static str> {
     NAMES.iter().find(|(named, _)| *named == key).map(|&(_, name)| name)
 }

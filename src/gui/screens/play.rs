@@ -392,7 +392,7 @@ impl PlayScreen {
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         let view = self.view.clone()?;
-        if self.shows_graph {
+        if self.shows_graph && matches!(self.overlay, Overlay::None | Overlay::Talk) {
             self.graph.draw(page);
         }
         if self.finished.is_none() {
@@ -533,6 +533,7 @@ impl PlayScreen {
             "tick": view.current.tick().0,
             "me": me.0,
             "hero": view.current.hero(me).map(place),
+            "hero_tiles": view.current.hero(me).map(|row| [units.x[row].to_num::<f32>(), units.y[row].to_num()]),
             "minions": of(true),
             "orders": orders,
             "enemies": of(false),

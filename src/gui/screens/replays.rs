@@ -18,7 +18,7 @@ const ROW: f32 = 42.0;
 const STEP: f32 = ROW + 5.0;
 /// Where the facts of a replay stand in its row, as shares of the width.
 const COLUMNS: [(&str, f32); 5] =
-    [("players", 0.02), ("recorded", 0.42), ("map", 0.60), ("length", 0.71), ("result", 0.79)];
+    [("players", 0.02), ("recorded (UTC)", 0.42), ("map", 0.60), ("length", 0.71), ("result", 0.79)];
 
 pub(crate) struct ReplaysScreen {
     pub(super) attract: Attract,
@@ -90,19 +90,12 @@ impl ReplaysScreen {
 
     fn buttons(&mut self, page: &mut Page<'_>, row: Rect, list: Rect) -> Option<Next> {
         let shown = rows_in(list);
-        if self.first > 0 {
-            if page.button("newer", part(row, 0, 4), "Newer", Weight::Normal) {
-                self.first = self.first.saturating_sub(shown);
-            }
-        } else {
-            page.barred("newer", part(row, 0, 4), "Newer", "");
+        if self.first > 0 && page.button("newer", part(row, 0, 4), "Newer", Weight::Normal) {
+            self.first = self.first.saturating_sub(shown);
         }
-        if self.first + shown < self.replays.len() {
-            if page.button("older", part(row, 1, 4), "Older", Weight::Normal) {
-                self.first += shown;
-            }
-        } else {
-            page.barred("older", part(row, 1, 4), "Older", "");
+        let has_older = self.first + shown < self.replays.len();
+        if has_older && page.button("older", part(row, 1, 4), "Older", Weight::Normal) {
+            self.first += shown;
         }
         let is_left = page.button("back", part(row, 3, 4), "Back", Weight::Primary) || page.escapes();
         is_left.then_some(Next::Start)
