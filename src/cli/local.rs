@@ -51,6 +51,7 @@ fn opponent(
     let mut join = JoinArguments { seat: Some(seat), ..usual() };
     let game = &mut join.game;
     game.player.name = Some(opponent_name(arguments.bot, arguments.table.players, seat)?);
+    game.player.hero = arguments.bot.hero();
     game.player.input_delay = arguments.player.input_delay;
     game.bot = Some(arguments.bot);
     // Only files must be given to every peer; what is built in all have.
@@ -70,6 +71,7 @@ fn opponent_name(bot: BotChoice, players: u8, seat: u8) -> anyhow::Result<Player
         BotChoice::Normal => "Normal bot",
         BotChoice::Hard => "Hard bot",
         BotChoice::Probe => "Probe",
+        BotChoice::Sparring => "Trainer",
     };
     Ok(if players == 2 { PlayerName::new(name)? } else { PlayerName::new(&format!("{name} {seat}"))? })
 }

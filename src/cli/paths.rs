@@ -16,24 +16,39 @@ pub(crate) fn data_folder(kind: &str) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Whether this user has ever won a match in the window. A folder that cannot be read counts as no.
+/// Something that a user does once, kept as an empty file.
 #[cfg(feature = "gui")]
-pub(crate) fn has_won() -> bool {
-    data_folder("").is_ok_and(|folder| folder.join(FIRST_WIN).exists())
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Milestone {
+    /// Has won a match in the window.
+    FirstWin,
+    /// Has finished or skipped the tutorial.
+    Tutorial,
 }
 
-/// Keeps that this user has won a match.
 #[cfg(feature = "gui")]
-pub(crate) fn keep_win() {
-    let kept = data_folder("").and_then(|folder| Ok(std::fs::write(folder.join(FIRST_WIN), "")?));
-    if let Err(error) = kept {
-        logln!("cannot keep that you have won: {error:#}");
+impl Milestone {
+    /// Whether this user has reached it. A folder that cannot be read counts as no.
+    pub(crate) fn is_reached(self) -> bool {
+        data_folder("").is_ok_and(|folder| folder.join(self.file()).exists())
+    }
+
+    /// Keeps that this user has reached it.
+    pub(crate) fn keep(self) {
+        let file = self.file();
+        let kept = data_folder("").and_then(|folder| Ok(std::fs::write(folder.join(file), "")?));
+        if let Err(error) = kept {
+            logln!("cannot keep {file}: {error:#}");
+        }
+    }
+
+    const fn file(self) -> &'static str {
+        match self {
+            Self::FirstWin => "first-win",
+            Self::Tutorial => "tutorial",
+        }
     }
 }
-
-/// An empty file that is there once this user has won.
-#[cfg(feature = "gui")]
-const FIRST_WIN: &str = "first-win";
 
 /// Where a match is recorded, without the ending; `None` for `off`.
 pub(crate) fn replay_path(

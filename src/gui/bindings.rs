@@ -36,6 +36,8 @@ pub(crate) enum Action {
     Menu,
     /// Say something to the others.
     Talk,
+    /// Leave out the rest of the tutorial.
+    Skip,
 }
 
 /// A line of the help card, and the keys it is about.
@@ -177,9 +179,13 @@ pub(crate) const BINDINGS: &[Chapter] = &[
                 actions: &[(KeyCode::F3, Action::NetGraph), (KeyCode::F12, Action::Picture)],
             },
             Binding {
-                keys: "F1 Esc",
-                does: "this card, the menu",
-                actions: &[(KeyCode::F1, Action::Help), (KeyCode::Escape, Action::Menu)],
+                keys: "F1 Esc K",
+                does: "this card, the menu, skip the tutorial",
+                actions: &[
+                    (KeyCode::F1, Action::Help),
+                    (KeyCode::Escape, Action::Menu),
+                    (KeyCode::K, Action::Skip),
+                ],
             },
         ],
     },

@@ -180,6 +180,11 @@ impl Game {
         matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.bot == BotChoice::Easy)
     }
 
+    /// Whether this is the match that teaches.
+    pub(crate) fn is_tutorial(&self) -> bool {
+        matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.bot == BotChoice::Sparring)
+    }
+
     fn announce(&mut self, beacon: Option<Beacon>) {
         if let (Some(announcer), Some(beacon)) = (&self.announcer, beacon)
             && self.announced.as_ref() != Some(&beacon)

@@ -18,6 +18,7 @@ mod screens;
 mod sent_commands;
 mod talk;
 mod theme;
+mod tutorial;
 mod window;
 
 use macroquad::conf::Conf as Settings;

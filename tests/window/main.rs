@@ -9,6 +9,7 @@ mod common;
 mod driver;
 mod hands;
 mod talk;
+mod tutorial;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -12,6 +12,7 @@ mod play;
 mod result;
 mod start;
 mod training;
+mod tutorial_card;
 mod waiting;
 mod watch;
 

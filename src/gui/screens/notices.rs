@@ -82,19 +82,15 @@ fn opponents(view: &View) -> String {
     teams.into_iter().map(|(_, names)| names).collect::<Vec<_>>().join(" against ")
 }
 
-/// What the hands may do now: in the first seconds how to begin, later what the selected base is good for.
+/// What the selected base is good for.
 pub(super) fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
-    const SHOWN_S: u32 = 20;
     let rallies = view.me.and_then(|me| view.current.players.rallies.get(me.index()));
     match (base_selected, rallies) {
         (true, Some(1)) => {
             Some("New minions go to your flag. Right click on your core: they follow your hero")
         }
         (true, _) => Some("New minions follow your hero. Right click: where they go instead"),
-        _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => {
-            Some("W A S D walk    drag: select    right click: order    B N train    F1: all keys")
-        }
-        _ => None,
+        (false, _) => None,
     }
 }
 

@@ -9,8 +9,12 @@ use super::camera_control::CameraControl;
 use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
 use super::notices::{count_down, hint, hint_text, name_of, news_line, pause_card, shield_text};
+use super::start::practice;
 use super::training::{Pressed, Training};
+use super::tutorial_card::{AfterTutorial, learned_card, task_card};
 use super::{Next, clock, over};
+use crate::cli::args::BotChoice;
+use crate::cli::paths::Milestone;
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{Action, action_of};
 use crate::gui::context::AppContext;
@@ -22,6 +26,7 @@ use crate::gui::page::Page;
 use crate::gui::production::LOST_AFTER_MS;
 use crate::gui::sent_commands::SentCommands;
 use crate::gui::talk::Talk;
+use crate::gui::tutorial::{Task, Tutorial};
 use crate::gui::window::window;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, View};
 use mini_rts_arena::net::StallCause;
@@ -52,6 +57,8 @@ pub(crate) struct PlayScreen {
     controller: InputController,
     camera_control: CameraControl,
     training: Training,
+    /// In the match that teaches.
+    tutorial: Option<Tutorial>,
     sent: SentCommands,
     overlay: Overlay,
     talk: Talk,
@@ -77,10 +84,13 @@ enum Overlay {
     Talk,
     /// The last of the others is lost.
     Lost,
+    /// The tutorial is won.
+    Learned,
 }
 
 impl PlayScreen {
     pub(crate) fn new(game: Game) -> Self {
+        let tutorial = game.is_tutorial().then(Tutorial::default);
         let training = if game.is_easy_practice() { Training::repeating() } else { Training::default() };
         Self {
             game,
@@ -91,6 +101,7 @@ impl PlayScreen {
             controller: InputController::default(),
             camera_control: CameraControl::whole(),
             training,
+            tutorial,
             sent: SentCommands::default(),
             overlay: Overlay::None,
             talk: Talk::default(),
@@ -113,6 +124,9 @@ impl PlayScreen {
                 self.camera_control = CameraControl::opening(&view.setup.map, self.game.is_practice());
             }
             self.observe(context, &view);
+            if let Some(tutorial) = &mut self.tutorial {
+                tutorial.observe(&view, &self.events);
+            }
             self.view = Some(view);
         }
         self.game.set_halted(self.is_halting());
@@ -194,6 +208,7 @@ impl PlayScreen {
                 pointer_order: self.controller.pointer_order(context.now),
                 base_selected: self.controller.base_selected,
                 alert: self.alerts.mark(context.now),
+                goal: self.task(view).and_then(|task| task.place),
                 is_core_hit: self.alerts.is_core_hit(context.now),
                 net: Some(&net).filter(|_| !self.game.is_without_network()),
                 training: training.as_ref(),
@@ -243,6 +258,7 @@ impl PlayScreen {
             }
             // Its keys are letters.
             (Overlay::Talk, _) => {}
+            (Overlay::Learned, _) => {}
             (_, Some(Action::Menu | Action::Help)) => self.overlay = Overlay::None,
             _ => {}
         }
@@ -303,6 +319,7 @@ impl PlayScreen {
             Request::Pause if self.game.is_practice() => self.is_halted ^= true,
             Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
             Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
+            Request::Skip => self.skip_tutorial(),
             Request::Shielded => self.shielded_at = Some(context.now),
             Request::Train(kind) => self.train(view, kind, context.now),
             Request::Repeat(kind) => self.training.toggle(kind),
@@ -355,7 +372,11 @@ impl PlayScreen {
                 let is_shielded = self.shielded_at.is_some_and(|at| context.now - at < SHIELDED_SHOWN_S);
                 let shielded = is_shielded.then(|| shield_text(&view));
                 let usual = hint_text(&view, self.controller.base_selected);
-                hint(page, shielded.as_deref().or(usual), context.arena().bottom());
+                let bottom = context.arena().bottom();
+                hint(page, shielded.as_deref().or(usual), bottom);
+                if self.task(&view).is_some_and(|task| task_card(page, &task, bottom)) {
+                    self.skip_tutorial();
+                }
             }
         }
         if let Some(said) = self.talk.over_match(page, context.now) {
@@ -368,6 +389,12 @@ impl PlayScreen {
             Overlay::None => {}
             Overlay::Talk if !self.talk.is_open() => self.overlay = Overlay::None,
             Overlay::Talk => {}
+            Overlay::Learned => {
+                return match learned_card(page)? {
+                    AfterTutorial::PlayEasy => practice(context, BotChoice::Easy),
+                    AfterTutorial::Menu => Some(Next::Start),
+                };
+            }
             Overlay::Lost => {
                 let (player, heard_at) = view.lost?;
                 let silent_s = self.game.now().since(heard_at).as_secs_f64();
@@ -414,8 +441,32 @@ impl PlayScreen {
         }
     }
 
-    /// The match is over: on to its result.
+    /// What the tutorial asks for now.
+    fn task(&self, view: &View) -> Option<Task> {
+        let tutorial = self.tutorial.as_ref().filter(|_| self.finished.is_none())?;
+        tutorial.task(view, self.controller.selected.len())
+    }
+
+    fn skip_tutorial(&mut self) {
+        if self.tutorial.is_some() {
+            Milestone::Tutorial.keep();
+            self.has_asked_to_leave = true;
+            self.game.say(Control::Leave);
+        }
+    }
+
+    /// The match is over: on to its result. The tutorial has none: who wins it has learned everything.
     fn finish(&mut self) -> Option<Next> {
+        if self.tutorial.is_some() && self.has_asked_to_leave {
+            return Some(Next::Start);
+        }
+        if self.tutorial.as_ref().is_some_and(|tutorial| tutorial.step().is_none()) {
+            if self.overlay != Overlay::Learned {
+                Milestone::Tutorial.keep();
+                self.overlay = Overlay::Learned;
+            }
+            return None;
+        }
         let (finished, _) = self.finished.take()?;
         Some(over(&self.game, self.view.clone(), finished))
     }
@@ -489,6 +540,11 @@ impl PlayScreen {
             "order_ran": self.controller.pointer_order(0.0).map(|order| order.left.is_some()),
             "is_halted": self.is_halting(),
             "is_practice": self.game.is_practice(),
+            "task": self.task(view).map(|task| json!({
+                "title": task.title,
+                "progress": task.progress,
+                "place": task.place.map(|at| camera.to_screen(at)).map(|at| json!([at.x, at.y])),
+            })),
         })
     }
 }

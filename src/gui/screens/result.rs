@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::play::{Party, match_clock};
 use super::start::part;
 use super::{LaunchRequest, Next};
-use crate::cli::paths;
+use crate::cli::paths::Milestone;
 use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
@@ -48,7 +48,7 @@ impl Over {
         keep_report(&summary);
         let over = Self { request, view, summary, rtt_ms: rtt_us as f64 / 1000.0 };
         if over.verdict().0 == VICTORY {
-            paths::keep_win();
+            Milestone::FirstWin.keep();
         }
         over
     }
