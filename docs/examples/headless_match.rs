@@ -20,6 +20,7 @@ fn settings(name: &str) -> Result<Settings, Box<dyn Error>> {
     Ok(Settings {
         name: PlayerName::new(name)?,
         hero: AttackBehaviour::Swordsman,
+        is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: Some(Duration::from_secs(10)),

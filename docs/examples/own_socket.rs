@@ -93,7 +93,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
     let (name, input_delay, timeout) = (PlayerName::new("ann")?, InputDelay::Auto, Duration::from_secs(3));
     let (wait, on_loss, stays) = (Some(Duration::from_secs(10)), OnLoss::End, false);
-    let settings = Settings { name, hero, input_delay, timeout, wait, on_loss, stays };
+    let is_ready = true;
+    let settings = Settings { name, hero, is_ready, input_delay, timeout, wait, on_loss, stays };
 
     let sockets = [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)));
     let [host_socket, guest_socket] = sockets;

@@ -198,7 +198,7 @@ pub(crate) fn tell_line(event: &MatchEvent) -> Option<String> {
         MatchEvent::Left(player) => format!("player {player} has left; the match continues"),
         MatchEvent::Lost(player) => format!("player {player} is lost; the match continues"),
         MatchEvent::RecordingStopped(why) => format!("recording stopped, the match continues: {why}"),
-        MatchEvent::Ended(_) => return None,
+        MatchEvent::Lobby { .. } | MatchEvent::Ended(_) => return None,
     })
 }
 

@@ -4,8 +4,8 @@ use anyhow::Context as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::args::{
-    BotChoice, HostArguments, JoinArguments, NetworkArguments, OutputArguments, PlayArguments,
-    TermsArguments, usual,
+    BotChoice, HostArguments, JoinArguments, MatchArguments, NetworkArguments, OutputArguments,
+    PlayArguments, TermsArguments, usual,
 };
 use super::setup;
 use mini_rts_arena::game::{Match, MatchClock, MatchThread};
@@ -33,38 +33,46 @@ impl LocalMatch {
         let address = udp.local_address();
         let prepared = setup::host(&arguments.as_host(), address.port())?;
         let clock = MatchClock::default();
-        let seats = 1..arguments.table.players;
-        let others =
-            seats.map(|seat| opponent(arguments, seat, address, &clock)).collect::<anyhow::Result<_>>()?;
+        let others = 1..arguments.table.players;
+        let others = others.map(|seat| {
+            let mut game: MatchArguments = usual();
+            game.player.input_delay = arguments.player.input_delay;
+            game.terms = arguments.terms.clone();
+            game.output = OutputArguments { headless: true, ..game.output };
+            let is_only = arguments.table.players == 2;
+            start_bot(game, (arguments.bot, is_only), seat, address, clock.clone())
+        });
+        let others = others.collect::<anyhow::Result<_>>()?;
         let seed = prepared.seed.unwrap_or_default();
         Ok(Self { game: prepared.game.with_clock(clock.clone()), udp, seed, clock, others })
     }
 }
 
-fn opponent(
-    arguments: &PlayArguments,
+/// Lets a bot take a seat of the match at `host`, which this computer hosts. `game` is what it shares with the
+/// player who hosts: rules and map, which it must have if they are files, input delay, room code.
+pub(crate) fn start_bot(
+    game: MatchArguments,
+    (bot, is_only): (BotChoice, bool),
     seat: u8,
     host: SocketAddr,
-    clock: &MatchClock,
+    clock: MatchClock,
 ) -> anyhow::Result<MatchThread> {
     let udp = Udp::bind(host.ip(), PortChoice::Any)?;
     let mut join = JoinArguments { seat: Some(seat), ..usual() };
-    let game = &mut join.game;
-    game.player.name = Some(opponent_name(arguments.bot, arguments.table.players, seat)?);
-    game.player.hero = arguments.bot.hero();
-    game.player.input_delay = arguments.player.input_delay;
-    game.bot = Some(arguments.bot);
-    // Only files must be given to every peer; what is built in all have.
-    game.terms.map.clone_from(&arguments.terms.map);
-    game.terms.rules.clone_from(&arguments.terms.rules);
-    game.output = OutputArguments { headless: true, record: Some("off".into()), json: false };
+    join.game.player.name = Some(bot_name(bot, is_only, seat)?);
+    join.game.player.hero = bot.hero();
+    join.game.player.input_delay = game.player.input_delay;
+    join.game.bot = Some(bot);
+    join.game.terms.map = game.terms.map;
+    join.game.terms.rules = game.terms.rules;
+    join.game.network.room = game.network.room;
+    join.game.output = OutputArguments { record: Some("off".into()), json: false, ..game.output };
     let prepared = setup::join(&join, host, &udp.reachable_at())?;
-    MatchThread::start(prepared.game.with_clock(clock.clone()), udp, None)
-        .context("the system has no thread left")
+    MatchThread::start(prepared.game.with_clock(clock), udp, None).context("the system has no thread left")
 }
 
-/// What a bot is called: with its seat, if there are several.
-fn opponent_name(bot: BotChoice, players: u8, seat: u8) -> anyhow::Result<PlayerName> {
+/// What a bot is called: with its seat, unless it is the only one.
+fn bot_name(bot: BotChoice, is_only: bool, seat: u8) -> anyhow::Result<PlayerName> {
     let name = match bot {
         BotChoice::None => "Nobody",
         BotChoice::Easy => "Easy bot",
@@ -73,7 +81,7 @@ fn opponent_name(bot: BotChoice, players: u8, seat: u8) -> anyhow::Result<Player
         BotChoice::Probe => "Probe",
         BotChoice::Sparring => "Trainer",
     };
-    Ok(if players == 2 { PlayerName::new(name)? } else { PlayerName::new(&format!("{name} {seat}"))? })
+    Ok(if is_only { PlayerName::new(name)? } else { PlayerName::new(&format!("{name} {seat}"))? })
 }
 
 impl PlayArguments {

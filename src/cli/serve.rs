@@ -2,7 +2,7 @@
 //! process.
 
 use anyhow::{Context as _, bail};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
 
 /// Runs a server and plays on it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
-    let Served { server, port, game, udp, beacon } = Served::start(arguments)?;
+    let Served { server, port, game, udp, beacon, .. } = Served::start(arguments)?;
     let announcer = announce(&arguments.game.network, beacon)?;
     let finished = headless::play_client(&arguments.game, game, udp, || {
         while let Ok(Some(progress)) = server.progress(Duration::ZERO) {
@@ -61,6 +61,9 @@ pub(crate) struct Served {
     pub(crate) server: ServerThread,
     /// Which others join.
     pub(crate) port: u16,
+    /// Where clients on this computer join.
+    #[cfg_attr(not(feature = "gui"), expect(dead_code, reason = "only the window lets bots join"))]
+    pub(crate) address: SocketAddr,
     pub(crate) game: Prepared,
     /// The client's socket.
     pub(crate) udp: Udp,
@@ -72,14 +75,14 @@ impl Served {
     pub(crate) fn start(arguments: &HostArguments) -> anyhow::Result<Self> {
         let token = setup::drawn_token()?;
         let (server, beacon, port) = start(&arguments.server(), Some(token))?;
-        let address = loopback(arguments.game.network.bind, port);
+        let address = setup::loopback(arguments.game.network.bind, port);
         let game = &arguments.game;
         // The way to the own server is not made worse.
         let network = NetworkArguments { link: LinkArguments { link: None }, ..game.network.clone() };
         let game = MatchArguments { network, ..game.clone() };
         let join = JoinArguments { address: None, game, seat: None, via: Vec::new(), token: Some(token) };
         let udp = Udp::bind(address.ip(), PortChoice::Any)?;
-        Ok(Self { server, port, game: setup::join(&join, address, &[])?, udp, beacon })
+        Ok(Self { server, port, address, game: setup::join(&join, address, &[])?, udp, beacon })
     }
 }
 
@@ -99,17 +102,6 @@ fn announce(network: &NetworkArguments, beacon: Beacon) -> anyhow::Result<Option
         return Ok(None);
     }
     Ok(Some(Announcer::start(beacon).context("cannot announce the match; try --no-discovery")?))
-}
-
-/// Where a socket bound to `bind` is reached from this machine.
-const fn loopback(bind: Option<IpAddr>, port: u16) -> SocketAddr {
-    let ip = match bind {
-        None => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        Some(IpAddr::V4(ip)) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        Some(IpAddr::V6(ip)) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        Some(ip) => ip,
-    };
-    SocketAddr::new(ip, port)
 }
 
 /// A line a second until the match is over.

@@ -221,6 +221,17 @@ pub(crate) fn join(
     Ok(Prepared { game: Match::new(session, options), beacon: None, seed: None })
 }
 
+/// Where a socket bound to `bind` is reached from this machine.
+pub(crate) const fn loopback(bind: Option<IpAddr>, port: u16) -> SocketAddr {
+    let ip = match bind {
+        None => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        Some(IpAddr::V4(ip)) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        Some(IpAddr::V6(ip)) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        Some(ip) => ip,
+    };
+    SocketAddr::new(ip, port)
+}
+
 /// A token that nobody can guess.
 pub(crate) fn drawn_token() -> anyhow::Result<Token> {
     let mut bytes = [0; 16];
@@ -256,6 +267,7 @@ fn settings(game: &MatchArguments) -> anyhow::Result<Settings> {
     Ok(Settings {
         name: game.player.name.map_or_else(default_name, Ok)?,
         hero: game.player.hero.into(),
+        is_ready: game.player.is_ready,
         input_delay: game.player.input_delay,
         timeout: game.network.timeout,
         wait: Some(game.wait()),

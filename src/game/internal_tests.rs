@@ -29,6 +29,7 @@ fn settings() -> Settings {
     Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Swordsman,
+        is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(20),
         wait: Some(Duration::from_secs(20)),

@@ -1,7 +1,8 @@
 //! Events of a match, for its user interface.
 
 use super::outcome::MatchOutcome;
-use crate::net::{ChatText, PlayerName, Time, Token};
+use crate::net::message::Lobby;
+use crate::net::{ChatText, MatchConfig, PlayerName, Time, Token};
 use crate::sim::PlayerId;
 
 /// An event of a match.
@@ -11,6 +12,15 @@ pub enum MatchEvent {
     Joined(PlayerId, PlayerName),
     /// A guest's seat is free again.
     Vacated(PlayerId),
+    /// The seats of the lobby have changed.
+    Lobby {
+        /// This player's seat.
+        player: PlayerId,
+        /// The configuration of the match.
+        config: MatchConfig,
+        /// All seats.
+        lobby: Lobby,
+    },
     /// The host has admitted us.
     Confirmed(PlayerId),
     /// The token that takes the seat back from a server.

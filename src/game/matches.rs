@@ -26,7 +26,7 @@ use super::recent::RecentTicks;
 use super::recording::Recording;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
-use crate::net::message::PacketId;
+use crate::net::message::{Choice, PacketId};
 use crate::net::{ChatText, ClientSession, DueTick, End, Event, Roster, Time, Transmit};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -249,6 +249,11 @@ impl Match {
         self.session.submit_chat(now, text).is_ok()
     }
 
+    /// Chooses a hero in the lobby, and whether this player is ready.
+    pub fn submit_choice(&mut self, now: Time, choice: Choice) {
+        self.session.submit_choice(now, choice);
+    }
+
     /// Votes for a rematch of the match that has ended, if the session stays open for one.
     pub fn want_rematch(&mut self, now: Time) {
         self.session.want_rematch(now);
@@ -290,6 +295,12 @@ impl Match {
             Event::Vacated { player } => {
                 self.world = None;
                 self.tell(MatchEvent::Vacated(player));
+            }
+            Event::Lobby(lobby) => {
+                let player = self.session.player();
+                if let Some(&config) = self.session.config() {
+                    self.tell(MatchEvent::Lobby { player, config, lobby });
+                }
             }
             Event::Confirmed { player, .. } => {
                 self.tell(MatchEvent::Confirmed(player));

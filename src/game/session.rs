@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
-use crate::net::message::PacketId;
+use crate::net::message::{Choice, PacketId};
 use crate::net::{
     Architecture, ChatText, ClientSession, DueTick, Event, Join, LinkStatus, LockstepSession, MatchConfig,
     Pause, Time, TooManyCommands, TooManyLines, Traffic, Transmit, WaitsFor,
@@ -165,6 +165,11 @@ impl Session {
     /// Sends a chat line to all others.
     pub(super) fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
         seated!(self, session => session.submit_chat(now, text), else Ok(()))
+    }
+
+    /// Chooses a hero in the lobby, and whether this player is ready.
+    pub(super) fn submit_choice(&mut self, now: Time, choice: Choice) {
+        seated!(self, session => session.submit_choice(now, choice), else ());
     }
 
     /// Whether the match is over and the session stays for a rematch vote.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::cli::args::{BotChoice, HostArguments, JoinArguments, PlayArguments};
-use crate::cli::local::LocalMatch;
+use crate::cli::local::{LocalMatch, start_bot};
 use crate::cli::serve::Served;
 use crate::cli::setup;
 use mini_rts_arena::game::{
@@ -14,6 +14,8 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::Time;
 use mini_rts_arena::net::discovery::Beacon;
+use mini_rts_arena::net::message::Choice;
+use mini_rts_arena::sim::PlayerId;
 use mini_rts_arena::transport::discovery::Announcer;
 use mini_rts_arena::transport::{PortChoice, Udp};
 
@@ -44,8 +46,10 @@ pub(crate) struct Game {
     thread: Option<MatchThread>,
     /// The server that this process runs, too.
     server: Option<ServerThread>,
-    /// The bots of a practice match: they stay until the window has done with it.
-    _others: Vec<MatchThread>,
+    /// The bots on this computer, by seat: they leave when they are dropped.
+    bots: Vec<(PlayerId, MatchThread)>,
+    /// Where bots join, if this window hosts.
+    bots_join: Option<SocketAddr>,
     announcer: Option<Announcer>,
     announced: Option<Beacon>,
 }
@@ -58,7 +62,8 @@ struct Parts {
     beacon: Option<Beacon>,
     /// The port that others join, if it is not that of `udp`.
     server: Option<(ServerThread, u16)>,
-    others: Vec<MatchThread>,
+    bots: Vec<(PlayerId, MatchThread)>,
+    bots_join: Option<SocketAddr>,
     clock: MatchClock,
 }
 
@@ -94,7 +99,8 @@ impl Game {
             clock: parts.clock,
             thread: Some(thread),
             server: parts.server.map(|(server, _)| server),
-            _others: parts.others,
+            bots: parts.bots,
+            bots_join: parts.bots_join,
             announcer,
             announced: None,
         })
@@ -129,8 +135,39 @@ impl Game {
         }
     }
 
+    /// Lets a bot take this free seat of the lobby.
+    pub(crate) fn add_bot(&mut self, seat: PlayerId, bot: BotChoice, is_only: bool) -> anyhow::Result<()> {
+        let (Some(address), LaunchRequest::Host(arguments)) = (self.bots_join, &self.request) else {
+            return Ok(());
+        };
+        let bot = start_bot(arguments.game.clone(), (bot, is_only), seat.0, address, MatchClock::default())?;
+        self.bots.push((seat, bot));
+        Ok(())
+    }
+
+    /// Takes the bot out of this seat of the lobby.
+    pub(crate) fn remove_bot(&mut self, seat: PlayerId) {
+        self.bots.retain(|(player, _)| *player != seat);
+    }
+
+    /// Whether a bot of this computer has this seat.
+    pub(crate) fn has_bot(&self, seat: PlayerId) -> bool {
+        self.bots.iter().any(|(player, _)| *player == seat)
+    }
+
+    /// Whether bots can join.
+    pub(crate) const fn takes_bots(&self) -> bool {
+        self.bots_join.is_some()
+    }
+
     /// Says something to the match.
     pub(crate) fn say(&self, what: Control) {
+        if matches!(what, Control::Rematch) {
+            // Bots want what their host wants.
+            for (_, bot) in &self.bots {
+                let _ = bot.control().try_send(Control::Rematch);
+            }
+        }
         if let Some(thread) = &self.thread {
             // The queue is far longer than a frame's input; a match that hangs must not hang the window.
             let _ = thread.control().try_send(what);
@@ -147,6 +184,26 @@ impl Game {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
+    }
+
+    /// What this player chose before the lobby.
+    pub(crate) fn choice(&self) -> Choice {
+        let player = match &self.request {
+            LaunchRequest::Practice(arguments) => &arguments.player,
+            LaunchRequest::Host(arguments) => &arguments.game.player,
+            LaunchRequest::Join(arguments, _) => &arguments.game.player,
+        };
+        Choice { hero: player.hero.into(), is_ready: player.is_ready }
+    }
+
+    /// The map that was asked for: a name or a file.
+    pub(crate) fn map(&self) -> Option<&str> {
+        let terms = match &self.request {
+            LaunchRequest::Practice(arguments) => &arguments.terms,
+            LaunchRequest::Host(arguments) => &arguments.game.terms,
+            LaunchRequest::Join(arguments, _) => &arguments.game.terms,
+        };
+        terms.map.as_deref()
     }
 
     /// Whether the match runs, or a vote on the next one.
@@ -198,7 +255,9 @@ impl Game {
 fn practice(arguments: &PlayArguments) -> anyhow::Result<Parts> {
     let LocalMatch { game, udp, seed, clock, others } = LocalMatch::start(arguments)?;
     logln!("seed {seed}");
-    Ok(Parts { game, udp, link: arguments.link.link, beacon: None, server: None, others, clock })
+    let bots = (1..).map(PlayerId).zip(others).collect();
+    let link = arguments.link.link;
+    Ok(Parts { game, udp, link, beacon: None, server: None, bots, bots_join: None, clock })
 }
 
 fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
@@ -212,20 +271,22 @@ fn host(arguments: &HostArguments) -> anyhow::Result<Parts> {
         logln!("seed {seed}");
     }
     let beacon = prepared.beacon.filter(|_| !game.network.no_discovery);
+    let bots_join = Some(own_address(&udp));
     Ok(Parts {
         game: prepared.game,
         udp,
         link: game.network.link.link,
         beacon,
         server: None,
-        others: Vec::new(),
+        bots: Vec::new(),
+        bots_join,
         clock: MatchClock::default(),
     })
 }
 
 /// A server, and this player's client of it.
 fn serve(arguments: &HostArguments) -> anyhow::Result<Parts> {
-    let Served { server, port, game, udp, beacon } = Served::start(arguments)?;
+    let Served { server, port, address, game, udp, beacon } = Served::start(arguments)?;
     let beacon = Some(beacon).filter(|_| !arguments.game.network.no_discovery);
     Ok(Parts {
         game: game.game,
@@ -233,7 +294,8 @@ fn serve(arguments: &HostArguments) -> anyhow::Result<Parts> {
         link: None,
         beacon,
         server: Some((server, port)),
-        others: Vec::new(),
+        bots: Vec::new(),
+        bots_join: Some(address),
         clock: MatchClock::default(),
     })
 }
@@ -248,7 +310,16 @@ fn join(arguments: &JoinArguments, address: SocketAddr) -> anyhow::Result<Parts>
         link: game.network.link.link,
         beacon: None,
         server: None,
-        others: Vec::new(),
+        bots: Vec::new(),
+        bots_join: None,
         clock: MatchClock::default(),
     })
+}
+
+/// Where a bot on this computer joins the host at `udp`: at an address that the other guests know, too, so that
+/// they find the bot beside it.
+fn own_address(udp: &Udp) -> SocketAddr {
+    let local = udp.local_address();
+    let loopback = setup::loopback(Some(local.ip()), local.port());
+    udp.reachable_at().first().copied().unwrap_or(loopback)
 }

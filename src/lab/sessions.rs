@@ -84,6 +84,7 @@ pub(super) fn settings(seat: usize, hero: AttackBehaviour, input_delay: InputDel
     Settings {
         name,
         hero,
+        is_ready: true,
         input_delay,
         timeout: TIMEOUT,
         wait: Some(WAIT),

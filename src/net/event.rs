@@ -8,7 +8,7 @@ use crate::net::drop_cause::{DropCounts, Handled};
 use crate::net::time::Time;
 use crate::net::wire::chat_text::ChatText;
 use crate::net::wire::given::GivenTimes;
-use crate::net::wire::message::{MatchConfig, Refusal, Roster};
+use crate::net::wire::message::{Lobby, MatchConfig, Refusal, Roster};
 use crate::net::wire::name::PlayerName;
 use crate::sim::{PLAYERS_MAX, PlayerId, Tick, TickInputs};
 
@@ -81,6 +81,8 @@ pub enum Event {
         /// The seat.
         player: PlayerId,
     },
+    /// The seats of the lobby have changed.
+    Lobby(Lobby),
     /// The host has admitted us.
     Confirmed {
         /// Our player.

@@ -237,6 +237,7 @@ fn request(settings: &Settings, guest: &GuestConfig, nonce: u64, connection_id: 
         simulation_build: SIMULATION_BUILD,
         name: settings.name,
         hero: settings.hero,
+        is_ready: settings.is_ready,
         seat: guest.seat,
         room: guest.room_code,
         rules: guest.rules,

@@ -81,6 +81,8 @@ impl<'a> Writer<'a> {
             PacketId::Resume => self.byte().number(64),
             PacketId::Chat => self.seat().blob(|w| w.text(130)),
             PacketId::Rematch => self.byte().numbers(&[32, 64]).seats(),
+            PacketId::Lobby => self.lobby(),
+            PacketId::Choice => self.flag().flag(),
             PacketId::JoinRequest => self.request(),
             PacketId::JoinConfirm => self.confirm(),
             PacketId::JoinChallenge => self.nonce().any(16),
@@ -416,6 +418,16 @@ impl<'a> Writer<'a> {
         self
     }
 
+    /// Mostly of as many seats as the room has.
+    fn lobby(&mut self) -> &mut Self {
+        let seats = if self.draw.below(8) == 0 { self.draw.below(6) } else { u64::from(self.hints.seats) };
+        self.varint(seats);
+        for _ in 0..seats {
+            self.option(|w| w.blob(|w| w.text(20)).flag().seat().flag().option(|w| w.number(16)));
+        }
+        self
+    }
+
     fn config(&mut self) -> &mut Self {
         self.number(64);
         let architecture = self.draw.below(4);
@@ -431,7 +443,7 @@ impl<'a> Writer<'a> {
     }
 
     fn request(&mut self) -> &mut Self {
-        self.nonce().any(16).numbers(&[32, 32]).blob(|w| w.text(20)).flag();
+        self.nonce().any(16).numbers(&[32, 32]).blob(|w| w.text(20)).flag().flag();
         self.option(Self::seat).number(64);
         self.option(|w| w.number(64)).option(|w| w.number(64)).option(|w| w.number(32)).option(Self::byte);
         self.list(5, Self::address).option(|w| w.any(16))

@@ -129,6 +129,7 @@ impl Table {
         Settings {
             name: PlayerName::new("test").expect("a name"),
             hero: AttackBehaviour::Swordsman,
+            is_ready: true,
             input_delay: self.input_delay,
             timeout: Duration::from_secs(3),
             wait: None,

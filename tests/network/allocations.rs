@@ -27,6 +27,7 @@ fn settings() -> Settings {
     Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Swordsman,
+        is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: None,

@@ -6,6 +6,7 @@ mod campaigns;
 #[path = "../counting/mod.rs"]
 mod counting;
 mod insiders;
+mod lobby;
 mod mesh;
 mod peers;
 mod protocol;

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
+use mini_rts_arena::net::message::Lobby;
 use mini_rts_arena::net::{
     Architecture, DueTick, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    MatchConfig, OnLoss, PlayerName, Settings, Time, Traffic, Transmit,
+    MatchConfig, OnLoss, PlayerName, Roster, Settings, Time, Traffic, Transmit,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -25,6 +26,7 @@ pub(crate) fn settings(delay: InputDelay) -> Settings {
     Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Swordsman,
+        is_ready: true,
         input_delay: delay,
         timeout: Duration::from_secs(3),
         wait: Some(Duration::from_secs(10)),
@@ -55,7 +57,7 @@ pub(crate) fn host_of(seats: u8, ticks: u32, delay: InputDelay) -> LockstepSessi
     LockstepSession::host(Time(0), settings(delay), host_config(seats, ticks), [1; 32])
 }
 
-fn host_config(seats: u8, ticks: u32) -> HostConfig {
+pub(crate) fn host_config(seats: u8, ticks: u32) -> HostConfig {
     HostConfig {
         config: config(ticks, seats),
         room_code: 0,
@@ -186,6 +188,10 @@ pub(crate) struct Peer {
     pub(crate) desyncs: Vec<(Option<Tick>, States)>,
     pub(crate) departed: Vec<(PlayerId, Tick, bool)>,
     pub(crate) stalls: Vec<(u32, Duration)>,
+    /// The lobby as it was told last.
+    pub(crate) lobby: Option<Lobby>,
+    /// The players of the match.
+    pub(crate) roster: Roster,
     /// Lines that were said, and by whom.
     pub(crate) said: Vec<(PlayerId, String)>,
     /// For whom the match waited.
@@ -218,6 +224,8 @@ impl Peer {
             desyncs: Vec::new(),
             departed: Vec::new(),
             stalls: Vec::new(),
+            lobby: None,
+            roster: Roster::new(),
             said: Vec::new(),
             waited: Vec::new(),
             games: Vec::new(),
@@ -239,7 +247,9 @@ impl Peer {
             while let Some(event) = self.session.poll_event() {
                 is_idle = false;
                 match event {
-                    Event::Prepare { .. } => {
+                    Event::Lobby(lobby) => self.lobby = Some(lobby),
+                    Event::Prepare { roster } => {
+                        self.roster = roster;
                         if !self.inputs.is_empty() {
                             self.games.push(std::mem::take(&mut self.inputs));
                         }

@@ -90,6 +90,8 @@ impl Example {
             ("Resume", "body") => body::<Resume>(bytes),
             ("Chat", "body") => body::<Chat>(bytes),
             ("Rematch", "body") => body::<Rematch>(bytes),
+            ("Lobby", "body") => body::<Lobby>(bytes),
+            ("Choice", "body") => body::<Choice>(bytes),
             ("JoinRequest", "datagram") => shake::<JoinRequest>(PacketId::JoinRequest, bytes),
             ("JoinChallenge", "datagram") => shake::<JoinChallenge>(PacketId::JoinChallenge, bytes),
             ("JoinConfirm", "datagram") => shake::<JoinConfirm>(PacketId::JoinConfirm, bytes),
@@ -373,6 +375,8 @@ fn check_all(bytes: &[u8]) {
     check::<Resume>(bytes);
     check::<Chat>(bytes);
     check::<Rematch>(bytes);
+    check::<Lobby>(bytes);
+    check::<Choice>(bytes);
     check::<PlayerInput>(bytes);
     check_handshake::<JoinRequest>(PacketId::JoinRequest, bytes);
     check_handshake::<JoinChallenge>(PacketId::JoinChallenge, bytes);

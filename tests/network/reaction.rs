@@ -43,6 +43,7 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Process> {
     let settings = || Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Swordsman,
+        is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: None,

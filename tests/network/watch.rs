@@ -168,6 +168,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
     let settings = Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Archer,
+        is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(30),
         wait: None,

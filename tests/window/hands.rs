@@ -163,15 +163,17 @@ fn a_window_that_loses_the_keyboard_lets_go_of_its_keys() {
 #[test]
 fn an_order_is_marked_until_it_has_run_and_a_shielded_core_says_why_not() {
     let Some(_turn) = turn() else { return };
-    let words = ["play", "--bot", "none", "--input-delay", "30"];
+    // A second from the press to its tick.
+    let words = ["play", "--bot", "none", "--input-delay", "30", "--tick-rate", "30"];
     let mut window = Window::open("marks", "1280x720", None, &words);
     window.wait_tick(1);
     window.point([640.0, 200.0]);
     window.key("e");
     wait_item(&window, "selection");
     window.assert_tidy("selection");
-    window.press("3");
+    window.display.xdotool(&["mousedown", "3"]);
     window.wait_for("a hollow mark", |shown| shown["match"]["order_ran"] == false);
+    window.display.xdotool(&["mouseup", "3"]);
     window.picture("hollow");
     window.wait_for("a solid mark", |shown| shown["match"]["order_ran"] == true);
     window.picture("solid");

@@ -8,6 +8,7 @@ mod cable;
 mod common;
 mod driver;
 mod hands;
+mod lobby;
 mod talk;
 mod tutorial;
 
@@ -163,14 +164,17 @@ fn two_windows_find_each_other_and_play_and_one_leaves() {
     host.wait_screen("host");
     host.picture("host");
     host.click("open");
-    host.wait_screen("waiting");
-    host.picture("waiting");
+    host.wait_screen("lobby");
     let is_listed = |shown: &Value| {
         shown["items"].as_array().is_some_and(|items| items.iter().any(|item| item["name"] == "room 0"))
     };
     guest.wait_for("room in the list", is_listed);
     guest.picture("join");
     guest.click("room 0");
+    guest.wait_screen("lobby");
+    host.click("ready");
+    guest.picture("lobby");
+    guest.click("ready");
     host.wait_tick(1);
     guest.wait_tick(1);
     assert_eq!((&host.shown()["match"]["me"], &guest.shown()["match"]["me"]), (&0.into(), &1.into()));
@@ -291,10 +295,14 @@ fn assert_all_screens_are_tidy(name: &'static str, size: &str) {
     window.click("host");
     window.wait_screen("host");
     window.assert_tidy("host");
+    window.click("network");
+    window.click("seats 4");
+    window.assert_tidy("host");
+    window.picture("host");
     window.click("open");
-    window.wait_screen("waiting");
-    window.assert_tidy("waiting");
-    window.click("cancel");
+    window.wait_screen("lobby");
+    window.assert_tidy("lobby");
+    window.click("leave lobby");
     window.wait_screen("start");
     window.click("play hard");
     window.wait_tick(100);

@@ -22,6 +22,9 @@ pub(crate) struct PlayerArguments {
     /// Your hero.
     #[arg(long, value_enum, default_value_t = Hero::Swordsman)]
     pub(crate) hero: Hero,
+    /// Whether the player is ready as soon as there is a seat; who comes from the menu says so in the lobby.
+    #[arg(skip = true)]
+    pub(crate) is_ready: bool,
     /// Give the commands of this file at their instants, whatever happens: a JSON object a line,
     /// {"at_ms":F,"command":{...}}, at_ms from the first tick. Objects of `replay export --json` are such lines.
     #[arg(long, value_name = "FILE")]

@@ -15,6 +15,7 @@ use crate::game::runner::{NodeThread, Threaded};
 use crate::game::summary::Summary;
 use crate::game::view::{ViewReader, ViewWriter};
 use crate::net::discovery::Beacon;
+use crate::net::message::Choice;
 use crate::net::{ChatText, Event, LinkStatus, Time, Traffic};
 use crate::sim::{Command, HeroControl, Tick};
 use crate::transport::{LinkSpec, Udp};
@@ -28,6 +29,8 @@ pub enum Control {
     Hero(HeroControl),
     /// Resume after a pause.
     Resume,
+    /// The hero and readiness chosen in the lobby.
+    Choose(Choice),
     /// A chat line to all others.
     Chat(ChatText),
     /// Claim the win over a lost player.
@@ -141,6 +144,7 @@ impl Threaded for Match {
             }
             Control::Hero(hero) => self.submit_hero(hero),
             Control::Resume => self.resume(now),
+            Control::Choose(choice) => self.submit_choice(now, choice),
             Control::Chat(text) => {
                 // A player over the chat rate limit sees that the line does not appear.
                 self.submit_chat(now, text);

@@ -1,79 +1,152 @@
-//! Before a match is opened: how it will be played.
+//! Before a match is opened: its seats, its map, and how it is computed.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+use std::sync::Arc;
 
+use super::lobby::draw_map;
 use super::start::{heading, named, part, you_are};
 use super::{Attract, Next};
-use crate::cli::args::{ArchitectureChoice, HostArguments, usual};
+use crate::cli::args::{ArchitectureChoice, HostArguments, Teams, usual};
 use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
+use mini_rts_arena::game::data;
+use mini_rts_arena::sim::Map;
 
 const ROW: f32 = 42.0;
+/// Share of the left part, with everything that can be chosen.
+const LEFT: f32 = 0.58;
 
 pub(crate) struct HostScreen {
     pub(super) attract: Attract,
+    terms: Terms,
+    shows_network: bool,
+}
+
+/// What the host decides.
+struct Terms {
+    /// Seats less two.
+    seats: usize,
+    /// 0: everybody alone, 1: partners sit across.
+    teams: usize,
+    maps: Vec<Arc<Map>>,
+    /// Among the maps with enough seats.
+    map: usize,
     architecture: ArchitectureChoice,
 }
 
 impl HostScreen {
-    pub(crate) const fn new(attract: Attract) -> Self {
-        Self { attract, architecture: ArchitectureChoice::P2p }
+    pub(crate) fn new(attract: Attract) -> Self {
+        let mut maps: Vec<_> = data::embedded_maps().collect();
+        // The usual map of two comes first.
+        maps.sort_by_key(|map| map.name != "standard");
+        let terms = Terms { seats: 0, teams: 0, maps, map: 0, architecture: ArchitectureChoice::P2p };
+        Self { attract, terms, shows_network: false }
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
-        let plate = page.centred(560.0, 392.0);
+        let plate = page.centred(880.0, if self.shows_network { 548.0 } else { 392.0 });
         page.plate("host", plate);
-        let architecture = &mut self.architecture;
-        page.within("host", |page| rows(context, page, plate.shrink(22.0), architecture))
+        page.within("host", |page| self.rows(context, page, plate.shrink(22.0)))
+    }
+
+    fn rows(&mut self, context: &mut AppContext, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
+        let left = Rect::from_min_size(inside.min, vec2(inside.width() * LEFT, inside.height()));
+        let mut top = left.top();
+        let mut row = |height: f32, gap: f32| {
+            let rect = Rect::from_min_size(pos2(left.left(), top), vec2(left.width(), height));
+            top += height + gap;
+            rect
+        };
+        let (title, style) = (row(34.0, 12.0), (theme::LARGE, theme::TEXT));
+        page.text("title", title.left_top(), Align2::LEFT_TOP, style, "Host a match", title.width());
+        heading(page, "you", row(17.0, 5.0), "Your name and your hero");
+        you_are(context, page, row(38.0, 14.0));
+        heading(page, "players", row(17.0, 5.0), "Players; bots may take seats in the lobby");
+        let players = row(ROW, 14.0);
+        page.choice("seats", part(players, 0, 2), &["2", "3", "4"], &mut self.terms.seats);
+        if self.terms.seats == 2 {
+            let options = ["Each alone", "2 against 2"];
+            page.choice("teams", part(players, 1, 2), &options, &mut self.terms.teams);
+        }
+        heading(page, "map head", row(17.0, 5.0), "Map");
+        let maps = self.terms.fitting();
+        let names: Vec<&str> = maps.iter().map(|map| &*map.name).collect();
+        self.terms.map = self.terms.map.min(maps.len() - 1);
+        let maps_row = row(ROW, 18.0);
+        let width = (maps_row.width() / 3.0) * names.len() as f32;
+        page.choice("map", maps_row.with_max_x(maps_row.left() + width), &names, &mut self.terms.map);
+        if let Some(map) = self.terms.fitting().get(self.terms.map) {
+            let right = Rect::from_min_max(pos2(left.right() + 22.0, left.top() + 46.0), inside.max);
+            let picture = Rect::from_min_size(right.min, vec2(right.width(), right.width() * 9.0 / 16.0));
+            draw_map(page, map, &self.terms.teams_by_seat(), picture);
+        }
+        let fold = row(ROW, 12.0);
+        let mark = if self.shows_network { "Network: hide" } else { "Network ..." };
+        if page.button("network", part(fold, 0, 3), mark, Weight::Normal) {
+            self.shows_network = !self.shows_network;
+        }
+        if self.shows_network {
+            for (choice, name, text) in [
+                (ArchitectureChoice::P2p, "p2p", "All computers, in lockstep (P2P): the usual way"),
+                (ArchitectureChoice::ClientServer, "client-server", "This computer, as a server"),
+                (ArchitectureChoice::Relay, "relay", "All computers; this one hands on the inputs"),
+            ] {
+                let is_chosen = choice == self.terms.architecture;
+                let weight = if is_chosen { Weight::Chosen } else { Weight::Normal };
+                if page.button(name, row(ROW, 8.0), text, weight) {
+                    self.terms.architecture = choice;
+                }
+            }
+        }
+        self.last(context, page, inside)
+    }
+
+    fn last(&self, context: &mut AppContext, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
+        let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.max);
+        let row = row.with_min_x(row.left() + row.width() * LEFT + 22.0);
+        if page.button("open", part(row, 0, 2), "Open it", Weight::Primary) {
+            let hero = context.you.hero();
+            let opened = named(context, |name| {
+                let mut arguments = self.terms.arguments();
+                arguments.game.player.name = Some(name);
+                arguments.game.player.hero = hero;
+                Next::Launch(LaunchRequest::Host(Box::new(arguments)))
+            });
+            if opened.is_some() {
+                return opened;
+            }
+        }
+        let goes_back = page.button("back", part(row, 1, 2), "Back", Weight::Normal) || page.escapes();
+        goes_back.then_some(Next::Start)
     }
 }
 
-fn rows(
-    context: &mut AppContext,
-    page: &mut Page<'_>,
-    inside: Rect,
-    architecture: &mut ArchitectureChoice,
-) -> Option<Next> {
-    let mut next = None;
-    let mut top = inside.top();
-    let mut row = |height: f32, gap: f32| {
-        let rect = Rect::from_min_size(pos2(inside.left(), top), vec2(inside.width(), height));
-        top += height + gap;
-        rect
-    };
-    let title = row(34.0, 12.0);
-    let text = "Host a match";
-    page.text("title", title.left_top(), Align2::LEFT_TOP, (theme::LARGE, theme::TEXT), text, title.width());
-    heading(page, "you", row(17.0, 5.0), "Your name and your hero");
-    you_are(context, page, row(38.0, 14.0));
-    heading(page, "architecture", row(17.0, 5.0), "Who computes the match");
-    let choices = [
-        (ArchitectureChoice::P2p, "p2p", 8.0, "Both computers, in lockstep (P2P)"),
-        (ArchitectureChoice::ClientServer, "client-server", 8.0, "This computer, as a server"),
-        (ArchitectureChoice::Relay, "relay", 22.0, "Both computers; this one hands on the inputs"),
-    ];
-    for (choice, name, gap, text) in choices {
-        let weight = if choice == *architecture { Weight::Chosen } else { Weight::Normal };
-        if page.button(name, row(ROW, gap), text, weight) {
-            *architecture = choice;
-        }
+impl Terms {
+    /// The maps with enough seats.
+    fn fitting(&self) -> Vec<Arc<Map>> {
+        let seats = self.seats + 2;
+        let fits = |map: &&Arc<Map>| map.bases.len() >= seats && (seats > 2 || map.bases.len() == 2);
+        self.maps.iter().filter(fits).cloned().collect()
     }
-    let last = row(ROW, 0.0);
-    if page.button("open", part(last, 0, 2), "Open the match", Weight::Primary) {
-        let hero = context.you.hero();
-        let opened = named(context, |name| {
-            let mut arguments = HostArguments { architecture: *architecture, ..usual() };
-            arguments.game.player.name = Some(name);
-            arguments.game.player.hero = hero;
-            Next::Launch(LaunchRequest::Host(Box::new(arguments)))
-        });
-        next = opened.or(next);
+
+    fn teams_by_seat(&self) -> Vec<u8> {
+        let seats = self.seats as u8 + 2;
+        (0..seats).map(|seat| if self.is_paired() { seat % 2 } else { seat }).collect()
     }
-    if page.button("back", part(last, 1, 2), "Back", Weight::Normal) || page.escapes() {
-        next = Some(Next::Start);
+
+    const fn is_paired(&self) -> bool {
+        self.seats == 2 && self.teams == 1
     }
-    next
+
+    fn arguments(&self) -> HostArguments {
+        let mut arguments = HostArguments { architecture: self.architecture, ..usual() };
+        arguments.table.players = self.seats as u8 + 2;
+        arguments.table.teams = self.is_paired().then_some(Teams::Across);
+        arguments.game.terms.map = self.fitting().get(self.map).map(|map| map.name.clone());
+        arguments.game.player.is_ready = false;
+        arguments
+    }
 }

@@ -59,6 +59,7 @@ impl JoinScreen {
                 let mut arguments: JoinArguments = usual();
                 arguments.game.player.name = Some(context.you.player_name()?);
                 arguments.game.player.hero = context.you.hero();
+                arguments.game.player.is_ready = false;
                 Box::new(arguments)
             }
         };

@@ -5,6 +5,7 @@ mod both;
 mod camera_control;
 mod host;
 mod join;
+mod lobby;
 mod menu;
 mod net_graph;
 mod notices;
@@ -16,7 +17,7 @@ mod tutorial_card;
 mod waiting;
 mod watch;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 use super::context::AppContext;
@@ -137,7 +138,7 @@ impl Screen {
             Self::Start(screen) => screen.attract.draw(context),
             Self::Host(screen) => screen.attract.draw(context),
             Self::Join(screen) => screen.attract.draw(context),
-            Self::Waiting(screen) => return screen.arena(context),
+            Self::Waiting(screen) => return screen.arena(context, &inputs),
             Self::Play(screen) => return screen.arena(context, inputs),
             Self::Result(screen) => return screen.arena(context, &inputs),
             Self::Watch(screen) => screen.arena(context, inputs),
@@ -203,7 +204,7 @@ impl Screen {
             Self::Result(screen) => screen.facts(),
             Self::Watch(screen) => screen.facts(),
             Self::Both(screen) => screen.facts(),
-            Self::Waiting(screen) => json!({ "port": screen.port() }),
+            Self::Waiting(screen) => screen.facts(),
             _ => Value::Null,
         }
     }

@@ -1,20 +1,23 @@
 //! Until all players are there, and when that fails.
 
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+use serde_json::{Value, json};
 
 use super::join::own_addresses;
+use super::lobby::LobbyPanel;
 use super::{Attract, Next, over};
 use crate::gui::context::AppContext;
+use crate::gui::input::Input;
 use crate::gui::launch::{Game, LaunchRequest};
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
-use mini_rts_arena::game::MatchEvent;
 
 const ROW: f32 = 42.0;
 
 pub(crate) struct WaitingScreen {
     attract: Attract,
     state: State,
+    lobby: Option<LobbyPanel>,
     since: Option<f64>,
 }
 
@@ -32,21 +35,25 @@ impl WaitingScreen {
             Ok(game) => State::Waiting(Box::new(game)),
             Err(error) => State::Failed(request, format!("{error:#}")),
         };
-        Self { attract, state, since: None }
+        Self { attract, state, lobby: None, since: None }
     }
 
     pub(crate) const fn failed(attract: Attract, request: LaunchRequest, why: String) -> Self {
-        Self { attract, state: State::Failed(request, why), since: None }
+        Self { attract, state: State::Failed(request, why), lobby: None, since: None }
     }
 
     pub(super) fn into_attract(self) -> Attract {
         self.attract
     }
 
-    pub(crate) fn arena(&mut self, context: &mut AppContext) -> Option<Next> {
+    pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) -> Option<Next> {
         self.attract.draw(context);
         let State::Waiting(game) = &mut self.state else { return None };
         let finished = game.poll();
+        LobbyPanel::hear(&mut self.lobby, game, context.now);
+        if let Some(lobby) = &mut self.lobby {
+            lobby.take(inputs);
+        }
         let is_ready = game.view.latest().is_some_and(|view| view.begin.is_some());
         if finished.is_none() && !is_ready {
             return None;
@@ -60,6 +67,11 @@ impl WaitingScreen {
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         page.shade(110);
+        if let (Some(lobby), State::Waiting(game)) = (&mut self.lobby, &mut self.state) {
+            let where_to = where_to(game);
+            let leaves = lobby.page(context, page, game, &where_to);
+            return leaves.then(|| self.leave());
+        }
         let plate = page.centred(620.0, 330.0);
         page.plate("waiting", plate);
         let inside = plate.shrink(24.0);
@@ -100,7 +112,7 @@ impl WaitingScreen {
                 Ok(game) => State::Waiting(Box::new(game)),
                 Err(error) => State::Failed(request, format!("{error:#}")),
             };
-            self.since = None;
+            (self.lobby, self.since) = (None, None);
         }
         false
     }
@@ -124,10 +136,20 @@ impl WaitingScreen {
     }
 
     pub(crate) const fn name(&self) -> &'static str {
-        if matches!(self.state, State::Failed(..)) { "failed" } else { "waiting" }
+        match (&self.state, &self.lobby) {
+            (State::Failed(..), _) => "failed",
+            (_, Some(_)) => "lobby",
+            (_, None) => "waiting",
+        }
     }
 
-    pub(crate) const fn port(&self) -> Option<u16> {
+    /// What it shows, for a test.
+    pub(crate) fn facts(&self) -> Value {
+        let lobby = self.lobby.as_ref().map(LobbyPanel::facts);
+        json!({ "port": self.port(), "lobby": lobby })
+    }
+
+    const fn port(&self) -> Option<u16> {
         if let State::Waiting(game) = &self.state { Some(game.port) } else { None }
     }
 }
@@ -150,20 +172,10 @@ const fn title(game: &Game) -> &'static str {
 }
 
 fn wait_text(game: &Game, waited_s: f64) -> String {
-    let joined = game.news.iter().rev().find_map(|event| match event {
-        MatchEvent::Joined(_, name) => {
-            Some(format!("{name} is here. The match begins when all seats are taken."))
-        }
-        MatchEvent::Confirmed(_) => {
-            Some("You have a seat. The match begins when all seats are taken.".into())
-        }
-        MatchEvent::Vacated(_) => Some("A player left again. Waiting for another.".into()),
-        _ => None,
-    });
     let waited = super::clock(waited_s);
-    let state = joined.unwrap_or_else(|| match &game.request {
+    match &game.request {
         LaunchRequest::Practice(_) => "The other seats are being taken.".into(),
-        LaunchRequest::Host(_) => format!("Your match is open, {waited}."),
+        LaunchRequest::Host(_) => format!("Your match is being opened, {waited}."),
         LaunchRequest::Join(_, address) if waited_s < ADVICE_AFTER_S => {
             format!("Asking {address}, {waited}.")
         }
@@ -173,22 +185,25 @@ fn wait_text(game: &Game, waited_s: f64) -> String {
              what arrives.",
             address.port()
         ),
-    });
-    let LaunchRequest::Host(arguments) = &game.request else { return state };
+    }
+}
+
+/// How others find the match that this window hosts, in a line; empty for a guest.
+fn where_to(game: &Game) -> String {
+    let LaunchRequest::Host(arguments) = &game.request else { return String::new() };
     // With --bind no other address is bound.
     let bound = arguments.game.network.bind.filter(|ip| !ip.is_unspecified());
     let addresses = bound.map_or_else(own_addresses, |ip| vec![ip.to_string()]);
     let at = |address: &String| format!("{address}:{}", game.port);
     let where_to = match &addresses[..] {
-        [] => "This computer has no network: nobody else can find it.".to_owned(),
-        all => format!("Others join by address {}.", all.iter().map(at).collect::<Vec<_>>().join(" or ")),
+        [] => return "This computer has no network: nobody else can find the match.".to_owned(),
+        all => all.iter().map(at).collect::<Vec<_>>().join(" or "),
     };
-    let found = match (&game.warning, arguments.game.network.no_discovery) {
-        (Some(warning), _) => format!("{}.", capitalised(warning)),
-        (None, true) => String::new(),
-        (None, false) => "It is in the list of everybody on this network who chooses Join.".into(),
-    };
-    format!("{state}\n\n{found}\n{where_to}")
+    match (&game.warning, arguments.game.network.no_discovery) {
+        (Some(warning), _) => format!("Others join by address {where_to}. {}.", capitalised(warning)),
+        (None, true) => format!("Others join by address {where_to}."),
+        (None, false) => format!("Others find it under Join a match, or by address {where_to}."),
+    }
 }
 
 /// With a capital at its beginning, for a sentence of its own.

@@ -23,13 +23,13 @@ impl ChatLimits {
 }
 
 impl ClientSession {
-    /// Sends a line to all players, this one included. Before tick 0 is agreed it reaches nobody.
+    /// Sends a line to all players, this one included. Between the lobby and tick 0 agreed it reaches nobody.
     ///
     /// # Errors
     /// If this player has reached the rate limit; the line is not sent.
     pub fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
         self.now = self.now.max(now);
-        if !matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. }) {
+        if matches!(self.phase, Phase::Preparing | Phase::Ready { .. } | Phase::Closed) {
             return Ok(());
         }
         self.chat_limits.own.take(self.now)?;
@@ -40,12 +40,11 @@ impl ClientSession {
         Ok(())
     }
 
-    /// A player has sent a line. The server may know before this client does that tick 0 is agreed.
+    /// A player has sent a line.
     pub(super) fn on_chat(&mut self, chat: Chat) -> Handled {
         let player = chat.from;
-        let may_speak = !matches!(self.phase, Phase::Waiting | Phase::Preparing | Phase::Closed);
         let is_other = player.0 < self.config.seats && player != self.me;
-        if !may_speak || !is_other {
+        if matches!(self.phase, Phase::Closed) || !is_other {
             return Err(OutOfPlace);
         }
         self.chat_limits.others.take(self.now).map_err(|_| DropCause::RateLimited)?;

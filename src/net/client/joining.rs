@@ -1,13 +1,32 @@
-//! From taking a seat to tick 0: the seating, the world before tick 0, the start.
+//! From taking a seat to tick 0: the lobby, the seating, the world before tick 0, the start.
 
 use super::{ClientSession, Phase};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::time::Time;
-use crate::net::wire::message::{PacketId, Ready, Seating, Seats, Start};
+use crate::net::wire::message::{Choice, Lobby, PacketId, Ready, Seating, Seats, Start};
 use crate::sim::{GameState, StateHash};
 
 impl ClientSession {
+    /// Chooses a hero, and whether this player is ready. Has no effect once all seats are taken and all players
+    /// are ready.
+    pub fn submit_choice(&mut self, now: Time, choice: Choice) {
+        self.now = self.now.max(now);
+        if matches!(self.phase, Phase::Waiting) {
+            (self.settings.hero, self.settings.is_ready) = (choice.hero, choice.is_ready);
+            self.send(PacketId::Choice, &choice);
+        }
+    }
+
+    /// The seats have changed.
+    pub(super) fn on_lobby(&mut self, lobby: Lobby) -> Handled {
+        if lobby.seats.len() != usize::from(self.config.seats) {
+            return Err(OutOfPlace);
+        }
+        self.out.event(Event::Lobby(lobby));
+        Ok(())
+    }
+
     /// Reports that the world before tick 0 is built, with its state. Has no effect if the server has said
     /// goodbye since [`Event::Prepare`] asked for it.
     pub fn prepared(&mut self, now: Time, hash: &StateHash, state: &GameState) {

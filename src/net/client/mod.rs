@@ -224,6 +224,7 @@ impl ClientSession {
             PacketId::Resume => self.on_resume(decode(body)?),
             PacketId::Chat => self.on_chat(decode(body)?),
             PacketId::Rematch => self.on_rematch(decode(body)?),
+            PacketId::Lobby => self.on_lobby(decode(body)?),
             PacketId::Bye => self.on_bye(decode(body)?),
             _ => Err(OutOfPlace),
         }

@@ -10,6 +10,7 @@
 mod chat;
 mod departure;
 mod ending;
+mod lobby;
 mod pause;
 mod play;
 mod receive;
@@ -42,6 +43,7 @@ use crate::net::join::Seat;
 use crate::net::outbox::{Outbox, Transmit};
 use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::link::Link;
+use crate::net::table::lobby::LobbyNews;
 use crate::net::table::local_inputs::TooManyCommands;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
@@ -73,6 +75,7 @@ enum Role {
 struct Guest {
     nonce: u64,
     seat: SeatInfo,
+    is_ready: bool,
     confirm: SealedPacket,
     addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
     /// The connection id that the host uses to address this guest.
@@ -120,6 +123,8 @@ pub struct LockstepSession {
     phase: Phase,
     config: Option<MatchConfig>,
     me: PlayerId,
+    /// Host: what the guests have been told of the lobby.
+    lobby_news: LobbyNews,
     /// Host: this computer's own addresses other than loopback.
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     roster: Roster,
@@ -184,6 +189,7 @@ impl LockstepSession {
             phase: Phase::Gathering,
             config,
             me: PlayerId(0),
+            lobby_news: LobbyNews::default(),
             own_addresses: ArrayVec::new(),
             roster: Roster::new(),
             links: ArrayVec::new(),

@@ -9,10 +9,10 @@ use crate::net::wire::message::{Chat, PacketId};
 impl ServerSession {
     /// A client has sent a line.
     pub(super) fn on_chat(&mut self, seat: usize, chat: Chat) -> Handled {
-        let is_played = matches!(self.phase, Phase::Running | Phase::Over | Phase::Ending { .. });
+        let is_lobby = self.begin.is_none();
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         let player = client.player;
-        if !is_played || chat.from != player {
+        if matches!(self.phase, Phase::Closed) || chat.from != player {
             return Err(OutOfPlace);
         }
         if client.chat_limit.take(self.now).is_err() {
@@ -20,9 +20,8 @@ impl ServerSession {
         }
         for other in self.clients.iter_mut().flatten() {
             // A client that has rejoined receives chat only once it plays.
-            let hears =
-                other.is_in() && other.link.is_ready() && other.link.connection.queued() < LINES_WAITING_MAX;
-            if other.player != player && hears {
+            let hears = other.is_in() && (is_lobby || other.link.is_ready());
+            if other.player != player && hears && other.link.connection.queued() < LINES_WAITING_MAX {
                 other.link.connection.send(&mut self.out, PacketId::Chat, &chat);
             }
         }

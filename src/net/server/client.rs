@@ -96,6 +96,8 @@ impl DerefMut for Clients {
 pub(super) struct ClientConnection {
     pub(super) player: PlayerId,
     pub(super) seat: SeatInfo,
+    /// In the lobby: whether the player is ready.
+    pub(super) is_ready: bool,
     pub(super) admission: Admission,
     pub(super) link: Link,
     pub(super) queue: InputQueue,
@@ -123,7 +125,7 @@ pub(super) struct ClientConnection {
 impl ClientConnection {
     pub(super) fn new(
         now: Time,
-        seat: SeatInfo,
+        (seat, is_ready): (SeatInfo, bool),
         admission: Admission,
         link: Link,
         rate: TickRate,
@@ -133,6 +135,7 @@ impl ClientConnection {
         Self {
             player: link.player,
             seat,
+            is_ready,
             admission,
             link,
             queue: InputQueue::new(),

@@ -13,10 +13,11 @@ use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::table::admission::{READY_WITHIN, may_sit, seats_per_address};
 use crate::net::table::link::Link;
+use crate::net::table::lobby::LobbyNews;
 use crate::net::time::Time;
 use crate::net::wire::message::{
-    Bye, JoinConfirm, JoinRequest, PacketId, Ping, Pong, Ready, Refusal, SeatInfo, Seating, Start, Token,
-    handshake,
+    Bye, Choice, JoinConfirm, JoinRequest, Lobby, LobbySeat, PacketId, Ping, Pong, Ready, Refusal, SeatInfo,
+    Seating, Start, Token, handshake,
 };
 use crate::sim::{GameState, PlayerId, StateHash};
 
@@ -119,20 +120,56 @@ impl ServerSession {
         }
         let seat = SeatInfo { name: request.name, hero: request.hero, team };
         let (rate, bits) = (config.tick_rate, self.settings.bits_per_s);
-        let client = ClientConnection::new(self.now, seat, admission, link, rate, bits);
+        let client = ClientConnection::new(self.now, (seat, request.is_ready), admission, link, rate, bits);
         self.clients.put(client);
         self.out.event(Event::Joined { player, name: request.name });
         self.count_players();
-        self.seat_all_if_full();
+        self.seat_all_if_ready();
     }
 
-    fn seat_all_if_full(&mut self) {
-        if self.clients.iter().all(Option::is_some) {
+    /// Asks for the world once all seats are taken and all players are ready; before that, tells who is.
+    fn seat_all_if_ready(&mut self) {
+        // Who plays again has said so already.
+        let is_rematch = !self.settings.kept.is_empty() && self.clients.iter().all(Option::is_some);
+        if is_rematch || LobbyNews::is_complete(&self.lobby()) {
             self.round = self.round.wrapping_add(1);
             self.roster = self.clients.iter().flatten().map(|client| client.seat).collect();
             self.phase = Phase::Preparing;
             self.out.event(Event::Prepare { roster: self.roster.clone() });
+        } else {
+            self.tell_lobby();
         }
+    }
+
+    /// The seats as they are.
+    fn lobby(&self) -> Lobby {
+        let seat = |client: &Option<ClientConnection>| {
+            let client = client.as_ref()?;
+            let rtt_us = client.link.connection.rtt.smoothed_us();
+            let rtt_ms = rtt_us.map(|us| u16::try_from(us / 1000).unwrap_or(u16::MAX));
+            Some(LobbySeat { seat: client.seat, is_ready: client.is_ready, rtt_ms })
+        };
+        Lobby { seats: self.clients.iter().map(seat).collect() }
+    }
+
+    /// Tells the clients what has changed.
+    pub(super) fn tell_lobby(&mut self) {
+        let lobby = self.lobby();
+        if self.settings.kept.is_empty() && self.lobby_news.tells(self.now, &lobby) {
+            for seat in 0..self.clients.len() {
+                self.send(seat, PacketId::Lobby, &lobby);
+            }
+        }
+    }
+
+    /// A client has chosen. What it chose before it heard that all are ready no longer counts.
+    pub(super) fn on_choice(&mut self, seat: usize, choice: Choice) -> Handled {
+        let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
+        if matches!(self.phase, Phase::Gathering) {
+            (client.seat.hero, client.is_ready) = (choice.hero, choice.is_ready);
+            self.seat_all_if_ready();
+        }
+        Ok(())
     }
 
     fn count_players(&mut self) {

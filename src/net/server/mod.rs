@@ -33,6 +33,7 @@ use crate::net::outbox::Outbox;
 use crate::net::outbox::Transmit;
 use crate::net::table::admission::{CONFIRM_WITHIN, READY_WITHIN};
 use crate::net::table::clock::TickClock;
+use crate::net::table::lobby::LobbyNews;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
@@ -147,6 +148,7 @@ pub struct ServerSession {
     /// Connections of clients that lost their seat before tick 0.
     closing: Closing,
     round: u8,
+    lobby_news: LobbyNews,
     roster: Roster,
     /// Hash of the state before tick 0.
     first_hash: Option<u64>,
@@ -188,6 +190,7 @@ impl ServerSession {
             clients: Clients::new(seats),
             closing: Closing::default(),
             round: 0,
+            lobby_news: LobbyNews::default(),
             roster: Roster::new(),
             first_hash: None,
             clock: TickClock::new(config.tick_rate, now, now),
@@ -343,7 +346,8 @@ impl ServerSession {
                     self.end_vote();
                 }
             }
-            Phase::Gathering | Phase::Preparing | Phase::Closed => {}
+            Phase::Gathering => self.tell_lobby(),
+            Phase::Preparing | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
             Phase::Running => self.send_paused(),
             Phase::Over => self.begin_again_if_all_know(),

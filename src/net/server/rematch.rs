@@ -33,6 +33,13 @@ pub(super) struct Votes {
     is_over: bool,
 }
 
+impl Votes {
+    /// Whether this client has every tick and stays.
+    pub(super) const fn stays(&self, player: PlayerId) -> bool {
+        self.stay.contains(player)
+    }
+}
+
 impl ServerSession {
     /// Creates the next session over the same socket, once [`Event::Again`] has asked for it.
     #[must_use]

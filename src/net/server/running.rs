@@ -54,6 +54,7 @@ impl ServerSession {
             PacketId::Resume => self.on_resume(decode(body)?),
             PacketId::Chat => self.on_chat(seat, decode(body)?),
             PacketId::Rematch => self.on_rematch(seat, decode(body)?),
+            PacketId::Choice => self.on_choice(seat, decode(body)?),
             PacketId::Bye => self.on_bye(seat, decode(body)?),
             _ => Err(OutOfPlace),
         }
@@ -185,7 +186,10 @@ impl ServerSession {
     pub(super) fn end(&mut self) {
         let Phase::Ending { end, send_at, known_by, until } = self.phase else { return };
         let here = || self.clients.iter().flatten().filter(|client| client.standing == Standing::Here);
-        let knows = |client: &ClientConnection| client.link.said_bye || client.updated >= Some(self.ran);
+        // Who votes has every tick, and may have gone on to the next match before it could say so.
+        let knows = |client: &ClientConnection| {
+            client.link.said_bye || self.votes.stays(client.player) || client.updated >= Some(self.ran)
+        };
         let has_all = |client: &ClientConnection| client.link.said_bye || client.link.connection.is_idle();
         if let Some(until) = until {
             if self.now >= until || here().all(has_all) {

@@ -7,6 +7,7 @@ pub(super) mod clock;
 pub(super) mod delay;
 pub(super) mod hold_up;
 pub(super) mod link;
+pub(super) mod lobby;
 pub(super) mod local_inputs;
 pub(super) mod pause;
 pub(super) mod rematch;

@@ -17,6 +17,9 @@ pub struct Settings {
     pub name: PlayerName,
     /// The player's hero.
     pub hero: AttackBehaviour,
+    /// Whether the player is ready as soon as it has a seat. The match begins once all seats are taken and all
+    /// players are ready.
+    pub is_ready: bool,
     /// How long before its tick an input is committed.
     pub input_delay: InputDelay,
     /// Silence after which a peer counts as lost.

@@ -11,9 +11,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 mod handshake;
+mod lobby;
 mod seats;
 
 pub use handshake::*;
+pub use lobby::{Choice, Lobby, LobbySeat};
 pub use seats::Seats;
 
 use crate::net::connection::protection::{BODY_BYTES_MAX, DATAGRAM_BYTES_MAX};
@@ -121,6 +123,10 @@ packets! {
     Rematch = 0x1d, Reliable;
     /// [`Ready`].
     Ready = 0x1e, Reliable;
+    /// [`Lobby`].
+    Lobby = 0x1f, Reliable;
+    /// [`Choice`].
+    Choice = 0x20, Reliable;
 }
 
 /// Bytes that are not a valid message of this protocol.
@@ -224,7 +230,8 @@ pub struct Resume {
 /// A chat line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chat {
-    /// Its author: in lockstep the sender, from a server any of the others.
+    /// Its author: in lockstep the sender, but in the lobby the host passes the lines of guests on; from a server any
+    /// of the others.
     #[serde(deserialize_with = "seat")]
     pub from: PlayerId,
     /// The line.

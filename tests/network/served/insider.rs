@@ -48,6 +48,7 @@ pub(crate) fn request(nonce: u64, token: Option<Token>) -> JoinRequest {
         simulation_build: SIMULATION_BUILD,
         name: PlayerName::new("insider").expect("a name"),
         hero: AttackBehaviour::Archer,
+        is_ready: true,
         seat: None,
         room: 0,
         rules: None,

@@ -3,7 +3,7 @@
 mod cheats;
 mod insider;
 mod insiders;
-mod net;
+pub(crate) mod net;
 mod seats;
 mod talk;
 

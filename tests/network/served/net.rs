@@ -132,6 +132,7 @@ pub(crate) fn settings() -> Settings {
     Settings {
         name: PlayerName::new("test").expect("a name"),
         hero: AttackBehaviour::Swordsman,
+        is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: Some(Duration::from_secs(10)),

@@ -189,6 +189,7 @@ fn settings() -> Settings {
     Settings {
         name: PlayerName::new("peer").expect("a name"),
         hero: AttackBehaviour::Swordsman,
+        is_ready: true,
         input_delay: InputDelay::Auto,
         timeout: Duration::from_secs(3),
         wait: None,

@@ -1,4 +1,5 @@
-//! Chat between the players, from tick 0 agreed to the end of the session.
+//! Chat between the players, from the lobby to the end of the session. In the lobby guests have no links to each
+//! other yet: the host passes their lines on.
 
 use super::{LockstepSession, Phase};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
@@ -23,35 +24,47 @@ impl ChatLimits {
 }
 
 impl LockstepSession {
-    /// Sends a line to all players, this one included. Before tick 0 is agreed it reaches nobody.
+    /// Sends a line to all players, this one included. Between the lobby and tick 0 agreed it reaches nobody.
     ///
     /// # Errors
     /// If this player has reached the rate limit; the line is not sent.
     pub fn submit_chat(&mut self, now: Time, text: ChatText) -> Result<(), TooManyLines> {
         self.now = self.now.max(now);
-        if !self.has_met() {
+        if !self.has_met() && !matches!(self.phase, Phase::Gathering) {
             return Ok(());
         }
         self.chat_limits.own.take(self.now)?;
-        let line = Chat { from: self.me, text };
-        for link in &mut self.links {
-            if !link.is_gone && link.connection.queued() < LINES_WAITING_MAX {
-                link.connection.send(&mut self.out, PacketId::Chat, &line);
-            }
-        }
+        self.pass_on(Chat { from: self.me, text });
         self.out.event(Event::Said { player: self.me, text });
         Ok(())
     }
 
-    /// A peer has sent a line. The peer may know before this one does that tick 0 is agreed.
+    /// A peer has sent a line, or the host passes a guest's line on.
     pub(super) fn on_chat(&mut self, link: usize, chat: Chat) -> Handled {
-        let player = self.links.get(link).ok_or(OutOfPlace)?.player;
-        let may_speak = self.has_met() || matches!(self.phase, Phase::Seating { .. });
-        if !may_speak || chat.from != player {
+        let sender = self.links.get(link).ok_or(OutOfPlace)?.player;
+        let author = chat.from;
+        // A line from the lobby may arrive here after the seating has, never after the start.
+        let is_lobby = !self.has_met() && !self.votes.has_played();
+        let is_passed_on = is_lobby && !self.is_host() && link == 0 && author != self.me;
+        let is_seat = self.config.is_some_and(|config| author.0 < config.seats);
+        if matches!(self.phase, Phase::Closed) || !is_seat || (author != sender && !is_passed_on) {
             return Err(OutOfPlace);
         }
-        self.chat_limits.others[player].take(self.now).map_err(|_| DropCause::RateLimited)?;
-        self.out.event(Event::Said { player, text: chat.text });
+        self.chat_limits.others[author].take(self.now).map_err(|_| DropCause::RateLimited)?;
+        if is_lobby && self.is_host() {
+            self.pass_on(chat);
+        }
+        self.out.event(Event::Said { player: author, text: chat.text });
         Ok(())
+    }
+
+    /// Sends a line to all but its author.
+    fn pass_on(&mut self, line: Chat) {
+        for link in &mut self.links {
+            let hears = !link.is_gone && link.player != line.from;
+            if hears && link.connection.queued() < LINES_WAITING_MAX {
+                link.connection.send(&mut self.out, PacketId::Chat, &line);
+            }
+        }
     }
 }

@@ -107,6 +107,8 @@ impl LockstepSession {
             PacketId::Resume => self.on_resume(link, decode(body)?),
             PacketId::Chat => self.on_chat(link, decode(body)?),
             PacketId::Rematch => self.on_rematch(link, decode(body)?),
+            PacketId::Lobby => self.on_lobby(link, decode(body)?),
+            PacketId::Choice => self.on_choice(link, decode(body)?),
             _ => Err(OutOfPlace),
         }
     }

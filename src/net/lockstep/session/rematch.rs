@@ -128,7 +128,7 @@ impl LockstepSession {
         }
         if self.is_host() {
             self.begin_anew();
-            self.seat_all_if_full();
+            self.seat_all_if_ready();
         } else if let Some(seating) = self.votes.seating.take() {
             let handled = self.on_seating(0, seating);
             self.out.traffic.count(handled);

@@ -13,8 +13,9 @@ use crate::net::event::{End, Event};
 use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::delay::RESERVE_US;
 use crate::net::table::link::Link;
+use crate::net::table::lobby::LobbyNews;
 use crate::net::time::Time;
-use crate::net::wire::message::{Bye, PacketId, Ready, SeatInfo, Seating, Seats, Start};
+use crate::net::wire::message::{Bye, PacketId, Ready, Seating, Seats, Start};
 use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
 use arrayvec::ArrayVec;
 use rand_chacha::rand_core::Rng as _;
@@ -31,35 +32,29 @@ pub(super) struct Seated {
 }
 
 impl LockstepSession {
-    /// Host: sends the seating once the last seat is taken.
-    pub(super) fn seat_all_if_full(&mut self) {
-        let Role::Host { teams, guests, round, .. } = &mut self.role else { return };
-        if self.links.len() + 1 < teams.len() {
-            return;
+    /// Host: sends the seating once all seats are taken and all players are ready; before that, tells who is.
+    pub(super) fn seat_all_if_ready(&mut self) {
+        let lobby = self.lobby();
+        if !LobbyNews::is_complete(&lobby) {
+            return self.tell_lobby();
         }
+        let Role::Host { round, .. } = &mut self.role else { return };
         *round = round.wrapping_add(1);
-        let (name, hero) = (self.settings.name, self.settings.hero);
-        let guest_at = |player: PlayerId| {
-            let link = self.links.iter().position(|link| link.player == player)?;
-            guests.get(link)
-        };
-        let seats = || (0..).map(PlayerId).zip(teams.iter().copied());
-        let info = |(player, team)| {
-            let own = SeatInfo { name, hero, team };
-            SeatInfo { team, ..guest_at(player).map_or(own, |guest| guest.seat) }
-        };
-        let addresses =
-            |(player, _)| guest_at(player).map(|guest| guest.addresses.clone()).unwrap_or_default();
+        let round = *round;
+        let seats = (0..lobby.seats.len() as u8).map(PlayerId);
+        let addresses = seats.map(|player| self.guest(player).map(|(guest, _)| guest.addresses.clone()));
         let mut seating = Seating {
-            round: *round,
-            roster: seats().map(info).collect(),
-            mesh_key: self.rng.next_u64(),
-            addresses: seats().map(addresses).collect(),
+            round,
+            roster: lobby.seats.iter().flatten().map(|taken| taken.seat).collect(),
+            mesh_key: 0,
+            addresses: addresses.map(Option::unwrap_or_default).collect(),
         };
         // A guest must be able to distinguish its links by their ids.
-        let with_host = |player: PlayerId| Some(guest_at(player)?.connection_id);
-        while !are_distinct(&seating, with_host) {
+        loop {
             seating.mesh_key = self.rng.next_u64();
+            if are_distinct(&seating, |player| Some(self.guest(player)?.0.connection_id)) {
+                break;
+            }
         }
         self.roster.clone_from(&seating.roster);
         self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });

@@ -90,6 +90,7 @@ impl LockstepSession {
         guests.push(Guest {
             nonce: request.nonce,
             seat,
+            is_ready: request.is_ready,
             confirm: confirm.clone(),
             addresses: core::iter::once(from).chain(own).collect(),
             connection_id: request.connection_id,
@@ -99,7 +100,7 @@ impl LockstepSession {
         self.out.transmit(from, confirm);
         self.out.event(Event::Joined { player, name: request.name });
         self.count_players();
-        self.seat_all_if_full();
+        self.seat_all_if_ready();
     }
 
     /// Host: a guest that leaves before tick 0 is agreed loses its seat, and the room is open again.
@@ -140,6 +141,7 @@ impl LockstepSession {
         {
             self.vacate(unused);
         }
+        self.tell_lobby();
     }
 
     pub(super) fn give_up_if_due(&mut self) {

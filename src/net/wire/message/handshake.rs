@@ -41,6 +41,8 @@ pub struct JoinRequest {
     pub name: PlayerName,
     /// The player's hero.
     pub hero: AttackBehaviour,
+    /// Whether the player is ready to play at once.
+    pub is_ready: bool,
     /// A specific seat, or any.
     pub seat: Option<u8>,
     /// Fingerprint of the room code, 0 for none.

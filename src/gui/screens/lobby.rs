@@ -1,0 +1,340 @@
+//! The lobby: who sits where, the map, the chat, and who is ready.
+
+use egui_macroquad::egui::{Align2, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
+use macroquad::prelude::KeyCode;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use super::start::{heading, part};
+use crate::cli::args::BotChoice;
+use crate::gui::context::AppContext;
+use crate::gui::input::Input;
+use crate::gui::launch::Game;
+use crate::gui::page::{Page, Weight};
+use crate::gui::talk::Talk;
+use crate::gui::theme;
+use mini_rts_arena::game::{Control, MatchEvent, data};
+use mini_rts_arena::net::message::{Choice, Lobby, LobbySeat};
+use mini_rts_arena::net::{Architecture, MatchConfig};
+use mini_rts_arena::sim::{AttackBehaviour, Map, MilliPoint, PlayerId, fingerprint};
+
+const ROW: f32 = 42.0;
+const GAP: f32 = 8.0;
+/// Lines of chat that have room.
+const CHAT_LINES: usize = 5;
+const SIZE: [f32; 2] = [1000.0, 520.0];
+/// Share of the left part, with the seats.
+const LEFT: f32 = 0.62;
+
+/// What is known of the lobby.
+pub(super) struct LobbyPanel {
+    player: PlayerId,
+    config: MatchConfig,
+    lobby: Lobby,
+    map: Option<Arc<Map>>,
+    talk: Talk,
+    /// What this player has chosen: answered at once, before the host confirms it.
+    choice: Choice,
+}
+
+impl LobbyPanel {
+    /// Takes the lobby's news out of what happened; a panel once there is a lobby.
+    pub(super) fn hear(panel: &mut Option<Self>, game: &mut Game, now: f64) {
+        let news = core::mem::take(&mut game.news);
+        for event in news {
+            match (event, &mut *panel) {
+                (MatchEvent::Lobby { player, config, lobby }, Some(panel)) => {
+                    (panel.player, panel.config, panel.lobby) = (player, config, lobby);
+                }
+                (MatchEvent::Lobby { player, config, lobby }, None) => {
+                    *panel = Some(Self::new(player, config, lobby, game));
+                }
+                (event, _) => game.news.push(event),
+            }
+        }
+        if let Some(Self { lobby, talk, .. }) = panel {
+            talk.hear(&mut game.news, now, |player| {
+                let taken = lobby.seats.get(player.index()).and_then(Option::as_ref);
+                taken.map_or(("?", 0), |taken| (taken.seat.name.as_str(), taken.seat.team))
+            });
+        }
+    }
+
+    fn new(player: PlayerId, config: MatchConfig, lobby: Lobby, game: &Game) -> Self {
+        let own = game.map().and_then(|map| data::map(map).ok());
+        let known = own.into_iter().chain(data::embedded_maps());
+        let map = known.into_iter().find(|map| fingerprint(&**map) == config.map);
+        Self { player, config, lobby, map, talk: Talk::default(), choice: game.choice() }
+    }
+
+    /// Enter opens the line to type in.
+    pub(super) fn take(&mut self, inputs: &[Input]) {
+        let opens = |input: &Input| matches!(input, Input::Down(KeyCode::Enter | KeyCode::KpEnter, _));
+        if !self.talk.is_open() && inputs.iter().any(opens) {
+            self.talk.open();
+        }
+    }
+
+    /// What it shows, for a test.
+    pub(super) fn facts(&self) -> Value {
+        json!({
+            "player": self.player.0,
+            "seats": self.lobby.seats.iter().map(|taken| {
+                taken.as_ref().map(|taken| json!({
+                    "name": taken.seat.name.as_str(), "team": taken.seat.team, "is_ready": taken.is_ready,
+                    "rtt_ms": taken.rtt_ms,
+                }))
+            }).collect::<Vec<_>>(),
+            "said": self.talk.said(),
+        })
+    }
+
+    /// Lays it out; true if the player leaves.
+    pub(super) fn page(
+        &mut self,
+        context: &mut AppContext,
+        page: &mut Page<'_>,
+        game: &mut Game,
+        where_to: &str,
+    ) -> bool {
+        let plate = page.centred(SIZE[0], SIZE[1]);
+        page.plate("lobby", plate);
+        let inside = plate.shrink(22.0);
+        page.within("lobby", |page| {
+            let (at, width) = (inside.left_top(), inside.width());
+            page.text("title", at, Align2::LEFT_TOP, (theme::LARGE, theme::TEXT), &self.title(), width);
+            heading(page, "where to", Rect::from_min_size(at + vec2(0.0, 36.0), vec2(width, 17.0)), where_to);
+            let below = Rect::from_min_max(at + vec2(0.0, 66.0), inside.max);
+            let left = Rect::from_min_size(below.min, vec2(below.width() * LEFT, below.height()));
+            let right = Rect::from_min_max(pos2(left.right() + 22.0, below.top()), below.max);
+            self.seats(context, page, game, left);
+            self.preview(page, right);
+            let chat =
+                Rect::from_min_max(pos2(right.left(), right.bottom() - Talk::height(CHAT_LINES)), right.max);
+            match self.talk.on_plate(page, chat) {
+                Some(Ok(line)) => game.say(Control::Chat(line)),
+                Some(Err(why)) => context.note(why),
+                None => {}
+            }
+            self.own(page, game, left)
+        })
+    }
+
+    fn title(&self) -> String {
+        let host = self.lobby.seats.first().copied().flatten();
+        let of = host.map_or_else(|| "a".to_owned(), |taken| format!("{}'s", taken.seat.name));
+        let how = match self.config.architecture {
+            Architecture::P2p => "",
+            Architecture::ClientServer => ", on a server",
+            Architecture::Relay => ", through a relay",
+        };
+        format!("The lobby of {of} match{how}")
+    }
+
+    fn seats(&self, context: &mut AppContext, page: &mut Page<'_>, game: &mut Game, area: Rect) {
+        for (index, taken) in self.lobby.seats.iter().enumerate() {
+            let player = PlayerId(index as u8);
+            let top = area.top() + index as f32 * (ROW + GAP);
+            let row = Rect::from_min_size(pos2(area.left(), top), vec2(area.width(), ROW));
+            let name = format!("seat {index}");
+            let line = Stroke::new(1.0, theme::LINE);
+            page.ui.painter().rect(row, theme::ROUNDING, theme::BUTTON, line, StrokeKind::Inside);
+            page.record(&name, row, None);
+            page.within(&name, |page| match taken {
+                Some(taken) => self.taken(page, game, row, (player, taken)),
+                None => self.free(context, page, game, row, player),
+            });
+        }
+    }
+
+    /// Somebody's row.
+    fn taken(
+        &self,
+        page: &mut Page<'_>,
+        game: &mut Game,
+        row: Rect,
+        (player, taken): (PlayerId, &LobbySeat),
+    ) {
+        let seat = &taken.seat;
+        let own = player == self.player;
+        let (hero, is_ready) =
+            if own { (self.choice.hero, self.choice.is_ready) } else { (seat.hero, taken.is_ready) };
+        let middle = row.center().y;
+        draw_badge(page.ui.painter(), pos2(row.left() + 22.0, middle), 10.0, seat.team);
+        let mut text = |name: &str, share: f32, until: f32, colour, text: &str| {
+            let at = pos2(row.left() + share * row.width(), middle);
+            let size = if name == "name" { theme::BODY } else { theme::SMALL };
+            let width = (until - share) * row.width();
+            let name = format!("{name} {}", player.0);
+            page.text(&name, at, Align2::LEFT_CENTER, (size, colour), text, width);
+        };
+        let name = if own { format!("{} (you)", seat.name) } else { seat.name.to_string() };
+        text("name", 0.08, 0.42, theme::team(seat.team), &name);
+        text("hero", 0.43, 0.55, theme::TEXT, hero_name(hero));
+        let rtt = match taken.rtt_ms {
+            None => String::new(),
+            Some(0) => "< 1 ms".into(),
+            Some(ms) => format!("{ms} ms"),
+        };
+        text("rtt", 0.56, 0.68, theme::QUIET, &rtt);
+        if game.has_bot(player) {
+            let right = pos2(row.right() - 6.0, row.top() + 5.0);
+            let remove =
+                Rect::from_min_max(pos2(right.x - 104.0, right.y), pos2(right.x, row.bottom() - 5.0));
+            if page.button(&format!("remove {}", player.0), remove, "Remove", Weight::Normal) {
+                game.remove_bot(player);
+            }
+            return;
+        }
+        let (colour, state) = if is_ready { (theme::GOLD, "ready") } else { (theme::QUIET, "not ready yet") };
+        text("state", 0.76, 0.99, colour, state);
+    }
+
+    /// The row of a free seat; the host may give it to a bot.
+    fn free(
+        &self,
+        context: &mut AppContext,
+        page: &mut Page<'_>,
+        game: &mut Game,
+        row: Rect,
+        player: PlayerId,
+    ) {
+        let at = pos2(row.left() + 0.08 * row.width(), row.center().y);
+        let style = (theme::BODY, theme::QUIET);
+        page.text(&format!("free {}", player.0), at, Align2::LEFT_CENTER, style, "free", 0.2 * row.width());
+        if !game.takes_bots() || game.has_bot(player) {
+            return;
+        }
+        let at = pos2(row.left() + 0.36 * row.width(), row.center().y);
+        let name = format!("add {}", player.0);
+        page.text(&name, at, Align2::LEFT_CENTER, (theme::SMALL, theme::QUIET), "Add a bot:", 90.0);
+        let buttons = Rect::from_min_max(
+            pos2(row.left() + 0.5 * row.width(), row.top() + 5.0),
+            pos2(row.right() - 6.0, row.bottom() - 5.0),
+        );
+        let levels = [(BotChoice::Easy, "Easy"), (BotChoice::Normal, "Normal"), (BotChoice::Hard, "Hard")];
+        for (place, (bot, text)) in levels.into_iter().enumerate() {
+            let name = format!("bot {} {}", player.0, text.to_lowercase());
+            if page.button(&name, part(buttons, place, levels.len()), text, Weight::Normal)
+                && let Err(error) = game.add_bot(player, bot, self.lobby.seats.len() == 2)
+            {
+                context.note(format!("{error:#}"));
+            }
+        }
+    }
+
+    /// What this player chooses; true if the player leaves.
+    fn own(&mut self, page: &mut Page<'_>, game: &Game, area: Rect) -> bool {
+        let last = Rect::from_min_max(pos2(area.left(), area.bottom() - ROW), area.max);
+        let above = last.translate(vec2(0.0, -ROW - 16.0));
+        let text = Rect::from_min_size(above.left_top() - vec2(0.0, 24.0), vec2(above.width(), 17.0));
+        heading(page, "state", text, &self.state());
+        let was = self.choice;
+        let mut hero = usize::from(self.choice.hero == AttackBehaviour::Archer);
+        page.choice("hero", part(above, 0, 2), &["Sword", "Bow"], &mut hero);
+        self.choice.hero = [AttackBehaviour::Swordsman, AttackBehaviour::Archer][hero];
+        let (ready, weight) =
+            if was.is_ready { ("Not ready", Weight::Chosen) } else { ("Ready", Weight::Primary) };
+        if page.button("ready", part(above, 1, 2), ready, weight) {
+            self.choice.is_ready = !was.is_ready;
+        }
+        if self.choice != was {
+            game.say(Control::Choose(self.choice));
+        }
+        let leaves = page.button("leave lobby", part(last, 0, 2), "Leave", Weight::Normal);
+        if page.escapes() && self.talk.is_open() {
+            self.talk.close();
+            return leaves;
+        }
+        leaves || page.escapes()
+    }
+
+    /// What the match waits for.
+    fn state(&self) -> String {
+        let free = self.lobby.seats.iter().filter(|seat| seat.is_none()).count();
+        let others = self.lobby.seats.iter().enumerate().filter(|&(seat, _)| seat != self.player.index());
+        let unready: Vec<&str> = others
+            .filter_map(|(_, taken)| taken.as_ref().filter(|taken| !taken.is_ready))
+            .map(|taken| taken.seat.name.as_str())
+            .collect();
+        match (free, &unready[..]) {
+            (1, _) => "One seat is free.".into(),
+            (2.., _) => format!("{free} seats are free."),
+            (0, []) if self.choice.is_ready => "All are ready.".into(),
+            (0, []) => "All others are ready: the match begins once you are.".into(),
+            (0, names) => format!("Waiting until {} ready.", are(names)),
+        }
+    }
+
+    /// The map, and what it is called.
+    fn preview(&self, page: &mut Page<'_>, area: Rect) {
+        let Some(map) = &self.map else { return };
+        let picture = Rect::from_min_size(area.min, vec2(area.width(), area.width() * 9.0 / 16.0));
+        let seats = self.lobby.seats.iter().enumerate();
+        let teams: Vec<u8> =
+            seats.map(|(seat, taken)| taken.map_or(seat as u8, |taken| taken.seat.team)).collect();
+        draw_map(page, map, &teams, picture);
+        let at = picture.left_bottom() + vec2(0.0, 6.0);
+        let style = (theme::SMALL, theme::QUIET);
+        page.text("map", at, Align2::LEFT_TOP, style, &format!("Map: {}", map.name), area.width());
+    }
+}
+
+/// A map as seen from above; `teams` are those of its bases, which have teams of their own beyond them.
+pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[u8], area: Rect) {
+    let painter = page.ui.painter().with_clip_rect(area);
+    let milli = |(x, y): MilliPoint| vec2(x as f32, y as f32) / 1000.0;
+    let size = milli(map.size);
+    let tile = (area.width() / size.x).min(area.height() / size.y);
+    let ground = Rect::from_center_size(area.center(), size * tile);
+    // The world's y points up.
+    let at = |point: MilliPoint| -> Pos2 {
+        let from_centre = milli(point) * tile;
+        ground.center() + vec2(from_centre.x, -from_centre.y)
+    };
+    painter.rect(ground, 2.0, theme::GROUND, Stroke::new(1.0, theme::LINE), StrokeKind::Inside);
+    for wall in &map.walls {
+        let corners = Rect::from_two_pos(at(wall.min), at(wall.max));
+        painter.rect_filled(corners, 0.0, theme::LINE_LIT);
+    }
+    for rock in &map.rocks {
+        painter.circle_filled(at(rock.at), rock.radius as f32 / 1000.0 * tile, theme::LINE);
+    }
+    for &circle in &map.circles {
+        painter.circle_stroke(at(circle), 3.0 * tile, Stroke::new(2.0, theme::GOLD));
+    }
+    for (seat, &base) in map.bases.iter().enumerate() {
+        draw_badge(&painter, at(base), (1.8 * tile).max(4.0), teams.get(seat).copied().unwrap_or(seat as u8));
+    }
+    page.record("map picture", area, None);
+}
+
+/// The shape of a team in its colour.
+fn draw_badge(painter: &Painter, at: Pos2, radius: f32, team: u8) {
+    let colour = theme::team(team);
+    let corners = |angles: &[f32]| {
+        let corner = |degrees: &f32| at + radius * 1.2 * Vec2::angled(degrees.to_radians());
+        Shape::convex_polygon(angles.iter().map(corner).collect(), colour, Stroke::NONE)
+    };
+    painter.add(match team % 4 {
+        0 => Shape::circle_filled(at, radius, colour),
+        1 => corners(&[0.0, 90.0, 180.0, 270.0]),
+        2 => corners(&[45.0, 135.0, 225.0, 315.0]),
+        _ => corners(&[30.0, 150.0, 270.0]),
+    });
+}
+
+const fn hero_name(hero: AttackBehaviour) -> &'static str {
+    match hero {
+        AttackBehaviour::Swordsman => "Sword",
+        AttackBehaviour::Archer => "Bow",
+    }
+}
+
+/// "ann is", "ann and ben are".
+fn are(names: &[&str]) -> String {
+    match names {
+        [one] => format!("{one} is"),
+        all => format!("{} are", all.join(" and ")),
+    }
+}

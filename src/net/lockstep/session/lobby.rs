@@ -1,0 +1,81 @@
+//! The lobby: who has taken which seat, and who is ready.
+
+use super::{Guest, LockstepSession, Phase, Role};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::net::event::Event;
+use crate::net::time::Time;
+use crate::net::wire::message::{Choice, Lobby, LobbySeat, PacketId, SeatInfo};
+use crate::sim::PlayerId;
+
+impl LockstepSession {
+    /// Chooses a hero, and whether this player is ready. Has no effect once all seats are taken and all players
+    /// are ready.
+    pub fn submit_choice(&mut self, now: Time, choice: Choice) {
+        self.now = self.now.max(now);
+        if !matches!(self.phase, Phase::Gathering) {
+            return;
+        }
+        (self.settings.hero, self.settings.is_ready) = (choice.hero, choice.is_ready);
+        if self.is_host() {
+            self.seat_all_if_ready();
+        } else {
+            self.send(0, PacketId::Choice, &choice);
+        }
+    }
+
+    /// Host: a guest has chosen. What it chose before it heard that all are ready no longer counts.
+    pub(super) fn on_choice(&mut self, link: usize, choice: Choice) -> Handled {
+        let is_open = matches!(self.phase, Phase::Gathering);
+        let Role::Host { guests, .. } = &mut self.role else { return Err(OutOfPlace) };
+        let guest = guests.get_mut(link).ok_or(OutOfPlace)?;
+        if is_open {
+            (guest.seat.hero, guest.is_ready) = (choice.hero, choice.is_ready);
+            self.seat_all_if_ready();
+        }
+        Ok(())
+    }
+
+    /// Guest: the seats have changed.
+    pub(super) fn on_lobby(&mut self, link: usize, lobby: Lobby) -> Handled {
+        let is_of_match = self.config.is_some_and(|config| lobby.seats.len() == usize::from(config.seats));
+        if self.is_host() || link != 0 || !is_of_match {
+            return Err(OutOfPlace);
+        }
+        self.out.event(Event::Lobby(lobby));
+        Ok(())
+    }
+
+    /// Host: tells the guests and the caller what has changed.
+    pub(super) fn tell_lobby(&mut self) {
+        let lobby = self.lobby();
+        if self.is_host() && self.lobby_news.tells(self.now, &lobby) {
+            self.send_to_all(PacketId::Lobby, &lobby);
+            self.out.event(Event::Lobby(lobby));
+        }
+    }
+
+    /// Host: the seats as they are.
+    pub(super) fn lobby(&self) -> Lobby {
+        let Role::Host { teams, .. } = &self.role else { return Lobby::default() };
+        let seats = (0..).map(PlayerId).zip(teams.iter().copied());
+        Lobby { seats: seats.map(|(player, team)| self.lobby_seat(player, team)).collect() }
+    }
+
+    fn lobby_seat(&self, player: PlayerId, team: u8) -> Option<LobbySeat> {
+        if player == self.me {
+            let (name, hero, is_ready) = (self.settings.name, self.settings.hero, self.settings.is_ready);
+            return Some(LobbySeat { seat: SeatInfo { name, hero, team }, is_ready, rtt_ms: None });
+        }
+        let (guest, link) = self.guest(player)?;
+        let rtt_us = self.links.get(link)?.connection.rtt.smoothed_us();
+        let rtt_ms = rtt_us.map(|us| u16::try_from(us / 1000).unwrap_or(u16::MAX));
+        Some(LobbySeat { seat: SeatInfo { team, ..guest.seat }, is_ready: guest.is_ready, rtt_ms })
+    }
+
+    /// Host: this player, and its link.
+    pub(super) fn guest(&self, player: PlayerId) -> Option<(&Guest, usize)> {
+        let Role::Host { guests, .. } = &self.role else { return None };
+        let link = self.links.iter().position(|link| link.player == player)?;
+        Some((guests.get(link)?, link))
+    }
+}

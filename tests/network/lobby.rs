@@ -1,0 +1,183 @@
+//! The lobby: the match begins once all seats are taken and all players are ready, in every architecture.
+
+use std::time::Duration;
+
+use crate::peers::{Peer, address, guest_config, host_config, run, settings};
+use crate::served::net::{self, Net};
+use mini_rts_arena::game::{MatchEvent, MatchOptions, data};
+use mini_rts_arena::net::message::{Choice, Lobby};
+use mini_rts_arena::net::{Architecture, ChatText, InputDelay, Join, LockstepSession, Settings, Time};
+use mini_rts_arena::sim::{AttackBehaviour, PlayerId, fingerprint};
+
+const LINKS: [&str; 2] = ["delay=5ms", "delay=60ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
+const READY: Choice = Choice { hero: AttackBehaviour::Archer, is_ready: true };
+const UNDECIDED: Choice = Choice { hero: AttackBehaviour::Swordsman, is_ready: false };
+
+/// A host of three seats and two guests, of whom nobody is ready.
+fn undecided(link: &str) -> Vec<Peer> {
+    let settings = || Settings { is_ready: false, ..settings(InputDelay::Auto) };
+    let host = LockstepSession::host(Time(0), settings(), host_config(3, 120), [1; 32]);
+    let mut peers = vec![Peer::new(host, address(0), &format!("{link},seed=1"))];
+    for n in 1..3 {
+        let join = Join::new(Time(0), settings(), guest_config(), [1 + n; 32]);
+        peers.push(Peer::new(join, address(n), &format!("{link},seed={}", n + 1)));
+    }
+    peers
+}
+
+fn readiness(lobby: Option<&Lobby>) -> Vec<Option<bool>> {
+    let seats = lobby.into_iter().flat_map(|lobby| &lobby.seats);
+    seats.map(|taken| taken.as_ref().map(|taken| taken.is_ready)).collect()
+}
+
+/// Instants that come once each, in order, given in seconds.
+struct Script<const N: usize> {
+    at_s: [u64; N],
+    next: usize,
+}
+
+impl<const N: usize> Script<N> {
+    const fn new(at_s: [u64; N]) -> Self {
+        Self { at_s, next: 0 }
+    }
+
+    /// Which instant has come.
+    fn due(&mut self, now: Time) -> Option<u64> {
+        let due = *self.at_s.get(self.next).filter(|&&s| now.0 >= s * 1_000_000)?;
+        self.next += 1;
+        Some(due)
+    }
+}
+
+#[test]
+fn peers_begin_once_all_are_ready_and_nobody_earlier() {
+    for link in LINKS {
+        let mut peers = undecided(link);
+        let (mut seen, mut script) = (Vec::new(), Script::new([3, 5, 7, 8]));
+        run(&mut peers, Duration::from_secs(30), |now, peers| match script.due(now) {
+            Some(3) => {
+                peers[1].session.submit_choice(now, READY);
+                peers[2].session.submit_choice(now, READY);
+            }
+            Some(5) => {
+                seen.extend(peers.iter().map(|peer| readiness(peer.lobby.as_ref())));
+                peers[1].session.submit_choice(now, UNDECIDED);
+            }
+            Some(7) => peers[0].session.submit_choice(now, READY),
+            Some(_) => {
+                seen.extend(peers.iter().map(|peer| readiness(peer.lobby.as_ref())));
+                assert!(peers.iter().all(|peer| peer.roster.is_empty()), "{link}: not all are ready");
+                peers[1].session.submit_choice(now, READY);
+            }
+            None => {}
+        });
+        let others = vec![Some(false), Some(true), Some(true)];
+        let mut two = vec![Some(true); 3];
+        two[peers[1].session.player().index()] = Some(false);
+        assert_eq!(seen, [&others, &others, &others, &two, &two, &two].map(Clone::clone), "{link}");
+        for peer in &peers {
+            assert_eq!(peer.inputs.len(), 120, "{link}");
+            assert_eq!(peer.roster, peers[0].roster, "{link}");
+        }
+        assert!(peers[0].roster.iter().all(|seat| seat.hero == AttackBehaviour::Archer), "{link}: as chosen");
+        let rtt_ms = peers[2].lobby.as_ref().and_then(|lobby| lobby.seats[1]?.rtt_ms);
+        assert!(rtt_ms.is_some_and(|ms| ms >= 10), "{link}: {rtt_ms:?}");
+    }
+}
+
+#[test]
+fn guests_that_cannot_hear_each_other_yet_talk_through_their_host() {
+    for link in LINKS {
+        let mut peers = undecided(link);
+        let mut script = Script::new([4, 7]);
+        run(&mut peers, Duration::from_secs(20), |now, peers| match script.due(now) {
+            Some(4) => {
+                for (peer, text) in peers.iter_mut().zip(["of the host", "of the first", "of the second"]) {
+                    peer.session.submit_chat(now, ChatText::new(text).expect("a line")).expect("few lines");
+                }
+            }
+            Some(_) => peers.iter_mut().for_each(|peer| peer.session.submit_choice(now, READY)),
+            None => {}
+        });
+        for peer in &peers {
+            let mut said = peer.said.clone();
+            said.sort();
+            let lines = [(0, "of the host"), (1, "of the first"), (2, "of the second")];
+            let mut lines = lines.map(|(player, text)| (PlayerId(player), text.to_owned()));
+            // Who came first has the first seat.
+            let first = peers[1].session.player();
+            if first == PlayerId(2) {
+                (lines[1].0, lines[2].0) = (PlayerId(2), PlayerId(1));
+                lines.sort();
+            }
+            assert_eq!(said, lines, "{link}");
+            assert_eq!(peer.inputs.len(), 120, "{link}");
+        }
+    }
+}
+
+#[test]
+fn a_seat_that_is_left_is_free_again_for_all_to_see() {
+    let mut peers = undecided(LINKS[0]);
+    let mut script = Script::new([2]);
+    run(&mut peers, Duration::from_secs(4), |now, peers| {
+        if script.due(now).is_some() {
+            peers[2].session.leave();
+        }
+    });
+    let seen = [0, 1].map(|peer: usize| readiness(peers[peer].lobby.as_ref()));
+    let left: Vec<Option<bool>> =
+        (0..3).map(|seat| (PlayerId(seat) != peers[2].session.player()).then_some(false)).collect();
+    assert_eq!(seen, [left.clone(), left]);
+}
+
+#[test]
+fn a_server_waits_until_all_are_ready() {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    for architecture in [Architecture::ClientServer, Architecture::Relay] {
+        for link in LINKS {
+            let session = net::session_of(architecture, rules, Some(120), 0, 3);
+            let mut net = Net::new(session, link, &[None; 3]);
+            for (n, seat) in net.seats.iter_mut().enumerate() {
+                let settings = Settings { is_ready: false, ..net::settings() };
+                let options = MatchOptions { prediction: true, ..MatchOptions::default() };
+                seat.game = Some(net::client_of(Time(0), n as u8, None, options, settings));
+            }
+            net.run(Duration::from_secs(4), |_| {});
+            let choose = |net: &mut Net, seat: usize, choice| {
+                let now = net.now;
+                net.seats[seat].game.as_mut().expect("in the lobby").submit_choice(now, choice);
+            };
+            choose(&mut net, 0, READY);
+            choose(&mut net, 1, READY);
+            let line = ChatText::new("wait").expect("a line");
+            let now = net.now;
+            assert!(net.seats[2].game.as_mut().expect("in the lobby").submit_chat(now, line));
+            net.run(Duration::from_secs(2), |_| {});
+            for seat in &net.seats {
+                let lobby = seat.told.iter().rev().find_map(|event| match event {
+                    MatchEvent::Lobby { lobby, .. } => Some(readiness(Some(lobby))),
+                    _ => None,
+                });
+                let lobby = lobby.expect("told");
+                let ready = lobby.iter().filter(|seat| **seat == Some(true)).count();
+                assert_eq!((lobby.len(), ready), (3, 2), "{architecture}, {link}: {lobby:?}");
+                let hears = |event: &MatchEvent| matches!(event, MatchEvent::Said(..));
+                assert_eq!(
+                    seat.told.iter().filter(|event| hears(event)).count(),
+                    1,
+                    "{architecture}, {link}"
+                );
+            }
+            assert_eq!(net.tick(), 0, "{architecture}, {link}: not all are ready");
+            choose(&mut net, 2, READY);
+            net.run(Duration::from_secs(20), |_| {});
+            assert!(net.is_over(), "{architecture}, {link}");
+            for seat in &net.seats {
+                let summary = seat.ended.as_ref().and_then(|ended| ended.as_ref().ok()).expect("it ended");
+                assert_eq!(summary.ticks, 120, "{architecture}, {link}");
+                assert!(summary.roster.iter().all(|seat| seat.hero == AttackBehaviour::Archer));
+            }
+        }
+    }
+}
