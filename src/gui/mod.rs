@@ -5,6 +5,7 @@ mod alerts;
 mod app;
 mod bindings;
 mod context;
+mod debrief;
 mod display;
 mod draw;
 mod input;

@@ -1,9 +1,9 @@
-//! The match that teaches, played with the keys that its cards name and nothing else.
+//! The match that teaches, played with the keys that its cards name and nothing else; and the result that does.
 
 use std::time::Duration;
 
 use mini_rts_arena::replay::{Record, Replay};
-use mini_rts_arena::sim::{ControlBehaviour, Event, PlayerId, World};
+use mini_rts_arena::sim::{AttackBehaviour, ControlBehaviour, Event, PlayerId, World};
 use serde_json::Value;
 
 use super::driver::Window;
@@ -149,6 +149,39 @@ fn the_tutorial_is_won_in_a_large_window() {
     window.picture("start after");
     window.close();
     window.wait_end();
+}
+
+#[test]
+fn a_result_tells_its_course_and_gives_a_tip() {
+    let Some(_turn) = turn() else { return };
+    // Nobody plays the own side: at 20 s its supply lies unspent.
+    let words = ["play", "--bot", "hard", "--ticks", "2700"];
+    let mut window = Window::open("course", "1280x720", None, &words);
+    let shown = window.wait_screen("result")["match"].clone();
+    let tip = shown["tip"].as_str().unwrap_or_default();
+    assert!(tip.starts_with("For 0:") && tip.contains("supply lay unspent"), "{shown}");
+    let moments = shown["moments"].to_string();
+    assert!(moments.contains("Hard bot took the first circle"), "{moments}");
+    assert!(shown["series"].is_null(), "one match is no series");
+    window.assert_tidy("course");
+    window.picture("result");
+    window.click("details");
+    window.wait_for("details", |shown| shown["items"].to_string().contains("\"latency\""));
+    window.assert_tidy("details");
+    window.picture("details");
+    window.click("details");
+    // Another hero, and the same match again.
+    window.click("hero bow");
+    window.click("again");
+    window.wait_tick(1);
+    window.close();
+    window.wait_end();
+    let last = window
+        .replays()
+        .into_iter()
+        .max_by_key(|file| std::fs::metadata(file).and_then(|data| data.modified()).expect("a file"));
+    let replay = Replay::open(&last.expect("a replay")).expect("a replay");
+    assert_eq!(replay.header().seats[0].setup.hero, AttackBehaviour::Archer);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod net_graph;
 mod notices;
 mod play;
 mod result;
+mod result_graph;
 mod start;
 mod training;
 mod tutorial_card;
@@ -236,7 +237,7 @@ fn clock(seconds: f64) -> String {
 }
 
 /// What the result screen is made of.
-pub(crate) fn over(game: &Game, view: Option<View>, finished: Finished) -> Next {
+pub(crate) fn over(game: &mut Game, view: Option<View>, finished: Finished) -> Next {
     match finished.result {
         Ok(summary) => Next::Over(Box::new(result::Over::new(game, view, summary, finished.link))),
         Err(error) => Next::Failed(game.request.clone(), error.to_string()),

@@ -468,7 +468,7 @@ impl PlayScreen {
             return None;
         }
         let (finished, _) = self.finished.take()?;
-        Some(over(&self.game, self.view.clone(), finished))
+        Some(over(&mut self.game, self.view.clone(), finished))
     }
 
     /// Who may play again, and what they said last; nobody once somebody has gone.
