@@ -15,7 +15,7 @@ mod headless;
 pub(crate) mod local;
 mod output;
 pub(crate) mod paths;
-mod replay;
+pub(crate) mod replay;
 pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod window;

@@ -4,7 +4,8 @@ use anyhow::{Context as _, anyhow};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The user's folder for what the program keeps: replays, and reports of desyncs.
+/// The user's folder for what the program keeps, and in it the one for a kind: replays, pictures, reports of
+/// desyncs; the settings lie in it itself.
 pub(crate) fn data_folder(kind: &str) -> anyhow::Result<PathBuf> {
     let folders = directories::ProjectDirs::from("", "", "mini-rts-arena").ok_or_else(|| {
         anyhow!("this user has no home folder; say where with --record FILE, or --record off")
@@ -14,40 +15,6 @@ pub(crate) fn data_folder(kind: &str) -> anyhow::Result<PathBuf> {
         format!("cannot make {}; say where with --record FILE, or --record off", folder.display())
     })?;
     Ok(folder)
-}
-
-/// Something that a user does once, kept as an empty file.
-#[cfg(feature = "gui")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Milestone {
-    /// Has won a match in the window.
-    FirstWin,
-    /// Has finished or skipped the tutorial.
-    Tutorial,
-}
-
-#[cfg(feature = "gui")]
-impl Milestone {
-    /// Whether this user has reached it. A folder that cannot be read counts as no.
-    pub(crate) fn is_reached(self) -> bool {
-        data_folder("").is_ok_and(|folder| folder.join(self.file()).exists())
-    }
-
-    /// Keeps that this user has reached it.
-    pub(crate) fn keep(self) {
-        let file = self.file();
-        let kept = data_folder("").and_then(|folder| Ok(std::fs::write(folder.join(file), "")?));
-        if let Err(error) = kept {
-            logln!("cannot keep {file}: {error:#}");
-        }
-    }
-
-    const fn file(self) -> &'static str {
-        match self {
-            Self::FirstWin => "first-win",
-            Self::Tutorial => "tutorial",
-        }
-    }
 }
 
 /// Where a match is recorded, without the ending; `None` for `off`.

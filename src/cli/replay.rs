@@ -1,6 +1,7 @@
 //! `arena replay`: here `info` and `verify`, below the other actions.
 
-mod list;
+pub(crate) mod list;
+pub(crate) mod moments;
 mod parts;
 mod timeline;
 

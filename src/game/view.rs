@@ -1,13 +1,14 @@
 //! What a window shows of a running match: its two latest states, handed over by pointer so that neither side
 //! waits for the other, and the events between them.
 
+use arrayvec::ArrayVec;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backlog::EventBacklog;
 use super::matches::Match;
 use crate::net::{DropCounts, LinkStatus, Pause, Time, WaitsFor};
-use crate::sim::{GameState, PlayerId, Setup, World};
+use crate::sim::{GameState, PLAYERS_MAX, PlayerId, Setup, World};
 
 /// Buffers kept for reuse; two are being shown, and a reader rarely holds more than two others.
 const BUFFERS_MAX: usize = 6;
@@ -33,8 +34,8 @@ pub struct View {
     pub ran_at: Time,
     /// When tick 0 runs, once that is agreed.
     pub begin: Option<Time>,
-    /// The state of the link to the first peer.
-    pub link: Option<LinkStatus>,
+    /// The state of the links to the other peers, or of the one to the server.
+    pub links: ArrayVec<LinkStatus, PLAYERS_MAX>,
     /// What was received and dropped, and why.
     pub dropped: DropCounts,
     /// The input delay, in microseconds.
@@ -62,7 +63,7 @@ impl View {
             commands_run: 0,
             ran_at: now,
             begin: None,
-            link: None,
+            links: ArrayVec::new(),
             dropped: DropCounts::default(),
             delay_us: 0,
             waits_for: None,
@@ -193,7 +194,7 @@ impl ViewWriter {
             view.commands_run = run;
             self.refresh_at = now.plus(REFRESH);
             view.begin = game.begin();
-            view.link = session.links().next();
+            view.links = session.links().collect();
             view.dropped = session.traffic().dropped;
             view.delay_us = session.delay_us().unwrap_or(0);
             view.waits_for = session.waits_for();

@@ -8,21 +8,25 @@ use std::time::{Duration, Instant};
 
 use egui_macroquad::egui;
 
-use super::context::{AppContext, PlayerChoices};
+use super::bindings::{self, Action, action_of};
+use super::context::AppContext;
 use super::draw::{ArenaPainter, layout};
-use super::input::Inputs;
+use super::input::{Input, Inputs};
 use super::launch::LaunchRequest;
-use super::page::Page;
+use super::native_window::NativeWindow;
+use super::page::{self, Page};
 use super::probe_file::ProbeFile;
 use super::screens::{Next, Screen};
+use super::settings::{Settings, SettingsFile};
 use super::theme;
-use super::window::HAS_OPENED;
-use super::window::{scale, window};
+use super::window::{HAS_OPENED, set_text_percent, window};
 use crate::cli::paths;
 use crate::cli::window::Opening;
 
-/// Most frames per second where the screen does not say when to draw.
-const FRAMES_PER_S_MAX: u32 = 144;
+/// Most frames per second of a menu, and of any screen that does not have the keyboard.
+const CALM_FRAMES_PER_S: u32 = 30;
+/// How often a window that nobody sees takes in what happened.
+const HIDDEN_FRAMES_PER_S: u32 = 10;
 /// How long a note at the edge of the window stays.
 const NOTE_SHOWN_S: f64 = 5.0;
 
@@ -41,6 +45,11 @@ struct App {
     inputs: Inputs,
     menus: layout::Recorder,
     probe: Option<ProbeFile>,
+    native: NativeWindow,
+    has_focus: bool,
+    file: SettingsFile,
+    /// The settings in force.
+    applied: Option<Settings>,
     is_done: bool,
 }
 
@@ -48,7 +57,6 @@ struct App {
 pub(crate) async fn run(opening: Opening) {
     macroquad::input::prevent_quit();
     let mut app = App::new(opening);
-    let least = Duration::from_secs(1) / super::probe_file::frames_per_s().unwrap_or(FRAMES_PER_S_MAX);
     loop {
         let began = Instant::now();
         app.frame();
@@ -56,10 +64,10 @@ pub(crate) async fn run(opening: Opening) {
         if app.is_done || IS_INTERRUPTED.load(Ordering::Relaxed) || macroquad::input::is_quit_requested() {
             break;
         }
-        std::thread::sleep(least.saturating_sub(began.elapsed()));
+        std::thread::sleep(app.frame_time().saturating_sub(began.elapsed()));
         next_frame().await;
     }
-    app.screen.close();
+    app.close();
 }
 
 impl App {
@@ -70,26 +78,112 @@ impl App {
         painter.layout.enabled = is_probed;
         let mut menus = layout::Recorder::default();
         menus.enabled = is_probed;
-        let mut context = AppContext {
-            painter,
-            you: PlayerChoices::default(),
-            now: get_time(),
-            note: None,
-            wants_picture: false,
-        };
+        let (file, settings, said) = SettingsFile::open();
+        let mut context = AppContext { painter, settings, now: get_time(), note: None, wants_picture: false };
+        if let Some(said) = said {
+            logln!("{said}");
+            context.note(said);
+        }
         egui_macroquad::cfg(theme::apply);
         let screen = first_screen(opening, &mut context);
-        Self { context, screen, inputs: Inputs::new(), menus, probe, is_done: false }
+        Self {
+            context,
+            screen,
+            inputs: Inputs::new(),
+            menus,
+            probe,
+            native: NativeWindow::find(),
+            has_focus: true,
+            file,
+            applied: None,
+            is_done: false,
+        }
+    }
+
+    /// How long a frame takes at least.
+    fn frame_time(&self) -> Duration {
+        let set = self.context.settings.frames_per_s;
+        let most = if self.context.painter.is_hidden {
+            Some(HIDDEN_FRAMES_PER_S)
+        } else if self.has_focus && self.screen.is_lively() {
+            Some(set).filter(|&set| set > 0)
+        } else {
+            Some(CALM_FRAMES_PER_S)
+        };
+        let most = most.into_iter().chain(super::probe_file::frames_per_s()).min();
+        most.map_or(Duration::ZERO, |most| Duration::from_secs(1) / most)
     }
 
     fn frame(&mut self) {
         self.context.now = get_time();
+        self.context.painter.is_hidden = !self.native.is_seen();
         let inputs = self.inputs.take();
+        self.note_window_inputs(&inputs);
+        self.apply_settings();
         let mut next = self.screen.arena(&mut self.context, inputs);
+        if !self.context.painter.is_hidden {
+            next = self.page().or(next);
+        }
+        if let Some(probe) = &mut self.probe {
+            probe.write(&self.screen, &self.context, &self.menus, get_fps());
+        }
+        if let Some(next) = next {
+            self.go(next);
+        }
+    }
+
+    /// What concerns the window, whatever it shows: the focus, and full screen.
+    fn note_window_inputs(&mut self, inputs: &[Input]) {
+        for &input in inputs {
+            match input {
+                Input::FocusLost => self.has_focus = false,
+                Input::FocusGained => self.has_focus = true,
+                // A letter may be typed instead.
+                Input::Down(key, _)
+                    if action_of(key) == Some(Action::Fullscreen)
+                        && !self.screen.takes_keys()
+                        && !page::is_typing() =>
+                {
+                    self.context.settings.fullscreen ^= true;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Puts settings that have changed in force, and keeps them.
+    fn apply_settings(&mut self) {
+        let settings = &self.context.settings;
+        if self.applied.as_ref() != Some(settings) {
+            let was_full = self.applied.as_ref().is_some_and(|applied| applied.fullscreen);
+            if settings.fullscreen != was_full {
+                self.native.set_fullscreen(settings.fullscreen);
+            }
+            bindings::put_in_force(&settings.keys);
+            set_text_percent(settings.text_percent);
+            self.context.painter.flashes = settings.flashes;
+            self.applied = Some(settings.clone());
+        }
+        if let Err(error) = self.file.keep(settings, self.context.now) {
+            self.context.note(format!("settings are not kept: {error:#}"));
+        }
+    }
+
+    /// The window closes.
+    fn close(mut self) {
+        if let Err(error) = self.file.write(&self.context.settings) {
+            logln!("settings are not kept: {error:#}");
+        }
+        self.screen.close();
+    }
+
+    /// Lays out and draws what lies over the arena.
+    fn page(&mut self) -> Option<Next> {
+        let mut next = None;
         self.menus.begin(window());
         let Self { context, screen, menus, .. } = self;
+        egui_macroquad::cfg(|ctx| ctx.set_pixels_per_point(screen.scale()));
         egui_macroquad::ui(|ctx| {
-            ctx.set_pixels_per_point(scale());
             let frame = egui::Frame::NONE;
             egui::CentralPanel::default().frame(frame).show(ctx, |ui| {
                 let mut page = Page::new(ui, menus);
@@ -100,6 +194,9 @@ impl App {
             });
         });
         egui_macroquad::draw();
+        if let Some(probe) = &mut self.probe {
+            probe.look(&self.screen, &self.context);
+        }
         if self.screen.is_aiming() {
             miniquad::window::set_mouse_cursor(miniquad::CursorIcon::Crosshair);
         }
@@ -112,12 +209,7 @@ impl App {
             logln!("{text}");
             self.context.note(text);
         }
-        if let Some(probe) = &mut self.probe {
-            probe.write(&self.screen, &self.context, &self.menus, get_fps());
-        }
-        if let Some(next) = next {
-            self.go(next);
-        }
+        next
     }
 
     fn go(&mut self, next: Next) {

@@ -1,7 +1,16 @@
-//! What each key does: one table for the game and for its help card.
+//! What each key does: one table for the game, its help card, its settings and its document.
+//!
+//! The table holds the usual keys; those that are in force may differ by the player's [`KeyChoices`].
+
+mod key_choices;
+mod key_names;
+
+use std::cell::RefCell;
 
 use macroquad::miniquad::KeyCode;
 use mini_rts_arena::sim::AttackBehaviour;
+
+pub(crate) use key_choices::{KeyChoices, Preset};
 
 /// Something a key can mean in a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +35,11 @@ pub(crate) enum Action {
     /// Train one; with Shift again and again.
     Train(AttackBehaviour),
     LockCamera,
+    /// Held: the scores of all seats.
+    Scores,
     NetGraph,
     Picture,
+    Fullscreen,
     /// Look where the last alert was.
     LastAlert,
     /// Halt the match, or go on.
@@ -40,12 +52,73 @@ pub(crate) enum Action {
     Skip,
 }
 
-/// A line of the help card, and the keys it is about.
+impl Action {
+    /// All of them, in the order of the table.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let mut last = None;
+        // The keys of one action lie side by side.
+        defaults().map(|(_, action)| action).filter(move |&action| last.replace(action) != Some(action))
+    }
+
+    /// In a few words, for the list of keys.
+    pub(crate) fn label(self) -> String {
+        match self {
+            Self::Walk(0, 1) => "Walk up".into(),
+            Self::Walk(-1, 0) => "Walk left".into(),
+            Self::Walk(0, -1) => "Walk down".into(),
+            Self::Walk(..) => "Walk right".into(),
+            Self::Strike => "Strike".into(),
+            Self::Dash => "Dash".into(),
+            Self::Banner => "Banner".into(),
+            Self::AttackMove => "Attack-move".into(),
+            Self::Stop => "Stop".into(),
+            Self::Hold => "Hold".into(),
+            Self::Follow => "Follow the hero".into(),
+            Self::SelectAll => "All minions".into(),
+            Self::SelectArchers => "All archers".into(),
+            Self::SelectSwordsmen => "All swordsmen".into(),
+            Self::Group(index) => format!("Group {}", index + 1),
+            Self::Train(AttackBehaviour::Swordsman) => "Train a swordsman".into(),
+            Self::Train(AttackBehaviour::Archer) => "Train an archer".into(),
+            Self::LockCamera => "Follow with the view".into(),
+            Self::Scores => "Scores".into(),
+            Self::NetGraph => "Network graph".into(),
+            Self::Picture => "Save a picture".into(),
+            Self::Fullscreen => "Full screen".into(),
+            Self::LastAlert => "Last alert".into(),
+            Self::Pause => "Pause".into(),
+            Self::Help => "Keys and rules".into(),
+            Self::Menu => "Menu".into(),
+            Self::Talk => "Chat".into(),
+            Self::Skip => "Skip the tutorial".into(),
+        }
+    }
+
+    /// Whether it may have another key: Esc leads back from everywhere.
+    pub(crate) fn is_rebindable(self) -> bool {
+        self != Self::Menu
+    }
+
+    /// As the settings file calls it.
+    fn file_name(self) -> String {
+        self.label().to_lowercase().replace(' ', "-")
+    }
+}
+
+/// A line of the help card.
 pub(crate) struct Binding {
-    /// As printed on the card.
-    pub(crate) keys: &'static str,
+    keys: Keys,
     pub(crate) does: &'static str,
-    pub(crate) actions: &'static [(KeyCode, Action)],
+}
+
+/// The keys that a line is about.
+enum Keys {
+    /// The mouse, as printed on the card.
+    Mouse(&'static str),
+    /// The usual keys of actions, and what is pressed after them.
+    Bound(&'static [(KeyCode, Action)], &'static str),
+    /// Shift with keys that another line binds.
+    Shifted(&'static [Action]),
 }
 
 /// A heading of the help card.
@@ -56,7 +129,12 @@ pub(crate) struct Chapter {
 
 /// A line about the mouse, which needs no key.
 const fn mouse(keys: &'static str, does: &'static str) -> Binding {
-    Binding { keys, does, actions: &[] }
+    Binding { keys: Keys::Mouse(keys), does }
+}
+
+/// A line about keys of their own.
+const fn bound(actions: &'static [(KeyCode, Action)], does: &'static str) -> Binding {
+    Binding { keys: Keys::Bound(actions, ""), does }
 }
 
 /// Everything that can be pressed in a match.
@@ -64,31 +142,21 @@ pub(crate) const BINDINGS: &[Chapter] = &[
     Chapter {
         title: "Your hero",
         bindings: &[
-            Binding {
-                keys: "W A S D",
-                does: "walk; it strikes what comes near",
-                actions: &[
+            bound(
+                &[
                     (KeyCode::W, Action::Walk(0, 1)),
                     (KeyCode::A, Action::Walk(-1, 0)),
                     (KeyCode::S, Action::Walk(0, -1)),
                     (KeyCode::D, Action::Walk(1, 0)),
                 ],
-            },
-            Binding {
-                keys: "Space",
-                does: "held: strike toward the cursor",
-                actions: &[(KeyCode::Space, Action::Strike)],
-            },
-            Binding {
-                keys: "Shift",
-                does: "while walking: dash",
-                actions: &[(KeyCode::LeftShift, Action::Dash), (KeyCode::RightShift, Action::Dash)],
-            },
-            Binding {
-                keys: "Q",
-                does: "banner: minions strike faster",
-                actions: &[(KeyCode::Q, Action::Banner)],
-            },
+                "walk; it strikes what comes near",
+            ),
+            bound(&[(KeyCode::Space, Action::Strike)], "held: strike toward the cursor"),
+            bound(
+                &[(KeyCode::LeftShift, Action::Dash), (KeyCode::RightShift, Action::Dash)],
+                "while walking: dash",
+            ),
+            bound(&[(KeyCode::Q, Action::Banner)], "banner: minions strike faster"),
         ],
     },
     Chapter {
@@ -96,26 +164,24 @@ pub(crate) const BINDINGS: &[Chapter] = &[
         bindings: &[
             mouse("Click, drag", "select; Shift adds, Ctrl removes"),
             mouse("Double click", "all of that kind on screen"),
-            Binding {
-                keys: "E R V",
-                does: "all minions, archers, swordsmen",
-                actions: &[
+            bound(
+                &[
                     (KeyCode::E, Action::SelectAll),
                     (KeyCode::R, Action::SelectArchers),
                     (KeyCode::V, Action::SelectSwordsmen),
                 ],
-            },
-            Binding {
-                keys: "1 to 5",
-                does: "a group; with Ctrl: make it",
-                actions: &[
+                "all minions, archers, swordsmen",
+            ),
+            bound(
+                &[
                     (KeyCode::Key1, Action::Group(0)),
                     (KeyCode::Key2, Action::Group(1)),
                     (KeyCode::Key3, Action::Group(2)),
                     (KeyCode::Key4, Action::Group(3)),
                     (KeyCode::Key5, Action::Group(4)),
                 ],
-            },
+                "a group; with Ctrl: make it",
+            ),
         ],
     },
     Chapter {
@@ -124,87 +190,119 @@ pub(crate) const BINDINGS: &[Chapter] = &[
             mouse("Right click", "go there, attack it, follow your hero"),
             mouse("Shift + order", "after those given before"),
             Binding {
-                keys: "F + click",
+                keys: Keys::Bound(&[(KeyCode::F, Action::AttackMove)], " + click"),
                 does: "go there and fight on the way",
-                actions: &[(KeyCode::F, Action::AttackMove)],
             },
-            Binding {
-                keys: "X C G",
-                does: "stop, hold, follow your hero",
-                actions: &[
-                    (KeyCode::X, Action::Stop),
-                    (KeyCode::C, Action::Hold),
-                    (KeyCode::G, Action::Follow),
-                ],
-            },
+            bound(
+                &[(KeyCode::X, Action::Stop), (KeyCode::C, Action::Hold), (KeyCode::G, Action::Follow)],
+                "stop, hold, follow your hero",
+            ),
             mouse("Click your core", "then right click: where new minions go"),
-            Binding {
-                keys: "B N",
-                does: "train a swordsman, an archer",
-                actions: &[
+            bound(
+                &[
                     (KeyCode::B, Action::Train(AttackBehaviour::Swordsman)),
                     (KeyCode::N, Action::Train(AttackBehaviour::Archer)),
                 ],
+                "train a swordsman, an archer",
+            ),
+            Binding {
+                keys: Keys::Shifted(&[
+                    Action::Train(AttackBehaviour::Swordsman),
+                    Action::Train(AttackBehaviour::Archer),
+                ]),
+                does: "train it again and again, or no longer",
             },
-            mouse("Shift + B N", "train it again and again, or no longer"),
         ],
     },
     Chapter {
         title: "See",
         bindings: &[
             mouse("Wheel", "zoom; held and dragged: pan"),
-            Binding {
-                keys: "Y",
-                does: "keep your hero in the middle",
-                actions: &[(KeyCode::Y, Action::LockCamera)],
-            },
-            Binding {
-                keys: "Backspace",
-                does: "look where the last alert was",
-                actions: &[(KeyCode::Backspace, Action::LastAlert)],
-            },
-            Binding {
-                keys: "P",
-                does: "pause for all, three times; go on",
-                actions: &[(KeyCode::P, Action::Pause)],
-            },
-            Binding {
-                keys: "Enter",
-                does: "say something to the others",
-                actions: &[(KeyCode::Enter, Action::Talk), (KeyCode::KpEnter, Action::Talk)],
-            },
-            Binding {
-                keys: "F3 F12",
-                does: "network graph, save a picture",
-                actions: &[(KeyCode::F3, Action::NetGraph), (KeyCode::F12, Action::Picture)],
-            },
-            Binding {
-                keys: "F1 Esc K",
-                does: "this card, the menu, skip the tutorial",
-                actions: &[
-                    (KeyCode::F1, Action::Help),
-                    (KeyCode::Escape, Action::Menu),
-                    (KeyCode::K, Action::Skip),
+            bound(&[(KeyCode::Y, Action::LockCamera)], "keep your hero in the middle"),
+            bound(&[(KeyCode::Backspace, Action::LastAlert)], "look where the last alert was"),
+            bound(&[(KeyCode::P, Action::Pause)], "pause for all, three times; go on"),
+            bound(
+                &[(KeyCode::Enter, Action::Talk), (KeyCode::KpEnter, Action::Talk)],
+                "say something to the others",
+            ),
+            bound(&[(KeyCode::Tab, Action::Scores)], "held: the scores of all"),
+            bound(
+                &[
+                    (KeyCode::F3, Action::NetGraph),
+                    (KeyCode::F11, Action::Fullscreen),
+                    (KeyCode::F12, Action::Picture),
                 ],
-            },
+                "network graph, full screen, picture",
+            ),
+            bound(
+                &[(KeyCode::F1, Action::Help), (KeyCode::Escape, Action::Menu), (KeyCode::K, Action::Skip)],
+                "this card, the menu, skip the tutorial",
+            ),
         ],
     },
 ];
 
-/// What a key means.
-pub(crate) fn action_of(key: KeyCode) -> Option<Action> {
-    let mut all = BINDINGS.iter().flat_map(|chapter| chapter.bindings).flat_map(|binding| binding.actions);
-    all.find(|(bound, _)| *bound == key).map(|(_, action)| *action)
+/// The usual key of every action; an action may have two.
+fn defaults() -> impl Iterator<Item = (KeyCode, Action)> {
+    let all = BINDINGS.iter().flat_map(|chapter| chapter.bindings);
+    let bound = all.filter_map(|binding| match binding.keys {
+        Keys::Bound(actions, _) => Some(actions),
+        _ => None,
+    });
+    bound.flatten().copied()
 }
 
-/// What the card calls the key of an action; empty if it has none, or one with several names.
+thread_local! {
+    /// The keys in force in the window, which has one thread.
+    static IN_FORCE: RefCell<(Preset, Vec<(KeyCode, Action)>)> =
+        RefCell::new((Preset::Standard, defaults().collect()));
+}
+
+/// Makes these the keys of the game and of everything that names them.
+pub(crate) fn put_in_force(choices: &KeyChoices) {
+    IN_FORCE.replace((choices.preset, choices.keys()));
+}
+
+/// The preset in force: it decides what a right click means.
+pub(crate) fn preset() -> Preset {
+    IN_FORCE.with_borrow(|(preset, _)| *preset)
+}
+
+/// What a key means; the first in the table, should it mean two things.
+pub(crate) fn action_of(key: KeyCode) -> Option<Action> {
+    IN_FORCE.with_borrow(|(_, keys)| keys.iter().find(|(bound, _)| *bound == key).map(|&(_, action)| action))
+}
+
+/// What the key of an action is called; empty if it has none.
 pub(crate) fn key_name(action: Action) -> &'static str {
-    let all = BINDINGS.iter().flat_map(|chapter| chapter.bindings);
-    let mut found = all.filter_map(|binding| {
-        let place = binding.actions.iter().position(|(_, bound)| *bound == action)?;
-        binding.keys.split(' ').nth(place)
-    });
-    found.next().unwrap_or_default()
+    let key =
+        IN_FORCE.with_borrow(|(_, keys)| keys.iter().find(|(_, of)| *of == action).map(|&(key, _)| key));
+    key.and_then(key_names::name_of).unwrap_or_default()
+}
+
+impl Binding {
+    /// The keys as printed on the card.
+    pub(crate) fn keys(&self) -> String {
+        match self.keys {
+            Keys::Mouse(text) => text.to_owned(),
+            Keys::Bound(actions, after) => {
+                format!("{}{after}", key_names_of(actions.iter().map(|&(_, action)| action)))
+            }
+            Keys::Shifted(actions) => format!("Shift + {}", key_names_of(actions.iter().copied())),
+        }
+    }
+}
+
+/// The keys of actions side by side, or the first and the last where they count up.
+fn key_names_of(actions: impl Iterator<Item = Action>) -> String {
+    let mut names: Vec<&str> = actions.map(key_name).collect();
+    names.dedup();
+    let numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    let counts_up = numbers.len() == names.len() && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    match (&names[..], counts_up) {
+        ([first, _, .., last], true) => format!("{first} to {last}"),
+        _ => names.join(" "),
+    }
 }
 
 #[cfg(test)]
@@ -212,35 +310,66 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_key_means_two_things() {
-        let keys = BINDINGS.iter().flat_map(|chapter| chapter.bindings).flat_map(|binding| binding.actions);
-        let keys: Vec<KeyCode> = keys.map(|(key, _)| *key).collect();
+    fn no_key_means_two_things_and_every_action_has_a_name_of_its_own() {
+        let keys: Vec<KeyCode> = defaults().map(|(key, _)| key).collect();
         for (at, key) in keys.iter().enumerate() {
             assert!(!keys[at + 1..].contains(key), "{key:?}");
+            assert!(key_names::name_of(*key).is_some(), "{key:?}");
         }
+        let mut names: Vec<String> = Action::all().map(Action::file_name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
         assert_eq!(action_of(KeyCode::W), Some(Action::Walk(0, 1)));
         assert_eq!(action_of(KeyCode::Z), None);
     }
 
     #[test]
-    fn the_buttons_name_the_keys_of_the_card() {
+    fn the_buttons_name_the_keys_in_force() {
         assert_eq!(key_name(Action::Train(AttackBehaviour::Swordsman)), "B");
         assert_eq!(key_name(Action::Train(AttackBehaviour::Archer)), "N");
         assert_eq!(key_name(Action::Group(9)), "");
+        let mut choices = KeyChoices::default();
+        choices.bind(Action::Train(AttackBehaviour::Swordsman), KeyCode::F5);
+        put_in_force(&choices);
+        assert_eq!(key_name(Action::Train(AttackBehaviour::Swordsman)), "F5");
+        assert_eq!(action_of(KeyCode::F5), Some(Action::Train(AttackBehaviour::Swordsman)));
+        assert_eq!(action_of(KeyCode::B), None);
+        let card: Vec<String> =
+            BINDINGS.iter().flat_map(|chapter| chapter.bindings).map(Binding::keys).collect();
+        assert!(card.contains(&"F5 N".to_owned()) && card.contains(&"Shift + F5 N".to_owned()), "{card:?}");
+    }
+
+    /// The rows of a table below a heading of the document.
+    fn rows(heading: &str) -> Vec<&'static str> {
+        let document = include_str!("../../docs/GAME.md");
+        let below = document.split(heading).nth(1).expect("a chapter of keys");
+        let lines = below.lines().skip_while(|line| !line.starts_with('|'));
+        // Below the heads of the columns and their rule.
+        lines.take_while(|line| line.starts_with('|')).skip(2).collect()
     }
 
     #[test]
     fn the_document_says_what_the_card_says() {
-        let document = include_str!("../../docs/GAME.md");
-        let keys = document.split("## Keys").nth(1).expect("a chapter of keys");
-        // Below the heads of the columns and their rule.
-        let table: Vec<&str> = keys.lines().filter(|line| line.starts_with('|')).skip(2).collect();
-        let rows = BINDINGS.iter().flat_map(|chapter| {
+        let card = BINDINGS.iter().flat_map(|chapter| {
             chapter.bindings.iter().enumerate().map(|(place, binding)| {
                 let title = if place == 0 { format!(" {} ", chapter.title) } else { "  ".into() };
-                format!("|{title}| {} | {} |", binding.keys, binding.does)
+                format!("|{title}| {} | {} |", binding.keys(), binding.does)
             })
         });
-        assert_eq!(table, rows.collect::<Vec<_>>());
+        assert_eq!(rows("## Keys"), card.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_document_says_what_the_second_preset_changes() {
+        let mut choices = KeyChoices::default();
+        choices.reset(Preset::Moba);
+        let keys = choices.keys();
+        let usual: Vec<_> = defaults().collect();
+        let changed = keys.iter().filter(|bound| !usual.contains(bound));
+        let name = |key| key_names::name_of(key).expect("a key of a preset");
+        let changed = changed.map(|&(key, action)| format!("| {} | {} |", action.label(), name(key)));
+        assert_eq!(rows("### The MOBA preset"), changed.collect::<Vec<_>>());
     }
 }

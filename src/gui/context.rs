@@ -1,17 +1,15 @@
 //! What all screens share.
 
 use macroquad::prelude::Rect;
-use mini_rts_arena::net::PlayerName;
 
 use super::draw::{ArenaPainter, layout};
+use super::settings::Settings;
 use super::window::{scale, window};
-use crate::cli::args::Hero;
-use crate::cli::setup;
 
 /// What every screen may use.
 pub(crate) struct AppContext {
     pub(crate) painter: ArenaPainter,
-    pub(crate) you: PlayerChoices,
+    pub(crate) settings: Settings,
     /// Seconds since the window opened.
     pub(crate) now: f64,
     pub(crate) note: Option<(String, f64)>,
@@ -34,35 +32,13 @@ impl AppContext {
         scale()
     }
 
+    /// The whole window, where no interface lies over the arena.
+    pub(crate) fn whole(&self) -> Rect {
+        window()
+    }
+
     /// The part of the window that no interface covers.
     pub(crate) fn arena(&self) -> Rect {
         layout::arena_viewport(window())
-    }
-}
-
-/// Who sits before the window, and what they chose last.
-pub(crate) struct PlayerChoices {
-    pub(crate) name: String,
-    /// 0 sword, 1 bow.
-    pub(crate) hero: usize,
-    /// An address typed before.
-    pub(crate) address: String,
-}
-
-impl Default for PlayerChoices {
-    fn default() -> Self {
-        let name = setup::default_name().map_or_else(|_| String::new(), |name| name.as_str().to_owned());
-        Self { name, hero: 0, address: String::new() }
-    }
-}
-
-impl PlayerChoices {
-    /// The name, if it can be one.
-    pub(crate) fn player_name(&self) -> Result<PlayerName, String> {
-        PlayerName::new(self.name.trim()).map_err(|error| error.to_string())
-    }
-
-    pub(crate) const fn hero(&self) -> Hero {
-        if self.hero == 0 { Hero::Swordsman } else { Hero::Archer }
     }
 }

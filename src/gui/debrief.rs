@@ -1,7 +1,9 @@
 //! What a match is worth remembering for, in words: its moments, and one tip for its player.
 
 use mini_rts_arena::game::{Moment, Tally};
-use mini_rts_arena::sim::PlayerId;
+use mini_rts_arena::sim::{AttackBehaviour, PlayerId};
+
+use super::bindings::{Action, key_name};
 
 /// What a tip depends on.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +25,10 @@ const TIPS: [Tip; 8] = [
         |course| course.tally.unspent_s * 5 >= course.seconds && course.tally.unspent_s >= 8,
         |course| {
             format!(
-                "For {} your supply lay unspent: train with B and N, or Shift with them to repeat.",
-                clock(course.tally.unspent_s)
+                "For {} your supply lay unspent: train with {} and {}, or Shift with them to repeat.",
+                clock(course.tally.unspent_s),
+                key_name(Action::Train(AttackBehaviour::Swordsman)),
+                key_name(Action::Train(AttackBehaviour::Archer)),
             )
         },
     ),
@@ -58,15 +62,19 @@ const TIPS: [Tip; 8] = [
         |course| course.tally.circles.count_ones() * 2 < course.circles,
         |course| {
             format!(
-                "You held only {} of {} circles: F and a click send a few minions to the far ones.",
+                "You held only {} of {} circles: {} and a click send a few minions to the far ones.",
                 course.tally.circles.count_ones(),
-                course.circles
+                course.circles,
+                key_name(Action::AttackMove)
             )
         },
     ),
     (
         |course| course.tally.banners == 0,
-        |_| "You never raised the banner: Q among your minions lets them strike faster.".into(),
+        |_| {
+            let key = key_name(Action::Banner);
+            format!("You never raised the banner: {key} among your minions lets them strike faster.")
+        },
     ),
     (|course| course.has_won, |_| "Well played: you are ready for somebody stronger.".into()),
     (|_| true, |_| "Fight with all you have in one place: hero, swordsmen in front, archers behind.".into()),

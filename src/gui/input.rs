@@ -22,6 +22,8 @@ pub(crate) enum Input {
     Wheel(f32),
     /// The window lost the keyboard: what is released from now on is not heard.
     FocusLost,
+    /// The window has the keyboard again.
+    FocusGained,
 }
 
 /// Keys that change what others mean.
@@ -85,6 +87,10 @@ impl EventHandler for Inbox {
     // So miniquad calls it on every system, on X11 and Wayland for the focus alone.
     fn window_minimized_event(&mut self) {
         self.inputs.push(Input::FocusLost);
+    }
+
+    fn window_restored_event(&mut self) {
+        self.inputs.push(Input::FocusGained);
     }
 
     fn key_up_event(&mut self, key: KeyCode, _: KeyMods) {

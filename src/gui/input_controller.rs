@@ -10,7 +10,7 @@ use mini_rts_arena::sim::{
     UnitId, When,
 };
 
-use super::bindings::{Action, action_of};
+use super::bindings::{Action, Preset, action_of, preset};
 use super::draw::{Camera, PointerOrder};
 use super::input::{Held, Input};
 use super::order_mark::OrderMark;
@@ -114,7 +114,7 @@ impl InputController {
                 }
                 None
             }
-            Input::Wheel(_) => None,
+            Input::Wheel(_) | Input::FocusGained => None,
             Input::FocusLost => {
                 self.let_go(say);
                 None
@@ -159,6 +159,11 @@ impl InputController {
         self.attack_next
     }
 
+    /// Whether a key of an action is down.
+    pub(crate) fn holds(&self, action: Action) -> bool {
+        self.keys.iter().any(|&key| action_of(key) == Some(action))
+    }
+
     /// The selection rectangle, once it is one.
     pub(crate) fn drag(&self) -> Option<Rect> {
         let from = self.drag_from?;
@@ -196,11 +201,13 @@ impl InputController {
         say: &mut impl FnMut(Control),
     ) -> Option<Request> {
         match action {
-            // Held: see `steer`.
-            Action::Walk(..) | Action::Strike => {}
+            // Held: see `steer` and `holds`; the window's own.
+            Action::Walk(..) | Action::Strike | Action::Scores | Action::Fullscreen => {}
             Action::Dash => {
-                if let Some(direction) = self.walk() {
-                    say(Control::Command(Command::Dash(direction.angle())));
+                // Who leads the hero with the mouse dashes toward the pointer.
+                let pointed = || context.aim(self.pointer).filter(|_| preset() == Preset::Moba);
+                if let Some(angle) = self.walk().map(Direction::angle).or_else(pointed) {
+                    say(Control::Command(Command::Dash(angle)));
                 }
             }
             Action::Banner => say(Control::Command(Command::Banner)),
@@ -263,8 +270,7 @@ impl InputController {
 
     /// Tells the match what the hero's keys say, if that is new.
     fn steer(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) {
-        let is_striking = self.keys.iter().any(|&key| action_of(key) == Some(Action::Strike));
-        let strike = is_striking.then(|| context.aim(self.pointer)).flatten();
+        let strike = self.holds(Action::Strike).then(|| context.aim(self.pointer)).flatten();
         self.set_hero(HeroControl { walk: self.walk(), strike }, say);
     }
 
@@ -391,7 +397,7 @@ impl InputController {
     }
 
     /// What a right click most likely means. Without minions it is the hero that goes: then a newcomer's
-    /// first click does something. A hero has no orders that wait: with Shift only minions are spoken to. An
+    /// first click does something; with the second preset the hero always goes. A hero has no orders that wait: with Shift only minions are spoken to. An
     /// enemy core is attacked while it is open; while it is not, nobody is sent.
     fn smart_order(&mut self, context: &PickContext<'_>, say: &mut impl FnMut(Control)) -> Option<Request> {
         let (minions, when) = (self.minions(context), self.when());
@@ -407,7 +413,8 @@ impl InputController {
         });
         let sends_hero = hero.is_some_and(|row| {
             let is_selected = self.selected.contains(&context.view.current.units.id[row]);
-            is_selected && (minions.is_empty() || when == When::Now) || self.selected.is_empty()
+            let leads = is_selected || preset() == Preset::Moba;
+            leads && (minions.is_empty() || when == When::Now) || self.selected.is_empty()
         });
         if let Some(enemy) = enemy {
             if sends_hero {

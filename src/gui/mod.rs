@@ -11,18 +11,23 @@ mod draw;
 mod input;
 mod input_controller;
 mod launch;
+mod native_window;
 mod order_mark;
 mod page;
 mod probe_file;
 mod production;
+mod replay_marks;
 mod screens;
 mod sent_commands;
+mod settings;
 mod talk;
 mod theme;
 mod tutorial;
 mod window;
+#[cfg(target_os = "linux")]
+mod x11;
 
-use macroquad::conf::Conf as Settings;
+use macroquad::conf::Conf as WindowConf;
 use macroquad::miniquad::conf::{Conf, Platform};
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
@@ -31,7 +36,7 @@ use std::sync::atomic::Ordering;
 pub(crate) use display::NoWindow;
 
 use crate::cli::window::Opening;
-use window::HAS_OPENED;
+use window::{HAS_OPENED, WM_CLASS};
 
 /// Opens the window and stays until it is closed.
 ///
@@ -48,7 +53,7 @@ pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
         }
     }));
     let run = AssertUnwindSafe(|| {
-        macroquad::Window::from_config(settings(), app::run(opening));
+        macroquad::Window::from_config(window_conf(), app::run(opening));
     });
     match std::panic::catch_unwind(run) {
         Ok(()) => Ok(ExitCode::SUCCESS),
@@ -62,20 +67,20 @@ pub(crate) fn open(opening: Opening) -> Result<ExitCode, NoWindow> {
     }
 }
 
-fn settings() -> Settings {
+fn window_conf() -> WindowConf {
     let (window_width, window_height) = probe_file::window_size().unwrap_or((1280, 720));
-    Settings {
+    WindowConf {
         miniquad_conf: Conf {
             window_title: "Mini RTS Arena".into(),
             window_width,
             window_height,
             window_resizable: true,
             sample_count: 1,
-            platform: Platform { linux_wm_class: "mini-rts-arena", ..Platform::default() },
+            platform: Platform { linux_wm_class: WM_CLASS, ..Platform::default() },
             ..Conf::default()
         },
         draw_call_vertex_capacity: draw::VERTEX_CAPACITY,
         draw_call_index_capacity: draw::INDEX_CAPACITY,
-        ..Settings::default()
+        ..WindowConf::default()
     }
 }

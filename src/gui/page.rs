@@ -8,6 +8,9 @@ use egui_macroquad::egui::{
 use super::draw::layout::Recorder;
 use super::theme;
 
+/// The keys that move the focus.
+const ARROWS: [egui::Key; 4] =
+    [egui::Key::ArrowUp, egui::Key::ArrowDown, egui::Key::ArrowLeft, egui::Key::ArrowRight];
 /// Points from the edge of a button to its text.
 const INSET: f32 = 12.0;
 
@@ -15,6 +18,8 @@ const INSET: f32 = 12.0;
 pub(crate) struct Page<'a> {
     pub(crate) ui: &'a mut Ui,
     pub(crate) recorder: &'a mut Recorder,
+    /// Whether buttons can have the keyboard's focus; not where keys have meanings of their own.
+    pub(crate) is_focusable: bool,
     parent: String,
 }
 
@@ -28,7 +33,7 @@ pub(crate) enum Weight {
 
 impl<'a> Page<'a> {
     pub(crate) fn new(ui: &'a mut Ui, recorder: &'a mut Recorder) -> Self {
-        Self { ui, recorder, parent: String::new() }
+        Self { ui, recorder, is_focusable: true, parent: String::new() }
     }
 
     /// The whole window.
@@ -48,12 +53,6 @@ impl<'a> Page<'a> {
         let result = inside(self);
         self.parent = outer;
         result
-    }
-
-    /// Darkens everything that was drawn before.
-    pub(crate) fn shade(&mut self, alpha: u8) {
-        let window = self.window();
-        self.ui.painter().rect_filled(window, 0.0, Color32::from_black_alpha(alpha));
     }
 
     /// A plate for other things to stand on.
@@ -81,6 +80,19 @@ impl<'a> Page<'a> {
         self.ui.painter().galley(rect.min, galley, colour);
         self.record(name, rect, Some(size));
         rect
+    }
+
+    /// One line of text that floats over everything else.
+    pub(crate) fn floating(
+        &mut self,
+        name: &str,
+        at: Pos2,
+        align: Align2,
+        style: (f32, Color32),
+        text: &str,
+        width: f32,
+    ) -> Rect {
+        self.within(name, |page| page.text(name, at, align, style, text, width))
     }
 
     /// Text in as many lines as it takes; returns where it ends.
@@ -135,7 +147,11 @@ impl<'a> Page<'a> {
 
     /// The surface of a button or of a row in a list; true when it was clicked.
     pub(crate) fn pressable(&mut self, name: &str, rect: Rect, weight: Weight, is_enabled: bool) -> bool {
-        let sense = if is_enabled { Sense::click() } else { Sense::hover() };
+        let sense = match (is_enabled, self.is_focusable) {
+            (true, true) => Sense::click(),
+            (true, false) => Sense::CLICK,
+            (false, _) => Sense::hover(),
+        };
         let id = egui::Id::new((&self.parent, name));
         let response = self.ui.interact(rect, id, sense);
         let lit = self.ui.ctx().animate_bool(id, is_enabled && response.hovered());
@@ -156,8 +172,68 @@ impl<'a> Page<'a> {
         if is_enabled && response.hovered() {
             self.ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
         }
+        if is_enabled && self.is_focusable {
+            self.show_focus(name, &response, weight == Weight::Primary);
+        }
         self.record(name, rect, None);
         is_enabled && response.clicked()
+    }
+
+    /// A ring around what the keyboard would press. The first arrow on a screen leads to its `primary` button:
+    /// a frame later, since this frame's arrow would lead on from there.
+    fn show_focus(&mut self, name: &str, response: &egui::Response, is_primary: bool) {
+        if is_primary && self.ui.memory(|memory| memory.focused().is_none()) {
+            let (ctx, id) = (self.ui.ctx(), egui::Id::new("an arrow came"));
+            let has_come = ARROWS.iter().any(|&key| ctx.input(|input| input.key_pressed(key)));
+            if ctx.data_mut(|data| data.remove_temp::<bool>(id)).is_some() {
+                response.request_focus();
+            } else if has_come {
+                ctx.data_mut(|data| data.insert_temp(id, true));
+            }
+        }
+        if response.has_focus() {
+            let ring = response.rect.expand(2.5);
+            let stroke = Stroke::new(2.0, theme::TEXT);
+            self.ui.painter().rect_stroke(ring, theme::ROUNDING + 2.0, stroke, StrokeKind::Middle);
+            name.clone_into(&mut self.recorder.focused);
+        }
+    }
+
+    /// A number from 0 to 100, with `step` from one to the next by the keyboard: dragged, or moved by the arrow
+    /// keys while it has the focus.
+    pub(crate) fn slider(&mut self, name: &str, rect: Rect, value: &mut u8) {
+        const STEP: u8 = 5;
+        let id = egui::Id::new((&self.parent, name));
+        let response = self.ui.interact(rect, id, Sense::click_and_drag());
+        let line = Rect::from_min_max(rect.min, pos2(rect.right() - 52.0, rect.bottom()));
+        let track = line.shrink2(vec2(8.0, 0.0));
+        if let Some(pointer) = response.interact_pointer_pos() {
+            let share = ((pointer.x - track.left()) / track.width().max(1.0)).clamp(0.0, 1.0);
+            *value = (share * 100.0).round() as u8;
+        }
+        if response.has_focus() {
+            let filter = egui::EventFilter { horizontal_arrows: true, ..egui::EventFilter::default() };
+            self.ui.memory_mut(|memory| memory.set_focus_lock_filter(id, filter));
+            let pressed = |key| self.ui.input(|input| input.key_pressed(key));
+            if pressed(egui::Key::ArrowLeft) {
+                *value = value.saturating_sub(STEP);
+            }
+            if pressed(egui::Key::ArrowRight) {
+                *value = value.saturating_add(STEP).min(100);
+            }
+        }
+        let at = track.left() + track.width() * f32::from(*value) / 100.0;
+        let (y, painter) = (track.center().y, self.ui.painter());
+        painter.hline(track.x_range(), y, Stroke::new(4.0, theme::LINE));
+        painter.hline(track.left()..=at, y, Stroke::new(4.0, theme::GOLD));
+        painter.circle_filled(pos2(at, y), 7.0, theme::GOLD);
+        self.show_focus(name, &response, false);
+        self.record(name, rect, None);
+        self.within(name, |page| {
+            let (right, text) = (rect.right_center() - vec2(4.0, 0.0), format!("{value} %"));
+            let style = (theme::SMALL, theme::TEXT);
+            page.text(&format!("{name} text"), right, Align2::RIGHT_CENTER, style, &text, 50.0);
+        });
     }
 
     /// A line to type in; true when Enter was pressed in it.
@@ -198,18 +274,26 @@ impl<'a> Page<'a> {
         is_entered
     }
 
-    /// Some options of which one holds, side by side.
-    pub(crate) fn choice(&mut self, name: &str, rect: Rect, options: &[&str], chosen: &mut usize) {
+    /// Some options of which one holds, side by side; true when another one was chosen.
+    pub(crate) fn choice<T: Copy + PartialEq>(
+        &mut self,
+        name: &str,
+        rect: Rect,
+        options: &[(&str, T)],
+        chosen: &mut T,
+    ) -> bool {
         const GAP: f32 = 8.0;
+        let before = *chosen;
         let width = (rect.width() - GAP * (options.len() - 1) as f32) / options.len() as f32;
-        for (index, option) in options.iter().enumerate() {
+        for (index, &(option, value)) in options.iter().enumerate() {
             let left = rect.left() + index as f32 * (width + GAP);
             let part = Rect::from_min_size(pos2(left, rect.top()), vec2(width, rect.height()));
-            let weight = if index == *chosen { Weight::Chosen } else { Weight::Normal };
+            let weight = if value == *chosen { Weight::Chosen } else { Weight::Normal };
             if self.button(&format!("{name} {}", option.to_lowercase()), part, option, weight) {
-                *chosen = index;
+                *chosen = value;
             }
         }
+        *chosen != before
     }
 
     /// Whether Escape was pressed, which leads back from everywhere.
@@ -237,4 +321,21 @@ impl<'a> Page<'a> {
 
 fn mix(from: Color32, to: Color32, share: f32) -> Color32 {
     from.lerp_to_gamma(to, share)
+}
+
+/// Whether a button, a slider or a field has the keyboard.
+pub(crate) fn has_focus() -> bool {
+    let mut focused = None;
+    egui_macroquad::cfg(|ctx| focused = ctx.memory(|memory| memory.focused()));
+    focused.is_some()
+}
+
+/// Whether the keyboard writes into a field.
+pub(crate) fn is_typing() -> bool {
+    let mut is_typing = false;
+    egui_macroquad::cfg(|ctx| {
+        let focused = ctx.memory(|memory| memory.focused());
+        is_typing = focused.is_some_and(|id| egui::TextEdit::load_state(ctx, id).is_some());
+    });
+    is_typing
 }

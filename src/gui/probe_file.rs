@@ -1,8 +1,10 @@
 //! For tests: what is shown, and where, as a JSON file that is written anew several times a second.
 //!
 //! `ARENA_LAYOUT` names the file, `ARENA_WINDOW` the size of the window as `1280x720`, `ARENA_FPS` the most
-//! frames per second.
+//! frames per second; with `ARENA_PIXELS` every picture is searched for text that was drawn as black boxes.
 
+use macroquad::math::Rect;
+use macroquad::texture::{Image, get_screen_data};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -19,6 +21,10 @@ pub(crate) struct ProbeFile {
     path: PathBuf,
     write_at: f64,
     frames: u64,
+    /// Of these, drawn.
+    drawn: u64,
+    /// Pictures with black boxes in place of text; `None` if nobody looks.
+    black_texts: Option<u64>,
 }
 
 /// The size of the window, if one is given.
@@ -36,7 +42,17 @@ pub(crate) fn frames_per_s() -> Option<u32> {
 impl ProbeFile {
     pub(crate) fn from_environment() -> Option<Self> {
         let path = std::env::var_os("ARENA_LAYOUT")?.into();
-        Some(Self { path, write_at: 0.0, frames: 0 })
+        let black_texts = std::env::var_os("ARENA_PIXELS").map(|_| 0);
+        Some(Self { path, write_at: 0.0, frames: 0, drawn: 0, black_texts })
+    }
+
+    /// Looks at the picture that was just drawn.
+    pub(crate) fn look(&mut self, screen: &Screen, context: &AppContext) {
+        self.drawn += 1;
+        let Some(found) = self.black_texts.as_mut().filter(|_| screen.shows_arena()) else { return };
+        let picture = get_screen_data();
+        let texts = context.painter.layout.items.iter().filter(|item| item.text_px.is_some());
+        *found += u64::from(texts.map(|item| item.rect).any(|rect| is_black(&picture, rect)));
     }
 
     /// Writes, if it is time to.
@@ -56,10 +72,15 @@ impl ProbeFile {
             "screen": screen.name(),
             "seconds": context.now,
             "frames": self.frames,
+            "drawn": self.drawn,
+            "black_texts": self.black_texts,
+            "settings": context.settings,
+            "takes_keys": screen.takes_keys(),
             "fps": fps,
             "draw_calls": context.painter.draw_calls,
             "window": [window().w, window().h],
             "match": screen.facts(),
+            "focused": menus.focused,
             "items": menus.items.iter().map(item).collect::<Vec<_>>(),
             "arena_items": arena.iter().map(item).collect::<Vec<_>>(),
             "problems": problems,
@@ -70,6 +91,23 @@ impl ProbeFile {
             let _ = std::fs::rename(&draft, &self.path);
         }
     }
+}
+
+/// Whether a text is drawn as black boxes: pure black is no colour of the interface.
+fn is_black(picture: &Image, text: Rect) -> bool {
+    const SHARE: usize = 10;
+    let (width, height) = (usize::from(picture.width), usize::from(picture.height));
+    let side = |from: f32, to: f32, most: usize| (from.max(0.0) as usize)..(to.max(0.0) as usize).min(most);
+    let (mut black, mut all) = (0, 0);
+    for y in side(text.y, text.bottom(), height) {
+        for x in side(text.x, text.right(), width) {
+            // Rows begin with the lowest.
+            let at = ((height - 1 - y) * width + x) * 4;
+            all += 1;
+            black += usize::from(picture.bytes[at..at + 3] == [0, 0, 0]);
+        }
+    }
+    all > 0 && black * SHARE > all
 }
 
 fn item(item: &Item) -> Value {

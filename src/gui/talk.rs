@@ -3,6 +3,7 @@
 use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use std::collections::VecDeque;
 
+use super::bindings::{Action, key_name};
 use super::page::Page;
 use super::theme;
 use mini_rts_arena::game::MatchEvent;
@@ -84,8 +85,9 @@ impl Talk {
     pub(crate) fn on_plate(&mut self, page: &mut Page<'_>, area: Rect) -> Option<Result<ChatText, String>> {
         if !self.is_open() {
             let at = area.left_bottom() - vec2(0.0, FIELD / 2.0);
-            let (size, text) = (theme::SMALL, "Enter: say something to the others");
-            page.text("how to say", at, Align2::LEFT_CENTER, (size, theme::QUIET), text, area.width());
+            let text = format!("{}: say something to the others", key_name(Action::Talk));
+            let size = theme::SMALL;
+            page.text("how to say", at, Align2::LEFT_CENTER, (size, theme::QUIET), &text, area.width());
         }
         self.page(page, None, area)
     }

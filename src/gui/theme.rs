@@ -3,7 +3,7 @@
 use egui_macroquad::egui::{self, Color32};
 
 pub(crate) const GROUND: Color32 = Color32::from_rgb(0x1e, 0x24, 0x30);
-pub(crate) const PLATE: Color32 = Color32::from_rgba_premultiplied(0x0f, 0x12, 0x19, 0xe0);
+pub(crate) const PLATE: Color32 = Color32::from_rgba_premultiplied(0x11, 0x15, 0x1d, 0xf0);
 pub(crate) const LINE: Color32 = Color32::from_rgb(0x34, 0x3c, 0x4d);
 pub(crate) const LINE_LIT: Color32 = Color32::from_rgb(0x6b, 0x72, 0x80);
 pub(crate) const BUTTON: Color32 = Color32::from_rgb(0x26, 0x2d, 0x3b);

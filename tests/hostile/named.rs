@@ -127,7 +127,8 @@ fn a_client_that_hears_good_bye_before_its_world_is_built_ends_with_it() {
     room.peers[0].builds = false;
     room.peers[1].builds = false;
     assert!(room.run_until(|room| seats(room) == 2 && matches!(room.peers[1].node, Node::Client(_))));
-    room.run(Duration::from_millis(5));
+    // Nothing of the lobby is still on its way.
+    room.run(Duration::from_millis(200));
     let seating = Seating {
         round: 1,
         roster: roster_of(&room),

@@ -1,10 +1,12 @@
 //! A window on an X server of its own, driven by xdotool and read by what it says of its layout.
 
 use serde_json::Value;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -31,6 +33,11 @@ impl Display {
         Self { server, name: format!(":{}", number.trim()) }
     }
 
+    /// As programs are told of it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn xdotool(&self, arguments: &[&str]) -> String {
         let done = Command::new("xdotool").args(arguments).env("DISPLAY", &self.name).output();
         let done = done.expect("xdotool runs");
@@ -50,7 +57,7 @@ impl Drop for Display {
 pub(crate) struct Window {
     pub(crate) display: Display,
     pub(crate) program: Child,
-    pub(crate) home: TempDir,
+    pub(crate) home: Rc<TempDir>,
     name: &'static str,
     pub(crate) began: Instant,
 }
@@ -58,7 +65,31 @@ pub(crate) struct Window {
 impl Window {
     /// Starts `arena` with these arguments, in a network namespace if one is given.
     pub(crate) fn open(name: &'static str, size: &str, namespace: Option<&str>, arguments: &[&str]) -> Self {
-        let (display, home) = (Display::start(), tempfile::tempdir().expect("a folder"));
+        let home = Rc::new(tempfile::tempdir().expect("a folder"));
+        Self::open_at_home(home, name, size, namespace, arguments, &[])
+    }
+
+    /// The same with settings that are there already.
+    pub(crate) fn open_with(settings: &str, name: &'static str, size: &str, arguments: &[&str]) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        let data = home.path().join("mini-rts-arena");
+        std::fs::create_dir(&data).expect("a folder");
+        std::fs::write(data.join("settings.toml"), settings).expect("a file");
+        Self::open_at_home(Rc::new(home), name, size, None, arguments, &[])
+    }
+
+    /// Starts the program for somebody whose files are in `home`, with more variables in its environment.
+    pub(crate) fn open_at_home(
+        home: Rc<TempDir>,
+        name: &'static str,
+        size: &str,
+        namespace: Option<&str>,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let display = Display::start();
+        // What another program has told belongs to it.
+        let _ = std::fs::remove_file(home.path().join("layout.json"));
         let arena = env!("CARGO_BIN_EXE_arena");
         let mut command = match namespace {
             Some(namespace) => {
@@ -78,6 +109,8 @@ impl Window {
             .env("ARENA_LAYOUT", home.path().join("layout.json"))
             .env("ARENA_WINDOW", size)
             .env("ARENA_FPS", "30")
+            .envs(environment.iter().copied())
+            .stderr(File::create(home.path().join("stderr")).expect("a file"))
             .spawn()
             .expect("the program starts");
         Self { display, program, home, name, began }

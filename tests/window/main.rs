@@ -8,14 +8,18 @@ mod cable;
 mod common;
 mod driver;
 mod hands;
+mod keyboard;
 mod lobby;
+mod replays;
+mod settings;
 mod talk;
 mod tutorial;
 
 use std::io::{BufRead as _, BufReader};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -40,18 +44,43 @@ const PLAY: Duration = Duration::from_secs(60);
 /// that open rooms on this machine: the list must show no room but its own.
 static ROOMS_ON_LOOPBACK: RwLock<()> = RwLock::new(());
 
-/// Held to write by tests with a window so large that drawing it in software takes the whole machine, to read by
-/// all others: as many of these as there are processors run side by side, each window on a display of its own.
-static PROCESSORS: RwLock<()> = RwLock::new(());
+/// The processors that no test draws with: drawing in software, one test takes one, each window on a display of
+/// its own.
+static FREE: LazyLock<Mutex<usize>> = LazyLock::new(|| Mutex::new(processors()));
+/// Told whenever processors become free.
+static FREED: Condvar = Condvar::new();
 
-/// The share of a test in the processors; `None`, and a line that says why, where it cannot run.
-fn turn() -> Option<RwLockReadGuard<'static, ()>> {
-    can_run().then(|| PROCESSORS.read().unwrap_or_else(PoisonError::into_inner))
+/// The processors that a test draws with.
+struct Turn(usize);
+
+impl Turn {
+    fn take(wanted: usize) -> Self {
+        let free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = FREED.wait_while(free, |free| *free < wanted).unwrap_or_else(PoisonError::into_inner);
+        *free -= wanted;
+        Self(wanted)
+    }
 }
 
-/// The same with all processors.
-fn turn_alone() -> Option<RwLockWriteGuard<'static, ()>> {
-    can_run().then(|| PROCESSORS.write().unwrap_or_else(PoisonError::into_inner))
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.0;
+        FREED.notify_all();
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// The share of a test in the processors; `None`, and a line that says why, where it cannot run.
+fn turn() -> Option<Turn> {
+    can_run().then(|| Turn::take(1))
+}
+
+/// The same with all processors, for a window so large that drawing it takes the whole machine.
+fn turn_alone() -> Option<Turn> {
+    can_run().then(|| Turn::take(processors()))
 }
 
 /// Whether there is what these tests need; if not, a line says what is missing.
@@ -267,6 +296,19 @@ fn nothing_overlaps_or_is_cut_in_a_small_window() {
 }
 
 #[test]
+fn nothing_overlaps_or_is_cut_in_the_smallest_window() {
+    let Some(_turn) = turn() else { return };
+    assert_all_screens_are_tidy("smallest", "800x450");
+}
+
+#[test]
+fn nothing_overlaps_or_is_cut_with_the_largest_text() {
+    let Some(_turn) = turn() else { return };
+    let window = Window::open_with("text_percent = 150", "text", "1280x720", &[]);
+    assert_screens_are_tidy(window);
+}
+
+#[test]
 fn nothing_overlaps_or_is_cut_in_a_medium_window() {
     let Some(_turn) = turn() else { return };
     assert_all_screens_are_tidy("medium", "1280x720");
@@ -280,13 +322,23 @@ fn nothing_overlaps_or_is_cut_in_a_large_window() {
 
 /// Goes through all screens of a window of this size.
 fn assert_all_screens_are_tidy(name: &'static str, size: &str) {
+    assert_screens_are_tidy(Window::open(name, size, None, &[]));
+}
+
+fn assert_screens_are_tidy(mut window: Window) {
     let _room = ROOMS_ON_LOOPBACK.read().unwrap_or_else(PoisonError::into_inner);
-    let mut window = Window::open(name, size, None, &[]);
     window.wait_screen("start");
     window.assert_tidy("start");
     window.click("help");
     window.assert_tidy("help");
     window.picture("help");
+    window.click("close");
+    window.click("settings");
+    window.assert_tidy("settings");
+    window.picture("settings");
+    window.click("tab keys");
+    window.assert_tidy("keys");
+    window.picture("keys");
     window.click("close");
     window.click("join");
     window.wait_screen("join");

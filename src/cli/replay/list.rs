@@ -38,7 +38,7 @@ pub(crate) fn list(folder: Option<PathBuf>, json: bool) -> anyhow::Result<ExitCo
 }
 
 /// The files of a folder that are called replays.
-fn replays_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn replays_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let endings = [EXTENSION, PART_EXTENSION].map(|ending| format!(".{ending}"));
     let mut files = Vec::new();

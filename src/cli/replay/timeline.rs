@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::moments;
 use crate::cli::console::stream;
-use mini_rts_arena::replay::{Record, Replay, ReplayEvent};
-use mini_rts_arena::sim::{ControlBehaviour, Event, GameState, PlayerId, Tick, World};
+use mini_rts_arena::replay::{Record, Replay};
+use mini_rts_arena::sim::{GameState, PlayerId, Tick, World};
 
 /// Interval between status lines, in seconds of the match.
 const STATUS_SECONDS: u32 = 15;
@@ -44,8 +45,8 @@ impl Timeline {
                 Record::Tick { inputs, .. } => {
                     self.world.step(&inputs);
                     for event in self.world.events() {
-                        if let Some(told) = self.told(event) {
-                            self.line(out, inputs.tick, &told)?;
+                        if let Some(moment) = moments::of_event(inputs.tick, event, &self.names) {
+                            self.line(out, moment.tick, &moment.text)?;
                         }
                     }
                     if self.world.state().tick().0.is_multiple_of(every) {
@@ -53,11 +54,7 @@ impl Timeline {
                     }
                 }
                 Record::Event { tick, event } => {
-                    let (player, what) = match event {
-                        ReplayEvent::Left(player) => (player, "left"),
-                        ReplayEvent::Lost(player) => (player, "was lost"),
-                    };
-                    self.line(out, tick, &format!("{} {what}", self.name(player)))?;
+                    self.line(out, tick, &moments::of_departure(tick, event, &self.names).text)?;
                 }
                 Record::Keyframe { .. } => {}
             }
@@ -82,24 +79,7 @@ impl Timeline {
     }
 
     fn name(&self, player: PlayerId) -> &str {
-        self.names.get(player.index()).map_or("somebody", String::as_str)
-    }
-
-    /// What is worth a line; minions fight all the time.
-    fn told(&self, event: &Event) -> Option<String> {
-        Some(match *event {
-            Event::Capture { circle, player } => format!("{} takes circle {}", self.name(player), circle + 1),
-            Event::Death { owner, control: ControlBehaviour::Player, .. } => {
-                format!("{}'s hero falls", self.name(owner))
-            }
-            Event::Spawn { owner, control: ControlBehaviour::Player, .. } => {
-                format!("{}'s hero is back", self.name(owner))
-            }
-            Event::Banner { player, .. } => format!("{} raises the banner", self.name(player)),
-            Event::Shield { core, open: true } => format!("{}'s core can be hurt", self.name(core)),
-            Event::Shield { core, open: false } => format!("{}'s core is shielded again", self.name(core)),
-            _ => return None,
-        })
+        moments::name(&self.names, player)
     }
 
     /// Of each player: minions, circles, core, and the points of the team.

@@ -3,6 +3,7 @@
 use std::f32::consts::TAU;
 
 use super::atlas::{self, Sprite};
+use super::colours::INK;
 use super::shapes::{Circle, Points, corners, for_each_mitre, grown};
 use macroquad::prelude::{Color, FilterMode, Image, Mesh, Rect, Texture2D, Vec2, Vertex, draw_mesh, vec2};
 
@@ -50,6 +51,16 @@ impl Canvas {
             batch.indices.clear();
         }
         self.current = 0;
+    }
+
+    /// Mixes all that was gathered with the darkest colour, as if that lay over it.
+    pub(super) fn darken(&mut self, share: f32) {
+        let ink: [u8; 4] = INK.into();
+        let mixed = |from: u8, to: u8| (f32::from(from) + (f32::from(to) - f32::from(from)) * share) as u8;
+        for vertex in self.batches.iter_mut().flat_map(|batch| &mut batch.vertices) {
+            let [r, g, b, a] = vertex.color;
+            vertex.color = [mixed(r, ink[0]), mixed(g, ink[1]), mixed(b, ink[2]), a];
+        }
     }
 
     /// Draws what was gathered, with one draw call for each mesh; how many.

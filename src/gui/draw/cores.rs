@@ -40,7 +40,7 @@ fn draw_core(canvas: &mut Canvas, view: &View<'_>, effects: &Effects, player: Pl
     let step = base_points(&canvas.circle, at, radius * 0.84, team);
     canvas.convex(&step, mix(WALL_SIDE, colour, 0.12));
     let flash = view.age(effects.core_hit(player));
-    let hit = (0.0..0.05).contains(&flash);
+    let hit = view.flashes && (0.0..0.05).contains(&flash);
     draw_crystal(canvas, view, at, radius * 0.66, if hit { WHITE } else { colour }, health);
     draw_gauge(canvas, view, at, radius, colour, health);
     if health > 0.0 {

@@ -361,7 +361,7 @@ fn draw_fallen(canvas: &mut Canvas, view: &View<'_>, fallen: &Fallen) {
     let fold = 1.0 - 0.45 * ease_out(age / FOLD_S);
     let room = if age < FOLD_S { 1.0 } else { FALLEN_IN_CROWD.max(room_at(view.state(), fallen.at)) };
     let fade = ((FALLEN_S - age) / 2.0).clamp(0.0, 1.0) * room;
-    let flash = if age < 0.05 { 1.0 } else { 0.0 };
+    let flash = if view.flashes && age < 0.05 { 1.0 } else { 0.0 };
     let radius = bodies::radius(rules_of(view.scene.setup, fallen.control, fallen.kind)) * view.tile;
     let at = view.px(fallen.at);
     let flat = |point: &Vec2| vec2(point.x, at.y + (point.y - at.y) * fold);

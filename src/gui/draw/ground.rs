@@ -16,6 +16,10 @@ const SIDE: f32 = 0.45;
 const SHADOW: Vec2 = vec2(0.3, -0.3);
 
 pub(super) fn draw_floor(canvas: &mut Canvas, view: &View<'_>) {
+    // Behind a menu the lines are hardly seen, and in software they cost as much as all units.
+    if view.is_backdrop {
+        return;
+    }
     let half = milli(view.scene.setup.map.size) / 2.0;
     let ground = px_rect(view, -half, half);
     let width = (view.tile / 16.0).round().max(1.0);

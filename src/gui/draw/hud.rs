@@ -11,6 +11,7 @@ use super::outlines::base_points;
 use super::text::{Align, Label, Size, Type};
 use super::view::View;
 use super::{own, status};
+use crate::gui::bindings::{Action, key_name};
 
 /// In what time everything of the interface comes to rest, seconds.
 const EASE_S: f32 = 0.12;
@@ -155,7 +156,7 @@ fn draw_alert(hud: &mut HudCanvas<'_>, view: &View<'_>, line: &str, below: f32) 
     let Some(alert) = &view.scene.alert else { return };
     let (unit, px) = (layout::scale(view.window), hud.text.px(Size::Small));
     let what = if line.starts_with(alert.text) { "" } else { alert.text };
-    let text = format!("{what}   Backspace: look").trim_start().to_owned();
+    let text = format!("{what}   {}: look", key_name(Action::LastAlert)).trim_start().to_owned();
     let size = vec2(hud.text.width(&text, Size::Small) + 2.0 * px, px * 1.5);
     let plate = Rect::new((view.window.w - size.x) / 2.0, below + 2.0 * unit, size.x, size.y);
     hud.plate("alert", plate);

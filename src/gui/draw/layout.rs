@@ -3,6 +3,8 @@
 
 use macroquad::math::Rect;
 
+use crate::gui::window::text_factor;
+
 /// The least size of any text, pixels.
 pub(crate) const TEXT_LEAST_PX: f32 = 12.0;
 /// Width of the counters of supply and minions, at 1280 x 720.
@@ -30,6 +32,8 @@ pub(crate) struct Item {
 pub(crate) struct Recorder {
     pub(crate) enabled: bool,
     pub(crate) items: Vec<Item>,
+    /// The control that the keyboard would press; empty for none.
+    pub(crate) focused: String,
     window: Rect,
 }
 
@@ -37,6 +41,7 @@ impl Recorder {
     /// Forgets the last frame.
     pub(crate) fn begin(&mut self, window: Rect) {
         self.items.clear();
+        self.focused.clear();
         self.window = window;
     }
 
@@ -90,9 +95,13 @@ fn meet(a: Rect, b: Rect) -> bool {
     a.intersect(b).is_some_and(|common| common.w > SLACK && common.h > SLACK)
 }
 
-/// Pixels of the interface per pixel at 1280 x 720.
+/// Pixels of the interface over the arena per pixel at 1280 x 720: with the window and the player's setting, as
+/// far as economy and hero have room side by side.
 pub(crate) fn scale(window: Rect) -> f32 {
-    (window.w / 1280.0).min(window.h / 720.0).max(0.5)
+    const LEAST: f32 = 0.75;
+    const SIDE_BY_SIDE: f32 = 840.0;
+    let usual = (window.w / 1280.0).min(window.h / 720.0).max(LEAST);
+    (usual * text_factor()).min((window.w / SIDE_BY_SIDE).max(LEAST))
 }
 
 /// The part of the window between the score at the top and the own state at the bottom, where nothing

@@ -29,7 +29,7 @@ mod units;
 mod view;
 
 use macroquad::math::{Rect, Vec2, vec2};
-use macroquad::window::{clear_background, screen_height, screen_width};
+use macroquad::window::clear_background;
 use mini_rts_arena::game::{self, EventBacklog};
 use mini_rts_arena::net::DropCounts;
 use mini_rts_arena::sim;
@@ -43,6 +43,10 @@ pub(crate) use production::{REFUSAL_SHOWN_S, TrainingStatus};
 use text::Type;
 use view::View;
 
+use super::window::window;
+
+/// How much darker than the arena it is behind a menu, 0 to 1.
+const BACKDROP_DARK: f32 = 0.45;
 /// Tiles of table around the ground when the whole map is shown.
 const RIM: f32 = 0.35;
 
@@ -147,6 +151,8 @@ pub(crate) struct NetStatus {
     pub(crate) delay_ms: f32,
     /// What the match waits for, such as "waiting for Orange: network".
     pub(crate) stalled: Option<String>,
+    /// Whether the match waits because nothing arrives: what was measured before says nothing about now.
+    pub(crate) is_silent: bool,
     /// Share of datagrams lost, 0 to 1.
     pub(crate) loss: f32,
     /// What was received and dropped, and why.
@@ -179,6 +185,10 @@ pub(crate) struct ArenaPainter {
     pub(crate) layout: layout::Recorder,
     /// Draw calls of the last frame.
     pub(crate) draw_calls: usize,
+    /// Whether hits and refusals flash.
+    pub(crate) flashes: bool,
+    /// Whether nobody sees the window: then nothing is drawn.
+    pub(crate) is_hidden: bool,
     canvas: Canvas,
     text: Type,
     effects: Effects,
@@ -188,11 +198,15 @@ pub(crate) struct ArenaPainter {
 impl ArenaPainter {
     /// Builds the texture; the window must be open.
     pub(crate) fn new() -> Self {
+        let mut text = Type::new();
+        text.clear(layout::scale(window()));
         Self {
             layout: layout::Recorder::default(),
             draw_calls: 0,
+            flashes: true,
+            is_hidden: false,
             canvas: Canvas::new(),
-            text: Type::new(),
+            text,
             effects: Effects::default(),
             hud: Hud::default(),
         }
@@ -211,14 +225,17 @@ impl ArenaPainter {
 
     /// Draws the arena and the interface over the whole window.
     pub(crate) fn draw(&mut self, camera: &Camera, scene: &Scene<'_>) {
-        let window = Rect::new(0.0, 0.0, screen_width(), screen_height());
+        if self.is_hidden {
+            return;
+        }
+        let window = window();
         // The ground is cleared, not painted: in software that is a tenth of the cost.
         clear_background(colours::GROUND);
         self.canvas.clear();
         self.text.clear(layout::scale(window));
         self.layout.begin(window);
         self.layout.record("arena", "arena", camera.viewport, None);
-        let view = View::new(camera, scene, window);
+        let view = View { flashes: self.flashes, ..View::new(camera, scene, window) };
         self.draw_arena(&view);
         overlay::draw_frame(&mut self.canvas, &view);
         let mut page = hud_canvas::HudCanvas {
@@ -228,6 +245,22 @@ impl ArenaPainter {
         };
         self.hud.draw(&mut page, &view);
         self.draw_calls = self.canvas.flush() + self.text.flush();
+    }
+
+    /// Draws the arena dark and without its interface, to be behind a menu. Shapes are mixed with the dark
+    /// before they are drawn: a shade over all of them would cost more than they do.
+    pub(crate) fn draw_backdrop(&mut self, camera: &Camera, scene: &Scene<'_>) {
+        if self.is_hidden {
+            return;
+        }
+        let window = window();
+        clear_background(colours::mix(colours::GROUND, colours::INK, BACKDROP_DARK));
+        self.canvas.clear();
+        let view = View { flashes: self.flashes, is_backdrop: true, ..View::new(camera, scene, window) };
+        self.draw_arena(&view);
+        overlay::draw_frame(&mut self.canvas, &view);
+        self.canvas.darken(BACKDROP_DARK);
+        self.draw_calls = self.canvas.flush();
     }
 
     /// Forgets what happened before: for a new match, or a jump within one.
@@ -250,6 +283,9 @@ impl ArenaPainter {
         plans::draw_rallies(canvas, view);
         effects.draw_arrows(canvas, view);
         effects.draw_chips(canvas, view);
+        if view.is_backdrop {
+            return;
+        }
         overlay::draw_vignette(canvas, view);
         overlay::draw_alert(canvas, view);
         overlay::draw_goal(canvas, view);

@@ -13,11 +13,13 @@ use super::layout;
 use super::production;
 use super::text::{Align, Label, Size};
 use super::view::{View, rules_of};
+use crate::gui::bindings::{Action, key_name};
 
 pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>) {
+    let mut taken = 0.0;
     if let Some(me) = view.scene.me {
         production::draw(hud, view, me, true);
-        draw_hero(hud, view, me);
+        taken = draw_hero(hud, view, me);
         draw_selection(hud, view, me);
         if view.state().outcome() == Outcome::Running {
             draw_return(hud, view, me);
@@ -28,21 +30,27 @@ pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>) {
         production::draw(hud, view, PlayerId(1), false);
     }
     if let Some(net) = view.scene.net {
-        draw_connection(hud, view, net);
+        draw_connection(hud, view, net, taken);
         draw_stall(hud, view, net);
     }
 }
 
 // The hero.
 
-fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
+/// In the middle, or beside the economy where large text needs the room; where it ends.
+fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) -> f32 {
     let (state, strip, unit) = (view.state(), layout::bottom_plates(view.window), layout::scale(view.window));
     let (seat, team) = (me.index(), state.team_of(me));
-    let key = hud.text.width("Shift", Size::Small);
+    let keys = [Action::Dash, Action::Banner].map(key_name);
+    let key = keys
+        .map(|key| hud.text.width(key, Size::Small))
+        .into_iter()
+        .fold(hud.text.width("00 s", Size::Small), f32::max);
     let (pad, icon, dial) = (10.0 * unit, strip.h * 0.3, strip.h * 0.36);
     let (bar, cell) = (150.0 * unit, dial * 2.0 + key + pad * 1.6);
     let width = pad + icon * 3.2 + bar + pad * 1.5 + cell * 2.0;
-    let plate = Rect { x: ((view.window.w - width) / 2.0).round(), w: width, ..strip };
+    let beside = layout::economy_plate(view.window).right() + 4.0 * unit;
+    let plate = Rect { x: ((view.window.w - width) / 2.0).max(beside).round(), w: width, ..strip };
     hud.plate("hero", plate);
     let row = plate.center().y;
     let kind = state.players.hero_kind[seat];
@@ -61,9 +69,10 @@ fn draw_hero(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
     let rules = &view.scene.setup.rules;
     let start = rect.right() + pad * 1.5 + dial;
     let dash = (state.players.dash_ready_at[seat], rules.dash_cooldown_ms);
-    draw_dial(hud, view, me, ("dash", "Shift"), vec2(start, row), dial, dash);
+    draw_dial(hud, view, me, ("dash", key_name(Action::Dash)), vec2(start, row), dial, dash);
     let banner = (state.players.banner_ready_at[seat], rules.banner_cooldown_ms);
-    draw_dial(hud, view, me, ("banner", "Q"), vec2(start + cell, row), dial, banner);
+    draw_dial(hud, view, me, ("banner", key_name(Action::Banner)), vec2(start + cell, row), dial, banner);
+    plate.right()
 }
 
 /// Above the hero: how many of each kind are selected.
@@ -180,18 +189,25 @@ fn draw_return(hud: &mut HudCanvas<'_>, view: &View<'_>, me: PlayerId) {
 
 // The connection.
 
-fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus) {
+/// At the right of the strip, or above it where it is taken up to there, pixels.
+fn draw_connection(hud: &mut HudCanvas<'_>, view: &View<'_>, net: &NetStatus, taken: f32) {
     let (strip, unit) = (layout::bottom_plates(view.window), layout::scale(view.window));
-    let text =
-        format!("RTT {:.0} ms   delay {:.0} ms   loss {:.0} %", net.rtt_ms, net.delay_ms, net.loss * 100.0);
+    let text = if net.is_silent {
+        "nothing arrives".to_owned()
+    } else {
+        format!("RTT {:.0} ms   delay {:.0} ms   loss {:.0} %", net.rtt_ms, net.delay_ms, net.loss * 100.0)
+    };
     // As wide as its widest, so that it does not twitch.
     let widest = hud.text.width("RTT 000 ms   delay 000 ms   loss 00 %", Size::Small);
     let (pad, bars) = (10.0 * unit, strip.h * 0.5);
     let w = widest.max(hud.text.width(&text, Size::Small)) + pad * 2.5 + bars;
-    let plate = Rect { x: strip.right() - w, w, ..strip };
+    let x = strip.right() - w;
+    let above = if x < taken + 4.0 * unit { strip.h + 6.0 * unit } else { 0.0 };
+    let plate = Rect { x, w, y: strip.y - above, ..strip };
     hud.plate("connection", plate);
     let row = plate.center().y;
     let quality = match (net.rtt_ms, net.loss) {
+        _ if net.is_silent => 0,
         (rtt, loss) if net.stalled.is_some() || rtt > 250.0 || loss > 0.1 => 1,
         (rtt, loss) if rtt > 120.0 || loss > 0.03 => 2,
         (rtt, _) if rtt > 60.0 => 3,

@@ -40,6 +40,9 @@ pub(crate) struct Ghost {
 impl ArenaPainter {
     /// Draws the arenas and their titles; nothing of one reaches into another.
     pub(crate) fn draw_panels(&mut self, panels: &[Panel<'_>]) {
+        if self.is_hidden {
+            return;
+        }
         let window = window();
         clear_background(TABLE);
         self.text.clear(layout::scale(window));
@@ -64,7 +67,7 @@ impl ArenaPainter {
         clip(Some(seen));
         self.canvas.clear();
         self.canvas.rect(seen, colours::GROUND);
-        let view = View::new(&camera, &panel.scene, window);
+        let view = View { flashes: self.flashes, ..View::new(&camera, &panel.scene, window) };
         // A test reads the titles; labels in an arena move with what they name.
         let is_recorded = core::mem::replace(&mut self.layout.enabled, false);
         self.draw_arena(&view);

@@ -38,7 +38,7 @@ pub(super) fn draw(hud: &mut HudCanvas<'_>, view: &View<'_>, player: PlayerId, i
     let right = layout::bottom_plates(view.window).right();
     let plate = Rect { x: if is_left { plate.x } else { right - plate.w }, ..plate };
     let parent = if is_left { "economy" } else { "right economy" };
-    let card = Card { parent, plate, economy, player, status: view.scene.training };
+    let card = Card { parent, plate, economy, player, status: view.scene.training, flashes: view.flashes };
     hud.plate(parent, plate);
     card.draw_counters(hud, view);
     for kind in KINDS {
@@ -55,6 +55,7 @@ struct Card<'a> {
     player: PlayerId,
     /// `None` for a spectator.
     status: Option<&'a TrainingStatus>,
+    flashes: bool,
 }
 
 impl Card<'_> {
@@ -64,7 +65,8 @@ impl Card<'_> {
 
     /// How much of its flash is left of what the last press missed, if `is_it`, 0 to 1.
     fn flash(&self, is_it: impl Fn(Refusal) -> bool) -> f32 {
-        let refusal = self.status.and_then(|status| status.refusal).filter(|&(refusal, _)| is_it(refusal));
+        let refusal = self.status.and_then(|status| status.refusal);
+        let refusal = refusal.filter(|&(refusal, _)| self.flashes && is_it(refusal));
         refusal.map_or(0.0, |(_, age_s)| (1.0 - age_s / FLASH_S).max(0.0))
     }
 

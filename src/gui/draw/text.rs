@@ -6,6 +6,8 @@ use macroquad::prelude::{
 
 use super::layout::{Recorder, TEXT_LEAST_PX};
 
+/// Sizes whose glyphs are kept; with more of them the atlas begins anew.
+const KEPT_MAX: usize = 16;
 /// Height of capitals and digits, of the size.
 const CAPITALS: f32 = 0.69;
 /// Height above the baseline and depth below it that a line takes, of the size.
@@ -35,6 +37,8 @@ pub(super) struct Type {
     queue: Vec<Line>,
     letters: String,
     scale: f32,
+    /// Sizes whose usual glyphs are in the atlas, pixels.
+    prepared: Vec<u16>,
 }
 
 struct Line {
@@ -54,22 +58,39 @@ pub(super) struct Label<'a> {
 }
 
 impl Type {
-    /// With the font that egui brings; with the built-in one if it should not load.
+    /// Without glyphs: [`Self::clear`] sets those of a scale.
     pub(super) fn new() -> Self {
-        let fonts = egui_macroquad::egui::FontDefinitions::default();
-        let bytes = fonts.font_data.get("Ubuntu-Light").map(|data| &data.font);
-        let mut font = bytes.and_then(|bytes| load_ttf_font_from_bytes(bytes).ok());
-        if let Some(font) = &mut font {
-            // Glyphs are drawn pixel for pixel; filtered, they would lose their edges between pixels.
-            font.set_filter(FilterMode::Nearest);
-        }
-        Self { font, queue: Vec::new(), letters: String::new(), scale: 1.0 }
+        let (queue, letters) = (Vec::new(), String::new());
+        Self { font: load_font(), queue, letters, scale: 0.0, prepared: Vec::new() }
     }
 
+    /// Begins a frame. Glyphs of a new scale are set here, before anything is drawn: an atlas that outgrows its
+    /// texture deletes it, and what was drawn with it in the same frame would be black boxes.
     pub(super) fn clear(&mut self, scale: f32) {
         self.queue.clear();
         self.letters.clear();
-        self.scale = scale;
+        if self.scale != scale {
+            self.scale = scale;
+            self.prepare();
+        }
+    }
+
+    /// Sets the usual glyphs of all four sizes.
+    fn prepare(&mut self) {
+        let usual: String = (' '..='~').chain('\u{a0}'..='\u{ff}').collect();
+        for size in [Size::Small, Size::Body, Size::Large, Size::Huge] {
+            let px = self.px(size) as u16;
+            if self.prepared.contains(&px) {
+                continue;
+            }
+            if self.prepared.len() >= KEPT_MAX {
+                self.font = load_font();
+                self.prepared.clear();
+                return self.prepare();
+            }
+            measure_text(&usual, self.font.as_ref(), px, 1.0);
+            self.prepared.push(px);
+        }
     }
 
     /// The size in pixels, never too small to read.
@@ -110,6 +131,8 @@ impl Type {
         let baseline = Vec2::new(left.round(), (at.y + px * CAPITALS / 2.0).round());
         let rect = Rect::new(baseline.x, baseline.y - px * ASCENT, width, px * (ASCENT + DESCENT));
         layout.record(label.name, label.parent, rect, Some(px));
+        // Digits, too, which `width` takes for zeros: no glyph is new to the atlas once texts are drawn.
+        measure_text(label.text, self.font.as_ref(), px as u16, 1.0);
         self.letters.push_str(label.text);
         self.queue.push(Line { until: self.letters.len(), baseline, px: px as u16, colour: label.colour });
         rect
@@ -135,4 +158,16 @@ impl Type {
         }
         usize::from(!self.queue.is_empty())
     }
+}
+
+/// The font that egui brings; none, and with it the built-in one, if it should not load.
+fn load_font() -> Option<Font> {
+    let fonts = egui_macroquad::egui::FontDefinitions::default();
+    let bytes = fonts.font_data.get("Ubuntu-Light").map(|data| &data.font);
+    let mut font = bytes.and_then(|bytes| load_ttf_font_from_bytes(bytes).ok());
+    if let Some(font) = &mut font {
+        // Glyphs are drawn pixel for pixel; filtered, they would lose their edges between pixels.
+        font.set_filter(FilterMode::Nearest);
+    }
+    font
 }

@@ -169,7 +169,7 @@ fn stance(view: &View<'_>, effects: &Effects, body: &Body) -> Pose {
         line: view.line,
         windup: body.windup.unwrap_or(0.0),
         swing: Some(swing).filter(|swing| (0.0..1.0).contains(swing)),
-        is_white: (0.0..FLASH_S).contains(&hit),
+        is_white: view.flashes && (0.0..FLASH_S).contains(&hit),
         team: body.team,
         side: body.side,
     }

@@ -24,6 +24,10 @@ pub(super) struct View<'a> {
     pub(super) now: f32,
     /// Ticks per second.
     pub(super) hz: f32,
+    /// Whether hits and refusals flash.
+    pub(super) flashes: bool,
+    /// Whether it lies behind a menu: nothing is marked or shaded then.
+    pub(super) is_backdrop: bool,
 }
 
 impl<'a> View<'a> {
@@ -38,6 +42,8 @@ impl<'a> View<'a> {
             line: (tile / 10.0).clamp(1.5, 4.0),
             now: before + (after - before) * scene.alpha,
             hz: scene.setup.tick_rate.hz() as f32,
+            flashes: true,
+            is_backdrop: false,
         }
     }
 

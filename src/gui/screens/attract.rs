@@ -14,6 +14,8 @@ use crate::gui::draw::{Camera, Scene};
 
 /// Ticks in one frame at most: a slow machine shows a slow match.
 const TICKS_PER_FRAME_MAX: u32 = 4;
+/// Ticks per second: as many as a menu has frames.
+const HZ: u32 = 30;
 const LEVELS: [BotLevel; 2] = [BotLevel::Hard, BotLevel::Normal];
 
 /// Something to look at.
@@ -37,9 +39,10 @@ impl Attract {
         let seat = |hero, team| SeatSetup { hero, team };
         let seats = [seat(AttackBehaviour::Swordsman, 0), seat(AttackBehaviour::Archer, 1)];
         let (rules, map) = (data::rules("standard"), data::map("standard"));
+        let rate = TickRate::new(HZ).expect("an allowed rate");
         let setup = Setup {
             seed,
-            tick_rate: TickRate::HZ_60,
+            tick_rate: rate,
             seats: seats.into_iter().collect(),
             rules: rules.expect("the standard rules are built in"),
             map: map.expect("the standard map is built in"),
@@ -47,7 +50,7 @@ impl Attract {
         let world = World::new(setup);
         let names = ["Blue".to_owned(), "Orange".to_owned()];
         let view = View::new(&world, Arc::new(names), None, clock::now());
-        let bot = |seat: u8| Bot::new(LEVELS[usize::from(seat)], PlayerId(seat), TickRate::HZ_60);
+        let bot = |seat: u8| Bot::new(LEVELS[usize::from(seat)], PlayerId(seat), rate);
         Self {
             world,
             bots: [bot(0), bot(1)],
@@ -60,6 +63,9 @@ impl Attract {
 
     /// Plays on and draws.
     pub(crate) fn draw(&mut self, context: &mut AppContext) {
+        if context.painter.is_hidden {
+            return;
+        }
         let now = clock::now();
         for _ in 0..TICKS_PER_FRAME_MAX {
             if self.view.alpha(now) < 1.0 {
@@ -73,8 +79,9 @@ impl Attract {
             *self = Self::with_seed(self.seed.wrapping_add(1));
             context.painter.forget();
         }
-        let camera = Camera::whole(&self.view.setup.map, context.arena());
-        context.painter.draw(&camera, &Scene::of(&self.view, self.view.alpha(now), context.now as f32));
+        let camera = Camera::whole(&self.view.setup.map, context.whole());
+        let scene = Scene::of(&self.view, self.view.alpha(now), context.now as f32);
+        context.painter.draw_backdrop(&camera, &scene);
     }
 
     fn step(&mut self) {
@@ -88,7 +95,7 @@ impl Attract {
         self.world.step(&inputs);
         self.events.clear();
         self.events.add(inputs.tick, self.world.events());
-        let tick_us = 1_000_000 / u64::from(TickRate::HZ_60.hz());
+        let tick_us = 1_000_000 / u64::from(HZ);
         let due = self.view.ran_at.plus(core::time::Duration::from_micros(tick_us));
         // After a pause of the window it continues from now.
         let now = clock::now();

@@ -3,8 +3,8 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::sync::Arc;
 
+use super::form::{heading, named, part, you_are};
 use super::lobby::draw_map;
-use super::start::{heading, named, part, you_are};
 use super::{Attract, Next};
 use crate::cli::args::{ArchitectureChoice, HostArguments, Teams, usual};
 use crate::gui::context::AppContext;
@@ -46,8 +46,7 @@ impl HostScreen {
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(110);
-        let plate = page.centred(880.0, if self.shows_network { 548.0 } else { 392.0 });
+        let plate = page.centred(880.0, if self.shows_network { 444.0 } else { 392.0 });
         page.plate("host", plate);
         page.within("host", |page| self.rows(context, page, plate.shrink(22.0)))
     }
@@ -66,20 +65,21 @@ impl HostScreen {
         you_are(context, page, row(38.0, 14.0));
         heading(page, "players", row(17.0, 5.0), "Players; bots may take seats in the lobby");
         let players = row(ROW, 14.0);
-        page.choice("seats", part(players, 0, 2), &["2", "3", "4"], &mut self.terms.seats);
+        page.choice("seats", part(players, 0, 2), &[("2", 0), ("3", 1), ("4", 2)], &mut self.terms.seats);
         if self.terms.seats == 2 {
-            let options = ["Each alone", "2 against 2"];
+            let options = [("Each alone", 0), ("2 against 2", 1)];
             page.choice("teams", part(players, 1, 2), &options, &mut self.terms.teams);
         }
         heading(page, "map head", row(17.0, 5.0), "Map");
         let maps = self.terms.fitting();
-        let names: Vec<&str> = maps.iter().map(|map| &*map.name).collect();
+        let names: Vec<(&str, usize)> = maps.iter().map(|map| &*map.name).zip(0..).collect();
         self.terms.map = self.terms.map.min(maps.len() - 1);
         let maps_row = row(ROW, 18.0);
         let width = (maps_row.width() / 3.0) * names.len() as f32;
         page.choice("map", maps_row.with_max_x(maps_row.left() + width), &names, &mut self.terms.map);
         if let Some(map) = self.terms.fitting().get(self.terms.map) {
-            let right = Rect::from_min_max(pos2(left.right() + 22.0, left.top() + 46.0), inside.max);
+            let above = if self.shows_network { 0.0 } else { 46.0 };
+            let right = Rect::from_min_max(pos2(left.right() + 22.0, left.top() + above), inside.max);
             let picture = Rect::from_min_size(right.min, vec2(right.width(), right.width() * 9.0 / 16.0));
             draw_map(page, map, &self.terms.teams_by_seat(), picture);
         }
@@ -89,26 +89,34 @@ impl HostScreen {
             self.shows_network = !self.shows_network;
         }
         if self.shows_network {
-            for (choice, name, text) in [
-                (ArchitectureChoice::P2p, "p2p", "All computers, in lockstep (P2P): the usual way"),
-                (ArchitectureChoice::ClientServer, "client-server", "This computer, as a server"),
-                (ArchitectureChoice::Relay, "relay", "All computers; this one hands on the inputs"),
-            ] {
-                let is_chosen = choice == self.terms.architecture;
-                let weight = if is_chosen { Weight::Chosen } else { Weight::Normal };
-                if page.button(name, row(ROW, 8.0), text, weight) {
-                    self.terms.architecture = choice;
-                }
-            }
+            self.network(page, Rect::from_min_max(pos2(left.right() + 22.0, left.top()), inside.max));
         }
         self.last(context, page, inside)
+    }
+
+    /// Who computes the match: below the picture of the map.
+    fn network(&mut self, page: &mut Page<'_>, area: Rect) {
+        let mut top = area.top() + area.width() * 9.0 / 16.0 + 14.0;
+        for (choice, name, text) in [
+            (ArchitectureChoice::P2p, "p2p", "In lockstep (P2P): the usual way"),
+            (ArchitectureChoice::ClientServer, "client-server", "This computer, as a server"),
+            (ArchitectureChoice::Relay, "relay", "All; this one hands on the inputs"),
+        ] {
+            let is_chosen = choice == self.terms.architecture;
+            let weight = if is_chosen { Weight::Chosen } else { Weight::Normal };
+            let row = Rect::from_min_size(pos2(area.left(), top), vec2(area.width(), ROW));
+            if page.button(name, row, text, weight) {
+                self.terms.architecture = choice;
+            }
+            top += ROW + 8.0;
+        }
     }
 
     fn last(&self, context: &mut AppContext, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.max);
         let row = row.with_min_x(row.left() + row.width() * LEFT + 22.0);
         if page.button("open", part(row, 0, 2), "Open it", Weight::Primary) {
-            let hero = context.you.hero();
+            let hero = context.settings.you.hero;
             let opened = named(context, |name| {
                 let mut arguments = self.terms.arguments();
                 arguments.game.player.name = Some(name);

@@ -3,7 +3,7 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::net::SocketAddr;
 
-use super::start::part;
+use super::form::part;
 use super::{Attract, Next};
 use crate::cli::args::{JoinArguments, usual};
 use crate::cli::setup;
@@ -57,8 +57,8 @@ impl JoinScreen {
             Some(arguments) => arguments.clone(),
             None => {
                 let mut arguments: JoinArguments = usual();
-                arguments.game.player.name = Some(context.you.player_name()?);
-                arguments.game.player.hero = context.you.hero();
+                arguments.game.player.name = Some(context.settings.you.player_name()?);
+                arguments.game.player.hero = context.settings.you.hero;
                 arguments.game.player.is_ready = false;
                 Box::new(arguments)
             }
@@ -69,7 +69,6 @@ impl JoinScreen {
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(110);
         let plate = page.centred(900.0, 500.0);
         page.plate("join", plate);
         let inside = plate.shrink(22.0);
@@ -189,7 +188,7 @@ impl JoinScreen {
 
     fn by_address(&mut self, context: &mut AppContext, page: &mut Page<'_>, row: Rect) -> Option<Next> {
         let hint = format!("or an address, as 192.168.1.20:{DEFAULT_PORT}");
-        let entered = page.field("address", part(row, 0, 2), &mut context.you.address, &hint);
+        let entered = page.field("address", part(row, 0, 2), &mut context.settings.you.address, &hint);
         let right = part(row, 1, 2);
         let pressed = page.button("join address", part(right, 0, 2), "Join it", Weight::Normal);
         if page.button("back", part(right, 1, 2), "Back", Weight::Normal) || page.escapes() {
@@ -198,7 +197,7 @@ impl JoinScreen {
         if !entered && !pressed {
             return None;
         }
-        let typed = context.you.address.clone();
+        let typed = context.settings.you.address.clone();
         let request = if typed.trim().is_empty() {
             Err("type the host's address, or choose a match from the list".into())
         } else {

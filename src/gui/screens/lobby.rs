@@ -1,16 +1,17 @@
 //! The lobby: who sits where, the map, the chat, and who is ready.
 
 use egui_macroquad::egui::{Align2, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
-use macroquad::prelude::KeyCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::start::{heading, part};
+use super::form::{heading, part};
+use super::play::means;
 use crate::cli::args::BotChoice;
+use crate::gui::bindings::Action;
 use crate::gui::context::AppContext;
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
-use crate::gui::page::{Page, Weight};
+use crate::gui::page::{self, Page, Weight};
 use crate::gui::talk::Talk;
 use crate::gui::theme;
 use mini_rts_arena::game::{Control, MatchEvent, data};
@@ -67,10 +68,10 @@ impl LobbyPanel {
         Self { player, config, lobby, map, talk: Talk::default(), choice: game.choice() }
     }
 
-    /// Enter opens the line to type in.
+    /// Enter opens the line to type in, unless it presses a button.
     pub(super) fn take(&mut self, inputs: &[Input]) {
-        let opens = |input: &Input| matches!(input, Input::Down(KeyCode::Enter | KeyCode::KpEnter, _));
-        if !self.talk.is_open() && inputs.iter().any(opens) {
+        let opens = |input: &Input| matches!(*input, Input::Down(key, _) if means(key, Action::Talk));
+        if !self.talk.is_open() && !page::has_focus() && inputs.iter().any(opens) {
             self.talk.open();
         }
     }
@@ -230,9 +231,9 @@ impl LobbyPanel {
         let text = Rect::from_min_size(above.left_top() - vec2(0.0, 24.0), vec2(above.width(), 17.0));
         heading(page, "state", text, &self.state());
         let was = self.choice;
-        let mut hero = usize::from(self.choice.hero == AttackBehaviour::Archer);
-        page.choice("hero", part(above, 0, 2), &["Sword", "Bow"], &mut hero);
-        self.choice.hero = [AttackBehaviour::Swordsman, AttackBehaviour::Archer][hero];
+        let heroes =
+            [AttackBehaviour::Swordsman, AttackBehaviour::Archer].map(|hero| (hero_name(hero), hero));
+        page.choice("hero", part(above, 0, 2), &heroes, &mut self.choice.hero);
         let (ready, weight) =
             if was.is_ready { ("Not ready", Weight::Chosen) } else { ("Ready", Weight::Primary) };
         if page.button("ready", part(above, 1, 2), ready, weight) {

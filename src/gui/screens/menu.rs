@@ -14,6 +14,7 @@ pub(crate) enum Choice {
     Surrender,
     Leave,
     Help,
+    Settings,
 }
 
 /// The rules in as many lines as a newcomer reads.
@@ -21,14 +22,16 @@ const RULES: &str = "Stand on a circle to take it: circles give supply and point
                      and enemy cores open: destroy them, or reach 200 points. Supply trains minions. At 5:00 \
                      shields fall and heroes no longer return.";
 
+/// The room that the card and the lobby need, points.
+pub(super) const LARGEST_ROOM: [f32; 2] = [HELP[0] + 16.0, HELP[1] + 16.0];
+const HELP: [f32; 2] = [908.0, 508.0];
 /// From line to line of the card.
 const LINE: f32 = 23.0;
 
 /// All keys on one card; true when it was closed.
 pub(crate) fn help_card(page: &mut Page<'_>) -> bool {
     const CLOSE: f32 = 40.0;
-    page.shade(140);
-    let card = page.centred(912.0, 516.0);
+    let card = page.centred(HELP[0], HELP[1]);
     page.plate("help", card);
     page.within("help", |page| {
         let inside = card.shrink(20.0);
@@ -67,7 +70,7 @@ fn chapter_rows(page: &mut Page<'_>, chapter: &Chapter, column: Rect) {
     for (row, binding) in chapter.bindings.iter().enumerate() {
         let at = at + vec2(0.0, LINE * (row + 1) as f32);
         let name = format!("{title} {row}");
-        page.text(&name, at, Align2::LEFT_TOP, (theme::SMALL, theme::TEXT), binding.keys, KEYS - 6.0);
+        page.text(&name, at, Align2::LEFT_TOP, (theme::SMALL, theme::TEXT), &binding.keys(), KEYS - 6.0);
         let right = at + vec2(KEYS, 0.0);
         let width = column.width() - KEYS;
         page.text(
@@ -112,7 +115,6 @@ pub(crate) fn lost_card(
     is_server: bool,
 ) -> Option<LostChoice> {
     const ROW: f32 = 44.0;
-    page.shade(120);
     let plate = page.centred(440.0, 292.0);
     page.plate("lost", plate);
     let choices = [
@@ -145,14 +147,14 @@ pub(crate) fn lost_card(
 /// The menu of a match.
 pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool, is_halted: bool) -> Option<Choice> {
     const ROW: f32 = 44.0;
-    page.shade(120);
-    let plate = page.centred(360.0, 300.0);
+    let plate = page.centred(360.0, 356.0);
     page.plate("menu", plate);
     let surrender = if is_asking { "Surrender: sure?" } else { "Surrender" };
     let choices = [
         ("resume", "Go on", Choice::Resume, Weight::Primary),
         ("surrender", surrender, Choice::Surrender, Weight::Normal),
         ("leave", "Leave the match", Choice::Leave, Weight::Normal),
+        ("settings", "Settings", Choice::Settings, Weight::Normal),
         ("help", "Keys and rules", Choice::Help, Weight::Normal),
     ];
     page.within("menu", |page| {

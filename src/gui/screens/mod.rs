@@ -3,6 +3,7 @@
 mod attract;
 mod both;
 mod camera_control;
+mod form;
 mod host;
 mod join;
 mod lobby;
@@ -10,9 +11,13 @@ mod menu;
 mod net_graph;
 mod notices;
 mod play;
+mod replays;
 mod result;
 mod result_graph;
+mod scores;
+mod settings;
 mod start;
+mod time_line;
 mod training;
 mod tutorial_card;
 mod waiting;
@@ -25,6 +30,7 @@ use super::context::AppContext;
 use super::input::Input;
 use super::launch::{Game, LaunchRequest};
 use super::page::Page;
+use super::window::{scale, scale_for};
 use crate::cli::args::JoinArguments;
 use crate::cli::paths;
 use attract::Attract;
@@ -34,6 +40,7 @@ use join::JoinScreen;
 use mini_rts_arena::game::{Finished, View};
 use mini_rts_arena::lab::compare::Cell;
 use play::PlayScreen;
+use replays::ReplaysScreen;
 use result::ResultScreen;
 use start::StartScreen;
 use waiting::WaitingScreen;
@@ -52,6 +59,7 @@ pub(crate) enum Next {
     Failed(LaunchRequest, String),
     /// The match is over.
     Over(Box<result::Over>),
+    Replays,
     Watch(PathBuf),
     /// Both seats under both architectures.
     Both(Box<Cell>, u64),
@@ -65,6 +73,7 @@ pub(crate) enum Screen {
     Start(Box<StartScreen>),
     Host(Box<HostScreen>),
     Join(Box<JoinScreen>),
+    Replays(Box<ReplaysScreen>),
     Waiting(Box<WaitingScreen>),
     Play(Box<PlayScreen>),
     Result(Box<ResultScreen>),
@@ -83,6 +92,7 @@ impl Screen {
         match next {
             Next::Start | Next::Quit => Self::Start(Box::new(StartScreen::new(attract))),
             Next::HostSetup => Self::Host(Box::new(HostScreen::new(attract))),
+            Next::Replays => Self::Replays(Box::new(ReplaysScreen::new(attract))),
             Next::Join(arguments) => {
                 let address = arguments.as_ref().and_then(|arguments| arguments.address.clone());
                 let screen = JoinScreen::new(attract, arguments);
@@ -128,6 +138,7 @@ impl Screen {
             Self::Start(screen) => screen.attract,
             Self::Host(screen) => screen.attract,
             Self::Join(screen) => screen.attract,
+            Self::Replays(screen) => screen.attract,
             Self::Waiting(screen) => screen.into_attract(),
             _ => Attract::new(),
         }
@@ -136,9 +147,10 @@ impl Screen {
     /// Draws the arena behind the page, and takes in what happened.
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) -> Option<Next> {
         match self {
-            Self::Start(screen) => screen.attract.draw(context),
+            Self::Start(screen) => screen.arena(context, &inputs),
             Self::Host(screen) => screen.attract.draw(context),
             Self::Join(screen) => screen.attract.draw(context),
+            Self::Replays(screen) => screen.attract.draw(context),
             Self::Waiting(screen) => return screen.arena(context, &inputs),
             Self::Play(screen) => return screen.arena(context, inputs),
             Self::Result(screen) => return screen.arena(context, &inputs),
@@ -155,6 +167,7 @@ impl Screen {
             Self::Start(screen) => screen.page(context, page),
             Self::Host(screen) => screen.page(context, page),
             Self::Join(screen) => screen.page(context, page),
+            Self::Replays(screen) => screen.page(page),
             Self::Waiting(screen) => screen.page(context, page),
             Self::Play(screen) => screen.page(context, page),
             Self::Result(screen) => screen.page(context, page),
@@ -179,6 +192,31 @@ impl Screen {
         matches!(self, Self::Play(screen) if screen.is_aiming())
     }
 
+    /// Whether keys have no meaning now, but become what is being set.
+    pub(crate) fn takes_keys(&self) -> bool {
+        match self {
+            Self::Start(screen) => screen.takes_keys(),
+            Self::Play(screen) => screen.takes_keys(),
+            _ => false,
+        }
+    }
+
+    /// Whether it shows something that moves by itself and is looked at.
+    pub(crate) const fn is_lively(&self) -> bool {
+        matches!(self, Self::Play(_) | Self::Watch(_) | Self::Both(_))
+    }
+
+    /// Pixels of the page per point.
+    pub(crate) fn scale(&self) -> f32 {
+        let shows_help = match self {
+            Self::Start(screen) => screen.shows_help(),
+            Self::Play(screen) => screen.shows_help(),
+            _ => false,
+        };
+        let needs_more = shows_help || self.name() == "lobby";
+        if needs_more { scale_for(menu::LARGEST_ROOM) } else { scale() }
+    }
+
     /// Whether the arena's own interface is to be read.
     pub(crate) const fn shows_arena(&self) -> bool {
         matches!(self, Self::Play(_) | Self::Watch(_) | Self::Both(_))
@@ -190,6 +228,7 @@ impl Screen {
             Self::Start(_) => "start",
             Self::Host(_) => "host",
             Self::Join(_) => "join",
+            Self::Replays(_) => "replays",
             Self::Waiting(screen) => screen.name(),
             Self::Play(_) => "match",
             Self::Result(_) => "result",

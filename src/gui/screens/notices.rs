@@ -2,6 +2,7 @@
 
 use egui_macroquad::egui::{Align2, Shape, pos2, vec2};
 
+use crate::gui::bindings::{Action, key_name};
 use crate::gui::page::Page;
 use crate::gui::theme;
 use mini_rts_arena::game::{MatchEvent, View};
@@ -20,15 +21,20 @@ pub(super) fn count_down(page: &mut Page<'_>, view: &View, now: Time) {
     if left_s < PRESS_LEAST_S && view.names.is_empty() {
         return;
     }
-    page.shade(90);
-    let middle = page.window().center();
-    let width = page.window().width();
     let number = format!("{}", left_s.ceil());
+    announce(page, ("count-down", &number), ("against", &opponents(view)));
+}
+
+/// A large line in the middle of the window and one below it, on a plate.
+fn announce(page: &mut Page<'_>, (name, large): (&str, &str), (name_below, below): (&str, &str)) {
+    let (middle, width) = (page.window().center(), page.window().width());
+    let plate = page.ui.painter().add(Shape::Noop);
     let at = pos2(middle.x, middle.y - 10.0);
-    page.text("count-down", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &number, width);
-    let names = opponents(view);
-    let below = pos2(middle.x, middle.y);
-    page.text("against", below, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &names, width);
+    let upper = page.text(name, at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), large, width);
+    let style = (theme::LARGE, theme::TEXT);
+    let lower = page.text(name_below, middle, Align2::CENTER_TOP, style, below, width);
+    let plated = upper.union(lower).expand2(vec2(28.0, 12.0));
+    page.ui.painter().set(plate, Shape::rect_filled(plated, theme::ROUNDING, theme::PLATE));
 }
 
 /// What happened in a match, if the picture does not show it by itself.
@@ -48,16 +54,12 @@ pub(super) fn pause_card(page: &mut Page<'_>, view: &View, now: Time, is_halted:
     if pause.is_none() && !is_halted {
         return;
     }
-    page.shade(90);
-    let (middle, width) = (page.window().center(), page.window().width());
     let (title, below) = if let Some((by, left_s)) = pause {
         pause_words(view, by, left_s)
     } else {
-        ("Paused".to_owned(), "P: go on".to_owned())
+        ("Paused".to_owned(), format!("{}: go on", key_name(Action::Pause)))
     };
-    let at = pos2(middle.x, middle.y - 10.0);
-    page.text("pause", at, Align2::CENTER_BOTTOM, (theme::TITLE, theme::GOLD), &title, width);
-    page.text("pause-by", middle, Align2::CENTER_TOP, (theme::LARGE, theme::TEXT), &below, width);
+    announce(page, ("pause", &title), ("pause-by", &below));
 }
 
 /// A pause that all players share, in words.
@@ -65,7 +67,11 @@ fn pause_words(view: &View, by: PlayerId, left_s: f64) -> (String, String) {
     if left_s <= RESUME_COUNTDOWN.as_secs_f64() {
         return (format!("{left_s}"), "The match continues".to_owned());
     }
-    let text = format!("by {}; it continues in {left_s} s, or when anybody presses P", name_of(view, by));
+    let text = format!(
+        "by {}; it continues in {left_s} s, or when anybody presses {}",
+        name_of(view, by),
+        key_name(Action::Pause)
+    );
     ("Paused".to_owned(), text)
 }
 

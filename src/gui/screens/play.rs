@@ -9,12 +9,11 @@ use super::camera_control::CameraControl;
 use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
 use super::notices::{count_down, hint, hint_text, name_of, news_line, pause_card, shield_text};
-use super::start::practice;
+use super::scores::scores;
+use super::settings::SettingsPanel;
 use super::training::{Pressed, Training};
-use super::tutorial_card::{AfterTutorial, learned_card, task_card};
+use super::tutorial_card::{learned_card, task_card};
 use super::{Next, clock, over};
-use crate::cli::args::BotChoice;
-use crate::cli::paths::Milestone;
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{Action, action_of};
 use crate::gui::context::AppContext;
@@ -61,6 +60,7 @@ pub(crate) struct PlayScreen {
     tutorial: Option<Tutorial>,
     sent: SentCommands,
     overlay: Overlay,
+    settings: SettingsPanel,
     talk: Talk,
     /// Until when somebody who is lost is waited for without asking again what to do.
     waits_until: f64,
@@ -80,6 +80,7 @@ enum Overlay {
     /// And whether surrendering was asked for once.
     Menu(bool),
     Help,
+    Settings,
     /// A line is being typed.
     Talk,
     /// The last of the others is lost.
@@ -104,6 +105,7 @@ impl PlayScreen {
             tutorial,
             sent: SentCommands::default(),
             overlay: Overlay::None,
+            settings: SettingsPanel::default(),
             talk: Talk::default(),
             waits_until: 0.0,
             graph: NetGraph::default(),
@@ -140,7 +142,7 @@ impl PlayScreen {
         let hurries = self.has_asked_to_leave;
         let is_seen = |since: f64| hurries || context.now - since >= LAST_LOOK_S;
         if self.finished.as_ref().is_some_and(|(_, since)| is_seen(*since)) {
-            return self.finish();
+            return self.finish(context);
         }
         None
     }
@@ -164,7 +166,7 @@ impl PlayScreen {
         for input in inputs {
             // Whatever is open, nothing is released any more that is held now.
             if input != Input::FocusLost && (self.overlay != Overlay::None || is_over) {
-                self.take_in_overlay(context.now, view, input);
+                self.take_in_overlay(context, view, input);
                 continue;
             }
             self.camera_control.take(input, &camera, whole, self.controller.pointer());
@@ -244,12 +246,15 @@ impl PlayScreen {
     }
 
     /// Esc and F1 close what they opened, and somebody who is lost is waited for or not.
-    fn take_in_overlay(&mut self, now: f64, view: &View, input: Input) {
+    fn take_in_overlay(&mut self, context: &mut AppContext, view: &View, input: Input) {
+        if self.overlay == Overlay::Settings {
+            return self.settings.take(input, &mut context.settings);
+        }
         let Input::Down(key, _) = input else { return };
         match (self.overlay, action_of(key)) {
             (Overlay::Lost, _) => {
                 if let Some(choice) = LostChoice::of_key(key, is_server(view)) {
-                    self.choose_for_the_lost(now, choice);
+                    self.choose_for_the_lost(context.now, choice);
                 }
             }
             (Overlay::Talk, Some(Action::Menu)) => {
@@ -319,7 +324,7 @@ impl PlayScreen {
             Request::Pause if self.game.is_practice() => self.is_halted ^= true,
             Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
             Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
-            Request::Skip => self.skip_tutorial(),
+            Request::Skip => self.skip_tutorial(context),
             Request::Shielded => self.shielded_at = Some(context.now),
             Request::Train(kind) => self.train(view, kind, context.now),
             Request::Repeat(kind) => self.training.toggle(kind),
@@ -351,17 +356,19 @@ impl PlayScreen {
             })
         });
         NetStatus {
-            rtt_ms: view.link.and_then(|link| link.rtt_us).unwrap_or(0) as f32 / 1000.0,
+            rtt_ms: view.links.first().and_then(|link| link.rtt_us).unwrap_or(0) as f32 / 1000.0,
             delay_ms: view.delay_us as f32 / 1000.0,
+            is_silent: stalled.is_some()
+                && view.waits_for.is_some_and(|waits| waits.cause == StallCause::Network),
             stalled,
-            loss: view.link.map_or(0.0, |link| f32::from(link.lost_per_mille) / 1000.0),
+            loss: view.links.first().map_or(0.0, |link| f32::from(link.lost_per_mille) / 1000.0),
             dropped: view.dropped,
         }
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
         let view = self.view.clone()?;
-        if self.shows_graph {
+        if self.shows_graph && matches!(self.overlay, Overlay::None | Overlay::Talk) {
             self.graph.draw(page);
         }
         if self.finished.is_none() {
@@ -375,9 +382,12 @@ impl PlayScreen {
                 let bottom = context.arena().bottom();
                 hint(page, shielded.as_deref().or(usual), bottom);
                 if self.task(&view).is_some_and(|task| task_card(page, &task, bottom)) {
-                    self.skip_tutorial();
+                    self.skip_tutorial(context);
                 }
             }
+        }
+        if self.overlay == Overlay::None && self.controller.holds(Action::Scores) {
+            scores(page, &view);
         }
         if let Some(said) = self.talk.over_match(page, context.now) {
             match said {
@@ -389,18 +399,18 @@ impl PlayScreen {
             Overlay::None => {}
             Overlay::Talk if !self.talk.is_open() => self.overlay = Overlay::None,
             Overlay::Talk => {}
-            Overlay::Learned => {
-                return match learned_card(page)? {
-                    AfterTutorial::PlayEasy => practice(context, BotChoice::Easy),
-                    AfterTutorial::Menu => Some(Next::Start),
-                };
-            }
+            Overlay::Learned => return learned_card(context, page),
             Overlay::Lost => {
                 let (player, heard_at) = view.lost?;
                 let silent_s = self.game.now().since(heard_at).as_secs_f64();
                 let name = if is_server(&view) { "The server" } else { name_of(&view, player) };
                 if let Some(choice) = menu::lost_card(page, name, silent_s, is_server(&view)) {
                     self.choose_for_the_lost(context.now, choice);
+                }
+            }
+            Overlay::Settings => {
+                if !self.settings.page(context, page) {
+                    self.overlay = Overlay::Menu(false);
                 }
             }
             Overlay::Help => {
@@ -429,6 +439,10 @@ impl PlayScreen {
         match choice {
             Choice::Resume => {}
             Choice::Help => self.overlay = Overlay::Help,
+            Choice::Settings => {
+                self.overlay = Overlay::Settings;
+                self.settings = SettingsPanel::default();
+            }
             Choice::Surrender if !is_asking => self.overlay = Overlay::Menu(true),
             Choice::Surrender => {
                 self.is_halted = false;
@@ -447,24 +461,22 @@ impl PlayScreen {
         tutorial.task(view, self.controller.selected.len())
     }
 
-    fn skip_tutorial(&mut self) {
+    fn skip_tutorial(&mut self, context: &mut AppContext) {
         if self.tutorial.is_some() {
-            Milestone::Tutorial.keep();
+            context.settings.has_learned = true;
             self.has_asked_to_leave = true;
             self.game.say(Control::Leave);
         }
     }
 
     /// The match is over: on to its result. The tutorial has none: who wins it has learned everything.
-    fn finish(&mut self) -> Option<Next> {
+    fn finish(&mut self, context: &mut AppContext) -> Option<Next> {
         if self.tutorial.is_some() && self.has_asked_to_leave {
             return Some(Next::Start);
         }
         if self.tutorial.as_ref().is_some_and(|tutorial| tutorial.step().is_none()) {
-            if self.overlay != Overlay::Learned {
-                Milestone::Tutorial.keep();
-                self.overlay = Overlay::Learned;
-            }
+            context.settings.has_learned = true;
+            self.overlay = Overlay::Learned;
             return None;
         }
         let (finished, _) = self.finished.take()?;
@@ -482,12 +494,20 @@ impl PlayScreen {
 
     /// Whether the match waits for the player, if it is one against bots alone.
     fn is_halting(&self) -> bool {
-        let is_read = matches!(self.overlay, Overlay::Menu(_) | Overlay::Help);
+        let is_read = matches!(self.overlay, Overlay::Menu(_) | Overlay::Help | Overlay::Settings);
         self.finished.is_none() && !self.has_asked_to_leave && (self.is_halted || is_read)
     }
 
     pub(crate) const fn is_aiming(&self) -> bool {
         self.controller.is_aiming()
+    }
+
+    pub(crate) fn takes_keys(&self) -> bool {
+        self.overlay == Overlay::Settings && self.settings.captures()
+    }
+
+    pub(crate) fn shows_help(&self) -> bool {
+        self.overlay == Overlay::Help
     }
 
     /// Where the own units are, so that a test can click on them.
@@ -516,6 +536,7 @@ impl PlayScreen {
             "tick": view.current.tick().0,
             "me": me.0,
             "hero": view.current.hero(me).map(place),
+            "hero_tiles": view.current.hero(me).map(|row| [units.x[row].to_num::<f32>(), units.y[row].to_num()]),
             "minions": of(true),
             "orders": orders,
             "enemies": of(false),
@@ -535,6 +556,7 @@ impl PlayScreen {
             "overlay": format!("{:?}", self.overlay),
             "said": self.talk.said(),
             "is_paused": view.pause.is_some(),
+            "is_locked": self.camera_control.is_locked,
             "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
             "shielded": self.shielded_at.is_some(),
             "order_ran": self.controller.pointer_order(0.0).map(|order| order.left.is_some()),

@@ -3,18 +3,18 @@
 use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use serde_json::{Value, json};
 
-use super::play::{Party, match_clock};
+use super::form::part;
+use super::play::{Party, match_clock, means};
 use super::result_graph;
-use super::start::part;
 use super::{LaunchRequest, Next};
 use crate::cli::args::Hero;
-use crate::cli::paths::Milestone;
+use crate::gui::bindings::Action;
 use crate::gui::context::AppContext;
 use crate::gui::debrief::{Course, describe, tip};
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
-use crate::gui::page::{Page, Weight};
+use crate::gui::page::{self, Page, Weight};
 use crate::gui::talk::Talk;
 use crate::gui::theme;
 use macroquad::miniquad::KeyCode;
@@ -70,9 +70,6 @@ impl Over {
         let (moments, tip) = (Vec::new(), String::new());
         let mut over = Self { request, view, summary, rtt_ms, wins, moments, tip };
         (over.moments, over.tip) = (over.describe_moments(), over.find_tip());
-        if over.verdict().0 == VICTORY {
-            Milestone::FirstWin.keep();
-        }
         over
     }
 
@@ -206,6 +203,7 @@ impl ResultScreen {
 
     /// Takes in what the others want and say, and draws the last picture of the match in the background.
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) -> Option<Next> {
+        context.settings.has_won |= self.over.verdict().0 == VICTORY;
         self.draw(context);
         let party = self.party.as_mut()?;
         let is_ended = party.game.poll().is_some();
@@ -216,9 +214,10 @@ impl ResultScreen {
             _ => None,
         });
         self.wanted.extend(wanted);
+        let has_focus = page::has_focus();
         for input in inputs {
             match input {
-                Input::Down(KeyCode::Enter | KeyCode::KpEnter, _) if !party.talk.is_open() => {
+                &Input::Down(key, _) if means(key, Action::Talk) && !party.talk.is_open() && !has_focus => {
                     party.talk.open()
                 }
                 Input::Down(KeyCode::Escape, _) => party.talk.close(),
@@ -237,14 +236,12 @@ impl ResultScreen {
 
     fn draw(&self, context: &mut AppContext) {
         let Some(view) = &self.over.view else { return };
-        let camera = Camera::whole(&view.setup.map, context.arena());
-        context
-            .painter
-            .draw(&camera, &Scene { previous: &view.current, ..Scene::of(view, 1.0, context.now as f32) });
+        let camera = Camera::whole(&view.setup.map, context.whole());
+        let scene = Scene { previous: &view.current, ..Scene::of(view, 1.0, context.now as f32) };
+        context.painter.draw_backdrop(&camera, &scene);
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(170);
         let talk = if self.party.is_some() { Talk::height(LINES) + GAP } else { 0.0 };
         let plate = page.centred(720.0, 560.0 + talk);
         page.plate("result", plate);
@@ -339,9 +336,8 @@ impl ResultScreen {
         }
         let LaunchRequest::Practice(arguments) = &mut self.over.request else { return };
         let at = pos2(inside.left(), inside.top() + LOWER);
-        let mut hero = usize::from(arguments.player.hero == Hero::Archer);
-        page.choice("hero", Rect::from_min_size(at, vec2(WIDTH, 32.0)), &["Sword", "Bow"], &mut hero);
-        arguments.player.hero = if hero == 0 { Hero::Swordsman } else { Hero::Archer };
+        let heroes = [("Sword", Hero::Swordsman), ("Bow", Hero::Archer)];
+        page.choice("hero", Rect::from_min_size(at, vec2(WIDTH, 32.0)), &heroes, &mut arguments.player.hero);
     }
 
     /// Who wants a rematch, in a line; empty while nobody does.

@@ -2,7 +2,7 @@
 
 use egui_macroquad::egui::{Align2, Pos2, Rect, Shape, Stroke, pos2, vec2};
 
-use super::start::part;
+use super::form::part;
 use crate::gui::debrief::clock;
 use crate::gui::page::Page;
 use crate::gui::theme;
@@ -15,6 +15,9 @@ const TITLE: f32 = 20.0;
 const DASHES: [Option<(f32, f32)>; PLAYERS_MAX] =
     [None, Some((7.0, 4.0)), Some((2.0, 3.0)), Some((12.0, 3.0))];
 
+/// What a plot shows of a team in a sample.
+type Value<'a> = &'a dyn Fn(&Sample, u8) -> f32;
+
 /// Draws both plots; `teams` has each seat's team.
 pub(super) fn draw(page: &mut Page<'_>, area: Rect, history: &History, teams: &[u8]) {
     let scores = |sample: &Sample, seat: usize| f32::from(sample.scores[seat].clamp(0, 9_999) as u16);
@@ -26,7 +29,7 @@ pub(super) fn draw(page: &mut Page<'_>, area: Rect, history: &History, teams: &[
     };
     let army =
         |sample: &Sample, team: u8| seats_of(teams, team).map(|seat| armies(sample, seat)).sum::<f32>();
-    let plots: [(&str, &dyn Fn(&Sample, u8) -> f32); 2] = [("Score", &score), ("Army", &army)];
+    let plots: [(&str, Value<'_>); 2] = [("Score", &score), ("Army", &army)];
     for (place, (title, value)) in plots.into_iter().enumerate() {
         let top = most(&|sample| teams.iter().map(|&team| value(sample, team)).fold(0.0, f32::max));
         let rect = part(area, place, 2);
@@ -46,13 +49,7 @@ fn seats_of(teams: &[u8], team: u8) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// One plot: a line for each team, marks at the moments.
-fn draw_plot(
-    page: &Page<'_>,
-    plot: Rect,
-    history: &History,
-    teams: &[u8],
-    (top, value): (f32, &dyn Fn(&Sample, u8) -> f32),
-) {
+fn draw_plot(page: &Page<'_>, plot: Rect, history: &History, teams: &[u8], (top, value): (f32, Value<'_>)) {
     let painter = page.ui.painter();
     painter.rect_filled(plot, 2.0, theme::GROUND);
     let inside = plot.shrink(6.0);

@@ -3,10 +3,12 @@
 use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::path::PathBuf;
 
+use super::form::{heading, named, part, you_are};
+use super::settings::SettingsPanel;
 use super::{Attract, Next, describe_replay, menu, newest_replay};
 use crate::cli::args::{BotChoice, PlayArguments, usual};
-use crate::cli::paths::Milestone;
 use crate::gui::context::AppContext;
+use crate::gui::input::Input;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
@@ -20,8 +22,7 @@ pub(crate) struct StartScreen {
     pub(super) attract: Attract,
     replay: Option<(PathBuf, String)>,
     shows_help: bool,
-    has_won: bool,
-    has_learned: bool,
+    settings: Option<SettingsPanel>,
 }
 
 impl StartScreen {
@@ -30,12 +31,31 @@ impl StartScreen {
             let about = describe_replay(&file);
             (file, about)
         });
-        let [has_won, learned] = [Milestone::FirstWin, Milestone::Tutorial].map(Milestone::is_reached);
-        Self { attract, replay, shows_help: false, has_won, has_learned: learned || has_won }
+        Self { attract, replay, shows_help: false, settings: None }
+    }
+
+    pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) {
+        self.attract.draw(context);
+        if let Some(panel) = &mut self.settings {
+            inputs.iter().for_each(|&input| panel.take(input, &mut context.settings));
+        }
+    }
+
+    pub(crate) const fn shows_help(&self) -> bool {
+        self.shows_help
+    }
+
+    pub(crate) fn takes_keys(&self) -> bool {
+        self.settings.as_ref().is_some_and(SettingsPanel::captures)
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(110);
+        if let Some(panel) = &mut self.settings {
+            if !panel.page(context, page) {
+                self.settings = None;
+            }
+            return None;
+        }
         if self.shows_help {
             self.shows_help = !(menu::help_card(page) || page.escapes());
             return None;
@@ -64,7 +84,8 @@ impl StartScreen {
             rect
         };
         you_are(context, page, row(38.0, 14.0));
-        let weight = if self.has_learned { Weight::Normal } else { Weight::Primary };
+        let has_learned = context.settings.has_learned || context.settings.has_won;
+        let weight = if has_learned { Weight::Normal } else { Weight::Primary };
         if page.button("learn", row(ROW, 14.0), "Learn to play: 90 seconds", weight) {
             next = tutorial(context);
         }
@@ -76,8 +97,8 @@ impl StartScreen {
                 .enumerate()
         {
             // The recommended opponent: easy until the first win, and none before the tutorial.
-            let recommended = if self.has_won { BotChoice::Normal } else { BotChoice::Easy };
-            let is_recommended = bot == recommended && self.has_learned;
+            let recommended = if context.settings.has_won { BotChoice::Normal } else { BotChoice::Easy };
+            let is_recommended = bot == recommended && has_learned;
             let weight = if is_recommended { Weight::Primary } else { Weight::Normal };
             let name = format!("play {}", text.to_lowercase());
             if page.button(&name, part(levels, place, 3), text, weight) {
@@ -96,17 +117,23 @@ impl StartScreen {
         heading(page, "replay about", row(17.0, 5.0), &format!("Newest replay: {about}"));
         let replay = row(ROW, 20.0);
         match &self.replay {
-            Some((file, _)) if page.button("watch", replay, "Watch it", Weight::Normal) => {
+            Some((file, _)) if page.button("watch", part(replay, 0, 2), "Watch it", Weight::Normal) => {
                 next = Some(Next::Watch(file.clone()));
             }
             Some(_) => {}
-            None => page.barred("watch", replay, "Watch it", "play a match first"),
+            None => page.barred("watch", part(replay, 0, 2), "Watch it", "play first"),
+        }
+        if page.button("replays", part(replay, 1, 2), "All replays", Weight::Normal) {
+            next = Some(Next::Replays);
         }
         let last = row(ROW, 0.0);
-        if page.button("help", part(last, 0, 2), "Keys and rules", Weight::Normal) {
+        if page.button("settings", part(last, 0, 3), "Settings", Weight::Normal) {
+            self.settings = Some(SettingsPanel::default());
+        }
+        if page.button("help", part(last, 1, 3), "How to play", Weight::Normal) {
             self.shows_help = true;
         }
-        if page.button("quit", part(last, 1, 2), "Quit", Weight::Normal) {
+        if page.button("quit", part(last, 2, 3), "Quit", Weight::Normal) {
             next = Some(Next::Quit);
         }
         next
@@ -115,7 +142,7 @@ impl StartScreen {
 
 /// A match against one bot, by the usual rules.
 pub(super) fn practice(context: &mut AppContext, bot: BotChoice) -> Option<Next> {
-    let hero = context.you.hero();
+    let hero = context.settings.you.hero;
     named(context, |name| {
         let mut arguments = PlayArguments { bot, ..usual() };
         arguments.player.name = Some(name);
@@ -141,36 +168,4 @@ fn start_plate(window: Rect) -> Rect {
     let top = (window.center().y - size.y / 2.0 + 30.0).max(72.0);
     let left = (window.width() * 0.07).max(16.0);
     Rect::from_min_size(pos2(left, top), size)
-}
-
-/// Name and hero.
-pub(super) fn you_are(context: &mut AppContext, page: &mut Page<'_>, row: Rect) {
-    page.field("name", part(row, 0, 2), &mut context.you.name, "your name");
-    page.choice("hero", part(row, 1, 2), &["Sword", "Bow"], &mut context.you.hero);
-}
-
-pub(super) fn heading(page: &mut Page<'_>, name: &str, row: Rect, text: &str) {
-    page.text(name, row.left_top(), Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), text, row.width());
-}
-
-/// One of several equal parts of a row.
-pub(super) fn part(row: Rect, place: usize, of: usize) -> Rect {
-    const GAP: f32 = 10.0;
-    let width = (row.width() - GAP * (of - 1) as f32) / of as f32;
-    let left = row.left() + place as f32 * (width + GAP);
-    Rect::from_min_size(pos2(left, row.top()), vec2(width, row.height()))
-}
-
-/// Continues if the name is valid, else says why it is not.
-pub(super) fn named(
-    context: &mut AppContext,
-    go: impl FnOnce(mini_rts_arena::net::PlayerName) -> Next,
-) -> Option<Next> {
-    match context.you.player_name() {
-        Ok(name) => Some(go(name)),
-        Err(why) => {
-            context.note(why);
-            None
-        }
-    }
 }

@@ -2,17 +2,15 @@
 
 use egui_macroquad::egui::{Align2, Pos2, Rect, Shape, StrokeKind, pos2, vec2};
 
-use super::start::part;
+use super::Next;
+use super::form::part;
+use super::start::practice;
+use crate::cli::args::BotChoice;
+use crate::gui::bindings::{Action, key_name};
+use crate::gui::context::AppContext;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use crate::gui::tutorial::{Task, Word};
-
-/// What was chosen once everything is learned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AfterTutorial {
-    PlayEasy,
-    Menu,
-}
 
 /// What to do now, at the lower right above `bottom_px`; true when the rest is skipped.
 pub(super) fn task_card(page: &mut Page<'_>, task: &Task, bottom_px: f32) -> bool {
@@ -33,7 +31,8 @@ pub(super) fn task_card(page: &mut Page<'_>, task: &Task, bottom_px: f32) -> boo
         page.text("task reason", below, Align2::LEFT_TOP, (size, colour), task.reason, inside.width());
         bar(page, card, task.progress);
         let skip = Rect::from_min_size(pos2(inside.right() - SKIP[0], card.top() + 8.0), SKIP.into());
-        page.button("skip", skip, "Skip (K)", Weight::Normal)
+        let text = format!("Skip ({})", key_name(Action::Skip));
+        page.button("skip", skip, &text, Weight::Normal)
     })
 }
 
@@ -78,10 +77,9 @@ fn bar(page: &Page<'_>, card: Rect, share: f32) {
     page.ui.painter().rect_filled(done, 2.0, theme::GOLD);
 }
 
-/// Everything is learned.
-pub(super) fn learned_card(page: &mut Page<'_>) -> Option<AfterTutorial> {
+/// Everything is learned: on to an opponent who fights back.
+pub(super) fn learned_card(context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
     const ROW: f32 = 44.0;
-    page.shade(120);
     let card = page.centred(470.0, 226.0);
     page.plate("learned", card);
     page.within("learned", |page| {
@@ -89,16 +87,19 @@ pub(super) fn learned_card(page: &mut Page<'_>) -> Option<AfterTutorial> {
         let (at, width) = (inside.left_top(), inside.width());
         let style = (theme::LARGE, theme::GOLD);
         page.text("learned title", at, Align2::LEFT_TOP, style, "You know everything", width);
-        let text = "Now against somebody who fights back. In the match against Easy your swordsmen are \
-                    trained by themselves: a right click on a button turns that on and off. F1 shows all keys.";
+        let text = format!(
+            "Now against somebody who fights back. In the match against Easy your swordsmen are trained by \
+             themselves: a right click on a button turns that on and off. {} shows all keys.",
+            key_name(Action::Help)
+        );
         let below = pos2(at.x, at.y + 42.0);
-        page.paragraph("learned text", below, (theme::SMALL, theme::TEXT), text, width);
+        page.paragraph("learned text", below, (theme::SMALL, theme::TEXT), &text, width);
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.max);
         let menu = page.button("menu", part(row, 1, 2), "Menu", Weight::Normal);
         let play = page.button("play easy", part(row, 0, 2), "Play against Easy", Weight::Primary);
         match (play, menu) {
-            (true, _) => Some(AfterTutorial::PlayEasy),
-            (_, true) => Some(AfterTutorial::Menu),
+            (true, _) => practice(context, BotChoice::Easy),
+            (_, true) => Some(Next::Start),
             _ => None,
         }
     })

@@ -71,7 +71,6 @@ impl WaitingScreen {
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        page.shade(110);
         if let (Some(lobby), State::Waiting(game)) = (&mut self.lobby, &mut self.state) {
             let where_to = where_to(game);
             let leaves = lobby.page(context, page, game, &where_to);

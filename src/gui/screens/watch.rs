@@ -1,6 +1,6 @@
 //! A replay being watched.
 
-use egui_macroquad::egui::{Align2, Rect, Sense, Stroke, pos2, vec2};
+use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use macroquad::math::Vec2;
 use macroquad::miniquad::KeyCode;
 use serde_json::{Value, json};
@@ -9,21 +9,41 @@ use std::sync::Arc;
 
 use super::Next;
 use super::camera_control::CameraControl;
+use super::notices::name_of;
 use super::play::{match_clock, means};
+use super::time_line::TimeLine;
 use crate::gui::bindings::Action;
 use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
+use crate::gui::input_controller::PickContext;
 use crate::gui::page::{Page, Weight};
+use crate::gui::replay_marks::ReplayMarks;
 use crate::gui::theme;
 use mini_rts_arena::game::{EventBacklog, REPLAY_SPEEDS, ReplayMatch, WatchError};
-use mini_rts_arena::sim::{GameState, Tick};
+use mini_rts_arena::sim::{GameState, PLAYERS_MAX, PlayerId, Tick};
 use mini_rts_arena::transport::clock;
 
 /// What the arrow keys jump.
 const JUMP_S: u32 = 5;
-/// Height of the bar with the time line, points.
-const BAR: f32 = 56.0;
+/// Height of the bar with the time line and the keys, points.
+const BAR: f32 = 74.0;
+/// Of this, the line with the keys.
+const KEYS_LINE: f32 = 18.0;
+/// What is seen of the arena around a player who is followed, tiles from edge to edge.
+const FOLLOWED_TILES: f32 = 25.0;
+/// The keys of a replay, and what they do.
+const KEYS: [(&str, &str); 9] = [
+    ("Space", "pause, play; at the end again"),
+    ("Left Right", "five seconds back, on"),
+    (", .", "a tick back, on"),
+    ("Down Up", "slower, faster"),
+    ("1 to 4", "follow a player; again: no longer"),
+    ("Wheel", "zoom; held and dragged: pan"),
+    ("Click, drag", "on the time line: go there"),
+    ("F12", "save a picture"),
+    ("F1 Esc", "this card, the menu"),
+];
 
 pub(crate) struct WatchScreen {
     replay: ReplayMatch,
@@ -33,6 +53,10 @@ pub(crate) struct WatchScreen {
     /// How a jump went of which the painter has not been told.
     jumped: Option<Result<(), WatchError>>,
     camera_control: CameraControl,
+    /// The player who stays in the middle.
+    follows: Option<PlayerId>,
+    marks: ReplayMarks,
+    shows_help: bool,
     pointer: Vec2,
     wants_out: bool,
     /// Where the arena ends, pixels: the bar stands on what is written below it.
@@ -49,6 +73,9 @@ impl WatchScreen {
             events: EventBacklog::default(),
             jumped: None,
             camera_control,
+            follows: None,
+            marks: ReplayMarks::of(file.to_owned()),
+            shows_help: false,
             pointer: Vec2::ZERO,
             wants_out: false,
             bar_bottom_px: 0.0,
@@ -89,21 +116,67 @@ impl WatchScreen {
         let mut viewport = context.arena();
         self.bar_bottom_px = viewport.bottom();
         viewport.h = (viewport.h - BAR * context.points()).max(1.0);
-        self.camera_control.camera(&self.replay.view().0.setup.map, viewport, None)
+        let (view, alpha) = self.replay.view();
+        // Who drags the view away follows nobody any more.
+        self.follows = self.follows.filter(|_| self.camera_control.is_locked);
+        let any = Camera::whole(&view.setup.map, viewport);
+        let picked = PickContext { view, camera: &any, alpha, now: context.now };
+        let hero = self.follows.and_then(|player| view.current.hero(player)).map(|row| picked.place(row));
+        self.camera_control.camera(&view.setup.map, viewport, hero)
     }
 
     fn press(&mut self, context: &mut AppContext, key: KeyCode) {
+        if self.shows_help {
+            self.shows_help = !(means(key, Action::Help) || means(key, Action::Menu));
+            return;
+        }
         match key {
-            KeyCode::Space => self.replay.set_paused(!self.replay.is_paused()),
+            KeyCode::Space => self.play_or_pause(),
+            KeyCode::Key1 | KeyCode::Key2 | KeyCode::Key3 | KeyCode::Key4 => {
+                self.follow(key as usize - KeyCode::Key1 as usize);
+            }
             KeyCode::Left => self.jump(-1),
             KeyCode::Right => self.jump(1),
-            KeyCode::Period if self.replay.is_paused() => drop(self.replay.step()),
+            KeyCode::Period => {
+                self.replay.set_paused(true);
+                self.replay.step();
+            }
+            KeyCode::Comma => {
+                self.replay.set_paused(true);
+                self.go_to(self.tick().saturating_sub(1));
+            }
             KeyCode::Up => self.change_speed(1),
             KeyCode::Down => self.change_speed(-1),
             key if means(key, Action::Picture) => context.picture(),
+            key if means(key, Action::Help) => self.shows_help = true,
             key if means(key, Action::Menu) => self.wants_out = true,
             _ => {}
         }
+    }
+
+    fn tick(&self) -> u32 {
+        self.replay.view().0.current.tick().0
+    }
+
+    /// Pauses or plays; at the end from the beginning.
+    fn play_or_pause(&mut self) {
+        if self.replay.is_over() {
+            self.go_to(0);
+            self.replay.set_paused(false);
+        } else {
+            self.replay.set_paused(!self.replay.is_paused());
+        }
+    }
+
+    /// Keeps a player's hero in the middle, or no longer.
+    fn follow(&mut self, seat: usize) {
+        if seat >= self.replay.view().0.current.players.len().min(PLAYERS_MAX) {
+            return;
+        }
+        let player = PlayerId(seat as u8);
+        self.follows = Some(player).filter(|_| self.follows != Some(player));
+        self.camera_control.is_locked = self.follows.is_some();
+        self.camera_control.tiles_high = self.follows.map(|_| FOLLOWED_TILES);
     }
 
     fn change_speed(&mut self, by: i32) {
@@ -125,6 +198,8 @@ impl WatchScreen {
     }
 
     pub(crate) fn page(&mut self, page: &mut Page<'_>) -> Option<Next> {
+        // Space and the arrows have meanings of their own here.
+        page.is_focusable = false;
         let window = page.window();
         let bottom = self.bar_bottom_px / page.ui.ctx().pixels_per_point();
         let bar = Rect::from_min_max(
@@ -133,8 +208,34 @@ impl WatchScreen {
         );
         page.plate("replay bar", bar);
         let inside = bar.shrink(7.0);
-        page.within("replay bar", |page| self.bar(page, inside));
+        page.within("replay bar", |page| {
+            let keys = Rect::from_min_max(pos2(inside.left(), inside.bottom() - KEYS_LINE + 4.0), inside.max);
+            let style = (theme::SMALL, theme::QUIET);
+            page.text(
+                "keys",
+                keys.left_center(),
+                Align2::LEFT_CENTER,
+                style,
+                &self.keys_line(),
+                keys.width(),
+            );
+            let upper = Rect::from_min_max(inside.min, pos2(inside.right(), inside.bottom() - KEYS_LINE));
+            self.bar(page, upper);
+        });
+        if self.shows_help && help_card(page) {
+            self.shows_help = false;
+        }
         self.wants_out.then_some(Next::Start)
+    }
+
+    /// The keys in a line, or who is followed.
+    fn keys_line(&self) -> String {
+        let view = self.replay.view().0;
+        let follows = self.follows.map_or_else(
+            || "1 2 follow".to_owned(),
+            |player| format!("{} follows {}", player.0 + 1, name_of(view, player)),
+        );
+        format!("Space pause    Left Right 5 s    , . step    Up Down speed    {follows}    F1 all keys")
     }
 
     fn bar(&mut self, page: &mut Page<'_>, inside: Rect) {
@@ -144,9 +245,13 @@ impl WatchScreen {
             left += width + 8.0;
             rect
         };
-        let text = if self.replay.is_paused() { "Play" } else { "Pause" };
+        let text = match (self.replay.is_over(), self.replay.is_paused()) {
+            (true, _) => "Again",
+            (false, true) => "Play",
+            (false, false) => "Pause",
+        };
         if page.button("pause", place(84.0), text, Weight::Primary) {
-            self.replay.set_paused(!self.replay.is_paused());
+            self.play_or_pause();
         }
         if page.button("slower", place(40.0), "-", Weight::Normal) {
             self.change_speed(-1);
@@ -173,35 +278,26 @@ impl WatchScreen {
         self.time_line(page, line);
     }
 
-    /// Where in the match the picture is; a click goes elsewhere.
+    /// Where in the match the picture is; a click or a drag goes elsewhere.
     fn time_line(&mut self, page: &mut Page<'_>, rect: Rect) {
         let view = self.replay.view().0;
         let (tick, hz) = (view.current.tick().0, view.setup.tick_rate.hz());
         let length = self.replay.length().unwrap_or_else(|| tick.max(1));
         let end = if self.replay.is_over() { ", end" } else { "" };
         let text = format!("{} of {}{end}", match_clock(tick, hz), match_clock(length, hz));
-        let shown = page.text(
-            "time",
-            rect.right_center(),
-            Align2::RIGHT_CENTER,
-            (theme::SMALL, theme::QUIET),
-            &text,
-            140.0,
-        );
-        let line = Rect::from_min_max(rect.min, pos2(shown.left() - 12.0, rect.bottom()));
-        let response = page.ui.interact(line, page.ui.id().with("time line"), Sense::click_and_drag());
-        page.record("time line", line, None);
-        let share = (tick as f32 / length.max(1) as f32).clamp(0.0, 1.0);
-        let (y, at) = (line.center().y, line.left() + share * line.width());
-        let painter = page.ui.painter();
-        painter.hline(line.x_range(), y, Stroke::new(4.0, theme::LINE));
-        painter.hline(line.left()..=at, y, Stroke::new(4.0, theme::GOLD));
-        painter.circle_filled(pos2(at, y), 7.0, theme::GOLD);
-        if response.clicked()
-            && let Some(pointer) = response.interact_pointer_pos()
+        let (at, style) = (rect.right_center(), (theme::SMALL, theme::QUIET));
+        let shown = page.text("time", at, Align2::RIGHT_CENTER, style, &text, 140.0);
+        let line = TimeLine {
+            rect: Rect::from_min_max(rect.min, pos2(shown.left() - 12.0, rect.bottom())),
+            tick,
+            length,
+            hz,
+        };
+        let team = |player| theme::team(view.current.team_of(player));
+        if let Some(tick) = line.show(page, self.marks.found(), team)
+            && tick != self.tick()
         {
-            let share = ((pointer.x - line.left()) / line.width().max(1.0)).clamp(0.0, 1.0);
-            self.go_to((share * length as f32) as u32);
+            self.go_to(tick);
         }
     }
 
@@ -213,6 +309,53 @@ impl WatchScreen {
             "is_paused": self.replay.is_paused(),
             "speed": self.replay.speed(),
             "is_over": self.replay.is_over(),
+            "follows": self.follows.map(|player| player.0),
+            "shows_help": self.shows_help,
+            "marks": self.marks.count(),
         })
+    }
+}
+
+/// The keys of a replay on a card; true when it was closed.
+fn help_card(page: &mut Page<'_>) -> bool {
+    const LINE: f32 = 25.0;
+    let card = page.centred(440.0, 120.0 + LINE * KEYS.len() as f32);
+    page.plate("help", card);
+    page.within("help", |page| {
+        let inside = card.shrink(20.0);
+        let style = (theme::LARGE, theme::TEXT);
+        page.text("help title", inside.min, Align2::LEFT_TOP, style, "Keys of a replay", inside.width());
+        for (row, (keys, does)) in KEYS.into_iter().enumerate() {
+            let at = inside.min + vec2(0.0, 40.0 + LINE * row as f32);
+            page.text(&format!("help {row}"), at, Align2::LEFT_TOP, (theme::SMALL, theme::GOLD), keys, 110.0);
+            let at = at + vec2(120.0, 0.0);
+            let width = inside.width() - 120.0;
+            page.text(
+                &format!("help {row} does"),
+                at,
+                Align2::LEFT_TOP,
+                (theme::SMALL, theme::TEXT),
+                does,
+                width,
+            );
+        }
+        let close = Rect::from_min_max(
+            pos2(inside.center().x - 80.0, inside.bottom() - 34.0),
+            pos2(inside.center().x + 80.0, inside.bottom()),
+        );
+        page.button("close", close, "Close", Weight::Primary)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_says_what_the_card_says() {
+        let document = include_str!("../../../docs/GAME.md");
+        for (keys, does) in KEYS {
+            assert!(document.contains(&format!("| {keys} | {does} |")), "{keys}: {does}");
+        }
     }
 }

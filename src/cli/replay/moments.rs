@@ -1,0 +1,94 @@
+//! What in a replay is worth a line: for the time line in text and for the one in the window.
+
+use mini_rts_arena::replay::{Record, Replay, ReplayEvent};
+use mini_rts_arena::sim::{ControlBehaviour, Event, PlayerId, Tick};
+
+/// Of what sort it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    HeroDown,
+    Circle,
+    CoreOpen,
+    /// A player left or was lost.
+    Gone,
+    /// The recorded hash is not that of the world.
+    Desync,
+    /// Worth a line of text, but no mark.
+    Other,
+}
+
+/// Something that happened, and to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub(crate) tick: Tick,
+    pub(crate) kind: Kind,
+    /// Whose hero, circle or core it is.
+    pub(crate) player: PlayerId,
+    pub(crate) text: String,
+}
+
+/// What an event is worth; minions fight all the time.
+pub(crate) fn of_event(tick: Tick, event: &Event, names: &[String]) -> Option<Moment> {
+    let (kind, player, text) = match *event {
+        Event::Capture { circle, player } => {
+            (Kind::Circle, player, format!("{} takes circle {}", name(names, player), circle + 1))
+        }
+        Event::Death { owner, control: ControlBehaviour::Player, .. } => {
+            (Kind::HeroDown, owner, format!("{}'s hero falls", name(names, owner)))
+        }
+        Event::Spawn { owner, control: ControlBehaviour::Player, .. } => {
+            (Kind::Other, owner, format!("{}'s hero is back", name(names, owner)))
+        }
+        Event::Banner { player, .. } => {
+            (Kind::Other, player, format!("{} raises the banner", name(names, player)))
+        }
+        Event::Shield { core, open: true } => {
+            (Kind::CoreOpen, core, format!("{}'s core can be hurt", name(names, core)))
+        }
+        Event::Shield { core, open: false } => {
+            (Kind::Other, core, format!("{}'s core is shielded again", name(names, core)))
+        }
+        _ => return None,
+    };
+    Some(Moment { tick, kind, player, text })
+}
+
+/// That a player left or was lost.
+pub(crate) fn of_departure(tick: Tick, event: ReplayEvent, names: &[String]) -> Moment {
+    let (player, what) = match event {
+        ReplayEvent::Left(player) => (player, "left"),
+        ReplayEvent::Lost(player) => (player, "was lost"),
+    };
+    Moment { tick, kind: Kind::Gone, player, text: format!("{} {what}", name(names, player)) }
+}
+
+/// Runs a replay from its beginning and tells every moment of it, until `tell` says that it is enough.
+pub(crate) fn of_replay(replay: &mut Replay, mut tell: impl FnMut(Moment) -> bool) {
+    let names: Vec<String> = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
+    let Ok(mut world) = replay.world_at(replay.begins()) else { return };
+    let mut is_same = true;
+    for record in replay.by_ref() {
+        let told = match record {
+            Record::Tick { inputs, hash } => {
+                world.step(&inputs);
+                let differs = is_same && hash.is_some_and(|hash| hash != world.hash().whole);
+                is_same &= !differs;
+                let text = "the recorded state differs".to_owned();
+                let desync = Moment { tick: inputs.tick, kind: Kind::Desync, player: PlayerId::NONE, text };
+                let desync = Some(desync).filter(|_| differs);
+                let events = world.events().iter().filter_map(|event| of_event(inputs.tick, event, &names));
+                events.chain(desync).all(&mut tell)
+            }
+            Record::Event { tick, event } => tell(of_departure(tick, event, &names)),
+            Record::Keyframe { .. } => true,
+        };
+        if !told {
+            return;
+        }
+    }
+}
+
+/// A player's name.
+pub(crate) fn name(names: &[String], player: PlayerId) -> &str {
+    names.get(player.index()).map_or("somebody", String::as_str)
+}

@@ -1,0 +1,42 @@
+//! What forms are made of: headings, parts of rows, and who one is.
+
+use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+
+use super::Next;
+use crate::cli::args::Hero;
+use crate::gui::context::AppContext;
+use crate::gui::page::Page;
+use crate::gui::theme;
+
+/// Name and hero.
+pub(super) fn you_are(context: &mut AppContext, page: &mut Page<'_>, row: Rect) {
+    page.field("name", part(row, 0, 2), &mut context.settings.you.name, "your name");
+    let heroes = [("Sword", Hero::Swordsman), ("Bow", Hero::Archer)];
+    page.choice("hero", part(row, 1, 2), &heroes, &mut context.settings.you.hero);
+}
+
+pub(super) fn heading(page: &mut Page<'_>, name: &str, row: Rect, text: &str) {
+    page.text(name, row.left_top(), Align2::LEFT_TOP, (theme::SMALL, theme::QUIET), text, row.width());
+}
+
+/// One of several equal parts of a row.
+pub(super) fn part(row: Rect, place: usize, of: usize) -> Rect {
+    const GAP: f32 = 10.0;
+    let width = (row.width() - GAP * (of - 1) as f32) / of as f32;
+    let left = row.left() + place as f32 * (width + GAP);
+    Rect::from_min_size(pos2(left, row.top()), vec2(width, row.height()))
+}
+
+/// Continues if the name is valid, else says why it is not.
+pub(super) fn named(
+    context: &mut AppContext,
+    go: impl FnOnce(mini_rts_arena::net::PlayerName) -> Next,
+) -> Option<Next> {
+    match context.settings.you.player_name() {
+        Ok(name) => Some(go(name)),
+        Err(why) => {
+            context.note(why);
+            None
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The settings, over the start screen or over a match.
+
+use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
+use macroquad::miniquad::KeyCode;
+
+use super::form::{heading, part, you_are};
+use crate::gui::bindings::{Action, Preset, key_name};
+use crate::gui::context::AppContext;
+use crate::gui::input::Input;
+use crate::gui::page::{Page, Weight};
+use crate::gui::settings::{Settings, TEXT_PERCENTS};
+use crate::gui::theme;
+
+/// Size of the plate, points.
+const SIZE: [f32; 2] = [820.0, 456.0];
+const ROW: f32 = 38.0;
+/// From a choice to the next one.
+const STEP: f32 = ROW + 34.0;
+/// Lines of keys in a column, and the points between them.
+const KEYS_DOWN: usize = 11;
+const KEY_STEP: f32 = 25.0;
+
+/// What is being set.
+#[derive(Default)]
+pub(super) struct SettingsPanel {
+    tab: Tab,
+    /// The action that gets the next key.
+    captures: Option<Action>,
+    /// Whether the key that was just bound must not press the button of its action, too.
+    has_bound: bool,
+    is_closed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tab {
+    #[default]
+    General,
+    Keys,
+}
+
+impl SettingsPanel {
+    /// Takes the next key for an action that waits for one; Esc closes.
+    pub(super) fn take(&mut self, input: Input, settings: &mut Settings) {
+        let Input::Down(key, _) = input else { return };
+        match (self.captures.take(), key) {
+            (Some(_), KeyCode::Escape) => {}
+            (Some(action), key) => {
+                if settings.keys.bind(action, key) {
+                    self.has_bound = true;
+                } else {
+                    self.captures = Some(action);
+                }
+            }
+            (None, KeyCode::Escape) => self.is_closed = true,
+            (None, _) => {}
+        }
+    }
+
+    /// Whether the next key is bound, whatever it means now.
+    pub(super) const fn captures(&self) -> bool {
+        self.captures.is_some()
+    }
+
+    /// Lays it out; false once it is closed.
+    pub(super) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> bool {
+        let plate = page.centred(SIZE[0], SIZE[1]);
+        page.plate("settings", plate);
+        let inside = plate.shrink(18.0);
+        let bottom = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.max);
+        page.within("settings", |page| {
+            let title = (theme::LARGE, theme::TEXT);
+            page.text("title", inside.left_top(), Align2::LEFT_TOP, title, "Settings", 200.0);
+            let tabs = Rect::from_min_size(pos2(inside.right() - 300.0, inside.top()), vec2(300.0, ROW));
+            page.choice("tab", tabs, &[("General", Tab::General), ("Keys", Tab::Keys)], &mut self.tab);
+            let middle = Rect::from_min_max(
+                inside.min + vec2(0.0, ROW + 12.0),
+                pos2(inside.right(), bottom.top() - 10.0),
+            );
+            match self.tab {
+                Tab::General => general(context, page, middle),
+                Tab::Keys => self.keys(&mut context.settings, page, middle),
+            }
+            if page.button("reset", part(bottom, 0, 4), "Reset", Weight::Normal) {
+                context.settings.reset();
+            }
+            if page.button("close", part(bottom, 3, 4), "Close", Weight::Primary) {
+                self.is_closed = true;
+            }
+        });
+        self.has_bound = false;
+        !self.is_closed
+    }
+
+    /// A preset, and below it every action with its key.
+    fn keys(&mut self, settings: &mut Settings, page: &mut Page<'_>, area: Rect) {
+        let top = Rect::from_min_size(area.min, vec2(area.width(), ROW));
+        let mut preset = settings.keys.preset;
+        let presets = [("Standard", Preset::Standard), ("MOBA", Preset::Moba)];
+        if page.choice("preset", part(top, 0, 3), &presets, &mut preset) {
+            settings.keys.reset(preset);
+        }
+        let text = match preset {
+            Preset::Standard => "Keys walk the hero; a right click sends the selected minions.",
+            Preset::Moba => "A right click moves the hero, and the selected minions with him.",
+        };
+        let at = pos2(part(top, 1, 3).left(), top.center().y);
+        let width = top.right() - at.x;
+        page.text("preset says", at, Align2::LEFT_CENTER, (theme::SMALL, theme::QUIET), text, width);
+        let below = Rect::from_min_max(area.min + vec2(0.0, ROW + 8.0), area.max);
+        for (place, action) in Action::all().enumerate() {
+            let column = part(below, place / KEYS_DOWN, 3);
+            let at = column.min + vec2(0.0, (place % KEYS_DOWN) as f32 * KEY_STEP);
+            self.key(settings, page, action, Rect::from_min_size(at, vec2(column.width(), KEY_STEP - 3.0)));
+        }
+    }
+
+    fn key(&mut self, settings: &Settings, page: &mut Page<'_>, action: Action, row: Rect) {
+        const CAP: f32 = 88.0;
+        let label = action.label();
+        let name = format!("key {}", label.to_lowercase());
+        let conflict = settings.keys.conflict(action);
+        let (text, colour) = match conflict {
+            Some(other) => (format!("{label}: also {}", other.label()), theme::RED),
+            None => (label, theme::TEXT),
+        };
+        let at = row.left_center();
+        let width = row.width() - CAP - 8.0;
+        page.text(&format!("{name} label"), at, Align2::LEFT_CENTER, (theme::SMALL, colour), &text, width);
+        let cap = Rect::from_min_max(pos2(row.right() - CAP, row.top()), row.max);
+        let is_waiting = self.captures == Some(action);
+        let shown = if is_waiting { "press a key" } else { key_name(action) };
+        let weight = if is_waiting { Weight::Chosen } else { Weight::Normal };
+        let is_pressed = page.pressable(&name, cap, weight, action.is_rebindable());
+        page.within(&name, |page| {
+            let style = (theme::SMALL, if conflict.is_some() { theme::RED } else { theme::GOLD });
+            page.text(&format!("{name} cap"), cap.center(), Align2::CENTER_CENTER, style, shown, CAP - 6.0);
+        });
+        if is_pressed && !self.has_bound {
+            self.captures = Some(action);
+        }
+    }
+}
+
+/// Who one is and how loud it is at the left, what the window does at the right.
+fn general(context: &mut AppContext, page: &mut Page<'_>, area: Rect) {
+    let (left, right) = (part(area, 0, 2), part(area, 1, 2));
+    let right = Rect::from_min_max(right.min + vec2(14.0, 0.0), right.max);
+    heading(page, "you", left, "Your name and your hero, from the next match on");
+    you_are(context, page, below(left, 0.0));
+    let settings = &mut context.settings;
+    heading(page, "volume", lower(left, STEP + 4.0), "Volume");
+    let volumes = &mut settings.volumes;
+    let sliders = [
+        ("all", &mut volumes.master),
+        ("the match", &mut volumes.effects),
+        ("menus and notices", &mut volumes.interface),
+    ];
+    for (place, (name, value)) in sliders.into_iter().enumerate() {
+        let row = below(left, STEP + 4.0 + place as f32 * (ROW + 2.0));
+        let style = (theme::SMALL, theme::TEXT);
+        page.text(&format!("{name} label"), row.left_center(), Align2::LEFT_CENTER, style, name, 130.0);
+        let slider = Rect::from_min_max(row.min + vec2(136.0, 6.0), row.max - vec2(0.0, 6.0));
+        page.slider(&format!("volume {name}"), slider, value);
+    }
+    let on_off = [("Off", false), ("On", true)];
+    heading(page, "fullscreen", right, &format!("Full screen ({})", key_name(Action::Fullscreen)));
+    page.choice("fullscreen", below(right, 0.0), &on_off, &mut settings.fullscreen);
+    heading(page, "frames", lower(right, STEP), "Most frames a second in a match");
+    let frames = [("30", 30), ("60", 60), ("120", 120), ("144", 144), ("None", 0)];
+    page.choice("frames", below(right, STEP), &frames, &mut settings.frames_per_s);
+    heading(page, "text", lower(right, 2.0 * STEP), "Size of text and buttons");
+    let names = TEXT_PERCENTS.map(|percent| format!("{percent} %"));
+    let sizes: Vec<(&str, u32)> = names.iter().map(String::as_str).zip(TEXT_PERCENTS).collect();
+    page.choice("text", below(right, 2.0 * STEP), &sizes, &mut settings.text_percent);
+    heading(page, "flashes", lower(right, 3.0 * STEP), "Flashes: hits in white, what is missing in red");
+    page.choice("flashes", below(right, 3.0 * STEP), &on_off, &mut settings.flashes);
+}
+
+/// The area from `by` points below its top.
+fn lower(area: Rect, by: f32) -> Rect {
+    Rect::from_min_max(area.min + vec2(0.0, by), area.max)
+}
+
+/// The row under a heading that lies `by` points below the top of an area.
+fn below(area: Rect, by: f32) -> Rect {
+    Rect::from_min_size(area.min + vec2(0.0, by + 22.0), vec2(area.width(), ROW))
+}

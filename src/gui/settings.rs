@@ -1,0 +1,124 @@
+//! What the player has set, and keeps from one start of the program to the next.
+
+mod file;
+
+use serde::{Deserialize, Serialize};
+
+use super::bindings::KeyChoices;
+use crate::cli::args::Hero;
+use crate::cli::setup;
+use mini_rts_arena::net::PlayerName;
+
+pub(crate) use file::SettingsFile;
+
+/// Least frames per second that can be set as the most.
+const FRAMES_LEAST: u32 = 20;
+/// The sizes of the interface that are offered, percent.
+pub(crate) const TEXT_PERCENTS: [u32; 3] = [100, 125, 150];
+/// The loudest, percent.
+const VOLUME_MAX: u8 = 100;
+
+/// Everything that can be set. The settings file has the same names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Settings {
+    #[serde(flatten)]
+    pub(crate) you: PlayerChoices,
+    /// Whether a match has ever been won in the window.
+    pub(crate) has_won: bool,
+    /// Whether the tutorial was won or skipped once.
+    pub(crate) has_learned: bool,
+    pub(crate) fullscreen: bool,
+    /// Most frames per second in a match; 0 for no limit but the screen's.
+    pub(crate) frames_per_s: u32,
+    /// Size of text and of what it stands on, percent: one of [`TEXT_PERCENTS`].
+    pub(crate) text_percent: u32,
+    /// Whether hits flash white.
+    pub(crate) flashes: bool,
+    pub(crate) volumes: Volumes,
+    pub(crate) keys: KeyChoices,
+    /// What another version of the program keeps here.
+    #[serde(flatten)]
+    rest: toml::Table,
+}
+
+/// Who sits before the window, and what they chose last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct PlayerChoices {
+    pub(crate) name: String,
+    pub(crate) hero: Hero,
+    /// An address typed before; it is not kept.
+    #[serde(skip)]
+    pub(crate) address: String,
+}
+
+/// How loud everything is, what happens in a match, and what the interface says, each from 0 to 100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Volumes {
+    pub(crate) master: u8,
+    pub(crate) effects: u8,
+    pub(crate) interface: u8,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            you: PlayerChoices::default(),
+            has_won: false,
+            has_learned: false,
+            fullscreen: false,
+            frames_per_s: 144,
+            text_percent: 100,
+            flashes: true,
+            volumes: Volumes::default(),
+            keys: KeyChoices::default(),
+            rest: toml::Table::new(),
+        }
+    }
+}
+
+impl Default for PlayerChoices {
+    fn default() -> Self {
+        let name = setup::default_name().map_or_else(|_| String::new(), |name| name.as_str().to_owned());
+        Self { name, hero: Hero::Swordsman, address: String::new() }
+    }
+}
+
+impl Default for Volumes {
+    fn default() -> Self {
+        Self { master: 80, effects: VOLUME_MAX, interface: VOLUME_MAX }
+    }
+}
+
+impl PlayerChoices {
+    /// The name, if it can be one.
+    pub(crate) fn player_name(&self) -> Result<PlayerName, String> {
+        PlayerName::new(self.name.trim()).map_err(|error| error.to_string())
+    }
+}
+
+impl Settings {
+    /// What makes these settings impossible, if anything does.
+    fn fault(&self) -> Option<String> {
+        let Self { frames_per_s, text_percent, volumes, .. } = self;
+        let volumes =
+            [("master", volumes.master), ("effects", volumes.effects), ("interface", volumes.interface)];
+        if let Some((name, volume)) = volumes.into_iter().find(|(_, volume)| *volume > VOLUME_MAX) {
+            return Some(format!("volumes.{name} is {volume}, more than {VOLUME_MAX}"));
+        }
+        if !TEXT_PERCENTS.contains(text_percent) {
+            return Some(format!("text_percent is {text_percent}, not one of {TEXT_PERCENTS:?}"));
+        }
+        let is_slow = (1..FRAMES_LEAST).contains(frames_per_s);
+        is_slow.then(|| format!("frames_per_s is {frames_per_s}: 0, or {FRAMES_LEAST} or more"))
+    }
+
+    /// Back to what a first start has; the name, the hero, what was won and what was learned stay.
+    pub(crate) fn reset(&mut self) {
+        let old = core::mem::take(self);
+        (self.you, self.rest) = (old.you, old.rest);
+        (self.has_won, self.has_learned) = (old.has_won, old.has_learned);
+    }
+}
