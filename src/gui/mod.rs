@@ -5,6 +5,7 @@ mod alerts;
 mod app;
 mod bindings;
 mod context;
+mod debrief;
 mod display;
 mod draw;
 mod input;
@@ -22,6 +23,7 @@ mod settings;
 mod sound;
 mod talk;
 mod theme;
+mod tutorial;
 mod window;
 #[cfg(target_os = "linux")]
 mod x11;

@@ -16,6 +16,7 @@ mod replays;
 mod settings;
 mod sound;
 mod talk;
+mod tutorial;
 
 use std::io::{BufRead as _, BufReader};
 use std::num::NonZero;

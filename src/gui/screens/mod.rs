@@ -13,11 +13,13 @@ mod notices;
 mod play;
 mod replays;
 mod result;
+mod result_graph;
 mod scores;
 mod settings;
 mod start;
 mod time_line;
 mod training;
+mod tutorial_card;
 mod waiting;
 mod watch;
 
@@ -279,7 +281,7 @@ fn clock(seconds: f64) -> String {
 }
 
 /// What the result screen is made of.
-pub(crate) fn over(game: &Game, view: Option<View>, finished: Finished) -> Next {
+pub(crate) fn over(game: &mut Game, view: Option<View>, finished: Finished) -> Next {
     match finished.result {
         Ok(summary) => Next::Over(Box::new(result::Over::new(game, view, summary, finished.link))),
         Err(error) => Next::Failed(game.request.clone(), error.to_string()),

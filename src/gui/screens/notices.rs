@@ -2,9 +2,8 @@
 
 use egui_macroquad::egui::{Align2, Shape, pos2, vec2};
 
-use crate::gui::bindings::{Action, Preset, key_name, preset};
+use crate::gui::bindings::{Action, key_name};
 use crate::gui::page::Page;
-use crate::gui::production::KINDS;
 use crate::gui::theme;
 use mini_rts_arena::game::{MatchEvent, View};
 use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN, Time};
@@ -102,30 +101,16 @@ fn opponents(view: &View) -> String {
     teams.into_iter().map(|(_, names)| names).collect::<Vec<_>>().join(" against ")
 }
 
-/// What the hands may do now: in the first seconds how to begin, later what the selected base is good for.
-pub(super) fn hint_text(view: &View, base_selected: bool) -> Option<String> {
-    const SHOWN_S: u32 = 20;
+/// What the selected base is good for.
+pub(super) fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
     let rallies = view.me.and_then(|me| view.current.players.rallies.get(me.index()));
     match (base_selected, rallies) {
         (true, Some(1)) => {
-            Some("New minions go to your flag. Right click on your core: they follow your hero".into())
+            Some("New minions go to your flag. Right click on your core: they follow your hero")
         }
-        (true, _) => Some("New minions follow your hero. Right click: where they go instead".into()),
-        _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => Some(first_hint()),
-        _ => None,
+        (true, _) => Some("New minions follow your hero. Right click: where they go instead"),
+        (false, _) => None,
     }
-}
-
-/// How to begin, by the keys in force.
-fn first_hint() -> String {
-    let walk = [(0, 1), (-1, 0), (0, -1), (1, 0)].map(|(x, y)| key_name(Action::Walk(x, y)));
-    let train = KINDS.map(|kind| key_name(Action::Train(kind)));
-    let walk = match preset() {
-        Preset::Standard => format!("{} walk", walk.join(" ")),
-        Preset::Moba => "right click: walk".into(),
-    };
-    let (train, help) = (train.join(" "), key_name(Action::Help));
-    format!("{walk}    drag: select    right click: order    {train} train    {help}: all keys")
 }
 
 pub(super) fn hint(page: &mut Page<'_>, text: Option<&str>, bottom_px: f32) {

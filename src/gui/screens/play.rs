@@ -14,6 +14,7 @@ use super::notices::{
 use super::scores::scores;
 use super::settings::SettingsPanel;
 use super::training::{Pressed, Training};
+use super::tutorial_card::{learned_card, task_card};
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{Action, action_of};
@@ -27,6 +28,7 @@ use crate::gui::production::LOST_AFTER_MS;
 use crate::gui::sent_commands::SentCommands;
 use crate::gui::sound::{Cues, Ear, Kind, Waiting, answer};
 use crate::gui::talk::Talk;
+use crate::gui::tutorial::{Task, Tutorial};
 use crate::gui::window::window;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, View};
 use mini_rts_arena::net::StallCause;
@@ -59,6 +61,8 @@ pub(crate) struct PlayScreen {
     controller: InputController,
     camera_control: CameraControl,
     training: Training,
+    /// In the match that teaches.
+    tutorial: Option<Tutorial>,
     sent: SentCommands,
     overlay: Overlay,
     settings: SettingsPanel,
@@ -86,10 +90,13 @@ enum Overlay {
     Talk,
     /// The last of the others is lost.
     Lost,
+    /// The tutorial is won.
+    Learned,
 }
 
 impl PlayScreen {
     pub(crate) fn new(game: Game) -> Self {
+        let tutorial = game.is_tutorial().then(Tutorial::default);
         let training = if game.is_easy_practice() { Training::repeating() } else { Training::default() };
         Self {
             game,
@@ -102,6 +109,7 @@ impl PlayScreen {
             controller: InputController::default(),
             camera_control: CameraControl::whole(),
             training,
+            tutorial,
             sent: SentCommands::default(),
             overlay: Overlay::None,
             settings: SettingsPanel::default(),
@@ -125,6 +133,9 @@ impl PlayScreen {
                 self.camera_control = CameraControl::opening(&view.setup.map, self.game.is_practice());
             }
             self.observe(context, &view);
+            if let Some(tutorial) = &mut self.tutorial {
+                tutorial.observe(&view, &self.events);
+            }
             self.view = Some(view);
         }
         self.game.set_halted(self.is_halting());
@@ -144,7 +155,7 @@ impl PlayScreen {
         let hurries = self.has_asked_to_leave;
         let is_seen = |since: f64| hurries || context.now - since >= LAST_LOOK_S;
         if self.finished.as_ref().is_some_and(|(_, since)| is_seen(*since)) {
-            return self.finish();
+            return self.finish(context);
         }
         None
     }
@@ -226,6 +237,7 @@ impl PlayScreen {
                 pointer_order: self.controller.pointer_order(context.now),
                 base_selected: self.controller.base_selected,
                 alert: self.alerts.mark(context.now),
+                goal: self.task(view).and_then(|task| task.place),
                 is_core_hit: self.alerts.is_core_hit(context.now),
                 net: Some(&net).filter(|_| !self.game.is_without_network()),
                 training: training.as_ref(),
@@ -285,6 +297,7 @@ impl PlayScreen {
             }
             // Its keys are letters.
             (Overlay::Talk, _) => {}
+            (Overlay::Learned, _) => {}
             (_, Some(Action::Menu | Action::Help)) => self.overlay = Overlay::None,
             _ => {}
         }
@@ -345,6 +358,7 @@ impl PlayScreen {
             Request::Pause if self.game.is_practice() => self.is_halted ^= true,
             Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
             Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
+            Request::Skip => self.skip_tutorial(context),
             Request::Shielded => {
                 self.shielded_at = Some(context.now);
                 context.sound.play(Kind::Refused);
@@ -403,7 +417,11 @@ impl PlayScreen {
                 let is_shielded = self.shielded_at.is_some_and(|at| context.now - at < SHIELDED_SHOWN_S);
                 let shielded = is_shielded.then(|| shield_text(&view));
                 let usual = hint_text(&view, self.controller.base_selected);
-                hint(page, shielded.as_deref().or(usual.as_deref()), context.arena().bottom());
+                let bottom = context.arena().bottom();
+                hint(page, shielded.as_deref().or(usual), bottom);
+                if self.task(&view).is_some_and(|task| task_card(page, &task, bottom)) {
+                    self.skip_tutorial(context);
+                }
             }
         }
         if self.overlay == Overlay::None && self.controller.holds(Action::Scores) {
@@ -419,6 +437,7 @@ impl PlayScreen {
             Overlay::None => {}
             Overlay::Talk if !self.talk.is_open() => self.overlay = Overlay::None,
             Overlay::Talk => {}
+            Overlay::Learned => return learned_card(context, page),
             Overlay::Lost => {
                 let (player, heard_at) = view.lost?;
                 let silent_s = self.game.now().since(heard_at).as_secs_f64();
@@ -474,10 +493,32 @@ impl PlayScreen {
         }
     }
 
-    /// The match is over: on to its result.
-    fn finish(&mut self) -> Option<Next> {
+    /// What the tutorial asks for now.
+    fn task(&self, view: &View) -> Option<Task> {
+        let tutorial = self.tutorial.as_ref().filter(|_| self.finished.is_none())?;
+        tutorial.task(view, self.controller.selected.len())
+    }
+
+    fn skip_tutorial(&mut self, context: &mut AppContext) {
+        if self.tutorial.is_some() {
+            context.settings.has_learned = true;
+            self.has_asked_to_leave = true;
+            self.game.say(Control::Leave);
+        }
+    }
+
+    /// The match is over: on to its result. The tutorial has none: who wins it has learned everything.
+    fn finish(&mut self, context: &mut AppContext) -> Option<Next> {
+        if self.tutorial.is_some() && self.has_asked_to_leave {
+            return Some(Next::Start);
+        }
+        if self.tutorial.as_ref().is_some_and(|tutorial| tutorial.step().is_none()) {
+            context.settings.has_learned = true;
+            self.overlay = Overlay::Learned;
+            return None;
+        }
         let (finished, _) = self.finished.take()?;
-        Some(over(&self.game, self.view.clone(), finished))
+        Some(over(&mut self.game, self.view.clone(), finished))
     }
 
     /// Who may play again, and what they said last; nobody once somebody has gone.
@@ -559,6 +600,11 @@ impl PlayScreen {
             "order_ran": self.controller.pointer_order(0.0).map(|order| order.left.is_some()),
             "is_halted": self.is_halting(),
             "is_practice": self.game.is_practice(),
+            "task": self.task(view).map(|task| json!({
+                "title": task.title,
+                "progress": task.progress,
+                "place": task.place.map(|at| camera.to_screen(at)).map(|at| json!([at.x, at.y])),
+            })),
         })
     }
 }
