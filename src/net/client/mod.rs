@@ -459,8 +459,7 @@ impl ClientSession {
         (self.local_inputs.next(), inputs)
     }
 
-    /// The server if nothing has arrived from it for 300 ms, and when it was last heard. Its
-    /// updates are due many times a second.
+    /// The server if nothing has arrived from it for 300 ms, and when it was last heard.
     #[must_use]
     pub fn waits_for(&self) -> Option<WaitsFor> {
         let since = self.link.connection.heard_at;
