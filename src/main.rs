@@ -8,7 +8,7 @@ mod cli;
 #[cfg(feature = "gui")]
 mod gui;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "gui"))]
 #[path = "../tests/counting/mod.rs"]
 mod counting;
 
