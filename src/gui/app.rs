@@ -138,11 +138,13 @@ impl App {
             match input {
                 Input::FocusLost => self.has_focus = false,
                 Input::FocusGained => self.has_focus = true,
-                Input::Down(key, _) if action_of(key) == Some(Action::Fullscreen) => {
-                    // A letter may be typed instead.
-                    if !self.screen.takes_keys() && !page::is_typing() {
-                        self.context.settings.fullscreen ^= true;
-                    }
+                // A letter may be typed instead.
+                Input::Down(key, _)
+                    if action_of(key) == Some(Action::Fullscreen)
+                        && !self.screen.takes_keys()
+                        && !page::is_typing() =>
+                {
+                    self.context.settings.fullscreen ^= true;
                 }
                 _ => {}
             }
