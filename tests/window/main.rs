@@ -7,17 +7,22 @@ mod cable;
 #[path = "../common/mod.rs"]
 mod common;
 mod driver;
+#[path = "../ear/mod.rs"]
+mod ear;
 mod hands;
 mod keyboard;
 mod lobby;
 mod replays;
 mod settings;
+mod sound;
 mod talk;
+mod tutorial;
 
 use std::io::{BufRead as _, BufReader};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -42,18 +47,43 @@ const PLAY: Duration = Duration::from_secs(60);
 /// that open rooms on this machine: the list must show no room but its own.
 static ROOMS_ON_LOOPBACK: RwLock<()> = RwLock::new(());
 
-/// Held to write by tests with a window so large that drawing it in software takes the whole machine, to read by
-/// all others: as many of these as there are processors run side by side, each window on a display of its own.
-static PROCESSORS: RwLock<()> = RwLock::new(());
+/// The processors that no test draws with: drawing in software, one test takes one, each window on a display of
+/// its own.
+static FREE: LazyLock<Mutex<usize>> = LazyLock::new(|| Mutex::new(processors()));
+/// Told whenever processors become free.
+static FREED: Condvar = Condvar::new();
 
-/// The share of a test in the processors; `None`, and a line that says why, where it cannot run.
-fn turn() -> Option<RwLockReadGuard<'static, ()>> {
-    can_run().then(|| PROCESSORS.read().unwrap_or_else(PoisonError::into_inner))
+/// The processors that a test draws with.
+struct Turn(usize);
+
+impl Turn {
+    fn take(wanted: usize) -> Self {
+        let free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = FREED.wait_while(free, |free| *free < wanted).unwrap_or_else(PoisonError::into_inner);
+        *free -= wanted;
+        Self(wanted)
+    }
 }
 
-/// The same with all processors.
-fn turn_alone() -> Option<RwLockWriteGuard<'static, ()>> {
-    can_run().then(|| PROCESSORS.write().unwrap_or_else(PoisonError::into_inner))
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.0;
+        FREED.notify_all();
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// The share of a test in the processors; `None`, and a line that says why, where it cannot run.
+fn turn() -> Option<Turn> {
+    can_run().then(|| Turn::take(1))
+}
+
+/// The same with all processors, for a window so large that drawing it takes the whole machine.
+fn turn_alone() -> Option<Turn> {
+    can_run().then(|| Turn::take(processors()))
 }
 
 /// Whether there is what these tests need; if not, a line says what is missing.

@@ -113,6 +113,8 @@ fn claim_victory(host: &mut Window) {
         (&"peer_lost".into(), &"Victory".into())
     );
     assert_eq!(over["match"]["can_rematch"], false);
+    // The first of the two matches was given up.
+    assert_eq!(over["match"]["series"], "You 1 : 1 Ben");
     host.assert_tidy("claimed");
     host.picture("claimed");
     host.close();
