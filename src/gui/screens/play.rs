@@ -1,8 +1,9 @@
 //! A match being played.
 
+mod facts;
+
 use macroquad::math::{Vec2, vec2};
 use macroquad::miniquad::KeyCode;
-use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::camera_control::CameraControl;
@@ -32,7 +33,7 @@ use crate::gui::tutorial::{Task, Tutorial};
 use crate::gui::window::window;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, View};
 use mini_rts_arena::net::StallCause;
-use mini_rts_arena::sim::{AttackBehaviour, Command, ControlBehaviour, GameState, PlayerId};
+use mini_rts_arena::sim::{AttackBehaviour, Command, GameState, PlayerId};
 
 /// A stall shorter than this is not worth a word.
 const STALL_SHOWN_MS: u128 = 150;
@@ -42,6 +43,7 @@ const ASK_AGAIN_S: f64 = 30.0;
 const LAST_LOOK_S: f64 = 1.2;
 /// How long it is said that a core is shielded.
 const SHIELDED_SHOWN_S: f64 = 3.0;
+
 /// A match that is over, while a vote on a rematch is on, and what its players say.
 pub(super) struct Party {
     pub(super) game: Game,
@@ -224,12 +226,16 @@ impl PlayScreen {
         if !is_over && let Some(command) = self.training.repeat(view, sent) {
             say(game, sent, view, Control::Command(command));
         }
+        self.draw(context, view, &camera, alpha);
+    }
+
+    fn draw(&mut self, context: &mut AppContext, view: &View, camera: &Camera, alpha: f32) {
         let training = self.training.status(view, self.controller.pointer(), context.now, window());
         let net = self.net_status(view);
         self.graph.sample(context.now, &net);
         let drag = self.controller.drag();
         context.painter.draw(
-            &camera,
+            camera,
             &Scene {
                 selected: &self.controller.selected,
                 hovered: self.controller.hovered,
@@ -546,66 +552,6 @@ impl PlayScreen {
 
     pub(crate) fn shows_help(&self) -> bool {
         self.overlay == Overlay::Help
-    }
-
-    /// Where the own units are, so that a test can click on them.
-    pub(crate) fn facts(&self) -> Value {
-        let Some(view) = &self.view else { return Value::Null };
-        let viewport = crate::gui::draw::layout::arena_viewport(crate::gui::window::window());
-        let mut look = self.camera_control;
-        let camera = look.camera(&view.setup.map, viewport, None);
-        let units = &view.current.units;
-        let me = view.me.unwrap_or(PlayerId::NONE);
-        let place = |row: usize| {
-            let at = camera.to_screen(vec2(units.x[row].to_num(), units.y[row].to_num()));
-            json!([at.x, at.y])
-        };
-        let of = |own: bool| {
-            let rows = (0..units.len()).filter(move |&row| {
-                (units.owner[row] == me) == own && units.control[row] == ControlBehaviour::Minion
-            });
-            rows.map(place).collect::<Vec<_>>()
-        };
-        let orders: Vec<String> = (0..units.len())
-            .filter(|&row| units.owner[row] == me && units.control[row] == ControlBehaviour::Minion)
-            .map(|row| format!("{:?}", units.order[row]))
-            .collect();
-        json!({
-            "tick": view.current.tick().0,
-            "me": me.0,
-            "hero": view.current.hero(me).map(place),
-            "hero_tiles": view.current.hero(me).map(|row| [units.x[row].to_num::<f32>(), units.y[row].to_num()]),
-            "minions": of(true),
-            "orders": orders,
-            "enemies": of(false),
-            "queued": units.queued.iter().zip(&units.owner).filter(|(_, owner)| **owner == me)
-                .map(|(queued, _)| u32::from(*queued)).sum::<u32>(),
-            "base": view.setup.map.bases.get(me.index()).map(|&(x, y)| {
-                let at = camera.to_screen(vec2(x as f32, y as f32) / 1000.0);
-                json!([at.x, at.y])
-            }),
-            "base_selected": self.controller.base_selected,
-            "rallies": view.current.players.rallies.get(me.index()) == Some(&1),
-            "last_alert": self.alerts.last(),
-            "selected": self.controller.selected.len(),
-            "commands": view.current.players.commands.get(me.index()),
-            "training": self.training.facts(view),
-            "stalled": self.net_status(view).stalled,
-            "overlay": format!("{:?}", self.overlay),
-            "said": self.talk.said(),
-            "is_paused": view.pause.is_some(),
-            "is_locked": self.camera_control.is_locked,
-            "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
-            "shielded": self.shielded_at.is_some(),
-            "order_ran": self.controller.pointer_order(0.0).map(|order| order.left.is_some()),
-            "is_halted": self.is_halting(),
-            "is_practice": self.game.is_practice(),
-            "task": self.task(view).map(|task| json!({
-                "title": task.title,
-                "progress": task.progress,
-                "place": task.place.map(|at| camera.to_screen(at)).map(|at| json!([at.x, at.y])),
-            })),
-        })
     }
 }
 
