@@ -50,7 +50,14 @@ fn all_menus_are_used_by_the_keyboard_alone() {
     // Keys go where the pointer is; there it helps nowhere.
     window.point([1275.0, 715.0]);
     window.key("Down");
-    window.wait_for("a focus on the golden button", |shown| shown["focused"] == "play easy");
+    window.wait_for("a focus on the golden button", |shown| shown["focused"] == "learn");
+    window.key("Down");
+    window.wait_for("an arrow that goes down", |shown| {
+        shown["focused"].as_str().is_some_and(|focused| focused.starts_with("play "))
+    });
+    while window.shown()["focused"] != "play easy" {
+        window.key("Left");
+    }
     window.key("Right");
     let shown = window.wait_for("an arrow that goes right", |shown| shown["focused"] == "play normal");
     let items = shown["items"].as_array().expect("a list");

@@ -162,7 +162,7 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
     let _rooms = cable.is_none().then(alone_on_loopback);
     let (a, b) = (cable.as_ref().map(|cable| &*cable.a.0), cable.as_ref().map(|cable| &*cable.b.0));
     let mut host = Window::open("Cat", "1280x720", a, &["host", "--room", "sesame"]);
-    host.wait_screen("waiting");
+    host.wait_screen("lobby");
     let mut guest = Window::open("Dan", "960x540", b, &[]);
     guest.wait_screen("start");
     for code in ["poppy", "sesame"] {
@@ -182,6 +182,7 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
             guest.wait_screen("start");
         }
     }
+    guest.click("ready");
     for window in [&mut host, &mut guest] {
         window.wait_tick(1);
         window.close();

@@ -168,8 +168,7 @@ fn a_result_tells_its_course_and_gives_a_tip() {
     let shown = window.wait_screen("result")["match"].clone();
     let tip = shown["tip"].as_str().unwrap_or_default();
     assert!(tip.starts_with("For 0:") && tip.contains("supply lay unspent"), "{shown}");
-    let moments = shown["moments"].to_string();
-    assert!(moments.contains("Hard bot took the first circle"), "{moments}");
+    assert!(shown["moments"].as_array().is_some_and(|moments| (1..=3).contains(&moments.len())), "{shown}");
     assert!(shown["series"].is_null(), "one match is no series");
     window.assert_tidy("course");
     window.picture("result");

@@ -218,8 +218,11 @@ impl Screen {
             Self::Play(screen) => screen.shows_help(),
             _ => false,
         };
-        let needs_more = shows_help || self.name() == "lobby";
-        if needs_more { scale_for(menu::LARGEST_ROOM) } else { scale() }
+        match self {
+            Self::Result(screen) => scale_for(screen.room()),
+            _ if shows_help || self.name() == "lobby" => scale_for(menu::LARGEST_ROOM),
+            _ => scale(),
+        }
     }
 
     /// Whether the arena's own interface is to be read.

@@ -24,14 +24,20 @@ use mini_rts_arena::net::LinkStatus;
 use mini_rts_arena::sim::{Outcome, PLAYERS_MAX, PlayerId};
 
 const ROW: f32 = 44.0;
-/// From the upper edge to the row above the buttons.
-const LOWER: f32 = 424.0;
+/// From the upper edge to what stands below the course of the match.
+const LOWER: f32 = 408.0;
 const VICTORY: &str = "Victory";
 const DEFEAT: &str = "Defeat";
 const DRAW: &str = "Draw";
 /// Lines of talk that are shown below the result, and the points between them and it.
 const LINES: usize = 1;
 const GAP: f32 = 12.0;
+/// Of the plate, and from its edge to what stands on it.
+const WIDTH: f32 = 720.0;
+const MARGIN: f32 = 18.0;
+/// The line that says who wants a rematch, and the chat below it.
+const VOTES: f32 = 20.0;
+const TALK: f32 = Talk::height(LINES) + GAP;
 
 /// A match that was played.
 pub(crate) struct Over {
@@ -260,10 +266,10 @@ impl ResultScreen {
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        let talk = if self.party.is_some() { Talk::height(LINES) + GAP } else { 0.0 };
-        let plate = page.centred(720.0, 560.0 + talk);
+        let talk = if self.party.is_some() { TALK } else { 0.0 };
+        let plate = page.centred(WIDTH, self.height());
         page.plate("result", plate);
-        let inside = plate.shrink(26.0);
+        let inside = plate.shrink(MARGIN);
         let upper = Rect::from_min_max(inside.min, inside.max - vec2(0.0, talk));
         page.within("result", |page| {
             let next = self.rows(page, upper);
@@ -277,6 +283,16 @@ impl ResultScreen {
             }
             next
         })
+    }
+
+    /// The room that it needs, points.
+    pub(crate) fn room(&self) -> [f32; 2] {
+        [WIDTH + 16.0, self.height() + 16.0]
+    }
+
+    fn height(&self) -> f32 {
+        let lower = if self.party.is_some() { VOTES + TALK } else { 0.0 };
+        LOWER + ROW + 2.0 * MARGIN + lower
     }
 
     /// The window closes.
@@ -303,20 +319,19 @@ impl ResultScreen {
         self.scores(page, inside);
         let middle = Rect::from_min_max(
             pos2(inside.left(), inside.top() + 202.0),
-            pos2(inside.right(), inside.top() + LOWER - 4.0),
+            pos2(inside.right(), inside.top() + LOWER),
         );
         if self.shows_details {
             self.details(page, middle);
         } else {
             self.course(page, middle);
         }
-        self.hero_choice(page, inside);
         self.buttons(page, inside)
     }
 
     /// Score and army over time, three moments, and a tip.
     fn course(&self, page: &mut Page<'_>, area: Rect) {
-        const GRAPH: f32 = 112.0;
+        const GRAPH: f32 = 92.0;
         let over = &self.over;
         let graph = Rect::from_min_size(area.min, vec2(area.width(), GRAPH));
         let teams: Vec<u8> = over.summary.roster.iter().map(|seat| seat.team).collect();
@@ -346,16 +361,17 @@ impl ResultScreen {
         line("network", 80.0, theme::SMALL, theme::QUIET, &network);
     }
 
-    /// Who plays the same match anew may lead another hero.
-    fn hero_choice(&mut self, page: &mut Page<'_>, inside: Rect) {
-        const WIDTH: f32 = 210.0;
+    /// Who plays the same match anew may lead another hero; what is left of the row.
+    fn hero_choice(&mut self, page: &mut Page<'_>, row: Rect) -> Rect {
+        const HEROES: f32 = 170.0;
         if self.party.is_some() {
-            return;
+            return row;
         }
-        let LaunchRequest::Practice(arguments) = &mut self.over.request else { return };
-        let at = pos2(inside.left(), inside.top() + LOWER);
+        let LaunchRequest::Practice(arguments) = &mut self.over.request else { return row };
         let heroes = [("Sword", Hero::Swordsman), ("Bow", Hero::Archer)];
-        page.choice("hero", Rect::from_min_size(at, vec2(WIDTH, 32.0)), &heroes, &mut arguments.player.hero);
+        let left = row.with_max_x(row.left() + HEROES);
+        page.choice("hero", left, &heroes, &mut arguments.player.hero);
+        row.with_min_x(left.right() + GAP)
     }
 
     /// Who wants a rematch, in a line; empty while nobody does.
@@ -379,7 +395,7 @@ impl ResultScreen {
             let at = pos2(column.center().x, column.top());
             let team = summary.roster.get(seat).map_or(0, |seat| seat.team);
             let (colour, width) = (theme::team(team), column.width());
-            let name_at = pos2(at.x, at.y + 54.0);
+            let name_at = pos2(at.x, at.y + 57.0);
             page.text(
                 &format!("score {seat}"),
                 at,
@@ -401,6 +417,7 @@ impl ResultScreen {
 
     fn buttons(&mut self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.right_bottom());
+        let row = self.hero_choice(page, row);
         let again = part(row, 0, 4);
         match &self.party {
             // The others stay where they are.

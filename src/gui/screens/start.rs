@@ -15,7 +15,7 @@ use crate::gui::theme;
 use mini_rts_arena::game::data::TUTORIAL;
 
 /// Of the plate with everything on it.
-const SIZE: [f32; 2] = [452.0, 426.0];
+const SIZE: [f32; 2] = [452.0, 402.0];
 const ROW: f32 = 42.0;
 
 pub(crate) struct StartScreen {
@@ -83,14 +83,14 @@ impl StartScreen {
             top += height + gap;
             rect
         };
-        you_are(context, page, row(38.0, 14.0));
+        you_are(context, page, row(38.0, 10.0));
         let has_learned = context.settings.has_learned || context.settings.has_won;
         let weight = if has_learned { Weight::Normal } else { Weight::Primary };
-        if page.button("learn", row(ROW, 14.0), "Learn to play: 90 seconds", weight) {
+        if page.button("learn", row(ROW, 10.0), "Learn to play: 90 seconds", weight) {
             next = tutorial(context);
         }
         heading(page, "against", row(17.0, 5.0), "Play against the computer");
-        let levels = row(ROW, 14.0);
+        let levels = row(ROW, 10.0);
         for (place, (bot, text)) in
             [(BotChoice::Easy, "Easy"), (BotChoice::Normal, "Normal"), (BotChoice::Hard, "Hard")]
                 .into_iter()
@@ -106,7 +106,7 @@ impl StartScreen {
             }
         }
         heading(page, "network", row(17.0, 5.0), "Play with somebody on this network");
-        let lan = row(ROW, 14.0);
+        let lan = row(ROW, 10.0);
         if page.button("host", part(lan, 0, 2), "Host a match", Weight::Normal) {
             next = named(context, |_| Next::HostSetup);
         }
@@ -115,7 +115,7 @@ impl StartScreen {
         }
         let about = self.replay.as_ref().map_or("none recorded yet", |(_, about)| about);
         heading(page, "replay about", row(17.0, 5.0), &format!("Newest replay: {about}"));
-        let replay = row(ROW, 20.0);
+        let replay = row(ROW, 12.0);
         match &self.replay {
             Some((file, _)) if page.button("watch", part(replay, 0, 2), "Watch it", Weight::Normal) => {
                 next = Some(Next::Watch(file.clone()));
@@ -165,7 +165,7 @@ fn tutorial(context: &mut AppContext) -> Option<Next> {
 /// On the left of a wide window, in the middle of a narrow one.
 fn start_plate(window: Rect) -> Rect {
     let size = vec2(SIZE[0], SIZE[1]);
-    let top = (window.center().y - size.y / 2.0 + 30.0).max(72.0);
+    let top = (window.center().y - size.y / 2.0 + 30.0).max(68.0);
     let left = (window.width() * 0.07).max(16.0);
     Rect::from_min_size(pos2(left, top), size)
 }
