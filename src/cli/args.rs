@@ -368,7 +368,7 @@ impl std::str::FromStr for Teams {
         if text == Self::ACROSS {
             return Ok(Self::Across);
         }
-        let team = |team: &str| team.parse().ok().filter(|team| (0..PLAYERS_MAX as u8).contains(team));
+        let team = |team: &str| team.parse().ok().filter(|team: &u8| *team < PLAYERS_MAX as u8);
         let teams: Option<Vec<u8>> = text.split(',').map(team).collect();
         let expected =
             || format!("expected a team from 0 to {} for each seat, such as 0,0,1,1", PLAYERS_MAX - 1);

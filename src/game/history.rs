@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 
 use crate::sim::math::{Fx, dist2, square};
-use crate::sim::{ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, SUPPLY, Tick, World};
+use crate::sim::{ControlBehaviour, Event, GameState, Outcome, PLAYERS_MAX, PlayerId, SUPPLY, Tick, World};
 
 /// Most samples of a match. When they are full, every second one is dropped and the time between them
 /// doubles: a match of any length has at least half as many.
@@ -143,7 +143,7 @@ impl History {
     pub(super) fn observe(&mut self, world: &World) {
         let state = world.state();
         (self.ran, self.hz) = (state.tick(), world.setup().tick_rate.hz());
-        for event in world.events() {
+        for event in world.events().iter().filter(|event| !is_end_of_team(state, event)) {
             self.note(event);
         }
         if self.ran.0.is_multiple_of(self.hz) {
@@ -239,6 +239,13 @@ impl History {
     }
 }
 
+/// Whether a unit falls only because its team is out: all of them do then, and that is no fight.
+fn is_end_of_team(state: &GameState, event: &Event) -> bool {
+    let Event::Death { owner, .. } = event else { return false };
+    let gave_up = state.players.surrendered.get(owner.index()).is_none_or(|&gave_up| gave_up != 0);
+    gave_up || state.outcome() != Outcome::Running
+}
+
 /// Whether no own unit is near a player's core.
 fn is_alone(world: &World, player: PlayerId) -> bool {
     let (state, base) = (world.state(), world.base(player));
@@ -296,6 +303,12 @@ mod tests {
         let tally = *after(60, &[Command::Banner]).tally(ME);
         // A supply each 1.2 s: 15 of 20 after 18 s.
         assert_eq!(tally, Tally { unspent_s: 43, banners: 1, ..Tally::default() });
+    }
+
+    #[test]
+    fn who_gives_up_loses_no_fight() {
+        let history = after(3, &[Command::Surrender]);
+        assert_eq!((history.moments().to_vec(), *history.tally(ME)), (Vec::new(), Tally::default()));
     }
 
     fn at(second: u32, change: impl FnOnce(&mut History), history: &mut History) {
