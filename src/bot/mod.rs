@@ -7,9 +7,11 @@ mod plan;
 mod probe;
 mod reflex;
 mod skill;
+mod sparring;
 mod view;
 
 pub use probe::Probe;
+pub use sparring::Sparring;
 
 use crate::sim::{Outcome, PlayerId, PlayerInput, Tick, TickRate, World, random};
 

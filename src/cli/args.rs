@@ -270,12 +270,20 @@ pub(crate) enum BotChoice {
     Hard,
     /// One order at random instants, for measuring; plays by `endless` rules by default.
     Probe,
+    /// The opponent of the window's tutorial.
+    #[value(skip)]
+    Sparring,
 }
 
 impl BotChoice {
     /// The rules by which it plays if no others are given: a probe measures, and nothing must end its match.
     pub(crate) fn rules(self) -> Option<String> {
         (self == Self::Probe).then(|| "endless".to_owned())
+    }
+
+    /// The hero that it leads: the tutorial's rules make the archer harmless.
+    pub(crate) fn hero(self) -> Hero {
+        if self == Self::Sparring { Hero::Archer } else { Hero::Swordsman }
     }
 
     pub(crate) const fn controller(self) -> ControllerChoice {
@@ -285,6 +293,7 @@ impl BotChoice {
             Self::Normal => ControllerChoice::Bot(BotLevel::Normal),
             Self::Hard => ControllerChoice::Bot(BotLevel::Hard),
             Self::Probe => ControllerChoice::Probe,
+            Self::Sparring => ControllerChoice::Sparring,
         }
     }
 }
@@ -359,7 +368,7 @@ impl std::str::FromStr for Teams {
         if text == Self::ACROSS {
             return Ok(Self::Across);
         }
-        let team = |team: &str| team.parse().ok().filter(|team| (0..PLAYERS_MAX as u8).contains(team));
+        let team = |team: &str| team.parse().ok().filter(|team: &u8| *team < PLAYERS_MAX as u8);
         let teams: Option<Vec<u8>> = text.split(',').map(team).collect();
         let expected =
             || format!("expected a team from 0 to {} for each seat, such as 0,0,1,1", PLAYERS_MAX - 1);

@@ -60,6 +60,7 @@ pub(crate) fn start_bot(
     let udp = Udp::bind(host.ip(), PortChoice::Any)?;
     let mut join = JoinArguments { seat: Some(seat), ..usual() };
     join.game.player.name = Some(bot_name(bot, is_only, seat)?);
+    join.game.player.hero = bot.hero();
     join.game.player.input_delay = game.player.input_delay;
     join.game.bot = Some(bot);
     join.game.terms.map = game.terms.map;
@@ -78,6 +79,7 @@ fn bot_name(bot: BotChoice, is_only: bool, seat: u8) -> anyhow::Result<PlayerNam
         BotChoice::Normal => "Normal bot",
         BotChoice::Hard => "Hard bot",
         BotChoice::Probe => "Probe",
+        BotChoice::Sparring => "Trainer",
     };
     Ok(if is_only { PlayerName::new(name)? } else { PlayerName::new(&format!("{name} {seat}"))? })
 }

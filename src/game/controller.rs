@@ -1,7 +1,7 @@
 //! Programs that control a seat.
 
 use super::script::{Script, ScriptLine};
-use crate::bot::{Bot, BotLevel, Probe};
+use crate::bot::{Bot, BotLevel, Probe, Sparring};
 use crate::net::Time;
 use crate::sim::{Command, PlayerId, PlayerInput, Tick, TickRate, World};
 
@@ -14,6 +14,8 @@ pub enum ControllerChoice {
     Bot(BotLevel),
     /// Simple commands at random instants, for measurements.
     Probe,
+    /// An opponent that waits at home for a newcomer.
+    Sparring,
 }
 
 /// A program that controls a seat.
@@ -23,6 +25,8 @@ pub enum Controller {
     None,
     /// Decides after every tick.
     Bot(Bot),
+    /// Decides after every tick.
+    Sparring(Sparring),
     /// Acts between ticks.
     Probe(Probe),
     /// Gives the commands of a script at their instants; with the number of lines given so far.
@@ -37,15 +41,19 @@ impl Controller {
             ControllerChoice::None => Self::None,
             ControllerChoice::Bot(level) => Self::Bot(Bot::new(level, player, rate)),
             ControllerChoice::Probe => Self::Probe(Probe::new(seed, player, rate)),
+            ControllerChoice::Sparring => Self::Sparring(Sparring::new(player, rate)),
         }
     }
 
-    /// A bot's decision after the last tick of `world`, and the tick it is for.
+    /// The decision of a bot or a sparring partner after the last tick of `world`, and the tick it is for.
     #[must_use]
     pub fn think(&self, world: &World) -> Option<(Tick, PlayerInput)> {
-        let Self::Bot(bot) = self else { return None };
-        let last = world.state().tick().0.checked_sub(1)?;
-        Some((Tick(last).plus(bot.reaction()), bot.think(world)))
+        let last = Tick(world.state().tick().0.checked_sub(1)?);
+        match self {
+            Self::Bot(bot) => Some((last.plus(bot.reaction()), bot.think(world))),
+            Self::Sparring(partner) => Some((last.plus(partner.reaction()), partner.think(world))),
+            Self::None | Self::Probe(_) | Self::Script(..) => None,
+        }
     }
 
     /// The command of a probe or a script that is due now, if any, and the instant for which it was
@@ -53,7 +61,7 @@ impl Controller {
     pub fn act(&mut self, now: Time, begin: Time, world: &World) -> Option<(Time, Command)> {
         let due = self.acts_at(begin).filter(|&due| due <= now)?;
         match self {
-            Self::None | Self::Bot(_) => None,
+            Self::None | Self::Bot(_) | Self::Sparring(_) => None,
             Self::Probe(probe) => Some((due, probe.order(world))),
             Self::Script(script, given) => {
                 let line = script.lines().get(*given)?;
@@ -67,7 +75,7 @@ impl Controller {
     #[must_use]
     pub fn acts_at(&self, begin: Time) -> Option<Time> {
         let at_us = match self {
-            Self::None | Self::Bot(_) => return None,
+            Self::None | Self::Bot(_) | Self::Sparring(_) => return None,
             Self::Probe(probe) => probe.next_at_us(),
             Self::Script(script, given) => {
                 script.lines().get(*given).map(|ScriptLine { at_us, .. }| *at_us)?

@@ -36,6 +36,12 @@ const MAPS: [(&str, &str); 3] = [
     ("quad", include_str!("../../assets/maps/quad.toml")),
 ];
 
+/// The first match of a newcomer, which no list of rules and maps offers; both have the name `tutorial`.
+const TUTORIAL_RULES: (&str, &str) = (TUTORIAL, include_str!("../../assets/rules/tutorial.toml"));
+const TUTORIAL_MAP: (&str, &str) = (TUTORIAL, include_str!("../../assets/maps/tutorial.toml"));
+/// The name of the rules and of the map of a newcomer's first match.
+pub const TUTORIAL: &str = "tutorial";
+
 /// Most bytes of a file of rules or of a map: about a hundred times the built-in ones.
 pub const DATA_BYTES_MAX: u64 = 1 << 20;
 
@@ -78,7 +84,7 @@ pub enum DataError {
 /// # Errors
 /// If there are none, or they are not valid.
 pub fn rules(name_or_path: &str) -> Result<Arc<Rules>, DataError> {
-    let text = text(&RULES, name_or_path)?;
+    let text = text(RULES.iter().chain([&TUTORIAL_RULES]), name_or_path)?;
     parse_rules(&Source { file: name_or_path, text: &text }).map(Arc::new)
 }
 
@@ -87,11 +93,11 @@ pub fn rules(name_or_path: &str) -> Result<Arc<Rules>, DataError> {
 /// # Errors
 /// If there is none, or it is not valid.
 pub fn map(name_or_path: &str) -> Result<Arc<Map>, DataError> {
-    let text = text(&MAPS, name_or_path)?;
+    let text = text(MAPS.iter().chain([&TUTORIAL_MAP]), name_or_path)?;
     parse_map(&Source { file: name_or_path, text: &text }).map(Arc::new)
 }
 
-/// All rules built in.
+/// All rules built in, without those of the [`TUTORIAL`].
 ///
 /// # Panics
 /// Never: a test loads them all.
@@ -100,7 +106,7 @@ pub fn embedded_rules() -> impl Iterator<Item = Arc<Rules>> {
     RULES.iter().map(|(name, _)| rules(name).expect("built-in rules are valid"))
 }
 
-/// All maps built in.
+/// All maps built in, without that of the [`TUTORIAL`].
 ///
 /// # Panics
 /// Never: a test loads them all.
@@ -138,8 +144,11 @@ fn find<T: serde::Serialize>(
     given.into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
 }
 
-fn text(embedded: &[(&str, &str)], name_or_path: &str) -> Result<String, DataError> {
-    if let Some((_, text)) = embedded.iter().find(|(name, _)| *name == name_or_path) {
+fn text<'a>(
+    mut embedded: impl Iterator<Item = &'a (&'a str, &'a str)>,
+    name_or_path: &str,
+) -> Result<String, DataError> {
+    if let Some((_, text)) = embedded.find(|(name, _)| *name == name_or_path) {
         return Ok((*text).to_owned());
     }
     let unreadable = |source| DataError::Read { file: name_or_path.to_owned(), source };
@@ -415,6 +424,16 @@ mod tests {
     fn what_is_built_in_loads_under_its_name() {
         assert!(embedded_rules().map(|rules| rules.name.clone()).eq(RULES.map(|(name, _)| name.to_owned())));
         assert!(embedded_maps().map(|map| map.name.clone()).eq(MAPS.map(|(name, _)| name.to_owned())));
+    }
+
+    #[test]
+    fn the_tutorial_is_there_and_not_offered() {
+        let (rules, map) = (rules(TUTORIAL).expect("built in"), map(TUTORIAL).expect("built in"));
+        assert_eq!((&*rules.name, &*map.name), (TUTORIAL, TUTORIAL));
+        assert!(embedded_rules().all(|other| other.name != TUTORIAL));
+        assert!(embedded_maps().all(|other| other.name != TUTORIAL));
+        let apart = rules.sword_hero.radius + rules.archer_hero.radius;
+        assert!(rules.archer_hero.reach < apart && rules.archer_hero.damage == 0, "a harmless hero");
     }
 
     #[test]

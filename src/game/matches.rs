@@ -15,6 +15,7 @@ use super::clock::MatchClock;
 use super::controller::{Controller, ControllerChoice};
 use super::data::world_of;
 use super::deviation::deviation;
+use super::history::History;
 use super::match_event::MatchEvent;
 use super::measures::Measures;
 use super::node::Node;
@@ -44,6 +45,7 @@ pub struct Match {
     recording: Recording,
     recent: RecentTicks,
     measures: Measures,
+    history: History,
     predictor: Option<Predictor>,
     past: Option<Past>,
     desync: Option<DesyncReport>,
@@ -107,6 +109,7 @@ impl Match {
             recording: Recording::default(),
             recent: RecentTicks::default(),
             measures,
+            history: History::default(),
             predictor: None,
             past: None,
             desync: None,
@@ -448,6 +451,7 @@ impl Match {
             return None;
         }
         let hash = world.hash();
+        self.history.observe(world);
         self.recent.keep(&due.inputs, world.state());
         self.recording.record(&due.inputs, &hash, world.state());
         let is_over = world.state().outcome() != Outcome::Running;

@@ -7,6 +7,7 @@ mod clock;
 mod controller;
 pub mod data;
 mod deviation;
+mod history;
 mod internal;
 #[cfg(test)]
 mod internal_tests;
@@ -35,6 +36,7 @@ pub use backlog::{BACKLOG_MAX, EventBacklog, TickEvent};
 pub use bundle::{BUNDLE_BYTES_MAX, BundleError, BundleVerdict, DesyncBundle, SideVerdict};
 pub use clock::MatchClock;
 pub use controller::{Controller, ControllerChoice};
+pub use history::{History, MOMENTS_MAX, Moment, SAMPLES_MAX, Sample, Tally};
 pub use match_event::MatchEvent;
 pub use matches::{Control, Finished, Match, MatchThread, Progress};
 pub use node::Node;

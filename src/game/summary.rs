@@ -4,6 +4,7 @@ use arrayvec::ArrayVec;
 use std::path::PathBuf;
 
 use super::bundle::DesyncBundle;
+use super::history::History;
 use super::outcome::MatchOutcome;
 use super::predictor::PredictionCounts;
 use super::report::DesyncReport;
@@ -34,6 +35,8 @@ pub struct Summary {
     pub counts: [u32; 3],
     /// Points of each player.
     pub scores: ArrayVec<i32, PLAYERS_MAX>,
+    /// The course of the match.
+    pub history: History,
     /// The latencies of commands.
     pub latencies: Latencies,
     /// Ticks that ran late, and their total lateness in microseconds.

@@ -14,10 +14,11 @@ use super::draw::{ArenaPainter, layout};
 use super::input::{Input, Inputs};
 use super::launch::LaunchRequest;
 use super::native_window::NativeWindow;
-use super::page::{self, Page};
+use super::page::{self, Feedback, Page};
 use super::probe_file::ProbeFile;
 use super::screens::{Next, Screen};
 use super::settings::{Settings, SettingsFile};
+use super::sound::Sound;
 use super::theme;
 use super::window::{HAS_OPENED, set_text_percent, window};
 use crate::cli::paths;
@@ -44,6 +45,7 @@ struct App {
     screen: Screen,
     inputs: Inputs,
     menus: layout::Recorder,
+    feedback: Feedback,
     probe: Option<ProbeFile>,
     native: NativeWindow,
     has_focus: bool,
@@ -79,7 +81,14 @@ impl App {
         let mut menus = layout::Recorder::default();
         menus.enabled = is_probed;
         let (file, settings, said) = SettingsFile::open();
-        let mut context = AppContext { painter, settings, now: get_time(), note: None, wants_picture: false };
+        let mut context = AppContext {
+            painter,
+            sound: Sound::new(),
+            settings,
+            now: get_time(),
+            note: None,
+            wants_picture: false,
+        };
         if let Some(said) = said {
             logln!("{said}");
             context.note(said);
@@ -91,6 +100,7 @@ impl App {
             screen,
             inputs: Inputs::new(),
             menus,
+            feedback: Feedback::default(),
             probe,
             native: NativeWindow::find(),
             has_focus: true,
@@ -138,11 +148,13 @@ impl App {
             match input {
                 Input::FocusLost => self.has_focus = false,
                 Input::FocusGained => self.has_focus = true,
-                Input::Down(key, _) if action_of(key) == Some(Action::Fullscreen) => {
-                    // A letter may be typed instead.
-                    if !self.screen.takes_keys() && !page::is_typing() {
-                        self.context.settings.fullscreen ^= true;
-                    }
+                // A letter may be typed instead.
+                Input::Down(key, _)
+                    if action_of(key) == Some(Action::Fullscreen)
+                        && !self.screen.takes_keys()
+                        && !page::is_typing() =>
+                {
+                    self.context.settings.fullscreen ^= true;
                 }
                 _ => {}
             }
@@ -160,6 +172,7 @@ impl App {
             bindings::put_in_force(&settings.keys);
             set_text_percent(settings.text_percent);
             self.context.painter.flashes = settings.flashes;
+            self.context.sound.set_volumes(settings.volumes);
             self.applied = Some(settings.clone());
         }
         if let Err(error) = self.file.keep(settings, self.context.now) {
@@ -179,18 +192,21 @@ impl App {
     fn page(&mut self) -> Option<Next> {
         let mut next = None;
         self.menus.begin(window());
-        let Self { context, screen, menus, .. } = self;
+        let Self { context, screen, menus, feedback, .. } = self;
         egui_macroquad::cfg(|ctx| ctx.set_pixels_per_point(screen.scale()));
         egui_macroquad::ui(|ctx| {
             let frame = egui::Frame::NONE;
             egui::CentralPanel::default().frame(frame).show(ctx, |ui| {
-                let mut page = Page::new(ui, menus);
+                let mut page = Page::new(ui, menus, feedback);
                 if let Some(chosen) = screen.page(context, &mut page) {
                     next = Some(chosen);
                 }
                 show_note(context, &mut page);
             });
         });
+        if let Some(kind) = self.feedback.take() {
+            self.context.sound.play(kind);
+        }
         egui_macroquad::draw();
         if let Some(probe) = &mut self.probe {
             probe.look(&self.screen, &self.context);

@@ -48,6 +48,8 @@ pub(crate) enum Action {
     Menu,
     /// Say something to the others.
     Talk,
+    /// Leave out the rest of the tutorial.
+    Skip,
 }
 
 impl Action {
@@ -88,6 +90,7 @@ impl Action {
             Self::Help => "Keys and rules".into(),
             Self::Menu => "Menu".into(),
             Self::Talk => "Chat".into(),
+            Self::Skip => "Skip the tutorial".into(),
         }
     }
 
@@ -231,7 +234,10 @@ pub(crate) const BINDINGS: &[Chapter] = &[
                 ],
                 "network graph, full screen, picture",
             ),
-            bound(&[(KeyCode::F1, Action::Help), (KeyCode::Escape, Action::Menu)], "this card, the menu"),
+            bound(
+                &[(KeyCode::F1, Action::Help), (KeyCode::Escape, Action::Menu), (KeyCode::K, Action::Skip)],
+                "this card, the menu, skip the tutorial",
+            ),
         ],
     },
 ];

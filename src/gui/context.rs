@@ -4,11 +4,13 @@ use macroquad::prelude::Rect;
 
 use super::draw::{ArenaPainter, layout};
 use super::settings::Settings;
+use super::sound::Sound;
 use super::window::{scale, window};
 
 /// What every screen may use.
 pub(crate) struct AppContext {
     pub(crate) painter: ArenaPainter,
+    pub(crate) sound: Sound,
     pub(crate) settings: Settings,
     /// Seconds since the window opened.
     pub(crate) now: f64,

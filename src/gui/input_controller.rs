@@ -55,6 +55,8 @@ pub(crate) enum Request {
     Train(AttackBehaviour),
     /// Train a kind again and again, or no longer.
     Repeat(AttackBehaviour),
+    /// Leave out the rest of the tutorial.
+    Skip,
 }
 
 /// Selection, groups, and what is held down.
@@ -232,6 +234,7 @@ impl InputController {
             Action::Pause => return Some(Request::Pause),
             Action::Help => return Some(Request::Help),
             Action::Talk => return Some(Request::Talk),
+            Action::Skip => return Some(Request::Skip),
             Action::Menu if self.attack_next => self.attack_next = false,
             Action::Menu => return Some(Request::Menu),
         }

@@ -15,7 +15,7 @@ use mini_rts_arena::game::{
 use mini_rts_arena::net::Time;
 use mini_rts_arena::net::discovery::Beacon;
 use mini_rts_arena::net::message::Choice;
-use mini_rts_arena::sim::PlayerId;
+use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId};
 use mini_rts_arena::transport::discovery::Announcer;
 use mini_rts_arena::transport::{PortChoice, Udp};
 
@@ -39,6 +39,8 @@ pub(crate) struct Game {
     pub(crate) view: ViewReader,
     /// What has been told, newest last.
     pub(crate) news: Vec<MatchEvent>,
+    /// Matches won by each team, this one and those before it over the same links.
+    pub(crate) wins: [u32; PLAYERS_MAX],
     /// Why others may not find it.
     pub(crate) warning: Option<String>,
     /// The match's time: with it, practice can be halted.
@@ -95,6 +97,7 @@ impl Game {
             port,
             view,
             news: Vec::new(),
+            wins: [0; PLAYERS_MAX],
             warning,
             clock: parts.clock,
             thread: Some(thread),
@@ -235,6 +238,11 @@ impl Game {
     /// Whether the only opponents are easy bots.
     pub(crate) fn is_easy_practice(&self) -> bool {
         matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.bot == BotChoice::Easy)
+    }
+
+    /// Whether this is the match that teaches.
+    pub(crate) fn is_tutorial(&self) -> bool {
+        matches!(&self.request, LaunchRequest::Practice(arguments) if arguments.bot == BotChoice::Sparring)
     }
 
     fn announce(&mut self, beacon: Option<Beacon>) {

@@ -5,6 +5,7 @@ mod alerts;
 mod app;
 mod bindings;
 mod context;
+mod debrief;
 mod display;
 mod draw;
 mod input;
@@ -19,8 +20,10 @@ mod replay_marks;
 mod screens;
 mod sent_commands;
 mod settings;
+mod sound;
 mod talk;
 mod theme;
+mod tutorial;
 mod window;
 #[cfg(target_os = "linux")]
 mod x11;

@@ -6,6 +6,7 @@ use egui_macroquad::egui::{
 };
 
 use super::draw::layout::Recorder;
+use super::sound::Kind;
 use super::theme;
 
 /// The keys that move the focus.
@@ -18,9 +19,30 @@ const INSET: f32 = 12.0;
 pub(crate) struct Page<'a> {
     pub(crate) ui: &'a mut Ui,
     pub(crate) recorder: &'a mut Recorder,
+    feedback: &'a mut Feedback,
     /// Whether buttons can have the keyboard's focus; not where keys have meanings of their own.
     pub(crate) is_focusable: bool,
     parent: String,
+}
+
+/// What the buttons of the last frames felt of the pointer.
+#[derive(Default)]
+pub(crate) struct Feedback {
+    hovered: Option<egui::Id>,
+    hovered_before: Option<egui::Id>,
+    is_pressed: bool,
+}
+
+impl Feedback {
+    /// The sound that answers it, once a frame.
+    pub(crate) fn take(&mut self) -> Option<Kind> {
+        let hovered = self.hovered.take();
+        let before = core::mem::replace(&mut self.hovered_before, hovered);
+        if core::mem::take(&mut self.is_pressed) {
+            return Some(Kind::Click);
+        }
+        (hovered.is_some() && hovered != before).then_some(Kind::Hover)
+    }
 }
 
 /// How much a button wants to be pressed.
@@ -32,8 +54,8 @@ pub(crate) enum Weight {
 }
 
 impl<'a> Page<'a> {
-    pub(crate) fn new(ui: &'a mut Ui, recorder: &'a mut Recorder) -> Self {
-        Self { ui, recorder, is_focusable: true, parent: String::new() }
+    pub(crate) fn new(ui: &'a mut Ui, recorder: &'a mut Recorder, feedback: &'a mut Feedback) -> Self {
+        Self { ui, recorder, feedback, is_focusable: true, parent: String::new() }
     }
 
     /// The whole window.
@@ -169,7 +191,15 @@ impl<'a> Page<'a> {
             if response.is_pointer_button_down_on() { rect.translate(vec2(0.0, 1.0)) } else { rect };
         let painter = self.ui.painter();
         painter.rect(pressed, theme::ROUNDING, fill, Stroke::new(1.5, edge), StrokeKind::Inside);
+        if is_enabled {
+            // By the keyboard it is clicked without having been down.
+            let (pressed, released) =
+                self.ui.input(|input| (input.pointer.any_pressed(), input.pointer.any_released()));
+            self.feedback.is_pressed |= response.is_pointer_button_down_on() && pressed;
+            self.feedback.is_pressed |= response.clicked() && !released;
+        }
         if is_enabled && response.hovered() {
+            self.feedback.hovered = Some(id);
             self.ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
         }
         if is_enabled && self.is_focusable {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use crate::cli::replay::moments::{self, Kind, Moment};
-use mini_rts_arena::replay::Replay;
+use mini_rts_arena::replay::{Record, Replay};
+use mini_rts_arena::sim::PlayerId;
 
 /// Most marks of a replay; a match has a few dozen.
 const MARKS_MAX: usize = 2_000;
@@ -26,7 +27,7 @@ impl ReplayMarks {
         let stop = Arc::clone(&is_enough);
         let look = move || {
             let Ok(mut replay) = Replay::open(file) else { return };
-            moments::of_replay(&mut replay, |moment| {
+            tell_of(&mut replay, |moment| {
                 let is_marked = moment.kind != Kind::Other;
                 !stop.load(Ordering::Relaxed) && (!is_marked || sender.try_send(moment).is_ok())
             });
@@ -52,5 +53,32 @@ impl ReplayMarks {
 impl Drop for ReplayMarks {
     fn drop(&mut self) {
         self.is_enough.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs a replay from its beginning and tells every moment of it, until `tell` says that it is enough.
+fn tell_of(replay: &mut Replay, mut tell: impl FnMut(Moment) -> bool) {
+    let names: Vec<String> = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
+    let Ok(mut world) = replay.world_at(replay.begins()) else { return };
+    let mut is_same = true;
+    for record in replay.by_ref() {
+        let told = match record {
+            Record::Tick { inputs, hash } => {
+                world.step(&inputs);
+                let differs = is_same && hash.is_some_and(|hash| hash != world.hash().whole);
+                is_same &= !differs;
+                let text = "the recorded state differs".to_owned();
+                let desync = Moment { tick: inputs.tick, kind: Kind::Desync, player: PlayerId::NONE, text };
+                let desync = Some(desync).filter(|_| differs);
+                let events =
+                    world.events().iter().filter_map(|event| moments::of_event(inputs.tick, event, &names));
+                events.chain(desync).all(&mut tell)
+            }
+            Record::Event { tick, event } => tell(moments::of_departure(tick, event, &names)),
+            Record::Keyframe { .. } => true,
+        };
+        if !told {
+            return;
+        }
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) you: PlayerChoices,
     /// Whether a match has ever been won in the window.
     pub(crate) has_won: bool,
+    /// Whether the tutorial was won or skipped once.
+    pub(crate) has_learned: bool,
     pub(crate) fullscreen: bool,
     /// Most frames per second in a match; 0 for no limit but the screen's.
     pub(crate) frames_per_s: u32,
@@ -65,6 +67,7 @@ impl Default for Settings {
         Self {
             you: PlayerChoices::default(),
             has_won: false,
+            has_learned: false,
             fullscreen: false,
             frames_per_s: 144,
             text_percent: 100,
@@ -112,9 +115,10 @@ impl Settings {
         is_slow.then(|| format!("frames_per_s is {frames_per_s}: 0, or {FRAMES_LEAST} or more"))
     }
 
-    /// Back to what a first start has; the name, the hero and what was won stay.
+    /// Back to what a first start has; the name, the hero, what was won and what was learned stay.
     pub(crate) fn reset(&mut self) {
         let old = core::mem::take(self);
-        (self.you, self.has_won, self.rest) = (old.you, old.has_won, old.rest);
+        (self.you, self.rest) = (old.you, old.rest);
+        (self.has_won, self.has_learned) = (old.has_won, old.has_learned);
     }
 }

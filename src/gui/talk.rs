@@ -40,15 +40,17 @@ struct Line {
 }
 
 impl Talk {
-    /// Takes the lines out of what happened; `who` tells a player's name and team.
+    /// Takes the lines out of what happened; `who` tells a player's name and team. Returns who spoke last.
     pub(crate) fn hear<'a>(
         &mut self,
         news: &mut Vec<MatchEvent>,
         now: f64,
         who: impl Fn(PlayerId) -> (&'a str, u8),
-    ) {
+    ) -> Option<PlayerId> {
+        let mut speaker = None;
         news.retain(|event| {
             let MatchEvent::Said(player, text) = event else { return true };
+            speaker = Some(*player);
             let (name, team) = who(*player);
             if self.lines.len() == LINES_MAX {
                 self.lines.pop_front();
@@ -57,6 +59,7 @@ impl Talk {
             self.lines.push_back(Line { name, colour, text: *text, since: now });
             false
         });
+        speaker
     }
 
     /// Begins a line.

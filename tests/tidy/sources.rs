@@ -55,7 +55,7 @@ fn files(folders: &[&str], endings: &[&str]) -> BTreeMap<String, String> {
 }
 
 fn sources() -> BTreeMap<String, String> {
-    files(&["src", "tests", "benches", "docs"], &[".rs"])
+    files(&["src", "tests", "benches", "docs", "assets"], &[".rs"])
 }
 
 fn report(title: &str, faults: &[String]) {
@@ -191,7 +191,7 @@ fn words(text: &str) -> (String, Vec<usize>) {
 #[test]
 fn no_banned_words() {
     let mut faults = Vec::new();
-    for (path, text) in files(&["src", "tests", "docs", "README.md"], &[".rs", ".md"]) {
+    for (path, text) in files(&["src", "tests", "docs", "assets", "README.md"], &[".rs", ".md"]) {
         if path == "tests/tidy/sources.rs" {
             continue;
         }
@@ -207,7 +207,7 @@ fn no_banned_words() {
 
 #[test]
 fn documents_name_files_that_exist() {
-    let sources = files(&["src", "tests", "benches", "docs"], &[".rs"]);
+    let sources = files(&["src", "tests", "benches", "docs", "assets"], &[".rs"]);
     let mut faults = Vec::new();
     for (path, text) in files(&["docs", "README.md"], &[".md"]) {
         for (number, line) in text.lines().enumerate() {

@@ -92,9 +92,6 @@ fn practice_against_easy_trains_by_itself_and_waits_for_its_menu() {
     let mut window = Window::open("repeats", "1920x1080", None, &["play", "--bot", "easy"]);
     let shown = window.wait_tick(1);
     assert_eq!(training(&shown, "repeats"), serde_json::json!([true, false]));
-    wait_item(&window, "introduction");
-    window.picture("introduction");
-    window.assert_tidy("introduction");
     window.point(middle_of(&window, "economy: archer"));
     window.press("3");
     let both = |shown: &Value| shown["match"]["minions"].as_array().is_some_and(|minions| minions.len() >= 8);

@@ -7,18 +7,22 @@ mod cable;
 #[path = "../common/mod.rs"]
 mod common;
 mod driver;
+#[path = "../ear/mod.rs"]
+mod ear;
 mod hands;
 mod keyboard;
 mod lobby;
 mod replays;
 mod settings;
+mod sound;
 mod talk;
+mod turn;
+mod tutorial;
 
 use std::io::{BufRead as _, BufReader};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Condvar, LazyLock, Mutex, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -31,6 +35,7 @@ use serde_json::Value;
 use cable::Cable;
 use common::BotMatch;
 use driver::Window;
+use turn::{turn, turn_alone};
 
 /// From the launch of the program to its match, by two clicks.
 const MATCH_WITHIN: Duration = Duration::from_secs(5);
@@ -42,56 +47,6 @@ const PLAY: Duration = Duration::from_secs(60);
 /// Held to write by a test that joins from the list of rooms without namespaces of its own, to read by those
 /// that open rooms on this machine: the list must show no room but its own.
 static ROOMS_ON_LOOPBACK: RwLock<()> = RwLock::new(());
-
-/// The processors that no test draws with: drawing in software, one test takes one, each window on a display of
-/// its own.
-static FREE: LazyLock<Mutex<usize>> = LazyLock::new(|| Mutex::new(processors()));
-/// Told whenever processors become free.
-static FREED: Condvar = Condvar::new();
-
-/// The processors that a test draws with.
-struct Turn(usize);
-
-impl Turn {
-    fn take(wanted: usize) -> Self {
-        let free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = FREED.wait_while(free, |free| *free < wanted).unwrap_or_else(PoisonError::into_inner);
-        *free -= wanted;
-        Self(wanted)
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.0;
-        FREED.notify_all();
-    }
-}
-
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
-}
-
-/// The share of a test in the processors; `None`, and a line that says why, where it cannot run.
-fn turn() -> Option<Turn> {
-    can_run().then(|| Turn::take(1))
-}
-
-/// The same with all processors, for a window so large that drawing it takes the whole machine.
-fn turn_alone() -> Option<Turn> {
-    can_run().then(|| Turn::take(processors()))
-}
-
-/// Whether there is what these tests need; if not, a line says what is missing.
-fn can_run() -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_here = |tool: &&str| std::env::split_paths(&path).any(|folder| folder.join(tool).exists());
-    let missing = ["Xvfb", "xdotool", "import"].into_iter().find(|tool| !is_here(tool));
-    if let Some(tool) = missing {
-        println!("skipped: {tool} is not here");
-    }
-    missing.is_none()
-}
 
 /// Keeps the rooms of other tests from loopback.
 fn alone_on_loopback() -> RwLockWriteGuard<'static, ()> {

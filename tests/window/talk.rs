@@ -113,6 +113,8 @@ fn claim_victory(host: &mut Window) {
         (&"peer_lost".into(), &"Victory".into())
     );
     assert_eq!(over["match"]["can_rematch"], false);
+    // The first of the two matches was given up.
+    assert_eq!(over["match"]["series"], "You 1 : 1 Ben");
     host.assert_tidy("claimed");
     host.picture("claimed");
     host.close();
@@ -160,7 +162,7 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
     let _rooms = cable.is_none().then(alone_on_loopback);
     let (a, b) = (cable.as_ref().map(|cable| &*cable.a.0), cable.as_ref().map(|cable| &*cable.b.0));
     let mut host = Window::open("Cat", "1280x720", a, &["host", "--room", "sesame"]);
-    host.wait_screen("waiting");
+    host.wait_screen("lobby");
     let mut guest = Window::open("Dan", "960x540", b, &[]);
     guest.wait_screen("start");
     for code in ["poppy", "sesame"] {
@@ -180,6 +182,7 @@ fn a_locked_match_is_joined_from_the_list_by_its_code() {
             guest.wait_screen("start");
         }
     }
+    guest.click("ready");
     for window in [&mut host, &mut guest] {
         window.wait_tick(1);
         window.close();

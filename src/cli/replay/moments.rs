@@ -1,6 +1,6 @@
 //! What in a replay is worth a line: for the time line in text and for the one in the window.
 
-use mini_rts_arena::replay::{Record, Replay, ReplayEvent};
+use mini_rts_arena::replay::ReplayEvent;
 use mini_rts_arena::sim::{ControlBehaviour, Event, PlayerId, Tick};
 
 /// Of what sort it is.
@@ -12,6 +12,7 @@ pub(crate) enum Kind {
     /// A player left or was lost.
     Gone,
     /// The recorded hash is not that of the world.
+    #[cfg(feature = "gui")]
     Desync,
     /// Worth a line of text, but no mark.
     Other,
@@ -21,8 +22,10 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) tick: Tick,
+    #[cfg_attr(not(feature = "gui"), allow(dead_code, reason = "only the window has marks"))]
     pub(crate) kind: Kind,
     /// Whose hero, circle or core it is.
+    #[cfg_attr(not(feature = "gui"), allow(dead_code, reason = "only the window has marks"))]
     pub(crate) player: PlayerId,
     pub(crate) text: String,
 }
@@ -60,32 +63,6 @@ pub(crate) fn of_departure(tick: Tick, event: ReplayEvent, names: &[String]) -> 
         ReplayEvent::Lost(player) => (player, "was lost"),
     };
     Moment { tick, kind: Kind::Gone, player, text: format!("{} {what}", name(names, player)) }
-}
-
-/// Runs a replay from its beginning and tells every moment of it, until `tell` says that it is enough.
-pub(crate) fn of_replay(replay: &mut Replay, mut tell: impl FnMut(Moment) -> bool) {
-    let names: Vec<String> = replay.header().seats.iter().map(|seat| seat.name.clone()).collect();
-    let Ok(mut world) = replay.world_at(replay.begins()) else { return };
-    let mut is_same = true;
-    for record in replay.by_ref() {
-        let told = match record {
-            Record::Tick { inputs, hash } => {
-                world.step(&inputs);
-                let differs = is_same && hash.is_some_and(|hash| hash != world.hash().whole);
-                is_same &= !differs;
-                let text = "the recorded state differs".to_owned();
-                let desync = Moment { tick: inputs.tick, kind: Kind::Desync, player: PlayerId::NONE, text };
-                let desync = Some(desync).filter(|_| differs);
-                let events = world.events().iter().filter_map(|event| of_event(inputs.tick, event, &names));
-                events.chain(desync).all(&mut tell)
-            }
-            Record::Event { tick, event } => tell(of_departure(tick, event, &names)),
-            Record::Keyframe { .. } => true,
-        };
-        if !told {
-            return;
-        }
-    }
 }
 
 /// A player's name.

@@ -109,6 +109,8 @@ pub(crate) struct Scene<'a> {
     /// Whether the own base is selected.
     pub(crate) base_selected: bool,
     pub(crate) alert: Option<AlertMark>,
+    /// Where the player is to do something, tiles.
+    pub(crate) goal: Option<Vec2>,
     pub(crate) net: Option<&'a NetStatus>,
     /// Whether the own core was hit a moment ago.
     pub(crate) is_core_hit: bool,
@@ -133,6 +135,7 @@ impl<'a> Scene<'a> {
             pointer_order: None,
             base_selected: false,
             alert: None,
+            goal: None,
             net: None,
             is_core_hit: false,
             training: None,
@@ -285,6 +288,7 @@ impl ArenaPainter {
         }
         overlay::draw_vignette(canvas, view);
         overlay::draw_alert(canvas, view);
+        overlay::draw_goal(canvas, view);
         overlay::draw_pointer(canvas, view);
         units::draw_own_label(canvas, text, layout, view);
     }

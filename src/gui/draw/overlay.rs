@@ -6,7 +6,7 @@ use macroquad::prelude::{Color, Vec2, vec2};
 
 use super::PointerOrder;
 use super::canvas::Canvas;
-use super::colours::{self, INK, RED, alpha};
+use super::colours::{self, GOLD, INK, RED, alpha};
 use super::view::{View, ease_out, point};
 
 /// In what time the arrows of an order close in, seconds.
@@ -106,7 +106,6 @@ fn draw_ways_to(canvas: &mut Canvas, view: &View<'_>, to: Vec2, colour: Color, i
 /// Rings that close in on where an alert is; beyond the edge of the view, an arrow that points there.
 pub(super) fn draw_alert(canvas: &mut Canvas, view: &View<'_>) {
     const RING_S: f32 = 0.8;
-    const INSET: f32 = 1.6;
     let Some(alert) = &view.scene.alert else { return };
     let (seen, at) = (view.camera.viewport, view.px(alert.at));
     let share = alert.age_s / RING_S % 1.0;
@@ -115,14 +114,55 @@ pub(super) fn draw_alert(canvas: &mut Canvas, view: &View<'_>) {
         canvas.ring(at, radius, view.line * 1.5, alpha(RED, 1.0 - share));
         return;
     }
+    draw_way_out(canvas, view, at, alpha(RED, 0.6 + 0.4 * (share * TAU).cos()));
+}
+
+/// Where the player is to do something: a ring, and an arrow above it that moves up and down; beyond the edge
+/// of the view, an arrow that points there.
+pub(super) fn draw_goal(canvas: &mut Canvas, view: &View<'_>) {
+    const PERIOD_S: f32 = 1.1;
+    let Some(goal) = view.scene.goal else { return };
+    let at = view.px(goal);
+    if !view.camera.viewport.contains(at) {
+        return draw_way_out(canvas, view, at, GOLD);
+    }
+    let beat = (view.scene.time_s / PERIOD_S * TAU).sin();
+    canvas.ring(at, (1.1 + 0.12 * beat) * view.tile, view.line * 1.2, alpha(GOLD, 0.85));
+    let unit = view.tile.clamp(14.0, 40.0);
+    let tip = at - vec2(0.0, 0.9 * view.tile + (0.35 + 0.25 * beat) * unit);
+    let shaft = tip - vec2(0.0, unit);
+    let half = 0.28 * unit;
+    canvas.outlined(
+        &[
+            shaft + vec2(-half, -0.9 * unit),
+            shaft + vec2(half, -0.9 * unit),
+            shaft + vec2(half, 0.0),
+            shaft + vec2(-half, 0.0),
+        ],
+        GOLD,
+        INK,
+        view.line,
+    );
+    canvas.outlined(
+        &[tip, shaft + vec2(-0.75 * unit, 0.0), shaft + vec2(0.75 * unit, 0.0)],
+        GOLD,
+        INK,
+        view.line,
+    );
+}
+
+/// An arrow at the edge of the view that points to a place beyond it.
+fn draw_way_out(canvas: &mut Canvas, view: &View<'_>, at: Vec2, colour: Color) {
+    const INSET: f32 = 1.6;
+    let seen = view.camera.viewport;
     let unit = view.tile.clamp(12.0, 24.0);
     let half = vec2(seen.w, seen.h) / 2.0 - Vec2::splat(INSET * unit);
     let way = at - seen.center();
     let edge = seen.center() + way * (half / way.abs().max(Vec2::splat(1.0))).min_element();
-    let (ahead, throb) = (way.normalize_or_zero(), 0.6 + 0.4 * (share * TAU).cos());
+    let ahead = way.normalize_or_zero();
     let corners =
         [ahead * 0.9, (ahead.perp() - ahead) * 0.6, (-ahead.perp() - ahead) * 0.6].map(|to| edge + to * unit);
-    canvas.outlined(&corners, alpha(RED, throb), INK, view.line);
+    canvas.outlined(&corners, colour, INK, view.line);
 }
 
 /// Covers what the arena drew beyond its viewport.

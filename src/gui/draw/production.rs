@@ -29,8 +29,6 @@ pub(crate) struct TrainingStatus {
     pub(crate) hovered: Option<AttackBehaviour>,
     /// The last press without effect, and its age, seconds.
     pub(crate) refusal: Option<(Refusal, f32)>,
-    /// Whether to say that training repeats by itself.
-    pub(crate) is_introduced: bool,
 }
 
 /// A player's economy: at the left, the own one or that of the left player; at the right, that of the other.
@@ -200,8 +198,7 @@ impl Card<'_> {
         hud.write(&label, cap.center(), Align::Middle);
     }
 
-    /// Above the plate: why a press had no effect, or what the button under the pointer does, or that it
-    /// repeats by itself.
+    /// Above the plate: why a press had no effect, or what the button under the pointer does.
     fn draw_note(&self, hud: &mut HudCanvas<'_>, view: &View<'_>) {
         let Some(status) = self.status else { return };
         let plate = self.plate;
@@ -211,9 +208,6 @@ impl Card<'_> {
             let lines = description(view, kind, &self.economy);
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             draw_lines(hud, view, ("tooltip", plate), &lines, WALL);
-        } else if status.is_introduced {
-            let lines = ["Swordsmen are trained by themselves.", "Right click a button: on and off"];
-            draw_lines(hud, view, ("introduction", plate), &lines, GOLD);
         }
     }
 }

@@ -224,6 +224,7 @@ mod tests {
                 pointer_order: None,
                 base_selected: false,
                 alert: None,
+                goal: None,
                 net: None,
                 is_core_hit,
                 training: None,

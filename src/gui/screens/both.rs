@@ -221,6 +221,7 @@ impl Row {
             pointer_order: None,
             base_selected: false,
             alert: None,
+            goal: None,
             net: None,
             is_core_hit: false,
             training: None,

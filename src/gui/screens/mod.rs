@@ -13,11 +13,13 @@ mod notices;
 mod play;
 mod replays;
 mod result;
+mod result_graph;
 mod scores;
 mod settings;
 mod start;
 mod time_line;
 mod training;
+mod tutorial_card;
 mod waiting;
 mod watch;
 
@@ -108,7 +110,12 @@ impl Screen {
             Next::Failed(request, why) => {
                 Self::Waiting(Box::new(WaitingScreen::failed(attract, request, why)))
             }
-            Next::Over(over) => Self::Result(Box::new(ResultScreen::new(*over, party))),
+            Next::Over(over) => {
+                if let Some(kind) = over.sound() {
+                    context.sound.play(kind);
+                }
+                Self::Result(Box::new(ResultScreen::new(*over, party)))
+            }
             Next::Both(cell, seed) => match BothScreen::open(&cell, seed) {
                 Ok(screen) => Self::Both(Box::new(screen)),
                 Err(error) => {
@@ -211,8 +218,11 @@ impl Screen {
             Self::Play(screen) => screen.shows_help(),
             _ => false,
         };
-        let needs_more = shows_help || self.name() == "lobby";
-        if needs_more { scale_for(menu::LARGEST_ROOM) } else { scale() }
+        match self {
+            Self::Result(screen) => scale_for(screen.room()),
+            _ if shows_help || self.name() == "lobby" => scale_for(menu::LARGEST_ROOM),
+            _ => scale(),
+        }
     }
 
     /// Whether the arena's own interface is to be read.
@@ -274,7 +284,7 @@ fn clock(seconds: f64) -> String {
 }
 
 /// What the result screen is made of.
-pub(crate) fn over(game: &Game, view: Option<View>, finished: Finished) -> Next {
+pub(crate) fn over(game: &mut Game, view: Option<View>, finished: Finished) -> Next {
     match finished.result {
         Ok(summary) => Next::Over(Box::new(result::Over::new(game, view, summary, finished.link))),
         Err(error) => Next::Failed(game.request.clone(), error.to_string()),

@@ -2,9 +2,8 @@
 
 use egui_macroquad::egui::{Align2, Shape, pos2, vec2};
 
-use crate::gui::bindings::{Action, Preset, key_name, preset};
+use crate::gui::bindings::{Action, key_name};
 use crate::gui::page::Page;
-use crate::gui::production::KINDS;
 use crate::gui::theme;
 use mini_rts_arena::game::{MatchEvent, View};
 use mini_rts_arena::net::{Pause, RESUME_COUNTDOWN, Time};
@@ -36,6 +35,19 @@ fn announce(page: &mut Page<'_>, (name, large): (&str, &str), (name_below, below
     let lower = page.text(name_below, middle, Align2::CENTER_TOP, style, below, width);
     let plated = upper.union(lower).expand2(vec2(28.0, 12.0));
     page.ui.painter().set(plate, Shape::rect_filled(plated, theme::ROUNDING, theme::PLATE));
+}
+
+/// The seconds of the count-down that is shown, to the start or to the end of a pause.
+pub(super) fn seconds_to_go(view: &View, now: Time) -> Option<f64> {
+    let left_s = |at: Time| at.since(now).as_secs_f64();
+    let resumes = view.pause.map(|pause| left_s(pause.until));
+    let resumes = resumes.filter(|&left| left <= RESUME_COUNTDOWN.as_secs_f64());
+    view.begin.filter(|&begin| now < begin).map(left_s).or(resumes)
+}
+
+/// Whether the match is paused, or waits for somebody who is lost.
+pub(super) const fn is_held_up(view: &View) -> bool {
+    view.pause.is_some() || view.lost.is_some()
 }
 
 /// What happened in a match, if the picture does not show it by itself.
@@ -89,30 +101,16 @@ fn opponents(view: &View) -> String {
     teams.into_iter().map(|(_, names)| names).collect::<Vec<_>>().join(" against ")
 }
 
-/// What the hands may do now: in the first seconds how to begin, later what the selected base is good for.
-pub(super) fn hint_text(view: &View, base_selected: bool) -> Option<String> {
-    const SHOWN_S: u32 = 20;
+/// What the selected base is good for.
+pub(super) fn hint_text(view: &View, base_selected: bool) -> Option<&'static str> {
     let rallies = view.me.and_then(|me| view.current.players.rallies.get(me.index()));
     match (base_selected, rallies) {
         (true, Some(1)) => {
-            Some("New minions go to your flag. Right click on your core: they follow your hero".into())
+            Some("New minions go to your flag. Right click on your core: they follow your hero")
         }
-        (true, _) => Some("New minions follow your hero. Right click: where they go instead".into()),
-        _ if view.current.tick().0 <= SHOWN_S * view.setup.tick_rate.hz() => Some(first_hint()),
-        _ => None,
+        (true, _) => Some("New minions follow your hero. Right click: where they go instead"),
+        (false, _) => None,
     }
-}
-
-/// How to begin, by the keys in force.
-fn first_hint() -> String {
-    let walk = [(0, 1), (-1, 0), (0, -1), (1, 0)].map(|(x, y)| key_name(Action::Walk(x, y)));
-    let train = KINDS.map(|kind| key_name(Action::Train(kind)));
-    let walk = match preset() {
-        Preset::Standard => format!("{} walk", walk.join(" ")),
-        Preset::Moba => "right click: walk".into(),
-    };
-    let (train, help) = (train.join(" "), key_name(Action::Help));
-    format!("{walk}    drag: select    right click: order    {train} train    {help}: all keys")
 }
 
 pub(super) fn hint(page: &mut Page<'_>, text: Option<&str>, bottom_px: f32) {

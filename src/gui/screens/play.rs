@@ -1,17 +1,21 @@
 //! A match being played.
 
+mod facts;
+
 use macroquad::math::{Vec2, vec2};
 use macroquad::miniquad::KeyCode;
-use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::camera_control::CameraControl;
 use super::menu::{self, Choice, LostChoice};
 use super::net_graph::NetGraph;
-use super::notices::{count_down, hint, hint_text, name_of, news_line, pause_card, shield_text};
+use super::notices::{
+    count_down, hint, hint_text, is_held_up, name_of, news_line, pause_card, seconds_to_go, shield_text,
+};
 use super::scores::scores;
 use super::settings::SettingsPanel;
 use super::training::{Pressed, Training};
+use super::tutorial_card::{learned_card, task_card};
 use super::{Next, clock, over};
 use crate::gui::alerts::Alerts;
 use crate::gui::bindings::{Action, action_of};
@@ -23,11 +27,13 @@ use crate::gui::launch::Game;
 use crate::gui::page::Page;
 use crate::gui::production::LOST_AFTER_MS;
 use crate::gui::sent_commands::SentCommands;
+use crate::gui::sound::{Cues, Ear, Kind, Waiting, answer};
 use crate::gui::talk::Talk;
+use crate::gui::tutorial::{Task, Tutorial};
 use crate::gui::window::window;
 use mini_rts_arena::game::{Control, EventBacklog, Finished, View};
 use mini_rts_arena::net::StallCause;
-use mini_rts_arena::sim::{AttackBehaviour, Command, ControlBehaviour, GameState, PlayerId};
+use mini_rts_arena::sim::{AttackBehaviour, Command, GameState, PlayerId};
 
 /// A stall shorter than this is not worth a word.
 const STALL_SHOWN_MS: u128 = 150;
@@ -37,6 +43,7 @@ const ASK_AGAIN_S: f64 = 30.0;
 const LAST_LOOK_S: f64 = 1.2;
 /// How long it is said that a core is shielded.
 const SHIELDED_SHOWN_S: f64 = 3.0;
+
 /// A match that is over, while a vote on a rematch is on, and what its players say.
 pub(super) struct Party {
     pub(super) game: Game,
@@ -51,9 +58,13 @@ pub(crate) struct PlayScreen {
     /// What happened since the last frame.
     events: EventBacklog,
     alerts: Alerts,
+    cues: Cues,
+    waiting: Waiting,
     controller: InputController,
     camera_control: CameraControl,
     training: Training,
+    /// In the match that teaches.
+    tutorial: Option<Tutorial>,
     sent: SentCommands,
     overlay: Overlay,
     settings: SettingsPanel,
@@ -81,10 +92,13 @@ enum Overlay {
     Talk,
     /// The last of the others is lost.
     Lost,
+    /// The tutorial is won.
+    Learned,
 }
 
 impl PlayScreen {
     pub(crate) fn new(game: Game) -> Self {
+        let tutorial = game.is_tutorial().then(Tutorial::default);
         let training = if game.is_easy_practice() { Training::repeating() } else { Training::default() };
         Self {
             game,
@@ -92,9 +106,12 @@ impl PlayScreen {
             observed: None,
             events: EventBacklog::default(),
             alerts: Alerts::default(),
+            cues: Cues::default(),
+            waiting: Waiting::default(),
             controller: InputController::default(),
             camera_control: CameraControl::whole(),
             training,
+            tutorial,
             sent: SentCommands::default(),
             overlay: Overlay::None,
             settings: SettingsPanel::default(),
@@ -118,31 +135,43 @@ impl PlayScreen {
                 self.camera_control = CameraControl::opening(&view.setup.map, self.game.is_practice());
             }
             self.observe(context, &view);
+            if let Some(tutorial) = &mut self.tutorial {
+                tutorial.observe(&view, &self.events);
+            }
             self.view = Some(view);
         }
         self.game.set_halted(self.is_halting());
         let view = self.view.take()?;
-        self.talk.hear(&mut self.game.news, context.now, |player| {
+        let speaker = self.talk.hear(&mut self.game.news, context.now, |player| {
             (name_of(&view, player), view.current.team_of(player))
         });
+        if speaker.is_some_and(|player| Some(player) != view.me) {
+            context.sound.play(Kind::Chat);
+        }
+        if let Some(kind) = self.waiting.step(seconds_to_go(&view, self.game.now()), is_held_up(&view)) {
+            context.sound.play(kind);
+        }
         self.mind_the_lost(context.now, &view);
         self.play(context, &view, inputs);
         self.view = Some(view);
         let hurries = self.has_asked_to_leave;
         let is_seen = |since: f64| hurries || context.now - since >= LAST_LOOK_S;
         if self.finished.as_ref().is_some_and(|(_, since)| is_seen(*since)) {
-            return self.finish();
+            return self.finish(context);
         }
         None
     }
 
     fn observe(&mut self, context: &mut AppContext, view: &View) {
         let is_new = self.observed.as_ref().is_none_or(|seen| seen.tick() != view.current.tick());
-        if is_new {
+        // Events of the confirmed world come also while the picture, ahead of it, waits.
+        if is_new || !self.events.is_empty() {
             let seen = self.observed.replace(Arc::clone(&view.current));
             let before = seen.as_deref().unwrap_or(&view.previous);
             context.painter.observe(&view.setup, before, &view.current, &self.events);
             self.alerts.observe(view, &self.events, context.now);
+            let ear = Ear::of(&self.camera(context, view, 1.0));
+            self.cues.observe(view, before, &self.events, &mut |cue| context.sound.play_cue(&cue, &ear));
         }
     }
 
@@ -161,19 +190,30 @@ impl PlayScreen {
             self.camera_control.take(input, &camera, whole, self.controller.pointer());
             camera = self.camera(context, view, alpha);
             let picked = PickContext { view, camera: &camera, alpha, now: context.now };
-            let request = match self.press_button(view, input, context.now) {
+            let selected = (self.controller.selected.clone(), self.controller.base_selected);
+            let request = match self.press_button(context, view, input) {
                 true => None,
                 false => {
                     let before = self.sent.last();
-                    let (game, sent) = (&self.game, &mut self.sent);
-                    let request =
-                        self.controller.take(input, &picked, &mut |what| say(game, sent, view, what));
+                    let (game, sent, sound) = (&self.game, &mut self.sent, &context.sound);
+                    let request = self.controller.take(input, &picked, &mut |what| {
+                        if let Control::Command(command) = &what
+                            && let Some(kind) = answer(view, command)
+                        {
+                            sound.play(kind);
+                        }
+                        say(game, sent, view, what);
+                    });
                     if sent.last() != before {
                         self.controller.number_order(sent.last());
                     }
                     request
                 }
             };
+            let selects = !self.controller.selected.is_empty() || self.controller.base_selected;
+            if selects && selected != (self.controller.selected.clone(), self.controller.base_selected) {
+                context.sound.play(Kind::Select);
+            }
             if let Some(request) = request {
                 self.fulfil(context, view, request);
             }
@@ -186,12 +226,16 @@ impl PlayScreen {
         if !is_over && let Some(command) = self.training.repeat(view, sent) {
             say(game, sent, view, Control::Command(command));
         }
+        self.draw(context, view, &camera, alpha);
+    }
+
+    fn draw(&mut self, context: &mut AppContext, view: &View, camera: &Camera, alpha: f32) {
         let training = self.training.status(view, self.controller.pointer(), context.now, window());
         let net = self.net_status(view);
         self.graph.sample(context.now, &net);
         let drag = self.controller.drag();
         context.painter.draw(
-            &camera,
+            camera,
             &Scene {
                 selected: &self.controller.selected,
                 hovered: self.controller.hovered,
@@ -199,6 +243,7 @@ impl PlayScreen {
                 pointer_order: self.controller.pointer_order(context.now),
                 base_selected: self.controller.base_selected,
                 alert: self.alerts.mark(context.now),
+                goal: self.task(view).and_then(|task| task.place),
                 is_core_hit: self.alerts.is_core_hit(context.now),
                 net: Some(&net).filter(|_| !self.game.is_without_network()),
                 training: training.as_ref(),
@@ -208,22 +253,29 @@ impl PlayScreen {
     }
 
     /// Whether this was a press on the economy's plate, which is not one on the arena below it.
-    fn press_button(&mut self, view: &View, input: Input, now: f64) -> bool {
+    fn press_button(&mut self, context: &AppContext, view: &View, input: Input) -> bool {
         let Input::Pressed(button, at) = input else { return false };
         let shift = self.controller.is_shift_held();
         let Some(pressed) = Training::pressed(button, at, shift, window()) else { return false };
         match pressed {
-            Pressed::Train(kind) => self.train(view, kind, now),
-            Pressed::Repeat(kind) => self.training.toggle(kind),
+            Pressed::Train(kind) => self.train(context, view, kind),
+            Pressed::Repeat(kind) => self.toggle_repeat(context, kind),
             Pressed::Nothing => {}
         }
         true
     }
 
-    fn train(&mut self, view: &View, kind: AttackBehaviour, now: f64) {
-        if let Some(command) = self.training.train(view, &self.sent, kind, now) {
+    fn train(&mut self, context: &AppContext, view: &View, kind: AttackBehaviour) {
+        let command = self.training.train(view, &self.sent, kind, context.now);
+        context.sound.play(if command.is_some() { Kind::Click } else { Kind::Refused });
+        if let Some(command) = command {
             say(&self.game, &mut self.sent, view, Control::Command(command));
         }
+    }
+
+    fn toggle_repeat(&mut self, context: &AppContext, kind: AttackBehaviour) {
+        context.sound.play(Kind::Click);
+        self.training.toggle(kind);
     }
 
     fn camera(&mut self, context: &AppContext, view: &View, alpha: f32) -> Camera {
@@ -251,6 +303,7 @@ impl PlayScreen {
             }
             // Its keys are letters.
             (Overlay::Talk, _) => {}
+            (Overlay::Learned, _) => {}
             (_, Some(Action::Menu | Action::Help)) => self.overlay = Overlay::None,
             _ => {}
         }
@@ -311,11 +364,16 @@ impl PlayScreen {
             Request::Pause if self.game.is_practice() => self.is_halted ^= true,
             Request::Pause if view.pause.is_some() => self.game.say(Control::Resume),
             Request::Pause => say(&self.game, &mut self.sent, view, Control::Command(Command::Pause)),
-            Request::Shielded => self.shielded_at = Some(context.now),
-            Request::Train(kind) => self.train(view, kind, context.now),
-            Request::Repeat(kind) => self.training.toggle(kind),
+            Request::Skip => self.skip_tutorial(context),
+            Request::Shielded => {
+                self.shielded_at = Some(context.now);
+                context.sound.play(Kind::Refused);
+            }
+            Request::Train(kind) => self.train(context, view, kind),
+            Request::Repeat(kind) => self.toggle_repeat(context, kind),
             Request::LastAlert => {
                 if let Some(at) = self.alerts.recall(context.now) {
+                    context.sound.play(Kind::Alert);
                     self.camera_control.turn_to(at);
                 }
             }
@@ -365,7 +423,11 @@ impl PlayScreen {
                 let is_shielded = self.shielded_at.is_some_and(|at| context.now - at < SHIELDED_SHOWN_S);
                 let shielded = is_shielded.then(|| shield_text(&view));
                 let usual = hint_text(&view, self.controller.base_selected);
-                hint(page, shielded.as_deref().or(usual.as_deref()), context.arena().bottom());
+                let bottom = context.arena().bottom();
+                hint(page, shielded.as_deref().or(usual), bottom);
+                if self.task(&view).is_some_and(|task| task_card(page, &task, bottom)) {
+                    self.skip_tutorial(context);
+                }
             }
         }
         if self.overlay == Overlay::None && self.controller.holds(Action::Scores) {
@@ -381,6 +443,7 @@ impl PlayScreen {
             Overlay::None => {}
             Overlay::Talk if !self.talk.is_open() => self.overlay = Overlay::None,
             Overlay::Talk => {}
+            Overlay::Learned => return learned_card(context, page),
             Overlay::Lost => {
                 let (player, heard_at) = view.lost?;
                 let silent_s = self.game.now().since(heard_at).as_secs_f64();
@@ -436,10 +499,32 @@ impl PlayScreen {
         }
     }
 
-    /// The match is over: on to its result.
-    fn finish(&mut self) -> Option<Next> {
+    /// What the tutorial asks for now.
+    fn task(&self, view: &View) -> Option<Task> {
+        let tutorial = self.tutorial.as_ref().filter(|_| self.finished.is_none())?;
+        tutorial.task(view, self.controller.selected.len())
+    }
+
+    fn skip_tutorial(&mut self, context: &mut AppContext) {
+        if self.tutorial.is_some() {
+            context.settings.has_learned = true;
+            self.has_asked_to_leave = true;
+            self.game.say(Control::Leave);
+        }
+    }
+
+    /// The match is over: on to its result. The tutorial has none: who wins it has learned everything.
+    fn finish(&mut self, context: &mut AppContext) -> Option<Next> {
+        if self.tutorial.is_some() && self.has_asked_to_leave {
+            return Some(Next::Start);
+        }
+        if self.tutorial.as_ref().is_some_and(|tutorial| tutorial.step().is_none()) {
+            context.settings.has_learned = true;
+            self.overlay = Overlay::Learned;
+            return None;
+        }
         let (finished, _) = self.finished.take()?;
-        Some(over(&self.game, self.view.clone(), finished))
+        Some(over(&mut self.game, self.view.clone(), finished))
     }
 
     /// Who may play again, and what they said last; nobody once somebody has gone.
@@ -467,61 +552,6 @@ impl PlayScreen {
 
     pub(crate) fn shows_help(&self) -> bool {
         self.overlay == Overlay::Help
-    }
-
-    /// Where the own units are, so that a test can click on them.
-    pub(crate) fn facts(&self) -> Value {
-        let Some(view) = &self.view else { return Value::Null };
-        let viewport = crate::gui::draw::layout::arena_viewport(crate::gui::window::window());
-        let mut look = self.camera_control;
-        let camera = look.camera(&view.setup.map, viewport, None);
-        let units = &view.current.units;
-        let me = view.me.unwrap_or(PlayerId::NONE);
-        let place = |row: usize| {
-            let at = camera.to_screen(vec2(units.x[row].to_num(), units.y[row].to_num()));
-            json!([at.x, at.y])
-        };
-        let of = |own: bool| {
-            let rows = (0..units.len()).filter(move |&row| {
-                (units.owner[row] == me) == own && units.control[row] == ControlBehaviour::Minion
-            });
-            rows.map(place).collect::<Vec<_>>()
-        };
-        let orders: Vec<String> = (0..units.len())
-            .filter(|&row| units.owner[row] == me && units.control[row] == ControlBehaviour::Minion)
-            .map(|row| format!("{:?}", units.order[row]))
-            .collect();
-        json!({
-            "tick": view.current.tick().0,
-            "me": me.0,
-            "hero": view.current.hero(me).map(place),
-            "hero_tiles": view.current.hero(me).map(|row| [units.x[row].to_num::<f32>(), units.y[row].to_num()]),
-            "minions": of(true),
-            "orders": orders,
-            "enemies": of(false),
-            "queued": units.queued.iter().zip(&units.owner).filter(|(_, owner)| **owner == me)
-                .map(|(queued, _)| u32::from(*queued)).sum::<u32>(),
-            "base": view.setup.map.bases.get(me.index()).map(|&(x, y)| {
-                let at = camera.to_screen(vec2(x as f32, y as f32) / 1000.0);
-                json!([at.x, at.y])
-            }),
-            "base_selected": self.controller.base_selected,
-            "rallies": view.current.players.rallies.get(me.index()) == Some(&1),
-            "last_alert": self.alerts.last(),
-            "selected": self.controller.selected.len(),
-            "commands": view.current.players.commands.get(me.index()),
-            "training": self.training.facts(view),
-            "stalled": self.net_status(view).stalled,
-            "overlay": format!("{:?}", self.overlay),
-            "said": self.talk.said(),
-            "is_paused": view.pause.is_some(),
-            "is_locked": self.camera_control.is_locked,
-            "camera": [camera.centre.x, camera.centre.y, camera.tiles_high],
-            "shielded": self.shielded_at.is_some(),
-            "order_ran": self.controller.pointer_order(0.0).map(|order| order.left.is_some()),
-            "is_halted": self.is_halting(),
-            "is_practice": self.game.is_practice(),
-        })
     }
 }
 

@@ -1,29 +1,43 @@
-//! After a match: who won and why, and how fast clicks acted.
+//! After a match: who won and why, its course, and one tip; behind a button, how fast clicks acted.
 
 use egui_macroquad::egui::{Align2, Color32, Rect, pos2, vec2};
 use serde_json::{Value, json};
 
 use super::form::part;
 use super::play::{Party, match_clock, means};
+use super::result_graph;
 use super::{LaunchRequest, Next};
+use crate::cli::args::Hero;
 use crate::gui::bindings::Action;
 use crate::gui::context::AppContext;
+use crate::gui::debrief::{Course, describe, tip};
 use crate::gui::draw::{Camera, Scene};
 use crate::gui::input::Input;
 use crate::gui::launch::Game;
 use crate::gui::page::{self, Page, Weight};
+use crate::gui::sound::Kind;
 use crate::gui::talk::Talk;
 use crate::gui::theme;
 use macroquad::miniquad::KeyCode;
 use mini_rts_arena::game::{Control, DesyncBundle, MatchEvent, MatchOutcome, Percentiles, Summary, View};
 use mini_rts_arena::net::LinkStatus;
-use mini_rts_arena::sim::{Outcome, PlayerId};
+use mini_rts_arena::sim::{Outcome, PLAYERS_MAX, PlayerId};
 
 const ROW: f32 = 44.0;
+/// From the upper edge to what stands below the course of the match.
+const LOWER: f32 = 408.0;
 const VICTORY: &str = "Victory";
+const DEFEAT: &str = "Defeat";
+const DRAW: &str = "Draw";
 /// Lines of talk that are shown below the result, and the points between them and it.
 const LINES: usize = 1;
 const GAP: f32 = 12.0;
+/// Of the plate, and from its edge to what stands on it.
+const WIDTH: f32 = 720.0;
+const MARGIN: f32 = 18.0;
+/// The line that says who wants a rematch, and the chat below it.
+const VOTES: f32 = 20.0;
+const TALK: f32 = Talk::height(LINES) + GAP;
 
 /// A match that was played.
 pub(crate) struct Over {
@@ -31,10 +45,17 @@ pub(crate) struct Over {
     view: Option<View>,
     summary: Summary,
     rtt_ms: f64,
+    /// Matches won by each team so far, with this one.
+    wins: [u32; PLAYERS_MAX],
+    /// The moments in words, each with its second.
+    moments: Vec<(u32, String)>,
+    tip: String,
 }
 
 pub(crate) struct ResultScreen {
     over: Over,
+    /// Whether the figures of commands and network are shown in place of the course of the match.
+    shows_details: bool,
     /// While the others are there.
     party: Option<Party>,
     /// Who wants a rematch.
@@ -42,15 +63,59 @@ pub(crate) struct ResultScreen {
 }
 
 impl Over {
-    pub(super) fn new(game: &Game, view: Option<View>, summary: Summary, link: Option<LinkStatus>) -> Self {
+    pub(super) fn new(
+        game: &mut Game,
+        view: Option<View>,
+        summary: Summary,
+        link: Option<LinkStatus>,
+    ) -> Self {
         let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
         let request = game.request.clone();
         keep_report(&summary);
-        Self { request, view, summary, rtt_ms: rtt_us as f64 / 1000.0 }
+        if let Some(wins) = summary.winner.and_then(|team| game.wins.get_mut(usize::from(team))) {
+            *wins += 1;
+        }
+        let (wins, rtt_ms) = (game.wins, rtt_us as f64 / 1000.0);
+        let (moments, tip) = (Vec::new(), String::new());
+        let mut over = Self { request, view, summary, rtt_ms, wins, moments, tip };
+        (over.moments, over.tip) = (over.describe_moments(), over.find_tip());
+        over
     }
 
     fn name(&self, player: PlayerId) -> &str {
         self.summary.roster.get(player.index()).map_or("?", |seat| seat.name.as_str())
+    }
+
+    fn describe_moments(&self) -> Vec<(u32, String)> {
+        let team = |team: u8| {
+            let seats = self.summary.roster.iter().filter(|seat| seat.team == team);
+            seats.map(|seat| seat.name.as_str()).collect::<Vec<_>>().join(" and ")
+        };
+        let me = self.summary.player;
+        let moments = self.summary.history.moments().into_iter();
+        moments
+            .map(|(at, moment)| (at, describe(moment, me, |player| self.name(player).to_owned(), team)))
+            .collect()
+    }
+
+    fn find_tip(&self) -> String {
+        let summary = &self.summary;
+        let circles = self.view.as_ref().map_or(0, |view| view.setup.map.circles.len());
+        tip(&Course {
+            has_won: summary.winners.contains(&summary.player),
+            seconds: summary.history.seconds(),
+            circles: circles as u32,
+            tally: *summary.history.tally(summary.player),
+        })
+    }
+
+    /// How many matches each side has won, once there were several.
+    fn series(&self) -> Option<String> {
+        let own = self.team(self.summary.player);
+        let other = self.summary.roster.iter().find(|seat| seat.team != own)?;
+        let won = |team: u8| self.wins.get(usize::from(team)).copied().unwrap_or(0);
+        let text = format!("You {} : {} {}", won(own), won(other.team), other.name);
+        (self.wins.iter().sum::<u32>() > 1).then_some(text)
     }
 
     fn team(&self, player: PlayerId) -> u8 {
@@ -61,9 +126,9 @@ impl Over {
     fn verdict(&self) -> (&'static str, Color32) {
         let summary = &self.summary;
         match summary.outcome {
-            MatchOutcome::Rules(Outcome::Draw) => ("Draw", theme::TEXT),
+            MatchOutcome::Rules(Outcome::Draw) => (DRAW, theme::TEXT),
             MatchOutcome::Rules(_) if summary.winners.contains(&summary.player) => (VICTORY, theme::GOLD),
-            MatchOutcome::Rules(_) if summary.winner.is_some() => ("Defeat", theme::RED),
+            MatchOutcome::Rules(_) if summary.winner.is_some() => (DEFEAT, theme::RED),
             MatchOutcome::PeerLost(_) | MatchOutcome::PeerLeft(_)
                 if summary.winners.contains(&summary.player) =>
             {
@@ -73,6 +138,16 @@ impl Over {
             MatchOutcome::Interrupted => ("You left", theme::TEXT),
             MatchOutcome::PeerLeft(_) | MatchOutcome::PeerLost(_) => ("The match has ended", theme::TEXT),
             _ => ("Time is up", theme::TEXT),
+        }
+    }
+
+    /// What is heard of it.
+    pub(super) fn sound(&self) -> Option<Kind> {
+        match self.verdict().0 {
+            VICTORY => Some(Kind::Victory),
+            DEFEAT => Some(Kind::Defeat),
+            DRAW => Some(Kind::Draw),
+            _ => None,
         }
     }
 
@@ -142,7 +217,7 @@ fn desync_text(summary: &Summary) -> String {
 
 impl ResultScreen {
     pub(super) const fn new(over: Over, party: Option<Party>) -> Self {
-        Self { over, party, wanted: Vec::new() }
+        Self { over, shows_details: false, party, wanted: Vec::new() }
     }
 
     /// Takes in what the others want and say, and draws the last picture of the match in the background.
@@ -152,7 +227,12 @@ impl ResultScreen {
         let party = self.party.as_mut()?;
         let is_ended = party.game.poll().is_some();
         let over = &self.over;
-        party.talk.hear(&mut party.game.news, context.now, |player| (over.name(player), over.team(player)));
+        let speaker = party
+            .talk
+            .hear(&mut party.game.news, context.now, |player| (over.name(player), over.team(player)));
+        if speaker.is_some_and(|player| player != over.summary.player) {
+            context.sound.play(Kind::Chat);
+        }
         let wanted = party.game.news.drain(..).filter_map(|event| match event {
             MatchEvent::RematchWanted(player) => Some(player),
             _ => None,
@@ -186,10 +266,10 @@ impl ResultScreen {
     }
 
     pub(crate) fn page(&mut self, context: &mut AppContext, page: &mut Page<'_>) -> Option<Next> {
-        let talk = if self.party.is_some() { Talk::height(LINES) + GAP } else { 0.0 };
-        let plate = page.centred(640.0, 430.0 + talk);
+        let talk = if self.party.is_some() { TALK } else { 0.0 };
+        let plate = page.centred(WIDTH, self.height());
         page.plate("result", plate);
-        let inside = plate.shrink(26.0);
+        let inside = plate.shrink(MARGIN);
         let upper = Rect::from_min_max(inside.min, inside.max - vec2(0.0, talk));
         page.within("result", |page| {
             let next = self.rows(page, upper);
@@ -205,6 +285,16 @@ impl ResultScreen {
         })
     }
 
+    /// The room that it needs, points.
+    pub(crate) fn room(&self) -> [f32; 2] {
+        [WIDTH + 16.0, self.height() + 16.0]
+    }
+
+    fn height(&self) -> f32 {
+        let lower = if self.party.is_some() { VOTES + TALK } else { 0.0 };
+        LOWER + ROW + 2.0 * MARGIN + lower
+    }
+
     /// The window closes.
     pub(crate) fn close(self) {
         if let Some(party) = self.party {
@@ -212,7 +302,7 @@ impl ResultScreen {
         }
     }
 
-    fn rows(&self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
+    fn rows(&mut self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
         let over = &self.over;
         let centre = |top: f32| pos2(inside.center().x, inside.top() + top);
         let mut line = |name: &str, top: f32, size: f32, colour: Color32, text: &str| {
@@ -220,23 +310,68 @@ impl ResultScreen {
         };
         let (verdict, colour) = over.verdict();
         line("verdict", 0.0, theme::TITLE, colour, verdict);
-        line("reason", 62.0, theme::BODY, theme::TEXT, &over.reason());
+        line("reason", 56.0, theme::BODY, theme::TEXT, &over.reason());
         let hz = over.summary.config.tick_rate.hz();
         let length = format!("after {}", match_clock(over.summary.ticks, hz));
-        line("length", 88.0, theme::SMALL, theme::QUIET, &length);
+        line("length", 81.0, theme::SMALL, theme::QUIET, &length);
+        line("series", 178.0, theme::SMALL, theme::GOLD, &over.series().unwrap_or_default());
+        line("votes", LOWER, theme::SMALL, theme::GOLD, &self.votes());
+        self.scores(page, inside);
+        let middle = Rect::from_min_max(
+            pos2(inside.left(), inside.top() + 202.0),
+            pos2(inside.right(), inside.top() + LOWER),
+        );
+        if self.shows_details {
+            self.details(page, middle);
+        } else {
+            self.course(page, middle);
+        }
+        self.buttons(page, inside)
+    }
+
+    /// Score and army over time, three moments, and a tip.
+    fn course(&self, page: &mut Page<'_>, area: Rect) {
+        const GRAPH: f32 = 92.0;
+        let over = &self.over;
+        let graph = Rect::from_min_size(area.min, vec2(area.width(), GRAPH));
+        let teams: Vec<u8> = over.summary.roster.iter().map(|seat| seat.team).collect();
+        result_graph::draw(page, graph, &over.summary.history, &teams);
+        let below = pos2(area.left(), graph.bottom() + 8.0);
+        let below = result_graph::moments(page, below, area.width(), &over.moments);
+        let style = (theme::SMALL, theme::GOLD);
+        page.paragraph("tip", pos2(area.left(), below + 4.0), style, &over.tip, area.width());
+    }
+
+    /// What was commanded, and how fast it acted.
+    fn details(&self, page: &mut Page<'_>, area: Rect) {
+        let over = &self.over;
+        let mut line = |name: &str, top: f32, size: f32, colour: Color32, text: &str| {
+            let at = pos2(area.center().x, area.top() + top);
+            page.text(name, at, Align2::CENTER_TOP, (size, colour), text, area.width());
+        };
         let [commands, deaths, captures] = over.summary.counts;
         let counts = format!("You gave {commands} orders, took {captures} circles and lost {deaths} units");
-        line("counts", 220.0, theme::SMALL, theme::QUIET, &counts);
-        line("latency", 252.0, theme::BODY, theme::TEXT, &over.latency());
+        line("counts", 20.0, theme::SMALL, theme::QUIET, &counts);
+        line("latency", 52.0, theme::BODY, theme::TEXT, &over.latency());
         let network = format!(
             "Round trip {:.1} ms; late ticks cost {:.1} s in all",
             over.rtt_ms,
             over.summary.stalls.1 as f64 / 1e6
         );
-        line("network", 280.0, theme::SMALL, theme::QUIET, &network);
-        line("votes", 304.0, theme::SMALL, theme::GOLD, &self.votes());
-        self.scores(page, inside);
-        self.buttons(page, inside)
+        line("network", 80.0, theme::SMALL, theme::QUIET, &network);
+    }
+
+    /// Who plays the same match anew may lead another hero; what is left of the row.
+    fn hero_choice(&mut self, page: &mut Page<'_>, row: Rect) -> Rect {
+        const HEROES: f32 = 170.0;
+        if self.party.is_some() {
+            return row;
+        }
+        let LaunchRequest::Practice(arguments) = &mut self.over.request else { return row };
+        let heroes = [("Sword", Hero::Swordsman), ("Bow", Hero::Archer)];
+        let left = row.with_max_x(row.left() + HEROES);
+        page.choice("hero", left, &heroes, &mut arguments.player.hero);
+        row.with_min_x(left.right() + GAP)
     }
 
     /// Who wants a rematch, in a line; empty while nobody does.
@@ -251,7 +386,7 @@ impl ResultScreen {
 
     fn scores(&self, page: &mut Page<'_>, inside: Rect) {
         let summary = &self.over.summary;
-        let row = Rect::from_min_size(inside.left_top() + vec2(0.0, 118.0), vec2(inside.width(), 80.0));
+        let row = Rect::from_min_size(inside.left_top() + vec2(0.0, 98.0), vec2(inside.width(), 80.0));
         for (seat, score) in summary.scores.iter().enumerate() {
             let column = part(row, seat, summary.scores.len());
             let player = PlayerId(seat as u8);
@@ -260,7 +395,7 @@ impl ResultScreen {
             let at = pos2(column.center().x, column.top());
             let team = summary.roster.get(seat).map_or(0, |seat| seat.team);
             let (colour, width) = (theme::team(team), column.width());
-            let name_at = pos2(at.x, at.y + 60.0);
+            let name_at = pos2(at.x, at.y + 57.0);
             page.text(
                 &format!("score {seat}"),
                 at,
@@ -280,9 +415,10 @@ impl ResultScreen {
         }
     }
 
-    fn buttons(&self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
+    fn buttons(&mut self, page: &mut Page<'_>, inside: Rect) -> Option<Next> {
         let row = Rect::from_min_max(pos2(inside.left(), inside.bottom() - ROW), inside.right_bottom());
-        let again = part(row, 0, 3);
+        let row = self.hero_choice(page, row);
+        let again = part(row, 0, 4);
         match &self.party {
             // The others stay where they are.
             Some(_) if self.wanted.contains(&self.over.summary.player) => {
@@ -301,13 +437,15 @@ impl ResultScreen {
         }
         match &self.over.summary.replay {
             Some(replay) => {
-                if page.button("watch", part(row, 1, 3), "Watch it", Weight::Normal) {
+                if page.button("watch", part(row, 1, 4), "Watch it", Weight::Normal) {
                     return Some(Next::Watch(replay.clone()));
                 }
             }
-            None => page.barred("watch", part(row, 1, 3), "Watch", "not recorded"),
+            None => page.barred("watch", part(row, 1, 4), "Watch", "not recorded"),
         }
-        page.button("menu", part(row, 2, 3), "Menu", Weight::Normal).then_some(Next::Start)
+        let weight = if self.shows_details { Weight::Chosen } else { Weight::Normal };
+        self.shows_details ^= page.button("details", part(row, 2, 4), "Details", weight);
+        page.button("menu", part(row, 3, 4), "Menu", Weight::Normal).then_some(Next::Start)
     }
 
     pub(crate) fn facts(&self) -> Value {
@@ -320,6 +458,9 @@ impl ResultScreen {
             "hash": format!("{:016x}", summary.hash.whole),
             "replay": summary.replay,
             "latency": self.over.latency(),
+            "moments": self.over.moments,
+            "tip": self.over.tip,
+            "series": self.over.series(),
             "can_rematch": self.party.is_some(),
             "wanted": self.wanted.iter().map(|player| player.0).collect::<Vec<_>>(),
             "said": self.party.as_ref().map(|party| party.talk.said()),

@@ -12,9 +12,10 @@ use crate::gui::input::Input;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
+use mini_rts_arena::game::data::TUTORIAL;
 
 /// Of the plate with everything on it.
-const SIZE: [f32; 2] = [452.0, 370.0];
+const SIZE: [f32; 2] = [452.0, 402.0];
 const ROW: f32 = 42.0;
 
 pub(crate) struct StartScreen {
@@ -82,30 +83,30 @@ impl StartScreen {
             top += height + gap;
             rect
         };
-        you_are(context, page, row(38.0, 14.0));
+        you_are(context, page, row(38.0, 10.0));
+        let has_learned = context.settings.has_learned || context.settings.has_won;
+        let weight = if has_learned { Weight::Normal } else { Weight::Primary };
+        if page.button("learn", row(ROW, 10.0), "Learn to play: 90 seconds", weight) {
+            next = tutorial(context);
+        }
         heading(page, "against", row(17.0, 5.0), "Play against the computer");
-        let levels = row(ROW, 14.0);
+        let levels = row(ROW, 10.0);
         for (place, (bot, text)) in
             [(BotChoice::Easy, "Easy"), (BotChoice::Normal, "Normal"), (BotChoice::Hard, "Hard")]
                 .into_iter()
                 .enumerate()
         {
-            // The recommended opponent: easy until the first win.
+            // The recommended opponent: easy until the first win, and none before the tutorial.
             let recommended = if context.settings.has_won { BotChoice::Normal } else { BotChoice::Easy };
-            let weight = if bot == recommended { Weight::Primary } else { Weight::Normal };
+            let is_recommended = bot == recommended && has_learned;
+            let weight = if is_recommended { Weight::Primary } else { Weight::Normal };
             let name = format!("play {}", text.to_lowercase());
             if page.button(&name, part(levels, place, 3), text, weight) {
-                let hero = context.settings.you.hero;
-                next = named(context, |name| {
-                    let mut arguments = PlayArguments { bot, ..usual() };
-                    arguments.player.name = Some(name);
-                    arguments.player.hero = hero;
-                    Next::Launch(LaunchRequest::Practice(Box::new(arguments)))
-                });
+                next = practice(context, bot);
             }
         }
         heading(page, "network", row(17.0, 5.0), "Play with somebody on this network");
-        let lan = row(ROW, 14.0);
+        let lan = row(ROW, 10.0);
         if page.button("host", part(lan, 0, 2), "Host a match", Weight::Normal) {
             next = named(context, |_| Next::HostSetup);
         }
@@ -114,7 +115,7 @@ impl StartScreen {
         }
         let about = self.replay.as_ref().map_or("none recorded yet", |(_, about)| about);
         heading(page, "replay about", row(17.0, 5.0), &format!("Newest replay: {about}"));
-        let replay = row(ROW, 20.0);
+        let replay = row(ROW, 12.0);
         match &self.replay {
             Some((file, _)) if page.button("watch", part(replay, 0, 2), "Watch it", Weight::Normal) => {
                 next = Some(Next::Watch(file.clone()));
@@ -139,10 +140,32 @@ impl StartScreen {
     }
 }
 
+/// A match against one bot, by the usual rules.
+pub(super) fn practice(context: &mut AppContext, bot: BotChoice) -> Option<Next> {
+    let hero = context.settings.you.hero;
+    named(context, |name| {
+        let mut arguments = PlayArguments { bot, ..usual() };
+        arguments.player.name = Some(name);
+        arguments.player.hero = hero;
+        Next::Launch(LaunchRequest::Practice(Box::new(arguments)))
+    })
+}
+
+/// The match that teaches. Its player leads a sword hero, whatever hero is chosen for other matches.
+fn tutorial(context: &mut AppContext) -> Option<Next> {
+    named(context, |name| {
+        let mut arguments = PlayArguments { bot: BotChoice::Sparring, ..usual() };
+        arguments.player.name = Some(name);
+        arguments.terms.rules = Some(TUTORIAL.into());
+        arguments.terms.map = Some(TUTORIAL.into());
+        Next::Launch(LaunchRequest::Practice(Box::new(arguments)))
+    })
+}
+
 /// On the left of a wide window, in the middle of a narrow one.
 fn start_plate(window: Rect) -> Rect {
     let size = vec2(SIZE[0], SIZE[1]);
-    let top = (window.center().y - size.y / 2.0 + 30.0).max(72.0);
+    let top = (window.center().y - size.y / 2.0 + 30.0).max(68.0);
     let left = (window.width() * 0.07).max(16.0);
     Rect::from_min_size(pos2(left, top), size)
 }

@@ -11,17 +11,12 @@ use crate::gui::sent_commands::SentCommands;
 use mini_rts_arena::game::View;
 use mini_rts_arena::sim::{AttackBehaviour, Command, PlayerId};
 
-/// For how long a match that begins with a repeat says so.
-const INTRODUCED_S: u32 = 12;
-
 /// What the player does about training.
 #[derive(Default)]
 pub(super) struct Training {
     production: Production,
     /// The last press that had no effect, and when it was, seconds of the window.
     refusal: Option<(Refusal, f64)>,
-    /// Whether the match began with a repeat that the player has not touched.
-    is_introduced: bool,
 }
 
 /// What a press on a button means.
@@ -38,7 +33,7 @@ impl Training {
     pub(super) fn repeating() -> Self {
         let mut production = Production::default();
         production.toggle(AttackBehaviour::Swordsman);
-        Self { production, is_introduced: true, ..Self::default() }
+        Self { production, ..Self::default() }
     }
 
     /// One of a kind: the command for it, or none and a reason that is shown.
@@ -57,7 +52,6 @@ impl Training {
 
     /// A kind again and again, or no longer.
     pub(super) fn toggle(&mut self, kind: AttackBehaviour) {
-        self.is_introduced = false;
         self.refusal = None;
         self.production.toggle(kind);
     }
@@ -87,13 +81,11 @@ impl Training {
     ) -> Option<TrainingStatus> {
         let economy = economy(view)?;
         let refusal = self.refusal.map(|(refusal, since)| (refusal, (now - since) as f32));
-        let is_early = view.current.tick().0 < INTRODUCED_S * view.setup.tick_rate.hz();
         Some(TrainingStatus {
             repeats: self.production.repeats(),
             queued: KINDS.map(|kind| self.production.queued(kind, &economy)),
             hovered: kind_at(pointer, window),
             refusal: refusal.filter(|&(_, age_s)| age_s < REFUSAL_SHOWN_S),
-            is_introduced: self.is_introduced && is_early,
         })
     }
 

@@ -58,9 +58,14 @@ impl WaitingScreen {
         if finished.is_none() && !is_ready {
             return None;
         }
-        let State::Waiting(game) = core::mem::replace(&mut self.state, State::Left) else { return None };
+        let State::Waiting(mut game) = core::mem::replace(&mut self.state, State::Left) else {
+            return None;
+        };
         Some(match finished {
-            Some(finished) => over(&game, game.view.latest(), finished),
+            Some(finished) => {
+                let view = game.view.latest();
+                over(&mut game, view, finished)
+            }
             None => Next::Play(game),
         })
     }

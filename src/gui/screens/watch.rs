@@ -19,6 +19,7 @@ use crate::gui::input::Input;
 use crate::gui::input_controller::PickContext;
 use crate::gui::page::{Page, Weight};
 use crate::gui::replay_marks::ReplayMarks;
+use crate::gui::sound::{Cues, Ear};
 use crate::gui::theme;
 use mini_rts_arena::game::{EventBacklog, REPLAY_SPEEDS, ReplayMatch, WatchError};
 use mini_rts_arena::sim::{GameState, PLAYERS_MAX, PlayerId, Tick};
@@ -50,6 +51,7 @@ pub(crate) struct WatchScreen {
     observed: Option<Arc<GameState>>,
     /// What happened since the last frame.
     events: EventBacklog,
+    cues: Cues,
     /// How a jump went of which the painter has not been told.
     jumped: Option<Result<(), WatchError>>,
     camera_control: CameraControl,
@@ -71,6 +73,7 @@ impl WatchScreen {
             replay,
             observed: None,
             events: EventBacklog::default(),
+            cues: Cues::default(),
             jumped: None,
             camera_control,
             follows: None,
@@ -108,6 +111,8 @@ impl WatchScreen {
             let seen = self.observed.replace(Arc::clone(&view.current));
             let before = seen.as_deref().unwrap_or(&view.previous);
             context.painter.observe(&view.setup, before, &view.current, &self.events);
+            let (sound, ear) = (&context.sound, Ear::of(&camera));
+            self.cues.observe(view, before, &self.events, &mut |cue| sound.play_cue(&cue, &ear));
         }
         context.painter.draw(&camera, &Scene::of(view, alpha, context.now as f32));
     }
@@ -195,6 +200,7 @@ impl WatchScreen {
     fn go_to(&mut self, tick: u32) {
         self.jumped = Some(self.replay.seek(Tick(tick.min(Tick::MAX.0))));
         self.observed = None;
+        self.cues = Cues::default();
     }
 
     pub(crate) fn page(&mut self, page: &mut Page<'_>) -> Option<Next> {

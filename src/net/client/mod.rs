@@ -23,7 +23,7 @@ use self::jitter_buffer::JitterBuffer;
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::snapshot_buffer::SnapshotBuffer;
-use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP, SILENT_AFTER};
+use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP, QUIET_AFTER, SILENT_AFTER};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
 use crate::net::join::Seat;
@@ -459,12 +459,11 @@ impl ClientSession {
         (self.local_inputs.next(), inputs)
     }
 
-    /// The server if nothing has arrived from it for [`SILENT_AFTER`], and when it was last heard. Its
-    /// updates are due many times a second.
+    /// The server if nothing has arrived from it for 300 ms, and when it was last heard.
     #[must_use]
     pub fn waits_for(&self) -> Option<WaitsFor> {
         let since = self.link.connection.heard_at;
-        let waits = matches!(self.phase, Phase::Running) && self.now.since(since) >= SILENT_AFTER;
+        let waits = matches!(self.phase, Phase::Running) && self.now.since(since) >= QUIET_AFTER;
         waits.then_some(WaitsFor { player: PlayerId::NONE, since, cause: StallCause::Network })
     }
 

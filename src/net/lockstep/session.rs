@@ -37,7 +37,7 @@ use self::seating::Seated;
 use super::desync::Search;
 use crate::net::connection::handshake::Listener;
 use crate::net::connection::protection::SealedPacket;
-use crate::net::connection::{Closing, Connection, SILENT_AFTER};
+use crate::net::connection::{Closing, Connection, QUIET_AFTER, SILENT_AFTER};
 use crate::net::discovery::Beacon;
 use crate::net::join::Seat;
 use crate::net::outbox::{Outbox, Transmit};
@@ -446,7 +446,7 @@ impl LockstepSession {
         let (player, since) = play.waits_for(self.now)?;
         let link = self.links.iter().find(|link| link.player == player)?;
         // A computer that is alive sends something in every tick.
-        let is_silent = self.now.since(link.connection.heard_at) >= SILENT_AFTER / 2;
+        let is_silent = self.now.since(link.connection.heard_at) >= QUIET_AFTER / 2;
         let cause = if is_silent { StallCause::Network } else { StallCause::Computer };
         Some(WaitsFor { player, since, cause })
     }

@@ -81,12 +81,12 @@ fn in_a_window_a_client_waits_for_its_server() {
         net.run(Duration::from_secs(5), |_| {});
         net.seats[1].is_cut = true;
         let waits_for = |net: &Net| net.seats[1].game.as_ref().expect("it plays").session().waits_for();
-        net.run(Duration::from_millis(400), |_| {});
+        net.run(Duration::from_millis(250), |_| {});
         assert_eq!(waits_for(&net), None, "not yet worth a word");
-        net.run(Duration::from_millis(200), |_| {});
+        net.run(Duration::from_millis(150), |_| {});
         let waits = waits_for(&net).expect("the server");
         assert_eq!((waits.player, waits.cause), (PlayerId::NONE, StallCause::Network));
-        net.run(Duration::from_millis(5_400), |_| {});
+        net.run(Duration::from_millis(5_600), |_| {});
         let lost = net.seats[1].game.as_ref().expect("it waits").session().lost();
         assert_eq!(lost.map(|(player, _)| player), Some(PlayerId::NONE));
         net.seats[1].is_cut = false;

@@ -1,0 +1,53 @@
+//! The opponent of a newcomer's first match: it waits at home.
+
+use crate::sim::{AttackBehaviour, Command, GameState, PlayerId, PlayerInput, TickRate, World};
+
+/// Minions that guard its core.
+const GUARDS: usize = 2;
+/// Living minions from which an enemy is ready for guards.
+const READY: usize = 4;
+/// It decides once in this time.
+const PERIOD_MS: u32 = 1000;
+/// Time from what it sees to its action.
+const REACTION_MS: u32 = 500;
+
+/// Never leaves its base. It trains a few guards for its core while an enemy has an army, and nothing before:
+/// nobody is hurt who has not trained yet, if its hero is harmless by the rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Sparring {
+    player: PlayerId,
+    rate: TickRate,
+}
+
+impl Sparring {
+    /// A sparring partner in this seat.
+    #[must_use]
+    pub const fn new(player: PlayerId, rate: TickRate) -> Self {
+        Self { player, rate }
+    }
+
+    /// The reaction time: ticks from what it saw to its action.
+    #[must_use]
+    pub const fn reaction(&self) -> u32 {
+        self.rate.ticks_in_ms(REACTION_MS)
+    }
+
+    /// Its input after the last tick of `world`, to be applied [`Self::reaction`] ticks later.
+    #[must_use]
+    pub fn think(&self, world: &World) -> PlayerInput {
+        let (state, mut input) = (world.state(), PlayerInput::default());
+        let is_moment = state.tick().0.is_multiple_of(self.rate.ticks_in_ms(PERIOD_MS));
+        if is_moment && state.minions(self.player) < GUARDS && self.has_ready_enemy(state) {
+            input.commands.push(Command::Train(AttackBehaviour::Swordsman));
+        }
+        input
+    }
+
+    fn has_ready_enemy(&self, state: &GameState) -> bool {
+        let is_enemy = |player: &PlayerId| state.team_of(*player) != state.team_of(self.player);
+        state.player_ids().filter(is_enemy).any(|enemy| {
+            let training = usize::from(state.players.training_len[enemy.index()]);
+            state.minions(enemy) - training >= READY
+        })
+    }
+}

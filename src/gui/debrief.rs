@@ -1,0 +1,174 @@
+//! What a match is worth remembering for, in words: its moments, and one tip for its player.
+
+use mini_rts_arena::game::{Moment, Tally};
+use mini_rts_arena::sim::{AttackBehaviour, PlayerId};
+
+use super::bindings::{Action, key_name};
+
+/// What a tip depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    pub(crate) has_won: bool,
+    pub(crate) seconds: u32,
+    /// Circles of the map.
+    pub(crate) circles: u32,
+    /// What the player did.
+    pub(crate) tally: Tally,
+}
+
+/// When a tip applies, and what it says then.
+type Tip = (fn(&Course) -> bool, fn(&Course) -> String);
+
+/// From the costliest mistake to the least; the last one always applies.
+const TIPS: [Tip; 8] = [
+    (
+        |course| course.tally.unspent_s * 5 >= course.seconds && course.tally.unspent_s >= 8,
+        |course| {
+            format!(
+                "For {} your supply lay unspent: train with {} and {}, or Shift with them to repeat.",
+                clock(course.tally.unspent_s),
+                key_name(Action::Train(AttackBehaviour::Swordsman)),
+                key_name(Action::Train(AttackBehaviour::Archer)),
+            )
+        },
+    ),
+    (
+        |course| !course.has_won && course.tally.exposed_s >= 10,
+        |course| {
+            format!(
+                "For {} your core stood open and alone: when the line at the top turns red, take a circle back \
+                 or go home.",
+                clock(course.tally.exposed_s)
+            )
+        },
+    ),
+    (
+        |course| course.tally.circles == 0,
+        |_| {
+            "You took no circle: stand in one until its rim has your colour. Circles give points and supply."
+                .into()
+        },
+    ),
+    (
+        |course| course.tally.hero_deaths >= 3,
+        |course| {
+            format!(
+                "Your hero fell {} times: lead him out of a fight while he is hurt. He heals when nobody hits him.",
+                course.tally.hero_deaths
+            )
+        },
+    ),
+    (
+        |course| course.tally.circles.count_ones() * 2 < course.circles,
+        |course| {
+            format!(
+                "You held only {} of {} circles: {} and a click send a few minions to the far ones.",
+                course.tally.circles.count_ones(),
+                course.circles,
+                key_name(Action::AttackMove)
+            )
+        },
+    ),
+    (
+        |course| course.tally.banners == 0,
+        |_| {
+            let key = key_name(Action::Banner);
+            format!("You never raised the banner: {key} among your minions lets them strike faster.")
+        },
+    ),
+    (|course| course.has_won, |_| "Well played: you are ready for somebody stronger.".into()),
+    (|_| true, |_| "Fight with all you have in one place: hero, swordsmen in front, archers behind.".into()),
+];
+
+/// The tip that helps most after this match.
+pub(crate) fn tip(course: &Course) -> String {
+    let found = TIPS.iter().find(|(applies, _)| applies(course));
+    found.map_or_else(String::new, |(_, says)| says(course))
+}
+
+/// A moment in words. `name` says who a player is, `team` who is in a team; `me` is "you".
+pub(crate) fn describe(
+    moment: Moment,
+    me: PlayerId,
+    name: impl Fn(PlayerId) -> String,
+    team: impl Fn(u8) -> String,
+) -> String {
+    let whose = |what: &str, player: PlayerId| match player == me {
+        true => format!("Your {what}"),
+        false => format!("The {what} of {}", name(player)),
+    };
+    match moment {
+        Moment::FirstCircle(player) if player == me => "You took the first circle".into(),
+        Moment::FirstCircle(player) => format!("{} took the first circle", name(player)),
+        Moment::BiggestFight(deaths) => format!("The biggest fight: {deaths} fell within ten seconds"),
+        Moment::CoreOpened(player) => format!("{} opened", whose("core", player)),
+        Moment::HeroDied(player) => format!("{} fell", whose("hero", player)),
+        Moment::LeadTaken(side) => format!("{} took the lead", team(side)),
+    }
+}
+
+/// Minutes and seconds.
+pub(crate) fn clock(seconds: u32) -> String {
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lost match of two minutes in which nothing was done wrong.
+    const GOOD: Course = Course {
+        has_won: false,
+        seconds: 120,
+        circles: 3,
+        tally: Tally { unspent_s: 3, exposed_s: 4, banners: 2, hero_deaths: 1, circles: 0b101 },
+    };
+
+    #[test]
+    fn the_tip_names_the_costliest_mistake() {
+        let with = |change: fn(&mut Tally)| {
+            let mut course = GOOD;
+            change(&mut course.tally);
+            course
+        };
+        let idle = with(|tally| (tally.unspent_s, tally.circles, tally.banners) = (30, 0, 0));
+        let table = [
+            // Read for 20 s: the core fell at 0:46 with 20 of 20 supply.
+            (Course { seconds: 46, ..idle }, "For 0:30 your supply lay unspent"),
+            // Trained all the time and fought elsewhere: the core fell at 1:32.
+            (with(|tally| tally.exposed_s = 25), "For 0:25 your core stood open and alone"),
+            // Kept together in the middle: 0 to 201 points at 1:50.
+            (with(|tally| tally.circles = 0b1), "You held only 1 of 3 circles"),
+            (with(|tally| (tally.circles, tally.hero_deaths) = (0, 4)), "You took no circle"),
+            // Walked only.
+            (Course { seconds: 50, ..with(|tally| tally.unspent_s = 31) }, "For 0:31 your supply"),
+            (with(|tally| tally.hero_deaths = 3), "Your hero fell 3 times"),
+            (with(|tally| tally.banners = 0), "You never raised the banner"),
+            (Course { has_won: true, ..with(|tally| tally.exposed_s = 60) }, "Well played"),
+            (GOOD, "Fight with all you have"),
+        ];
+        for (course, expected) in table {
+            let said = tip(&course);
+            assert!(said.starts_with(expected), "{course:?}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_long_match_forgives_seconds() {
+        let long = Course { seconds: 300, tally: Tally { unspent_s: 30, ..GOOD.tally }, ..GOOD };
+        assert!(tip(&long).starts_with("Fight"), "a tenth of it");
+    }
+
+    #[test]
+    fn moments_speak_to_their_player() {
+        let say = |moment| {
+            let name = |player: PlayerId| format!("P{}", player.0);
+            describe(moment, PlayerId(0), name, |team| format!("Team {team}"))
+        };
+        assert_eq!(say(Moment::FirstCircle(PlayerId(0))), "You took the first circle");
+        assert_eq!(say(Moment::CoreOpened(PlayerId(0))), "Your core opened");
+        assert_eq!(say(Moment::HeroDied(PlayerId(1))), "The hero of P1 fell");
+        assert_eq!(say(Moment::BiggestFight(9)), "The biggest fight: 9 fell within ten seconds");
+        assert_eq!(say(Moment::LeadTaken(1)), "Team 1 took the lead");
+    }
+}

@@ -1,0 +1,72 @@
+//! The sound that answers a command at once, before it has run.
+
+use mini_rts_arena::game::View;
+use mini_rts_arena::sim::Command;
+
+use super::catalogue::Kind;
+
+/// What is heard when the player gives a command; nothing for those whose effect is heard as soon as it is shown.
+pub(crate) fn answer(view: &View, command: &Command) -> Option<Kind> {
+    let (players, now) = (&view.current.players, view.current.tick());
+    let me = view.me?.index();
+    let refused_until =
+        |ready_at: &[_]| ready_at.get(me).is_some_and(|&at| now < at).then_some(Kind::Refused);
+    match command {
+        Command::Attack(..) | Command::AttackMove(..) | Command::HeroAttack(_) => Some(Kind::Attack),
+        Command::Move(..)
+        | Command::Follow(..)
+        | Command::Hold(..)
+        | Command::Stop(_)
+        | Command::HeroGo(_)
+        | Command::Rally(_) => Some(Kind::Move),
+        Command::Dash(_) => refused_until(&players.dash_ready_at),
+        Command::Banner => refused_until(&players.banner_ready_at),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mini_rts_arena::game::data;
+    use mini_rts_arena::net::Time;
+    use mini_rts_arena::sim::math::{Angle, Vec2};
+    use mini_rts_arena::sim::{
+        AttackBehaviour, PlayerId, SeatSetup, Selection, Setup, Target, Tick, TickRate, UnitId, When, World,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_answered_by_its_meaning_and_refused_while_it_must_wait() {
+        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let world = World::new(Setup {
+            seed: 1,
+            tick_rate: TickRate::HZ_60,
+            seats: [seat(0), seat(1)].into_iter().collect(),
+            rules: data::rules("standard").expect("built in"),
+            map: data::map("standard").expect("built in"),
+        });
+        let mut view = View::new(&world, Arc::new([]), Some(PlayerId(0)), Time(0));
+        let (all, unit) = (Selection::default, UnitId { index: 0, generation: 0 });
+        let to = Target::clamped(Vec2::default());
+        let table = [
+            (Command::Move(all(), to, When::Now), Some(Kind::Move)),
+            (Command::HeroGo(to), Some(Kind::Move)),
+            (Command::Stop(all()), Some(Kind::Move)),
+            (Command::AttackMove(all(), to, When::Now), Some(Kind::Attack)),
+            (Command::HeroAttack(unit), Some(Kind::Attack)),
+            (Command::Dash(Angle(0)), None),
+            (Command::Banner, None),
+            (Command::Pause, None),
+        ];
+        for (command, expected) in table {
+            assert_eq!(answer(&view, &command), expected, "{command:?}");
+        }
+        let players = &mut Arc::make_mut(&mut view.current).players;
+        (players.dash_ready_at[0], players.banner_ready_at[0]) = (Tick(9), Tick(9));
+        assert_eq!(answer(&view, &Command::Dash(Angle(0))), Some(Kind::Refused));
+        assert_eq!(answer(&view, &Command::Banner), Some(Kind::Refused));
+    }
+}

@@ -1,0 +1,163 @@
+//! Every sound: its file, when it gives way, and how loud and how often it is heard.
+
+/// How much a sound matters: while all voices are taken, it replaces one of at most its own weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Priority {
+    /// Blows and arrows.
+    Fight,
+    /// What the match is about, and what the player does.
+    Event,
+    /// What the player must not miss.
+    Danger,
+}
+
+/// Which volume a sound obeys, beside the master volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    /// What happens in the arena.
+    Effects,
+    /// What answers the player's hands, and what others say.
+    Interface,
+}
+
+macro_rules! sounds {
+    ($($(#[doc = $doc:literal])+ $kind:ident: $file:literal, $priority:ident, $group:ident, $gain:literal, $gap:literal;)+) => {
+        /// A sound.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Kind {
+            $($(#[doc = $doc])+ $kind,)+
+        }
+
+        impl Kind {
+            /// All sounds, in the order of their numbers.
+            pub(super) const ALL: &[Self] = &[$(Self::$kind,)+];
+
+            pub(super) const fn entry(self) -> Entry {
+                match self {
+                    $(Self::$kind => Entry {
+                        wav: include_bytes!(concat!("../../../assets/sounds/", $file, ".wav")),
+                        priority: Priority::$priority,
+                        group: Group::$group,
+                        gain: $gain,
+                        gap_ms: $gap,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+/// What is known of a sound.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    wav: &'static [u8],
+    pub(super) priority: Priority,
+    pub(super) group: Group,
+    /// From 0 to 1.
+    pub(super) gain: f32,
+    /// Least time from one start to the next, milliseconds: a start within it is dropped.
+    pub(super) gap_ms: u32,
+}
+
+sounds! {
+    /// A blade hits.
+    SwordHit: "sword-hit", Fight, Effects, 0.34, 85;
+    /// An arrow is shot.
+    ArrowShot: "arrow-shot", Fight, Effects, 0.2, 110;
+    /// An arrow hits.
+    ArrowHit: "arrow-hit", Fight, Effects, 0.3, 85;
+    /// A minion dies.
+    UnitDeath: "unit-death", Fight, Effects, 0.42, 120;
+    /// A hero dies.
+    HeroDeath: "hero-death", Event, Effects, 0.8, 200;
+    /// An own unit is hit after a while without fighting.
+    Attacked: "attacked", Danger, Effects, 0.6, 2_000;
+    /// A circle is being taken.
+    CircleTick: "circle-tick", Event, Effects, 0.28, 90;
+    /// A circle is taken.
+    CircleTaken: "circle-taken", Event, Effects, 0.6, 100;
+    /// An own circle is taken by an enemy.
+    CircleLost: "circle-lost", Danger, Effects, 0.75, 100;
+    /// The own core is open.
+    CoreOpens: "core-opens", Danger, Effects, 0.75, 500;
+    /// An enemy core is open.
+    CoreChance: "core-chance", Event, Effects, 0.6, 500;
+    /// An enemy core is hit.
+    CoreHit: "core-hit", Event, Effects, 0.5, 160;
+    /// The own core is hit.
+    OwnCoreHit: "core-hit", Danger, Effects, 0.75, 240;
+    /// A core cracks, or falls.
+    CoreCracks: "core-cracks", Danger, Effects, 0.85, 200;
+    /// A minion has been trained.
+    Trained: "trained", Event, Effects, 0.4, 150;
+    /// Units are selected.
+    Select: "select", Event, Interface, 0.3, 40;
+    /// Units are sent somewhere.
+    Move: "move", Event, Interface, 0.36, 60;
+    /// Units are sent to fight.
+    Attack: "attack", Event, Interface, 0.42, 60;
+    /// What was asked for cannot be done.
+    Refused: "refused", Event, Interface, 0.5, 120;
+    /// A hero raises its banner.
+    Banner: "banner", Event, Effects, 0.65, 100;
+    /// A hero dashes.
+    Dash: "dash", Event, Effects, 0.45, 80;
+    /// A second of sudden death.
+    Drum: "drum", Danger, Effects, 0.7, 300;
+    /// The match is won.
+    Victory: "victory", Danger, Effects, 0.8, 500;
+    /// The match is lost.
+    Defeat: "defeat", Danger, Effects, 0.8, 500;
+    /// Nobody has won the match.
+    Draw: "draw", Danger, Effects, 0.8, 500;
+    /// A button is pressed.
+    Click: "click", Event, Interface, 0.4, 30;
+    /// The pointer comes over a button.
+    Hover: "hover", Event, Interface, 0.16, 40;
+    /// Somebody says something.
+    Chat: "chat", Event, Interface, 0.45, 150;
+    /// A second of a count-down.
+    Count: "count", Event, Interface, 0.55, 200;
+    /// The match begins, or continues.
+    Go: "go", Event, Interface, 0.6, 200;
+    /// Somebody has left, is lost or pauses the match; the last alert is shown again.
+    Alert: "alert", Danger, Interface, 0.55, 300;
+}
+
+/// Bytes of a file before its samples.
+const HEADER_BYTES: usize = 44;
+/// Samples a second of all files.
+pub(super) const FILE_RATE: u32 = 44_100;
+
+impl Entry {
+    /// The samples: one channel, 16 bits, the low byte first.
+    pub(super) fn samples(&self) -> &'static [[u8; 2]] {
+        self.wav.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_of_the_one_format() {
+        let mut bytes = 0;
+        for kind in Kind::ALL {
+            let entry = kind.entry();
+            let field = |at: usize| u32::from_le_bytes(entry.wav[at..at + 4].try_into().expect("four bytes"));
+            assert_eq!((&entry.wav[..4], &entry.wav[8..16]), (&b"RIFF"[..], &b"WAVEfmt "[..]), "{kind:?}");
+            assert_eq!([field(20), field(24)], [0x1_0001, FILE_RATE], "{kind:?}: one channel");
+            assert_eq!((field(34) & 0xffff, &entry.wav[36..40]), (16, &b"data"[..]), "{kind:?}");
+            assert_eq!(field(40) as usize, entry.samples().len() * 2, "{kind:?}");
+            bytes += entry.wav.len();
+        }
+        assert!(bytes < 1_000_000, "{bytes} bytes");
+    }
+
+    #[test]
+    fn a_sound_has_its_own_number() {
+        assert!(Kind::ALL.iter().enumerate().all(|(number, &kind)| kind as usize == number));
+    }
+}

@@ -1,0 +1,242 @@
+//! What happens in a match, as sounds: told by its events, and by the difference between two states where there
+//! is no event or it comes late. The own hero is shown ahead of the confirmed world, whose events tell of it
+//! later: what he does is heard when it is seen, and not again.
+
+use macroquad::math::{Vec2, vec2};
+use mini_rts_arena::game::{EventBacklog, View};
+use mini_rts_arena::sim::{
+    self, AttackBehaviour, CAPTURED, CIRCLES_MAX, ControlBehaviour, Event, GameState, MilliPoint, Outcome,
+    PLAYERS_MAX, PlayerId, Tick, UnitId,
+};
+
+use super::catalogue::{Kind, Priority};
+
+/// How high each team sounds: blue high, orange low.
+const TEAM_PITCHES: [f32; 4] = [1.22, 0.82, 0.94, 1.08];
+/// How long before sudden death nothing but danger is heard, ms.
+const SILENCE_MS: u32 = 3_000;
+/// An own unit that is hit is danger again after this long without a hit on one, ms.
+const CALM_MS: u32 = 8_000;
+/// How often a circle ticks until it is taken.
+const CIRCLE_STEPS: i32 = 8;
+/// The parts in which a core cracks.
+const CORE_PARTS: i32 = 4;
+
+/// Something to be heard.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cue {
+    pub(crate) kind: Kind,
+    /// Tiles.
+    pub(crate) at: Option<Vec2>,
+    /// How many times as high it is as in its file.
+    pub(crate) pitch: f32,
+}
+
+/// What has been heard of a match.
+#[derive(Default)]
+pub(crate) struct Cues {
+    /// The team that holds each circle, once one does.
+    holders: [Option<u8>; CIRCLES_MAX],
+    /// How far each circle is taken, in steps.
+    steps: [i32; CIRCLES_MAX],
+    /// How many parts of each core are left, once that was seen.
+    parts: [Option<i32>; PLAYERS_MAX],
+    /// When an own unit was last hit.
+    attacked_at: Option<Tick>,
+    /// When the own hero may dash and raise the banner again.
+    dash_ready_at: Tick,
+    banner_ready_at: Tick,
+    /// Seconds of sudden death that were drummed.
+    drummed: Option<u32>,
+}
+
+impl Cues {
+    /// Takes in the ticks from `before` to the view's state, and what happened in them, in order.
+    pub(crate) fn observe(
+        &mut self,
+        view: &View,
+        before: &GameState,
+        events: &EventBacklog,
+        hear: &mut impl FnMut(Cue),
+    ) {
+        let is_silent = is_before_sudden_death(view);
+        let mut hear = |cue: Cue| {
+            if !is_silent || cue.kind.entry().priority == Priority::Danger {
+                hear(cue);
+            }
+        };
+        for happened in events.iter() {
+            if let Event::Hit { unit, at, .. } = happened.event
+                && self.is_attack(view, before, unit, happened.tick)
+            {
+                hear(Cue { kind: Kind::Attacked, at: Some(tiles(at)), pitch: 1.0 });
+            }
+            if let Some(cue) = self.of_event(view, &happened.event) {
+                hear(cue);
+            }
+        }
+        self.hear_own_hero(view, &mut hear);
+        self.hear_circles(view, &mut hear);
+        self.hear_cores(view, &mut hear);
+        self.hear_drum(view, &mut hear);
+    }
+
+    /// Whether a hit on this unit begins an attack on the player.
+    fn is_attack(&mut self, view: &View, before: &GameState, unit: UnitId, tick: Tick) -> bool {
+        let owner = |state: &GameState| state.row(unit).map(|row| state.units.owner[row]);
+        let owner = owner(&view.current).or_else(|| owner(before));
+        if view.me.is_none() || owner != view.me {
+            return false;
+        }
+        let last = self.attacked_at.replace(tick);
+        last.is_none_or(|last| tick.since(last) >= view.setup.tick_rate.ticks_in_ms(CALM_MS))
+    }
+
+    fn of_event(&mut self, view: &View, event: &Event) -> Option<Cue> {
+        let team = |player| view.current.team_of(player);
+        let mine = view.me.map(team);
+        let cue = |kind, at, player| {
+            Some(Cue {
+                kind,
+                at: Some(at),
+                pitch: TEAM_PITCHES[usize::from(team(player)) % TEAM_PITCHES.len()],
+            })
+        };
+        match *event {
+            Event::Hit { at, by, attack: AttackBehaviour::Swordsman, .. } => {
+                cue(Kind::SwordHit, tiles(at), by)
+            }
+            Event::Hit { at, by, attack: AttackBehaviour::Archer, .. } => cue(Kind::ArrowHit, tiles(at), by),
+            Event::Shot { player, at } => cue(Kind::ArrowShot, tiles(at), player),
+            Event::Death { owner, control: ControlBehaviour::Minion, at, .. } => {
+                cue(Kind::UnitDeath, tiles(at), owner)
+            }
+            Event::Death { owner, at, .. } => cue(Kind::HeroDeath, tiles(at), owner),
+            Event::Spawn { owner, control: ControlBehaviour::Minion, at, .. } if Some(owner) == view.me => {
+                cue(Kind::Trained, tiles(at), owner)
+            }
+            Event::Dash { player, at } if Some(player) != view.me => cue(Kind::Dash, tiles(at), player),
+            Event::Banner { player, at } if Some(player) != view.me => cue(Kind::Banner, tiles(at), player),
+            Event::Capture { circle, player } => {
+                let circle = usize::from(circle);
+                let before = self.holders.get_mut(circle)?.replace(team(player));
+                let is_lost = mine.is_some() && before == mine && mine != Some(team(player));
+                let kind = if is_lost { Kind::CircleLost } else { Kind::CircleTaken };
+                cue(kind, place(view.setup.map.circles.get(circle)), player)
+            }
+            Event::Shield { core, open: true } => {
+                let kind = if mine == Some(team(core)) { Kind::CoreOpens } else { Kind::CoreChance };
+                cue(kind, base(view, core), core)
+            }
+            Event::CoreHit { core, by, .. } => {
+                let kind = if mine == Some(team(core)) { Kind::OwnCoreHit } else { Kind::CoreHit };
+                cue(kind, base(view, core), by)
+            }
+            _ => None,
+        }
+    }
+
+    /// His dash and banner, as shown. A prediction that was a few ticks off does not make them twice.
+    fn hear_own_hero(&mut self, view: &View, hear: &mut impl FnMut(Cue)) {
+        let Some(me) = view.me else { return };
+        let (state, at) = (&view.current, me.index());
+        let apart = view.setup.tick_rate.hz() / 2;
+        let pitch = TEAM_PITCHES[usize::from(state.team_of(me)) % TEAM_PITCHES.len()];
+        let hero = state.hero(me).map(|row| vec2(state.units.x[row].to_num(), state.units.y[row].to_num()));
+        for (kind, ready_at, heard) in [
+            (Kind::Dash, state.players.dash_ready_at[at], &mut self.dash_ready_at),
+            (Kind::Banner, state.players.banner_ready_at[at], &mut self.banner_ready_at),
+        ] {
+            if ready_at.since(*heard) > apart {
+                *heard = ready_at;
+                hear(Cue { kind, at: hero, pitch });
+            }
+        }
+    }
+
+    /// Circles tick while they are being taken, higher and higher.
+    fn hear_circles(&mut self, view: &View, hear: &mut impl FnMut(Cue)) {
+        let circles = &view.current.circles;
+        for (circle, heard) in self.steps.iter_mut().enumerate().take(circles.len()) {
+            let step = circles.progress[circle] * CIRCLE_STEPS / CAPTURED;
+            if step > *heard && circles.taker[circle] != PlayerId::NONE {
+                let pitch = 0.8 + 0.09 * step as f32;
+                let at = Some(place(view.setup.map.circles.get(circle)));
+                hear(Cue { kind: Kind::CircleTick, at, pitch });
+            }
+            *heard = step;
+        }
+    }
+
+    fn hear_cores(&mut self, view: &View, hear: &mut impl FnMut(Cue)) {
+        let whole = view.setup.rules.core_hp.max(1);
+        for player in view.current.player_ids() {
+            let left = view.current.cores.hp[player.index()];
+            let parts = (left * CORE_PARTS + whole - 1) / whole;
+            if self.parts[player.index()].replace(parts).is_some_and(|before| parts < before) {
+                hear(Cue { kind: Kind::CoreCracks, at: Some(base(view, player)), pitch: 1.0 });
+            }
+        }
+    }
+
+    /// Once a second from sudden death on.
+    fn hear_drum(&mut self, view: &View, hear: &mut impl FnMut(Cue)) {
+        let (now, begins) = (view.current.tick(), sudden_death(view));
+        if view.setup.rules.endless || now < begins || view.current.outcome() != Outcome::Running {
+            return;
+        }
+        let second = now.since(begins) / view.setup.tick_rate.hz();
+        if self.drummed.replace(second) != Some(second) {
+            hear(Cue { kind: Kind::Drum, at: None, pitch: 1.0 });
+        }
+    }
+}
+
+/// What is heard while a match does not run.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    /// The number of the count-down.
+    last: Option<u32>,
+    is_held_up: bool,
+}
+
+impl Waiting {
+    /// The sound of this frame, given the seconds of the count-down, if there is one, and whether the match is held
+    /// up.
+    pub(crate) fn step(&mut self, left_s: Option<f64>, is_held_up: bool) -> Option<Kind> {
+        let shown = left_s.map(|left| left.ceil().max(0.0) as u32).filter(|&left| left > 0);
+        let last = core::mem::replace(&mut self.last, shown);
+        let was_held_up = core::mem::replace(&mut self.is_held_up, is_held_up);
+        match shown {
+            Some(_) if shown != last => Some(Kind::Count),
+            None if last.is_some() => Some(Kind::Go),
+            _ => (is_held_up && !was_held_up).then_some(Kind::Alert),
+        }
+    }
+}
+
+fn sudden_death(view: &View) -> Tick {
+    Tick(view.setup.tick_rate.ticks_in_ms(view.setup.rules.sudden_death_ms))
+}
+
+/// Whether sudden death is so near that the fights fall silent.
+fn is_before_sudden_death(view: &View) -> bool {
+    let left = sudden_death(view).since(view.current.tick());
+    !view.setup.rules.endless && (1..=view.setup.tick_rate.ticks_in_ms(SILENCE_MS)).contains(&left)
+}
+
+fn tiles(at: sim::math::Vec2) -> Vec2 {
+    vec2(at.x.to_num(), at.y.to_num())
+}
+
+fn place(at: Option<&MilliPoint>) -> Vec2 {
+    at.map_or(Vec2::ZERO, |&(x, y)| vec2(x as f32, y as f32) / 1000.0)
+}
+
+fn base(view: &View, player: PlayerId) -> Vec2 {
+    place(view.setup.map.bases.get(player.index()))
+}
+
+#[cfg(test)]
+#[path = "cues_tests.rs"]
+mod tests;

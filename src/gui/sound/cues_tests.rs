@@ -1,0 +1,212 @@
+use std::sync::Arc;
+
+use mini_rts_arena::game::data;
+use mini_rts_arena::net::Time;
+use mini_rts_arena::sim::math;
+use mini_rts_arena::sim::{SeatSetup, Setup, TickRate, World};
+
+use super::*;
+
+const HZ: u32 = 60;
+
+/// A match of two, seen by player 0 or by a spectator.
+fn view(me: Option<PlayerId>) -> View {
+    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+    let world = World::new(Setup {
+        seed: 1,
+        tick_rate: TickRate::HZ_60,
+        seats: [seat(0), seat(1)].into_iter().collect(),
+        rules: data::rules("standard").expect("built in"),
+        map: data::map("standard").expect("built in"),
+    });
+    View::new(&world, Arc::new([]), me, Time(0))
+}
+
+fn mine() -> View {
+    view(Some(PlayerId(0)))
+}
+
+fn change(view: &mut View, with: impl FnOnce(&mut GameState)) {
+    with(Arc::make_mut(&mut view.current));
+}
+
+/// What is heard of these events, of one tick.
+fn heard(cues: &mut Cues, view: &View, tick: u32, events: &[Event]) -> Vec<Cue> {
+    let (mut backlog, mut heard) = (EventBacklog::default(), Vec::new());
+    backlog.add(Tick(tick), events);
+    cues.observe(view, &view.previous.clone(), &backlog, &mut |cue| heard.push(cue));
+    heard
+}
+
+fn kinds(heard: &[Cue]) -> Vec<Kind> {
+    heard.iter().map(|cue| cue.kind).collect()
+}
+
+fn at(x: i32) -> math::Vec2 {
+    math::Vec2 { x: math::Fx::from_num(x), y: math::Fx::from_num(2) }
+}
+
+fn hit(view: &View, owner: u8, attack: AttackBehaviour) -> Event {
+    let row = (0..view.current.units.len()).find(|&row| view.current.units.owner[row] == PlayerId(owner));
+    let unit = view.current.units.id[row.expect("everybody begins with units")];
+    Event::Hit { unit, at: at(3), by: PlayerId(1 - owner), attack, damage: 5 }
+}
+
+#[test]
+fn each_event_of_a_fight_has_its_sound_at_its_place_and_the_pitch_of_its_team() {
+    use AttackBehaviour::{Archer, Swordsman};
+    let view = view(None);
+    let (player, unit) = (PlayerId(1), UnitId { index: 0, generation: 0 });
+    let death = |control| Event::Death { unit, owner: player, control, attack: Archer, at: at(3) };
+    let table = [
+        (hit(&view, 0, Swordsman), Kind::SwordHit),
+        (hit(&view, 0, Archer), Kind::ArrowHit),
+        (Event::Shot { player, at: at(3) }, Kind::ArrowShot),
+        (death(ControlBehaviour::Minion), Kind::UnitDeath),
+        (death(ControlBehaviour::Player), Kind::HeroDeath),
+        (Event::Dash { player, at: at(3) }, Kind::Dash),
+        (Event::Banner { player, at: at(3) }, Kind::Banner),
+    ];
+    for (event, kind) in table {
+        let expected = Cue { kind, at: Some(vec2(3.0, 2.0)), pitch: TEAM_PITCHES[1] };
+        assert_eq!(heard(&mut Cues::default(), &view, 0, &[event]), [expected]);
+    }
+    assert!(TEAM_PITCHES.iter().all(|&pitch| (TEAM_PITCHES[1]..=TEAM_PITCHES[0]).contains(&pitch)));
+}
+
+#[test]
+fn the_own_side_hears_danger_where_others_hear_a_chance() {
+    let takes = |player| Event::Capture { circle: 1, player: PlayerId(player) };
+    let opens = |core| Event::Shield { core: PlayerId(core), open: true };
+    let core_hit = |core| Event::CoreHit { core: PlayerId(core), by: PlayerId(1 - core), damage: 5 };
+    let spawn = |owner| Event::Spawn {
+        unit: UnitId { index: 0, generation: 0 },
+        owner: PlayerId(owner),
+        control: ControlBehaviour::Minion,
+        at: at(1),
+    };
+    let events =
+        [takes(0), takes(1), takes(0), opens(0), opens(1), core_hit(0), core_hit(1), spawn(0), spawn(1)];
+    use Kind::{CircleLost, CircleTaken, CoreChance, CoreHit, CoreOpens, OwnCoreHit, Trained};
+    assert_eq!(
+        kinds(&heard(&mut Cues::default(), &mine(), 0, &events)),
+        [CircleTaken, CircleLost, CircleTaken, CoreOpens, CoreChance, OwnCoreHit, CoreHit, Trained]
+    );
+    assert_eq!(
+        kinds(&heard(&mut Cues::default(), &view(None), 0, &events)),
+        [CircleTaken, CircleTaken, CircleTaken, CoreChance, CoreChance, CoreHit, CoreHit]
+    );
+    let shut = Event::Shield { core: PlayerId(0), open: false };
+    assert_eq!(heard(&mut Cues::default(), &mine(), 0, &[shut]), []);
+}
+
+#[test]
+fn the_first_hit_on_an_own_unit_is_an_attack_until_it_is_calm_again() {
+    let (view, mut cues) = (mine(), Cues::default());
+    let calm = TickRate::HZ_60.ticks_in_ms(CALM_MS);
+    let [own, theirs] = [0, 1].map(|owner| hit(&view, owner, AttackBehaviour::Archer));
+    let mut attacks =
+        |tick: u32, event: Event| kinds(&heard(&mut cues, &view, tick, &[event])).contains(&Kind::Attacked);
+    assert!(!attacks(1, theirs));
+    assert!(attacks(2, own));
+    assert!(!attacks(calm, own), "less than the calm after the last hit");
+    assert!(!attacks(2 * calm - 1, own), "every hit counts, also one without a sound");
+    assert!(attacks(3 * calm - 1, own));
+}
+
+/// What the own hero does is seen before its event comes.
+#[test]
+fn the_own_dash_and_banner_are_heard_when_they_are_shown_and_once() {
+    let (mut view, mut cues) = (mine(), Cues::default());
+    assert_eq!(heard(&mut cues, &view, 0, &[]), []);
+    let ready = |state: &mut GameState, at: u32| {
+        (state.players.dash_ready_at[0], state.players.banner_ready_at[0]) = (Tick(at), Tick(at));
+    };
+    change(&mut view, |state| ready(state, 400));
+    assert_eq!(kinds(&heard(&mut cues, &view, 1, &[])), [Kind::Dash, Kind::Banner]);
+    let events =
+        [Event::Dash { player: PlayerId(0), at: at(0) }, Event::Banner { player: PlayerId(0), at: at(0) }];
+    assert_eq!(heard(&mut cues, &view, 2, &events), [], "its events come later");
+    // The prediction forgets it for a moment, and was three ticks off.
+    change(&mut view, |state| ready(state, 0));
+    assert_eq!(heard(&mut cues, &view, 3, &[]), []);
+    change(&mut view, |state| ready(state, 403));
+    assert_eq!(heard(&mut cues, &view, 4, &[]), []);
+    change(&mut view, |state| ready(state, 800));
+    assert_eq!(kinds(&heard(&mut cues, &view, 5, &[])), [Kind::Dash, Kind::Banner]);
+}
+
+#[test]
+fn a_circle_ticks_higher_and_higher_until_it_is_taken() {
+    let (mut view, mut cues) = (mine(), Cues::default());
+    let mut pitches = Vec::new();
+    for progress in (0..CAPTURED).step_by(500) {
+        change(&mut view, |state| {
+            (state.circles.taker[1], state.circles.progress[1]) = (PlayerId(1), progress);
+        });
+        let ticks = heard(&mut cues, &view, 0, &[]);
+        assert!(ticks.iter().all(|cue| cue.kind == Kind::CircleTick));
+        pitches.extend(ticks.iter().map(|cue| cue.pitch));
+    }
+    assert_eq!(pitches.len() as i32, CIRCLE_STEPS - 1, "taken has a sound of its own");
+    assert!(pitches.is_sorted() && pitches[0] < pitches[1]);
+    // It decays in silence.
+    change(&mut view, |state| state.circles.progress[1] = CAPTURED / 2);
+    assert_eq!(heard(&mut cues, &view, 0, &[]), []);
+}
+
+#[test]
+fn a_core_cracks_at_each_quarter() {
+    let (mut view, mut cues) = (mine(), Cues::default());
+    let whole = view.setup.rules.core_hp;
+    let mut cracks = Vec::new();
+    for left in (0..=whole).rev() {
+        change(&mut view, |state| state.cores.hp[1] = left);
+        let heard = kinds(&heard(&mut cues, &view, 0, &[]));
+        cracks.extend(heard.iter().map(|&kind| (kind, left * 4 / whole)));
+    }
+    assert_eq!(cracks, [3, 2, 1, 0].map(|quarters| (Kind::CoreCracks, quarters)));
+}
+
+#[test]
+fn fights_fall_silent_before_sudden_death_and_then_a_drum_beats_each_second() {
+    let (mut view, mut cues) = (mine(), Cues::default());
+    let begins = sudden_death(&view).0;
+    let blow = hit(&view, 1, AttackBehaviour::Swordsman);
+    let lost = [0, 1].map(|player| Event::Capture { circle: 0, player: PlayerId(player) });
+    let mut drums = Vec::new();
+    for tick in begins - 6 * HZ..begins + 3 * HZ {
+        change(&mut view, |state| state.globals.tick[0] = Tick(tick));
+        let heard = kinds(&heard(&mut cues, &view, tick, &[blow, lost[0], lost[1]]));
+        let is_silent = (begins - 3 * HZ..begins).contains(&tick);
+        assert_eq!(heard.contains(&Kind::SwordHit), !is_silent, "tick {tick}");
+        assert!(heard.contains(&Kind::CircleLost), "danger is always heard");
+        if heard.contains(&Kind::Drum) {
+            drums.push(tick - begins);
+        }
+    }
+    assert_eq!(drums, [0, HZ, 2 * HZ]);
+}
+
+#[test]
+fn a_count_down_counts_and_ends_and_a_hold_up_is_an_alert() {
+    use Kind::{Alert, Count, Go};
+    let table = [
+        (None, false, None),
+        (Some(2.9), false, Some(Count)),
+        (Some(2.1), false, None),
+        (Some(2.0), false, Some(Count)),
+        (Some(0.4), false, Some(Count)),
+        (Some(0.1), false, None),
+        (None, false, Some(Go)),
+        (None, true, Some(Alert)),
+        (None, true, None),
+        (Some(3.0), true, Some(Count)),
+        (None, false, Some(Go)),
+        (None, true, Some(Alert)),
+    ];
+    let mut waiting = Waiting::default();
+    for (at, (left_s, is_held_up, expected)) in table.into_iter().enumerate() {
+        assert_eq!(waiting.step(left_s, is_held_up), expected, "frame {at}");
+    }
+}

@@ -1,0 +1,330 @@
+//! The first match, step by step: what to do now, how far that is done, and where. Each step waits until the
+//! player has done it; the opponent waits, too.
+
+use macroquad::math::{Vec2, vec2};
+use mini_rts_arena::game::{EventBacklog, View};
+use mini_rts_arena::sim::{
+    AttackBehaviour, CAPTURED, ControlBehaviour, Event, GameState, Milli, MilliPoint, Order, PlayerId,
+};
+
+use super::bindings::{Action, key_name};
+
+/// How near the hero must come to the place of the first step, tiles.
+const REACHED: f32 = 1.2;
+/// Living minions with which an army can be sent; the opponent has no guards before.
+const ARMY: usize = 4;
+
+/// What the player learns, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Walk by the keys.
+    Walk,
+    /// Stand in the nearest circle until it is taken.
+    Circle,
+    /// Train an army.
+    Train,
+    /// Select minions and send them into the circle in the middle.
+    Send,
+    /// Raise the banner among minions.
+    Banner,
+    /// Destroy the open core.
+    Core,
+}
+
+impl Step {
+    const ALL: [Self; 6] = [Self::Walk, Self::Circle, Self::Train, Self::Send, Self::Banner, Self::Core];
+}
+
+/// A piece of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    Text(&'static str),
+    /// A key or button of the mouse, drawn as a cap.
+    Key(&'static str),
+}
+
+/// What to do now.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Task {
+    /// Such as "1 of 6: walk".
+    pub(crate) title: String,
+    pub(crate) words: Vec<Word>,
+    /// Why, or what happens then.
+    pub(crate) reason: &'static str,
+    /// 0 to 1.
+    pub(crate) progress: f32,
+    /// Where, tiles.
+    pub(crate) place: Option<Vec2>,
+}
+
+/// How far the player has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tutorial {
+    /// How many steps are done.
+    done: usize,
+    /// From where the hero began to the place of the first step, tiles.
+    first_way: Option<f32>,
+    /// Whether minions were sent somewhere in the fourth step.
+    is_sent: bool,
+    /// Whether the banner was raised beside minions in the fifth.
+    is_raised: bool,
+}
+
+impl Tutorial {
+    /// The step to be done now; `None` once all are.
+    pub(crate) fn step(&self) -> Option<Step> {
+        Step::ALL.get(self.done).copied()
+    }
+
+    /// Takes in a new state and what happened before it.
+    pub(crate) fn observe(&mut self, view: &View, events: &EventBacklog) {
+        let (Some(step), Some(field)) = (self.step(), Field::of(view)) else { return };
+        if self.first_way.is_none() {
+            self.first_way = field.to_first_place();
+        }
+        if field.has_won() {
+            self.done = Step::ALL.len();
+            return;
+        }
+        match step {
+            Step::Send => self.is_sent |= field.is_army_sent(),
+            Step::Banner => {
+                self.is_raised |= events.iter().any(|found| field.is_banner_among_minions(&found.event));
+            }
+            _ => {}
+        }
+        let is_done = match step {
+            Step::Walk => field.to_first_place().is_some_and(|away| away <= REACHED),
+            Step::Circle => field.holds(field.near),
+            Step::Train => field.army() >= ARMY,
+            Step::Send => self.is_sent && field.holds(field.middle),
+            Step::Banner => self.is_raised,
+            Step::Core => false,
+        };
+        self.done += usize::from(is_done);
+    }
+
+    /// What to do now, given how many units are selected; `None` once everything is done.
+    pub(crate) fn task(&self, view: &View, selected: usize) -> Option<Task> {
+        let (step, field) = (self.step()?, Field::of(view)?);
+        let has_lost_army = self.done > Step::Train as usize && field.army() == 0;
+        let (words, reason) = if has_lost_army {
+            (words_of(Step::Train), "Your minions have fallen: more cost only supply.")
+        } else {
+            (words_of(step), reason_of(step))
+        };
+        let title = format!("{} of {}: {}", self.done + 1, Step::ALL.len(), title_of(step));
+        let place = field.place_of(step).filter(|_| !has_lost_army);
+        let progress = match step {
+            Step::Walk => {
+                let (away, way) = (field.to_first_place(), self.first_way);
+                away.zip(way).map_or(0.0, |(away, way)| (way - away) / (way - REACHED).max(1.0))
+            }
+            Step::Circle => field.taken(field.near),
+            Step::Train => field.army() as f32 / ARMY as f32,
+            // Selected, sent, arrived.
+            Step::Send if self.is_sent => 0.5 + 0.5 * field.taken(field.middle),
+            Step::Send => {
+                if selected > 0 {
+                    0.25
+                } else {
+                    0.0
+                }
+            }
+            Step::Banner => 0.0,
+            Step::Core => field.core_damage(),
+        };
+        Some(Task { title, words, reason, progress: progress.clamp(0.0, 1.0), place })
+    }
+}
+
+const fn title_of(step: Step) -> &'static str {
+    match step {
+        Step::Walk => "walk",
+        Step::Circle => "take a circle",
+        Step::Train => "train minions",
+        Step::Send => "send them",
+        Step::Banner => "raise your banner",
+        Step::Core => "destroy the core",
+    }
+}
+
+fn words_of(step: Step) -> Vec<Word> {
+    use Word::{Key, Text};
+    let key = |action| Key(key_name(action));
+    match step {
+        Step::Walk => vec![
+            Text("Walk with"),
+            key(Action::Walk(0, 1)),
+            key(Action::Walk(-1, 0)),
+            key(Action::Walk(0, -1)),
+            key(Action::Walk(1, 0)),
+            Text("to the arrow"),
+        ],
+        Step::Circle => vec![Text("Walk into the circle and stay in it until it is yours")],
+        Step::Train => vec![
+            Text("Train four:"),
+            key(Action::Train(AttackBehaviour::Swordsman)),
+            Text("a swordsman,"),
+            key(Action::Train(AttackBehaviour::Archer)),
+            Text("an archer"),
+        ],
+        Step::Send => vec![
+            Text("Press"),
+            key(Action::SelectAll),
+            Text("or drag a box, then"),
+            Key("Right click"),
+            Text("the circle"),
+        ],
+        Step::Banner => vec![Text("Walk to your minions and press"), key(Action::Banner)],
+        Step::Core => {
+            vec![Text("Press"), key(Action::SelectAll), Text("then"), Key("Right click"), Text("the core")]
+        }
+    }
+}
+
+const fn reason_of(step: Step) -> &'static str {
+    match step {
+        Step::Walk => "You are the large one with the pennant. You strike what comes near by yourself.",
+        Step::Circle => "Circles give points and supply. More units are faster.",
+        Step::Train => "They cost supply, and appear in your circle while you stand in it.",
+        Step::Send => "Who holds two of three circles opens the enemy's core.",
+        Step::Banner => "Minions near you strike faster for a few seconds.",
+        Step::Core => "Its shield is down. Go with them: destroy it and you win.",
+    }
+}
+
+/// What of a match the steps are about, for one player.
+struct Field<'a> {
+    view: &'a View,
+    state: &'a GameState,
+    me: PlayerId,
+    /// Of the circles: the nearest to the own base, and the nearest to the middle of the map.
+    near: usize,
+    middle: usize,
+    hero: Option<Vec2>,
+}
+
+impl<'a> Field<'a> {
+    fn of(view: &'a View) -> Option<Self> {
+        let (state, map) = (&*view.current, &view.setup.map);
+        let me = view.me.filter(|me| me.index() < map.bases.len())?;
+        let nearest = |to: Vec2| {
+            let away = |&circle: &usize| tiles(map.circles[circle]).distance_squared(to);
+            (0..map.circles.len()).min_by(|a, b| away(a).total_cmp(&away(b)))
+        };
+        let near = nearest(tiles(map.bases[me.index()]))?;
+        let middle = nearest(Vec2::ZERO)?;
+        let hero = state.hero(me).map(|row| place_of(state, row));
+        Some(Self { view, state, me, near, middle, hero })
+    }
+
+    fn base(&self) -> Vec2 {
+        tiles(self.view.setup.map.bases[self.me.index()])
+    }
+
+    fn circle(&self, circle: usize) -> Vec2 {
+        tiles(self.view.setup.map.circles[circle])
+    }
+
+    /// Where the first step leads: off the way to the circle of the second, so that both are walks.
+    fn first_place(&self) -> Vec2 {
+        self.circle(self.near) * vec2(1.0, -1.0)
+    }
+
+    /// From the hero to the place of the first step, tiles.
+    fn to_first_place(&self) -> Option<f32> {
+        self.hero.map(|hero| hero.distance(self.first_place()))
+    }
+
+    fn holds(&self, circle: usize) -> bool {
+        let owner = self.state.circles.owner[circle];
+        owner != PlayerId::NONE && self.state.team_of(owner) == self.state.team_of(self.me)
+    }
+
+    /// How much of a circle is taken, 0 to 1.
+    fn taken(&self, circle: usize) -> f32 {
+        let circles = &self.state.circles;
+        if self.holds(circle) {
+            1.0
+        } else if circles.taker[circle] == self.me {
+            circles.progress[circle] as f32 / CAPTURED as f32
+        } else {
+            0.0
+        }
+    }
+
+    fn minions(&self) -> impl Iterator<Item = usize> + '_ {
+        let units = &self.state.units;
+        (0..units.len())
+            .filter(|&row| units.owner[row] == self.me && units.control[row] == ControlBehaviour::Minion)
+    }
+
+    fn army(&self) -> usize {
+        self.minions().count()
+    }
+
+    fn is_army_sent(&self) -> bool {
+        let is_sent =
+            |row| matches!(self.state.units.order[row], Order::Move | Order::AttackMove | Order::Attack);
+        self.minions().any(is_sent)
+    }
+
+    fn is_banner_among_minions(&self, event: &Event) -> bool {
+        let Event::Banner { player, at } = event else { return false };
+        let at = vec2(at.x.to_num(), at.y.to_num());
+        let reach = milli(self.view.setup.rules.banner_radius);
+        *player == self.me && self.minions().any(|row| place_of(self.state, row).distance(at) <= reach)
+    }
+
+    fn enemy(&self) -> Option<PlayerId> {
+        self.state.player_ids().find(|&player| self.state.team_of(player) != self.state.team_of(self.me))
+    }
+
+    /// How much of the enemy's core is gone, 0 to 1.
+    fn core_damage(&self) -> f32 {
+        let whole = self.view.setup.rules.core_hp as f32;
+        self.enemy().map_or(0.0, |enemy| 1.0 - self.state.cores.hp[enemy.index()] as f32 / whole)
+    }
+
+    fn has_won(&self) -> bool {
+        self.state.winner() == Some(self.state.team_of(self.me))
+    }
+
+    /// The minion nearest to the hero.
+    fn nearest_minion(&self) -> Option<Vec2> {
+        let hero = self.hero.unwrap_or_else(|| self.base());
+        let places = self.minions().map(|row| place_of(self.state, row));
+        places.min_by(|a, b| a.distance_squared(hero).total_cmp(&b.distance_squared(hero)))
+    }
+
+    fn place_of(&self, step: Step) -> Option<Vec2> {
+        match step {
+            Step::Walk => Some(self.first_place()),
+            // Nothing points at the hero while he stands there.
+            Step::Circle | Step::Train => Some(self.circle(self.near)).filter(|&at| {
+                let radius = milli(self.view.setup.rules.circle_radius);
+                self.hero.is_none_or(|hero| hero.distance(at) > radius)
+            }),
+            Step::Send => Some(self.circle(self.middle)),
+            Step::Banner => self.nearest_minion(),
+            Step::Core => self.enemy().map(|enemy| tiles(self.view.setup.map.bases[enemy.index()])),
+        }
+    }
+}
+
+fn place_of(state: &GameState, row: usize) -> Vec2 {
+    vec2(state.units.x[row].to_num(), state.units.y[row].to_num())
+}
+
+fn milli(length: Milli) -> f32 {
+    length as f32 / 1000.0
+}
+
+fn tiles((x, y): MilliPoint) -> Vec2 {
+    vec2(milli(x), milli(y))
+}
+
+#[cfg(test)]
+#[path = "tutorial_tests.rs"]
+mod tests;

@@ -1,0 +1,224 @@
+use std::sync::Arc;
+
+use mini_rts_arena::bot::Sparring;
+use mini_rts_arena::game::{EventBacklog, data};
+use mini_rts_arena::net::Time;
+use mini_rts_arena::sim::math::{self, Fx};
+use mini_rts_arena::sim::{Command, SeatSetup, Selection, Setup, Target, TickInputs, TickRate, When, World};
+
+use super::*;
+
+const ME: PlayerId = PlayerId(0);
+
+/// A player who does what the card says, and the opponent of the tutorial.
+struct Lesson {
+    world: World,
+    opponent: Sparring,
+    tutorial: Tutorial,
+    view: View,
+    /// Hit points that the player's units have lost.
+    hurt: i32,
+}
+
+impl Lesson {
+    fn new() -> Self {
+        let seat = |(team, hero)| SeatSetup { hero, team };
+        let seats = [(0, AttackBehaviour::Swordsman), (1, AttackBehaviour::Archer)];
+        let rate = TickRate::HZ_60;
+        let world = World::new(Setup {
+            seed: 1,
+            tick_rate: rate,
+            seats: seats.into_iter().map(seat).collect(),
+            rules: data::rules(data::TUTORIAL).expect("built in"),
+            map: data::map(data::TUTORIAL).expect("built in"),
+        });
+        let view = View::new(&world, Arc::new([]), Some(ME), Time(0));
+        let opponent = Sparring::new(PlayerId(1), rate);
+        Self { world, opponent, tutorial: Tutorial::default(), view, hurt: 0 }
+    }
+
+    /// A tick with these commands.
+    fn give(&mut self, commands: &[Command]) {
+        let mut inputs = TickInputs::idle(self.world.state().tick(), 2);
+        inputs.inputs[0].commands.extend(commands.iter().cloned());
+        if inputs.tick.0 > 0 {
+            inputs.inputs[1] = self.opponent.think(&self.world);
+        }
+        self.world.step(&inputs);
+        let mut events = EventBacklog::default();
+        events.add(inputs.tick, self.world.events());
+        let state = self.world.state();
+        for event in self.world.events() {
+            if let Event::Hit { by: PlayerId(1), damage, .. } = event {
+                self.hurt += i32::from(*damage);
+            }
+        }
+        self.view.current = Arc::new(state.clone());
+        self.tutorial.observe(&self.view, &events);
+    }
+
+    fn wait_s(&mut self, seconds: u32) {
+        for _ in 0..seconds * 60 {
+            self.give(&[]);
+        }
+    }
+
+    /// Waits for the end of a step, at most this long.
+    fn finish(&mut self, step: Step, seconds: u32) {
+        for _ in 0..seconds * 60 {
+            if self.tutorial.step() != Some(step) {
+                return;
+            }
+            self.give(&[]);
+        }
+        panic!("{step:?} is not done after {seconds} s");
+    }
+
+    fn task(&self) -> Task {
+        self.tutorial.task(&self.view, 0).expect("there is one")
+    }
+
+    fn goal(&self) -> Target {
+        target(self.task().place.expect("there is one"))
+    }
+
+    fn army(&self) -> Selection {
+        let units = &self.world.state().units;
+        let own = |&row: &usize| units.owner[row] == ME && units.control[row] == ControlBehaviour::Minion;
+        (0..units.len()).filter(own).map(|row| units.id[row]).collect()
+    }
+
+    /// Does everything up to a step.
+    fn until(step: Step) -> Self {
+        let mut lesson = Self::new();
+        while let Some(now) = lesson.tutorial.step().filter(|&now| now != step) {
+            lesson.obey(now);
+            lesson.finish(now, 30);
+        }
+        lesson
+    }
+
+    /// Does what the card of a step says.
+    fn obey(&mut self, step: Step) {
+        let army = self.army();
+        match step {
+            Step::Walk | Step::Circle => self.give(&[Command::HeroGo(self.goal())]),
+            Step::Train => {
+                use AttackBehaviour::{Archer, Swordsman};
+                self.give(&[Swordsman, Archer, Swordsman, Archer].map(Command::Train));
+            }
+            Step::Send => self.give(&[Command::Move(army, self.goal(), When::Now)]),
+            Step::Banner => {
+                self.give(&[Command::HeroGo(self.goal())]);
+                self.wait_s(4);
+                self.give(&[Command::Banner]);
+            }
+            Step::Core => self.give(&[Command::AttackMove(army, self.goal(), When::Now)]),
+        }
+    }
+}
+
+fn target(at: Vec2) -> Target {
+    Target::clamped(math::Vec2 { x: Fx::from_num(at.x), y: Fx::from_num(at.y) })
+}
+
+#[test]
+fn who_follows_the_cards_wins_in_ninety_seconds() {
+    let mut lesson = Lesson::until(Step::Core);
+    assert_eq!(lesson.task().title, "6 of 6: destroy the core");
+    lesson.obey(Step::Core);
+    lesson.finish(Step::Core, 60);
+    assert_eq!(lesson.world.state().winner(), Some(0));
+    assert!(lesson.tutorial.task(&lesson.view, 0).is_none());
+    let seconds = lesson.world.state().tick().0 / 60;
+    assert!(seconds < 60, "{seconds} s leave time to read");
+    assert!(lesson.hurt > 0, "the guards are worth an army");
+}
+
+#[test]
+fn every_step_waits_for_its_doing() {
+    for step in Step::ALL {
+        let mut lesson = Lesson::until(step);
+        let before = lesson.tutorial.done;
+        lesson.wait_s(20);
+        assert_eq!(lesson.tutorial.done, before, "{step:?}");
+        assert_eq!(lesson.world.state().winner(), None);
+        if before < Step::Send as usize {
+            assert_eq!(lesson.hurt, 0, "{step:?}");
+        }
+    }
+}
+
+#[test]
+fn nobody_is_hurt_before_having_an_army() {
+    let mut lesson = Lesson::new();
+    // Straight to the opponent's hero and core, and round them.
+    for (x, y) in [(14.0, 0.0), (18.0, 2.5), (20.0, 0.0), (15.0, -1.0)] {
+        lesson.give(&[Command::HeroGo(target(vec2(x, y)))]);
+        lesson.wait_s(15);
+    }
+    lesson.give(&[AttackBehaviour::Archer; 3].map(Command::Train));
+    lesson.wait_s(20);
+    assert_eq!((lesson.hurt, lesson.army().len()), (0, 3));
+    assert_eq!(lesson.tutorial.step(), Some(Step::Walk));
+}
+
+#[test]
+fn the_third_step_counts_minions_that_live() {
+    let mut lesson = Lesson::until(Step::Train);
+    assert!(lesson.task().progress < 0.01);
+    lesson.obey(Step::Train);
+    assert!(lesson.task().progress < 0.01, "in training is not trained");
+    lesson.wait_s(3);
+    assert!((0.5..1.0).contains(&lesson.task().progress), "{:?}", lesson.task());
+    lesson.finish(Step::Train, 10);
+}
+
+#[test]
+fn the_fourth_step_wants_an_order_and_not_only_the_circle() {
+    let mut lesson = Lesson::until(Step::Send);
+    let goal = lesson.goal();
+    // The hero takes it himself, with his minions behind him.
+    lesson.give(&[Command::HeroGo(goal)]);
+    lesson.wait_s(15);
+    assert_eq!(lesson.world.state().circles_held(0), 2);
+    assert_eq!(lesson.tutorial.step(), Some(Step::Send));
+    lesson.obey(Step::Send);
+    lesson.finish(Step::Send, 1);
+}
+
+#[test]
+fn a_banner_far_from_the_minions_does_not_count() {
+    let mut lesson = Lesson::until(Step::Banner);
+    lesson.give(&[Command::Banner]);
+    lesson.wait_s(7);
+    assert_eq!(lesson.tutorial.step(), Some(Step::Banner));
+    lesson.obey(Step::Banner);
+    lesson.finish(Step::Banner, 1);
+}
+
+#[test]
+fn who_has_lost_the_army_trains_a_new_one() {
+    let mut lesson = Lesson::until(Step::Banner);
+    let usual = lesson.task();
+    let state = Arc::make_mut(&mut lesson.view.current);
+    state.units.owner.iter_mut().skip(2).for_each(|owner| *owner = PlayerId(1));
+    let task = lesson.task();
+    assert_eq!(task.words, words_of(Step::Train));
+    assert_eq!(task.title, usual.title);
+    assert_ne!(task.reason, usual.reason);
+}
+
+#[test]
+fn the_cards_name_the_keys_of_the_table() {
+    let keys = |step| {
+        let keys = words_of(step).into_iter().filter_map(|word| match word {
+            Word::Key(key) => Some(key),
+            Word::Text(_) => None,
+        });
+        keys.collect::<Vec<_>>()
+    };
+    let found = Step::ALL.map(keys).concat();
+    let named = ["W", "A", "S", "D", "B", "N", "E", "Right click", "Q", "E", "Right click"];
+    assert_eq!(found, named);
+}

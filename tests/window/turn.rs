@@ -1,0 +1,54 @@
+//! Tests with windows take turns with the processors.
+
+use std::num::NonZero;
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
+
+/// The processors that no test draws with: drawing in software, one test takes one, each window on a display of
+/// its own.
+static FREE: LazyLock<Mutex<usize>> = LazyLock::new(|| Mutex::new(processors()));
+/// Told whenever processors become free.
+static FREED: Condvar = Condvar::new();
+
+/// The processors that a test draws with.
+pub(crate) struct Turn(usize);
+
+impl Turn {
+    fn take(wanted: usize) -> Self {
+        let free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = FREED.wait_while(free, |free| *free < wanted).unwrap_or_else(PoisonError::into_inner);
+        *free -= wanted;
+        Self(wanted)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.0;
+        FREED.notify_all();
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// The share of a test in the processors; `None`, and a line that says why, where it cannot run.
+pub(crate) fn turn() -> Option<Turn> {
+    can_run().then(|| Turn::take(1))
+}
+
+/// The same with all processors, for a window so large that drawing it takes the whole machine.
+pub(crate) fn turn_alone() -> Option<Turn> {
+    can_run().then(|| Turn::take(processors()))
+}
+
+/// Whether there is what these tests need; if not, a line says what is missing.
+fn can_run() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_here = |tool: &&str| std::env::split_paths(&path).any(|folder| folder.join(tool).exists());
+    let missing = ["Xvfb", "xdotool", "import"].into_iter().find(|tool| !is_here(tool));
+    if let Some(tool) = missing {
+        println!("skipped: {tool} is not here");
+    }
+    missing.is_none()
+}
