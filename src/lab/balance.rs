@@ -9,7 +9,7 @@ mod newcomer;
 mod plan;
 
 pub use bout::{Bout, BoutPlayer, BoutResult, BoutRun, BoutSeat};
-pub use drama::{Drama, LEADER_AT_S};
+pub use drama::{Drama, FAR_TILES, LEADER_AT_S};
 pub use figure::{Estimate, Figure, Unit, Verdict};
 pub use newcomer::Newcomer;
 pub use plan::Suite;

@@ -67,6 +67,8 @@ pub(crate) enum SuiteChoice {
     Counters,
     /// How matches between normal bots go.
     Drama,
+    /// How often units die, and where, in matches between hard bots.
+    Fights,
     /// People in their first match against easy: when they lose, how often they win.
     Newcomers,
 }
@@ -80,6 +82,7 @@ impl SuiteChoice {
             Self::Levels => vec![Suite::Levels],
             Self::Counters => vec![Suite::Counters],
             Self::Drama => vec![Suite::Drama],
+            Self::Fights => vec![Suite::Fights],
             Self::Newcomers => vec![Suite::Newcomers],
         }
     }

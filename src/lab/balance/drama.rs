@@ -1,9 +1,14 @@
 //! How a match went: seen from outside, by comparing the state after a tick with the one before.
 
-use crate::sim::{GameState, PLAYERS_MAX, Tick, TickInputs, World};
+use arrayvec::ArrayVec;
+
+use crate::sim::math::{Fx, Vec2, dist2, square};
+use crate::sim::{CIRCLES_MAX, Event, GameState, PLAYERS_MAX, Tick, TickInputs, World};
 
 /// When the leader is asked for, in seconds.
 pub const LEADER_AT_S: u32 = 120;
+/// Farther than this from the middle of the map a death counts as far, in tiles.
+pub const FAR_TILES: i32 = 8;
 
 /// How a match went. Instants and lengths in ticks; an instant counts the ticks run until then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +25,12 @@ pub struct Drama {
     /// Longest time in which some bot had no command in any tick while it had a living unit and an enemy
     /// had one.
     pub longest_idle: u32,
+    /// Units that died, on all sides, heroes among them.
+    pub deaths: u32,
+    /// Those that died farther than [`FAR_TILES`] from the middle of the map.
+    pub far_deaths: u32,
+    /// How often the circle that was taken least was taken; on a map without circles 0.
+    pub fewest_captures: u32,
 }
 
 /// Watches a match tick by tick.
@@ -35,6 +46,8 @@ pub(super) struct Observer {
     damaged_at: u32,
     /// Ticks without a command, by seat.
     idle: [u32; PLAYERS_MAX],
+    /// How often each circle was taken.
+    captures: ArrayVec<u32, CIRCLES_MAX>,
 }
 
 impl Observer {
@@ -50,6 +63,7 @@ impl Observer {
             core_damage: 0,
             damaged_at: 0,
             idle: [0; PLAYERS_MAX],
+            captures: world.circles().iter().map(|_| 0).collect(),
         };
         observer.compare_units(world.state());
         observer
@@ -72,12 +86,28 @@ impl Observer {
             self.drama.leader = self.leader;
         }
         self.count_idle(state, inputs, alive);
+        self.count_events(world.events());
     }
 
     /// What there was to see until `end`.
     pub(super) fn finish(mut self, end: Tick) -> Drama {
         self.end_quiet(end);
         self.drama
+    }
+
+    fn count_events(&mut self, events: &[Event]) {
+        for event in events {
+            match *event {
+                Event::Death { at, .. } => {
+                    self.drama.deaths += 1;
+                    let is_far = dist2(at, Vec2::default()) > square(Fx::from_num(FAR_TILES));
+                    self.drama.far_deaths += u32::from(is_far);
+                }
+                Event::Capture { circle, .. } => self.captures[usize::from(circle)] += 1,
+                _ => {}
+            }
+        }
+        self.drama.fewest_captures = self.captures.iter().copied().min().unwrap_or(0);
     }
 
     fn end_quiet(&mut self, now: Tick) {
@@ -215,6 +245,28 @@ mod tests {
         let mut observer = Observer::new(run.world());
         observer.follow_lead(&state);
         assert_eq!(observer.leader, Some(1));
+    }
+
+    #[test]
+    fn deaths_count_where_they_happen_and_captures_by_circle() {
+        use crate::sim::{AttackBehaviour, ControlBehaviour};
+        let run = run(1);
+        let mut observer = Observer::new(run.world());
+        let death = |x: f64, y: f64| Event::Death {
+            unit: UnitId::NONE,
+            owner: PlayerId(0),
+            control: ControlBehaviour::Minion,
+            attack: AttackBehaviour::Archer,
+            at: Vec2 { x: Fx::from_num(x), y: Fx::from_num(y) },
+        };
+        let capture = |circle| Event::Capture { circle, player: PlayerId(1) };
+        observer.count_events(&[death(0.0, -8.0), capture(0), death(-5.7, 5.7), capture(2)]);
+        assert_eq!((observer.drama.deaths, observer.drama.far_deaths), (2, 1));
+        observer.count_events(&[capture(2), capture(0), capture(1)]);
+        assert_eq!(observer.drama.fewest_captures, 1);
+        observer.count_events(&[capture(1), death(0.0, 8.1)]);
+        let drama = observer.drama;
+        assert_eq!((drama.deaths, drama.far_deaths, drama.fewest_captures), (3, 2, 2));
     }
 
     #[test]

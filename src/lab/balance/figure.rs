@@ -127,6 +127,21 @@ impl Estimate {
         Self { value: Some(middle), interval }
     }
 
+    /// The sum of the first values over the sum of the second, with the normal interval of a ratio of means:
+    /// what is left in each pair beyond the ratio varies around 0.
+    pub(super) fn ratio(pairs: &[[f64; 2]]) -> Self {
+        let n = pairs.len() as f64;
+        let [above, below] = [0, 1].map(|part| pairs.iter().map(|pair| pair[part]).sum::<f64>());
+        if below <= 0.0 {
+            return Self::NONE;
+        }
+        let ratio = above / below;
+        let squares: f64 = pairs.iter().map(|[a, b]| (a - ratio * b) * (a - ratio * b)).sum();
+        let half = Z * (squares / (n - 1.0).max(1.0) * n).sqrt() / below;
+        let interval = (pairs.len() > 1).then_some([ratio - half, ratio + half]);
+        Self { value: Some(ratio), interval }
+    }
+
     /// The greatest of the values.
     pub(super) fn most(values: &[f64]) -> Self {
         Self { value: values.iter().copied().max_by(f64::total_cmp), interval: None }
@@ -190,6 +205,16 @@ mod tests {
         assert_eq!(rounded(Estimate::quantile(&values, 0.95)), (95_000, [90_000, 100_000]));
         assert_eq!(rounded(Estimate::quantile(&[3.0], 0.5)), (3_000, [3_000, 3_000]));
         assert_eq!(Estimate::quantile(&[], 0.5), Estimate::NONE);
+    }
+
+    #[test]
+    fn ratios_weigh_by_what_is_below() {
+        assert_eq!(rounded(Estimate::ratio(&[[1.0, 2.0], [4.0, 8.0]])), (500, [500, 500]));
+        // A match without deaths says nothing about where units die.
+        assert_eq!(rounded(Estimate::ratio(&[[1.0, 2.0], [4.0, 8.0], [0.0, 0.0]])), (500, [500, 500]));
+        // Left beyond the ratio: -1 and 1, so the sum of the first values has a standard error of 2.
+        assert_eq!(rounded(Estimate::ratio(&[[0.0, 1.0], [2.0, 1.0]])), (1_000, [-960, 2_960]));
+        assert_eq!(Estimate::ratio(&[[0.0, 0.0]]), Estimate::NONE);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::BalanceOptions;
 use super::bout::{BoutPlayer, BoutResult, MATCH_SECONDS_MAX};
-use super::drama::LEADER_AT_S;
+use super::drama::{Drama, FAR_TILES, LEADER_AT_S};
 use super::figure::{Estimate, Figure, Unit, group_means};
 use super::newcomer::Newcomer;
 use super::plan::{Line, Suite, hero_name, mix_name};
@@ -29,6 +29,16 @@ const REPEATS: [f64; 2] = [0.60, 1.0];
 const TRAINS: [f64; 2] = [0.85, 1.0];
 /// The share of an army's best counter.
 const COUNTER: [f64; 2] = [0.50, 1.0];
+/// How many units a side loses in a minute.
+const DEATHS_PER_MINUTE: [f64; 2] = [0.0, 10.0];
+/// The share of deaths far from the middle of the map.
+const FAR_DEATHS: [f64; 2] = [1.0 / 3.0, 1.0];
+/// The share of matches in which every circle is taken twice.
+const ALL_TAKEN_TWICE: [f64; 2] = [0.5, 1.0];
+/// The share of matches between hard bots in which the lead changes twice.
+const HARD_LEAD_CHANGES: [f64; 2] = [0.65, 1.0];
+/// Their median length, in seconds.
+const HARD_LENGTH_S: [f64; 2] = [240.0, 330.0];
 /// When damage should have been done.
 const FIRST_DAMAGE_S: u32 = 20;
 
@@ -49,13 +59,14 @@ pub(super) fn figures(options: &BalanceOptions, played: &[Played<'_>]) -> Vec<Fi
                 Suite::Levels => figures.push(one.level()),
                 Suite::Counters => figures.push(one.figure("the first wins", one.side_share(0), None)),
                 Suite::Drama => figures.extend(one.drama(options.tick_rate)),
+                Suite::Fights => figures.extend(one.fights(options.tick_rate)),
                 Suite::Newcomers => figures.extend(one.newcomer(options.tick_rate)),
             }
         }
         match suite {
             Suite::Seats => figures.extend(seat_bias(played)),
             Suite::Counters => figures.extend(counters(options, played)),
-            Suite::Mirror | Suite::Levels | Suite::Drama | Suite::Newcomers => {}
+            Suite::Mirror | Suite::Levels | Suite::Drama | Suite::Fights | Suite::Newcomers => {}
         }
     }
     figures.extend(endings(played));
@@ -225,6 +236,32 @@ impl Played<'_> {
         figures
     }
 
+    /// How often units die and where, whether all circles are fought for, and what comes of it.
+    fn fights(&self, rate: TickRate) -> Vec<Figure> {
+        let seats = self.line.seats() as f64;
+        let seconds = |result: &BoutResult| f64::from(result.ticks) / f64::from(rate.hz());
+        let ratio = |of: &dyn Fn(&BoutResult) -> [f64; 2]| {
+            Estimate::ratio(&self.results.iter().map(of).collect::<Vec<[f64; 2]>>())
+        };
+        let share_of = |is_so: &dyn Fn(&Drama) -> bool| {
+            let point = |result: &BoutResult| f64::from(u8::from(is_so(&result.drama)));
+            Estimate::share(&self.results.iter().map(point).collect::<Vec<f64>>())
+        };
+        let per_minute = ratio(&|result| [f64::from(result.drama.deaths) / seats, seconds(result) / 60.0]);
+        let far = ratio(&|result| [result.drama.far_deaths, result.drama.deaths].map(f64::from));
+        let twice = share_of(&|drama| drama.fewest_captures >= 2);
+        let changes = share_of(&|drama| drama.lead_changes >= 2);
+        let length = Estimate::quantile(&self.results.iter().map(seconds).collect::<Vec<f64>>(), 0.5);
+        let per_minute = self.figure("own deaths per minute", per_minute, Some(DEATHS_PER_MINUTE));
+        vec![
+            Figure { unit: Unit::Count, ..per_minute },
+            self.figure("deaths beyond 8 tiles from the middle", far, Some(FAR_DEATHS)),
+            self.figure("every circle taken twice", twice, Some(ALL_TAKEN_TWICE)),
+            self.figure("two or more lead changes", changes, Some(HARD_LEAD_CHANGES)),
+            self.seconds("length, median", length, Some(HARD_LENGTH_S)),
+        ]
+    }
+
     fn seconds(&self, name: &str, estimate: Estimate, band: Option<[f64; 2]>) -> Figure {
         Figure { unit: Unit::Seconds, ..self.figure(name, estimate, band) }
     }
@@ -283,4 +320,4 @@ fn points(result: &BoutResult, team: u8, teams: usize) -> f64 {
     }
 }
 
-const _: () = assert!(LEADER_AT_S == 120, "the report says 2:00");
+const _: () = assert!(LEADER_AT_S == 120 && FAR_TILES == 8, "the report says 2:00 and 8 tiles");

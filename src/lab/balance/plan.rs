@@ -24,6 +24,8 @@ named! {
         Counters = "counters",
         /// How matches between normal bots go.
         Drama = "drama",
+        /// How often units die, and where, between hard bots.
+        Fights = "fights",
         /// How people in their first match fare against the easy bot.
         Newcomers = "newcomers",
     }
@@ -178,6 +180,7 @@ fn two_seats() -> Vec<Draft> {
         let draft = Draft::new(Suite::Newcomers, name, pairs([first, BoutPlayer::Bot(Easy)]));
         drafts.push(Draft { newcomer: Some(newcomer), ..draft });
     }
+    drafts.push(Draft::new(Suite::Fights, "hard v hard", duels([Hard; 2])));
     drafts
 }
 
