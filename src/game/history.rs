@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 
 use crate::sim::math::{Fx, dist2, square};
-use crate::sim::{ControlBehaviour, Event, GameState, Outcome, PLAYERS_MAX, PlayerId, SUPPLY, Tick, World};
+use crate::sim::{ControlBehaviour, Event, GameState, PLAYERS_MAX, PlayerId, SUPPLY, Tick, World, is_out};
 
 /// Most samples of a match. When they are full, every second one is dropped and the time between them
 /// doubles: a match of any length has at least half as many.
@@ -241,9 +241,7 @@ impl History {
 
 /// Whether a unit falls only because its team is out: all of them do then, and that is no fight.
 fn is_end_of_team(state: &GameState, event: &Event) -> bool {
-    let Event::Death { owner, .. } = event else { return false };
-    let gave_up = state.players.surrendered.get(owner.index()).is_none_or(|&gave_up| gave_up != 0);
-    gave_up || state.outcome() != Outcome::Running
+    matches!(event, Event::Death { owner, .. } if is_out(state, *owner))
 }
 
 /// Whether no own unit is near a player's core.

@@ -2,9 +2,9 @@
 
 use macroquad::math::{Vec2, vec2};
 use mini_rts_arena::game::{EventBacklog, View};
-use mini_rts_arena::sim::{CIRCLES_MAX, ControlBehaviour, Event, MilliPoint};
+use mini_rts_arena::sim::{CIRCLES_MAX, ControlBehaviour, Event};
 
-use super::draw::AlertMark;
+use super::draw::{AlertMark, place};
 
 /// How long an alert is shown, seconds.
 const SHOWN_S: f64 = 4.0;
@@ -46,18 +46,18 @@ impl Alerts {
                     if holder.replace(team) != Some(mine) || team == mine {
                         continue;
                     }
-                    ("Circle lost", tiles(map.circles.get(circle)))
+                    ("Circle lost", place(map.circles.get(circle)))
                 }
                 Event::Shield { core, open: true } if state.team_of(core) == mine => {
                     let text = if core == me { "Your core is open" } else { "Your ally's core is open" };
-                    (text, tiles(map.bases.get(core.index())))
+                    (text, place(map.bases.get(core.index())))
                 }
                 Event::CoreHit { core, .. } if core == me => {
                     let last = self.core_hit_at.replace(now);
                     if last.is_some_and(|at| now - at < CALM_S) {
                         continue;
                     }
-                    ("Your core is being hit", tiles(map.bases.get(core.index())))
+                    ("Your core is being hit", place(map.bases.get(core.index())))
                 }
                 Event::Death { owner, control: ControlBehaviour::Player, at, .. } if owner == me => {
                     ("Your hero is down", vec2(at.x.to_num(), at.y.to_num()))
@@ -92,32 +92,17 @@ impl Alerts {
     }
 }
 
-fn tiles(place: Option<&MilliPoint>) -> Vec2 {
-    place.map_or(Vec2::ZERO, |&(x, y)| vec2(x as f32, y as f32) / 1000.0)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use mini_rts_arena::game::data;
-    use mini_rts_arena::net::Time;
     use mini_rts_arena::sim::math;
-    use mini_rts_arena::sim::{AttackBehaviour, PlayerId, SeatSetup, Setup, Tick, TickRate, UnitId, World};
+    use mini_rts_arena::sim::{AttackBehaviour, PlayerId, Tick, UnitId};
 
     use super::*;
+    use crate::gui::test_view::test_view;
 
-    /// A match of two, seen by player 0.
     fn view() -> View {
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
-        let world = World::new(Setup {
-            seed: 1,
-            tick_rate: TickRate::HZ_60,
-            seats: [seat(0), seat(1)].into_iter().collect(),
-            rules: data::rules("standard").expect("built in"),
-            map: data::map("standard").expect("built in"),
-        });
-        View::new(&world, Arc::new([]), Some(PlayerId(0)), Time(0))
+        test_view(Some(PlayerId(0)))
     }
 
     /// The alerts that player 0 gets from these events, one after the other.

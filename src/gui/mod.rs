@@ -22,6 +22,8 @@ mod sent_commands;
 mod settings;
 mod sound;
 mod talk;
+#[cfg(test)]
+mod test_view;
 mod theme;
 mod tutorial;
 mod window;

@@ -4,10 +4,11 @@
 use macroquad::math::{Vec2, vec2};
 use mini_rts_arena::game::{EventBacklog, View};
 use mini_rts_arena::sim::{
-    AttackBehaviour, CAPTURED, ControlBehaviour, Event, GameState, Milli, MilliPoint, Order, PlayerId,
+    AttackBehaviour, CAPTURED, ControlBehaviour, Event, GameState, Milli, Order, PlayerId,
 };
 
 use super::bindings::{Action, key_name};
+use super::draw::place;
 
 /// How near the hero must come to the place of the first step, tiles.
 const REACHED: f32 = 1.2;
@@ -210,21 +211,21 @@ impl<'a> Field<'a> {
         let (state, map) = (&*view.current, &view.setup.map);
         let me = view.me.filter(|me| me.index() < map.bases.len())?;
         let nearest = |to: Vec2| {
-            let away = |&circle: &usize| tiles(map.circles[circle]).distance_squared(to);
+            let away = |&circle: &usize| place(map.circles.get(circle)).distance_squared(to);
             (0..map.circles.len()).min_by(|a, b| away(a).total_cmp(&away(b)))
         };
-        let near = nearest(tiles(map.bases[me.index()]))?;
+        let near = nearest(place(map.bases.get(me.index())))?;
         let middle = nearest(Vec2::ZERO)?;
         let hero = state.hero(me).map(|row| place_of(state, row));
         Some(Self { view, state, me, near, middle, hero })
     }
 
     fn base(&self) -> Vec2 {
-        tiles(self.view.setup.map.bases[self.me.index()])
+        place(self.view.setup.map.bases.get(self.me.index()))
     }
 
     fn circle(&self, circle: usize) -> Vec2 {
-        tiles(self.view.setup.map.circles[circle])
+        place(self.view.setup.map.circles.get(circle))
     }
 
     /// Where the first step leads: off the way to the circle of the second, so that both are walks.
@@ -308,7 +309,7 @@ impl<'a> Field<'a> {
             }),
             Step::Send => Some(self.circle(self.middle)),
             Step::Banner => self.nearest_minion(),
-            Step::Core => self.enemy().map(|enemy| tiles(self.view.setup.map.bases[enemy.index()])),
+            Step::Core => self.enemy().map(|enemy| place(self.view.setup.map.bases.get(enemy.index()))),
         }
     }
 }
@@ -319,10 +320,6 @@ fn place_of(state: &GameState, row: usize) -> Vec2 {
 
 fn milli(length: Milli) -> f32 {
     length as f32 / 1000.0
-}
-
-fn tiles((x, y): MilliPoint) -> Vec2 {
-    vec2(milli(x), milli(y))
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod world;
 pub use command::*;
 pub use encoding::delta::{DeltaCoder, MalformedDelta};
 pub use event::*;
+pub(crate) use phases::lifecycle::is_out;
 pub use rules::*;
 pub use setup::*;
 pub use space::ways::Ways;

@@ -42,6 +42,7 @@ pub(crate) use panels::{Ghost, Panel};
 pub(crate) use production::{REFUSAL_SHOWN_S, TrainingStatus};
 use text::Type;
 use view::View;
+pub(crate) use view::place;
 
 use super::window::window;
 

@@ -109,6 +109,11 @@ pub(super) fn milli((x, y): MilliPoint) -> Vec2 {
     vec2(x as f32, y as f32) / 1000.0
 }
 
+/// The same of a circle or base that a map may not have: then the middle.
+pub(crate) fn place(at: Option<&MilliPoint>) -> Vec2 {
+    at.map_or(Vec2::ZERO, |&at| milli(at))
+}
+
 pub(super) fn point(x: Fx, y: Fx) -> Vec2 {
     vec2(x.to_num(), y.to_num())
 }

@@ -4,7 +4,7 @@ use egui_macroquad::egui::{Align2, Rect, pos2, vec2};
 use std::sync::Arc;
 
 use super::form::{heading, named, part, you_are};
-use super::lobby::draw_map;
+use super::map_preview::draw_map;
 use super::{Attract, Next};
 use crate::cli::args::{ArchitectureChoice, HostArguments, Teams, usual};
 use crate::gui::context::AppContext;

@@ -1,10 +1,11 @@
 //! The lobby: who sits where, the map, the chat, and who is ready.
 
-use egui_macroquad::egui::{Align2, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
+use egui_macroquad::egui::{Align2, Rect, Stroke, StrokeKind, pos2, vec2};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::form::{heading, part};
+use super::map_preview::{draw_badge, draw_map};
 use super::play::means;
 use crate::cli::args::BotChoice;
 use crate::gui::bindings::Action;
@@ -17,7 +18,7 @@ use crate::gui::theme;
 use mini_rts_arena::game::{Control, MatchEvent, data};
 use mini_rts_arena::net::message::{Choice, Lobby, LobbySeat};
 use mini_rts_arena::net::{Architecture, MatchConfig};
-use mini_rts_arena::sim::{AttackBehaviour, Map, MilliPoint, PlayerId, fingerprint};
+use mini_rts_arena::sim::{AttackBehaviour, Map, PlayerId, fingerprint};
 
 const ROW: f32 = 42.0;
 const GAP: f32 = 8.0;
@@ -279,50 +280,6 @@ impl LobbyPanel {
         let style = (theme::SMALL, theme::QUIET);
         page.text("map", at, Align2::LEFT_TOP, style, &format!("Map: {}", map.name), area.width());
     }
-}
-
-/// A map as seen from above; `teams` are those of its bases, which have teams of their own beyond them.
-pub(super) fn draw_map(page: &mut Page<'_>, map: &Map, teams: &[u8], area: Rect) {
-    let painter = page.ui.painter().with_clip_rect(area);
-    let milli = |(x, y): MilliPoint| vec2(x as f32, y as f32) / 1000.0;
-    let size = milli(map.size);
-    let tile = (area.width() / size.x).min(area.height() / size.y);
-    let ground = Rect::from_center_size(area.center(), size * tile);
-    // The world's y points up.
-    let at = |point: MilliPoint| -> Pos2 {
-        let from_centre = milli(point) * tile;
-        ground.center() + vec2(from_centre.x, -from_centre.y)
-    };
-    painter.rect(ground, 2.0, theme::GROUND, Stroke::new(1.0, theme::LINE), StrokeKind::Inside);
-    for wall in &map.walls {
-        let corners = Rect::from_two_pos(at(wall.min), at(wall.max));
-        painter.rect_filled(corners, 0.0, theme::LINE_LIT);
-    }
-    for rock in &map.rocks {
-        painter.circle_filled(at(rock.at), rock.radius as f32 / 1000.0 * tile, theme::LINE);
-    }
-    for &circle in &map.circles {
-        painter.circle_stroke(at(circle), 3.0 * tile, Stroke::new(2.0, theme::GOLD));
-    }
-    for (seat, &base) in map.bases.iter().enumerate() {
-        draw_badge(&painter, at(base), (1.8 * tile).max(4.0), teams.get(seat).copied().unwrap_or(seat as u8));
-    }
-    page.record("map picture", area, None);
-}
-
-/// The shape of a team in its colour.
-fn draw_badge(painter: &Painter, at: Pos2, radius: f32, team: u8) {
-    let colour = theme::team(team);
-    let corners = |angles: &[f32]| {
-        let corner = |degrees: &f32| at + radius * 1.2 * Vec2::angled(degrees.to_radians());
-        Shape::convex_polygon(angles.iter().map(corner).collect(), colour, Stroke::NONE)
-    };
-    painter.add(match team % 4 {
-        0 => Shape::circle_filled(at, radius, colour),
-        1 => corners(&[0.0, 90.0, 180.0, 270.0]),
-        2 => corners(&[45.0, 135.0, 225.0, 315.0]),
-        _ => corners(&[30.0, 150.0, 270.0]),
-    });
 }
 
 const fn hero_name(hero: AttackBehaviour) -> &'static str {

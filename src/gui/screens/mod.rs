@@ -7,6 +7,7 @@ mod form;
 mod host;
 mod join;
 mod lobby;
+mod map_preview;
 mod menu;
 mod net_graph;
 mod notices;

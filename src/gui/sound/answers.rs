@@ -29,26 +29,15 @@ pub(crate) fn answer(view: &View, command: &Command) -> Option<Kind> {
 mod tests {
     use std::sync::Arc;
 
-    use mini_rts_arena::game::data;
-    use mini_rts_arena::net::Time;
     use mini_rts_arena::sim::math::{Angle, Vec2};
-    use mini_rts_arena::sim::{
-        AttackBehaviour, PlayerId, SeatSetup, Selection, Setup, Target, Tick, TickRate, UnitId, When, World,
-    };
+    use mini_rts_arena::sim::{PlayerId, Selection, Target, Tick, UnitId, When};
 
     use super::*;
+    use crate::gui::test_view::test_view;
 
     #[test]
     fn a_command_is_answered_by_its_meaning_and_refused_while_it_must_wait() {
-        let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
-        let world = World::new(Setup {
-            seed: 1,
-            tick_rate: TickRate::HZ_60,
-            seats: [seat(0), seat(1)].into_iter().collect(),
-            rules: data::rules("standard").expect("built in"),
-            map: data::map("standard").expect("built in"),
-        });
-        let mut view = View::new(&world, Arc::new([]), Some(PlayerId(0)), Time(0));
+        let mut view = test_view(Some(PlayerId(0)));
         let (all, unit) = (Selection::default, UnitId { index: 0, generation: 0 });
         let to = Target::clamped(Vec2::default());
         let table = [

@@ -5,11 +5,12 @@
 use macroquad::math::{Vec2, vec2};
 use mini_rts_arena::game::{EventBacklog, View};
 use mini_rts_arena::sim::{
-    self, AttackBehaviour, CAPTURED, CIRCLES_MAX, ControlBehaviour, Event, GameState, MilliPoint, Outcome,
-    PLAYERS_MAX, PlayerId, Tick, UnitId,
+    self, AttackBehaviour, CAPTURED, CIRCLES_MAX, ControlBehaviour, Event, GameState, Outcome, PLAYERS_MAX,
+    PlayerId, Tick, UnitId,
 };
 
 use super::catalogue::{Kind, Priority};
+use crate::gui::draw::place;
 
 /// How high each team sounds: blue high, orange low.
 const TEAM_PITCHES: [f32; 4] = [1.22, 0.82, 0.94, 1.08];
@@ -227,10 +228,6 @@ fn is_before_sudden_death(view: &View) -> bool {
 
 fn tiles(at: sim::math::Vec2) -> Vec2 {
     vec2(at.x.to_num(), at.y.to_num())
-}
-
-fn place(at: Option<&MilliPoint>) -> Vec2 {
-    at.map_or(Vec2::ZERO, |&(x, y)| vec2(x as f32, y as f32) / 1000.0)
 }
 
 fn base(view: &View, player: PlayerId) -> Vec2 {

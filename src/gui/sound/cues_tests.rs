@@ -1,29 +1,15 @@
 use std::sync::Arc;
 
-use mini_rts_arena::game::data;
-use mini_rts_arena::net::Time;
+use mini_rts_arena::sim::TickRate;
 use mini_rts_arena::sim::math;
-use mini_rts_arena::sim::{SeatSetup, Setup, TickRate, World};
 
 use super::*;
+use crate::gui::test_view::test_view;
 
 const HZ: u32 = 60;
 
-/// A match of two, seen by player 0 or by a spectator.
-fn view(me: Option<PlayerId>) -> View {
-    let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
-    let world = World::new(Setup {
-        seed: 1,
-        tick_rate: TickRate::HZ_60,
-        seats: [seat(0), seat(1)].into_iter().collect(),
-        rules: data::rules("standard").expect("built in"),
-        map: data::map("standard").expect("built in"),
-    });
-    View::new(&world, Arc::new([]), me, Time(0))
-}
-
 fn mine() -> View {
-    view(Some(PlayerId(0)))
+    test_view(Some(PlayerId(0)))
 }
 
 fn change(view: &mut View, with: impl FnOnce(&mut GameState)) {
@@ -55,7 +41,7 @@ fn hit(view: &View, owner: u8, attack: AttackBehaviour) -> Event {
 #[test]
 fn each_event_of_a_fight_has_its_sound_at_its_place_and_the_pitch_of_its_team() {
     use AttackBehaviour::{Archer, Swordsman};
-    let view = view(None);
+    let view = test_view(None);
     let (player, unit) = (PlayerId(1), UnitId { index: 0, generation: 0 });
     let death = |control| Event::Death { unit, owner: player, control, attack: Archer, at: at(3) };
     let table = [
@@ -93,7 +79,7 @@ fn the_own_side_hears_danger_where_others_hear_a_chance() {
         [CircleTaken, CircleLost, CircleTaken, CoreOpens, CoreChance, OwnCoreHit, CoreHit, Trained]
     );
     assert_eq!(
-        kinds(&heard(&mut Cues::default(), &view(None), 0, &events)),
+        kinds(&heard(&mut Cues::default(), &test_view(None), 0, &events)),
         [CircleTaken, CircleTaken, CircleTaken, CoreChance, CoreChance, CoreHit, CoreHit]
     );
     let shut = Event::Shield { core: PlayerId(0), open: false };

@@ -37,8 +37,8 @@ pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
 pub(super) const PING_RUNNING: Duration = Duration::from_millis(500);
 /// Silence after which the other end is named on screen.
 pub const SILENT_AFTER: Duration = Duration::from_millis(500);
-/// A peer that sends in every tick, and a server that sends twenty updates a second, counts as not arriving after so
-/// much silence: what the match then waits for is the network, or the whole computer.
+/// After so much silence the match waits for a server, whose updates come twenty times a second by default. Of a
+/// peer, which sends in every tick, half of it says that nothing arrives at all.
 pub(in crate::net) const QUIET_AFTER: Duration = Duration::from_millis(300);
 /// Silence after which the other end, or the path to it, was interrupted; pings alone are never so far apart.
 const GAP: Duration = Duration::from_millis(750);
