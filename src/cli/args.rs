@@ -18,7 +18,7 @@ use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
 pub(crate) use check::CheckArguments;
 pub(crate) use matches::{
     HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, OutputArguments,
-    PlayArguments, ServeArguments, TableArguments, TermsArguments, UPDATES_USUAL,
+    PlayArguments, PlayerArguments, ServeArguments, TableArguments, TermsArguments, UPDATES_USUAL,
 };
 pub(crate) use measure::{BalanceArguments, BenchArguments};
 pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFiles};
@@ -230,6 +230,15 @@ impl From<Hero> for AttackBehaviour {
         match hero {
             Hero::Swordsman => Self::Swordsman,
             Hero::Archer => Self::Archer,
+        }
+    }
+}
+
+impl From<AttackBehaviour> for Hero {
+    fn from(hero: AttackBehaviour) -> Self {
+        match hero {
+            AttackBehaviour::Swordsman => Self::Swordsman,
+            AttackBehaviour::Archer => Self::Archer,
         }
     }
 }

@@ -122,6 +122,7 @@ impl Table {
             rules,
             map,
             seats: self.seats,
+            game: 0,
         }
     }
 

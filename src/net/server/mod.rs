@@ -34,6 +34,7 @@ use crate::net::outbox::Transmit;
 use crate::net::table::admission::{CONFIRM_WITHIN, READY_WITHIN};
 use crate::net::table::clock::TickClock;
 use crate::net::table::lobby::LobbyNews;
+use crate::net::table::pause::LONG_STALL;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
@@ -336,7 +337,11 @@ impl ServerSession {
     /// Does everything that is due. Call it once [`Self::poll_timeout`] has passed, or at any time.
     pub fn handle_timeout(&mut self, now: Time) {
         self.now = self.now.max(now);
-        self.make_up_for(self.wakeup.take_lateness(self.now));
+        let suspended = self.wakeup.take_lateness(self.now);
+        self.make_up_for(suspended);
+        if suspended >= LONG_STALL {
+            self.count_down_after_stall();
+        }
         self.ping_clients();
         match self.phase {
             Phase::Gathering if self.give_up_at.is_some_and(|at| self.now >= at) => {
