@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::comparison::is_same_condition;
 use super::metric::{LatencyKind, TICK_MS};
 use super::row::{Experiment, MatchRow, Quantiles, Source, Topology};
-use super::statistics::mean;
+use super::statistics::{mean, wilson};
 use super::summary::CellSummary;
 use crate::net::Architecture;
 
@@ -103,6 +103,7 @@ checks! {
     "seeds" Study(seeds_agree): "the same seeds are played under every architecture";
     "orders" Study(orders_agree): "the same orders are given under every architecture";
     "censored" Cell(censored_is_bounded): "at most 2 % of a cell's orders are not applied by the end";
+    "fair" Cell(bots_are_equals): "bots with equal links win as often, but for chance (Wilson's interval at 99.9 %)";
     "timers" Row(timers_hold): "no node outruns its clock, and timers of real matches fire within 2 ms (p99)";
 }
 
@@ -228,7 +229,7 @@ fn instants_in_order(row: &MatchRow, place: &mut Place<'_>) {
 fn clocks_agree(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     let Some(unfair) = mean(&cell.rows.iter().map(|row| row.unfair_ms).collect::<Vec<_>>()) else { return };
     let is_alike = cell.cell.topology != Topology::Listen || cell.cell.architecture == Architecture::P2p;
-    if is_alike && !matches!(cell.cell.experiment, Experiment::HostLost | Experiment::Bots) {
+    if is_alike && cell.cell.experiment == Experiment::Defaults {
         let most = TICK_MS + cell.cell.jitter_ms;
         place.demand(unfair <= most, || {
             format!("the seats' medians differ by {unfair:.1} ms, at most {most:.1}")
@@ -307,6 +308,24 @@ fn states_agree(row: &MatchRow, place: &mut Place<'_>) {
     place.demand(row.state_hash != 0, || "the nodes ended in different states".into());
 }
 
+fn bots_are_equals(cell: &CellSummary<'_>, place: &mut Place<'_>) {
+    const AT_99_9: f64 = 3.291;
+    let is_asked = cell.cell.experiment == Experiment::Outcome
+        && cell.cell.bad_link.is_empty()
+        && (cell.cell.topology != Topology::Listen || cell.cell.architecture == Architecture::P2p);
+    if !is_asked {
+        return;
+    }
+    let wins = cell.wins();
+    let all: usize = wins.iter().sum();
+    for won in wins {
+        let share = wilson(won, all, AT_99_9);
+        let is_fair =
+            share.is_none_or(|share| share.interval.is_none_or(|[low, high]| low <= 0.5 && 0.5 <= high));
+        place.demand(is_fair, || format!("{won} of {all} matches won"));
+    }
+}
+
 fn timers_hold(row: &MatchRow, place: &mut Place<'_>) {
     let rate = row.tick_rate;
     place.demand((0.0..=TICK_RATE_MAX).contains(&rate), || format!("{rate:.2} ticks a second"));
@@ -366,7 +385,7 @@ fn seeds_agree(cells: &[CellSummary<'_>], log: &mut Log) {
 fn orders_agree(cells: &[CellSummary<'_>], log: &mut Log) {
     for group in conditions(cells) {
         // Bots give the orders that the world asks for, and a lost host gives none.
-        if matches!(group[0].cell.experiment, Experiment::Bots | Experiment::HostLost) {
+        if matches!(group[0].cell.experiment, Experiment::Outcome | Experiment::HostLost) {
             continue;
         }
         let first: BTreeMap<u64, u32> = group[0].rows.iter().map(|row| (row.seed, row.commands)).collect();

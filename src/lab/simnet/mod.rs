@@ -4,6 +4,7 @@
 mod attack;
 mod faults;
 mod link_schedule;
+mod link_trace;
 mod meter;
 mod world;
 
@@ -16,7 +17,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use twox_hash::XxHash3_64;
 
 pub use self::faults::{Burst, LinkFaults};
-pub use self::link_schedule::{Outages, Path};
+pub use self::link_schedule::{AccessFault, Outages, Path};
+pub use self::link_trace::{LinkTrace, LinkTraceError};
 
 pub(super) use self::faults::FaultyLinks;
 pub(super) use self::link_schedule::LinkSchedule;
