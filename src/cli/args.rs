@@ -143,7 +143,7 @@ pub(crate) struct CompareArguments {
     /// Fewer and shorter matches: to see that it works, not to cite.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// 30 seeds of 60 s instead of 20 of 20 s.
+    /// 30 seeds of 60 s instead of 20 of 15 s.
     #[arg(long, conflicts_with = "quick")]
     pub(crate) full: bool,
     /// Play some of the cells between real processes, too, and say whether they agree.
