@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::ControllerChoice;
-use mini_rts_arena::lab::compare::Topology;
+use mini_rts_arena::lab::Shard;
+use mini_rts_arena::lab::compare::{Experiment, Topology};
 use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
 use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
 
@@ -142,7 +143,7 @@ pub(crate) struct CompareArguments {
     /// Fewer and shorter matches: to see that it works, not to cite.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// 30 seeds of 60 s instead of 8 of 30 s.
+    /// 30 seeds of 60 s instead of 20 of 15 s.
     #[arg(long, conflicts_with = "quick")]
     pub(crate) full: bool,
     /// Play some of the cells between real processes, too, and say whether they agree.
@@ -151,28 +152,72 @@ pub(crate) struct CompareArguments {
     /// Matches of each cell.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) seeds: Option<u32>,
+    /// Play this experiment alone; may be given more than once.
+    #[arg(long, value_enum, value_name = "EXPERIMENT")]
+    pub(crate) view: Vec<ExperimentChoice>,
+    /// Play only shard K of N, counted from 0, for `--csv`; `--rebuild` makes one study of the files of all.
+    #[arg(long, value_name = "K/N", requires = "csv", conflicts_with_all = ["real", "json", "html", "markdown", "figures"])]
+    pub(crate) shard: Option<Shard>,
     /// Give the commands of this recorded match instead of drawn ones.
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
+    /// Play the base case alone, on this recorded access link of every player: lines of `ms,delay_ms` or `ms,lost`, from
+    /// another instant on for each player, direction and seed.
+    #[arg(long, value_name = "trace=FILE", value_parser = traced_link, conflicts_with_all = ["real", "from", "view"])]
+    pub(crate) link: Option<PathBuf>,
     /// Write a line for each match, and on what it was measured.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
     /// Write the study as one page with plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Write the figures of a Markdown document anew: what stands between `<!-- compare NAME -->` and
+    /// Write the three figures that come first into this folder: `figure-1.svg` and so on, and the numbers of all
+    /// as `figures.csv`.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) figures: Option<PathBuf>,
+    /// Write the figures of a Markdown document anew; may be given more than once: what stands between `<!-- compare NAME -->` and
     /// `<!-- end -->`, as in docs/COMPARISON.md.
     #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-    /// Play nothing: make tables and page again from what `--csv` wrote.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "full", "real", "seeds", "from", "csv", "jobs"])]
-    pub(crate) rebuild: Option<PathBuf>,
+    pub(crate) markdown: Vec<PathBuf>,
+    /// Play nothing: make tables and page again from what `--csv` wrote, of all shards or of several studies.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "full", "real", "seeds", "view", "shard", "from", "link", "jobs"])]
+    pub(crate) rebuild: Vec<PathBuf>,
     /// Matches at a time; by default one per core.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: Option<u16>,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn traced_link(text: &str) -> Result<PathBuf, String> {
+    let file = text.strip_prefix("trace=").filter(|file| !file.is_empty());
+    file.map(PathBuf::from).ok_or_else(|| "expected trace=FILE".to_owned())
+}
+
+/// What a study asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExperimentChoice {
+    /// Latency and traffic on links that are alike.
+    Defaults,
+    /// One player's link is bad.
+    OneBadLink,
+    /// The host, or the server, is lost.
+    HostLost,
+    /// Bots that see what a screen shows play to the end, one of them with more latency. Left out of other studies
+    /// but full ones.
+    Outcome,
+}
+
+impl From<ExperimentChoice> for Experiment {
+    fn from(choice: ExperimentChoice) -> Self {
+        match choice {
+            ExperimentChoice::Defaults => Self::Defaults,
+            ExperimentChoice::OneBadLink => Self::OneBadLink,
+            ExperimentChoice::HostLost => Self::HostLost,
+            ExperimentChoice::Outcome => Self::Outcome,
+        }
+    }
 }
 
 #[derive(Args, Debug)]

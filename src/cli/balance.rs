@@ -1,7 +1,11 @@
 //! `arena balance`.
 
+use anyhow::Context as _;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +14,9 @@ use super::FOUND;
 use super::args::BalanceArguments;
 use super::console::progress_bar;
 use mini_rts_arena::game::data;
-use mini_rts_arena::lab::balance::{BalanceOptions, BalanceReport, Figure, Unit, Verdict, balance};
+use mini_rts_arena::lab::balance::{
+    BalanceOptions, BalanceReport, BalanceShard, Figure, Unit, Verdict, balance, balance_shard, merged,
+};
 use mini_rts_arena::sim::{Map, TickRate};
 
 /// Plays the matches and says what they show.
@@ -18,10 +24,24 @@ pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
     let options = options(arguments)?;
     let bar = progress_bar("{bar:40} match {pos}/{len}, {per_sec}, {eta} left");
     let began = Instant::now();
-    let report = balance(&options, |over, total| {
+    let progress = |over, total| {
         bar.set_length(total);
         bar.set_position(over);
-    })?;
+    };
+    if let Some((shard, file)) = arguments.shard.zip(arguments.results.as_deref()) {
+        let mut to = BufWriter::new(File::create(file).with_context(|| cannot_write(file))?);
+        let results = balance_shard(&options, shard, progress)?;
+        bar.finish_and_clear();
+        results.write(&mut to).with_context(|| cannot_write(file))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let report = if arguments.rebuild.is_empty() {
+        balance(&options, progress)?
+    } else {
+        let shards =
+            arguments.rebuild.iter().map(|file| read_shard(file)).collect::<anyhow::Result<Vec<_>>>()?;
+        merged(&options, &shards)?
+    };
     bar.finish_and_clear();
     anyhow::ensure!(
         !report.lines.is_empty(),
@@ -35,6 +55,16 @@ pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
     }
     let fails = report.figures.iter().any(|figure| figure.verdict() == Some(Verdict::Fails));
     Ok(if arguments.check && fails { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+}
+
+fn read_shard(file: &Path) -> anyhow::Result<BalanceShard> {
+    let read =
+        || -> anyhow::Result<BalanceShard> { Ok(BalanceShard::read(BufReader::new(File::open(file)?))?) };
+    read().with_context(|| format!("cannot read the results in {}", file.display()))
+}
+
+fn cannot_write(file: &Path) -> String {
+    format!("cannot write {}", file.display())
 }
 
 fn options(arguments: &BalanceArguments) -> anyhow::Result<BalanceOptions> {

@@ -9,12 +9,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use super::FOUND;
 use super::args::CompareArguments;
 use super::console::progress_bar;
 use mini_rts_arena::lab::compare::{
-    Analysis, RealOptions, RealStudy, Recorded, Size, Study, StudyOptions, page, real, study, summarize,
+    Analysis, LinkTrace, RealOptions, RealStudy, Recorded, Size, Study, StudyOptions, figure_files, page,
+    real, study, summarize,
 };
 use mini_rts_arena::replay::Replay;
 use mini_rts_arena::sim::Tick;
@@ -24,15 +26,17 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     for file in [&arguments.csv, &arguments.html].into_iter().flatten() {
         check_writable(file)?;
     }
-    if let Some(file) = &arguments.markdown {
+    for file in &arguments.markdown {
         let read = std::fs::read_to_string(file).map_err(anyhow::Error::from);
         let read = read.and_then(|document| markdown::check(&document));
         read.with_context(|| format!("cannot put the figures into {}", file.display()))?;
         check_writable(file)?;
     }
-    let study = match &arguments.rebuild {
-        Some(file) => read(file)?,
-        None => play(arguments)?,
+    let study = if arguments.rebuild.is_empty() {
+        play(arguments)?
+    } else {
+        let parts = arguments.rebuild.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;
+        Study::merge(parts).context("cannot make one study of these files")?
     };
     if let Some(file) = &arguments.csv {
         let write = || -> anyhow::Result<()> {
@@ -42,13 +46,25 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         };
         write().with_context(|| format!("cannot write {}", file.display()))?;
     }
+    if let Some(shard) = arguments.shard {
+        outln!("shard {shard}: {} matches", study.rows.len());
+        return Ok(ExitCode::SUCCESS);
+    }
     let cells = summarize(&study.rows);
     let analysis = Analysis::of(&cells);
     if let Some(file) = &arguments.html {
         std::fs::write(file, page(&study, &analysis))
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
-    if let Some(file) = &arguments.markdown {
+    if let Some(folder) = &arguments.figures {
+        let write = || -> std::io::Result<()> {
+            std::fs::create_dir_all(folder)?;
+            let mut files = figure_files(&analysis).into_iter();
+            files.try_for_each(|(name, content)| std::fs::write(folder.join(name), content))
+        };
+        write().with_context(|| format!("cannot write the figures into {}", folder.display()))?;
+    }
+    for file in &arguments.markdown {
         let splice = || -> anyhow::Result<()> {
             let document = std::fs::read_to_string(file)?;
             Ok(std::fs::write(file, markdown::splice(&document, &study, &analysis)?)?)
@@ -58,7 +74,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         outln!("{}", report::as_json(&study, &analysis));
     } else {
-        out!("{}", report::as_text(&analysis));
+        out!("{}", report::as_text(&study, &analysis));
     }
     Ok(if analysis.is_valid() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
@@ -79,6 +95,10 @@ fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
         size,
         seeds: arguments.seeds,
         jobs: arguments.jobs.map_or(cores, usize::from),
+        most: None,
+        trace: arguments.link.as_deref().map(trace).transpose()?,
+        experiments: arguments.view.iter().map(|&view| view.into()).collect(),
+        shard: arguments.shard.unwrap_or_default(),
         recorded: arguments.from.as_deref().map(recorded).transpose()?,
     };
     let load_before = environment::load();
@@ -115,6 +135,11 @@ fn play_real(arguments: &CompareArguments, options: &StudyOptions) -> anyhow::Re
     })?;
     bar.finish_and_clear();
     Ok(study)
+}
+
+fn trace(file: &Path) -> anyhow::Result<Arc<LinkTrace>> {
+    let read = || -> anyhow::Result<LinkTrace> { Ok(LinkTrace::read(BufReader::new(File::open(file)?))?) };
+    read().map(Arc::new).with_context(|| format!("cannot read the link in {}", file.display()))
 }
 
 fn recorded(file: &Path) -> anyhow::Result<Recorded> {

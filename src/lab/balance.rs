@@ -7,17 +7,19 @@ mod figure;
 mod judge;
 mod newcomer;
 mod plan;
+mod shards;
 
 pub use bout::{Bout, BoutPlayer, BoutResult, BoutRun, BoutSeat};
 pub use drama::{Drama, FAR_TILES, LEADER_AT_S};
 pub use figure::{Estimate, Figure, Unit, Verdict};
 pub use newcomer::Newcomer;
 pub use plan::Suite;
+pub use shards::{BalanceShard, BalanceShardError, balance_shard, merged};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::jobs;
+use super::{Shard, jobs};
 use crate::sim::{Map, Rules, TickRate};
 use judge::Played;
 use plan::Line;
@@ -101,8 +103,13 @@ pub fn balance(
 ) -> Result<BalanceReport, BrokenMatch> {
     assert!(options.matches <= MATCHES_MAX);
     let lines = plan::lines(options);
-    let results = play_many(options, &lines, progress)?;
-    let mut rest = &results[..];
+    let results = play_many(options, &lines, Shard::WHOLE, progress)?;
+    Ok(report(options, &lines, &results))
+}
+
+/// What the results of all lines, in order, show.
+fn report(options: &BalanceOptions, lines: &[Line], results: &[BoutResult]) -> BalanceReport {
+    let mut rest = results;
     let played: Vec<Played<'_>> = lines
         .iter()
         .map(|line| {
@@ -111,21 +118,23 @@ pub fn balance(
             Played { line, results }
         })
         .collect();
-    Ok(BalanceReport {
+    BalanceReport {
         figures: judge::figures(options, &played),
         matches: results.len() as u64,
         ticks: results.iter().map(|result| u64::from(result.ticks)).sum(),
         lines: lines.iter().map(summary).collect(),
-    })
+    }
 }
 
-/// The results of all matches of all lines, in order.
+/// The results of a shard of the matches of all lines, in order.
 fn play_many(
     options: &BalanceOptions,
     lines: &[Line],
+    shard: Shard,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Vec<BoutResult>, BrokenMatch> {
     let matches = lines.iter().flat_map(|line| (0..line.matches).map(move |index| (line, index)));
+    let matches = matches.enumerate().filter(|&(place, _)| shard.has(place)).map(|(_, it)| it);
     let matches: Vec<_> = matches.collect();
     let progress = |over, total| progress(over as u64, total as u64);
     jobs::run(options.jobs, matches.into_iter(), progress, |(line, index)| play(options, line, index))

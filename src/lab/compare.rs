@@ -22,22 +22,22 @@ mod trial;
 mod validity;
 pub mod wording;
 
-pub use super::simnet::{Outages, Path};
+pub use super::simnet::{AccessFault, LinkTrace, LinkTraceError, Outages, Path};
 pub use agreement::{AGREES_CELLS, AGREES_MS, AGREES_SHARE, Agreement, CellAgreement};
 pub use analysis::Analysis;
 pub use bounds::{Bounds, bounds};
-pub use comparison::{Comparison, Factor};
-pub use findings::{BreakEven, Digest};
+pub use comparison::{Comparison, Factor, Verdict};
+pub use findings::Digest;
 pub use metric::{LatencyKind, Measure, Percentile};
-pub use page::page;
+pub use page::{figure_files, page};
 pub use plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell, plan};
-pub use preset::{PRESETS, Preset, path_of};
+pub use preset::{BAD_LINKS, BadLink, PRESETS, Preset, bad_link_of, path_of};
 pub use real::{LATENESS_MAX, RealError, RealOptions, RealStudy, real, real_cells, real_of};
 pub use row::{
     Cell, Experiment, MatchRow, Quantiles, RowError, Series, Source, Topology, read_rows, write_rows,
 };
 pub use script::{COMMANDS_PER_S, Recorded, drawn_scripts};
-pub use statistics::{Mean, holm, paired, paired_p};
+pub use statistics::{Mean, equivalence_p, holm, paired, paired_p, wilson};
 pub use study::{StudyError, StudyErrorKind, StudyOptions, study, study_of};
 pub use study_file::{Study, StudyFileError};
 pub use summary::{CellSummary, summarize};

@@ -38,7 +38,7 @@ fn written(folder: &Path, study: &Study) -> String {
 #[test]
 fn a_study_is_made_again_from_its_file() {
     let home = tempfile::tempdir().expect("a folder");
-    let study = crate::study::study(8);
+    let study = crate::study::study(20);
     let file = written(home.path(), &study);
     let html = home.path().join("page.html");
     let html = html.to_str().expect("text");
@@ -49,7 +49,7 @@ fn a_study_is_made_again_from_its_file() {
     assert!(first == page(&study, &Analysis::of(&cells)), "another page");
     let json = ended.json();
     assert_eq!(json["valid"], true);
-    assert_eq!(json["seeds"], Value::from((1000..1008).collect::<Vec<_>>()));
+    assert_eq!(json["seeds"], Value::from((1000..1020).collect::<Vec<_>>()));
     assert_eq!(json["environment"]["cpu"], "<b>A & B</b>");
     let findings = json["findings"].as_array().expect("a list");
     let is_base = |finding: &&Value| {
@@ -67,13 +67,15 @@ fn a_study_is_made_again_from_its_file() {
             && cell["topology"] == "midway"
             && cell["preset"].is_null()
             && cell["prediction"] == true
+            && cell["mixed"] == false
+            && cell["updates"] == 20
             && cell["players"] == 2
             && cell["rtt_ms"] == 100.0
             && cell["loss"] == 0.02
             && cell["units"] == 14
     };
     let base = cells.iter().find(is_base).expect("the base");
-    for (key, value) in [("interpolation", 2.0), ("jitter_ms", 5.0), ("updates", 20.0), ("matches", 8.0)] {
+    for (key, value) in [("interpolation", 2.0), ("jitter_ms", 5.0), ("updates", 20.0), ("matches", 20.0)] {
         assert_eq!(base[key].as_f64(), Some(value), "{key}");
     }
     let bound = base["bound_ms"].as_f64().expect("a bound");
@@ -95,9 +97,8 @@ fn the_tables_come_with_their_findings() {
     let ended = run(home.path(), &["compare", "--rebuild", &file]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     for text in [
-        "Defaults against defaults",
-        "Equal send rate",
-        "Latency against bytes",
+        "Latency and traffic",
+        "One bad link",
         "client-server 20/s, midway",
         "sooner in p2p than in client-server",
         "p-values adjusted for all of them (Holm)",
@@ -105,6 +106,50 @@ fn the_tables_come_with_their_findings() {
     ] {
         assert!(ended.stdout.contains(text), "no {text:?} in {}", ended.stdout);
     }
+}
+
+/// A file of the program with these words, in `home`.
+fn csv_of(home: &Path, name: &str, words: &[&str]) -> String {
+    let file = home.join(name).to_str().expect("text").to_owned();
+    let words: Vec<&str> = ["compare", "--csv", &file].into_iter().chain(words.iter().copied()).collect();
+    let ended = run(home, &words);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    file
+}
+
+#[test]
+fn all_shards_are_the_whole_study_to_the_byte() {
+    let home = tempfile::tempdir().expect("a folder");
+    let played = ["--quick", "--view", "host-lost", "--seeds", "1"];
+    let whole = csv_of(home.path(), "whole.csv", &played);
+    // Fewer matches than shards leave some without any.
+    csv_of(home.path(), "none", &[&played[..], &["--shard", "99/100"]].concat());
+    let shards: Vec<String> = ["0/3", "1/3", "2/3"]
+        .into_iter()
+        .map(|shard| {
+            csv_of(home.path(), &shard.replace('/', "-"), &[&played[..], &["--shard", shard]].concat())
+        })
+        .collect();
+    let merged = home.path().join("merged.csv").to_str().expect("text").to_owned();
+    let words = ["compare", "--rebuild", &shards[2], &shards[0], &shards[1], "--csv", &merged];
+    let ended = run(home.path(), &words);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("Not to be cited: a quick study"), "{ended:?}");
+    assert!(fs::read(&merged).expect("a file") == fs::read(&whole).expect("a file"), "another file");
+    // A missing shard, the same shard twice, and a shard beside a whole study are refused.
+    let missing = ["compare", "--rebuild", &shards[0], &shards[1]];
+    let twice = ["compare", "--rebuild", &shards[0], &shards[0], &shards[2]];
+    let mixed = ["compare", "--rebuild", &shards[0], &whole];
+    for (words, says) in
+        [(&missing[..], "not all shards"), (&twice, "not all shards"), (&mixed, "a whole study")]
+    {
+        let ended = run(home.path(), words);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
+        assert!(ended.stderr.contains(says), "{ended:?}");
+    }
+    let ended = run(home.path(), &["compare", "--rebuild", &shards[0], "--json"]);
+    let said = ended.json()["not_to_be_cited"].as_str().expect("a sentence").to_owned();
+    assert!(said.contains("Not to be cited"), "{said}");
 }
 
 #[test]
@@ -137,6 +182,7 @@ fn wrong_use_and_broken_files_are_one_line_and_2() {
     let none = home.path().join("none.csv");
     let none = none.to_str().expect("text");
     let good = file("good.csv", &rows);
+    let traced = format!("trace={}", file("link.csv", "0,20\nlost\n"));
     let folder = home.path().to_str().expect("text");
     for (words, says) in [
         (vec!["--rebuild", &broken], "nowhere"),
@@ -149,6 +195,8 @@ fn wrong_use_and_broken_files_are_one_line_and_2() {
         (vec!["--rebuild", &good, "--real"], "--real"),
         (vec!["--from", &empty], "empty.csv"),
         (vec!["--seeds", "0"], "--seeds"),
+        (vec!["--link", "delay=5ms"], "trace=FILE"),
+        (vec!["--quick", "--link", &traced], "line 2 is not"),
     ] {
         let words: Vec<&str> = ["compare"].into_iter().chain(words).collect();
         let ended = run(home.path(), &words);
@@ -163,7 +211,7 @@ fn the_figures_of_a_document_are_written_anew() {
     let rows = written(home.path(), &crate::study::study(8));
     let document = home.path().join("doc.md");
     let path = document.to_str().expect("text");
-    let blocks = ["answer", "run", "base", "grid", "presets", "factors", "equal-rate", "bytes", "real"];
+    let blocks = ["answer", "run", "base", "grid", "presets", "factors", "one-bad-link", "outcome", "real"];
     let block = |name: &&str| format!("# {name}\n<!-- compare {name} -->\nold\n<!-- end -->\n");
     let before = blocks.iter().map(block).collect::<String>() + "the end\n";
     fs::write(&document, &before).expect("written");
@@ -195,10 +243,25 @@ fn the_figures_of_a_document_are_written_anew() {
 fn the_comparison_names_only_figures_that_there_are() {
     let home = tempfile::tempdir().expect("a folder");
     let rows = written(home.path(), &crate::study::study(8));
-    let document = home.path().join("COMPARISON.md");
-    let original = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/COMPARISON.md");
-    fs::copy(original, &document).expect("the document");
-    let ended =
-        run(home.path(), &["compare", "--rebuild", &rows, "--markdown", document.to_str().expect("text")]);
+    let copy = |name: &str| {
+        let file = home.path().join(name.replace('/', "-"));
+        fs::copy(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).join(name), &file)
+            .expect("the document");
+        file.to_str().expect("text").to_owned()
+    };
+    let [page, tables] = ["COMPARISON.md", "comparison/TABLES.md"].map(copy);
+    let figures = home.path().join("figures").to_str().expect("text").to_owned();
+    let words =
+        ["compare", "--rebuild", &rows, "--markdown", &page, "--markdown", &tables, "--figures", &figures];
+    let ended = run(home.path(), &words);
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    let page = fs::read_to_string(page).expect("still there");
+    assert!(page.len() <= 12 * 1024, "{} bytes", page.len());
+    for number in 1..=4 {
+        let name = format!("figure-{number}.svg");
+        assert!(
+            page.contains(&format!("(comparison/{name})")) && Path::new(&figures).join(&name).exists(),
+            "{name}"
+        );
+    }
 }

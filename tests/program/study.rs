@@ -15,7 +15,9 @@ pub(crate) fn cell(architecture: Architecture) -> Cell {
         architecture,
         topology: Topology::Midway,
         preset: String::new(),
+        bad_link: String::new(),
         prediction: true,
+        mixed: false,
         interpolation: if is_server { 2 } else { 0 },
         players: 2,
         rtt_ms: 100.0,
@@ -48,7 +50,7 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
     let least = bounds(cell);
     let is_server = cell.architecture == Architecture::ClientServer;
     let interval_ms = if is_server { 1000.0 / f64::from(cell.updates) } else { 0.0 };
-    let is_late = is_server && !cell.prediction;
+    let is_late = is_server && (!cell.prediction || cell.mixed);
     let late = if is_late { interval_ms * f64::from(cell.interpolation) } else { 0.0 };
     let mut spans: [Vec<f64>; 8] = Default::default();
     for _ in 0..ORDERS {
@@ -56,7 +58,7 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
         let resent = if draws.next() < cell.loss { TICK_MS * draws.next() } else { 0.0 };
         let authority = least.own_ms / 2.0 + wait + resent;
         let own = least.own_ms + 0.5 + wait + resent + interval_ms * draws.next();
-        let shown = if cell.prediction { wait.min(own) } else { own };
+        let shown = if cell.prediction { wait.min(own) } else { own + late };
         let update = interval_ms * draws.next();
         let confirmed = least.opponent_ms + wait + resent + update;
         let opponent = confirmed + late;
@@ -66,13 +68,7 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
     }
     let [captured, authority, own, shown, own_frame, confirmed, opponent, opponent_frame] =
         spans.map(Quantiles::of);
-    let (stalls, corrections) = seconds(cell, &mut draws);
-    let stall_ms = stalls.iter().sum();
-    let units = f64::from(cell.units);
-    let (up, down) = if is_server { (9.0, 0.02 * f64::from(cell.updates) * units) } else { (26.0, 26.0) };
-    let has_server = cell.architecture != Architecture::P2p;
-    let players = f64::from(cell.players);
-    MatchRow {
+    let row = MatchRow {
         cell: cell.clone(),
         seed,
         seconds: SECONDS as f64,
@@ -80,14 +76,37 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
         censored: 1,
         captured_ms: captured,
         authority_ms: authority,
-        own_ms: own,
         own_predicted_ms: shown,
         own_frame_ms: own_frame,
+        // With good links for all, those of the others are like all.
+        others_own_ms: own.clone(),
+        others_ms: if cell.players > 2 { confirmed.clone() } else { Quantiles::default() },
+        own_ms: own,
         opponent_confirmed_ms: confirmed,
         opponent_ms: opponent,
         opponent_frame_ms: opponent_frame,
+        winner: (cell.experiment == Experiment::Outcome).then_some((seed % 2) as u8),
+        state_hash: seed,
+        ..MatchRow::default()
+    };
+    with_rates(row, &mut draws)
+}
+
+/// The same with everything that is no latency.
+fn with_rates(row: MatchRow, draws: &mut Draws) -> MatchRow {
+    let cell = &row.cell;
+    let (stalls, corrections) = seconds(cell, draws);
+    let stall_ms = stalls.iter().sum();
+    let is_server = cell.architecture == Architecture::ClientServer;
+    let units = f64::from(cell.units);
+    let (up, down) = if is_server { (9.0, 0.02 * f64::from(cell.updates) * units) } else { (26.0, 26.0) };
+    let has_server = cell.architecture != Architecture::P2p;
+    let players = f64::from(cell.players);
+    MatchRow {
         apart_mean: 0.1 + draws.next() / 10.0,
         apart_max: 2.0,
+        apart_p95: 0.2 + draws.next() / 10.0,
+        apart_far: draws.next() / 100.0,
         corrections: corrections.iter().sum::<f64>() as u32,
         corrections_by_s: Series(corrections),
         stalls: stalls.iter().filter(|&&stall| stall > 0.0).count() as u32,
@@ -95,7 +114,13 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
         stall_network_ms: stall_ms,
         stall_computer_ms: 0.0,
         stall_by_s: Series(stalls),
+        freeze_ms: 100.0 * cell.loss * draws.next(),
+        freeze_max_ms: 150.0 * draws.next(),
+        others_freeze_ms: 100.0 * cell.loss * draws.next(),
         tick_rate: 60.0,
+        others_kbit_s_up: up + draws.next(),
+        whole_kbit_s_up: up + 1.0,
+        whole_kbit_s_down: down + 1.0,
         kbit_s_up: up + draws.next(),
         kbit_s_down: down + draws.next(),
         packets_s_up: 60.0,
@@ -107,8 +132,7 @@ pub(crate) fn row(cell: &Cell, seed: u64) -> MatchRow {
         bytes_lost: 2_000,
         bytes_under_way: 100,
         unfair_ms: 2.0 * draws.next(),
-        state_hash: seed,
-        ..MatchRow::default()
+        ..row
     }
 }
 
@@ -148,11 +172,22 @@ pub(crate) fn cells() -> Vec<Cell> {
     }
     cells.extend(both.map(|cell| Cell { players: 4, units: 28, ..cell.clone() }));
     cells.extend(both.map(|cell| Cell { prediction: false, ..cell.clone() }));
-    cells.push(Cell { experiment: Experiment::EqualRate, ..p2p.clone() });
-    cells.push(Cell { experiment: Experiment::EqualRate, updates: 60, ..server.clone() });
-    cells.push(Cell { experiment: Experiment::Bytes, ..p2p.clone() });
-    for updates in [10, 20, 30, 60] {
-        cells.push(Cell { experiment: Experiment::Bytes, updates, ..server.clone() });
+    cells.push(Cell { mixed: true, ..server.clone() });
+    for updates in [10, 30, 60] {
+        cells.push(Cell { updates, ..server.clone() });
+    }
+    for bad_link in ["", "outages-5"] {
+        cells.extend(both.map(|cell| Cell {
+            experiment: Experiment::OneBadLink,
+            bad_link: bad_link.into(),
+            players: 3,
+            units: 21,
+            ..cell.clone()
+        }));
+    }
+    for bad_link in ["", "lag-200"] {
+        let (experiment, bad_link) = (Experiment::Outcome, bad_link.to_owned());
+        cells.extend(both.map(|cell| Cell { experiment, bad_link: bad_link.clone(), ..cell.clone() }));
     }
     cells
 }

@@ -60,7 +60,7 @@ pub(crate) struct CheckArguments {
     pub(crate) byzantine: bool,
     /// Play only shard K of N, counted from 0: the seeds from `--seed` + K on, each N-th. All shards together
     /// play all matches.
-    #[arg(long, value_name = "K/N", requires = "is_virtual", conflicts_with = "baseline", value_parser = shard)]
+    #[arg(long, value_name = "K/N", requires = "is_virtual", conflicts_with = "baseline")]
     pub(crate) shard: Option<Shard>,
     /// Compare latency and stalls with classic lockstep (delay in whole ticks, one datagram a tick) on the
     /// same links instead, and print what outages and bursts of losses cost.
@@ -123,15 +123,4 @@ pub(crate) struct CheckArguments {
 fn link(text: &str) -> Result<String, String> {
     let read = text.parse::<LinkSpec>().map(|_| text.to_owned());
     read.map_err(|error| error.to_string())
-}
-
-fn shard(text: &str) -> Result<Shard, String> {
-    let (index, count) = text.split_once('/').ok_or("expected K/N, such as 0/4")?;
-    let number = |text: &str| text.parse::<u32>().map_err(|_| "expected K/N, such as 0/4".to_owned());
-    let (index, count) = (number(index)?, number(count)?);
-    if index < count {
-        Ok(Shard { index, count })
-    } else {
-        Err(format!("the shards of {count} count from 0"))
-    }
 }

@@ -1,8 +1,10 @@
 //! What can be typed after `arena balance` and `arena bench`.
 
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 
 use super::tick_rate;
+use mini_rts_arena::lab::Shard;
 use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
 use mini_rts_arena::sim::{TickRate, UNITS_MAX};
 
@@ -33,6 +35,15 @@ pub(crate) struct BalanceArguments {
     /// seat itself, however few matches.
     #[arg(long)]
     pub(crate) pairs: bool,
+    /// Play only shard K of N, counted from 0, and keep its results in this file: every N-th match.
+    #[arg(long, value_name = "K/N", requires = "results")]
+    pub(crate) shard: Option<Shard>,
+    /// The file of the shard's results.
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    pub(crate) results: Option<PathBuf>,
+    /// Play nothing: put together what all shards with the same flags wrote.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["shard", "jobs"])]
+    pub(crate) rebuild: Vec<PathBuf>,
     /// End with exit code 1 if a figure lies outside its band with its whole interval.
     #[arg(long)]
     pub(crate) check: bool,

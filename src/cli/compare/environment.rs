@@ -1,9 +1,10 @@
 //! On what a study was measured: everything that one needs to measure it again.
 
+use clap::ValueEnum as _;
 use std::fs;
 
 use super::super::args::CompareArguments;
-use mini_rts_arena::lab::compare::Size;
+use mini_rts_arena::lab::compare::{Size, Study};
 
 /// The commit that was built, if who built it said so.
 const COMMIT: Option<&str> = option_env!("ARENA_COMMIT");
@@ -29,11 +30,17 @@ pub(super) fn facts(
         ("processor", cpu()),
         ("cores", cores),
         ("system", format!("{} {}, {}", std::env::consts::OS, kernel(), std::env::consts::ARCH)),
-        ("load before and after", format!("{load_before}; {}", load())),
     ];
-    let repeated =
-        repeated.map(|count| ("real matches repeated, since timers fired late", count.to_string()));
-    facts.into_iter().chain(repeated).map(|(name, value)| (name.to_owned(), value)).collect()
+    // Matches in virtual time do not depend on how busy the machine is.
+    let of_real = repeated.into_iter().flat_map(|count| {
+        [
+            ("load before and after", format!("{load_before}; {}", load())),
+            ("real matches repeated, since timers fired late", count.to_string()),
+        ]
+    });
+    let facts = facts.into_iter().chain(of_real).map(|(name, value)| (name.to_owned(), value));
+    let shard = arguments.shard.and_then(Study::shard_fact);
+    Study::reservation(size).into_iter().chain(facts).chain(shard).collect()
 }
 
 /// How busy the machine is: the load of the last minute.
@@ -54,6 +61,13 @@ fn command(arguments: &CompareArguments, size: Size) -> String {
     }
     if let Some(seeds) = arguments.seeds {
         command += &format!(" --seeds {seeds}");
+    }
+    for view in &arguments.view {
+        let name = view.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        command += &format!(" --view {name}");
+    }
+    if let Some(file) = &arguments.link {
+        command += &format!(" --link trace={}", file.display());
     }
     if let Some(file) = &arguments.from {
         command += &format!(" --from {}", file.display());

@@ -17,11 +17,11 @@ const NAMES: [&str; 12] = [
     "grid",
     "presets",
     "factors",
-    "equal-rate",
-    "bytes",
+    "one-bad-link",
     "host-lost",
-    "bots",
+    "outcome",
     "seats",
+    "agreement",
     "real",
 ];
 
@@ -32,7 +32,7 @@ const NAMES: [&str; 12] = [
 pub(super) fn splice(document: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
     with_blocks(document, |name, old| match name {
         // What was not played between processes this time stays as it was.
-        "real" if analysis.agreement.is_none() => Ok(old.to_owned()),
+        "agreement" | "real" if analysis.agreement.is_none() => Ok(old.to_owned()),
         name => block(name, study, analysis),
     })
 }
@@ -70,13 +70,22 @@ fn with_blocks(
 }
 
 fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
-    const LATENCIES: [Measure; 6] = [
+    const LATENCIES: [Measure; 7] = [
         Measure::CONFIRMED,
         Measure::CONFIRMED_P95,
+        Measure::CONFIRMED_P99,
         Measure::SEEN,
         Measure::OWN,
         Measure::SHOWN,
-        Measure::Stalls,
+        Measure::Freezes,
+    ];
+    const OF_OTHERS: [Measure; 6] = [
+        Measure::OTHERS,
+        Measure::OTHERS_P95,
+        Measure::OTHERS_OWN_P95,
+        Measure::OthersFreezes,
+        Measure::LongestFreeze,
+        Measure::OthersUp,
     ];
     const COSTS: [Measure; 6] = [
         Measure::PlayerUp,
@@ -84,7 +93,7 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         Measure::ServerUp,
         Measure::AllNodes,
         Measure::Corrections,
-        Measure::Divergence,
+        Measure::MovingDivergence,
     ];
     let measured = |mut cells: Vec<&CellSummary<'_>>, measures: &[&[Measure]]| {
         cells.retain(|cell| cell.source == Source::Virtual);
@@ -101,18 +110,15 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         "grid" => measured(usual(analysis), &[&LATENCIES]),
         "presets" => measured(named(), &[&LATENCIES, &COSTS[..1]]),
         "factors" => measured(one_at_a_time(analysis), &[&LATENCIES, &COSTS]),
-        "equal-rate" => measured(listed(Experiment::EqualRate), &[&LATENCIES, &COSTS[..4]]),
-        "bytes" => measured(listed(Experiment::Bytes), &[&LATENCIES[..2], &COSTS[..4]]),
-        "host-lost" => measured(listed(Experiment::HostLost), &[&[Measure::TicksAfterLoss]]),
-        "bots" => measured(listed(Experiment::Bots), &[&COSTS[4..]]),
-        "seats" => {
-            let bots = listed(Experiment::Bots).into_iter();
-            table(&Table::seats(&base(analysis).into_iter().chain(listen()).chain(bots).collect::<Vec<_>>()))
-        }
-        "real" => {
-            let agreement = analysis.agreement.as_ref();
-            agreement.map_or_else(String::new, |it| it.sentence() + "\n\n" + &table(&Table::agreement(it)))
-        }
+        "one-bad-link" => measured(listed(Experiment::OneBadLink), &[&OF_OTHERS]),
+        "host-lost" => measured(listed(Experiment::HostLost), &[&[Measure::SecondsAfterLoss]]),
+        "outcome" => table(&Table::outcome(&listed(Experiment::Outcome))),
+        "seats" => table(&Table::seats(&base(analysis).into_iter().chain(listen()).collect::<Vec<_>>())),
+        "agreement" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {
+            let lines: String = agreement.by_quantity().map(|line| format!("- {line}\n")).collect();
+            format!("{}\n\n{lines}", agreement.sentence())
+        }),
+        "real" => analysis.agreement.as_ref().map_or_else(String::new, |it| table(&Table::agreement(it))),
         other => bail!("there are no figures called {other}"),
     })
 }
@@ -127,7 +133,7 @@ fn table(table: &Table) -> String {
 /// What was played, and on what.
 fn run(study: &Study, analysis: &Analysis<'_>) -> String {
     let verdict = if analysis.is_valid() { "valid" } else { "NOT valid" };
-    let mut text = format!("- {} matches, {verdict}; {}\n", study.rows.len(), analysis.count());
+    let mut text = format!("- {} matches, {verdict}; {}\n", analysis.matches(), analysis.count());
     for (name, value) in &study.environment {
         let _ = writeln!(text, "- {name}: {value}");
     }
@@ -138,15 +144,15 @@ fn run(study: &Study, analysis: &Analysis<'_>) -> String {
 fn usual<'a>(analysis: &Analysis<'a>) -> Vec<&'a CellSummary<'a>> {
     let is_usual = |cell: &&CellSummary<'_>| {
         let base = base_cell(cell.cell.architecture);
-        let Cell { rtt_ms, loss, .. } = *cell.cell;
+        let Cell { rtt_ms, loss, updates, .. } = *cell.cell;
         let jitter_ms = if rtt_ms == 0.0 { 0.0 } else { base.jitter_ms };
-        cell.source == Source::Virtual && *cell.cell == Cell { rtt_ms, loss, jitter_ms, ..base }
+        cell.source == Source::Virtual && *cell.cell == Cell { rtt_ms, loss, jitter_ms, updates, ..base }
     };
     let mut cells: Vec<_> = analysis.cells.iter().filter(is_usual).collect();
     cells.sort_by(|a, b| {
         let (a, b) = (a.cell, b.cell);
         let link = a.loss.total_cmp(&b.loss).then(a.rtt_ms.total_cmp(&b.rtt_ms));
-        link.then(a.architecture.cmp(&b.architecture))
+        link.then(a.architecture.cmp(&b.architecture)).then(a.updates.cmp(&b.updates))
     });
     cells
 }

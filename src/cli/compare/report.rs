@@ -5,14 +5,15 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 use mini_rts_arena::lab::compare::{
-    Agreement, Analysis, BreakEven, CellSummary, Comparison, Experiment, LatencyKind, Measure, Percentile,
-    Study, Table, wording,
+    Agreement, Analysis, CellSummary, Comparison, Experiment, LatencyKind, Measure, Percentile, Study, Table,
+    wording,
 };
 
 /// The one JSON value on stdout.
 pub(super) fn as_json(study: &Study, analysis: &Analysis<'_>) -> Value {
     let finding = |finding: &Comparison<'_>| {
         json!({
+            "verdict": finding.verdict().as_str(),
             "sentence": finding.sentence(),
             "view": finding.base.cell.experiment,
             "measure": finding.measure.key(),
@@ -21,20 +22,17 @@ pub(super) fn as_json(study: &Study, analysis: &Analysis<'_>) -> Value {
             "matches": finding.difference.matches,
             "p": finding.p,
             "adjusted_p": finding.adjusted_p,
-        })
-    };
-    let break_even = |found: &BreakEven<'_>| {
-        json!({
-            "sentence": found.sentence(),
-            "rtt_ms": found.server.cell.rtt_ms,
-            "loss": found.server.cell.loss,
-            "updates": found.server.cell.updates,
-            "way_ms": found.way_ms.value,
-            "interval": found.way_ms.interval,
+            "margin": finding.measure.margin(),
+            "equivalence_p": finding.equivalence_p,
         })
     };
     let environment: Map<String, Value> =
         study.environment.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let verdicts: Map<String, Value> = analysis
+        .verdicts()
+        .iter()
+        .map(|(verdict, count)| (verdict.as_str().to_owned(), json!(count)))
+        .collect();
     json!({
         "cells": analysis.cells.iter().map(cell_json).collect::<Vec<_>>(),
         "valid": analysis.is_valid(),
@@ -44,7 +42,8 @@ pub(super) fn as_json(study: &Study, analysis: &Analysis<'_>) -> Value {
         "answer": analysis.answer(),
         "unplayable": analysis.unplayable(),
         "comparisons": analysis.comparisons.len(),
-        "break_even": analysis.break_evens.iter().map(break_even).collect::<Vec<_>>(),
+        "verdicts": verdicts,
+        "not_to_be_cited": study.not_to_be_cited(),
         "checks": analysis.validity.checks,
         "environment": environment,
     })
@@ -57,7 +56,9 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
     put("architecture", json!(cell.architecture.as_str()));
     put("topology", json!(cell.topology));
     put("preset", json!((!cell.preset.is_empty()).then_some(&cell.preset)));
+    put("bad_link", json!((!cell.bad_link.is_empty()).then_some(&cell.bad_link)));
     put("prediction", json!(cell.prediction));
+    put("mixed", json!(cell.mixed));
     put("interpolation", json!(cell.interpolation));
     put("players", json!(cell.players));
     put("rtt_ms", json!(cell.rtt_ms));
@@ -90,7 +91,7 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
     put("source", json!(summary.source));
     put("intervals", Value::Object(intervals));
     put("unfair_ms", json!(summary.unfair_ms()));
-    if cell.experiment == Experiment::Bots {
+    if cell.experiment == Experiment::Outcome {
         put("wins", json!(summary.wins()));
     }
     put("commands", json!(summary.rows.iter().map(|row| u64::from(row.commands)).sum::<u64>()));
@@ -100,34 +101,42 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
 
 /// Why a cell has no latencies; `None` if it has.
 fn not_measured(summary: &CellSummary<'_>) -> Option<&'static str> {
-    if summary.cell.experiment == Experiment::Bots {
+    if summary.cell.experiment == Experiment::Outcome {
         return Some("bots give orders as the world asks for them, not by a script of instants");
     }
     summary.is_unplayable().then_some("not playable: not one order was applied")
 }
 
-/// The same for people: for each experiment a table and its findings, then whether the study is valid.
-pub(super) fn as_text(analysis: &Analysis<'_>) -> String {
-    const COLUMNS: [Measure; 9] = [
+/// The same for people: for each experiment a table, then what the study shows and whether it is valid.
+pub(super) fn as_text(study: &Study, analysis: &Analysis<'_>) -> String {
+    const COLUMNS: [Measure; 8] = [
         Measure::CONFIRMED,
         Measure::CONFIRMED_P95,
-        Measure::OWN,
+        Measure::CONFIRMED_P99,
         Measure::SHOWN,
-        Measure::Stalls,
-        Measure::Corrections,
+        Measure::SEEN,
+        Measure::Freezes,
         Measure::PlayerUp,
         Measure::PlayerDown,
-        Measure::TicksAfterLoss,
+    ];
+    const OF_OTHERS: [Measure; 5] = [
+        Measure::OTHERS_P95,
+        Measure::OTHERS_OWN_P95,
+        Measure::OthersFreezes,
+        Measure::LongestFreeze,
+        Measure::OthersUp,
     ];
     let mut text = String::new();
     for experiment in analysis.experiments() {
         let cells: Vec<_> = analysis.listed(experiment).collect();
-        let columns = if experiment == Experiment::HostLost { &COLUMNS[8..] } else { &COLUMNS[..8] };
+        let columns = match experiment {
+            Experiment::Defaults => &COLUMNS[..],
+            Experiment::Outcome => &[Measure::Corrections, Measure::MovingDivergence, Measure::FarApart],
+            Experiment::OneBadLink => &OF_OTHERS,
+            Experiment::HostLost => &[Measure::SecondsAfterLoss],
+        };
         let table = table(&Table::measured(&cells, columns));
-        let _ = writeln!(text, "{}\n{table}", wording::experiment(experiment)[1]);
-        let found = analysis.findings().filter(|finding| finding.base.cell.experiment == experiment);
-        let found: String = found.map(|finding| format!("- {}\n", finding.sentence())).collect();
-        let _ = writeln!(text, "{}", if found.is_empty() { "no difference shown\n" } else { &found });
+        let _ = writeln!(text, "{}\n{table}\n", wording::experiment(experiment)[1]);
     }
     for sentence in analysis.unplayable() {
         let _ = writeln!(text, "{sentence}");
@@ -142,27 +151,32 @@ pub(super) fn as_text(analysis: &Analysis<'_>) -> String {
     }
     if let Some(agreement) = &analysis.agreement {
         let _ = writeln!(text, "{}", agreement.sentence());
+        for line in agreement.by_quantity() {
+            let _ = writeln!(text, "  {line}");
+        }
     }
     let asked: usize = analysis.validity.checks.iter().map(|check| check.asked).sum();
     let _ = match analysis.is_valid() {
         true => writeln!(text, "valid: all {asked} checks hold"),
         false => writeln!(text, "not valid: no figure above may be cited"),
     };
+    if let Some(why) = study.not_to_be_cited() {
+        let _ = writeln!(text, "{why}");
+    }
     text
 }
 
 fn agreement_json(agreement: &Agreement) -> Value {
     let cells = agreement.cells.iter().map(|found| {
-        let medians = found.medians.iter();
-        let medians = medians.map(
-            |&(kind, simulated, real)| json!({ "latency": kind.key(), "virtual": simulated, "real": real }),
+        let quantities = found.quantities.iter().map(
+            |&(measure, simulated, real)| json!({ "measure": measure.key(), "virtual": simulated, "real": real }),
         );
         json!({
             "architecture": found.cell.architecture.as_str(),
             "rtt_ms": found.cell.rtt_ms,
             "loss": found.cell.loss,
-            "agrees": found.agrees(),
-            "p50_ms": medians.collect::<Vec<_>>(),
+            "medians_agree": found.medians_agree(),
+            "quantities": quantities.collect::<Vec<_>>(),
             "cpu_us_per_tick": found.cpu_us_per_tick,
             "memory_bytes": found.memory_bytes,
         })
@@ -171,6 +185,7 @@ fn agreement_json(agreement: &Agreement) -> Value {
         "holds": agreement.holds(),
         "agreeing": agreement.agreeing(),
         "sentence": agreement.sentence(),
+        "by_quantity": agreement.by_quantity().collect::<Vec<_>>(),
         "cells": cells.collect::<Vec<_>>(),
     })
 }

@@ -1,6 +1,7 @@
 //! One match between programs, without a socket or a clock.
 
 use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ pub enum BoutPlayer {
 }
 
 /// What came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoutResult {
     /// How it ended; [`Outcome::Running`] if it was broken off after 7 minutes.
     pub outcome: Outcome,

@@ -1,6 +1,7 @@
 //! How a match went: seen from outside, by comparing the state after a tick with the one before.
 
 use arrayvec::ArrayVec;
+use serde::{Deserialize, Serialize};
 
 use crate::sim::math::{Fx, Vec2, dist2, square};
 use crate::sim::{CIRCLES_MAX, Event, GameState, PLAYERS_MAX, Tick, TickInputs, World};
@@ -11,7 +12,7 @@ pub const LEADER_AT_S: u32 = 120;
 pub const FAR_TILES: i32 = 8;
 
 /// How a match went. Instants and lengths in ticks; an instant counts the ticks run until then.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drama {
     /// When a unit or a core first took damage; none if there was none. What sudden death burns is no damage.
     pub first_damage: Option<u32>,

@@ -1,20 +1,22 @@
-//! Validates the virtual network: the same cells in virtual time and between real processes.
+//! Validates the virtual network: the same matches in virtual time and between real processes, quantity by quantity.
 
-use super::metric::LatencyKind;
+use super::metric::{LatencyKind, Measure, Percentile};
 use super::row::{Cell, Source};
 use super::statistics::mean;
 use super::summary::CellSummary;
 use super::wording;
 
-/// A virtual latency may differ from the real latency by this many milliseconds, a tick,
-pub const AGREES_MS: f64 = 16.7;
-/// or by this share of the real latency, whichever is more.
-pub const AGREES_SHARE: f64 = 0.1;
-/// The share of the cells in which all latencies must agree.
+/// A virtual quantity may differ from the real one by this much, milliseconds or milliseconds per second,
+pub const AGREES_MS: f64 = 3.0;
+/// or by this share of the real one, whichever is more; bytes by the share alone.
+pub const AGREES_SHARE: f64 = 0.05;
+/// The share of the cells in which the medians must agree, or the study is not valid.
 pub const AGREES_CELLS: f64 = 0.95;
-/// What is compared: the median of each.
-const SPANS: [LatencyKind; 4] =
-    [LatencyKind::Own, LatencyKind::OwnPredicted, LatencyKind::OpponentConfirmed, LatencyKind::Opponent];
+/// The latencies that are compared, each in all its percentiles.
+const LATENCIES: [LatencyKind; 4] =
+    [LatencyKind::OpponentConfirmed, LatencyKind::Opponent, LatencyKind::Own, LatencyKind::OwnPredicted];
+/// What else is compared. Real stalls are traced by peers alone, freezes by all.
+const RATES: [Measure; 3] = [Measure::Freezes, Measure::WholeUp, Measure::WholeDown];
 
 /// All cells that were measured in both ways.
 #[derive(Clone, Debug)]
@@ -28,8 +30,8 @@ pub struct Agreement {
 pub struct CellAgreement {
     /// What was played.
     pub cell: Cell,
-    /// What was compared, the virtual and the real mean of the matches' medians, in milliseconds.
-    pub medians: Vec<(LatencyKind, f64, f64)>,
+    /// What was compared, the virtual and the real mean of the matches.
+    pub quantities: Vec<(Measure, f64, f64)>,
     /// Processor time of a process per tick, mean over the real matches, in microseconds.
     pub cpu_us_per_tick: Option<f64>,
     /// Most memory that the server's process has held, or a player's without one, in bytes.
@@ -37,21 +39,26 @@ pub struct CellAgreement {
 }
 
 impl Agreement {
+    /// What is compared, in order.
+    pub fn measures() -> impl Iterator<Item = Measure> {
+        let latencies = LATENCIES.into_iter();
+        let percentiles = latencies.flat_map(|kind| Percentile::ALL.map(|it| Measure::Latency(kind, it)));
+        percentiles.chain(RATES)
+    }
+
     /// Compares; `None` if nothing was measured in both ways.
     #[must_use]
     pub fn of(cells: &[CellSummary<'_>]) -> Option<Self> {
         let is_real = |cell: &&CellSummary<'_>| cell.source == Source::Real;
         let pair = |real: &CellSummary<'_>| {
-            let is_same = |it: &&CellSummary<'_>| it.source == Source::Virtual && it.cell == real.cell;
-            let simulated = cells.iter().find(is_same)?;
-            let median = |span: LatencyKind| {
-                let median = span.median();
-                Some((span, simulated.mean(median)?.value, real.mean(median)?.value))
-            };
+            let is_twin = |it: &&CellSummary<'_>| it.source == Source::Twin && it.cell == real.cell;
+            let twin = cells.iter().find(is_twin)?;
+            let both =
+                |measure: Measure| Some((measure, twin.mean(measure)?.value, real.mean(measure)?.value));
             let cpu: Vec<f64> = real.rows.iter().filter_map(|row| row.cpu_us_per_tick).collect();
             Some(CellAgreement {
                 cell: real.cell.clone(),
-                medians: SPANS.into_iter().filter_map(median).collect(),
+                quantities: Self::measures().filter_map(both).collect(),
                 cpu_us_per_tick: mean(&cpu),
                 memory_bytes: real.rows.iter().filter_map(|row| row.memory_bytes).max(),
             })
@@ -60,24 +67,24 @@ impl Agreement {
         (!pairs.is_empty()).then_some(Self { cells: pairs })
     }
 
+    /// The cells in which a quantity does not agree, with the virtual and the real mean.
+    pub fn disagreeing(&self, measure: Measure) -> impl Iterator<Item = (&Cell, f64, f64)> {
+        let found = self.cells.iter().flat_map(|one| one.quantities.iter().map(move |it| (&one.cell, *it)));
+        found
+            .filter(move |&(_, (of, simulated, real))| of == measure && !agrees(of, simulated, real))
+            .map(|(cell, (_, simulated, real))| (cell, simulated, real))
+    }
+
     /// Cells in which all medians agree.
     #[must_use]
     pub fn agreeing(&self) -> usize {
-        self.cells.iter().filter(|cell| cell.agrees()).count()
+        self.cells.iter().filter(|cell| cell.medians_agree()).count()
     }
 
-    /// Whether enough do.
+    /// Whether the medians agree in enough of them.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.agreeing() as f64 >= AGREES_CELLS * self.cells.len() as f64
-    }
-
-    /// The median that differs most of all from what it may, with its cell.
-    #[must_use]
-    pub fn worst(&self) -> Option<(&Cell, LatencyKind, f64, f64)> {
-        let all = self.cells.iter().flat_map(|cell| cell.medians.iter().map(move |it| (&cell.cell, *it)));
-        let all = all.map(|(cell, (span, simulated, real))| (cell, span, simulated, real));
-        all.max_by(|a, b| excess(a.2, a.3).total_cmp(&excess(b.2, b.3)))
     }
 
     /// In a sentence.
@@ -85,29 +92,45 @@ impl Agreement {
     pub fn sentence(&self) -> String {
         let (agreeing, all) = (self.agreeing(), self.cells.len());
         let verdict = if self.holds() { "agree" } else { "do NOT agree" };
-        let worst = self.worst().map_or_else(String::new, |(cell, _, simulated, real)| {
-            let place = format!("{}, {}", wording::brief(cell), wording::condition(cell));
-            format!("; farthest apart: {simulated:.1} ms virtual, {real:.1} ms real ({place})")
-        });
         format!(
-            "Virtual and real matches {verdict}: in {agreeing} of {all} cells measured both ways all medians are \
-             within {AGREES_MS} ms or {:.0} %{worst}.",
+            "Virtual and real matches {verdict} in their medians: in {agreeing} of {all} cells all are within \
+             {AGREES_MS} ms or {:.0} %. Every quantity by itself:",
             100.0 * AGREES_SHARE
         )
+    }
+
+    /// A sentence for each quantity: in how many cells it agrees, and which are the others.
+    pub fn by_quantity(&self) -> impl Iterator<Item = String> {
+        Self::measures().filter_map(|measure| {
+            let has = |cell: &&CellAgreement| cell.quantities.iter().any(|(of, ..)| *of == measure);
+            let all = self.cells.iter().filter(has).count();
+            let others = self.disagreeing(measure).map(|(cell, simulated, real)| {
+                let (cell, at) = (wording::brief(cell), wording::link(cell));
+                let [simulated, real] = [simulated, real].map(wording::measured);
+                format!("{cell} at {at} ({simulated} virtual, {real} real)")
+            });
+            let others: Vec<String> = others.collect();
+            let agreeing = all - others.len();
+            let others =
+                if others.is_empty() { String::new() } else { format!("; not in {}", others.join(", ")) };
+            (all > 0).then(|| format!("{}: {agreeing} of {all}{others}.", measure.name()))
+        })
     }
 }
 
 impl CellAgreement {
     /// Whether all of its medians do.
     #[must_use]
-    pub fn agrees(&self) -> bool {
-        self.medians.iter().all(|&(_, simulated, real)| excess(simulated, real) <= 0.0)
+    pub fn medians_agree(&self) -> bool {
+        let is_median = |measure: Measure| matches!(measure, Measure::Latency(_, Percentile::P50));
+        self.quantities.iter().all(|&(of, simulated, real)| !is_median(of) || agrees(of, simulated, real))
     }
 }
 
-/// By how much two latencies are farther apart than they may be.
-fn excess(simulated: f64, real: f64) -> f64 {
-    (simulated - real).abs() - AGREES_MS.max(AGREES_SHARE * real)
+/// Whether a virtual quantity is as near to the real one as it must be.
+fn agrees(measure: Measure, simulated: f64, real: f64) -> bool {
+    let least = if matches!(measure, Measure::WholeUp | Measure::WholeDown) { 0.0 } else { AGREES_MS };
+    (simulated - real).abs() <= least.max(AGREES_SHARE * real)
 }
 
 #[cfg(test)]
@@ -117,29 +140,43 @@ mod tests {
     use crate::lab::compare::{base_cell, summarize};
     use crate::net::Architecture;
 
-    fn row(source: Source, rtt_ms: f64, opponent_ms: f64) -> MatchRow {
+    /// A match all of whose orders but the last hundredth took as long.
+    fn row(source: Source, rtt_ms: f64, opponent_ms: f64, slowest_ms: f64) -> MatchRow {
         let cell = Cell { rtt_ms, ..base_cell(Architecture::P2p) };
-        let latency = Quantiles::of(vec![opponent_ms]);
-        MatchRow { source, cell, seed: 1000, opponent_ms: latency, ..MatchRow::default() }
+        let mut latencies = vec![opponent_ms; 98];
+        latencies.extend([slowest_ms; 2]);
+        let opponent_ms = Quantiles::of(latencies);
+        // 10 % apart at 200 ms alone.
+        let whole_kbit_s_up = if source == Source::Real && rtt_ms == 200.0 { 112.0 } else { 100.0 };
+        MatchRow { source, cell, seed: 1000, opponent_ms, whole_kbit_s_up, ..MatchRow::default() }
     }
 
     #[test]
-    fn a_cell_agrees_within_a_tick_or_a_tenth() {
-        let at = |real: [f64; 2]| {
+    fn each_quantity_agrees_within_3_ms_or_a_twentieth() {
+        let at = |real: [f64; 2], slowest_ms: f64| {
             let rows = [
-                row(Source::Virtual, 100.0, 60.0),
-                row(Source::Virtual, 200.0, 300.0),
-                row(Source::Real, 100.0, real[0]),
-                row(Source::Real, 200.0, real[1]),
+                row(Source::Twin, 100.0, 50.0, 90.0),
+                row(Source::Twin, 200.0, 300.0, 400.0),
+                row(Source::Real, 100.0, real[0], slowest_ms),
+                row(Source::Real, 200.0, real[1], 400.0),
             ];
             let cells = summarize(&rows);
             let agreement = Agreement::of(&cells).expect("measured both ways");
-            (agreement.agreeing(), agreement.holds())
+            let of = |percentile| Measure::Latency(LatencyKind::Opponent, percentile);
+            let differing = [of(Percentile::P50), of(Percentile::P99), Measure::WholeUp]
+                .map(|measure| agreement.disagreeing(measure).count());
+            (agreement.agreeing(), agreement.holds(), differing)
         };
-        assert_eq!(at([76.0, 330.0]), (2, true));
-        assert_eq!(at([77.0, 330.0]), (1, false));
-        assert_eq!(at([60.0, 334.0]), (1, false));
-        let virtual_only = [row(Source::Virtual, 100.0, 60.0)];
-        assert!(Agreement::of(&summarize(&virtual_only)).is_none());
+        assert_eq!(at([53.0, 315.0], 90.0), (2, true, [0, 0, 1]));
+        assert_eq!(at([53.1, 315.0], 90.0), (1, false, [1, 0, 1]));
+        assert_eq!(at([50.0, 316.0], 90.0), (1, false, [1, 0, 1]));
+        assert_eq!(at([50.0, 300.0], 95.0), (2, true, [0, 1, 1]), "p99 by itself");
+        let rows = [row(Source::Twin, 100.0, 50.0, 90.0), row(Source::Real, 100.0, 50.0, 99.0)];
+        let agreement = Agreement::of(&summarize(&rows)).expect("measured both ways");
+        let said: Vec<String> = agreement.by_quantity().collect();
+        let p99 = "opponent's order shown (p99): 0 of 1; not in p2p at 100 ms RTT and 2 % loss (90.0 virtual, 99.0 real).";
+        assert!(said.iter().any(|line| line == p99), "{said:?}");
+        let virtual_only = [row(Source::Virtual, 100.0, 60.0, 60.0), row(Source::Real, 100.0, 60.0, 60.0)];
+        assert!(Agreement::of(&summarize(&virtual_only)).is_none(), "another length is no twin");
     }
 }

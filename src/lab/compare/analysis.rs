@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::agreement::Agreement;
-use super::comparison::{Comparison, comparisons, is_same_condition};
-use super::findings::{BreakEven, Digest, answer, break_evens, digests};
-use super::row::Experiment;
+use super::comparison::{Comparison, Verdict, comparisons};
+use super::findings::{Digest, answer, digests};
+use super::row::{Experiment, Source};
 use super::summary::CellSummary;
 use super::validity::Validity;
 use super::wording;
-use crate::net::Architecture;
 
 /// A study, analysed.
 #[derive(Clone, Debug)]
@@ -18,8 +17,6 @@ pub struct Analysis<'a> {
     pub cells: &'a [CellSummary<'a>],
     /// All comparisons, those of one experiment together.
     pub comparisons: Vec<Comparison<'a>>,
-    /// Where a server would have to be.
-    pub break_evens: Vec<BreakEven<'a>>,
     /// Whether all checks hold, and which fail.
     pub validity: Validity,
     /// Whether virtual and real matches agree, if both were played.
@@ -30,12 +27,9 @@ impl<'a> Analysis<'a> {
     /// Of cells from [`super::summarize`].
     #[must_use]
     pub fn of(cells: &'a [CellSummary<'a>]) -> Self {
-        let comparisons = comparisons(cells);
-        let break_evens = break_evens(&comparisons);
         Self {
             cells,
-            comparisons,
-            break_evens,
+            comparisons: comparisons(cells),
             validity: Validity::of(cells),
             agreement: Agreement::of(cells),
         }
@@ -47,7 +41,7 @@ impl<'a> Analysis<'a> {
         self.validity.is_valid() && self.agreement.as_ref().is_none_or(Agreement::holds)
     }
 
-    /// The study in at most three sentences.
+    /// The study in few sentences.
     #[must_use]
     pub fn answer(&self) -> Vec<String> {
         answer(&self.digests())
@@ -59,9 +53,23 @@ impl<'a> Analysis<'a> {
         digests(&self.comparisons)
     }
 
-    /// The comparisons that show a difference.
+    /// The comparisons that show a difference, or equivalence.
     pub fn findings(&self) -> impl Iterator<Item = &Comparison<'a>> {
-        self.comparisons.iter().filter(|comparison| comparison.is_shown())
+        self.comparisons.iter().filter(|comparison| comparison.verdict() != Verdict::Undecided)
+    }
+
+    /// How many comparisons have which verdict.
+    #[must_use]
+    pub fn verdicts(&self) -> [(Verdict, usize); 3] {
+        let count = |verdict| self.comparisons.iter().filter(|one| one.verdict() == verdict).count();
+        Verdict::ALL.map(|verdict| (verdict, count(verdict)))
+    }
+
+    /// Matches played; those that repeat a real one in virtual time do not count.
+    #[must_use]
+    pub fn matches(&self) -> usize {
+        let cells = self.cells.iter().filter(|cell| cell.source != Source::Twin);
+        cells.map(|cell| cell.rows.len()).sum()
     }
 
     /// A sentence for each cell in which not one order was applied.
@@ -83,20 +91,10 @@ impl<'a> Analysis<'a> {
         experiments.into_iter().collect()
     }
 
-    /// The cells of an experiment that a reader wants to see: those of P2P, which the place
-    /// of a server does not change, once.
+    /// The cells of an experiment that a reader wants to see.
     pub fn listed(&self, experiment: Experiment) -> impl Iterator<Item = &'a CellSummary<'a>> {
         let cells: &'a [CellSummary<'a>] = self.cells;
-        let is_twin = move |at: usize, cell: &CellSummary<'_>| {
-            let is_same = |other: &CellSummary<'_>| {
-                other.cell.architecture == Architecture::P2p
-                    && other.source == cell.source
-                    && is_same_condition(other.cell, cell.cell)
-            };
-            cell.cell.architecture == Architecture::P2p && cells[..at].iter().any(is_same)
-        };
-        let of_view = cells.iter().enumerate().filter(move |(_, cell)| cell.cell.experiment == experiment);
-        of_view.filter(move |&(at, cell)| !is_twin(at, cell)).map(|(_, cell)| cell)
+        cells.iter().filter(move |cell| cell.cell.experiment == experiment && cell.source != Source::Twin)
     }
 
     /// All seeds.
@@ -106,13 +104,14 @@ impl<'a> Analysis<'a> {
         rows.map(|row| row.seed).collect::<BTreeSet<u64>>().into_iter().collect()
     }
 
-    /// How many comparisons were made, and of how many differences they show nothing.
+    /// How many comparisons were made, and what they show.
     #[must_use]
     pub fn count(&self) -> String {
-        let (all, shown) = (self.comparisons.len(), self.findings().count());
+        let [(_, differ), (_, equivalent), (_, undecided)] = self.verdicts();
         format!(
-            "{all} comparisons, p-values adjusted for all of them (Holm): {shown} show a difference, {} do not",
-            all - shown
+            "{} comparisons, p-values adjusted for all of them (Holm): {differ} differ, {equivalent} are equivalent, \
+             {undecided} undecided",
+            self.comparisons.len()
         )
     }
 }

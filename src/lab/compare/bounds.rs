@@ -1,5 +1,6 @@
 //! Lower bounds of latencies: the delay of the path that a command must take.
 
+use super::preset::bad_link_of;
 use super::row::{Cell, Topology};
 use crate::net::Architecture;
 
@@ -46,7 +47,7 @@ pub fn bounds(cell: &Cell) -> Bounds {
         own_predicted_ms: 0.0,
         opponent_ms,
         wait_ms: TICK_MS / 2.0,
-        error_ms: ways * cell.jitter_ms + CLOCK_MS,
+        error_ms: ways * cell.jitter_ms + bad_link_of(cell).map_or(0.0, |bad| bad.jitter_ms) + CLOCK_MS,
     }
 }
 

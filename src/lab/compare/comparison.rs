@@ -2,13 +2,13 @@
 
 use super::metric::{LatencyKind, Measure};
 use super::plan::base_cell;
-use super::row::{Cell, Experiment};
-use super::statistics::{Mean, holm, paired, paired_p};
+use super::row::{Cell, Experiment, Source};
+use super::statistics::{Mean, equivalence_p, holm, paired, paired_p};
 use super::summary::{CellSummary, order, rank};
 use super::wording;
 use crate::net::Architecture;
 
-/// Chance of a false finding in the whole study.
+/// Chance of a false difference, and of a false equivalence, in the whole study.
 const ALPHA: f64 = 0.05;
 
 /// Two cells compared: the same seeds, the same script, the same links.
@@ -28,6 +28,19 @@ pub struct Comparison<'a> {
     pub p: f64,
     /// P-value after Holm's adjustment for all comparisons of the study.
     pub adjusted_p: f64,
+    /// P-value of two one-sided tests at the margin of the measure, adjusted in the same way.
+    pub equivalence_p: f64,
+}
+
+/// What a comparison shows. Its estimate with its interval is always reported beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Not by chance, and larger than the margin or perhaps so.
+    Differs,
+    /// Smaller than the margin, whether or not by chance.
+    Equivalent,
+    /// Neither is shown.
+    Undecided,
 }
 
 /// What two cells differ in.
@@ -41,8 +54,10 @@ pub enum Factor {
     Updates,
     /// How far in the past the picture is.
     Interpolation,
-    /// Whether own orders are predicted.
+    /// Whether own orders are predicted, and whether the others' units are shown in the past beside that.
     Prediction,
+    /// What is wrong with one player's link.
+    BadLink,
     /// Seats.
     Players,
     /// Units on the map.
@@ -50,12 +65,32 @@ pub enum Factor {
 }
 
 impl Comparison<'_> {
-    /// Whether it is a finding: not by chance, and large enough to matter.
+    /// What it shows.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let margin = self.measure.margin();
+        match () {
+            () if self.equivalence_p < ALPHA && self.difference.is_within(margin) => Verdict::Equivalent,
+            () if self.adjusted_p < ALPHA && self.difference.excludes_zero() => Verdict::Differs,
+            () => Verdict::Undecided,
+        }
+    }
+
+    /// Whether it is a difference: not by chance, and not within the margin of equivalence.
     #[must_use]
     pub fn is_shown(&self) -> bool {
-        self.adjusted_p < ALPHA
-            && self.difference.excludes_zero()
-            && self.difference.value.abs() > self.measure.least()
+        self.verdict() == Verdict::Differs
+    }
+}
+
+impl Verdict {
+    /// All, in order.
+    pub const ALL: [Self; 3] = [Self::Differs, Self::Equivalent, Self::Undecided];
+
+    /// In JSON and in tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        ["differs", "equivalent", "undecided"][self as usize]
     }
 }
 
@@ -66,23 +101,31 @@ pub(super) const fn measures(experiment: Experiment) -> &'static [Measure] {
         Experiment::Defaults => &[
             Measure::CONFIRMED,
             Measure::CONFIRMED_P95,
+            Measure::CONFIRMED_P99,
             Measure::SEEN,
+            Measure::SEEN_P95,
             Measure::OWN,
             Measure::SHOWN,
-            Measure::Stalls,
-            Measure::Corrections,
-            Measure::Divergence,
+            Measure::Freezes,
+            Measure::MovingDivergence,
             Measure::AllNodes,
         ],
-        Experiment::EqualRate => &[Measure::CONFIRMED, Measure::OWN, Measure::SHOWN, Measure::AllNodes],
-        Experiment::Bytes => &[Measure::CONFIRMED, Measure::AllNodes],
-        Experiment::HostLost => &[Measure::TicksAfterLoss],
-        Experiment::Bots => &[Measure::Corrections, Measure::Divergence],
+        Experiment::OneBadLink => &[
+            Measure::OTHERS,
+            Measure::OTHERS_P95,
+            Measure::OTHERS_P99,
+            Measure::OTHERS_OWN,
+            Measure::OTHERS_OWN_P95,
+            Measure::OthersFreezes,
+            Measure::OthersUp,
+        ],
+        Experiment::HostLost => &[Measure::SecondsAfterLoss],
+        Experiment::Outcome => &[Measure::Corrections, Measure::MovingDivergence, Measure::FarApart],
     }
 }
 
-/// All comparisons of a study, with p-values adjusted for their number. Cells of different experiments, and virtual
-/// and real matches, are never compared.
+/// All comparisons of a study, with p-values adjusted for their number: of virtual matches, and never of cells of
+/// different experiments.
 #[must_use]
 pub(super) fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a>> {
     let mut pairs = between_architectures(cells);
@@ -91,27 +134,36 @@ pub(super) fn comparisons<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Comparison<'a
     let mut all: Vec<Comparison<'a>> = pairs
         .into_iter()
         .flat_map(|(base, other, factor)| {
+            let is_view = is_view_alone(cells, base) || is_view_alone(cells, other);
             let measures = measures(base.cell.experiment).iter();
+            let measures = measures.filter(move |measure| !is_view || measure.is_of_the_view());
             measures.filter_map(move |&measure| compare(base, other, factor, measure))
         })
         .collect();
-    let adjusted = holm(&all.iter().map(|comparison| comparison.p).collect::<Vec<_>>());
-    for (comparison, adjusted_p) in all.iter_mut().zip(adjusted) {
-        comparison.adjusted_p = adjusted_p;
+    let adjusted = |of: fn(&Comparison<'_>) -> f64| holm(&all.iter().map(of).collect::<Vec<_>>());
+    let (differing, equivalent) = (adjusted(|one| one.p), adjusted(|one| one.equivalence_p));
+    for (comparison, (adjusted_p, equivalence_p)) in all.iter_mut().zip(differing.into_iter().zip(equivalent))
+    {
+        (comparison.adjusted_p, comparison.equivalence_p) = (adjusted_p, equivalence_p);
     }
     // The experiments one after the other, in each the architectures first.
-    all.sort_by_key(|comparison| {
-        (comparison.base.source, comparison.base.cell.experiment, comparison.factor)
-    });
+    all.sort_by_key(|comparison| (comparison.base.cell.experiment, comparison.factor));
     all
 }
 
 type Pair<'a> = (&'a CellSummary<'a>, &'a CellSummary<'a>, Factor);
 
+/// Whether a cell differs from another in what its screens show alone: all else in it would count twice.
+fn is_view_alone(cells: &[CellSummary<'_>], one: &CellSummary<'_>) -> bool {
+    let interpolation = base_cell(one.cell.architecture).interpolation;
+    let usual = Cell { prediction: true, mixed: false, interpolation, ..one.cell.clone() };
+    usual != *one.cell && cells.iter().any(|cell| cell.source == one.source && *cell.cell == usual)
+}
+
 /// Every cell with those of the other architectures on the same links.
 fn between_architectures<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
-    for other in cells {
+    for other in cells.iter().filter(|other| other.source == Source::Virtual) {
         for earlier in 0..rank(other.cell.architecture) {
             let same = cells.iter().filter(|base| {
                 rank(base.cell.architecture) == earlier
@@ -131,16 +183,17 @@ fn between_architectures<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
 /// The base cell of each architecture with those that differ from it in one factor.
 fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
-    let group = |cell: &CellSummary<'_>| (cell.source, cell.cell.experiment, cell.cell.architecture);
+    let cells = || cells.iter().filter(|cell| cell.source == Source::Virtual);
+    let group = |cell: &CellSummary<'_>| (cell.cell.experiment, cell.cell.architecture);
     let neighbours = |base: &'a CellSummary<'a>| {
-        let same = cells.iter().filter(move |other| group(other) == group(base));
+        let same = cells().filter(move |other| group(other) == group(base));
         same.filter_map(move |other| Some((base, other, only_difference(base.cell, other.cell)?)))
     };
-    let mut groups: Vec<_> = cells.iter().map(group).collect();
+    let mut groups: Vec<_> = cells().map(group).collect();
     groups.sort_unstable();
     groups.dedup();
     for one in groups {
-        let members = cells.iter().filter(|cell| group(cell) == one);
+        let members = cells().filter(|cell| group(cell) == one);
         // The base is the cell with the most neighbours; of several the usual one, then the first.
         let is_usual = |cell: &Cell| {
             let usual = base_cell(cell.architecture);
@@ -163,23 +216,24 @@ fn compare<'a>(
         return None;
     }
     // A screen that predicts shows others' orders when they are confirmed: compared once.
+    let is_predicted = |cell: &Cell| cell.prediction && !cell.mixed;
     if matches!(measure, Measure::Latency(LatencyKind::Opponent, _))
-        && base.cell.prediction
-        && other.cell.prediction
+        && is_predicted(base.cell)
+        && is_predicted(other.cell)
     {
         return None;
     }
     let differences = paired(&base.by_seed(measure), &other.by_seed(measure));
     let difference = Mean::of(&differences)?;
-    let p = paired_p(&differences);
-    Some(Comparison { base, other, factor, measure, difference, p, adjusted_p: 1.0 })
+    let (p, equivalence_p) = (paired_p(&differences), equivalence_p(&differences, measure.margin()));
+    Some(Comparison { base, other, factor, measure, difference, p, adjusted_p: 1.0, equivalence_p })
 }
 
 /// Whether players meet the same in both: all but the architecture and the settings that only it has.
 #[must_use]
 pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
-    (a.experiment, &a.preset, a.prediction, a.players, a.units)
-        == (b.experiment, &b.preset, b.prediction, b.players, b.units)
+    (a.experiment, &a.preset, &a.bad_link, a.prediction, a.players, a.units)
+        == (b.experiment, &b.preset, &b.bad_link, b.prediction, b.players, b.units)
         && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss)
 }
 
@@ -194,7 +248,8 @@ fn only_difference(a: &Cell, b: &Cell) -> Option<Factor> {
         (has_place && a.topology != b.topology, Factor::Topology),
         (a.updates != b.updates, Factor::Updates),
         (a.interpolation != b.interpolation, Factor::Interpolation),
-        (a.prediction != b.prediction, Factor::Prediction),
+        ((a.prediction, a.mixed) != (b.prediction, b.mixed), Factor::Prediction),
+        (a.bad_link != b.bad_link, Factor::BadLink),
         (a.players != b.players, Factor::Players),
         (!is_same_army, Factor::Units),
     ];
@@ -211,9 +266,9 @@ impl Factor {
             Self::Architecture => cell.architecture.to_string(),
             Self::Topology => wording::place(cell.topology, "the server"),
             Self::Updates => format!("{} updates/s", cell.updates),
-            Self::Interpolation => format!("the picture {} updates late", cell.interpolation),
-            Self::Prediction if cell.prediction => "prediction".into(),
-            Self::Prediction => "no prediction".into(),
+            Self::Interpolation => format!("an interpolation delay of {} updates", cell.interpolation),
+            Self::Prediction => wording::view(cell),
+            Self::BadLink => wording::bad_link(cell),
             Self::Players => format!("{} players", cell.players),
             Self::Units => format!("{} units", cell.units),
         }

@@ -1,90 +1,15 @@
 //! What the study shows, in sentences: each comparison by itself, and each pair of settings over all links.
 
-use super::comparison::{Comparison, Factor};
-use super::metric::Measure;
-use super::plan::base_cell;
-use super::row::{Experiment, Source};
+use super::comparison::{Comparison, Factor, Verdict};
+use super::metric::{LatencyKind, Measure};
+use super::plan::{CROSSED_UPDATES, base_cell};
+use super::row::{Experiment, Topology};
 use super::statistics::Mean;
-use super::summary::CellSummary;
 use super::wording;
 use crate::net::Architecture;
 
-/// Where a server would have to be.
-#[derive(Clone, Debug)]
-pub struct BreakEven<'a> {
-    /// The client-server cell that it is computed from.
-    pub server: &'a CellSummary<'a>,
-    /// d(A, S) + d(S, B) at which both architectures confirm an opponent's order equally late, in milliseconds.
-    /// Below zero no place would do.
-    pub way_ms: Mean,
-}
-
-impl BreakEven<'_> {
-    /// The delay between the players themselves, in milliseconds: no path through a server is shorter unless the
-    /// direct path is a detour.
-    #[must_use]
-    pub fn direct_ms(&self) -> f64 {
-        self.server.cell.rtt_ms / 2.0
-    }
-
-    /// Whether no place at all would do.
-    #[must_use]
-    pub fn is_hopeless(&self) -> bool {
-        self.way_ms.interval.map_or(self.way_ms.value, |[_, high]| high) < 0.0
-    }
-
-    /// In one sentence.
-    #[must_use]
-    pub fn sentence(&self) -> String {
-        let (cell, direct) = (&self.server.cell, self.direct_ms());
-        let [low, high] = self.way_ms.interval.unwrap_or([self.way_ms.value; 2]);
-        let at = wording::at(cell);
-        let start = format!("{at}, with {} updates/s,", cell.updates);
-        if self.is_hopeless() {
-            return format!("{start} no place of the server makes client-server as quick as p2p.");
-        }
-        let way = format!(
-            "{start} client-server is as quick as p2p with {} ms [{}, {}] from player to server to player",
-            wording::measured(self.way_ms.value),
-            wording::measured(low),
-            wording::measured(high)
-        );
-        let direct_text = wording::short(direct);
-        match () {
-            () if high < direct => format!("{way}: less than the {direct_text} ms between the players."),
-            () if low > direct => {
-                let beyond = wording::measured(self.way_ms.value - direct);
-                format!("{way}: the server may be {beyond} ms off the direct path of {direct_text} ms.")
-            }
-            () => format!("{way}: a server on the direct path of {direct_text} ms."),
-        }
-    }
-}
-
-/// The break-even of every client-server cell with defaults that has a p2p cell beside it.
-#[must_use]
-pub(super) fn break_evens<'a>(comparisons: &[Comparison<'a>]) -> Vec<BreakEven<'a>> {
-    let is_asked = |comparison: &&Comparison<'a>| {
-        comparison.factor == Factor::Architecture
-            && comparison.measure == Measure::CONFIRMED
-            && comparison.other.cell.prediction
-            && comparison.base.cell.architecture == Architecture::P2p
-            && comparison.other.cell.architecture == Architecture::ClientServer
-            && comparison.other.cell.experiment == Experiment::Defaults
-            && comparison.other.cell.players == 2
-    };
-    let break_even = |comparison: &Comparison<'a>| {
-        let way = comparison.other.bounds().opponent_ms;
-        // What the server costs beyond its path does not depend on its place.
-        let Mean { value, interval, matches } = comparison.difference;
-        let interval = interval.map(|[low, high]| [way - high, way - low]);
-        BreakEven { server: comparison.other, way_ms: Mean { value: way - value, interval, matches } }
-    };
-    comparisons.iter().filter(is_asked).map(break_even).collect()
-}
-
 impl Comparison<'_> {
-    /// What it shows, in one sentence; or that it shows nothing.
+    /// What it shows, in one sentence: the estimate, its interval and the verdict.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Mean { value, interval, matches } = self.difference;
@@ -97,13 +22,6 @@ impl Comparison<'_> {
         let (subject, [unit, more, less]) = (self.measure.subject(), self.measure.words());
         let parties = self.parties();
         let (at, matches) = (self.condition(), format!("{matches} matches each"));
-        let source = if self.base.source == Source::Real { " between real processes" } else { "" };
-        if !self.is_shown() {
-            return format!(
-                "{at}{source}, {subject}: no difference shown {parties}; {matches}.",
-                parties = parties[1]
-            );
-        }
         let amount = format!(
             "{} {unit} [{}, {}]",
             wording::measured(value.abs()),
@@ -112,22 +30,26 @@ impl Comparison<'_> {
         );
         // The difference is that of the other: more there is less in the base.
         let direction = if is_more { less } else { more };
-        format!("{at}{source}, {subject} {amount} {direction} {}; {matches}.", parties[0])
+        let verdict = self.verdict_in_words();
+        format!("{at}, {subject} {amount} {direction} {parties}: {verdict}; {matches}.")
     }
 
-    /// The pair that is compared: `in p2p than in client-server (…)`, and the same after `no difference`.
-    pub(super) fn parties(&self) -> [String; 2] {
+    /// `differs`, `equivalent within 16.7 ms`, `undecided`.
+    pub(super) fn verdict_in_words(&self) -> String {
+        match self.verdict() {
+            Verdict::Equivalent => equivalent(self.measure),
+            verdict => verdict.as_str().to_owned(),
+        }
+    }
+
+    /// The pair that is compared: `in p2p than in client-server (…)`.
+    pub(super) fn parties(&self) -> String {
         let (base, other) = (self.base.cell, &self.other.cell);
         if self.factor == Factor::Architecture {
-            let (base, other) = (wording::name(base), wording::name(other));
-            return [format!("in {base} than in {other}"), format!("between {base} and {other}")];
+            return format!("in {} than in {}", wording::name(base), wording::name(other));
         }
         let (base_level, other_level) = (self.factor.level(base), self.factor.level(other));
-        let name = base.architecture;
-        [
-            format!("with {base_level} than with {other_level} in {name}"),
-            format!("between {base_level} and {other_level} in {name}"),
-        ]
+        format!("with {base_level} than with {other_level} in {}", base.architecture)
     }
 
     fn condition(&self) -> String {
@@ -149,7 +71,7 @@ pub struct Digest<'a, 'b> {
 #[must_use]
 pub(super) fn digests<'a, 'b>(comparisons: &'b [Comparison<'a>]) -> Vec<Digest<'a, 'b>> {
     let mut digests: Vec<Digest<'a, 'b>> = Vec::new();
-    let key = |comparison: &Comparison<'_>| (comparison.base.source, comparison.base.cell.experiment);
+    let key = |comparison: &Comparison<'_>| comparison.base.cell.experiment;
     for comparison in comparisons {
         let pair = pair(comparison);
         let open = digests.iter_mut().rev();
@@ -163,39 +85,37 @@ pub(super) fn digests<'a, 'b>(comparisons: &'b [Comparison<'a>]) -> Vec<Digest<'
     digests
 }
 
-/// The study in three sentences, p2p against client-server as they come: when the own machine has the opponent's
-/// order, what that costs, and when a screen without prediction shows it.
+/// The study in few sentences, p2p against each other architecture as they come: when the own machine has the
+/// opponent's order, when each view shows it, what that costs, and what one bad link does to the others.
 #[must_use]
 pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
-    let is_asked = |digest: &&Digest<'_, '_>| {
+    let from_p2p = |digest: &&Digest<'_, '_>| {
         let first = digest.members[0];
-        first.factor == Factor::Architecture
-            && (first.base.source, first.base.cell.experiment) == (Source::Virtual, Experiment::Defaults)
-            && first.base.cell.architecture == Architecture::P2p
-            && first.other.cell.architecture == Architecture::ClientServer
+        first.factor == Factor::Architecture && first.base.cell.architecture == Architecture::P2p
     };
-    let most = |prediction: bool| {
-        let of = digests.iter().filter(is_asked);
-        let of = of.filter(move |digest| digest.members[0].other.cell.prediction == prediction);
-        let usual = |digest: &&Digest<'_, '_>| {
-            let cell = &digest.members[0].other.cell;
-            cell.interpolation == base_cell(cell.architecture).interpolation
-        };
-        of.max_by_key(|digest| (usual(digest), digest.members.len()))
-    };
-    let asked = [(true, Measure::CONFIRMED), (true, Measure::AllNodes), (false, Measure::SEEN)];
-    let sentence = |(prediction, measure): (bool, Measure)| {
-        let digest = most(prediction)?;
-        let server = wording::name(digest.members[0].other.cell);
-        let start = if prediction { "" } else { "Without prediction: " };
-        let between = || {
-            let subject = measure.name();
-            format!("No difference shown between p2p and {server}: {subject}.")
-        };
-        let found = digest.sentence(measure, &format!("in p2p than in {server}"));
-        Some(start.to_owned() + &found.unwrap_or_else(between))
-    };
-    asked.into_iter().filter_map(sentence).collect()
+    let asked = [
+        (Experiment::Defaults, Measure::CONFIRMED),
+        (Experiment::Defaults, Measure::CONFIRMED_P99),
+        (Experiment::Defaults, Measure::SEEN),
+        (Experiment::Defaults, Measure::AllNodes),
+        (Experiment::OneBadLink, Measure::OTHERS_P95),
+    ];
+    let mut sentences = Vec::new();
+    for (experiment, measure) in asked {
+        for digest in digests.iter().filter(from_p2p).filter(|digest| digest.experiment() == experiment) {
+            let other = digest.members[0].other.cell;
+            let is_usual = other.topology == Topology::Midway
+                && (other.updates == 0 || CROSSED_UPDATES.contains(&other.updates))
+                && (other.updates < 60
+                    || matches!(measure, Measure::Latency(LatencyKind::OpponentConfirmed, _)))
+                && other.interpolation == base_cell(other.architecture).interpolation;
+            if is_usual {
+                sentences
+                    .extend(digest.sentence(measure, &format!("in p2p than in {}", wording::name(other))));
+            }
+        }
+    }
+    sentences
 }
 
 impl Digest<'_, '_> {
@@ -205,7 +125,7 @@ impl Digest<'_, '_> {
         self.members[0].base.cell.experiment
     }
 
-    /// A sentence for each measure that shows a difference.
+    /// A sentence for each measure.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let first = self.members[0];
@@ -216,15 +136,6 @@ impl Digest<'_, '_> {
         self.measures().into_iter().filter_map(|measure| self.sentence(measure, &first)).collect()
     }
 
-    /// What was compared and shows no difference.
-    #[must_use]
-    pub fn open(&self) -> Vec<String> {
-        let is_shown = |measure: Measure| {
-            self.members.iter().any(|comparison| comparison.measure == measure && comparison.is_shown())
-        };
-        self.measures().into_iter().filter(|&measure| !is_shown(measure)).map(Measure::name).collect()
-    }
-
     fn measures(&self) -> Vec<Measure> {
         let mut measures: Vec<Measure> = self.members.iter().map(|comparison| comparison.measure).collect();
         measures.sort_unstable();
@@ -232,57 +143,56 @@ impl Digest<'_, '_> {
         measures
     }
 
-    /// How the first of the pair differs in a measure, over all links: from the least difference to the most.
-    /// Nothing if no difference is shown.
+    /// How the first of the pair differs in a measure, over all links: the least and the greatest estimate, and how
+    /// many settings have which verdict. Nothing if it is not compared.
     fn sentence(&self, measure: Measure, first: &str) -> Option<String> {
-        let asked: Vec<_> = self.members.iter().filter(|comparison| comparison.measure == measure).collect();
-        let shown = asked.iter().filter(|comparison| comparison.is_shown());
-        let (less, more): (Vec<f64>, Vec<f64>) =
-            shown.map(|comparison| comparison.difference.value).partition(|&difference| difference > 0.0);
-        let (mut subject, [unit, more_word, less_word]) = (measure.subject(), measure.words());
+        let asked: Vec<_> = self.members.iter().filter(|one| one.measure == measure).collect();
+        let mut subject = measure.subject();
+        let [unit, more, less] = measure.words();
         if let Some(initial) = subject.get_mut(..1) {
             initial.make_ascii_uppercase();
         }
-        let open = asked.len() - less.len() - more.len();
-        if open == asked.len() {
-            return None;
+        let mut values: Vec<f64> = asked.iter().map(|one| one.difference.value).collect();
+        values.sort_by(f64::total_cmp);
+        let (low, high) = (*values.first()?, *values.last()?);
+        // More in the other is less in the first.
+        let direction = |difference: f64| if difference > 0.0 { less } else { more };
+        let size = |difference: f64| wording::measured(difference.abs());
+        let range = if asked.len() == 1 {
+            format!("{} {unit} {}", size(low), direction(low))
+        } else if direction(low) == direction(high) {
+            let (near, far) = if low > 0.0 { (low, high) } else { (high, low) };
+            format!("{} to {} {unit} {}", size(near), size(far), direction(low))
+        } else {
+            format!("{} {unit} {} to {} {unit} {}", size(low), direction(low), size(high), direction(high))
+        };
+        if let [one] = asked[..] {
+            return Some(format!("{subject} {range} {first}: {}.", one.verdict_in_words()));
         }
-        let mut place = first;
-        let mut parts = Vec::new();
-        for (sizes, direction) in [(less, less_word), (more, more_word)] {
-            let Some((low, high)) = ends(&sizes) else { continue };
-            let range = if low == high { low } else { format!("{low} to {high}") };
-            let count = if asked.len() > 1 {
-                format!(" in {} of {} settings", sizes.len(), asked.len())
-            } else {
-                String::new()
-            };
-            let place = core::mem::take(&mut place);
-            let place = if place.is_empty() { String::new() } else { format!(" {place}") };
-            parts.push(format!("{range} {unit} {direction}{place}{count}"));
-        }
-        if open > 0 {
-            let size = if matches!(measure, Measure::Latency(..)) { " of a tick" } else { "" };
-            parts.push(format!("with no difference{size} shown in {open}"));
-        }
-        Some(format!("{subject} {}.", parts.join(", ")))
+        let counts = Verdict::ALL
+            .map(|verdict| (verdict, asked.iter().filter(|one| one.verdict() == verdict).count()));
+        let counts = counts.into_iter().filter(|&(_, count)| count > 0);
+        let counts = counts.map(|(verdict, count)| {
+            let name =
+                if verdict == Verdict::Equivalent { equivalent(measure) } else { verdict.as_str().into() };
+            format!("{name} in {count}")
+        });
+        let counts: Vec<String> = counts.collect();
+        Some(format!("{subject} {range} {first}; of {} settings: {}.", asked.len(), counts.join(", ")))
     }
 }
 
-/// The least and the greatest size, as they are written.
-fn ends(sizes: &[f64]) -> Option<(String, String)> {
-    let sizes = sizes.iter().map(|size| size.abs());
-    let (low, high) = (sizes.clone().min_by(f64::total_cmp)?, sizes.max_by(f64::total_cmp)?);
-    Some((wording::measured(low), wording::measured(high)))
+/// `equivalent within 16.7 ms`.
+fn equivalent(measure: Measure) -> String {
+    format!("equivalent within {} {}", wording::measured(measure.margin()), measure.unit())
 }
 
 fn pair(comparison: &Comparison<'_>) -> String {
     let (base, other) = (&comparison.base.cell, &comparison.other.cell);
-    let real = if comparison.base.source == Source::Real { ", between real processes" } else { "" };
     match comparison.factor {
-        Factor::Architecture => format!("{} against {}{real}", wording::name(base), wording::name(other)),
+        Factor::Architecture => format!("{} against {}", wording::name(base), wording::name(other)),
         factor => {
-            format!("{}: {} against {}{real}", base.architecture, factor.level(base), factor.level(other))
+            format!("{}: {} against {}", base.architecture, factor.level(base), factor.level(other))
         }
     }
 }

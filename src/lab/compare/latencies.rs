@@ -15,6 +15,8 @@ pub(super) struct Latencies {
     opponent_confirmed: Vec<f64>,
     opponent: Vec<f64>,
     opponent_frame: Vec<f64>,
+    others_own: Vec<f64>,
+    others: Vec<f64>,
     /// What the others were shown, by the seat that gave the order.
     by_seat: Vec<Vec<f64>>,
 }
@@ -55,7 +57,12 @@ impl Latencies {
         self.commands += 1;
         self.captured.push(captured);
         self.authority.extend(authority);
+        let last = self.by_seat.len() - 1;
         for Seen { player: here, confirmed, shown, frame } in seen {
+            if here != last && player != last {
+                let others = if here == player { &mut self.others_own } else { &mut self.others };
+                others.push(confirmed);
+            }
             if here == player {
                 self.own.push(confirmed);
                 self.own_predicted.push(shown);
@@ -83,6 +90,8 @@ impl Latencies {
             opponent_confirmed_ms: Quantiles::of(self.opponent_confirmed),
             opponent_ms: Quantiles::of(self.opponent),
             opponent_frame_ms: Quantiles::of(self.opponent_frame),
+            others_own_ms: Quantiles::of(self.others_own),
+            others_ms: Quantiles::of(self.others),
             ..row
         }
     }

@@ -16,16 +16,16 @@ struct Metric {
     column: &'static str,
     /// In tables.
     unit: &'static str,
-    /// A smaller difference is no finding, whatever its p-value.
-    least: f64,
+    /// The margin of equivalence: a smaller difference does not matter.
+    margin: f64,
     /// In a sentence: subject and verb, unit, what more of it is called and what less.
     words: [&'static str; 4],
 }
 
-/// Declares the latencies: each is a variant, a column of the rows and a row of the table. The last word is the plural
-/// of the sentence.
+/// Declares the latencies: each is a variant, a column of the rows and a row of the table. The last words are the
+/// subject and the verb of a sentence.
 macro_rules! latencies {
-    ($($(#[$note:meta])* $variant:ident { $field:ident, $name:literal, $column:literal, $one:literal, $many:literal })*) => {
+    ($($(#[$note:meta])* $variant:ident { $field:ident, $name:literal, $column:literal, $says:literal })*) => {
         /// Between which two instants of an order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum LatencyKind { $($(#[$note])* $variant,)* }
@@ -40,12 +40,12 @@ macro_rules! latencies {
                 match self { $(Self::$variant => &row.$field,)* }
             }
 
-            const fn metric(self) -> (Metric, &'static str) {
-                let (key, name, column, one, many) = match self {
-                    $(Self::$variant => (stringify!($field), $name, $column, $one, $many),)*
+            const fn metric(self) -> Metric {
+                let (key, name, column, says) = match self {
+                    $(Self::$variant => (stringify!($field), $name, $column, $says),)*
                 };
-                let words = [one, "ms", "later", "sooner"];
-                (Metric { key, name, column, unit: "ms", least: TICK_MS, words }, many)
+                let words = [says, "ms", "later", "sooner"];
+                Metric { key, name, column, unit: "ms", margin: TICK_MS, words }
             }
         }
     };
@@ -79,11 +79,11 @@ macro_rules! rates {
             }
 
             const fn metric(self) -> Metric {
-                let (key, name, column, unit, least, words) = match self {
-                    Self::Latency(kind, _) => return kind.metric().0,
+                let (key, name, column, unit, margin, words) = match self {
+                    Self::Latency(kind, _) => return kind.metric(),
                     $(Self::$variant => ($key, $name, $column, $unit, $least, $words),)*
                 };
-                Metric { key, name, column, unit, least, words }
+                Metric { key, name, column, unit, margin, words }
             }
         }
     };
@@ -91,23 +91,29 @@ macro_rules! rates {
 
 latencies! {
     /// Until the confirmed state of the player who gave it has it.
-    Own {
-        own_ms, "own order confirmed", "own confirmed",
-        "one's own order is confirmed", "one's own orders are confirmed"
-    }
+    Own { own_ms, "own order confirmed", "own confirmed", "one's own order is confirmed" }
     /// Until a state that has it is shown to the player who gave it.
-    OwnPredicted {
-        own_predicted_ms, "own order shown", "own shown", "one's own order shows", "one's own orders show"
-    }
+    OwnPredicted { own_predicted_ms, "own order shown", "own shown", "one's own order is shown" }
     /// Until the others' screens show a state that has it.
-    Opponent {
-        opponent_ms, "opponent's order seen", "opponent seen",
-        "the opponent's order is seen", "the opponent's orders are seen"
-    }
+    Opponent { opponent_ms, "opponent's order shown", "opponent shown", "the opponent's order is shown" }
     /// Until the others' confirmed states have it.
     OpponentConfirmed {
-        opponent_confirmed_ms, "opponent's order confirmed", "opponent confirmed",
-        "the opponent's order is confirmed", "the opponent's orders are confirmed"
+        opponent_confirmed_ms, "opponent's order confirmed", "opponent confirmed", "the opponent's order is confirmed"
+    }
+    /// Until the first frame of the others' displays shows it.
+    OpponentFrame {
+        opponent_frame_ms, "opponent's order in a frame", "opponent in a frame",
+        "the opponent's order is in a frame of the display"
+    }
+    /// Between the players whose links are good, where one's is bad.
+    Others {
+        others_ms, "order confirmed between players with good links", "between good links",
+        "an order between players with good links is confirmed"
+    }
+    /// Of the own orders of players whose links are good.
+    OthersOwn {
+        others_own_ms, "own order confirmed on a good link", "own, good link",
+        "an own order on a good link is confirmed"
     }
 }
 
@@ -116,6 +122,22 @@ rates! {
     Stalls {
         "stall_ms_per_s", "stalls", "stalls", "ms/s", 1.0, ["play stalls", "ms per second", "more", "less"],
         |row| per(row.stall_ms, row.seconds)
+    }
+    /// Milliseconds per second in which no tick was confirmed for more than 100 ms at a time.
+    Freezes {
+        "freeze_ms_per_s", "freezes", "freezes", "ms/s", 1.0, ["the match freezes", "ms per second", "more", "less"],
+        |row| per(row.freeze_ms, row.seconds)
+    }
+    /// The same of the players whose links are good.
+    OthersFreezes {
+        "others_freeze_ms_per_s", "freezes on good links", "freezes, good links", "ms/s", 1.0,
+        ["the match freezes for players with good links", "ms per second", "more", "less"],
+        |row| per(row.others_freeze_ms, row.seconds)
+    }
+    /// The longest freeze of any player.
+    LongestFreeze {
+        "freeze_max_ms", "longest freeze", "longest freeze", "ms", 100.0, ["the longest freeze is", "ms", "longer", "shorter"],
+        |row| Some(row.freeze_max_ms)
     }
     /// Visible jumps of a predicted own hero, per minute and player.
     Corrections {
@@ -127,6 +149,21 @@ rates! {
     PlayerUp {
         "kbit_s_up", "sent by a player", "player up", "kbit/s", 1.0, ["a player sends", "kbit/s", "more", "less"],
         |row| Some(row.kbit_s_up)
+    }
+    /// What a player whose link is good sends, with headers.
+    OthersUp {
+        "others_kbit_s_up", "sent on a good link", "up, good link", "kbit/s", 1.0,
+        ["a player with a good link sends", "kbit/s", "more", "less"], |row| Some(row.others_kbit_s_up)
+    }
+    /// What a player sends over the whole match: alike in real and virtual matches.
+    WholeUp {
+        "whole_kbit_s_up", "sent by a player, whole match", "up, whole match", "kbit/s", 1.0,
+        ["a player sends over the whole match", "kbit/s", "more", "less"], |row| Some(row.whole_kbit_s_up)
+    }
+    /// What a player receives over the whole match.
+    WholeDown {
+        "whole_kbit_s_down", "received by a player, whole match", "down, whole match", "kbit/s", 1.0,
+        ["a player receives over the whole match", "kbit/s", "more", "less"], |row| Some(row.whole_kbit_s_down)
     }
     /// What a player receives, with headers.
     PlayerDown {
@@ -154,10 +191,23 @@ rates! {
         "apart_tiles", "distance between screens", "divergence", "tiles", 0.1,
         ["two screens show a unit", "tiles", "farther apart", "closer together"], |row| Some(row.apart_mean)
     }
-    /// Ticks played on after the host or the server was lost.
-    TicksAfterLoss {
-        "ticks_after_loss", "ticks after the loss", "after the loss", "ticks", 60.0,
-        ["the remaining players play on for", "ticks", "more", "fewer"], |row| row.ticks_after_loss.map(f64::from)
+    /// Distance of a moving unit on two screens, p95 over units and looks, in tiles.
+    MovingDivergence {
+        "apart_p95_tiles", "distance of moving units between screens (p95)", "moving units apart p95", "tiles", 0.1,
+        ["two screens show 19 of 20 moving units", "tiles", "farther apart", "closer together"],
+        |row| Some(row.apart_p95)
+    }
+    /// Share of the looks that find a moving unit more than half a tile apart on two screens, in percent.
+    FarApart {
+        "apart_far_percent", "moving units more than half a tile apart", "over half a tile apart", "%", 1.0,
+        ["two screens show a moving unit more than half a tile apart", "% of the time", "more", "less"],
+        |row| Some(100.0 * row.apart_far)
+    }
+    /// Seconds played on after the host or the server was lost; to the end of what counts at most.
+    SecondsAfterLoss {
+        "seconds_after_loss", "survivors play on", "survivors play on", "s", 1.0,
+        ["the survivors play on for", "s", "longer", "less long"],
+        |row| row.ticks_after_loss.map(|ticks| f64::from(ticks) / 60.0)
     }
 }
 
@@ -192,7 +242,7 @@ impl LatencyKind {
     /// Its column in the rows, and its key in JSON.
     #[must_use]
     pub const fn key(self) -> &'static str {
-        self.metric().0.key
+        self.metric().key
     }
 
     /// Its median.
@@ -209,6 +259,18 @@ impl Measure {
     pub const CONFIRMED_P95: Self = Self::Latency(LatencyKind::OpponentConfirmed, Percentile::P95);
     /// The same, 99 %.
     pub const CONFIRMED_P99: Self = Self::Latency(LatencyKind::OpponentConfirmed, Percentile::P99);
+    /// Until the opponent's screen shows an order, p95.
+    pub const SEEN_P95: Self = Self::Latency(LatencyKind::Opponent, Percentile::P95);
+    /// Until a player with a good link has the order of another, where one player's link is bad.
+    pub const OTHERS: Self = LatencyKind::Others.median();
+    /// The same, 95 %.
+    pub const OTHERS_P95: Self = Self::Latency(LatencyKind::Others, Percentile::P95);
+    /// The same, 99 %.
+    pub const OTHERS_P99: Self = Self::Latency(LatencyKind::Others, Percentile::P99);
+    /// Until a player with a good link has an own order confirmed.
+    pub const OTHERS_OWN: Self = LatencyKind::OthersOwn.median();
+    /// The same, 95 %.
+    pub const OTHERS_OWN_P95: Self = Self::Latency(LatencyKind::OthersOwn, Percentile::P95);
     /// Until the opponent's screen shows an order.
     pub const SEEN: Self = LatencyKind::Opponent.median();
     /// Until the own confirmed state has an order.
@@ -253,12 +315,14 @@ impl Measure {
         self.metric().unit
     }
 
-    /// The subject of a sentence with its verb: `19 of 20 of one's own orders show`.
+    /// The subject of a sentence with its verb: `the opponent's order is confirmed`, with `p95: ` before it.
     pub(super) fn subject(self) -> String {
+        let subject = self.metric().words[0];
         match self {
-            Self::Latency(kind, Percentile::P95) => format!("19 of 20 of {}", kind.metric().1),
-            Self::Latency(kind, Percentile::P99) => format!("99 of 100 of {}", kind.metric().1),
-            _ => self.metric().words[0].to_owned(),
+            Self::Latency(_, percentile) if percentile != Percentile::P50 => {
+                format!("{}: {subject}", percentile.as_str())
+            }
+            _ => subject.to_owned(),
         }
     }
 
@@ -268,9 +332,23 @@ impl Measure {
         [unit, more, less]
     }
 
-    /// A smaller difference is no finding, in the unit of the measure.
-    pub(super) const fn least(self) -> f64 {
-        self.metric().least
+    /// Whether it depends on what the screens show.
+    pub(super) const fn is_of_the_view(self) -> bool {
+        match self {
+            Self::Latency(kind, _) => {
+                matches!(kind, LatencyKind::OwnPredicted | LatencyKind::Opponent | LatencyKind::OpponentFrame)
+            }
+            measure => matches!(
+                measure,
+                Self::Divergence | Self::MovingDivergence | Self::FarApart | Self::Corrections
+            ),
+        }
+    }
+
+    /// The margin of equivalence, in the unit of the measure: a smaller difference does not matter.
+    #[must_use]
+    pub const fn margin(self) -> f64 {
+        self.metric().margin
     }
 }
 

@@ -1,44 +1,59 @@
 //! The study as one page that needs nothing beside it: no script, no font, no picture from elsewhere.
 
 mod figures;
+mod files;
 mod plot;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::analysis::Analysis;
-use super::comparison::{Comparison, Factor};
-use super::findings::BreakEven;
-use super::metric::Measure;
+use super::comparison::{Comparison, Factor, Verdict};
+use super::metric::{LatencyKind, Measure};
 use super::row::Experiment;
 use super::study_file::Study;
 use super::summary::CellSummary;
 use super::table::Table;
 use super::wording;
 use crate::net::Architecture;
-use figures::{Figure, Grid, figures, setting};
+pub use files::figure_files;
+
+use figures::{Figure, Grid, further, headline, setting};
 
 const STYLE: &str = include_str!("page/page.css");
 const METHOD: &str = include_str!("page/method.html");
 const TITLE: &str = "P2P lockstep against client-server";
-/// Columns of the table of all cells.
+/// Columns of the tables of all cells.
 const COLUMNS: [Measure; 12] = [
     Measure::CONFIRMED,
     Measure::CONFIRMED_P95,
     Measure::CONFIRMED_P99,
     Measure::SEEN,
+    LatencyKind::OpponentFrame.median(),
     Measure::OWN,
     Measure::SHOWN,
-    Measure::Stalls,
+    Measure::Freezes,
     Measure::Corrections,
-    Measure::Divergence,
+    Measure::MovingDivergence,
     Measure::PlayerUp,
     Measure::PlayerDown,
-    Measure::TicksAfterLoss,
+];
+/// The same of the players whose links are good.
+const OTHERS_COLUMNS: [Measure; 8] = [
+    Measure::OTHERS,
+    Measure::OTHERS_P95,
+    Measure::OTHERS_P99,
+    Measure::OTHERS_OWN,
+    Measure::OTHERS_OWN_P95,
+    Measure::OthersFreezes,
+    Measure::LongestFreeze,
+    Measure::OthersUp,
 ];
 
 /// The page of a study and its analysis. The same rows and environment give the same page, to the byte.
 #[must_use]
 pub fn page(study: &Study, analysis: &Analysis<'_>) -> String {
+    let headline = headline(analysis);
+    let further = further(analysis);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -50,28 +65,23 @@ pub fn page(study: &Study, analysis: &Analysis<'_>) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body { main {
-                (header(analysis))
-                section id="answer" { h2 { "In three sentences" } (sentences(analysis.answer())) }
+                (header(study, analysis))
+                @for (number, one) in (1..).zip(&headline) { (figure(one, number)) }
+                section id="answer" { h2 { "In sentences" } (sentences(analysis.answer())) }
                 (run(study, analysis))
-                (findings(analysis))
                 (better(analysis))
-                @for one in figures(analysis) { (figure(&one, analysis)) }
-                section id="every-finding" {
-                    h2 { "Every finding" }
-                    (by_experiment(analysis, |experiment| every_finding(analysis, experiment)))
-                }
-                section id="cells" {
-                    h2 { "All cells" }
+                (folded("further", "Further figures", html! {
+                    @for (number, one) in (headline.len() + 1..).zip(&further) { (figure(one, number)) }
+                }))
+                (findings(analysis))
+                (folded("cells", "All cells", html! {
                     p { "Means over the matches, with 95 % intervals in brackets. Latencies are medians unless the column says p95 or p99." }
-                    (by_experiment(analysis, |experiment| {
-                        table(&Table::measured(&analysis.listed(experiment).collect::<Vec<_>>(), &COLUMNS))
-                    }))
-                }
-                section id="comparisons" {
-                    h2 { "All comparisons" }
+                    (by_experiment(analysis, |experiment| cells(analysis, experiment)))
+                }))
+                (folded("comparisons", "All comparisons", html! {
                     p { (analysis.count()) ". The difference is second minus first." }
                     (by_experiment(analysis, |experiment| table(&Table::comparisons(analysis, experiment))))
-                }
+                }))
                 (method(analysis))
                 (validity(analysis))
                 (agreement(analysis))
@@ -79,6 +89,30 @@ pub fn page(study: &Study, analysis: &Analysis<'_>) -> String {
         }
     };
     page.into_string() + "\n"
+}
+
+/// The cells of an experiment.
+fn cells(analysis: &Analysis<'_>, experiment: Experiment) -> Markup {
+    let cells: Vec<_> = analysis.listed(experiment).collect();
+    html! {
+        @if experiment == Experiment::Outcome { (table(&Table::outcome(&cells))) }
+        (table(&Table::measured(&cells, columns(experiment))))
+    }
+}
+
+/// What is asked of the cells of an experiment.
+const fn columns(experiment: Experiment) -> &'static [Measure] {
+    match experiment {
+        Experiment::Defaults => &COLUMNS,
+        Experiment::Outcome => &[Measure::Corrections, Measure::MovingDivergence, Measure::FarApart],
+        Experiment::OneBadLink => &OTHERS_COLUMNS,
+        Experiment::HostLost => &[Measure::SecondsAfterLoss],
+    }
+}
+
+/// A section that is closed until a reader opens it; paper has it open.
+fn folded(id: &str, title: &str, inside: Markup) -> Markup {
+    html! { section id=(id) { details { summary { h2 { (title) } } (inside) } } }
 }
 
 /// A part for each experiment that was played, under its question.
@@ -91,17 +125,18 @@ fn by_experiment(analysis: &Analysis<'_>, part: impl Fn(Experiment) -> Markup) -
     }
 }
 
-fn header(analysis: &Analysis<'_>) -> Markup {
+fn header(study: &Study, analysis: &Analysis<'_>) -> Markup {
     let asked: usize = analysis.validity.checks.iter().map(|check| check.asked).sum();
     html! {
         header {
             h1 { (TITLE) }
             p.lead {
-                "The same orders on the same links under every architecture of one game: how late each shows them, and \
-                 what it sends for that."
+                "The same orders on the same links under every architecture of one game: how late each confirms and shows \
+                 them, and what it sends for that."
             }
+            @if let Some(why) = study.not_to_be_cited() { p.verdict.broken { strong { (why) } } }
             @if analysis.is_valid() {
-                p.verdict { "Valid: all " (asked) " checks hold." }
+                p.verdict { "Valid: all " (asked) " checks hold. " (analysis.count()) "." }
             } @else {
                 p.verdict.broken {
                     strong { "Not valid:" }
@@ -109,17 +144,16 @@ fn header(analysis: &Analysis<'_>) -> Markup {
                     a href="#validity" { "Which" } "."
                 }
             }
-            @if let Some(agreement) = &analysis.agreement { p.verdict { (agreement.sentence()) } }
         }
     }
 }
 
 fn run(study: &Study, analysis: &Analysis<'_>) -> Markup {
     // Bots play to the end, however long that is.
-    let scripted = study.rows.iter().filter(|row| row.cell.experiment != Experiment::Bots);
+    let scripted = study.rows.iter().filter(|row| row.cell.experiment != Experiment::Outcome);
     let seconds = scripted.map(|row| row.seconds).fold(0.0, f64::max);
     let facts = [
-        ("matches", format!("{} in {} cells", study.rows.len(), analysis.cells.len())),
+        ("matches", format!("{} in {} cells", analysis.matches(), analysis.cells.len())),
         ("seeds", seed_range(&analysis.seeds())),
         ("usual", wording::USUAL.to_owned()),
         ("each counts", format!("{} s, after 5 s at the start", wording::short(seconds))),
@@ -159,45 +193,23 @@ fn sentences(all: impl IntoIterator<Item = String>) -> Markup {
 
 /// What each pair of settings shows over all links.
 fn findings(analysis: &Analysis<'_>) -> Markup {
-    let (unplayable, digests) = (analysis.unplayable(), analysis.digests());
+    let digests = analysis.digests();
     let of_experiment = |experiment| {
-        let (shown, open): (Vec<_>, Vec<_>) = digests
-            .iter()
-            .filter(|digest| digest.experiment() == experiment)
-            .partition(|digest| !digest.sentences().is_empty());
-        let open: Vec<&str> = open.iter().map(|digest| digest.pair.as_str()).collect();
+        let digests = digests.iter().filter(|digest| digest.experiment() == experiment);
         html! {
-            div.pairs {
-                @for digest in shown {
-                    div {
-                        h4 { (digest.pair) }
-                        (sentences(digest.sentences()))
-                        p.open {
-                            @if !digest.open().is_empty() { "no difference shown: " (digest.open().join(", ")) }
-                        }
-                    }
-                }
-            }
-            @if !open.is_empty() { p.open { "No difference shown in anything: " (open.join("; ")) "." } }
+            div.pairs { @for digest in digests { div { h3 { (digest.pair) } (sentences(digest.sentences())) } } }
         }
     };
-    html! {
-        section id="findings" {
-            h2 { "Findings" }
-            p {
-                (analysis.count()) ". Here they are by pairs of settings, from the least difference to the most; "
-                a href="#every-finding" { "each by itself" } " is below."
-            }
+    let unplayable = analysis.unplayable();
+    folded(
+        "findings",
+        "Every pair of settings",
+        html! {
+            p { "The least and the greatest difference over all links; each by itself is in the table of all comparisons." }
             @if !unplayable.is_empty() { (sentences(unplayable)) }
             (by_experiment(analysis, of_experiment))
-        }
-    }
-}
-
-fn every_finding(analysis: &Analysis<'_>, experiment: Experiment) -> Markup {
-    let found = analysis.findings().filter(|one| one.base.cell.experiment == experiment);
-    let found: Vec<String> = found.map(Comparison::sentence).collect();
-    html! { @if found.is_empty() { p { "No difference shown." } } @else { (sentences(found)) } }
+        },
+    )
 }
 
 /// Which architecture is better where: round trip against loss, and the links by name.
@@ -206,17 +218,16 @@ fn better(analysis: &Analysis<'_>) -> Markup {
     let settings = grid.settings().into_iter();
     let servers = settings.filter(|cell| cell.cell.architecture == Architecture::ClientServer);
     let squares = [
-        ("Opponent's order confirmed sooner, ms", Measure::CONFIRMED),
-        ("Opponent's order confirmed sooner, p95, ms", Measure::CONFIRMED_P95),
-        ("Own order confirmed sooner, ms", Measure::OWN),
-        ("Own order shown sooner, ms", Measure::SHOWN),
+        ("Opponent's order confirmed sooner, median, ms", Measure::CONFIRMED),
+        ("Opponent's order confirmed sooner, p99, ms", Measure::CONFIRMED_P99),
     ];
     html! {
         section id="better" {
             h2 { "Which is better where" }
             p {
                 "In each square the architecture that is ahead, and by how much: the difference of the medians, mean \
-                 over the pairs of matches. A dash where no difference is shown."
+                 over the pairs of matches. Grey squares are equivalent within a tick (16.7 ms); a question mark says \
+                 that neither a difference nor equivalence is shown."
             }
             @for server in servers {
                 h3 { "p2p against " (wording::name(server.cell)) }
@@ -266,16 +277,18 @@ fn square(
 /// The architecture that is ahead, as a square of a grid.
 fn ahead(comparison: Option<&Comparison<'_>>) -> Markup {
     let Some(one) = comparison else { return html! { td {} } };
-    if !one.is_shown() {
-        return html! { td.open { "–" } };
-    }
     let first = if one.difference.value > 0.0 { one.base } else { one.other };
     let name = match first.cell.architecture {
         Architecture::P2p => "p2p",
         Architecture::Relay => "relay",
         Architecture::ClientServer => "server",
     };
-    html! { td class=(name) { (name) br; (wording::measured(one.difference.value.abs())) } }
+    let (class, mark) = match one.verdict() {
+        Verdict::Differs => (name, ""),
+        Verdict::Equivalent => ("open", ""),
+        Verdict::Undecided => ("open", " ?"),
+    };
+    html! { td class=(class) { (name) br; (wording::measured(one.difference.value.abs())) (mark) } }
 }
 
 fn presets(analysis: &Analysis<'_>) -> Markup {
@@ -305,41 +318,25 @@ fn presets(analysis: &Analysis<'_>) -> Markup {
     }
 }
 
-fn figure(figure: &Figure, analysis: &Analysis<'_>) -> Markup {
+fn figure(figure: &Figure, number: usize) -> Markup {
     html! {
-        section id=(figure.id) {
-            h2 { (figure.title) }
-            p { (figure.text) }
+        figure.numbered id=(figure.id) {
             ul.legend { @for (pen, name) in figure.legend() { li { (plot::sample(pen)) (name) } } }
             div.panels {
                 @for (title, panel) in &figure.panels {
-                    figure { figcaption { (title) } (plot::draw(panel, &format!("{}: {title}", figure.title))) }
+                    div.panel { p.title { (title) } (plot::draw(panel, &format!("{}: {title}", figure.title))) }
                 }
             }
-            @if figure.id == figures::BREAK_EVEN { (break_evens(analysis)) }
+            figcaption { strong { "Figure " (number) ". " (figure.title) "." } " " (figure.text) }
         }
-    }
-}
-
-/// Sentences of the settings in which some place would do, and how many others there are.
-fn break_evens(analysis: &Analysis<'_>) -> Markup {
-    let (hopeless, some): (Vec<_>, Vec<_>) =
-        analysis.break_evens.iter().partition(|found| found.is_hopeless());
-    html! {
-        @if !hopeless.is_empty() {
-            p {
-                "In " (hopeless.len()) " of " (analysis.break_evens.len()) " settings no place of the server makes \
-                 client-server as quick as p2p. In the others:"
-            }
-        }
-        (sentences(some.into_iter().map(BreakEven::sentence)))
     }
 }
 
 fn method(analysis: &Analysis<'_>) -> Markup {
-    html! {
-        section id="method" {
-            h2 { "Method" }
+    folded(
+        "method",
+        "Method",
+        html! {
             (PreEscaped(METHOD))
             h3 { "The experiments" }
             ul {
@@ -349,8 +346,8 @@ fn method(analysis: &Analysis<'_>) -> Markup {
                 }
             }
             p { "Figures of different experiments are never compared." }
-        }
-    }
+        },
+    )
 }
 
 fn validity(analysis: &Analysis<'_>) -> Markup {
@@ -367,17 +364,18 @@ fn validity(analysis: &Analysis<'_>) -> Markup {
     }
 }
 
-/// Virtual and real medians side by side, cell by cell.
+/// Virtual and real matches side by side, cell by cell.
 fn agreement(analysis: &Analysis<'_>) -> Markup {
     let Some(agreement) = &analysis.agreement else { return Markup::default() };
     html! {
         section id="real" {
             h2 { "Between real processes" }
             p { (agreement.sentence()) }
+            (sentences(agreement.by_quantity()))
             p {
-                "Medians in milliseconds, virtual and real, means over the matches. Real matches run on one machine \
-                 over the loopback interface, with the same links made in the processes. CPU is that of a process, \
-                 memory the most that the server has held, or a player without one."
+                "Virtual, real; means over the matches. Real matches run on one machine over the loopback interface, with \
+                 the same links made in the processes. CPU is that of a process, memory the most that the server has \
+                 held, or a player without one."
             }
             (table(&Table::agreement(agreement)))
         }

@@ -3,9 +3,10 @@
 
 use core::time::Duration;
 
-use super::preset::PRESETS;
+use super::preset::{BAD_LINKS, LAGS, PRESETS};
 use super::row::{Cell, Experiment, Topology};
 use super::script::Recorded;
+use crate::lab::simnet::LinkTrace;
 use crate::net::Architecture;
 
 /// Seeds of reports; what was tuned was tuned on seeds below it.
@@ -16,8 +17,12 @@ pub const ARCHITECTURES: [Architecture; 3] = Architecture::ALL;
 const RTTS_MS: [f64; 4] = [0.0, 50.0, 100.0, 200.0];
 /// Losses that are crossed with round trips; the last in the full study alone.
 const LOSSES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
-/// Updates per second of the experiment of latency against bytes.
-const UPDATES: [u32; 5] = [10, 15, 20, 30, 60];
+/// Updates per second that are crossed with round trips and losses: the default, and one for each tick.
+pub(super) const CROSSED_UPDATES: [u32; 2] = [20, 60];
+/// Other updates per second of the base. At 25 all nodes together send about as much as in lockstep.
+const OTHER_UPDATES: [u32; 4] = [10, 15, 25, 30];
+/// What a recorded link is called.
+const TRACE: &str = "trace";
 /// A match with at least this many units is large: it takes as long as fifty others.
 const LARGE: u32 = 1_000;
 
@@ -26,7 +31,7 @@ const LARGE: u32 = 1_000;
 pub enum Size {
     /// To see that it works: too little to tell small differences.
     Quick,
-    /// 8 seeds of 30 s.
+    /// 20 seeds of 15 s.
     #[default]
     Default,
     /// 30 seeds of 60 s.
@@ -39,7 +44,7 @@ impl Size {
     pub const fn seeds(self) -> u32 {
         match self {
             Self::Quick => 3,
-            Self::Default => 8,
+            Self::Default => 20,
             Self::Full => 30,
         }
     }
@@ -58,7 +63,7 @@ impl Size {
     pub const fn counted(self) -> Duration {
         match self {
             Self::Quick => Duration::from_secs(10),
-            Self::Default => Duration::from_secs(30),
+            Self::Default => Duration::from_secs(15),
             Self::Full => Duration::from_mins(1),
         }
     }
@@ -74,7 +79,9 @@ pub fn base_cell(architecture: Architecture) -> Cell {
         architecture,
         topology: Topology::Midway,
         preset: String::new(),
+        bad_link: String::new(),
         prediction: true,
+        mixed: false,
         interpolation: if is_held { 2 } else { 0 },
         players: 2,
         rtt_ms: 100.0,
@@ -90,6 +97,10 @@ pub fn base_cell(architecture: Architecture) -> Cell {
 pub fn plan(size: Size, seeds: Option<u32>, recorded: Option<&Recorded>) -> Vec<(Cell, u32)> {
     let mut cells: Vec<Cell> = Vec::new();
     let mut add = |cell: Cell| {
+        // Between peers there is no server whose place could matter: the same match is played, and counts, once.
+        let is_p2p = cell.architecture == Architecture::P2p;
+        let topology = if is_p2p { Topology::Midway } else { cell.topology };
+        let cell = Cell { topology, ..cell };
         if !cells.contains(&cell) {
             cells.push(cell);
         }
@@ -99,10 +110,9 @@ pub fn plan(size: Size, seeds: Option<u32>, recorded: Option<&Recorded>) -> Vec<
         crossed(size, &base).for_each(&mut add);
         one_at_a_time(&base).for_each(&mut add);
         presets(&base).for_each(&mut add);
-        equal_rate(&base).for_each(&mut add);
-        bytes(&base).for_each(&mut add);
+        one_bad_link(&base).for_each(&mut add);
         host_lost(&base).for_each(&mut add);
-        add(Cell { experiment: Experiment::Bots, ..base });
+        outcome(&base).for_each(&mut add);
     }
     if let Some(recorded) = recorded {
         cells = of_recorded(cells, recorded);
@@ -114,12 +124,15 @@ pub fn plan(size: Size, seeds: Option<u32>, recorded: Option<&Recorded>) -> Vec<
     cells.into_iter().map(|cell| (seeds_of(&cell), cell)).map(|(seeds, cell)| (cell, seeds)).collect()
 }
 
-/// Round trip and loss crossed. Next to each other there is no jitter to speak of.
+/// Round trip, loss and a server's updates crossed. Next to each other there is no jitter to speak of.
 fn crossed(size: Size, base: &Cell) -> impl Iterator<Item = Cell> {
     let losses = if size == Size::Full { &LOSSES[..] } else { &LOSSES[..3] };
-    RTTS_MS.into_iter().flat_map(move |rtt_ms| {
-        let jitter_ms = if rtt_ms == 0.0 { 0.0 } else { base.jitter_ms };
-        losses.iter().map(move |&loss| Cell { rtt_ms, jitter_ms, loss, ..base.clone() })
+    let updates = if base.updates > 0 { &CROSSED_UPDATES[..] } else { &[0] };
+    updates.iter().flat_map(move |&updates| {
+        RTTS_MS.into_iter().flat_map(move |rtt_ms| {
+            let jitter_ms = if rtt_ms == 0.0 { 0.0 } else { base.jitter_ms };
+            losses.iter().map(move |&loss| Cell { rtt_ms, jitter_ms, loss, updates, ..base.clone() })
+        })
     })
 }
 
@@ -127,11 +140,14 @@ fn crossed(size: Size, base: &Cell) -> impl Iterator<Item = Cell> {
 fn one_at_a_time(base: &Cell) -> impl Iterator<Item = Cell> {
     let topologies = [Topology::Remote, Topology::Listen].map(|topology| Cell { topology, ..base.clone() });
     let jitters = [0.0, 20.0].map(|jitter_ms| Cell { jitter_ms, ..base.clone() });
-    let updates = [30, 60].map(|updates| Cell { updates, ..base.clone() });
+    let updates = OTHER_UPDATES.map(|updates| Cell { updates, ..base.clone() });
     let blind = Cell { prediction: false, ..base.clone() };
-    // With prediction nothing is shown late.
-    let interpolation = [0, 1].map(|interpolation| Cell { interpolation, ..blind.clone() });
-    let held = updates.into_iter().chain(interpolation).filter(|_| base.updates > 0);
+    let mixed = Cell { mixed: true, ..base.clone() };
+    // The views that only a server's states make: by how many updates the others are shown in the past.
+    let views =
+        [0, 1].map(|interpolation| [&blind, &mixed].map(|view| Cell { interpolation, ..view.clone() }));
+    let held = updates.into_iter().chain(views.into_iter().flatten()).chain([mixed]);
+    let held = held.filter(|_| base.updates > 0);
     let four = Cell { players: 4, units: 28, ..base.clone() };
     let units = [30, 200].map(|units| Cell { units, ..base.clone() });
     // Four players, as a player begins with 511 units at most, and no prediction, which takes most of the time.
@@ -152,19 +168,51 @@ fn presets(base: &Cell) -> impl Iterator<Item = Cell> {
     })
 }
 
-/// An update for each tick. Without loss: with it, lockstep sends everything twice.
-fn equal_rate(base: &Cell) -> impl Iterator<Item = Cell> {
-    let updates = if base.updates > 0 { 60 } else { 0 };
-    RTTS_MS.into_iter().map(move |rtt_ms| {
-        let jitter_ms = if rtt_ms == 0.0 { 0.0 } else { base.jitter_ms };
-        Cell { experiment: Experiment::EqualRate, updates, rtt_ms, jitter_ms, loss: 0.0, ..base.clone() }
+/// Two to four players, the last of them on a bad link: everything that can be wrong with it for three, the worst
+/// for two and four. Without prediction, which changes nothing that is asked, and takes most of the time.
+fn one_bad_link(base: &Cell) -> impl Iterator<Item = Cell> {
+    let loss = 0.0;
+    let names =
+        |players: u8| BAD_LINKS.iter().filter(move |bad| players == 3 || bad.for_all).map(|bad| bad.name);
+    (2..=4).flat_map(move |players| {
+        let units = 7 * u32::from(players);
+        let experiment = Experiment::OneBadLink;
+        let blind = Cell { prediction: false, ..base.clone() };
+        let good = Cell { experiment, players, units, rtt_ms: 50.0, loss, ..blind };
+        let bad = |name: &str| Cell { bad_link: name.into(), ..good.clone() };
+        let cells: Vec<Cell> = core::iter::once("").chain(names(players)).map(bad).collect();
+        cells
     })
 }
 
-/// From few updates to many; an architecture without updates has one point.
-fn bytes(base: &Cell) -> impl Iterator<Item = Cell> {
-    let updates = if base.updates > 0 { &UPDATES[..] } else { &[0][..] };
-    updates.iter().map(|&updates| Cell { experiment: Experiment::Bytes, updates, ..base.clone() })
+/// Matches in which latency decides: the last player has more of it, up to 400 ms; a server half-way, or in the
+/// process of the other.
+fn outcome(base: &Cell) -> impl Iterator<Item = Cell> {
+    let lags = core::iter::once("").chain(LAGS.iter().map(|lag| lag.name));
+    lags.flat_map(move |lag| {
+        [Topology::Midway, Topology::Listen].map(|topology| {
+            let bad_link = lag.into();
+            let outcome = Experiment::Outcome;
+            Cell { experiment: outcome, topology, bad_link, rtt_ms: 50.0, loss: 0.0, ..base.clone() }
+        })
+    })
+}
+
+/// Of a plan the base with all updates and views, on a recorded link: its least delay is the bound.
+#[must_use]
+pub(super) fn traced(plan: Vec<(Cell, u32)>, trace: &LinkTrace) -> Vec<(Cell, u32)> {
+    let is_base = |cell: &Cell| {
+        let base = base_cell(cell.architecture);
+        let Cell { updates, prediction, mixed, interpolation, .. } = *cell;
+        *cell == Cell { updates, prediction, mixed, interpolation, ..base }
+    };
+    let least = trace.least_delay().unwrap_or_default();
+    // Two players are two access links apart.
+    let (rtt_ms, loss) = (4000.0 * least.as_secs_f64(), trace.lost());
+    let cells = plan.into_iter().filter(|(cell, _)| is_base(cell));
+    cells
+        .map(|(cell, seeds)| (Cell { preset: TRACE.into(), rtt_ms, loss, jitter_ms: 0.0, ..cell }, seeds))
+        .collect()
 }
 
 /// A server of its own is lost, or the computer of player 0 with what is in it.
@@ -182,7 +230,8 @@ fn of_recorded(cells: Vec<Cell>, recorded: &Recorded) -> Vec<Cell> {
     let players = recorded.setup.seats.len() as u8;
     let rules = &recorded.setup.rules;
     let units = u32::from(players) * (1 + u32::from(rules.start_swordsmen) + u32::from(rules.start_archers));
-    let is_base = |cell: &Cell| cell.players == 2 && cell.units == 14 && cell.experiment != Experiment::Bots;
+    let is_base =
+        |cell: &Cell| cell.players == 2 && cell.units == 14 && cell.experiment != Experiment::Outcome;
     cells.into_iter().filter(is_base).map(|cell| Cell { players, units, ..cell }).collect()
 }
 
@@ -193,18 +242,26 @@ mod tests {
     #[test]
     fn every_architecture_is_asked_the_same() {
         let cells = plan(Size::Full, None, None);
-        let of = |architecture| {
-            cells.iter().filter(move |(cell, _)| cell.architecture == architecture).map(|(cell, seeds)| {
-                (
-                    Cell { architecture: Architecture::P2p, updates: 0, interpolation: 0, ..cell.clone() },
-                    *seeds,
-                )
-            })
+        // Without what only some architectures have: the place of a server, its updates, and the views of these.
+        let asked_of = |architecture| {
+            let of = cells.iter().filter(move |(cell, _)| cell.architecture == architecture);
+            let of = of.filter(|(cell, _)| !cell.mixed);
+            let mut asked: Vec<(Cell, u32)> = Vec::new();
+            for (cell, seeds) in of {
+                let topology = Topology::Midway;
+                let p2p = Architecture::P2p;
+                let cell = Cell { architecture: p2p, topology, updates: 0, interpolation: 0, ..cell.clone() };
+                if !asked.contains(&(cell.clone(), *seeds)) {
+                    asked.push((cell, *seeds));
+                }
+            }
+            asked
         };
-        let asked: Vec<_> = of(Architecture::P2p).collect();
+        let asked = asked_of(Architecture::P2p);
         for architecture in ARCHITECTURES {
-            assert!(asked.iter().all(|one| of(architecture).any(|other| *one == other)), "{architecture}");
-            assert!(of(architecture).all(|one| asked.contains(&one)), "{architecture}");
+            let of = asked_of(architecture);
+            assert!(asked.iter().all(|one| of.contains(one)), "{architecture}");
+            assert!(of.iter().all(|one| asked.contains(one)), "{architecture}");
         }
         let crossed = |rtt_ms: f64, loss: f64| {
             asked.iter().any(|(cell, _)| {
@@ -214,5 +271,14 @@ mod tests {
         assert!(RTTS_MS.iter().all(|&rtt_ms| LOSSES.iter().all(|&loss| crossed(rtt_ms, loss))));
         assert!(asked.iter().all(|&(_, seeds)| seeds == 30));
         assert!(plan(Size::Quick, Some(5), None).iter().all(|&(_, seeds)| seeds == 5 || seeds == 1));
+    }
+
+    #[test]
+    fn no_match_is_in_the_plan_twice() {
+        let cells = plan(Size::Default, None, None);
+        for (at, (cell, _)) in cells.iter().enumerate() {
+            assert!(!cells[..at].iter().any(|(other, _)| other == cell), "{cell}");
+            assert!(cell.architecture != Architecture::P2p || cell.topology == Topology::Midway, "{cell}");
+        }
     }
 }

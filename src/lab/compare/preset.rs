@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use super::row::{Cell, Topology};
-use crate::lab::simnet::{Outages, Path};
+use crate::lab::simnet::{AccessFault, Outages, Path};
 
 /// A kind of link between two players.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,7 +100,97 @@ pub const PRESETS: [Preset; 6] = [
     },
 ];
 
-/// The path between two players of a cell.
+/// What is wrong with the access link of one player; all else is as in the cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BadLink {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// In words.
+    pub says: &'static str,
+    /// More delay there and back together.
+    pub lag_ms: f64,
+    /// More jitter, either way.
+    pub jitter_ms: f64,
+    /// Share of the datagrams lost in each direction, each on its own.
+    pub loss: f64,
+    /// Times in which nothing passes in either direction: mean milliseconds between two, and of each. Both are
+    /// exponentially distributed, so that losses come as in Gilbert's model.
+    pub outages_ms: Option<(f64, f64)>,
+    /// Bits per second upstream, 0 for no limit.
+    pub rate_up: u64,
+    /// Whether it is tried with any number of players, not with three alone.
+    pub for_all: bool,
+}
+
+const GOOD: BadLink = BadLink {
+    name: "",
+    says: "",
+    lag_ms: 0.0,
+    jitter_ms: 0.0,
+    loss: 0.0,
+    outages_ms: None,
+    rate_up: 0,
+    for_all: false,
+};
+
+/// All of them.
+pub const BAD_LINKS: [BadLink; 6] = [
+    BadLink { name: "loss-5", says: "5 % loss", loss: 0.05, ..GOOD },
+    // Four packets at 60 a second are 67 ms.
+    BadLink {
+        name: "bursts-5",
+        says: "5 % loss in bursts of 4 packets",
+        outages_ms: Some((1267.0, 66.7)),
+        ..GOOD
+    },
+    BadLink { name: "jitter-30", says: "30 ms jitter", jitter_ms: 30.0, ..GOOD },
+    BadLink {
+        name: "outages-1",
+        says: "outages of 100 ms, 1 % of the time",
+        outages_ms: Some((9_900.0, 100.0)),
+        ..GOOD
+    },
+    BadLink {
+        name: "outages-5",
+        says: "outages of 120 ms, 5 % of the time",
+        outages_ms: Some((2_280.0, 120.0)),
+        for_all: true,
+        ..GOOD
+    },
+    BadLink { name: "slow-upstream", says: "48 kbit/s upstream", rate_up: 48_000, for_all: true, ..GOOD },
+];
+
+impl BadLink {
+    /// As the network has it.
+    #[must_use]
+    pub fn fault(&self) -> AccessFault {
+        let ms = |ms: f64| Duration::from_secs_f64(ms / 1000.0);
+        let outages = self.outages_ms.map(|(every, length)| Outages { every: ms(every), length: ms(length) });
+        AccessFault {
+            delay: ms(self.lag_ms / 2.0),
+            jitter: ms(self.jitter_ms),
+            loss: self.loss,
+            outages,
+            rate_up: self.rate_up,
+        }
+    }
+}
+
+/// More latency of the last player alone, from little to much: for what it decides.
+pub(super) const LAGS: [BadLink; 4] = [
+    BadLink { name: "lag-50", says: "50 ms more", lag_ms: 50.0, ..GOOD },
+    BadLink { name: "lag-100", says: "100 ms more", lag_ms: 100.0, ..GOOD },
+    BadLink { name: "lag-200", says: "200 ms more", lag_ms: 200.0, ..GOOD },
+    BadLink { name: "lag-400", says: "400 ms more", lag_ms: 400.0, ..GOOD },
+];
+
+/// What is wrong with the last player's link in a cell, if something is.
+#[must_use]
+pub fn bad_link_of(cell: &Cell) -> Option<&'static BadLink> {
+    BAD_LINKS.iter().chain(&LAGS).find(|bad| bad.name == cell.bad_link)
+}
+
+/// The path between two players of a cell, but for what is wrong with one player's link.
 #[must_use]
 pub fn path_of(cell: &Cell) -> Path {
     let preset = PRESETS.iter().find(|preset| preset.name == cell.preset);
@@ -133,7 +223,17 @@ mod tests {
             assert_eq!((path.rate, path.outages.is_some()), (preset.rate, preset.outages.is_some()));
             assert_eq!(2.0 * path.delay.as_secs_f64() * 1000.0, preset.rtt_ms);
         }
+        for (at, bad) in BAD_LINKS.iter().enumerate() {
+            assert!(BAD_LINKS[..at].iter().all(|other| other.name != bad.name), "{}", bad.name);
+            let cell = Cell { bad_link: bad.name.into(), ..base_cell(Architecture::P2p) };
+            assert_eq!(bad_link_of(&cell), Some(bad));
+            // What it is called says how much of the time nothing passes.
+            let share = bad.outages_ms.map(|(every, each)| each / (every + each));
+            let said = if bad.name.ends_with("-1") { 0.01 } else { 0.05 };
+            assert!(share.is_none_or(|share| (share - said).abs() < 0.0005), "{}", bad.name);
+        }
         let plain = path_of(&base_cell(Architecture::P2p));
+        assert_eq!(bad_link_of(&base_cell(Architecture::P2p)), None);
         assert_eq!((plain.rate, plain.outages, plain.loss), (0, None, 0.02));
     }
 }

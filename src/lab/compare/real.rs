@@ -19,8 +19,9 @@ use std::time::Instant;
 use self::trace::{NodeTrace, row};
 use super::metric::Percentile;
 use super::plan::{ARCHITECTURES, FIRST_SEED, Size, base_cell};
-use super::row::{Cell, MatchRow, Quantiles};
+use super::row::{Cell, MatchRow, Quantiles, Source};
 use super::script::drawn_scripts;
+use super::study::{StudyError, StudyOptions, study_of};
 use super::trial::{WARM_UP, setup_of};
 use crate::game::Script;
 use crate::lab::jobs;
@@ -57,7 +58,7 @@ pub struct RealOptions {
 /// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct RealStudy {
-    /// A row for each match, cell by cell.
+    /// A row for each match, cell by cell, after those of the same matches on the virtual network.
     pub rows: Vec<MatchRow>,
     /// Matches that were played again since timers fired late.
     pub repeated: u32,
@@ -86,6 +87,9 @@ pub enum RealError {
         /// The results of the processes.
         what: String,
     },
+    /// The same match on the virtual network.
+    #[error(transparent)]
+    Twin(#[from] StudyError),
     /// A script or a trace.
     #[error("{}: {error}", file.display())]
     File {
@@ -115,8 +119,27 @@ pub fn real_cells() -> Vec<Cell> {
 const fn amount(size: Size) -> (u32, Duration) {
     match size {
         Size::Quick => (1, Duration::from_secs(5)),
-        Size::Default | Size::Full => (2, Duration::from_secs(10)),
+        Size::Default => (2, Duration::from_secs(10)),
+        Size::Full => (5, Duration::from_secs(20)),
     }
+}
+
+/// The same matches on the virtual network, as long as between processes.
+fn twins(
+    cells: &[Cell],
+    options: &RealOptions,
+    seeds: u32,
+    counted: Duration,
+) -> Result<Vec<MatchRow>, StudyError> {
+    let plan: Vec<_> = cells.iter().map(|cell| (cell.clone(), seeds)).collect();
+    let options = StudyOptions {
+        size: options.size,
+        jobs: options.jobs,
+        most: Some(counted),
+        ..StudyOptions::default()
+    };
+    let rows = study_of(&plan, &options, |_, _| {})?;
+    Ok(rows.into_iter().map(|row| MatchRow { source: Source::Twin, ..row }).collect())
 }
 
 /// Plays all matches; `progress` gets how many of how many have ended.
@@ -148,10 +171,12 @@ pub fn real_of(
     let repeated = AtomicU32::new(0);
     let mut results = jobs::run(options.jobs, order.into_iter(), progress, |(cell, seed)| {
         let game = RealMatch { options, cell: &cells[cell], seed, counted };
-        Ok((cell, seed, game.play_until_quiet(&repeated)?))
+        let row = game.play_until_quiet(&repeated)?;
+        Ok::<_, RealError>((cell, seed, row))
     })?;
     results.sort_by_key(|&(cell, seed, _)| (cell, seed));
-    let rows = results.into_iter().map(|(_, _, row)| row).collect();
+    let mut rows = twins(cells, options, seeds, counted)?;
+    rows.extend(results.into_iter().map(|(_, _, row)| row));
     Ok(RealStudy { rows, repeated: repeated.into_inner() })
 }
 

@@ -35,22 +35,22 @@ pub enum Source {
     Virtual,
     /// Between processes, over sockets of the loopback interface.
     Real,
+    /// On the virtual network, as long as the real match of the same cell and seed, which it is compared with.
+    Twin,
 }
 
 /// Which question a match belongs to; figures of different experiments are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Experiment {
-    /// Each architecture with its defaults.
+    /// Each architecture with its defaults, but for what the row says; all players' links are alike.
     Defaults,
-    /// Equal send rates: an update for each tick.
-    EqualRate,
-    /// Latency against bytes: updates from few to many.
-    Bytes,
+    /// One player's link is bad.
+    OneBadLink,
     /// The host, or the server, is lost half-way.
     HostLost,
-    /// Bots that see the world play to its end.
-    Bots,
+    /// Bots that see what a screen shows play a match to its end, one of them with more latency.
+    Outcome,
 }
 
 /// Where the nodes are. d(A, B) is the one-way delay between two players, and half of the cell's round trip.
@@ -84,10 +84,15 @@ impl Topology {
 /// range follows from its type, or is said after `=`.
 macro_rules! columns {
     ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[$note:meta])* pub $field:ident: $type:ty $(= $range:expr)?,)*
+        $($(#[doc = $note:literal])* $(#[serde $serde:tt])? pub $field:ident: $type:ty $(= $range:expr)?,)*
     }) => {
         $(#[$meta])*
-        pub struct $name { $($(#[$note])* pub $field: $type,)* }
+        pub struct $name { $($(#[doc = $note])* $(#[serde $serde])? pub $field: $type,)* }
+
+        impl $name {
+            /// Each field and what is said of it.
+            const NOTES: &[(&str, &[&str])] = &[$((stringify!($field), &[$($note),*])),*];
+        }
 
         impl Column for $name {
             fn out_of_range(&self, _: &'static str) -> Option<(&'static str, String)> {
@@ -164,8 +169,12 @@ pub struct Cell {
     pub topology: Topology,
     /// A named link, or nothing.
     pub preset: String,
+    /// What is wrong with the link of the player in the last seat, or nothing.
+    pub bad_link: String,
     /// Whether own orders show before they are confirmed.
     pub prediction: bool,
+    /// Whether, beside predicted own units, those of the others are shown in the past, as without prediction.
+    pub mixed: bool,
     /// Updates by which the others' units are shown in the past; 0 without a server that sends states.
     pub interpolation: u32,
     /// Seats.
@@ -232,11 +241,19 @@ pub struct MatchRow {
     pub opponent_ms: Quantiles,
     /// Until the first frame of each other player's display showed it.
     pub opponent_frame_ms: Quantiles,
+    /// [`Self::own_ms`] of all but the player in the last seat, whose link may be bad.
+    pub others_own_ms: Quantiles,
+    /// [`Self::opponent_confirmed_ms`] between all but the player in the last seat; empty with two players.
+    pub others_ms: Quantiles,
 
     /// Mean distance of a unit on one player's screen from itself on another's at the same instant, in tiles.
     pub apart_mean: f64,
     /// The largest.
     pub apart_max: f64,
+    /// The same distance of units that move on either screen, p95.
+    pub apart_p95: f64,
+    /// Share of the looks at moving units at which the two were more than half a tile apart, 0 to 1.
+    pub apart_far: f64,
     /// Errors of a predicted own hero of more than a quarter of a tile, of all players.
     pub corrections: u32,
     /// The same, second by second.
@@ -251,13 +268,25 @@ pub struct MatchRow {
     pub stall_computer_ms: f64,
     /// Stalled milliseconds second by second, mean over the players.
     pub stall_by_s: Series,
+    /// How long no tick was confirmed for more than 100 ms at a time, together, mean over the players.
+    pub freeze_ms: f64,
+    /// The longest of these times, of any player.
+    pub freeze_max_ms: f64,
+    /// [`Self::freeze_ms`] of all but the player in the last seat.
+    pub others_freeze_ms: f64,
     /// Ticks per second of the slowest node.
     pub tick_rate: f64,
 
-    /// What a player sends, mean over the players, with IP and UDP headers.
+    /// What a player sends, mean over the players, with IP and UDP headers; in real matches over the whole match.
     pub kbit_s_up: f64,
     /// What a player receives.
     pub kbit_s_down: f64,
+    /// What a player sends, mean over all but the player in the last seat; nothing in real matches.
+    pub others_kbit_s_up: f64,
+    /// What a player sends over the whole match, setting up and ending included: alike in real and virtual matches.
+    pub whole_kbit_s_up: f64,
+    /// What a player receives over the whole match.
+    pub whole_kbit_s_down: f64,
     /// Datagrams a player sends per second.
     pub packets_s_up: f64,
     /// Datagrams a player receives per second.
@@ -266,7 +295,7 @@ pub struct MatchRow {
     pub server_kbit_s_up: f64,
     /// What the server receives.
     pub server_kbit_s_down: f64,
-    /// Bytes of all datagrams that all nodes sent in the whole match.
+    /// Bytes of all datagrams that all nodes sent in the whole match, setting up and ending included.
     pub bytes_sent: u64,
     /// Of these, what arrived.
     pub bytes_received: u64,
@@ -313,6 +342,16 @@ pub enum RowError {
 #[derive(Serialize)]
 struct SourceColumn {
     source: Source,
+}
+
+/// The name of each column and what it means, in the order of the columns.
+pub(super) fn column_notes() -> impl Iterator<Item = (&'static str, String)> {
+    let fields = MatchRow::NOTES[..1].iter().chain(Cell::NOTES).chain(&MatchRow::NOTES[2..]);
+    fields.map(|&(field, notes)| {
+        let name = if field == "experiment" { "view" } else { field };
+        let text = notes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+        (name, text.replace("[`Self::", "`").replace("`]", "`"))
+    })
 }
 
 /// Writes a table: a line of names, and a line for each match.
@@ -460,7 +499,7 @@ mod tests {
         MatchRow {
             source: Source::Real,
             cell: Cell {
-                experiment: Experiment::EqualRate,
+                experiment: Experiment::OneBadLink,
                 architecture: Architecture::ClientServer,
                 preset: "4g".into(),
                 prediction: false,
@@ -488,6 +527,17 @@ mod tests {
         let broken = text.replacen("midway", "nowhere", 1);
         let error = read_rows(broken.as_bytes()).expect_err("no topology").to_string();
         assert!(error.contains("line: 2") && error.contains("nowhere"), "{error}");
+    }
+
+    #[test]
+    fn every_column_has_a_note() {
+        let mut text = Vec::new();
+        write_rows(&mut text, [&row()]).expect("memory");
+        let text = String::from_utf8(text).expect("text");
+        let names: Vec<&str> = text.lines().next().expect("names").split(',').collect();
+        let notes: Vec<_> = column_notes().collect();
+        assert!(notes.iter().map(|(name, _)| *name).eq(names), "{notes:?}");
+        assert!(notes.iter().all(|(_, note)| note.ends_with('.') && !note.contains('\n')), "{notes:?}");
     }
 
     #[test]

@@ -3,13 +3,14 @@
 
 use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use super::plan::{FIRST_SEED, Size, plan};
-use super::row::{Cell, Experiment, MatchRow, Topology};
+use super::plan::{FIRST_SEED, Size, plan, traced};
+use super::row::{Cell, Experiment, MatchRow};
 use super::script::Recorded;
 use super::trial::{Trial, TrialError, WARM_UP};
-use crate::lab::jobs;
-use crate::net::Architecture;
+use crate::lab::simnet::LinkTrace;
+use crate::lab::{Shard, jobs};
 use crate::sim::Tick;
 
 /// What is played.
@@ -21,6 +22,14 @@ pub struct StudyOptions {
     pub seeds: Option<u32>,
     /// Matches at a time.
     pub jobs: usize,
+    /// At most so much of each match counts.
+    pub most: Option<Duration>,
+    /// A recorded access link that every player has: then the base alone is played, on it.
+    pub trace: Option<Arc<LinkTrace>>,
+    /// The experiments to play; all if there are none.
+    pub experiments: Vec<Experiment>,
+    /// The shard of the matches to play.
+    pub shard: Shard,
     /// A recorded match whose commands are given instead of drawn ones.
     pub recorded: Option<Recorded>,
 }
@@ -33,7 +42,8 @@ impl StudyOptions {
             let length = recorded.setup.tick_rate.micros_to(Tick(recorded.ticks));
             Duration::from_micros(length).saturating_sub(WARM_UP).max(Duration::from_secs(1))
         });
-        recorded.map_or(self.size.counted(), |recorded| recorded.min(self.size.counted()))
+        let bounds = [recorded, self.most].into_iter().flatten();
+        bounds.fold(self.size.counted(), Duration::min)
     }
 }
 
@@ -60,12 +70,11 @@ pub enum StudyErrorKind {
     Panic(String),
 }
 
-/// One match that is played, and the rows that it makes.
-struct Task {
-    cell: Cell,
+/// One match that is played, and the place of its row among all.
+struct Task<'a> {
+    cell: &'a Cell,
     seed: u64,
-    /// Places among all rows, and what each is a row of.
-    rows: Vec<(usize, Cell)>,
+    place: usize,
 }
 
 /// Plays all matches; `progress` gets how many of how many have ended. Rows come in the order of the plan.
@@ -79,7 +88,17 @@ pub fn study(
     options: &StudyOptions,
     progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Vec<MatchRow>, StudyError> {
-    let plan = plan(options.size, options.seeds, options.recorded.as_ref());
+    let mut plan = plan(options.size, options.seeds, options.recorded.as_ref());
+    if let Some(trace) = &options.trace {
+        plan = traced(plan, trace);
+    }
+    // Whole matches take half of the time of all others together: only who asks for them gets them.
+    let is_usual = |experiment| experiment != Experiment::Outcome || options.size == Size::Full;
+    let is_asked = |experiment| match options.experiments.is_empty() {
+        true => is_usual(experiment),
+        false => options.experiments.contains(&experiment),
+    };
+    plan.retain(|(cell, _)| is_asked(cell.experiment));
     study_of(&plan, options, progress)
 }
 
@@ -95,51 +114,30 @@ pub fn study_of(
     options: &StudyOptions,
     progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Vec<MatchRow>, StudyError> {
-    let tasks = tasks(plan);
-    let results = jobs::run(options.jobs, tasks.iter(), progress, |task| play(task, options))?;
-    let mut rows: Vec<_> = results.into_iter().flatten().collect();
+    let tasks = tasks(plan, options.shard);
+    let mut rows = jobs::run(options.jobs, tasks.iter(), progress, |task| play(task, options))?;
     rows.sort_by_key(|&(place, _)| place);
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// All matches, the longest first. What differs in name alone is played once.
-fn tasks(plan: &[(Cell, u32)]) -> Vec<Task> {
-    let mut tasks: Vec<Task> = Vec::new();
-    let mut place = 0;
-    for (cell, seeds) in plan {
-        for seed in (FIRST_SEED..).take(*seeds as usize) {
-            let played = played(cell);
-            let row = (place, cell.clone());
-            place += 1;
-            match tasks.iter_mut().find(|task| task.seed == seed && task.cell == played) {
-                Some(task) => task.rows.push(row),
-                None => tasks.push(Task { cell: played, seed, rows: vec![row] }),
-            }
-        }
-    }
-    // Few and long at the end would leave cores without work.
+/// All matches of a shard, the longest first: few and long at the end would leave cores without work.
+fn tasks(plan: &[(Cell, u32)], shard: Shard) -> Vec<Task<'_>> {
+    let seeds = |seeds: u32| (FIRST_SEED..).take(seeds as usize);
+    let all = plan.iter().flat_map(|(cell, count)| seeds(*count).map(move |seed| (cell, seed)));
+    let tasks = all.enumerate().map(|(place, (cell, seed))| Task { cell, seed, place });
+    let mut tasks: Vec<_> = tasks.filter(|task| shard.has(task.place)).collect();
     tasks.sort_by_key(|task| {
-        let is_long = task.cell.experiment == Experiment::Bots;
+        let is_long = task.cell.experiment == Experiment::Outcome;
         core::cmp::Reverse(task.cell.units * if is_long { 100 } else { 1 })
     });
     tasks
 }
 
-/// The cell whose match is the match of `cell`: the experiment alone changes nothing in it, nor does the place of a
-/// server without a server.
-fn played(cell: &Cell) -> Cell {
-    let experiment = match cell.experiment {
-        Experiment::Defaults | Experiment::EqualRate | Experiment::Bytes => Experiment::Defaults,
-        Experiment::HostLost | Experiment::Bots => cell.experiment,
-    };
-    let topology = if cell.architecture == Architecture::P2p { Topology::Midway } else { cell.topology };
-    Cell { experiment, topology, ..cell.clone() }
-}
-
-fn play(task: &Task, options: &StudyOptions) -> Result<Vec<(usize, MatchRow)>, StudyError> {
-    let Task { cell, seed, rows } = task;
+fn play(task: &Task<'_>, options: &StudyOptions) -> Result<(usize, MatchRow), StudyError> {
+    let &Task { cell, seed, place } = task;
     let recorded = options.recorded.as_ref();
-    let trial = Trial { cell, seed: *seed, counted: options.counted(), recorded };
+    let (counted, trace) = (options.counted(), options.trace.as_ref());
+    let trial = Trial { cell, seed, counted, recorded, trace };
     let played = catch_unwind(AssertUnwindSafe(|| trial.play()));
     let row = match played {
         Ok(result) => result.map_err(StudyErrorKind::Trial),
@@ -149,7 +147,6 @@ fn play(task: &Task, options: &StudyOptions) -> Result<Vec<(usize, MatchRow)>, S
             Err(StudyErrorKind::Panic(text.unwrap_or("without a message").to_owned()))
         }
     };
-    let row = row.map_err(|why| StudyError { cell: Box::new(cell.clone()), seed: *seed, why })?;
-    let named = |(place, cell): &(usize, Cell)| (*place, MatchRow { cell: cell.clone(), ..row.clone() });
-    Ok(rows.iter().map(named).collect())
+    let row = row.map_err(|why| StudyError { cell: Box::new(cell.clone()), seed, why })?;
+    Ok((place, row))
 }

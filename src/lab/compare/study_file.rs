@@ -1,10 +1,13 @@
 //! The raw rows of a study in one file, with what they were measured on: everything that is shown can be made
 //! again from it.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, Read as _};
 
-use super::row::{Column as _, MatchRow, RowError, read_rows, write_rows};
+use super::plan::Size;
+use super::row::{Cell, Column as _, MatchRow, RowError, column_notes, read_rows, write_rows};
 use super::summary::summarize;
+use crate::lab::Shard;
 
 /// Most facts about the environment, and bytes of each.
 const FACTS_MAX: usize = 64;
@@ -51,16 +54,111 @@ pub enum StudyFileError {
     /// More matches of a cell than any study has.
     #[error("more than {MATCHES_MAX} matches of one cell")]
     TooManyMatches,
+    /// A whole study among shards.
+    #[error("a whole study and shards do not make one study")]
+    Whole,
+    /// Shards of different numbers, or some that are missing, there twice, or of another length.
+    #[error("these are not all shards of one study, each once: {0}")]
+    Shards(String),
+    /// Shards of different studies.
+    #[error("these shards differ in their {0}")]
+    Differ(String),
+    /// The same match in two files.
+    #[error("twice in these files: {cell}, seed {seed}")]
+    Twice {
+        /// What was played.
+        cell: Box<Cell>,
+        /// Of the match.
+        seed: u64,
+    },
 }
 
+/// The fact that says why a study may not be cited.
+const NOT_TO_BE_CITED: &str = "not to be cited";
+/// The fact that says which shard of a study it is.
+const SHARD: &str = "shard";
+/// What all parts of one study have alike.
+const SAME: [&str; 5] = [NOT_TO_BE_CITED, "command", "version", "commit", "Cargo.lock, BLAKE3"];
+/// Comment lines that describe the columns begin with this.
+const COLUMN: &str = "#column ";
+
 impl Study {
-    /// Writes the environment as lines of comment, then the rows.
+    /// The fact of a study of this size that may not be cited; nothing of another.
+    #[must_use]
+    pub fn reservation(size: Size) -> Option<(String, String)> {
+        let why = "a quick study has too few and too short matches";
+        (size == Size::Quick).then(|| (NOT_TO_BE_CITED.to_owned(), why.to_owned()))
+    }
+
+    /// A sentence if the study may not be cited, valid or not.
+    #[must_use]
+    pub fn not_to_be_cited(&self) -> Option<String> {
+        let why = self.fact(NOT_TO_BE_CITED).map(str::to_owned);
+        let part = || Some(format!("this is shard {} alone", self.fact(SHARD)?));
+        why.or_else(part).map(|why| format!("Not to be cited: {why}."))
+    }
+
+    /// The fact of a shard; nothing of a whole study.
+    #[must_use]
+    pub fn shard_fact(shard: Shard) -> Option<(String, String)> {
+        (shard.count > 1).then(|| (SHARD.to_owned(), shard.to_string()))
+    }
+
+    fn fact(&self, name: &str) -> Option<&str> {
+        self.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All shards of a study as the study that one machine would have played, to the byte if the machines are alike;
+    /// or whole studies of different cells as one. What machines differ in is listed.
+    ///
+    /// # Errors
+    /// If they do not belong together, or one is missing or there twice.
+    pub fn merge(mut parts: Vec<Self>) -> Result<Self, StudyFileError> {
+        if parts.len() == 1 {
+            return parts.pop().filter(|part| !part.rows.is_empty()).ok_or(StudyFileError::Empty);
+        }
+        let shards = parts.iter().map(|part| part.fact(SHARD).map(str::parse::<Shard>)).collect::<Vec<_>>();
+        let rows = if shards.iter().all(Option::is_none) {
+            parts.iter_mut().flat_map(|part| core::mem::take(&mut part.rows)).collect()
+        } else {
+            let shards =
+                shards.into_iter().map(|shard| shard.and_then(Result::ok)).collect::<Option<Vec<_>>>();
+            interleaved(shards.ok_or(StudyFileError::Whole)?, &mut parts)?
+        };
+        let mut environment =
+            core::mem::take(&mut parts.first_mut().ok_or(StudyFileError::Empty)?.environment);
+        environment.retain(|(name, _)| name != SHARD);
+        let is_sharded = parts.iter().skip(1).any(|part| part.fact(SHARD).is_some());
+        for (name, value) in parts.iter().skip(1).flat_map(|part| &part.environment) {
+            match environment.iter_mut().find(|(known, _)| known == name) {
+                _ if name == SHARD => {}
+                Some((_, known)) if known.split(" | ").any(|one| one == value) => {}
+                Some(_) if is_sharded && SAME.contains(&name.as_str()) => {
+                    return Err(StudyFileError::Differ(name.clone()));
+                }
+                Some((_, known)) => *known += &format!(" | {value}"),
+                None => environment.push((name.clone(), value.clone())),
+            }
+        }
+        let mut seen = BTreeSet::new();
+        let twice =
+            rows.iter().find(|row| !seen.insert(format!("{:?} {:?} {}", row.source, row.cell, row.seed)));
+        if let Some(row) = twice {
+            return Err(StudyFileError::Twice { cell: Box::new(row.cell.clone()), seed: row.seed });
+        }
+        Self::new(environment, rows)
+    }
+
+    /// Writes the environment and what each column means as lines of comment, then the rows.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn write(&self, mut to: impl io::Write) -> Result<(), RowError> {
         for (name, value) in &self.environment {
             writeln!(to, "# {name}: {value}").map_err(csv::Error::from)?;
+        }
+        for (name, meaning) in column_notes() {
+            writeln!(to, "{COLUMN}{name}: {meaning}").map_err(csv::Error::from)?;
         }
         write_rows(to, &self.rows)
     }
@@ -70,7 +168,8 @@ impl Study {
     /// # Errors
     /// If there are no matches or too many, or a value is impossible in a match.
     pub fn new(environment: Vec<(String, String)>, rows: Vec<MatchRow>) -> Result<Self, StudyFileError> {
-        if rows.is_empty() {
+        // Of few matches a shard may have none.
+        if rows.is_empty() && !environment.iter().any(|(name, _)| name == SHARD) {
             return Err(StudyFileError::Empty);
         }
         for (at, row) in rows.iter().enumerate() {
@@ -101,9 +200,30 @@ impl Study {
             let mut line = Vec::new();
             (&mut from).take(FACT_BYTES_MAX).read_until(b'\n', &mut line)?;
             let line = String::from_utf8_lossy(&line);
+            if line.starts_with(COLUMN) {
+                continue;
+            }
             let fact = line.trim_start_matches('#').trim().split_once(": ");
             environment.extend(fact.map(|(name, value)| (name.to_owned(), value.to_owned())));
         }
         Self::new(environment, read_rows(from)?)
     }
+}
+
+/// The rows of all shards in the order of the plan.
+fn interleaved(shards: Vec<Shard>, parts: &mut [Study]) -> Result<Vec<MatchRow>, StudyFileError> {
+    let named = || shards.iter().map(Shard::to_string).collect::<Vec<_>>().join(", ");
+    let total: usize = parts.iter().map(|part| part.rows.len()).sum();
+    let mut by_index: Vec<_> = (0..parts.len()).map(|_| None).collect();
+    for (shard, part) in shards.iter().zip(parts) {
+        let is_of_it = shard.count as usize == by_index.len()
+            && part.rows.len() == shard.share(u32::try_from(total).unwrap_or(u32::MAX)) as usize;
+        match by_index.get_mut(shard.index as usize) {
+            Some(slot @ None) if is_of_it => *slot = Some(core::mem::take(&mut part.rows).into_iter()),
+            _ => return Err(StudyFileError::Shards(named())),
+        }
+    }
+    let count = by_index.len();
+    let rows = (0..total).map(|place| by_index[place % count].as_mut().and_then(Iterator::next));
+    rows.collect::<Option<Vec<_>>>().ok_or_else(|| StudyFileError::Shards(named()))
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::bounds::{Bounds, bounds};
 use super::metric::Measure;
 use super::row::{Cell, MatchRow, Source};
-use super::statistics::Mean;
+use super::statistics::{Mean, wilson};
 use crate::net::Architecture;
 
 /// All matches of one cell, in the order of their seeds.
@@ -47,6 +47,13 @@ impl CellSummary<'_> {
         (0..self.cell.players).map(wins).collect()
     }
 
+    /// The share of the matches with a winner that the player in the last seat won, with Wilson's 95 % interval.
+    #[must_use]
+    pub fn last_wins(&self) -> Option<Mean> {
+        let wins = self.wins();
+        wilson(*wins.last()?, wins.iter().sum(), 1.96)
+    }
+
     /// Whether orders were given and not one was applied, in any match.
     #[must_use]
     pub fn is_unplayable(&self) -> bool {
@@ -80,13 +87,14 @@ pub fn summarize<'a>(rows: &'a [MatchRow]) -> Vec<CellSummary<'a>> {
 #[must_use]
 pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
     let setting = |cell: &Cell| (cell.topology, rank(cell.architecture), cell.updates, cell.interpolation);
-    (a.experiment, &a.preset, a.players, a.units)
-        .cmp(&(b.experiment, &b.preset, b.players, b.units))
+    (a.experiment, &a.preset, a.players, a.units, &a.bad_link)
+        .cmp(&(b.experiment, &b.preset, b.players, b.units, &b.bad_link))
         .then(a.rtt_ms.total_cmp(&b.rtt_ms))
         .then(a.loss.total_cmp(&b.loss))
         .then(a.jitter_ms.total_cmp(&b.jitter_ms))
         // What is usual comes first.
         .then(b.prediction.cmp(&a.prediction))
+        .then(a.mixed.cmp(&b.mixed))
         .then_with(|| setting(a).cmp(&setting(b)))
 }
 

@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::agreement::Agreement;
 use super::analysis::Analysis;
 use super::comparison::Factor;
-use super::metric::{LatencyKind, Measure};
+use super::metric::Measure;
 use super::row::{Experiment, Source};
 use super::summary::CellSummary;
 use super::validity::Validity;
@@ -44,7 +44,7 @@ impl Table {
         Self { numbers: 2..columns.len(), columns, rows: cells.iter().map(row).collect() }
     }
 
-    /// All comparisons of an experiment, including those that show nothing.
+    /// All comparisons of an experiment, whatever they show.
     #[must_use]
     pub fn comparisons(analysis: &Analysis<'_>, experiment: Experiment) -> Self {
         let asked = analysis.comparisons.iter().filter(|one| one.base.cell.experiment == experiment);
@@ -60,13 +60,15 @@ impl Table {
                 level(one.base),
                 level(one.other),
                 wording::with_interval(Some(one.difference)),
-                p_value(one.p),
                 p_value(one.adjusted_p),
-                if one.is_shown() { "shown".into() } else { "not shown".into() },
+                wording::measured(one.measure.margin()),
+                p_value(one.equivalence_p),
+                one.verdict().as_str().into(),
             ]
         });
-        let columns = ["measure", "at", "first", "second", "difference", "p", "adjusted p", "difference is"];
-        Self::new(&columns, 4..7, rows)
+        let columns =
+            ["measure", "at", "first", "second", "difference", "p", "margin", "p of equivalence", "verdict"];
+        Self::new(&columns, 4..8, rows)
     }
 
     /// The checks, and how they went.
@@ -83,48 +85,50 @@ impl Table {
         Self::new(&["check", "what must hold", "asked", "result"], 2..3, rows)
     }
 
-    /// Virtual and real medians side by side, and what only processes have.
+    /// Virtual and real quantities side by side, and what only processes have.
     #[must_use]
     pub fn agreement(agreement: &Agreement) -> Self {
+        let measures: Vec<Measure> = Agreement::measures().collect();
         let rows = agreement.cells.iter().map(|found| {
-            let median = |kind: LatencyKind| {
-                let found = found.medians.iter().find(|(it, ..)| *it == kind);
-                found.map_or_else(|| "–".into(), |(_, simulated, real)| format!("{simulated:.1}, {real:.1}"))
+            let both = |measure: &Measure| {
+                let found = found.quantities.iter().find(|(it, ..)| it == measure);
+                let value = |&(_, simulated, real): &(_, f64, f64)| {
+                    format!("{}, {}", wording::measured(simulated), wording::measured(real))
+                };
+                found.map_or_else(|| "–".into(), value)
             };
             let mut row = vec![wording::condition(&found.cell), wording::brief(&found.cell)];
-            row.extend(LatencyKind::ALL.iter().map(|&kind| median(kind)));
+            row.extend(measures.iter().map(both));
             row.push(found.cpu_us_per_tick.map_or_else(|| "–".into(), |us| format!("{us:.0}")));
             let megabytes = |bytes| format!("{:.1}", bytes as f64 / 1e6);
             row.push(found.memory_bytes.map_or_else(|| "–".into(), megabytes));
-            row.push(if found.agrees() { "yes".into() } else { "no".into() });
             row
         });
-        let medians = LatencyKind::ALL.iter().map(|kind| kind.median().column());
-        let mut table = Self::new(&["link", "architecture"], 2..8, rows);
-        table.columns.extend(medians);
-        table.columns.extend(["CPU, µs per tick", "memory, MB", "agree"].map(String::from));
+        let mut table = Self::new(&["link", "architecture"], 2..4 + measures.len(), rows);
+        table.columns.extend(measures.iter().map(|measure| measure.column()));
+        table.columns.extend(["CPU, µs per tick", "memory, MB"].map(String::from));
         table
     }
 
-    /// What the seats differ in: latency of their orders, and wins of bots.
+    /// What the seats differ in: the latency of their orders.
     #[must_use]
     pub fn seats(cells: &[&CellSummary<'_>]) -> Self {
         let rows = cells.iter().map(|cell| {
-            let is_bots = cell.cell.experiment == Experiment::Bots;
-            let wins: Vec<String> = cell.wins().iter().map(usize::to_string).collect();
-            vec![
-                wording::condition(cell.cell),
-                wording::brief(cell.cell),
-                if is_bots { "–".into() } else { wording::measured(cell.unfair_ms()) },
-                if is_bots { wins.join(", ") } else { "–".into() },
-            ]
+            let unfair = wording::measured(cell.unfair_ms());
+            vec![wording::condition(cell.cell), wording::brief(cell.cell), unfair]
         });
-        let columns = [
-            "link",
-            "architecture",
-            "largest difference of two seats' median, ms",
-            "matches won by seat 0, 1, …",
-        ];
+        Self::new(&["link", "architecture", "largest difference of two seats' median, ms"], 2..3, rows)
+    }
+
+    /// What latency decides: the last player's share of the matches that somebody won.
+    #[must_use]
+    pub fn outcome(cells: &[&CellSummary<'_>]) -> Self {
+        let rows = cells.iter().map(|cell| {
+            let share = wording::with_interval(cell.last_wins().map(|share| share.scaled(100.0)));
+            let matches = cell.wins().iter().sum::<usize>().to_string();
+            vec![wording::bad_link(cell.cell), wording::brief(cell.cell), share, matches]
+        });
+        let columns = ["the last player's latency", "architecture", "won by the last player, %", "matches"];
         Self::new(&columns, 2..4, rows)
     }
 }

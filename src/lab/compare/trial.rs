@@ -1,6 +1,7 @@
 //! One match of the study in virtual time: whole sessions, worlds and pictures on the network of the cell, and a
 //! trace of every command.
 
+mod bot_player;
 mod command_trace;
 mod divergence;
 mod node;
@@ -10,17 +11,19 @@ mod screens;
 mod stalls;
 
 use core::time::Duration;
+use std::sync::Arc;
 
 use self::command_trace::CommandTraces;
 pub(super) use self::command_trace::Display;
 use self::divergence::Divergence;
 use self::node::{Player, Referee};
 pub use self::screens::Screens;
-use super::preset::path_of;
+pub(super) use self::stalls::Freezes;
+use super::preset::{bad_link_of, path_of};
 use super::row::{Cell, Experiment, MatchRow};
 use super::script::{Recorded, drawn_scripts};
 use crate::game::{MatchOutcome, Node as _};
-use crate::lab::simnet::{Account, LinkSchedule, SimNetwork, VirtualWorld};
+use crate::lab::simnet::{Account, LinkSchedule, LinkTrace, SimNetwork, VirtualWorld};
 use crate::net::{Architecture, Time};
 use crate::sim::{Setup, World};
 
@@ -46,6 +49,8 @@ pub struct Trial<'a> {
     pub counted: Duration,
     /// A recorded match whose commands are given instead of drawn ones.
     pub recorded: Option<&'a Recorded>,
+    /// A recorded access link that every player has.
+    pub trace: Option<&'a Arc<LinkTrace>>,
 }
 
 /// Why a match of the study has no row.
@@ -111,12 +116,12 @@ struct Run {
 
 impl Run {
     fn new(trial: &Trial<'_>) -> Self {
-        let Trial { cell, seed, counted, recorded } = *trial;
+        let Trial { cell, seed, counted, recorded, trace } = *trial;
         let players = usize::from(cell.players);
         let is_served = cell.architecture != Architecture::P2p;
         let setup = open::setup(cell, seed, recorded);
         let scripts = match recorded {
-            _ if cell.experiment == Experiment::Bots => Vec::new(),
+            _ if cell.experiment == Experiment::Outcome => Vec::new(),
             Some(recorded) => recorded.scripts(seed),
             None => {
                 let seconds = WARM_UP + counted + TAIL;
@@ -124,7 +129,15 @@ impl Run {
             }
         };
         let places = cell.topology.places(players, is_served);
-        let network = SimNetwork::new(places.len(), LinkSchedule::new(places, &path_of(cell), seed));
+        let nodes = places.len();
+        let mut links = LinkSchedule::new(places, &path_of(cell), seed);
+        if let Some(trace) = trace {
+            links = links.with_trace(trace, seed);
+        }
+        if let Some(bad) = bad_link_of(cell) {
+            links = links.with_fault(players - 1, &bad.fault(), seed);
+        }
+        let network = SimNetwork::new(nodes, links);
         let host = network.address(if is_served { players } else { 0 });
         let nodes =
             (0..players).map(|node| Player::new(open::player(cell, &setup, node, host), node, cell, seed));
@@ -161,7 +174,7 @@ impl Run {
             }
             self.step()?;
         };
-        let counted = if self.cell.experiment == Experiment::Bots { BOTS_MAX } else { self.counted };
+        let counted = if self.cell.experiment == Experiment::Outcome { BOTS_MAX } else { self.counted };
         let from = origin.plus(WARM_UP);
         (self.origin, self.window, self.look_at) = (origin, [from, from.plus(counted)], from);
         self.end = from.plus(counted).plus(TAIL);
@@ -181,11 +194,12 @@ impl Run {
             self.step()?;
             let mut ended = self.world.players.iter().filter(|node| node.is_over());
             match self.cell.experiment {
-                Experiment::Bots if ended.clone().count() == self.world.players.len() => {
+                Experiment::Outcome if ended.clone().count() == self.world.players.len() => {
                     (self.window[1], self.end) = (self.world.now(), self.world.now());
                     break;
                 }
-                Experiment::Bots | Experiment::HostLost => {}
+                // Who plays on is what is asked.
+                Experiment::Outcome | Experiment::HostLost | Experiment::OneBadLink => {}
                 _ if ended.clone().next().is_none() => {}
                 _ => {
                     let (player, node) = ended.next().map(|node| (node.player, node)).expect("not none");

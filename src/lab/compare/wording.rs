@@ -1,5 +1,6 @@
 //! Cells and numbers as a reader wants them.
 
+use super::preset::bad_link_of;
 use super::row::{Cell, Experiment, Topology};
 use super::statistics::Mean;
 use crate::net::Architecture;
@@ -23,6 +24,9 @@ pub fn condition(cell: &Cell) -> String {
     }
     if !cell.prediction {
         with.push("no prediction".into());
+    }
+    if !cell.bad_link.is_empty() {
+        with.push(format!("{} on the last player's link", bad_link(cell)));
     }
     let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(" and ")) };
     link(cell) + &with
@@ -87,11 +91,32 @@ pub fn setting(cell: &Cell) -> String {
     }
 }
 
-/// How far in the past the screen of a client is: `shown 2 updates late`. Prediction shows what is confirmed, and
+/// How far in the past the others are shown: `interpolation delay 2 updates`. Prediction shows what is confirmed, and
 /// beyond it.
 fn late(cell: &Cell) -> Option<String> {
     let updates = if cell.interpolation == 1 { "update" } else { "updates" };
-    (!cell.prediction).then(|| format!("shown {} {updates} late", cell.interpolation))
+    let of = if cell.mixed { "others at an " } else { "" };
+    (!cell.prediction || cell.mixed)
+        .then(|| format!("{of}interpolation delay of {} {updates}", cell.interpolation))
+}
+
+/// What the screen shows.
+#[must_use]
+pub fn view(cell: &Cell) -> String {
+    match (cell.prediction, late(cell).filter(|_| cell.updates > 0)) {
+        (true, None) => "the view predicted".into(),
+        (true, Some(late)) => format!("own units predicted, {late}"),
+        (false, Some(late)) => format!("no prediction, {late}"),
+        (false, None) => "no prediction".into(),
+    }
+}
+
+/// What is wrong with the last player's link: `5 % loss`, or `nothing`.
+#[must_use]
+pub fn bad_link(cell: &Cell) -> String {
+    let known = bad_link_of(cell).map(|bad| bad.says);
+    let name = if cell.bad_link.is_empty() { "nothing wrong" } else { &cell.bad_link };
+    known.unwrap_or(name).to_owned()
 }
 
 /// Where the server is.
@@ -111,28 +136,23 @@ pub const fn experiment(experiment: Experiment) -> [&'static str; 3] {
     match experiment {
         Experiment::Defaults => [
             "defaults",
-            "Defaults against defaults",
-            "each architecture with its defaults: prediction on, 20 updates a second, unless a row says otherwise",
+            "Latency and traffic",
+            "each architecture with its defaults, unless a row says otherwise; all players' links are alike",
         ],
-        Experiment::EqualRate => [
-            "equal-rate",
-            "Equal send rate",
-            "a server sends an update for each tick, as often as peers send inputs",
-        ],
-        Experiment::Bytes => [
-            "bytes",
-            "Latency against bytes",
-            "a server's updates from few to many, against the bytes that they cost",
+        Experiment::OneBadLink => [
+            "one-bad-link",
+            "One bad link",
+            "two to four players with round trips of 50 ms, of whom the last has a bad link: what the others notice",
         ],
         Experiment::HostLost => [
             "host-lost",
             "The host or the server is lost",
             "the player who hosts, or the server, disappears half-way",
         ],
-        Experiment::Bots => [
-            "bots",
-            "Matches between bots",
-            "bots that see the world play it to its end: for corrections and distances in fights",
+        Experiment::Outcome => [
+            "outcome",
+            "What latency decides",
+            "bots see what a screen shows, act 170 to 230 ms later, and play to the end; the last player has more latency",
         ],
     }
 }

@@ -6,9 +6,10 @@
 //! such a server, and a loss on either half hits it in both cases. A half has half of the path's delay, jitter and loss.
 
 use core::time::Duration;
+use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
-use super::{Datagram, HEADER_BYTES, LinkModel};
+use super::{Datagram, HEADER_BYTES, LinkModel, LinkTrace};
 use crate::net::Time;
 
 /// Datagrams that are sent within one slot are lost, or delayed, together.
@@ -40,6 +41,21 @@ pub struct Outages {
     pub length: Duration,
 }
 
+/// What is wrong with the access link of one node, beside what its path does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AccessFault {
+    /// More delay in each direction.
+    pub delay: Duration,
+    /// More jitter, either way.
+    pub jitter: Duration,
+    /// Share of the time slots in which datagrams are lost, in each direction on its own.
+    pub loss: f64,
+    /// Times in which nothing passes in either direction.
+    pub outages: Option<Outages>,
+    /// Most bits per second that leave the node, 0 for no limit.
+    pub rate_up: u64,
+}
+
 /// Links that are a function of time.
 pub(in crate::lab) struct LinkSchedule {
     /// Which half paths a node sends and receives on: its place, which two nodes on one computer share. None for a node
@@ -59,6 +75,35 @@ impl LinkSchedule {
         };
         let halves = (0..places.len()).map(|place| [half(place, 0), half(place, 1)]).collect();
         Self { places, halves, origin: None }
+    }
+
+    /// The same with a recorded access link at every place, in each direction from an instant on that `seed` draws.
+    pub(in crate::lab) fn with_trace(mut self, trace: &Arc<LinkTrace>, seed: u64) -> Self {
+        for (place, directions) in self.halves.iter_mut().enumerate() {
+            for (direction, half) in directions.iter_mut().enumerate() {
+                let drawn = XxHash3_64::oneshot_with_seed(seed, &[place as u8, direction as u8, b't']);
+                half.trace = Some((trace.clone(), drawn % (1 << 40)));
+            }
+        }
+        self
+    }
+
+    /// The same with something wrong at one place.
+    pub(in crate::lab) fn with_fault(mut self, place: usize, fault: &AccessFault, seed: u64) -> Self {
+        let outages_seed = XxHash3_64::oneshot_with_seed(seed, &[place as u8, b'o']);
+        let [up, down] = &mut self.halves[place];
+        for half in [&mut *up, down] {
+            half.delay_us += fault.delay.as_micros() as f64;
+            half.jitter_us += fault.jitter.as_micros() as f64;
+            half.loss = 1.0 - (1.0 - half.loss) * (1.0 - fault.loss);
+            if fault.outages.is_some() {
+                (half.outages, half.outages_seed) = (fault.outages, outages_seed);
+            }
+        }
+        if fault.rate_up > 0 {
+            up.rate = fault.rate_up;
+        }
+        self
     }
 }
 
@@ -93,6 +138,10 @@ struct HalfPath {
     rate: u64,
     seed: u64,
     outages: Option<Outages>,
+    /// Of the outages alone: both directions of one access link may have the same.
+    outages_seed: u64,
+    /// A recorded access link instead, and from where on: it says when a datagram passes, and how late.
+    trace: Option<(Arc<LinkTrace>, u64)>,
     /// Outages so far: beginnings and ends, in microseconds since tick 0.
     known: Vec<[f64; 2]>,
     /// When the wire has room for the next datagram.
@@ -110,6 +159,8 @@ impl HalfPath {
             seed,
             // Each half has half of the outages.
             outages: path.outages.map(|outages| Outages { every: 2 * outages.every, ..outages }),
+            outages_seed: !seed,
+            trace: None,
             known: Vec::new(),
             free_at: Time(0),
         }
@@ -121,6 +172,10 @@ impl HalfPath {
         let Some(since) = origin.filter(|&origin| at >= origin).map(|origin| at.0 - origin.0) else {
             return Some(Time(at.0 + self.delay_us as u64));
         };
+        if let Some((trace, offset)) = &self.trace {
+            let delay_us = trace.at(since + offset)?;
+            return Some(Time(self.transmit(at, bytes)?.0 + delay_us));
+        }
         let slot = (since / SLOT_US).to_le_bytes();
         let drawn = XxHash3_64::oneshot_with_seed(self.seed, &slot);
         let [loss, jitter] = [drawn >> 32, drawn & 0xffff_ffff].map(|half| half as f64 / f64::from(u32::MAX));
@@ -153,8 +208,8 @@ impl HalfPath {
             let number = self.known.len() as u64;
             let drawn = |what: u64| {
                 let bytes = (2 * number + what).to_le_bytes();
-                let share =
-                    (XxHash3_64::oneshot_with_seed(!self.seed, &bytes) >> 11) as f64 / (1_u64 << 53) as f64;
+                let share = (XxHash3_64::oneshot_with_seed(self.outages_seed, &bytes) >> 11) as f64
+                    / (1_u64 << 53) as f64;
                 -(1.0 - share).ln()
             };
             let begin = last + drawn(0) * outages.every.as_micros() as f64;
@@ -257,6 +312,66 @@ mod tests {
         assert_eq!([delay(Midway, 0, 2), delay(Midway, 2, 1)], [25_000; 2]);
         assert_eq!([delay(Remote, 0, 2), delay(Lan, 2, 1)], [50_000; 2]);
         assert_eq!([delay(Listen, 0, 2), delay(Listen, 2, 0), delay(Listen, 2, 1)], [0, 0, 50_000]);
+    }
+
+    /// Which of the datagrams between the nodes arrive, one each 10 ms, and how long each takes.
+    fn sent(network: &mut SimNetwork<LinkSchedule>, from: usize, to: usize) -> Vec<Option<u64>> {
+        let one = |n: u64| {
+            let now = Time(n * 10_000);
+            network.send(now, from, address(to, 0), &[0; 100]);
+            let taken = network.next_at().map(|at| at.0 - now.0);
+            while network.pop(Time(u64::MAX)).is_some() {}
+            taken
+        };
+        (0..10_000).map(one).collect()
+    }
+
+    #[test]
+    fn a_bad_access_link_is_its_owners_alone() {
+        let outages =
+            Some(Outages { every: Duration::from_millis(2_280), length: Duration::from_millis(120) });
+        let jitter = Duration::ZERO;
+        let fault = AccessFault { delay: Duration::ZERO, jitter, loss: 0.0, outages, rate_up: 0 };
+        let network = |fault: &AccessFault| {
+            let mut links = LinkSchedule::new(Topology::Midway.places(3, false), &CALM, 9);
+            links = links.with_fault(2, fault, 9);
+            links.origin = Some(Time(0));
+            SimNetwork::new(3, links)
+        };
+        let [good, up, down, other] =
+            [(0, 1), (2, 0), (0, 2), (1, 2)].map(|(from, to)| sent(&mut network(&fault), from, to));
+        assert!(good.iter().all(|taken| *taken == Some(50_000)));
+        let lost = |all: &[Option<u64>]| all.iter().filter(|taken| taken.is_none()).count();
+        assert!((300..700).contains(&lost(&down)), "{} of 10000", lost(&down));
+        // All who send to it meet the same outages, and so does what it sends, which is there 25 ms earlier.
+        assert_eq!(down, other);
+        assert!(lost(&up).abs_diff(lost(&down)) < 60, "{} {}", lost(&up), lost(&down));
+        // 128 bytes at 64 kbit/s take 16 ms; one comes each 10 ms, so that a queue forms, upstream alone.
+        let slow = AccessFault { outages: None, rate_up: 64_000, ..fault };
+        let [up, down] = [(2, 0), (0, 2)].map(|(from, to)| sent(&mut network(&slow), from, to));
+        assert!(up.iter().flatten().any(|&us| us > 200_000) && down.iter().all(|us| *us == Some(50_000)));
+    }
+
+    #[test]
+    fn a_recorded_link_is_each_players_own_at_another_instant() {
+        let text = (0..1_000).map(|ms| {
+            format!("{},{}\n", 10 * ms, if ms % 100 == 0 { "lost".into() } else { (20 + ms % 7).to_string() })
+        });
+        let trace = Arc::new(LinkTrace::read(text.collect::<String>().as_bytes()).expect("a trace"));
+        let network = |seed| {
+            let mut links =
+                LinkSchedule::new(Topology::Midway.places(2, false), &CALM, seed).with_trace(&trace, seed);
+            links.origin = Some(Time(0));
+            SimNetwork::new(2, links)
+        };
+        let (one, again, other) =
+            (sent(&mut network(1), 0, 1), sent(&mut network(1), 0, 1), sent(&mut network(2), 0, 1));
+        assert_eq!(one, again);
+        assert_ne!(one, other);
+        // A hundredth is lost on either half; each takes 20 to 26 ms.
+        let lost = one.iter().filter(|taken| taken.is_none()).count();
+        assert!((150..=250).contains(&lost), "{lost} of 10000");
+        assert!(one.iter().flatten().all(|us| (40_000..=52_000).contains(us)));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Clients learn who paused from the ticks, so the last update is resent until each has it. The end of a
 //! pause is decided by the server and sent to each client reliably.
 
+use core::time::Duration;
+
 use super::running::LAST_EVERY;
 use super::{Phase, ServerSession};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
@@ -52,9 +54,10 @@ impl ServerSession {
         self.out.event(Event::Paused { player });
     }
 
-    /// This process continues after it was suspended: if that ends a long stall, ticks resume after a countdown.
-    pub(super) fn count_down_after_stall(&mut self) {
-        let is_stalled = matches!(self.phase, Phase::Running)
+    /// This process was suspended: if that ends a long stall, ticks resume after a countdown.
+    pub(super) fn count_down_after(&mut self, suspended: Duration) {
+        let is_stalled = suspended >= LONG_STALL
+            && matches!(self.phase, Phase::Running)
             && !self.pauses.is_on()
             && self.now.since(self.clock.at(self.next)) >= LONG_STALL;
         if is_stalled {

@@ -1,19 +1,19 @@
 //! The figures of the page: which cells are drawn against what.
 
+mod headline;
+
 use std::collections::BTreeMap;
 
-use super::plot::{Axis, Dash, Line, Marker, Pen, Plot, Point, ROOM};
+use super::plot::{Axis, Dash, Line, Marker, Pen, Plot, Point};
 use crate::lab::compare::analysis::Analysis;
 use crate::lab::compare::comparison::Factor;
 use crate::lab::compare::metric::{LatencyKind, Measure};
-use crate::lab::compare::row::{Cell, Experiment, MatchRow, Topology};
-use crate::lab::compare::statistics::mean;
+use crate::lab::compare::row::{Cell, Experiment, Topology};
+use crate::lab::compare::statistics::{Mean, mean};
 use crate::lab::compare::summary::CellSummary;
 use crate::lab::compare::wording;
 use crate::net::Architecture;
 
-/// The figure that sentences follow.
-pub(super) const BREAK_EVEN: &str = "break-even";
 /// Round trip and loss of the setting that is looked at closely, as near as the study comes to them.
 const CLOSE_UP: (f64, f64) = (100.0, 0.02);
 /// The pen of lines without an architecture.
@@ -47,19 +47,22 @@ impl Figure {
     }
 }
 
-/// All figures that the study has rows for.
-pub(super) fn figures(analysis: &Analysis<'_>) -> Vec<Figure> {
+/// The figures that come first, in the order of their numbers.
+pub(in crate::lab::compare) fn headline(analysis: &Analysis<'_>) -> Vec<Figure> {
     let grid = Grid::of(analysis.cells, Experiment::Defaults);
     let all = [
-        Some(opponent_latency(&grid)),
-        Some(own_latency(&grid)),
-        distributions(&grid),
-        over_time(analysis, &grid),
-        bandwidth(analysis, &grid),
-        Some(break_even(analysis, &grid)),
-        Some(equal_rate(&Grid::of(analysis.cells, Experiment::EqualRate))),
-        Some(bytes(analysis)),
+        headline::by_round_trip(analysis, &grid),
+        headline::one_bad_link(analysis),
+        headline::by_bytes(analysis),
+        headline::outcome(analysis),
     ];
+    all.into_iter().filter(|figure| !figure.panels.is_empty()).collect()
+}
+
+/// The others that the study has rows for.
+pub(super) fn further(analysis: &Analysis<'_>) -> Vec<Figure> {
+    let grid = Grid::of(analysis.cells, Experiment::Defaults);
+    let all = [Some(own_latency(&grid)), distributions(&grid), bandwidth(analysis, &grid)];
     all.into_iter().flatten().filter(|figure| !figure.panels.is_empty()).collect()
 }
 
@@ -76,7 +79,9 @@ impl<'a> Grid<'a> {
         };
         let mut cells: Vec<&CellSummary<'_>> = cells.iter().filter(is_asked).collect();
         // One factor after the other, so that what is left really has all of them.
-        let same = |cell: &CellSummary<'_>| (cell.cell.players, cell.cell.units, cell.cell.prediction);
+        let same = |cell: &CellSummary<'_>| {
+            (cell.cell.players, cell.cell.units, cell.cell.prediction, cell.cell.mixed)
+        };
         keep_most(&mut cells, same);
         // Neighbours have no jitter to speak of.
         let jitter = |cell: &CellSummary<'_>| cell.cell.jitter_ms.to_bits();
@@ -86,12 +91,6 @@ impl<'a> Grid<'a> {
         keep_most(&mut far, jitter);
         near.append(&mut far);
         let mut cells = near;
-        // The place of a server changes nothing between peers: one place is enough.
-        let (mut peers, mut others): (Vec<_>, Vec<_>) =
-            cells.into_iter().partition(|cell| cell.cell.architecture == Architecture::P2p);
-        keep_most(&mut peers, |cell| cell.cell.topology);
-        peers.append(&mut others);
-        cells = peers;
         // A setting that was tried at one link alone is no line.
         let mut links: BTreeMap<_, usize> = BTreeMap::new();
         cells.iter().for_each(|cell| *links.entry(setting(cell.cell)).or_default() += 1);
@@ -152,9 +151,8 @@ fn keep_most<K: Ord + Copy>(cells: &mut Vec<&CellSummary<'_>>, key: impl Fn(&Cel
 
 /// What makes a line of a plot.
 pub(super) fn setting(cell: &Cell) -> (Architecture, Topology, u32, u32) {
-    let topology = if cell.architecture == Architecture::P2p { Topology::Lan } else { cell.topology };
-    let late = if cell.prediction { 0 } else { cell.interpolation };
-    (cell.architecture, topology, cell.updates, late)
+    let late = if cell.prediction && !cell.mixed { 0 } else { cell.interpolation };
+    (cell.architecture, cell.topology, cell.updates, late)
 }
 
 fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
@@ -169,27 +167,13 @@ fn pen(cell: &Cell) -> Pen {
     let (ink, marker) = match (cell.architecture, cell.topology) {
         (Architecture::P2p, _) => (0, Marker::Disc),
         (Architecture::Relay, _) => (1, Marker::Triangle),
+        (Architecture::ClientServer, Topology::Midway) if cell.updates == 60 => (4, Marker::Ring),
         (Architecture::ClientServer, Topology::Midway) => (2, Marker::Square),
         (Architecture::ClientServer, Topology::Remote) => (3, Marker::Diamond),
-        (Architecture::ClientServer, Topology::Listen) => (4, Marker::Ring),
+        (Architecture::ClientServer, Topology::Listen) => (1, Marker::Cross),
         (Architecture::ClientServer, Topology::Lan) => (5, Marker::Cross),
     };
     Pen { ink, marker, dash: Dash::Solid }
-}
-
-fn opponent_latency(grid: &Grid<'_>) -> Figure {
-    Figure {
-        id: "latency-opponent",
-        title: "Until an opponent's order is confirmed",
-        text: "Median from the instant for which an order was meant until the other player's confirmed state has it, \
-               which is also when a screen that predicts shows it; mean over the matches with its 95 % interval. No \
-               protocol can be quicker than the bound: the path that the order must take, and on average half a tick \
-               until the open tick ends."
-            .into(),
-        panels: latency(grid, "Opponent's order", &[(LatencyKind::OpponentConfirmed, "")], |cell| {
-            cell.bounds().opponent_ms + cell.bounds().wait_ms
-        }),
-    }
 }
 
 fn own_latency(grid: &Grid<'_>) -> Figure {
@@ -305,61 +289,13 @@ fn mean_quantiles(cell: &CellSummary<'_>, kind: LatencyKind) -> Vec<Point> {
     quantiles.into_iter().filter_map(point).collect()
 }
 
-fn over_time(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
-    let cells = grid.close_up(grid.losses().last().copied()?);
-    let condition = wording::condition(cells.first()?.cell);
-    let bots: Vec<_> = analysis.listed(Experiment::Bots).collect();
-    let corrections: fn(&MatchRow) -> &[f64] = |row| &row.corrections_by_s.0;
-    let jumps = "jumps in the second, all players";
-    let panels = [
-        by_second(&cells, "Stalls", "stalled in the second, ms", |row| &row.stall_by_s.0),
-        by_second(&cells, "Corrections", jumps, corrections),
-        by_second(&bots, "Corrections between bots", jumps, corrections),
-    ];
-    let text = format!(
-        "Second by second, mean over the matches, at {condition}. A stall is a tick that ran late, or in client-server \
-         an update that a picture two updates in the past would have waited for; a correction is a jump of a predicted \
-         own hero by more than a quarter of a tile. Bots fight, and a script does not; their matches end at different \
-         times, and are drawn until the first one ends."
-    );
-    let panels = panels.into_iter().flatten().collect();
-    Some(Figure { id: "stalls", title: "Stalls and corrections over time", text, panels })
-}
-
-/// A line for each cell: the mean of its matches in each second in which all of them were played.
-fn by_second(
-    cells: &[&CellSummary<'_>],
-    title: &str,
-    unit: &str,
-    of: fn(&MatchRow) -> &[f64],
-) -> Option<(String, Plot)> {
-    let (mut lines, mut marked) = (Vec::new(), Vec::new());
-    for (lane, cell) in cells.iter().enumerate() {
-        let seconds = cell.rows.iter().map(|row| of(row).len()).min().unwrap_or(0);
-        let at = |second: usize| {
-            let values: Vec<f64> = cell.rows.iter().map(|row| of(row)[second]).collect();
-            Some(Point::at(second as f64 + 0.5, mean(&values)?))
-        };
-        let points: Vec<Point> = (0..seconds).filter_map(at).collect();
-        let pen = pen(cell.cell);
-        // Six markers a line, each line's at other seconds.
-        let step = (seconds / 6).max(1);
-        let markers = points.iter().skip(lane * step / cells.len()).step_by(step).cloned().collect();
-        marked.push(Line::marked(markers, pen, wording::name(cell.cell)));
-        lines.push(Line::joined(points, pen.line(), ""));
-    }
-    lines.append(&mut marked);
-    let plot = Plot::from_zero("seconds since the 5 s at the start", unit, lines);
-    plot.lines.iter().any(|line| !line.points.is_empty()).then(|| (title.to_owned(), plot))
-}
-
 fn bandwidth(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
     const NODES: [(&str, Measure); 5] = [
         ("player up", Measure::PlayerUp),
-        ("down", Measure::PlayerDown),
+        ("player down", Measure::PlayerDown),
         ("server up", Measure::ServerUp),
-        ("down", Measure::ServerDown),
-        ("all", Measure::AllNodes),
+        ("server down", Measure::ServerDown),
+        ("all up", Measure::AllNodes),
     ];
     let cells = grid.close_up(CLOSE_UP.1);
     let condition = wording::condition(cells.first()?.cell);
@@ -376,129 +312,49 @@ fn bandwidth(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Option<Figure> {
             lines.push(Line::marked(vec![Point::of(x, mean)], pen, wording::name(cell.cell)));
         }
     }
-    let x = Axis::of_names("who sends and receives", NODES.iter().map(|&(name, _)| name).collect());
+    let x = Axis::of_names("who sends and receives", NODES.iter().map(|&(name, _)| name.into()).collect());
     let mut panels = vec![("Each node".to_owned(), Plot { x, ..Plot::from_zero("", TRAFFIC_AXIS, lines) })];
-    let units = by_factor(analysis, &cells, Factor::Units, "units on the map", |cell| f64::from(cell.units));
+    let units = by_factor(analysis, &cells, Factor::Units, "units on the map", |cell| cell.units);
     panels.extend(units.map(|plot| ("All nodes, by units".to_owned(), plot)));
-    let players = by_factor(analysis, &cells, Factor::Players, "players", |cell| f64::from(cell.players));
+    let players = by_factor(analysis, &cells, Factor::Players, "players", |cell| cell.players.into());
     panels.extend(players.map(|plot| ("All nodes, by players".to_owned(), plot)));
-    let text = format!("Means over the matches at {condition}, with IP and UDP headers.");
+    let text = format!(
+        "Means over the matches at {condition}, with IP and UDP headers. A server sends a client 245 kbit/s at most: \
+         with 200 units client-server is at that cap."
+    );
     Some(Figure { id: "bandwidth", title: "Bandwidth", text, panels })
 }
 
 const TRAFFIC_AXIS: &str = "kbit/s with headers";
 
-/// What all nodes send against a factor of which the study has several levels.
+/// What all nodes send at each level of a factor.
 fn by_factor(
     analysis: &Analysis<'_>,
     cells: &[&CellSummary<'_>],
     factor: Factor,
     axis: &str,
-    value: fn(&Cell) -> f64,
+    value: fn(&Cell) -> u32,
 ) -> Option<Plot> {
-    let line = |cell: &&CellSummary<'_>| {
+    let levels_of = |cell: &CellSummary<'_>| {
         let asked = analysis.comparisons.iter().filter(|one| {
             (one.factor, one.measure) == (factor, Measure::AllNodes)
                 && one.base.cell.experiment == Experiment::Defaults
                 && setting(one.base.cell) == setting(cell.cell)
         });
-        let others: Vec<_> = asked.collect();
-        let levels = others.first().map(|one| one.base).into_iter().chain(others.iter().map(|one| one.other));
-        let point =
-            |level: &CellSummary<'_>| Some(Point::of(value(level.cell), level.mean(Measure::AllNodes)?));
-        let mut points: Vec<Point> = levels.filter_map(point).collect();
-        points.sort_by(|a, b| a.at.0.total_cmp(&b.at.0));
-        (points.len() > 1).then(|| Line::joined(points, pen(cell.cell), ""))
+        let both = asked.flat_map(|one| [one.base, one.other]);
+        let mean = |level: &CellSummary<'_>| Some((value(level.cell), level.mean(Measure::AllNodes)?));
+        both.filter_map(mean).collect::<BTreeMap<u32, Mean>>()
     };
-    let lines: Vec<Line> = cells.iter().filter_map(line).collect();
-    (!lines.is_empty()).then(|| Plot::from_zero(axis, TRAFFIC_AXIS, lines))
-}
-
-fn break_even(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Figure {
-    const MARKERS: [Marker; 5] =
-        [Marker::Disc, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Ring];
-    let drawn: Vec<_> = analysis.break_evens.iter().filter(|found| grid.has(found.server)).collect();
-    let values = drawn.iter().flat_map(|found| [found.way_ms.value, 2.0 * found.direct_ms()]);
-    let y = Axis::around("player to server to player, ms", &values.collect::<Vec<_>>());
-    let x = Axis::from_zero(RTT_AXIS, grid.rtts());
-    let panel = |first: &CellSummary<'_>| {
-        let most = x.range[1] / ROOM;
-        let reference = |slope: f64, dash: Dash, says: &str| {
-            let ends = vec![Point::at(0.0, 0.0), Point::at(most, slope * most)];
-            Line::joined(ends, Pen { dash, ..REFERENCE }, says)
-        };
-        let mut lines = vec![
-            reference(0.5, Dash::Dashed, "server on the straight way"),
-            reference(1.0, Dash::Dotted, "server as far as the opponent"),
-        ];
-        for (at, loss) in grid.losses().into_iter().enumerate() {
-            let pen = Pen { ink: 3 + (at % 3) as u8, marker: MARKERS[at % MARKERS.len()], dash: Dash::Solid };
-            let is_of = |cell: &Cell| cell.loss == loss && setting(cell) == setting(first.cell);
-            let of_line = drawn.iter().filter(|found| is_of(found.server.cell));
-            let points = of_line.map(|found| Point::of(found.server.cell.rtt_ms, found.way_ms)).collect();
-            lines.push(Line::joined(points, pen, format!("{} loss", wording::percent(loss))));
-        }
-        (wording::name(first.cell), Plot { x: x.clone(), y: y.clone(), lines })
+    let found: Vec<_> = cells.iter().map(|cell| (cell.cell, levels_of(cell))).collect();
+    let mut names: Vec<u32> = found.iter().flat_map(|(_, levels)| levels.keys().copied()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let line = |(cell, levels): &(&Cell, BTreeMap<u32, Mean>)| {
+        let place = |level: &u32| names.iter().position(|name| name == level).unwrap_or(0) as f64;
+        let points = levels.iter().map(|(level, mean)| Point::of(place(level), *mean)).collect();
+        Line::marked(points, pen(cell), "")
     };
-    let servers = grid.settings().into_iter();
-    let servers = servers.filter(|cell| cell.cell.architecture == Architecture::ClientServer);
-    Figure {
-        id: BREAK_EVEN,
-        title: "Break-even of the server's place",
-        text: "How long the path from player to server to player may be for client-server to show an opponent's order as \
-               early as p2p does: its own delay beyond that path is taken as it was measured. Above the dashed line a \
-               server off the straight way still wins; below it no server does unless its paths are quicker than the \
-               straight one; below zero none at all."
-            .into(),
-        panels: servers.map(panel).collect(),
-    }
-}
-
-fn equal_rate(grid: &Grid<'_>) -> Figure {
-    let mut panels = opponent_latency(grid).panels;
-    panels.extend(own_latency(grid).panels);
-    let text = "The same two figures where a server sends an update for each tick, as often as peers send their inputs: \
-                what is left of the difference does not come from sending less."
-        .into();
-    Figure { id: "equal-rate", title: "Equal send rate", text, panels }
-}
-
-fn bytes(analysis: &Analysis<'_>) -> Figure {
-    let mut conditions: BTreeMap<String, BTreeMap<_, Vec<&CellSummary<'_>>>> = BTreeMap::new();
-    for cell in analysis.cells.iter().filter(|cell| cell.cell.experiment == Experiment::Bytes) {
-        let (architecture, topology, ..) = setting(cell.cell);
-        let lines = conditions.entry(wording::condition(cell.cell)).or_default();
-        lines.entry((architecture, topology)).or_default().push(cell);
-    }
-    let line = |mut cells: Vec<&CellSummary<'_>>| {
-        cells.sort_by_key(|cell| cell.cell.updates);
-        let first = cells[0].cell;
-        let name = match first.architecture {
-            Architecture::ClientServer => {
-                format!("client-server ({})", wording::place(first.topology, "server"))
-            }
-            _ => wording::name(first),
-        };
-        Line::joined(cells.into_iter().filter_map(point_of_bytes).collect(), pen(first), name)
-    };
-    let panel = |(condition, lines): (String, BTreeMap<_, Vec<_>>)| {
-        let lines = lines.into_values().map(line).collect();
-        let mut plot =
-            Plot::from_zero("kbit/s of all nodes with headers", "opponent's order, median, ms", lines);
-        // Room for the name beside the last point.
-        plot.x.range[1] *= 1.05;
-        (condition, plot)
-    };
-    let text = "What is sent by all nodes together, and how late an opponent's order is confirmed for it; the number \
-                beside a point is the server's updates per second."
-        .into();
-    let panels = conditions.into_iter().map(panel).collect();
-    Figure { id: "bytes", title: "Latency against bytes", text, panels }
-}
-
-fn point_of_bytes(cell: &CellSummary<'_>) -> Option<Point> {
-    let bytes = cell.mean(Measure::AllNodes)?;
-    let updates = cell.cell.updates;
-    let name = if updates > 0 { updates.to_string() } else { String::new() };
-    Some(Point { name, ..Point::of(bytes.value, cell.mean(Measure::CONFIRMED)?) })
+    let lines: Vec<Line> = found.iter().filter(|(_, levels)| !levels.is_empty()).map(line).collect();
+    let x = Axis::of_names(axis, names.iter().map(u32::to_string).collect());
+    (!lines.is_empty()).then(|| Plot { x, ..Plot::from_zero("", TRAFFIC_AXIS, lines) })
 }

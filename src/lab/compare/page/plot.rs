@@ -5,6 +5,7 @@ use core::fmt::Display;
 use maud::{Markup, html};
 
 use crate::lab::compare::statistics::Mean;
+use crate::lab::compare::wording::short;
 
 /// Size of a panel in units of its own; shown at half of it to three quarters.
 const SIZE: [f64; 2] = [760.0, 560.0];
@@ -13,7 +14,7 @@ const AREA: [f64; 4] = [116.0, 726.0, 16.0, 472.0];
 /// An axis that ends below this has nothing to show.
 const LEAST: f64 = 1e-6;
 /// Space beyond the largest value.
-pub(super) const ROOM: f64 = 1.08;
+const ROOM: f64 = 1.08;
 
 /// A panel.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ pub(super) struct Axis {
     /// Its ends.
     pub(super) range: [f64; 2],
     /// Labels of 0, 1, … instead of numbers.
-    pub(super) names: Vec<&'static str>,
+    pub(super) names: Vec<String>,
 }
 
 /// Points, and what joins them.
@@ -182,8 +183,16 @@ impl Axis {
     }
 
     /// Names at equal distances.
-    pub(super) fn of_names(title: &str, names: Vec<&'static str>) -> Self {
+    pub(super) fn of_names(title: &str, names: Vec<String>) -> Self {
         Self { title: title.to_owned(), range: [-0.5, names.len() as f64 - 0.5], names }
+    }
+
+    /// What is at `value` in a table: the nearest name, or the number.
+    pub(super) fn name_of(&self, value: f64) -> String {
+        match self.names.get(value.round() as usize) {
+            Some(name) => name.clone(),
+            None => short(value),
+        }
     }
 
     /// Where `value` is between two edges.
@@ -195,7 +204,7 @@ impl Axis {
     /// Round numbers, or the names, each with its text.
     fn ticks(&self) -> Vec<(f64, String)> {
         if !self.names.is_empty() {
-            return self.names.iter().enumerate().map(|(at, name)| (at as f64, (*name).into())).collect();
+            return self.names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect();
         }
         let [low, high] = self.range;
         // 1, 2 or 5 times a power of ten, of which 3 to 7 fit.
@@ -210,53 +219,69 @@ impl Axis {
 
 /// The panel as an `svg` element; `title` describes it to readers who cannot see it.
 pub(super) fn draw(plot: &Plot, title: &str) -> Markup {
+    html! { svg viewBox=(view_box()) role="img" aria-label=(title) { (content(plot)) } }
+}
+
+/// What of its own space a panel fills.
+pub(super) fn view_box() -> String {
+    let [width, height] = SIZE;
+    format!("0 0 {width} {height}")
+}
+
+/// What is in the panel.
+pub(super) fn content(plot: &Plot) -> Markup {
     let whiskers = plot.lines.iter().flat_map(|line| &line.points).filter_map(|point| point.interval);
     let y_axis = whiskers.fold(plot.y.clone(), Axis::widened);
     let [left, right, top, bottom] = AREA;
     let x = |value| format!("{:.1}", plot.x.place(value, [left, right]));
     let y = |value| format!("{:.1}", y_axis.place(value, [bottom, top]));
-    let (middle_x, middle_y, [width, height]) = ((left + right) / 2.0, (top + bottom) / 2.0, SIZE);
+    let (middle_x, middle_y, [_, height]) = ((left + right) / 2.0, (top + bottom) / 2.0, SIZE);
     html! {
-        svg viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(title) {
-            g fill="none" stroke="var(--ink-7)" stroke-width="2" {
-                @for (value, _) in plot.x.ticks() { path d={ "M" (x(value)) " " (top) "V" (bottom) } {} }
-                @for (value, _) in y_axis.ticks() { path d={ "M" (left) " " (y(value)) "H" (right) } {} }
-                path stroke="var(--ink-6)" d={ "M" (left) " " (top) "V" (bottom) "H" (right) } {}
-            }
-            g fill="var(--ink-6)" font-size="30" text-anchor="middle" {
-                @for (value, text) in plot.x.ticks() {
-                    // Five names fit side by side in smaller letters.
-                    text x=(x(value)) y=(bottom + 34.0) font-size=[(!plot.x.names.is_empty()).then_some("23")] { (text) }
-                }
-                text x=(middle_x) y=(height - 14.0) { (plot.x.title) }
-                text transform={ "translate(30 " (middle_y) ")rotate(270)" } { (y_axis.title) }
-            }
-            g fill="var(--ink-6)" font-size="30" text-anchor="end" dominant-baseline="central" {
-                @for (value, text) in y_axis.ticks() { text x=(left - 10.0) y=(y(value)) { (text) } }
-            }
-            @for line in &plot.lines {
-                @let ink = line.pen.ink();
-                g fill="none" stroke=(ink) stroke-width="4" {
-                    @if line.is_joined {
-                        path stroke-dasharray=[line.pen.dashes()] d={
-                            @for (at, Point { at: (px, py), .. }) in line.points.iter().enumerate() {
-                                (if at == 0 { "M" } else { "L" }) (x(*px)) " " (y(*py))
-                            }
-                        } {}
+        g fill="none" stroke="var(--ink-7)" stroke-width="2" {
+            @for (value, _) in plot.x.ticks() { path d={ "M" (x(value)) " " (top) "V" (bottom) } {} }
+            @for (value, _) in y_axis.ticks() { path d={ "M" (left) " " (y(value)) "H" (right) } {} }
+            path stroke="var(--ink-6)" d={ "M" (left) " " (top) "V" (bottom) "H" (right) } {}
+        }
+        g fill="var(--ink-6)" font-size="30" text-anchor="middle" {
+            @for (value, text) in plot.x.ticks() {
+                @if plot.x.names.is_empty() {
+                    text x=(x(value)) y=(bottom + 34.0) { (text) }
+                } @else {
+                    // Names fit side by side in smaller letters, on two lines.
+                    @for (line, part) in text.split(['-', ' ']).enumerate() {
+                        text x=(x(value)) y=(bottom + 30.0 + 22.0 * line as f64) font-size="21" { (part) }
                     }
-                    @for Point { at: (px, _), interval, .. } in &line.points {
-                        @if let Some([low, high]) = interval {
-                            path stroke-width="2" d={ "M" (x(*px)) " " (y(*low)) "V" (y(*high)) } {}
+                }
+            }
+            @let is_named = !plot.x.names.is_empty();
+            text x=(middle_x) y=(height - if is_named { 4.0 } else { 14.0 }) font-size=[is_named.then_some("25")] { (plot.x.title) }
+            text transform={ "translate(30 " (middle_y) ")rotate(270)" } { (y_axis.title) }
+        }
+        g fill="var(--ink-6)" font-size="30" text-anchor="end" dominant-baseline="central" {
+            @for (value, text) in y_axis.ticks() { text x=(left - 10.0) y=(y(value)) { (text) } }
+        }
+        @for line in &plot.lines {
+            @let ink = line.pen.ink();
+            g fill="none" stroke=(ink) stroke-width="4" {
+                @if line.is_joined {
+                    path stroke-dasharray=[line.pen.dashes()] d={
+                        @for (at, Point { at: (px, py), .. }) in line.points.iter().enumerate() {
+                            (if at == 0 { "M" } else { "L" }) (x(*px)) " " (y(*py))
                         }
-                    }
-                    @for Point { at: (px, py), .. } in &line.points {
-                        (marker(line.pen, format!("translate({} {})", x(*px), y(*py))))
+                    } {}
+                }
+                @for Point { at: (px, _), interval, .. } in &line.points {
+                    @if let Some([low, high]) = interval {
+                        path stroke-width="2" d={ "M" (x(*px)) " " (y(*low)) "V" (y(*high)) } {}
                     }
                 }
-                g fill="var(--ink-6)" font-size="30" {
-                    @for Point { at: (px, py), name, .. } in line.points.iter().filter(|point| !point.name.is_empty()) {
-                        text x=(x(*px)) y=(y(*py)) dx="14" dy="-12" { (name) }
-                    }
+                @for Point { at: (px, py), .. } in &line.points {
+                    (marker(line.pen, format!("translate({} {})", x(*px), y(*py))))
+                }
+            }
+            g fill="var(--ink-6)" font-size="30" {
+                @for Point { at: (px, py), name, .. } in line.points.iter().filter(|point| !point.name.is_empty()) {
+                    text x=(x(*px)) y=(y(*py)) dx="14" dy="-12" { (name) }
                 }
             }
         }
@@ -274,9 +299,22 @@ fn marker(pen: Pen, transform: String) -> Markup {
 /// A short line with its marker, for a legend.
 pub(super) fn sample(pen: Pen) -> Markup {
     html! {
-        svg.sample viewBox="0 0 88 40" aria-hidden="true" fill="none" stroke=(pen.ink()) stroke-width="4" {
-            path d="M0 20H88" stroke-dasharray=[pen.dashes()] {}
-            (marker(pen, "translate(44 20)".into()))
+        svg.sample viewBox="0 0 88 40" aria-hidden="true" fill="none" stroke=(pen.ink()) stroke-width="4" { (line(pen)) }
+    }
+}
+
+/// The same at a place in a picture.
+pub(super) fn sample_at(pen: Pen, x: u32, y: u32) -> Markup {
+    html! {
+        svg x=(x) y=(y) width="44" height="20" viewBox="0 0 88 40" fill="none" stroke=(pen.ink()) stroke-width="4" {
+            (line(pen))
         }
+    }
+}
+
+fn line(pen: Pen) -> Markup {
+    html! {
+        path d="M0 20H88" stroke-dasharray=[pen.dashes()] {}
+        (marker(pen, "translate(44 20)".into()))
     }
 }

@@ -7,9 +7,9 @@ use std::io::{self, BufRead};
 
 use super::super::latencies::{Latencies, Seen};
 use super::super::row::{Cell, MatchRow, Series, Source};
-use super::super::trial::{Display, WARM_UP};
+use super::super::trial::{Display, Freezes, WARM_UP};
 use crate::game::Script;
-use crate::net::Architecture;
+use crate::net::{Architecture, Time};
 use crate::sim::PLAYERS_MAX;
 
 /// Bytes of an IPv4 and a UDP header.
@@ -115,15 +115,21 @@ pub(super) fn row(
     let players = traces.len() as f64;
     let (stall_by_s, stalls, causes) = stalls(traces, counted);
     let net = Traffic::of(&results[..traces.len()]);
+    let freezes: Vec<Freezes> = traces.iter().map(|trace| freezes(trace, counted)).collect();
     latencies.into_row(MatchRow {
         stalls,
         stall_ms: causes[0] + causes[1],
         stall_network_ms: causes[0],
         stall_computer_ms: causes[1],
         stall_by_s,
+        freeze_ms: freezes.iter().map(|freezes| freezes.ms).sum::<f64>() / players,
+        freeze_max_ms: freezes.iter().map(|freezes| freezes.max_ms).fold(0.0, f64::max),
+        others_freeze_ms: freezes.iter().rev().skip(1).map(|it| it.ms).sum::<f64>() / (players - 1.0),
         tick_rate: traces.iter().map(|trace| ticks_in(trace, counted)).min().unwrap_or(0) as f64 / seconds,
         kbit_s_up: net.kbit_s(net.sent) / players,
         kbit_s_down: net.kbit_s(net.received) / players,
+        whole_kbit_s_up: net.kbit_s(net.sent) / players,
+        whole_kbit_s_down: net.kbit_s(net.received) / players,
         packets_s_up: net.packets_sent as f64 / net.seconds / players,
         packets_s_down: net.packets_received as f64 / net.seconds / players,
         // What came from the server, and what went to it.
@@ -187,6 +193,17 @@ fn stalls(traces: &[NodeTrace], counted: Duration) -> (Series, u32, [f64; 2]) {
         }
     }
     (Series::of(by_s.into_iter()), count, causes)
+}
+
+fn freezes(trace: &NodeTrace, counted: Duration) -> Freezes {
+    let window = trace.window(counted).map(Time);
+    let mut freezes = Freezes::new(window);
+    let mut ran_at: Vec<u64> = trace.ran_at.values().copied().collect();
+    ran_at.sort_unstable();
+    for pair in ran_at.windows(2) {
+        freezes.add(Time(pair[0]), Time(pair[1]));
+    }
+    freezes
 }
 
 fn ticks_in(trace: &NodeTrace, counted: Duration) -> usize {

@@ -2,49 +2,99 @@
 
 use crate::sim::{GameState, UnitId};
 
+/// Bins of the distances of units that move: the last has all beyond.
+const BINS: usize = 512;
+/// Of a tile.
+const BINS_PER_TILE: f64 = 64.0;
+/// Units farther apart than this are far apart, in tiles.
+const FAR_TILES: f64 = 0.5;
+
+/// A unit on a screen.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    unit: UnitId,
+    at: [f64; 2],
+    /// Whether it is elsewhere than at the last look.
+    has_moved: bool,
+}
+
 /// Where each unit is shown, in the order in which they were born.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Picture(Vec<(UnitId, [f64; 2])>);
+pub(super) struct Picture {
+    units: Vec<Shown>,
+    before: Vec<Shown>,
+}
 
 impl Picture {
     /// The units of `state` where it has them.
     pub(super) fn take(&mut self, state: &GameState) {
-        self.0.clear();
-        let units = &state.units;
-        let at = |row: usize| [units.x[row].to_num(), units.y[row].to_num()];
-        self.0.extend((0..units.len()).map(|row| (units.id[row], at(row))));
-    }
-
-    /// Where a unit is; it is mostly the `row`-th here, too.
-    fn find(&self, row: usize, unit: UnitId) -> Option<[f64; 2]> {
-        let here = self.0.get(row).filter(|(id, _)| *id == unit);
-        here.or_else(|| self.0.iter().find(|(id, _)| *id == unit)).map(|&(_, at)| at)
+        core::mem::swap(&mut self.units, &mut self.before);
+        self.units.clear();
+        for (row, &unit) in state.units.id.iter().enumerate() {
+            let at = [state.units.x[row].to_num(), state.units.y[row].to_num()];
+            let has_moved = find(&self.before, row, unit).is_some_and(|before| before.at != at);
+            self.units.push(Shown { unit, at, has_moved });
+        }
     }
 }
 
+/// A unit among those of a screen; it is mostly the `row`-th there, too.
+fn find(units: &[Shown], row: usize, unit: UnitId) -> Option<&Shown> {
+    let here = units.get(row).filter(|shown| shown.unit == unit);
+    here.or_else(|| units.iter().find(|shown| shown.unit == unit))
+}
+
 /// How far screens are apart, over all looks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Divergence {
     sum: f64,
     count: u64,
     pub(super) max: f64,
+    /// Looks at units that move, by their distance.
+    moving: [u64; BINS],
+}
+
+impl Default for Divergence {
+    fn default() -> Self {
+        Self { sum: 0.0, count: 0, max: 0.0, moving: [0; BINS] }
+    }
 }
 
 impl Divergence {
     /// Two screens at one instant.
     pub(super) fn compare(&mut self, one: &Picture, other: &Picture) {
-        for (row, &(unit, [x, y])) in one.0.iter().enumerate() {
-            let Some([to_x, to_y]) = other.find(row, unit) else { continue };
-            let distance = (x - to_x).hypot(y - to_y);
+        for (row, here) in one.units.iter().enumerate() {
+            let Some(there) = find(&other.units, row, here.unit) else { continue };
+            let distance = (here.at[0] - there.at[0]).hypot(here.at[1] - there.at[1]);
             self.sum += distance;
             self.count += 1;
             self.max = self.max.max(distance);
+            if here.has_moved || there.has_moved {
+                self.moving[((distance * BINS_PER_TILE) as usize).min(BINS - 1)] += 1;
+            }
         }
     }
 
     /// Over all units and looks.
     pub(super) fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
+    }
+
+    /// The distance below which 95 of 100 looks at moving units lie, rounded up to a 64th of a tile; 8 at most.
+    pub(super) fn p95(&self) -> f64 {
+        let all: u64 = self.moving.iter().sum();
+        let mut sum = 0;
+        let bin = self.moving.iter().position(|&count| {
+            sum += count;
+            all > 0 && 20 * sum >= 19 * all
+        });
+        bin.map_or(0.0, |bin| (bin + 1) as f64 / BINS_PER_TILE)
+    }
+
+    /// Share of the looks at moving units that find the two more than half a tile apart.
+    pub(super) fn far(&self) -> f64 {
+        let far: u64 = self.moving[(FAR_TILES * BINS_PER_TILE) as usize..].iter().sum();
+        far as f64 / self.moving.iter().sum::<u64>().max(1) as f64
     }
 }
 
@@ -53,7 +103,12 @@ mod tests {
     use super::*;
 
     fn picture(units: &[(u16, f64)]) -> Picture {
-        Picture(units.iter().map(|&(index, x)| (UnitId { index, generation: 0 }, [x, 0.0])).collect())
+        let shown = |&(index, x)| Shown {
+            unit: UnitId { index, generation: 0 },
+            at: [x, 0.0],
+            has_moved: index != 3,
+        };
+        Picture { units: units.iter().map(shown).collect(), before: Vec::new() }
     }
 
     #[test]
@@ -61,5 +116,11 @@ mod tests {
         let mut apart = Divergence::default();
         apart.compare(&picture(&[(1, 0.0), (2, 5.0), (3, 1.0)]), &picture(&[(2, 8.0), (3, 2.0)]));
         assert_eq!((apart.mean(), apart.max), (2.0, 3.0));
+        // The third stands on both.
+        assert_eq!((apart.far(), apart.p95()), (1.0, 3.0 + 1.0 / 64.0));
+        for _ in 0..19 {
+            apart.compare(&picture(&[(2, 5.0)]), &picture(&[(2, 5.25)]));
+        }
+        assert_eq!((apart.far(), apart.p95()), (0.05, 0.25 + 1.0 / 64.0));
     }
 }

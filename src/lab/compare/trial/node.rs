@@ -4,10 +4,12 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use super::Cell;
+use super::bot_player::BotPlayer;
 use super::command_trace::{Applied, CommandTraces, Display};
 use super::divergence::Picture;
-use super::stalls::Stalls;
-use crate::game::{Match, MatchEvent, MatchOutcome, Node, Server};
+use super::stalls::{Freezes, Stalls};
+use crate::game::{Match, MatchEvent, MatchOutcome, Node, Predictor, Server};
+use crate::lab::compare::row::Experiment;
 use crate::net::{Architecture, Stall, StallCause, Time, Transmit};
 use crate::sim::{Command, GameState, PLAYERS_MAX, Tick, World};
 
@@ -18,6 +20,7 @@ pub(super) struct Player {
     pub(super) display: Display,
     pub(super) picture: Picture,
     pub(super) stalls: Stalls,
+    pub(super) freezes: Freezes,
     /// Corrections so far, and second by second of what counts.
     pub(super) corrections: (u64, Vec<u32>),
     /// The state hash after each tick.
@@ -34,6 +37,11 @@ pub(super) struct Player {
     timer: Option<Time>,
     is_lost: bool,
     applied: Applied,
+    /// With a mixed view: whether own units are predicted beside a match that shows all in the past, and where.
+    is_mixed: bool,
+    own: Option<Predictor>,
+    /// Who plays, if it is a bot: its seed, and itself once there is something to see.
+    bot: Option<(u64, Option<BotPlayer>)>,
     /// By player: commands that the picture has shown.
     shown: [usize; PLAYERS_MAX],
     ran: Ran,
@@ -60,6 +68,7 @@ impl Player {
             display: Display::of(player, seed),
             picture: Picture::default(),
             stalls: Stalls::new([Time(u64::MAX); 2]),
+            freezes: Freezes::new([Time(u64::MAX); 2]),
             corrections: (0, Vec::new()),
             hashes: Vec::new(),
             ticks_at_loss: None,
@@ -70,6 +79,9 @@ impl Player {
             timer: Some(Time(0)),
             is_lost: false,
             applied: Applied::default(),
+            is_mixed: cell.mixed,
+            own: None,
+            bot: (cell.experiment == Experiment::Outcome).then_some((seed, None)),
             shown: [0; PLAYERS_MAX],
             ran: Ran::default(),
             ran_at: Time(0),
@@ -80,7 +92,8 @@ impl Player {
 
     /// Tick 0 is agreed.
     pub(super) fn begin(&mut self, origin: Time, window: [Time; 2]) {
-        (self.window, self.ran_at, self.stalls) = (window, origin, Stalls::new(window));
+        (self.window, self.ran_at) = (window, origin);
+        (self.stalls, self.freezes) = (Stalls::new(window), Freezes::new(window));
     }
 
     /// Whether it went with the host.
@@ -112,6 +125,7 @@ impl Player {
     /// Does what is due; since when nothing new could be shown, if that is so.
     pub(super) fn run(&mut self, now: Time, traces: &CommandTraces) -> Option<Time> {
         let waits_since = self.waits_since(now);
+        self.act(now);
         let Self { game, ran, applied, hashes, .. } = self;
         game.advance_with(now, |due, hash| {
             let tick = due.inputs.tick;
@@ -120,7 +134,45 @@ impl Player {
             traces.find(applied, &due.inputs, |player, number| ran.commands.push((player, number, tick)));
             ran.stalls.extend(due.stall);
         });
+        self.predict_own(now);
         waits_since
+    }
+
+    /// Does what the bot before the screen has decided.
+    fn act(&mut self, now: Time) {
+        let Some((_, Some(bot))) = &mut self.bot else { return };
+        while let Some(input) = bot.act(now) {
+            for command in input.commands {
+                self.game.submit_command(now, command);
+            }
+            self.game.submit_hero(input.hero);
+        }
+    }
+
+    /// Lets the bot see what the screen shows.
+    fn let_see(&mut self, now: Time) {
+        let Self { game, bot: Some((seed, bot)), player, .. } = self else { return };
+        let Some(world) = game.begin().and(game.world()) else { return };
+        let drawn = game.seen().map_or(world, Predictor::world);
+        bot.get_or_insert_with(|| BotPlayer::new(*player, world, *seed)).look(now, drawn);
+    }
+
+    /// When a bot before the screen acts next.
+    fn acts_at(&self) -> Option<Time> {
+        self.bot.as_ref()?.1.as_ref()?.acts_at()
+    }
+
+    /// In a mixed view: predicts as the match would.
+    fn predict_own(&mut self, now: Time) {
+        let Self { game, own, .. } = self;
+        let (true, Some(world), Some(client)) =
+            (self.is_mixed, game.begin().and(game.world()), game.session().client())
+        else {
+            return;
+        };
+        let (horizon, inputs) = client.unconfirmed();
+        let own = own.get_or_insert_with(|| Predictor::new(world, game.session().player()));
+        own.advance(now, world, inputs, horizon);
     }
 
     /// Notes what came of it.
@@ -132,6 +184,7 @@ impl Player {
         }
         self.note_ticks(now, traces);
         self.note_shown(now, traces);
+        self.let_see(now);
         self.note_corrections(now);
         if let Some(since) = waits_since.filter(|_| self.game.is_over()) {
             self.stalls.add(since, now, StallCause::Network);
@@ -142,6 +195,9 @@ impl Player {
     pub(super) fn close(&mut self, now: Time) {
         if let Some(since) = self.waits_since(now).filter(|_| !self.is_over()) {
             self.stalls.add(since, now, StallCause::Network);
+        }
+        if !self.is_lost {
+            self.freezes.add(self.ran_at, now);
         }
     }
 
@@ -160,6 +216,16 @@ impl Player {
         match self.game.seen() {
             Some(shown) => shown.show(now, state),
             None => state.copy_from(world.state()),
+        }
+        if let Some(own) = &self.own {
+            let mut predicted = GameState::default();
+            own.show(now, &mut predicted);
+            for row in 0..state.units.len() {
+                let is_own = state.units.owner[row].index() == self.player;
+                if let Some(at) = predicted.row(state.units.id[row]).filter(|_| is_own) {
+                    (state.units.x[row], state.units.y[row]) = (predicted.units.x[at], predicted.units.y[at]);
+                }
+            }
         }
         true
     }
@@ -186,6 +252,7 @@ impl Player {
 
     fn note_ticks(&mut self, now: Time, traces: &mut CommandTraces) {
         let Some(&first) = self.ran.ticks.first() else { return };
+        self.freezes.add(self.ran_at, now);
         let is_held = self.behind.is_some();
         if is_held {
             let due = self.needed_at(now, first).max(self.ran_at);
@@ -211,12 +278,13 @@ impl Player {
     /// Commands that the state on the screen has and did not have before.
     fn note_shown(&mut self, now: Time, traces: &mut CommandTraces) {
         let Some(confirmed) = self.game.world().map(World::state) else { return };
-        let drawn = self.game.seen().map_or(confirmed, |view| view.world().state());
+        let others = self.game.seen().map_or(confirmed, |view| view.world().state());
+        let own = self.own.as_ref().map_or(others, |own| own.world().state());
         for (player, shown) in self.shown.iter_mut().enumerate().take(confirmed.players.len()) {
             let commands = |state: &GameState| state.players.commands[player] as usize;
             // Of those before the confirmed state, some may never run.
             let skipped = self.applied.next(player).saturating_sub(commands(confirmed));
-            let reached = commands(drawn) + skipped;
+            let reached = commands(if player == self.player { own } else { others }) + skipped;
             for number in *shown..reached {
                 if let Some(trace) = traces.of(player, number) {
                     trace.shown[self.player].get_or_insert(now);
@@ -227,7 +295,7 @@ impl Player {
     }
 
     fn note_corrections(&mut self, now: Time) {
-        let Some(predictor) = self.game.predictor() else { return };
+        let Some(predictor) = self.own.as_ref().or_else(|| self.game.predictor()) else { return };
         let (before, by_s) = &mut self.corrections;
         let new = predictor.counts().corrections - core::mem::replace(before, predictor.counts().corrections);
         if new > 0 && (self.window[0]..self.window[1]).contains(&now) {
@@ -253,6 +321,11 @@ pub(super) struct Referee {
 impl Referee {
     pub(super) const fn new(server: Server) -> Self {
         Self { server, begin: None, ran_at: Vec::new(), is_lost: false, timer: Some(Time(0)) }
+    }
+
+    /// It decides nothing by itself.
+    const fn acts_at(&self) -> Option<Time> {
+        None
     }
 
     /// Does what is due, and notes what came of it.
@@ -299,7 +372,8 @@ macro_rules! watched {
             }
 
             fn poll_timeout(&self) -> Option<Time> {
-                self.timer.filter(|_| !self.is_over())
+                let timer = self.timer.into_iter().chain(self.acts_at()).min();
+                timer.filter(|_| !self.is_over())
             }
 
             fn is_over(&self) -> bool {

@@ -4,11 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::Cell;
-use crate::bot::BotLevel;
-use crate::game::{ControllerChoice, Match, MatchOptions, Server, ServerOptions, Session, data};
+use crate::game::{Match, MatchOptions, Server, ServerOptions, Session, data};
 use crate::lab::compare::row::Experiment;
 use crate::lab::compare::script::Recorded;
-use crate::lab::sessions::{Table, hero_of, settings};
+use crate::lab::sessions::{Table, hero_of, is_encrypted, settings};
 use crate::net::{Architecture, InputDelay, Time};
 use crate::sim::{Rules, SeatSetup, Setup, TickRate};
 
@@ -31,7 +30,7 @@ pub(super) fn setup(cell: &Cell, seed: u64, recorded: Option<&Recorded>) -> Setu
 
 /// The rules by which a cell has its number of units.
 fn rules(cell: &Cell) -> Arc<Rules> {
-    if cell.experiment == Experiment::Bots {
+    if cell.experiment == Experiment::Outcome {
         return data::rules("standard").expect("built in");
     }
     let rules = data::rules("endless").expect("built in");
@@ -54,14 +53,13 @@ pub(super) fn player(cell: &Cell, setup: &Setup, node: usize, host: SocketAddr) 
     } else {
         table.guest(Time(0), settings, node, host).into()
     };
-    let controller = (cell.experiment == Experiment::Bots).then_some(ControllerChoice::Bot(BotLevel::Normal));
     Match::new(
         session,
         MatchOptions {
             rules: Some(setup.rules.clone()),
             map: Some(setup.map.clone()),
-            controller,
-            prediction: cell.prediction,
+            // A mixed view is made of the view in the past and a prediction beside it.
+            prediction: cell.prediction && !cell.mixed,
             interpolation: cell.interpolation,
             updates: cell.updates,
             ..MatchOptions::default()
@@ -85,5 +83,6 @@ fn table<'a>(cell: &Cell, setup: &'a Setup) -> Table<'a> {
         rules: &setup.rules,
         map: &setup.map,
         teams: setup.seats.iter().map(|seat| seat.team).collect(),
+        is_encrypted: is_encrypted(setup.seed),
     }
 }

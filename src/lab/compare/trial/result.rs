@@ -20,14 +20,22 @@ impl Run {
             Series::of((0..whole_seconds).map(|s| self.world.players.iter().map(|node| of(node, s)).sum()))
         };
         let stall_ms = |cause: usize| mean(&|node| node.stalls.ms[cause]);
+        let [all, others] = [0, 1].map(|left_out| self.freeze_ms(left_out));
         let corrections_by_s =
             by_s(&|node, s| f64::from(node.corrections.1.get(s).copied().unwrap_or_default()));
         let (player, server) = self.traffic();
         let kbit_s = |bytes: f64| bytes * 8.0 / 1000.0 / seconds;
+        let played = self.world.now().since(self.origin).as_secs_f64();
+        let whole = |of: fn(&Account) -> u64| {
+            let accounts = self.world.network.accounts().iter().take(self.world.players.len());
+            accounts.map(of).sum::<u64>() as f64 * 8.0 / 1000.0 / players / played
+        };
         let total = |of: fn(&Account) -> u64| self.world.network.accounts().iter().map(of).sum::<u64>();
         latencies.into_row(MatchRow {
             apart_mean: self.divergence.mean(),
             apart_max: self.divergence.max,
+            apart_p95: self.divergence.p95(),
+            apart_far: self.divergence.far(),
             corrections: corrections_by_s.0.iter().sum::<f64>() as u32,
             corrections_by_s,
             stalls: self.world.players.iter().map(|node| node.stalls.count).sum(),
@@ -35,7 +43,13 @@ impl Run {
             stall_network_ms: stall_ms(0),
             stall_computer_ms: stall_ms(1),
             stall_by_s: by_s(&|node, s| node.stalls.by_s.get(s).copied().unwrap_or_default() / players),
+            freeze_ms: all,
+            freeze_max_ms: self.world.players.iter().map(|node| node.freezes.max_ms).fold(0.0, f64::max),
+            others_freeze_ms: others,
             tick_rate: self.tick_rate(seconds),
+            others_kbit_s_up: kbit_s(self.sent_by_others()),
+            whole_kbit_s_up: whole(|account| account.bytes_sent),
+            whole_kbit_s_down: whole(|account| account.bytes_received),
             kbit_s_up: kbit_s(player[0]),
             kbit_s_down: kbit_s(player[1]),
             packets_s_up: player[2] / seconds,
@@ -88,6 +102,21 @@ impl Run {
         latencies.add(player, after(captured), Some(after(authority)), seen);
     }
 
+    /// Mean over the players but for this number of last seats.
+    fn freeze_ms(&self, left_out: usize) -> f64 {
+        let players = &self.world.players[..self.world.players.len() - left_out];
+        players.iter().map(|node| node.freezes.ms).sum::<f64>() / players.len() as f64
+    }
+
+    /// Bytes that a player sent, mean over all but the one in the last seat.
+    fn sent_by_others(&self) -> f64 {
+        let [before, after] = &self.accounts;
+        let others = self.world.players.len() - 1;
+        let sent =
+            after.iter().zip(before).take(others).map(|(after, before)| after.since(before).bytes_sent);
+        sent.sum::<u64>() as f64 / others as f64
+    }
+
     /// A player's bytes up and down and packets up and down, mean over those who have a link of their own; and
     /// the server's account. A player in whose process the server runs has its link.
     fn traffic(&self) -> ([f64; 4], Account) {
@@ -126,8 +155,11 @@ impl Run {
     }
 
     fn winner(&self) -> Option<u8> {
-        let state =
-            self.world.players[0].game.world().filter(|_| self.cell.experiment == Experiment::Bots)?.state();
+        let state = self.world.players[0]
+            .game
+            .world()
+            .filter(|_| self.cell.experiment == Experiment::Outcome)?
+            .state();
         let team = state.winner()?;
         let mut seats = self.setup.seats.iter().enumerate();
         seats.find(|(_, seat)| seat.team == team).map(|(seat, _)| PlayerId(seat as u8).0)

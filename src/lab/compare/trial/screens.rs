@@ -19,8 +19,8 @@ impl Screens {
     /// # Errors
     /// If the match cannot begin on such links.
     pub fn open(cell: &Cell, seed: u64) -> Result<Self, TrialError> {
-        let cell = Cell { experiment: Experiment::Bots, ..cell.clone() };
-        let trial = Trial { cell: &cell, seed, counted: Duration::ZERO, recorded: None };
+        let cell = Cell { experiment: Experiment::Outcome, ..cell.clone() };
+        let trial = Trial { cell: &cell, seed, counted: Duration::ZERO, recorded: None, trace: None };
         let mut run = Run::new(&trial);
         run.begin()?;
         // Nothing is measured.

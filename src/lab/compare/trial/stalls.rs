@@ -1,4 +1,6 @@
-//! Time in which nothing new could be shown, by cause and by second.
+//! Time in which nothing new could be shown, by cause and by second, and time in which nothing was confirmed.
+
+use core::time::Duration;
 
 use crate::net::{Stall, StallCause, Time};
 
@@ -42,6 +44,34 @@ impl Stalls {
     }
 }
 
+/// A shorter time without a confirmed tick is no freeze: an update of ten a second is not later than this.
+pub(in crate::lab::compare) const FREEZE_LEAST: Duration = Duration::from_millis(100);
+
+/// Times in which one node confirmed nothing: the same measure in every architecture, whatever its view.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lab::compare) struct Freezes {
+    window: [Time; 2],
+    /// Together, in milliseconds.
+    pub(in crate::lab::compare) ms: f64,
+    /// The longest, in milliseconds.
+    pub(in crate::lab::compare) max_ms: f64,
+}
+
+impl Freezes {
+    pub(in crate::lab::compare) const fn new(window: [Time; 2]) -> Self {
+        Self { window, ms: 0.0, max_ms: 0.0 }
+    }
+
+    /// No tick was confirmed from `from` to `to`; what lies outside what counts is left out.
+    pub(in crate::lab::compare) fn add(&mut self, from: Time, to: Time) {
+        let (from, to) = (from.max(self.window[0]), to.min(self.window[1]));
+        if from < to && to.since(from) > FREEZE_LEAST {
+            let ms = to.since(from).as_micros() as f64 / 1000.0;
+            (self.ms, self.max_ms) = (self.ms + ms, self.max_ms.max(ms));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +86,14 @@ mod tests {
         stalls.add(Time(9_500_000), Time(9_900_000), StallCause::Network);
         assert_eq!((stalls.count, stalls.ms), (3, [210.0, 1350.0]));
         assert_eq!(stalls.by_s, [300.0, 1000.0, 250.0, 10.0]);
+    }
+
+    #[test]
+    fn a_freeze_is_longer_than_a_slow_servers_update() {
+        let mut freezes = Freezes::new([Time(5_000_000), Time(9_000_000)]);
+        freezes.add(Time(5_000_000), Time(5_100_000));
+        freezes.add(Time(5_100_000), Time(5_250_000));
+        freezes.add(Time(8_700_000), Time(12_000_000));
+        assert_eq!((freezes.ms, freezes.max_ms), (450.0, 300.0));
     }
 }

@@ -1,0 +1,86 @@
+//! The three figures as files: each a picture that needs nothing beside it, and the numbers of all as a table.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::STYLE;
+use super::figures::{Figure, headline};
+use super::plot::{self, Plot};
+use crate::lab::compare::analysis::Analysis;
+
+/// Width and height of a panel, with room for its title.
+const PANEL: [u32; 2] = [480, 384];
+/// Panels beside each other.
+const COLUMNS: u32 = 2;
+/// Height of a line of the legend, and of a title.
+const LINE: u32 = 28;
+
+/// The names and the contents of `figure-1.svg` and so on, and of `figures.csv`: a line for each point with its
+/// figure, panel, series, place on the horizontal axis, mean and the ends of its 95 % interval.
+#[must_use]
+pub fn figure_files(analysis: &Analysis<'_>) -> Vec<(String, String)> {
+    let figures = headline(analysis);
+    // What latency decides is counted, not averaged.
+    let measured = figures.iter().filter(|figure| figure.id != "figure-4");
+    let mut lines: Vec<String> = measured.flat_map(numbers).collect();
+    lines.sort_unstable();
+    let table = format!("figure,panel,series,x,value,low,high\n{}\n", lines.join("\n"));
+    let pictures = figures.iter().map(|figure| (format!("{}.svg", figure.id), picture(figure)));
+    pictures.chain([("figures.csv".to_owned(), table)]).collect()
+}
+
+/// A line for each measured point; bounds are not measured.
+fn numbers(figure: &Figure) -> impl Iterator<Item = String> {
+    let of_panel = |(title, plot): &(String, Plot)| {
+        let lines = plot.lines.iter().filter(|line| !line.name.is_empty() && !line.name.starts_with("bound"));
+        let points = lines.flat_map(|line| line.points.iter().map(move |point| (line, point)));
+        let line = points.map(|(line, point)| {
+            let [low, high] =
+                point.interval.map_or([String::new(), String::new()], |ends| ends.map(decimals));
+            let (x, value) = (plot.x.name_of(point.at.0), decimals(point.at.1));
+            format!("{},\"{title}\",\"{}\",{x},{value},{low},{high}", figure.id, line.name)
+        });
+        line.collect::<Vec<_>>()
+    };
+    figure.panels.iter().flat_map(of_panel)
+}
+
+fn decimals(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+/// All panels of a figure under its legend, by day and by night.
+fn picture(figure: &Figure) -> String {
+    let colours = STYLE.split("@media print").next().unwrap_or_default();
+    let legend = figure.legend();
+    let top = LINE * (legend.len() as u32).div_ceil(COLUMNS) + 8;
+    let columns = COLUMNS.min(figure.panels.len() as u32);
+    let rows = (figure.panels.len() as u32).div_ceil(COLUMNS);
+    let (width, height) = (columns.max(2) * PANEL[0], top + rows * PANEL[1]);
+    let place = |at: usize| [at as u32 % COLUMNS * PANEL[0], at as u32 / COLUMNS];
+    let picture = html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (width) " " (height) } role="img"
+            aria-label=(figure.title) font-family="system-ui, sans-serif" font-size="15" fill="var(--text)" {
+            style { (PreEscaped(colours)) }
+            rect width="100%" height="100%" fill="var(--paper)" {}
+            @for (at, (pen, name)) in legend.into_iter().enumerate() {
+                @let [x, row] = place(at);
+                (plot::sample_at(pen, x + 12, row * LINE + 8))
+                text x=(x + 64) y=(row * LINE + 23) { (name) }
+            }
+            @for (at, (title, panel)) in figure.panels.iter().enumerate() {
+                @let [x, row] = place(at);
+                (panel_at(panel, title, x, top + row * PANEL[1]))
+            }
+        }
+    };
+    picture.into_string() + "\n"
+}
+
+fn panel_at(plot: &Plot, title: &str, x: u32, y: u32) -> Markup {
+    html! {
+        text x=(x + 12) y=(y + 20) font-weight="600" { (title) }
+        svg x=(x) y=(y + LINE) width=(PANEL[0]) height=(PANEL[1] - LINE) viewBox=(plot::view_box()) {
+            (plot::content(plot))
+        }
+    }
+}

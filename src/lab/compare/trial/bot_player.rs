@@ -1,0 +1,100 @@
+//! A bot that sees what a screen shows and acts on the wall clock, as a person would.
+
+use core::time::Duration;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use std::collections::VecDeque;
+
+use crate::bot::{Bot, BotLevel};
+use crate::net::Time;
+use crate::sim::{HeroControl, PlayerId, PlayerInput, Tick, World};
+
+/// From what it sees to its action: at least this,
+const REACTION: Duration = Duration::from_millis(170);
+/// and up to so much more, uniformly.
+const SPREAD_US: u64 = 60_000;
+
+/// A bot before a screen.
+#[derive(Debug)]
+pub(super) struct BotPlayer {
+    bot: Bot,
+    rng: ChaCha8Rng,
+    /// The last tick that it has seen.
+    seen: Option<Tick>,
+    /// What its hands hold once all that waits is done.
+    hero: HeroControl,
+    /// What it will do, and when.
+    waiting: VecDeque<(Time, PlayerInput)>,
+}
+
+impl BotPlayer {
+    pub(super) fn new(player: usize, world: &World, seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(300 + player as u64);
+        let bot = Bot::new(BotLevel::Normal, PlayerId(player as u8), world.setup().tick_rate);
+        Self { bot, rng, seen: None, hero: HeroControl::default(), waiting: VecDeque::new() }
+    }
+
+    /// Looks at what is drawn, and decides if it is a new tick.
+    pub(super) fn look(&mut self, now: Time, drawn: &World) {
+        let tick = drawn.state().tick();
+        if self.seen.replace(tick) == Some(tick) {
+            return;
+        }
+        let input = self.bot.think(drawn);
+        if input.commands.is_empty() && input.hero == self.hero {
+            return;
+        }
+        self.hero = input.hero;
+        let after = Duration::from_micros(self.rng.next_u64() % SPREAD_US);
+        let at = now.plus(REACTION + after);
+        // Hands do one thing after the other.
+        let at = self.waiting.back().map_or(at, |&(last, _)| at.max(last));
+        self.waiting.push_back((at, input));
+    }
+
+    /// When it acts next.
+    pub(super) fn acts_at(&self) -> Option<Time> {
+        self.waiting.front().map(|&(at, _)| at)
+    }
+
+    /// What it does by now.
+    pub(super) fn act(&mut self, now: Time) -> Option<PlayerInput> {
+        self.acts_at().filter(|&at| at <= now)?;
+        self.waiting.pop_front().map(|(_, input)| input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::compare::{Cell, trial::setup_of};
+    use crate::sim::TickInputs;
+
+    #[test]
+    fn it_acts_on_the_wall_clock_after_what_it_saw() {
+        let mut world = World::new(setup_of(&Cell::default(), 1));
+        let mut player = BotPlayer::new(0, &world, 7);
+        let (mut seen, mut acted) = (Vec::new(), Vec::new());
+        for tick in 0..600_u32 {
+            let now = Time(u64::from(tick) * 16_667);
+            let before = player.waiting.len();
+            player.look(now, &world);
+            // Once more at the same tick is nothing new.
+            player.look(now, &world);
+            assert!(player.waiting.len() <= before + 1);
+            if player.waiting.len() > before {
+                seen.push(now);
+            }
+            while player.act(now).is_some() {
+                acted.push(now);
+            }
+            world.step(&TickInputs::idle(Tick(tick), 2));
+        }
+        assert!(acted.len() > 10, "{} times", acted.len());
+        for (seen, acted) in seen.iter().zip(&acted) {
+            let after = acted.since(*seen).as_millis();
+            assert!((170..=430).contains(&after), "{after} ms");
+        }
+    }
+}
