@@ -13,7 +13,7 @@ const NEAR: i32 = 9;
 const HASTE: i32 = 40;
 /// How much less strength an attack on a core needs with each minute, in percent of the enemy's strength, and
 /// the least.
-const PUSH: (i32, i32) = (60, 120);
+const PUSH: (i32, i32) = (60, 150);
 /// How far random moods change that, in percent up or down.
 const MOOD: i32 = 60;
 /// An army on its way to a core turns back below this percent of the enemy's strength.
@@ -191,7 +191,7 @@ fn circle_site(view: &View<'_>, middle: Vec2, forces: &Forces, circle: usize, at
     let depth = (tiles_between(view.home, at) - enemy_distance(view, at)).max(0);
     let reach = depth * (view.skill.deep - forces.balance).max(0) / 100;
     let taste = view.draw(Draw::Taste(view.rank(at)), 12, 10);
-    let way = tiles_between(middle, at) / 2;
+    let way = tiles_between(middle, at) * 3 / 10;
     let gain = swing + relief + taste + bound(view, at) / 20 - way - danger - reach;
     Some(Site { at, kind: SiteKind::Circle, foes, gain })
 }

@@ -370,6 +370,7 @@ file_of! { RulesFile => Rules;
     minions_max: Whole<0, 250>,
     supply_per_minute: Whole<0, 6_000>,
     circle_supply_per_minute: Whole<0, 6_000>,
+    behind_supply_percent: Whole<0, 1_000>,
     supply_max: Whole<0, 1_000>,
     supply_start: Whole<0, 1_000>,
     swordsman_cost: Whole<0, 1_000>,

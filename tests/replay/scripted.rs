@@ -41,6 +41,7 @@ pub(crate) fn rules() -> Rules {
         minions_max: 14,
         supply_per_minute: 20,
         circle_supply_per_minute: 10,
+        behind_supply_percent: 100,
         supply_max: 20,
         supply_start: 4,
         swordsman_cost: 2,

@@ -50,7 +50,7 @@ fn no_bot_reacts_faster_than_100_ms() {
             assert!(Bot::new(level, PlayerId(0), rate).reaction() * 1000 >= hz * 100, "{level:?} at {hz}");
         }
     }
-    assert_eq!(Bot::new(BotLevel::Normal, PlayerId(0), TickRate::HZ_60).reaction(), 12);
+    assert_eq!(Bot::new(BotLevel::Normal, PlayerId(0), TickRate::HZ_60).reaction(), 24);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_click_trains_one_and_a_press_without_supply_is_answered() {
     wait_item(&window, "tooltip");
     window.picture("tooltip");
     window.assert_tidy("tooltip");
-    window.wait_for("supply", |shown| training(shown, "supply").as_u64() >= Some(2));
+    window.wait_for("supply", |shown| training(shown, "supply").as_u64() >= Some(3));
     window.press("1");
     window
         .wait_for("an archer in training", |shown| training(shown, "training") == serde_json::json!([0, 1]));
@@ -70,7 +70,7 @@ fn a_click_trains_one_and_a_press_without_supply_is_answered() {
     let reason = training(&shown, "refusal");
     let reason = reason.as_str().expect("waited for");
     assert!(
-        reason.starts_with("Swordsman costs 2: you have ") || reason.ends_with("the queue is full"),
+        reason.starts_with("Swordsman costs 3: you have ") || reason.ends_with("the queue is full"),
         "{reason}"
     );
     // A right click repeats; once more, and it does not.
@@ -89,7 +89,13 @@ fn a_click_trains_one_and_a_press_without_supply_is_answered() {
 #[test]
 fn practice_against_easy_trains_by_itself_and_waits_for_its_menu() {
     let Some(_turn) = turn() else { return };
-    let mut window = Window::open("repeats", "1920x1080", None, &["play", "--bot", "easy"]);
+    // Room for more than the one minion that the standard rules leave at the start.
+    let folder = tempfile::tempdir().expect("a folder");
+    let rules = folder.path().join("rules.toml");
+    let standard = std::fs::read_to_string("assets/rules/standard.toml").expect("the standard rules");
+    std::fs::write(&rules, standard.replace("minions_max = 7", "minions_max = 12")).expect("a file");
+    let words = ["play", "--bot", "easy", "--rules", rules.to_str().expect("a plain name")];
+    let mut window = Window::open("repeats", "1920x1080", None, &words);
     let shown = window.wait_tick(1);
     assert_eq!(training(&shown, "repeats"), serde_json::json!([true, false]));
     window.point(middle_of(&window, "economy: archer"));

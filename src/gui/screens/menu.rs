@@ -18,9 +18,9 @@ pub(crate) enum Choice {
 }
 
 /// The rules in as many lines as a newcomer reads.
-const RULES: &str = "Stand on a circle to take it: circles give supply and points. Hold more than half \
-                     and enemy cores open: destroy them, or reach 200 points. Supply trains minions. At 5:00 \
-                     shields fall and heroes no longer return.";
+const RULES: &str = "Stand on a circle to take it: circles give points. Hold more than half and enemy cores \
+                     open: destroy them, or reach 400 points. Supply trains minions; who is behind gets more. \
+                     At 5:00 shields fall and heroes no longer return.";
 
 /// The room that the card and the lobby need, points.
 pub(super) const LARGEST_ROOM: [f32; 2] = [HELP[0] + 16.0, HELP[1] + 16.0];

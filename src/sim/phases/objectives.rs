@@ -149,6 +149,11 @@ fn pay(rules: &CompiledRules, state: &mut GameState) {
         let circles = i32::try_from(state.circles_held(state.team_of(player))).unwrap_or(i32::MAX);
         // Supply per minute is sixtieths of supply per second.
         let income = i32::from(raw.supply_per_minute) + i32::from(raw.circle_supply_per_minute) * circles;
+        let income = if is_behind(state, state.team_of(player)) {
+            income * i32::from(raw.behind_supply_percent) / 100
+        } else {
+            income
+        };
         let supply = &mut state.players.supply[player.index()];
         let full = (i32::from(raw.supply_max) * SUPPLY).max(*supply);
         *supply = supply.saturating_add(income * percent / 100).min(full);
@@ -235,6 +240,11 @@ pub(crate) fn is_first_of_team(state: &GameState, player: PlayerId) -> bool {
 
 fn members(state: &GameState, team: u8) -> impl Iterator<Item = PlayerId> + '_ {
     state.player_ids().filter(move |&player| state.team_of(player) == team)
+}
+
+/// Whether another team has more points.
+fn is_behind(state: &GameState, team: u8) -> bool {
+    teams(state).any(|other| score(state, other) > score(state, team))
 }
 
 fn score(state: &GameState, team: u8) -> i32 {

@@ -87,6 +87,8 @@ pub struct Rules {
     pub supply_per_minute: u16,
     /// Supply per minute for each circle held.
     pub circle_supply_per_minute: u16,
+    /// Percent of its income that a team gets while another has more points.
+    pub behind_supply_percent: u16,
     /// Most supply a player can hold.
     pub supply_max: u16,
     /// Supply at the start.

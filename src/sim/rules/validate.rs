@@ -104,6 +104,7 @@ impl Rules {
             ("core_radius", self.core_radius.into(), (50, 5_000)),
             ("hero_core_percent", self.hero_core_percent.into(), (0, 200)),
             ("hero_score", self.hero_score.into(), (0, 1_000)),
+            ("behind_supply_percent", self.behind_supply_percent.into(), (0, 1_000)),
             ("score_to_win", self.score_to_win.into(), (1, 1_000_000)),
             ("sudden_death_ms", self.sudden_death_ms.into(), DURATION),
             ("burn_shared", self.burn_shared.into(), (0, 1_000_000)),
