@@ -11,7 +11,7 @@ use mini_rts_arena::bot::BotLevel;
 use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, MatchThread, data};
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, Settings,
+    PlayerName, RoomCode, Settings,
 };
 use mini_rts_arena::sim::{AttackBehaviour, TickRate, fingerprint};
 use mini_rts_arena::transport::{PortChoice, Udp, clock};
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let teams = [0, 1].into_iter().collect();
     let countdown = Duration::from_millis(300);
-    let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
+    let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
     let guest = GuestConfig::new(host_udp.local_address());
     // The last argument is the session's entropy: use unpredictable bytes outside of a demonstration.
     let host = LockstepSession::host(clock::now(), settings("ann")?, host, [1; 32]);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use mini_rts_arena::game::data;
 use mini_rts_arena::net::{
     Architecture, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, Seat, Settings, Time,
+    OnLoss, PlayerName, RoomCode, Seat, Settings, Time,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, SeatSetup, Setup, Target, Tick, TickRate, World, fingerprint,
@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = MatchConfig { room_id: 1, architecture, seed, tick_rate, ticks, rules, map, seats: 2 };
     let teams = [0, 1].into_iter().collect();
     let countdown = Duration::from_millis(300);
-    let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
+    let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
     let (name, input_delay, timeout) = (PlayerName::new("ann")?, InputDelay::Auto, Duration::from_secs(3));
     let (wait, on_loss, stays) = (Some(Duration::from_secs(10)), OnLoss::End, false);
     let is_ready = true;

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
     let mut options = BenchOptions { units, ..BenchOptions::default() };
     if arguments.brief {
         (options.round, options.replay_ticks) = (Duration::from_millis(5), 600);
-        options.coded_units = 400;
+        (options.coded_units, options.datagrams) = (400, 100);
     }
     let bar = progress_bar("{bar:40} {pos}/{len}  measuring");
     let report = bench(&options, |done, of| {
@@ -57,6 +57,12 @@ fn as_json(report: &BenchReport) -> Value {
     json!({
         "simulation": rows.collect::<Vec<_>>(),
         "coding": coding.collect::<Vec<_>>(),
+        "sealing": {
+            "bytes": report.sealing.bytes,
+            "seal_ns": report.sealing.seal_ns,
+            "open_ns": report.sealing.open_ns,
+            "core_percent": report.sealing.core_percent(),
+        },
         "replay_x_real_time": report.replay_x_real_time,
         "replay_200_units_x_real_time": report.replay_200_units_x_real_time,
     })
@@ -101,8 +107,13 @@ fn as_text(report: &BenchReport) -> String {
     format!(
         "{table}\none thread, full rules, medians of processor time\n\
          {}\
+         a datagram of {} bytes: {:.0} ns to seal, {:.0} ns to open; with four players {:.3} % of a core\n\
          replay of a standard match: {:.0} x real time; with 200 units: {:.0} x; every recorded hash compared",
         coding.concat(),
+        report.sealing.bytes,
+        report.sealing.seal_ns,
+        report.sealing.open_ns,
+        report.sealing.core_percent(),
         report.replay_x_real_time,
         report.replay_200_units_x_real_time
     )

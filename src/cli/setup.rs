@@ -20,7 +20,7 @@ use mini_rts_arena::game::{
 use mini_rts_arena::net::discovery::{Beacon, RoomId, VersionText};
 use mini_rts_arena::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, ServerConfig, ServerSession, Settings, Token,
+    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Token,
 };
 use mini_rts_arena::sim::{Map, PLAYERS_MAX, Rules, SIMULATION_BUILD, Tick, TickRate, fingerprint};
 use mini_rts_arena::transport::{DEFAULT_PORT, PortChoice, Udp, clock};
@@ -347,9 +347,8 @@ fn teams(table: &TableArguments) -> anyhow::Result<ArrayVec<u8, PLAYERS_MAX>> {
     Ok(given.iter().copied().collect())
 }
 
-/// A room's code crosses the network only as this; it keeps strangers out by mistake, not by force.
-fn room_code(network: &NetworkArguments) -> u64 {
-    network.room.as_ref().map_or(0, |code| fingerprint(code).max(1))
+fn room_code(network: &NetworkArguments) -> RoomCode {
+    network.room.as_deref().map_or(RoomCode::OPEN, RoomCode::of)
 }
 
 fn entropy() -> anyhow::Result<[u8; 32]> {

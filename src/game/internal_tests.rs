@@ -11,7 +11,7 @@ use super::outcome::{INTERNAL_ERROR, MatchError, MatchOutcome};
 use super::server::{Server, ServerOptions, ServerThread};
 use crate::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, ServerConfig, ServerSession, Settings,
+    OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings,
 };
 use crate::replay::{End, Replay};
 use crate::sim::{AttackBehaviour, PlayerId, Tick, TickRate, fingerprint};
@@ -77,7 +77,7 @@ fn a_match_that_panics_closes_its_recording_and_notifies_the_others() {
     let guest = MatchThread::start(guest(udp.local_address(), 2), at_guest, None).expect("a thread");
     let host = HostConfig {
         config: config(Architecture::P2p),
-        room_code: 0,
+        room_code: RoomCode::OPEN,
         teams: [0, 1].into_iter().collect(),
         countdown: COUNTDOWN,
         beacon: None,
@@ -101,7 +101,7 @@ fn a_server_that_panics_closes_its_recording_and_notifies_its_clients() {
         [2, 3].map(|n| MatchThread::start(guest(udp.local_address(), n), socket(), None).expect("a thread"));
     let settings = ServerConfig {
         config: config(Architecture::ClientServer),
-        room_code: 0,
+        room_code: RoomCode::OPEN,
         teams: [0, 1].into_iter().collect(),
         host: None,
         countdown: COUNTDOWN,

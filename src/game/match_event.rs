@@ -7,6 +7,7 @@ use crate::sim::PlayerId;
 
 /// An event of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there are few at a time")]
 pub enum MatchEvent {
     /// A guest has taken a seat.
     Joined(PlayerId, PlayerName),

@@ -9,7 +9,7 @@ use crate::net::discovery::Beacon;
 use crate::net::message::{Choice, PacketId};
 use crate::net::{
     Architecture, ChatText, ClientSession, DueTick, Event, Join, LinkStatus, LockstepSession, MatchConfig,
-    Pause, Time, TooManyCommands, TooManyLines, Traffic, Transmit, WaitsFor,
+    PacketProtection, Pause, Time, TooManyCommands, TooManyLines, Traffic, Transmit, WaitsFor,
 };
 use crate::sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -80,6 +80,15 @@ impl Session {
 
     pub(super) fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         seated!(self, session => session.forge(to, id, body), else ());
+    }
+
+    /// What protects the links: for the experiments in `lab`.
+    pub(crate) fn protections(&self) -> ArrayVec<PacketProtection, { PLAYERS_MAX - 1 }> {
+        match self {
+            Self::Joining(_) => ArrayVec::new(),
+            Self::Lockstep(session) => session.protections().cloned().collect(),
+            Self::Client(session) => session.protections().cloned().collect(),
+        }
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::battlefield::Battlefield;
 use super::coding::{CodingFigures, coding};
+use super::sealing::{SealingFigures, sealing};
 use crate::bot::{Bot, BotLevel};
 use crate::game::data;
 use crate::replay::{
@@ -41,6 +42,8 @@ pub struct BenchOptions {
     pub replay_ticks: u32,
     /// The size of the battle whose states are coded.
     pub coded_units: usize,
+    /// How many datagrams are sealed a round.
+    pub datagrams: usize,
 }
 
 impl Default for BenchOptions {
@@ -50,6 +53,7 @@ impl Default for BenchOptions {
             round: Duration::from_millis(300),
             replay_ticks: Tick::MAX.0,
             coded_units: 10_000,
+            datagrams: 20_000,
         }
     }
 }
@@ -61,6 +65,8 @@ pub struct BenchReport {
     pub simulation: Vec<BattleFigures>,
     /// What a server's states cost: three ticks apart, as at 20 updates a second, and half a second.
     pub coding: [CodingFigures; 2],
+    /// What the protection of datagrams costs.
+    pub sealing: SealingFigures,
     /// How much faster than it was played a match of two bots by standard rules is verified, all recorded
     /// hashes compared.
     pub replay_x_real_time: f64,
@@ -133,6 +139,7 @@ pub fn bench(options: &BenchOptions, mut progress: impl FnMut(u64, u64)) -> Resu
     let [replay_x_real_time, replay_200_units_x_real_time] = speeds.map(median);
     Ok(BenchReport {
         coding: coding(options.coded_units, CODED_TICKS),
+        sealing: sealing(options.datagrams),
         simulation: battles.into_iter().map(BattleBench::figures).collect(),
         replay_x_real_time,
         replay_200_units_x_real_time,

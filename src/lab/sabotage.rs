@@ -16,8 +16,10 @@ use crate::sim::{Direction, PlayerInput, Tick};
 
 /// The peer that breaks the rules.
 const CULPRIT: usize = 1;
-/// Bytes of an envelope: packet id, connection id, counter.
+/// Bytes of an envelope: packet id, connection id, packet number.
 const ENVELOPE: usize = 9;
+/// What follows the body where nothing is encrypted.
+const TAG: [u8; 16] = [0; 16];
 /// Copies that a peer sends that does not know when to stop.
 const COPIES: usize = 16;
 
@@ -155,13 +157,13 @@ impl Saboteur {
     /// What `peer` sends in place of a datagram.
     pub(super) fn tamper(&mut self, now: Time, peer: usize, bytes: &[u8]) -> Tampered {
         let whole = |bytes: Vec<u8>| vec![(Duration::ZERO, bytes)];
-        if peer != CULPRIT || bytes.len() < ENVELOPE {
+        if peer != CULPRIT || bytes.len() < ENVELOPE + TAG.len() {
             return whole(bytes.to_vec());
         }
         // Ticks begin about a second after the start.
         let is_late = now >= Time(1_000_000 + u64::from(self.from.0) * 16_667);
         let id = PacketId::of(bytes[0]);
-        if let (Some(PacketId::Acknowledge), [_, _, _, low, high, _, ..]) = (id, &bytes[ENVELOPE..]) {
+        if let (Some(PacketId::Acknowledge), [_, _, _, low, high, _, ..]) = (id, body(bytes)) {
             self.next_fragment = self.next_fragment.max(u16::from_le_bytes([*low, *high]) + 1);
         }
         match (self.what, id) {
@@ -183,7 +185,7 @@ impl Saboteur {
                 let bye = [&[PacketId::Bye as u8], &encode(&Bye::Left { tick: self.from.0 })[..]].concat();
                 let length = (bye.len() as u16 | 0x8000).to_le_bytes();
                 let packet = [&[0; 3][..], &self.next_fragment.to_le_bytes(), &length[..], &bye].concat();
-                whole([&[PacketId::Acknowledge as u8], &bytes[1..ENVELOPE], &packet].concat())
+                whole([&[PacketId::Acknowledge as u8], &bytes[1..ENVELOPE], &packet, &TAG].concat())
             }
             (Sabotage::StaleCounter, Some(_)) if is_late => {
                 let counter = self.counter.get_or_insert([bytes[5], bytes[6], bytes[7], bytes[8]]);
@@ -204,7 +206,7 @@ impl Saboteur {
 
     /// A datagram of inputs that breaks the rule; `None` if this one keeps it.
     fn edited(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let (mut header, inputs) = decode_inputs(&bytes[ENVELOPE..]).ok()?;
+        let (mut header, inputs) = decode_inputs(body(bytes)).ok()?;
         let mut inputs: Vec<Option<PlayerInput>> =
             inputs.map(|bytes| bytes.and_then(|bytes| Some(decode_input(&bytes).ok()?.0))).collect();
         let first = header.first_near(self.from)?;
@@ -215,7 +217,7 @@ impl Saboteur {
         let encoded = |input: &Option<PlayerInput>| input.as_ref().and_then(|input| encode_input(input, &[]));
         let inputs: Vec<Option<EncodedInput>> = inputs.iter().map(encoded).collect();
         let body = encode_inputs(&header, inputs.iter().map(|input| input.as_deref()));
-        Some([&bytes[..ENVELOPE], &body].concat())
+        Some([&bytes[..ENVELOPE], &body, &TAG].concat())
     }
 
     fn edit(
@@ -275,10 +277,15 @@ impl Saboteur {
     }
 
     fn false_pong(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let Ok(mut pong) = decode::<Pong>(&bytes[ENVELOPE..]) else { return bytes.to_vec() };
+        let Ok(mut pong) = decode::<Pong>(body(bytes)) else { return bytes.to_vec() };
         // Twice a second: the clock seems to fall behind by 6 %.
         self.sent += 1;
         pong.clock_us = pong.clock_us.map(|us| us - 30_000 * i64::from(self.sent));
-        [&bytes[..ENVELOPE], &encode(&pong)[..]].concat()
+        [&bytes[..ENVELOPE], &encode(&pong)[..], &TAG].concat()
     }
+}
+
+/// The body of a datagram that is not encrypted.
+fn body(bytes: &[u8]) -> &[u8] {
+    &bytes[ENVELOPE..bytes.len() - TAG.len()]
 }

@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use crate::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
+    Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
+    MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
 };
 use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
 
@@ -28,6 +28,13 @@ pub(super) struct Table<'a> {
     pub(super) map: &'a Map,
     /// Of each seat.
     pub(super) teams: ArrayVec<u8, PLAYERS_MAX>,
+    /// Whether datagrams are encrypted; those of most virtual matches are as long, and in the clear.
+    pub(super) is_encrypted: bool,
+}
+
+/// Whether the virtual matches of this seed are encrypted.
+pub(super) const fn is_encrypted(seed: u64) -> bool {
+    seed.is_multiple_of(5)
 }
 
 impl Table<'_> {
@@ -47,21 +54,22 @@ impl Table<'_> {
     /// The peer in seat 0, whom others join.
     pub(super) fn host(&self, now: Time, settings: Settings) -> LockstepSession {
         let (config, teams) = (self.config(), self.teams.clone());
-        let host = HostConfig { config, room_code: 0, teams, countdown: COUNTDOWN, beacon: None };
-        LockstepSession::host(now, settings, host, entropy(self.seed, 0))
+        let host =
+            HostConfig { config, room_code: RoomCode::OPEN, teams, countdown: COUNTDOWN, beacon: None };
+        LockstepSession::host(now, settings, host, self.entropy(0))
     }
 
     /// Who joins the host, or the server, at `host`, and sits in `seat` however late.
     pub(super) fn guest(&self, now: Time, settings: Settings, seat: usize, host: SocketAddr) -> Join {
         let guest = GuestConfig { seat: Some(seat as u8), ..GuestConfig::new(host) };
-        Join::new(now, settings, guest, entropy(self.seed, seat))
+        Join::new(now, settings, guest, self.entropy(seat))
     }
 
     /// The server, which sends this many updates per second.
     pub(super) fn server(&self, updates: u32) -> ServerSession {
         let settings = ServerConfig {
             config: self.config(),
-            room_code: 0,
+            room_code: RoomCode::OPEN,
             teams: self.teams.clone(),
             host: None,
             countdown: COUNTDOWN,
@@ -74,7 +82,13 @@ impl Table<'_> {
             kept: ArrayVec::new(),
             bits_per_s: BITS_PER_S_USUAL,
         };
-        ServerSession::new(Time(0), settings, entropy(self.seed, self.teams.len()))
+        ServerSession::new(Time(0), settings, self.entropy(self.teams.len()))
+    }
+
+    fn entropy(&self, node: usize) -> Entropy {
+        let mut seed = [node as u8 + 1; 32];
+        seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        if self.is_encrypted { seed.into() } else { Entropy::plaintext(seed) }
     }
 }
 
@@ -100,10 +114,4 @@ pub(super) const fn hero_of(seed: u64, seat: usize) -> AttackBehaviour {
     } else {
         AttackBehaviour::Archer
     }
-}
-
-fn entropy(seed: u64, node: usize) -> [u8; 32] {
-    let mut entropy = [node as u8 + 1; 32];
-    entropy[..8].copy_from_slice(&seed.to_le_bytes());
-    entropy
 }

@@ -16,7 +16,7 @@ use super::byzantine::{Attacker, ByzantineFigures, ByzantinePlan, Pace};
 use super::fault::{Fault, FaultCounts};
 use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::{Act, Change, Scenario};
-use super::sessions::{TIMEOUT, Table, WAIT, hero_of, settings};
+use super::sessions::{TIMEOUT, Table, WAIT, hero_of, is_encrypted, settings};
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
 use crate::game::{
     ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Node as _, Server,
@@ -181,6 +181,13 @@ impl VirtualMatch {
     #[must_use]
     pub fn play(mut self) -> VirtualResult {
         self.play_until(self.patience());
+        let byzantine = self.byzantine();
+        for node in (0..self.nodes()).filter(|&node| Some(node) != byzantine) {
+            if let Some((at, bytes)) = self.world.network.amplified(node) {
+                let what = format!("an answer of {bytes} bytes is larger than what was asked");
+                self.audit.violated(Oracle::Bounds, node, at, what);
+            }
+        }
         if self.is_served() { self.judge_served() } else { self.judge() }
     }
 
@@ -430,9 +437,13 @@ impl VirtualMatch {
         let at = self.world.now().plus(self.world.players[peer].cost);
         while let Some(transmit) = self.world.players[peer].poll_transmit() {
             let (to, bytes) = (transmit.to, transmit.datagram.bytes());
-            let (attacker, network) = (self.attacker.as_mut(), &mut self.world.network);
-            if attacker.is_some_and(|attacker| attacker.takes(at, peer, (to, bytes), network)) {
-                continue;
+            let network = &mut self.world.network;
+            if let Some(attacker) = &mut self.attacker {
+                let session = self.world.players[peer].node().map(Match::session);
+                attacker.learn(peer, session);
+                if attacker.takes(at, peer, (to, bytes), network) {
+                    continue;
+                }
             }
             let sent = match &mut self.saboteur {
                 Some(saboteur) => saboteur.tamper(at, peer, bytes),
@@ -501,6 +512,8 @@ impl VirtualMatch {
             rules: &self.setup.rules,
             map: &self.setup.map,
             teams: (0..self.setup.peers as u8).collect(),
+            // A saboteur rewrites datagrams without their keys.
+            is_encrypted: is_encrypted(self.setup.seed) && self.setup.sabotage.is_none(),
         }
     }
 

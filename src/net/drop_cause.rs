@@ -14,14 +14,15 @@ pub enum DropCause {
     Malformed,
     /// It belongs to an earlier match or handshake between the same addresses, or has been superseded.
     Stale,
-    /// Its counter was received before, or is too old for the replay window.
+    /// Its packet number was received before, or is too old for the replay window.
     Repeated,
-    /// Its counter, or the tick of one of its inputs, is beyond what can have been sent so far.
+    /// The tick of one of its inputs, or a fragment, is beyond what can have been sent so far.
     TooFarAhead,
     /// It is well-formed, but not expected from this peer or in this phase, or contradicts what is known
     /// here.
     OutOfPlace,
-    /// It addresses no connection of this session, or answers a request that was never sent.
+    /// It addresses no connection of this session, was not sealed by its other end, or answers a request that was
+    /// never sent.
     Unauthenticated,
     /// Its sender has exceeded a rate limit.
     RateLimited,
@@ -80,9 +81,8 @@ impl From<OpenError> for DropCause {
     fn from(error: OpenError) -> Self {
         match error {
             OpenError::Length(_) => Self::Malformed,
-            OpenError::Connection(_) => Self::Unauthenticated,
+            OpenError::Connection(_) | OpenError::Forged(_) => Self::Unauthenticated,
             OpenError::Repeated(_) => Self::Repeated,
-            OpenError::Ahead(_) => Self::TooFarAhead,
         }
     }
 }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
+use crate::net::connection::words::KeyWords;
 use crate::net::drop_cause::{DropCounts, Handled};
 use crate::net::time::Time;
 use crate::net::wire::chat_text::ChatText;
@@ -245,4 +246,6 @@ pub struct LinkStatus {
     pub lost_per_mille: u16,
     /// For how long it has not been heard.
     pub silent_for: Duration,
+    /// Between a guest and its host, or a client and its server: the words that both have.
+    pub words: Option<KeyWords>,
 }

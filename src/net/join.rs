@@ -1,59 +1,97 @@
-//! A guest's way into a match: it asks until the host answers, and ends with a [`Seat`] or a reason.
+//! A guest's way into a match: it asks until the host answers, exchanges keys, and ends with a [`Seat`] or a
+//! reason.
 //!
 //! Sans-IO, with the verbs of [`super::LockstepSession`]. Who answers decides what plays the match: a seat of
 //! a peer is taken by [`super::LockstepSession::seated`], a seat of a server by
 //! [`super::ClientSession::seated`].
 
+use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
+use super::connection::cpace::{Context, Exchange};
+use super::connection::handshake::{CHANNEL, derive, session_id};
+use super::connection::keys::{CipherKind, Entropy, RoomCode, is_equal};
+use super::connection::pair_keys::PairSecret;
 use super::connection::protection::PacketProtection;
 use super::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use super::event::{End, Event, Traffic};
 use super::outbox::{Outbox, Transmit};
+use super::rate_limit::TokenBucket;
 use super::table::settings::{GuestConfig, Settings};
 use super::time::Time;
 use super::wire::architecture::Architecture;
 use super::wire::message::{
-    JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, Malformed, PROTOCOL_VERSION, PacketId, Refusal,
-    decode_handshake, handshake, handshake_nonce,
+    EntryRefused, JoinChallenge, JoinConfirm, JoinEntry, JoinRefused, JoinRequest, JoinShare, Malformed,
+    PROTOCOL_VERSION, PacketId, Refusal, decode, decode_handshake, encode, handshake, handshake_nonce,
 };
 use crate::sim::{PLAYERS_MAX, PlayerId, SIMULATION_BUILD};
 
 /// Interval between requests until there is an answer.
-const REQUEST_EVERY: Duration = Duration::from_millis(200);
+const REQUEST_EVERY: Duration = Duration::from_millis(100);
+/// A refusal that comes before any keys is believed once it has answered this many requests in a row: somebody on
+/// the way may have changed one of them.
+const REFUSALS: u8 = 2;
+/// This many of the host's shares without the right proof, and this much time since the first request with a share,
+/// mean that the room code is wrong: a share that was damaged on the way is followed by a good one.
+const UNPROVEN_MAX: u8 = 3;
+const UNPROVEN_FOR: Duration = Duration::from_millis(800);
+/// Challenges and shares that are answered, a second: each costs a multiplication, and somebody in the host's place
+/// tests a code with each share.
+const CHECKS_PER_S: u64 = 20;
+/// How long a guest asks for a seat with its keys before it exchanges new ones.
+const ENTER_FOR: Duration = Duration::from_secs(3);
 
 /// A request for a seat, until it is answered.
 pub struct Join {
     now: Time,
     settings: Settings,
     host: SocketAddr,
+    code: RoomCode,
+    cipher: CipherKind,
     request: JoinRequest,
+    entry: JoinEntry,
+    /// From which the keys to other guests follow.
+    pair_secret: PairSecret,
     /// When to ask again.
     ask_at: Time,
+    /// The refusal of the last request, and how many requests in a row had one.
+    refused: Option<Refusal>,
+    refusals: u8,
     via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
     give_up_at: Option<Time>,
     phase: Phase,
+    checks: TokenBucket,
     rng: ChaCha12Rng,
     out: Outbox,
 }
 
-#[derive(Clone, Copy)]
 enum Phase {
+    /// The host has not sent a cookie.
     Asking,
-    Confirmed(JoinConfirm),
+    /// The request has a share.
+    Exchanging(Attempt),
+    /// Both ends have the same keys, and the guest asks for a seat with them.
+    Entering(Box<Entering>),
     Closed,
 }
 
-/// What a host or a server answers.
-enum Answer {
-    /// Ask again with this cookie.
-    Cookie([u8; 16]),
-    Confirmed(JoinConfirm),
-    Refused(Refusal),
+/// A key exchange that the host has not answered with the right proof.
+struct Attempt {
+    exchange: Exchange,
+    since: Time,
+    /// Shares of the host without the right proof.
+    unproven: u8,
+}
+
+struct Entering {
+    share: JoinShare,
+    protection: PacketProtection,
+    until: Time,
+    confirmed: Option<JoinConfirm>,
 }
 
 /// A seat that a host or a server gave.
@@ -66,8 +104,11 @@ pub struct Seat {
     pub(super) confirm: JoinConfirm,
     /// Protects the datagrams between both ends.
     pub(super) protection: PacketProtection,
-    /// Fingerprint of the room code, for joining again.
-    pub(super) room_code: u64,
+    /// From which the keys to other guests follow.
+    pub(super) pair_secret: PairSecret,
+    /// The room code, for joining again.
+    pub(super) code: RoomCode,
+    pub(super) cipher: CipherKind,
     /// Fixed addresses of other guests.
     pub(super) via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
     /// How long to wait for the start of a match between peers.
@@ -82,23 +123,50 @@ impl Seat {
     pub const fn architecture(&self) -> Architecture {
         self.confirm.config.architecture
     }
+
+    /// The host's answer and the connection's protection: for tests that speak for a guest.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn into_parts(self) -> (JoinConfirm, PacketProtection) {
+        (self.confirm, self.protection)
+    }
 }
 
 impl Join {
-    /// Starts to ask. `entropy` must be unpredictable: the nonce and the connection id are derived from it.
+    /// Starts to ask. `entropy` must be unpredictable: the nonce, the connection id and the keys follow from it.
     #[must_use]
-    pub fn new(now: Time, settings: Settings, guest: GuestConfig, entropy: [u8; 32]) -> Self {
-        let mut rng = ChaCha12Rng::from_seed(entropy);
-        let request = request(&settings, &guest, rng.next_u64(), rng.next_u32());
+    pub fn new(now: Time, settings: Settings, guest: GuestConfig, entropy: impl Into<Entropy>) -> Self {
+        let Entropy { seed, cipher } = entropy.into();
+        let mut rng = ChaCha12Rng::from_seed(seed);
+        let request = request(&guest, rng.next_u64(), rng.next_u32());
+        let mut drawn = [0; 32];
+        rng.fill_bytes(&mut drawn);
+        let pair_secret = PairSecret::new(drawn);
+        let entry = JoinEntry {
+            name: settings.name,
+            hero: settings.hero,
+            is_ready: settings.is_ready,
+            seat: guest.seat,
+            addresses: guest.addresses,
+            token: guest.token,
+            public_key: pair_secret.public(),
+        };
         Self {
             now,
             give_up_at: settings.wait.map(|wait| now.plus(wait)),
             settings,
             host: guest.host,
+            code: guest.room_code,
+            cipher,
             request,
+            entry,
+            pair_secret,
             ask_at: now,
+            refused: None,
+            refusals: 0,
             via: guest.via,
             phase: Phase::Asking,
+            checks: TokenBucket::new(now, CHECKS_PER_S, CHECKS_PER_S),
             rng,
             out: Outbox::new(Traffic::default()),
         }
@@ -122,57 +190,160 @@ impl Join {
     fn on_answer(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;
         let id = PacketId::of(first).ok_or(DropCause::Malformed)?;
-        let is_answer = matches!(id, PacketId::JoinChallenge | PacketId::JoinConfirm | PacketId::JoinRefused);
-        if !is_answer || from != self.host || !matches!(self.phase, Phase::Asking) {
+        if from != self.host {
             return Err(OutOfPlace);
         }
-        match self.read(id, body)? {
-            Answer::Cookie(cookie) => (self.request.cookie, self.ask_at) = (cookie, self.now),
-            Answer::Confirmed(confirm) if is_consistent(&confirm) => self.phase = Phase::Confirmed(confirm),
-            // Counts as no answer.
-            Answer::Confirmed(_) => return Err(OutOfPlace),
-            Answer::Refused(reason) => self.close(End::Refused(reason)),
+        match id {
+            PacketId::JoinChallenge | PacketId::JoinShare | PacketId::JoinRefused => self.on_reply(id, body),
+            PacketId::JoinConfirm | PacketId::EntryRefused => self.on_verdict(bytes),
+            _ => Err(OutOfPlace),
         }
+    }
+
+    /// An answer to the request, given without its packet id. A host of another version refuses.
+    fn on_reply(&mut self, id: PacketId, bytes: &[u8]) -> Handled {
+        if !matches!(self.phase, Phase::Asking | Phase::Exchanging(_)) {
+            return Err(OutOfPlace);
+        }
+        let is_ours = handshake_nonce(bytes) == Some(self.request.nonce);
+        let handled = match id {
+            PacketId::JoinChallenge => {
+                decode_handshake(id, bytes).map(|answer| self.on_challenge(is_ours, answer))
+            }
+            PacketId::JoinShare => decode_handshake(id, bytes).map(|answer| self.on_share(is_ours, &answer)),
+            _ => {
+                decode_handshake(id, bytes).map(|JoinRefused { reason, .. }| self.on_refused(is_ours, reason))
+            }
+        };
+        match handled {
+            Err(Malformed::Version { theirs }) => {
+                self.on_refused(is_ours, Refusal::Protocol { host: theirs, guest: PROTOCOL_VERSION })
+            }
+            other => other?,
+        }
+    }
+
+    /// The host has sent a cookie: the request gets a share, for an exchange of its own.
+    fn on_challenge(&mut self, is_ours: bool, JoinChallenge { cookie, .. }: JoinChallenge) -> Handled {
+        if !is_ours {
+            return Err(DropCause::Unauthenticated);
+        }
+        if matches!(self.phase, Phase::Exchanging(_)) && cookie == self.request.cookie {
+            return Err(DropCause::Repeated);
+        }
+        if !self.checks.take(self.now, 1) {
+            return Err(DropCause::RateLimited);
+        }
+        self.request.cookie = cookie;
+        let session = session_id(&self.request);
+        let context = Context { password: self.code.password(), channel: CHANNEL, session: &session };
+        let mut random = [0; 64];
+        self.rng.fill_bytes(&mut random);
+        let exchange = Exchange::new(&context, &random);
+        self.request.share = *exchange.share();
+        self.phase = Phase::Exchanging(Attempt { exchange, since: self.now, unproven: 0 });
+        self.progress();
         Ok(())
     }
 
-    /// Reads an answer to this request, given without its packet id. A host of another version refuses.
-    fn read(&self, id: PacketId, bytes: &[u8]) -> Result<Answer, DropCause> {
-        let is_ours = handshake_nonce(bytes) == Some(self.request.nonce);
-        let read = match id {
-            PacketId::JoinChallenge => {
-                decode_handshake(id, bytes).map(|challenge: JoinChallenge| Answer::Cookie(challenge.cookie))
-            }
-            PacketId::JoinConfirm => decode_handshake(id, bytes).map(Answer::Confirmed),
-            _ => decode_handshake(id, bytes).map(|refused: JoinRefused| Answer::Refused(refused.reason)),
-        };
-        match read {
-            Ok(_) | Err(Malformed::Version { .. }) if !is_ours => Err(DropCause::Unauthenticated),
-            Err(Malformed::Version { theirs }) => {
-                Ok(Answer::Refused(Refusal::Protocol { host: theirs, guest: PROTOCOL_VERSION }))
-            }
-            other => Ok(other?),
+    /// The host has answered: the next message leaves at once, and refusals of the last are no longer believed.
+    fn progress(&mut self) {
+        (self.refused, self.refusals, self.ask_at) = (None, 0, self.now);
+    }
+
+    /// The host has sent its share. Without the right proof it was damaged, or made by somebody who does not know
+    /// the code.
+    fn on_share(&mut self, is_ours: bool, share: &JoinShare) -> Handled {
+        let Phase::Exchanging(attempt) = &mut self.phase else { return Err(OutOfPlace) };
+        if !is_ours || !self.checks.take(self.now, 1) {
+            return Err(if is_ours { DropCause::RateLimited } else { DropCause::Unauthenticated });
         }
+        let point = attempt.exchange.shared_point(&share.share);
+        let derived = point.map(|point| derive(&point, &self.request, share));
+        let Some(derived) = derived.filter(|derived| is_equal(&derived.proof, &share.proof)) else {
+            attempt.unproven = attempt.unproven.saturating_add(1);
+            return Err(DropCause::Unauthenticated);
+        };
+        let ids = (self.request.connection_id, share.connection_id);
+        let protection =
+            PacketProtection::new(ids, &derived.host.swapped(), self.cipher).with_words(derived.words);
+        let until = self.now.plus(ENTER_FOR);
+        self.phase =
+            Phase::Entering(Box::new(Entering { share: *share, protection, until, confirmed: None }));
+        self.progress();
+        Ok(())
+    }
+
+    fn on_refused(&mut self, is_ours: bool, reason: Refusal) -> Handled {
+        if !is_ours {
+            return Err(DropCause::Unauthenticated);
+        }
+        self.refused = Some(reason);
+        Ok(())
+    }
+
+    /// The host has decided about the seat.
+    fn on_verdict(&mut self, bytes: &[u8]) -> Handled {
+        let Phase::Entering(entering) = &mut self.phase else { return Err(OutOfPlace) };
+        let opened = entering.protection.open(bytes)?;
+        if opened.packet_id == PacketId::EntryRefused as u8 {
+            let EntryRefused { reason } = decode(&opened.body)?;
+            self.close(End::Refused(reason));
+            return Ok(());
+        }
+        let confirm: JoinConfirm = decode(&opened.body)?;
+        // Any other counts as no answer.
+        is_consistent(&confirm, &entering.share).then_some(()).ok_or(OutOfPlace)?;
+        entering.confirmed = Some(confirm);
+        Ok(())
     }
 
     /// Asks again, or gives up, if either is due.
     pub fn handle_timeout(&mut self, now: Time) {
         self.now = self.now.max(now);
-        if !matches!(self.phase, Phase::Asking) {
+        if matches!(self.phase, Phase::Closed) {
             return;
         }
         if self.give_up_at.is_some_and(|at| self.now >= at) {
             self.close(End::NoAnswer);
         } else if self.now >= self.ask_at {
-            self.ask_at = self.now.plus(REQUEST_EVERY);
-            self.out.transmit(self.host, handshake(PacketId::JoinRequest, &self.request));
+            let refused = self.refused.take();
+            self.refusals = if refused.is_some() { self.refusals.saturating_add(1) } else { 0 };
+            match refused.filter(|_| self.refusals >= REFUSALS) {
+                Some(reason) => self.close(End::Refused(reason)),
+                None => self.ask(),
+            }
+        }
+    }
+
+    fn ask(&mut self) {
+        self.ask_at = self.now.plus(REQUEST_EVERY);
+        match &mut self.phase {
+            Phase::Exchanging(attempt)
+                if attempt.unproven >= UNPROVEN_MAX && self.now.since(attempt.since) >= UNPROVEN_FOR =>
+            {
+                self.close(End::Refused(Refusal::RoomCode));
+            }
+            Phase::Entering(entering) if self.now >= entering.until => {
+                (self.request.cookie, self.request.share) = ([0; 16], [0; 32]);
+                self.phase = Phase::Asking;
+                self.ask();
+            }
+            Phase::Entering(entering) => {
+                let entry = entering.protection.seal(PacketId::JoinEntry as u8, &encode(&self.entry));
+                self.out.transmit(self.host, entry);
+            }
+            Phase::Asking | Phase::Exchanging(_) => {
+                self.out.transmit(self.host, handshake(PacketId::JoinRequest, &self.request));
+            }
+            Phase::Closed => {}
         }
     }
 
     /// When [`Self::handle_timeout`] has something to do next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let asks = matches!(self.phase, Phase::Asking).then_some(self.ask_at)?;
+        let asks = (!matches!(self.phase, Phase::Closed)).then_some(self.ask_at)?;
         Some(self.give_up_at.map_or(asks, |at| at.min(asks)))
     }
 
@@ -188,14 +359,18 @@ impl Join {
 
     /// The seat, once it is given; what is still to be sent goes with it. This object is then closed.
     pub fn take_seat(&mut self) -> Option<Seat> {
-        let Phase::Confirmed(confirm) = self.phase else { return None };
+        let Phase::Entering(entering) = &self.phase else { return None };
+        let confirm = entering.confirmed?;
+        let protection = entering.protection.clone();
         self.phase = Phase::Closed;
         Some(Seat {
             settings: self.settings.clone(),
             at: self.host,
             confirm,
-            protection: PacketProtection::new(self.request.connection_id, confirm.connection_id),
-            room_code: self.request.room,
+            protection,
+            pair_secret: self.pair_secret.clone(),
+            code: self.code,
+            cipher: self.cipher,
             via: self.via.clone(),
             give_up_at: self.give_up_at,
             rng: self.rng.clone(),
@@ -222,29 +397,26 @@ impl Join {
     }
 }
 
-/// Whether such a seat exists: a host has seat 0 itself.
-fn is_consistent(confirm: &JoinConfirm) -> bool {
-    let first = u8::from(confirm.config.architecture == Architecture::P2p);
-    (first..confirm.config.seats).contains(&confirm.player.0)
+/// Whether such a seat exists, in the match that the keys were exchanged for: a host has seat 0 itself.
+fn is_consistent(confirm: &JoinConfirm, share: &JoinShare) -> bool {
+    let config = &confirm.config;
+    let first = u8::from(config.architecture == Architecture::P2p);
+    let is_same =
+        (config.architecture, config.rules, config.map) == (share.architecture, share.rules, share.map);
+    is_same && (first..config.seats).contains(&confirm.player.0)
 }
 
 /// The first request, without a cookie.
-fn request(settings: &Settings, guest: &GuestConfig, nonce: u64, connection_id: u32) -> JoinRequest {
+const fn request(guest: &GuestConfig, nonce: u64, connection_id: u32) -> JoinRequest {
     JoinRequest {
         nonce,
         cookie: [0; 16],
         connection_id,
         simulation_build: SIMULATION_BUILD,
-        name: settings.name,
-        hero: settings.hero,
-        is_ready: settings.is_ready,
-        seat: guest.seat,
-        room: guest.room_code,
         rules: guest.rules,
         map: guest.map,
         ticks: guest.ticks,
         tick_rate: guest.tick_rate,
-        addresses: guest.addresses.clone(),
-        token: guest.token,
+        share: [0; 32],
     }
 }

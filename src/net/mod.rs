@@ -22,7 +22,9 @@ mod time;
 mod wire;
 
 pub use client::{ClientSession, UpdateCounts};
-pub use connection::protection::{DATAGRAM_BYTES_MAX, OpenError, PacketProtection, SealedPacket};
+pub use connection::keys::{Entropy, RoomCode};
+pub use connection::protection::{DATAGRAM_BYTES_MAX, OpenError, Opened, PacketProtection, SealedPacket};
+pub use connection::words::KeyWords;
 pub use connection::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX, SILENT_AFTER,
 };

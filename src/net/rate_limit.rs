@@ -33,6 +33,12 @@ impl TokenBucket {
         self.take_if_at_least(now, amount, 0)
     }
 
+    /// Puts `amount` back in.
+    pub(super) fn restore(&mut self, amount: u64) {
+        let level = self.level.saturating_add(amount.cast_signed().saturating_mul(Self::UNIT));
+        self.level = level.min(self.most.saturating_mul(Self::UNIT));
+    }
+
     fn take_if_at_least(&mut self, now: Time, amount: u64, least: i64) -> bool {
         let passed = now.since(self.at).min(Duration::from_secs(3600));
         self.at = self.at.max(now);
@@ -58,5 +64,7 @@ mod tests {
         assert!(bucket.take(Time(100_000_000), 3) && !bucket.take(Time(100_000_000), 1));
         assert!(bucket.overdraw(Time(100_000_000), 4) && !bucket.overdraw(Time(101_900_000), 1));
         assert!(bucket.overdraw(Time(102_000_000), 1), "refilled");
+        bucket.restore(9);
+        assert!(bucket.take(Time(102_000_000), 3) && !bucket.take(Time(102_000_000), 1), "to the brim");
     }
 }

@@ -141,9 +141,12 @@ impl Udp {
         &self.received
     }
 
-    /// Sends a datagram. If that fails it is counted and dropped, like a lost datagram.
+    /// Sends a datagram. If that fails it is counted and dropped, like a lost datagram; so is each that belongs to a
+    /// connection without encryption, as only virtual runs have them.
     pub fn send(&mut self, transmit: &Transmit) {
-        if self.socket.send_to(transmit.datagram.bytes(), transmit.to).is_err() {
+        if transmit.datagram.is_plaintext()
+            || self.socket.send_to(transmit.datagram.bytes(), transmit.to).is_err()
+        {
             self.unsent += 1;
         }
     }
@@ -215,7 +218,7 @@ fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::SealedPacket;
+    use crate::net::{PacketProtection, SealedPacket};
     use std::net::Ipv4Addr;
 
     const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -230,6 +233,18 @@ mod tests {
         let received = b.received().recv_timeout(Duration::from_secs(5)).expect("a datagram");
         assert_eq!((&received.bytes[..], received.from), (&[1, 2, 3][..], a.local_address()));
         assert_eq!(b.dropped(), 1);
+    }
+
+    #[test]
+    fn what_is_not_encrypted_never_leaves() {
+        let mut a = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
+        let b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
+        let plaintext = PacketProtection::plaintext(1, 2).seal(5, &[1]);
+        for datagram in [plaintext, SealedPacket::unconnected(&[9])] {
+            a.send(&Transmit { to: b.local_address(), datagram });
+        }
+        let received = b.received().recv_timeout(Duration::from_secs(5)).expect("the second");
+        assert_eq!((&received.bytes[..], a.unsent()), (&[9][..], 1));
     }
 
     #[test]

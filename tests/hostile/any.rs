@@ -10,7 +10,7 @@ use mini_rts_arena::sim::{Command, Direction, HeroControl, Tick};
 
 use super::cases::play_all;
 use super::draw::{Draw, Hints, Writer, damaged, ragged};
-use super::room::{Node, Room, Table, is_handshake};
+use super::room::{Node, Room, TAG, Table, is_handshake};
 
 /// One seed in this many is played with a real world, too.
 const REAL_ONE_IN: u64 = 200;
@@ -288,8 +288,9 @@ impl Scene {
     fn change_recent(&mut self, draw: &mut Draw) {
         let Some((_, _, mut bytes)) = self.recent(draw) else { return };
         let from = self.from(draw);
-        if bytes.len() >= 9 && !is_handshake(bytes[0]) {
-            bytes = self.room.envelope(from, self.target, bytes[0], &bytes[9..]);
+        if bytes.len() >= 9 + TAG.len() && !is_handshake(bytes[0]) {
+            let body = &bytes[9..bytes.len() - TAG.len()];
+            bytes = self.room.envelope(from, self.target, bytes[0], body);
         }
         for _ in 0..draw.below(4) {
             let at = draw.below(bytes.len() as u64) as usize;
@@ -336,9 +337,9 @@ impl Scene {
 
 /// Every kind is as likely as any other, but for those that lead the deepest.
 fn any_id(draw: &mut Draw) -> PacketId {
-    const IDS: [u8; 24] = [
+    const IDS: [u8; 29] = [
         0x01, 0x01, 0x01, 0x02, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x07, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15,
-        0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c,
+        0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x21, 0x22, 0x23, 0x24, 0x25,
     ];
     let id = if draw.below(20) == 0 { 0x1d } else { *draw.pick(&IDS) };
     PacketId::of(id).expect("an id")

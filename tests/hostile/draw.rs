@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
             PacketId::Ping => self.number(64),
             PacketId::Pong => self.numbers(&[64]).option(|w| w.signed(64)).numbers(&[64, 32, 16]),
             PacketId::Acknowledge => self.channel(),
-            PacketId::Ready => self.byte().number(64).seats(),
+            PacketId::Ready => self.number(32).number(64).seats(),
             PacketId::Start => self.number(64),
             PacketId::Bye => self.bye(),
             PacketId::DesyncHashes => {
@@ -85,6 +85,10 @@ impl<'a> Writer<'a> {
             PacketId::Choice => self.flag().flag(),
             PacketId::JoinRequest => self.request(),
             PacketId::JoinConfirm => self.confirm(),
+            PacketId::JoinShare => self.nonce().numbers(&[32, 32]).seat().numbers(&[64, 64]).any(48),
+            PacketId::JoinEntry => self.entry(),
+            PacketId::EntryRefused => self.refusal(),
+            PacketId::PathChallenge | PacketId::PathResponse => self.any(8),
             PacketId::JoinChallenge => self.nonce().any(16),
             PacketId::JoinRefused => self.nonce().refusal(),
             PacketId::RoomQuery | PacketId::RoomInfo => self.any(200),
@@ -401,7 +405,7 @@ impl<'a> Writer<'a> {
     }
 
     fn seating(&mut self) -> &mut Self {
-        self.byte();
+        self.number(32);
         let seats = u64::from(self.hints.seats);
         let counts = [0, 1, 2].map(|which| {
             let other = self.draw.below(6);
@@ -415,7 +419,7 @@ impl<'a> Writer<'a> {
         for _ in 0..counts[1] {
             self.list(5, Self::address);
         }
-        self
+        self.varint(counts[2]).any(32 * counts[2])
     }
 
     /// Mostly of as many seats as the room has.
@@ -439,14 +443,18 @@ impl<'a> Writer<'a> {
     }
 
     fn confirm(&mut self) -> &mut Self {
-        self.nonce().seat().number(32).config().option(|w| w.any(16))
+        self.seat().config().option(|w| w.any(16))
     }
 
     fn request(&mut self) -> &mut Self {
-        self.nonce().any(16).numbers(&[32, 32]).blob(|w| w.text(20)).flag().flag();
-        self.option(Self::seat).number(64);
+        self.nonce().any(16).numbers(&[32, 32]);
         self.option(|w| w.number(64)).option(|w| w.number(64)).option(|w| w.number(32)).option(Self::byte);
-        self.list(5, Self::address).option(|w| w.any(16))
+        self.any(32)
+    }
+
+    fn entry(&mut self) -> &mut Self {
+        self.blob(|w| w.text(20)).flag().flag().option(Self::seat);
+        self.list(5, Self::address).option(|w| w.any(16)).any(32)
     }
 
     fn refusal(&mut self) -> &mut Self {

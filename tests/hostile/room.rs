@@ -12,15 +12,17 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
 use mini_rts_arena::net::{
-    Architecture, ClientSession, End, Event, FRAGMENT_BYTES, GuestConfig, HostConfig, InputDelay, Join,
-    LockstepSession, MatchConfig, OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
-    TimedInputs, Transmit,
+    Architecture, ClientSession, End, Entropy, Event, FRAGMENT_BYTES, GuestConfig, HostConfig, InputDelay,
+    Join, LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings,
+    Time, TimedInputs, Transmit,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, GameState, Global, Outcome, PlayerId, StateHash, Tick, TickInputs, TickRate,
     World, fingerprint,
 };
 
+/// What follows the body where nothing is encrypted.
+pub(crate) const TAG: [u8; 16] = [0; 16];
 /// Datagrams that are remembered, to be sent again changed.
 const RECENT_MAX: usize = 64;
 /// Answers to answers that are delivered in one instant; what comes then waits for the next.
@@ -143,13 +145,13 @@ impl Table {
         let (config, countdown) = (self.config(), Duration::from_millis(100));
         let teams = (0..self.seats).collect();
         if self.architecture == Architecture::P2p {
-            let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
-            let session = LockstepSession::host(now, self.settings(), host, [1; 32]);
+            let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
+            let session = LockstepSession::host(now, self.settings(), host, Entropy::plaintext([1; 32]));
             return if self.is_real { self.game(session, 0) } else { Node::Lockstep(Box::new(session)) };
         }
         let server = ServerConfig {
             config,
-            room_code: 0,
+            room_code: RoomCode::OPEN,
             teams,
             stays: self.stays,
             kept: Default::default(),
@@ -162,7 +164,7 @@ impl Table {
             updates: 20,
             bits_per_s: 100_000_000,
         };
-        let server = ServerSession::new(now, server, [1; 32]);
+        let server = ServerSession::new(now, server, Entropy::plaintext([1; 32]));
         if self.is_real {
             return Node::MatchServer(Box::new(Server::new(server, ServerOptions::default())));
         }
@@ -188,7 +190,7 @@ impl Table {
 
     fn guest(&self, now: Time, n: u8) -> Node {
         let guest = GuestConfig::new(address(0));
-        let join = Join::new(now, self.settings(), guest, [1 + n; 32]);
+        let join = Join::new(now, self.settings(), guest, Entropy::plaintext([1 + n; 32]));
         if self.is_real { self.game(join, n.into()) } else { Node::Join(Box::new(join)) }
     }
 
@@ -298,7 +300,7 @@ impl Room {
             *known = (word(1), known.1.max(word(5)));
         }
         if bytes[0] == PacketId::Acknowledge as u8 && !self.peers[from].is_cut {
-            self.note_channel(from, to, &bytes[9..]);
+            self.note_channel(from, to, &bytes[9..bytes.len() - TAG.len()]);
         }
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();
@@ -338,6 +340,7 @@ impl Room {
         bytes.extend(known.0.to_le_bytes());
         bytes.extend(known.1.to_le_bytes());
         bytes.extend(body);
+        bytes.extend(TAG);
         bytes
     }
 
@@ -396,7 +399,7 @@ impl Room {
 
 /// Whether a datagram that begins so has no envelope.
 pub(crate) const fn is_handshake(first: u8) -> bool {
-    matches!(first, 0x03 | 0x04 | 0x10 | 0x11 | 0x14 | 0x15)
+    matches!(first, 0x03 | 0x10 | 0x11 | 0x14 | 0x15 | 0x21)
 }
 
 /// The world before tick 0.

@@ -11,7 +11,7 @@ use mini_rts_arena::game::{
 use mini_rts_arena::lab::Battlefield;
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, ServerConfig, ServerSession, Settings, Time,
+    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, PlayerId, SeatSetup, Setup, Tick, TickInputs, TickRate, World, fingerprint,
@@ -76,14 +76,14 @@ impl Wire {
         let (config, teams) = (config(architecture), [0, 1].into_iter().collect());
         let countdown = Duration::from_millis(300);
         if architecture == Architecture::P2p {
-            let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
+            let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
             let host = peer(LockstepSession::host(Time(0), settings(), host, [1; 32]), prediction);
             let peers = [(host, ADDRESSES[0]), (guest(2, prediction), ADDRESSES[1])];
             return Self { now: Time(0), server: None, peers };
         }
         let server = ServerConfig {
             config,
-            room_code: 0,
+            room_code: RoomCode::OPEN,
             teams,
             host: None,
             countdown,

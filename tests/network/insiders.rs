@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::peers::{GUEST, HOST, Peer, Wire, address, guest, guest_config, host, mesh, pair, run, settings};
-use mini_rts_arena::net::message::{
-    Bye, Delivery, JoinChallenge, JoinConfirm, JoinRequest, PacketId, Ready, Relayed, Suspicion, decode,
-    decode_handshake, encode, handshake,
+use crate::peers::{
+    ENVELOPE, GUEST, HOST, Peer, Wire, address, body, encrypted, entropy, guest_config, host, mesh, pair,
+    run, settings, with_body,
 };
-use mini_rts_arena::net::{End, GuestConfig, InputDelay, Join, LockstepSession, Settings, Time};
+use mini_rts_arena::net::message::{Bye, Delivery, PacketId, Ready, Relayed, Suspicion, decode, encode};
+use mini_rts_arena::net::{End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Settings, Time};
 use mini_rts_arena::sim::{PlayerId, PlayerInput};
 
 const LINK: &str = "delay=20ms,jitter=2ms";
 const MINUTE: Duration = Duration::from_secs(60);
 /// By then every match here runs.
 const PLAYING: Time = Time(2_500_000);
-/// Bytes of an envelope before its body.
-const ENVELOPE: usize = 9;
 
 /// What a peer says, twice a second once the match runs, to all others.
 struct Lie {
@@ -37,7 +35,7 @@ impl Lie {
             let (id, body) = (self.id, self.body.clone());
             liar.wire = Box::new(move |now, _, bytes| {
                 let is_lie = now >= PLAYING && bytes[0] == PacketId::Ping as u8;
-                Some(if is_lie { [&[id as u8], &bytes[1..ENVELOPE], &body].concat() } else { bytes.to_vec() })
+                Some(if is_lie { with_body(bytes, id, &body) } else { bytes.to_vec() })
             });
         } else if now >= self.next_at {
             self.next_at = now.plus(Duration::from_millis(500));
@@ -146,8 +144,8 @@ fn a_farewell_to_one_peer_alone_parts_nobody() {
 /// Makes the chain in a datagram of inputs a false one: it follows first, count, wanted and behind.
 fn with_false_chain(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    let body = &bytes[ENVELOPE..];
-    let (header, _) = mini_rts_arena::net::decode_inputs(body).expect("inputs");
+    let body = body(&bytes).to_vec();
+    let (header, _) = mini_rts_arena::net::decode_inputs(&body).expect("inputs");
     let at = body.windows(4).position(|four| four == header.chain).expect("the chain");
     bytes[ENVELOPE + at] ^= 0x55;
     bytes
@@ -191,7 +189,7 @@ fn a_false_count_of_inputs_does_not_keep_a_departure_from_settling() {
     for too_many in [40_u32, 16_000_000] {
         let mut peers = mesh(4, 600, InputDelay::Auto, LINK);
         peers[1].wire = Box::new(move |_, _, bytes| {
-            let Ok(mut suspicion) = decode::<Suspicion>(&bytes[ENVELOPE.min(bytes.len())..]) else {
+            let Ok(mut suspicion) = decode::<Suspicion>(body(bytes)) else {
                 return Some(bytes.to_vec());
             };
             if bytes[0] != PacketId::Suspicion as u8 {
@@ -201,7 +199,7 @@ fn a_false_count_of_inputs_does_not_keep_a_departure_from_settling() {
                 *held += too_many;
             }
             suspicion.is_settled = false;
-            Some([&bytes[..ENVELOPE], &encode(&suspicion)].concat())
+            Some(with_body(bytes, PacketId::Suspicion, &encode(&suspicion)))
         });
         run(&mut peers, MINUTE, |_, peers| peers[3].dead |= peers[3].inputs.len() == 200);
         honest_play_on(&peers, 1, 600, "false held");
@@ -225,8 +223,7 @@ fn a_guest_that_claims_not_to_hear_others_loses_its_seat_and_nobody_else() {
         let mut peers = mesh(3, 300, InputDelay::Auto, LINK);
         peers[1].wire = Box::new(move |_, _, bytes| {
             let is_seated = bytes[0] == PacketId::Acknowledge as u8;
-            let farewell = [&[PacketId::Bye as u8], bytes.get(1..ENVELOPE)?, &farewell].concat();
-            Some(if is_seated { farewell } else { bytes.to_vec() })
+            Some(if is_seated { with_body(bytes, PacketId::Bye, &farewell) } else { bytes.to_vec() })
         });
         replace_and_finish(peers, 1, End::PeerLost(PlayerId(0)));
     }
@@ -247,7 +244,8 @@ fn with_message(bytes: &[u8], id: PacketId, body: &[u8]) -> Vec<u8> {
     }
     // Acknowledgement and number, then the length of the only fragment and the message in it.
     let length = ((body.len() as u16 + 1) | 0x8000).to_le_bytes();
-    [&bytes[..ENVELOPE + 5], &length, &[id as u8], body].concat()
+    let packet = [&bytes[ENVELOPE..ENVELOPE + 5], &length, &[id as u8], body].concat();
+    with_body(bytes, PacketId::Acknowledge, &packet)
 }
 
 /// The peer in this seat ends so, another takes the seat, and the match is played.
@@ -258,7 +256,7 @@ fn replace_and_finish(mut peers: Vec<Peer>, seat: usize, end: End) {
             is_replaced = true;
             assert_eq!(peers[seat].ends, [end]);
             // Another guest at the same address.
-            let session = Join::new(now, settings(InputDelay::Auto), guest_config(), [99; 32]);
+            let session = Join::new(now, settings(InputDelay::Auto), guest_config(), entropy(99));
             peers[seat] = Peer::new(session, address(seat as u8), LINK);
         }
     });
@@ -271,7 +269,7 @@ fn replace_and_finish(mut peers: Vec<Peer>, seat: usize, end: End) {
 #[test]
 fn a_peer_that_was_suspended_does_not_take_the_others_for_lost() {
     let patient = Settings { timeout: Duration::from_secs(20), ..settings(InputDelay::Auto) };
-    let guest = Join::new(Time(0), patient, guest_config(), [2; 32]);
+    let guest = Join::new(Time(0), patient, guest_config(), entropy(2));
     let mut peers = [Peer::new(host(400, InputDelay::Auto), HOST, LINK), Peer::new(guest, GUEST, LINK)];
     run(&mut peers, MINUTE, |now, peers| {
         // Not dead, but not run either; what is sent to it meanwhile is lost.
@@ -283,8 +281,8 @@ fn a_peer_that_was_suspended_does_not_take_the_others_for_lost() {
 }
 
 #[test]
-fn a_counter_far_ahead_does_not_close_a_link() {
-    let mut peers = pair(300, InputDelay::Auto, LINK);
+fn a_packet_number_far_ahead_does_not_close_a_link() {
+    let mut peers = encrypted(300, RoomCode::OPEN, &[RoomCode::OPEN], LINK);
     let mut is_forged = false;
     peers[1].wire = Box::new(move |now, _, bytes| {
         let mut bytes = bytes.to_vec();
@@ -299,36 +297,6 @@ fn a_counter_far_ahead_does_not_close_a_link() {
     }
 }
 
-/// What the host answers to a request from `from`.
-fn ask(host: &mut LockstepSession, from: SocketAddr, request: &JoinRequest) -> Option<(PacketId, Vec<u8>)> {
-    let datagram = handshake(PacketId::JoinRequest, request);
-    host.handle_datagram(Time(1), from, datagram.bytes());
-    let answer = std::iter::from_fn(|| host.poll_transmit()).find(|transmit| transmit.to == from)?;
-    let bytes = answer.datagram.bytes();
-    Some((PacketId::of(bytes[0])?, bytes[1..].to_vec()))
-}
-
-#[test]
-fn a_seat_is_confirmed_again_only_to_the_address_that_took_it() {
-    let mut host = host(100, InputDelay::Auto);
-    let mut victim = guest(InputDelay::Auto);
-    victim.handle_timeout(Time(0));
-    let first = victim.poll_transmit().expect("a request");
-    let request: JoinRequest =
-        decode_handshake(PacketId::JoinRequest, &first.datagram.bytes()[1..]).expect("a request");
-    let mut with_cookie = |from| {
-        let (_, challenge) = ask(&mut host, from, &request).expect("a challenge");
-        let challenge: JoinChallenge =
-            decode_handshake(PacketId::JoinChallenge, &challenge).expect("a challenge");
-        ask(&mut host, from, &JoinRequest { cookie: challenge.cookie, ..request.clone() })
-    };
-    let (id, confirm) = with_cookie(GUEST).expect("a seat");
-    assert_eq!(id, PacketId::JoinConfirm);
-    decode_handshake::<JoinConfirm>(id, &confirm).expect("a seat");
-    assert_eq!(with_cookie(address(7)), None, "an observer that knows the nonce");
-    assert_eq!(with_cookie(GUEST).map(|answer| answer.0), Some(PacketId::JoinConfirm), "asked again");
-}
-
 #[test]
 fn addresses_that_a_guest_names_are_asked_rarely_and_only_in_private_networks() {
     let public = SocketAddr::from(([203, 0, 113, 5], 9));
@@ -336,7 +304,7 @@ fn addresses_that_a_guest_names_are_asked_rarely_and_only_in_private_networks() 
     let mut peers = mesh(3, 200, InputDelay::Auto, LINK);
     let addresses = [public, private].into_iter().collect();
     let liar = GuestConfig { addresses, ..guest_config() };
-    peers[1].session = Join::new(Time(0), settings(InputDelay::Auto), liar, [3; 32]).into();
+    peers[1].session = Join::new(Time(0), settings(InputDelay::Auto), liar, entropy(3)).into();
     // Nobody is heard from there, and the other guest never hears it where it is.
     peers[1].wire = withholds(|_, to, _| to == address(2));
     let sent = std::rc::Rc::new(std::cell::RefCell::new(BTreeMap::<SocketAddr, u32>::new()));
@@ -357,16 +325,21 @@ fn one_address_does_not_take_every_seat() {
     let mut host = crate::peers::host_of(4, 100, InputDelay::Auto);
     let mut join = |n: u8| {
         let from = SocketAddr::new(GUEST.ip(), 5_000 + u16::from(n));
-        let mut guest = Join::new(Time(0), settings(InputDelay::Auto), guest_config(), [n; 32]);
-        guest.handle_timeout(Time(0));
-        let first = guest.poll_transmit().expect("a request");
-        let request: JoinRequest =
-            decode_handshake(PacketId::JoinRequest, &first.datagram.bytes()[1..]).expect("a request");
-        let (_, challenge) = ask(&mut host, from, &request).expect("a challenge");
-        let challenge: JoinChallenge =
-            decode_handshake(PacketId::JoinChallenge, &challenge).expect("a challenge");
-        ask(&mut host, from, &JoinRequest { cookie: challenge.cookie, ..request }).expect("an answer").0
+        let mut guest = Join::new(Time(0), settings(InputDelay::Auto), guest_config(), entropy(n));
+        for _ in 0..3 {
+            guest.handle_timeout(Time(0));
+            while let Some(ask) = guest.poll_transmit() {
+                host.handle_datagram(Time(0), from, ask.datagram.bytes());
+            }
+            while let Some(answer) = host.poll_transmit() {
+                if answer.to == from {
+                    guest.handle_datagram(Time(0), HOST, answer.datagram.bytes());
+                }
+            }
+        }
+        (guest.take_seat().is_some(), guest.poll_event())
     };
-    assert_eq!([join(1), join(2)], [PacketId::JoinConfirm; 2]);
-    assert_eq!(join(3), PacketId::JoinRefused, "the last of three guests' seats");
+    assert_eq!([join(1), join(2)], [(true, None), (true, None)]);
+    let refused = Event::Closed(End::Refused(Refusal::Address { most: 2 }));
+    assert_eq!(join(3), (false, Some(refused)), "the last of three guests' seats");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::peers::{Peer, address, guest_config, host_config, run, settings};
+use crate::peers::{Peer, address, entropy, guest_config, host_config, run, settings};
 use crate::served::net::{self, Net};
 use mini_rts_arena::game::{MatchEvent, MatchOptions, data};
 use mini_rts_arena::net::message::{Choice, Lobby};
@@ -16,10 +16,10 @@ const UNDECIDED: Choice = Choice { hero: AttackBehaviour::Swordsman, is_ready: f
 /// A host of three seats and two guests, of whom nobody is ready.
 fn undecided(link: &str) -> Vec<Peer> {
     let settings = || Settings { is_ready: false, ..settings(InputDelay::Auto) };
-    let host = LockstepSession::host(Time(0), settings(), host_config(3, 120), [1; 32]);
+    let host = LockstepSession::host(Time(0), settings(), host_config(3, 120), entropy(1));
     let mut peers = vec![Peer::new(host, address(0), &format!("{link},seed=1"))];
     for n in 1..3 {
-        let join = Join::new(Time(0), settings(), guest_config(), [1 + n; 32]);
+        let join = Join::new(Time(0), settings(), guest_config(), entropy(1 + n));
         peers.push(Peer::new(join, address(n), &format!("{link},seed={}", n + 1)));
     }
     peers

@@ -7,6 +7,7 @@ mod campaigns;
 mod counting;
 mod insiders;
 mod lobby;
+mod locks;
 mod mesh;
 mod peers;
 mod protocol;

@@ -1,13 +1,14 @@
 //! Sessions on virtual links in virtual time, with a world that only remembers.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use mini_rts_arena::net::message::Lobby;
+use mini_rts_arena::net::message::{Lobby, PacketId};
 use mini_rts_arena::net::{
-    Architecture, DueTick, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    MatchConfig, OnLoss, PlayerName, Roster, Settings, Time, Traffic, Transmit,
+    Architecture, DueTick, End, Entropy, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
+    MatchConfig, OnLoss, PlayerName, RoomCode, Roster, Settings, Time, Traffic, Transmit,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -20,6 +21,26 @@ pub(crate) const GUEST: SocketAddr = address(1);
 /// Where the peer sits that joins as number `n`.
 pub(crate) const fn address(n: u8) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
+}
+
+/// Bytes of an envelope before its body.
+pub(crate) const ENVELOPE: usize = 9;
+/// What follows the body where nothing is encrypted.
+const TAG: [u8; 16] = [0; 16];
+
+/// Of sessions whose datagrams a test may rewrite: they are not encrypted.
+pub(crate) const fn entropy(n: u8) -> Entropy {
+    Entropy::plaintext([n; 32])
+}
+
+/// The body of a datagram of a connection; nothing of a shorter one.
+pub(crate) fn body(bytes: &[u8]) -> &[u8] {
+    bytes.get(ENVELOPE..bytes.len().saturating_sub(TAG.len())).unwrap_or_default()
+}
+
+/// A datagram of the same connection and number with another body.
+pub(crate) fn with_body(bytes: &[u8], id: PacketId, body: &[u8]) -> Vec<u8> {
+    [&[id as u8], &bytes[1..ENVELOPE], body, &TAG].concat()
 }
 
 pub(crate) fn settings(delay: InputDelay) -> Settings {
@@ -54,13 +75,13 @@ pub(crate) fn host(ticks: u32, delay: InputDelay) -> LockstepSession {
 
 /// A host with this many seats.
 pub(crate) fn host_of(seats: u8, ticks: u32, delay: InputDelay) -> LockstepSession {
-    LockstepSession::host(Time(0), settings(delay), host_config(seats, ticks), [1; 32])
+    LockstepSession::host(Time(0), settings(delay), host_config(seats, ticks), entropy(1))
 }
 
 pub(crate) fn host_config(seats: u8, ticks: u32) -> HostConfig {
     HostConfig {
         config: config(ticks, seats),
-        room_code: 0,
+        room_code: RoomCode::OPEN,
         teams: (0..seats).collect(),
         countdown: Duration::from_millis(300),
         beacon: None,
@@ -71,8 +92,13 @@ pub(crate) fn guest_config() -> GuestConfig {
     GuestConfig::new(HOST)
 }
 
+/// In whatever order they join, each gets the seat of its number.
+fn seat_config(n: u8) -> GuestConfig {
+    GuestConfig { seat: Some(n), ..guest_config() }
+}
+
 pub(crate) fn guest(delay: InputDelay) -> Join {
-    Join::new(Time(0), settings(delay), guest_config(), [2; 32])
+    Join::new(Time(0), settings(delay), guest_config(), entropy(2))
 }
 
 /// A session that asks for its seat, and then has it: from then on it is a [`LockstepSession`].
@@ -204,6 +230,8 @@ pub(crate) struct Peer {
     /// What somebody on the way makes of its datagrams.
     pub(crate) wire: Wire,
     pub(crate) dead: bool,
+    /// Bytes that came from each address in requests of the handshake, less those of the answers.
+    asked: BTreeMap<SocketAddr, usize>,
 }
 
 /// The others' states, as a session hands them out.
@@ -233,11 +261,24 @@ impl Peer {
             disturb_at: None,
             wire: Box::new(|_, _, bytes| Some(bytes.to_vec())),
             dead: false,
+            asked: BTreeMap::new(),
         }
     }
 
     fn hash(&self) -> StateHash {
         StateHash::of_parts([self.chain.0; PARTS])
+    }
+
+    /// No answer of the handshake is larger than the request that it answers.
+    fn answer(&mut self, transmit: &Transmit) {
+        use PacketId::{JoinChallenge, JoinRefused, JoinShare};
+        let (to, bytes) = (transmit.to, transmit.datagram.bytes());
+        if matches!(PacketId::of(bytes[0]), Some(JoinChallenge | JoinRefused | JoinShare)) {
+            // Whom a test speaks for is not counted.
+            let Some(asked) = self.asked.get_mut(&to) else { return };
+            *asked =
+                asked.checked_sub(bytes.len()).unwrap_or_else(|| panic!("{} bytes to {to}", bytes.len()));
+        }
     }
 
     fn advance(&mut self, now: Time) {
@@ -284,6 +325,7 @@ impl Peer {
                 self.session.report(now, tick, &hash);
             }
             while let Some(transmit) = self.session.poll_transmit() {
+                self.answer(&transmit);
                 self.out.push(now, transmit);
             }
             if is_idle {
@@ -322,10 +364,29 @@ fn deliver(now: Time, peers: &mut [Peer]) {
             // Where nobody is any more, nobody hears it.
             let to = peers.iter_mut().find(|peer| peer.address == transmit.to && !peer.dead);
             if let (Some(bytes), Some(to)) = (bytes, to) {
+                if bytes.first() == Some(&(PacketId::JoinRequest as u8)) {
+                    *to.asked.entry(source).or_default() += bytes.len();
+                }
                 to.session.handle_datagram(now, source, &bytes);
             }
         }
     }
+}
+
+/// Peers of an encrypted match in a room with this code, of whom each guest has a code of its own.
+pub(crate) fn encrypted(ticks: u32, code: RoomCode, guests: &[RoomCode], link: &str) -> Vec<Peer> {
+    let settings = || settings(InputDelay::Auto);
+    let config = HostConfig { room_code: code, ..host_config(1 + guests.len() as u8, ticks) };
+    let host = LockstepSession::host(Time(0), settings(), config, [1; 32]).into();
+    let guest = |(n, &room_code): (u8, &RoomCode)| -> Session {
+        let config = GuestConfig { room_code, ..seat_config(n) };
+        Join::new(Time(0), settings(), config, [1 + n; 32]).into()
+    };
+    let sessions = std::iter::once(host).chain((1..).zip(guests).map(guest));
+    (0..)
+        .zip(sessions)
+        .map(|(n, session)| Peer::new(session, address(n), &format!("{link},seed={n}")))
+        .collect()
 }
 
 pub(crate) fn pair(ticks: u32, delay: InputDelay, link: &str) -> [Peer; 2] {
@@ -340,8 +401,8 @@ pub(crate) fn people(seats: u8, ticks: u32, link: &str) -> Vec<Peer> {
     let settings = || Settings { on_loss: OnLoss::Wait, stays: true, ..settings(InputDelay::Auto) };
     let session = |n: u8| -> Session {
         match n {
-            0 => LockstepSession::host(Time(0), settings(), host_config(seats, ticks), [1; 32]).into(),
-            n => Join::new(Time(0), settings(), guest_config(), [2 + n; 32]).into(),
+            0 => LockstepSession::host(Time(0), settings(), host_config(seats, ticks), entropy(1)).into(),
+            n => Join::new(Time(0), settings(), seat_config(n), entropy(2 + n)).into(),
         }
     };
     (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()
@@ -352,7 +413,7 @@ pub(crate) fn mesh(seats: u8, ticks: u32, delay: InputDelay, link: &str) -> Vec<
     let session = |n: u8| -> Session {
         match n {
             0 => host_of(seats, ticks, delay).into(),
-            n => Join::new(Time(0), settings(delay), guest_config(), [2 + n; 32]).into(),
+            n => Join::new(Time(0), settings(delay), seat_config(n), entropy(2 + n)).into(),
         }
     };
     (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()

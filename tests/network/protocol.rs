@@ -94,7 +94,11 @@ impl Example {
             ("Choice", "body") => body::<Choice>(bytes),
             ("JoinRequest", "datagram") => shake::<JoinRequest>(PacketId::JoinRequest, bytes),
             ("JoinChallenge", "datagram") => shake::<JoinChallenge>(PacketId::JoinChallenge, bytes),
-            ("JoinConfirm", "datagram") => shake::<JoinConfirm>(PacketId::JoinConfirm, bytes),
+            ("JoinShare", "datagram") => shake::<JoinShare>(PacketId::JoinShare, bytes),
+            ("JoinEntry", "body") => body::<JoinEntry>(bytes),
+            ("JoinConfirm", "body") => body::<JoinConfirm>(bytes),
+            ("EntryRefused", "body") => body::<EntryRefused>(bytes),
+            ("PathChallenge" | "PathResponse", "body") => body::<PathEcho>(bytes),
             ("JoinRefused", "datagram") => shake::<JoinRefused>(PacketId::JoinRefused, bytes),
             ("RoomQuery", "datagram") => {
                 let query = RoomQuery::decode(bytes).map_err(|error| error.to_string())?;
@@ -177,15 +181,13 @@ fn shake<T: Serialize + DeserializeOwned + Debug>(
 fn enveloped(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
     let (connection, counter) = (word(1), word(5));
-    let mut opener = PacketProtection::new(connection, 0);
-    let (id, inside, _) = opener.open(Time(1_000_000), bytes).map_err(|error| error.to_string())?;
+    let ends =
+        [(connection, 0), (0, connection)].map(|ids| PacketProtection::encrypted(ids, [1; 32], [1; 32]));
+    let [mut opener, seal] = ends;
+    let Opened { packet_id: id, body: inside, .. } = opener.open(bytes).map_err(|error| error.to_string())?;
     let inside = inside.to_vec();
-    let says = format!("{:?} to connection {connection:08x}, counter {counter}", PacketId::of(id));
-    let mut seal = PacketProtection::new(0, connection);
-    for _ in 0..counter {
-        let _ = seal.seal(id, &[]);
-    }
-    let again = seal.seal(id, &inside).bytes().to_vec();
+    let says = format!("{:?} to connection {connection:08x}, number {counter}", PacketId::of(id));
+    let again = seal.seal_as(counter.into(), id, &inside).bytes().to_vec();
     let mut example = Example::new(&format!("{:?}", PacketId::of(id).ok_or("no such id")?), "body");
     example.bytes = inside;
     let (mut meaning, inside) = example.read()?;
@@ -380,7 +382,11 @@ fn check_all(bytes: &[u8]) {
     check::<PlayerInput>(bytes);
     check_handshake::<JoinRequest>(PacketId::JoinRequest, bytes);
     check_handshake::<JoinChallenge>(PacketId::JoinChallenge, bytes);
-    check_handshake::<JoinConfirm>(PacketId::JoinConfirm, bytes);
+    check_handshake::<JoinShare>(PacketId::JoinShare, bytes);
+    check::<JoinEntry>(bytes);
+    check::<JoinConfirm>(bytes);
+    check::<EntryRefused>(bytes);
+    check::<PathEcho>(bytes);
     check_handshake::<JoinRefused>(PacketId::JoinRefused, bytes);
     let (count, cost) = allocated_bytes(|| decode_inputs(bytes).map(|(_, inputs)| inputs.count()));
     assert!(cost == 0 && count.is_ok_and(|count| count <= INPUTS_PER_DATAGRAM_MAX) || count.is_err());
@@ -399,8 +405,8 @@ fn check_all(bytes: &[u8]) {
     let (queried, cost) = allocated_bytes(|| (RoomQuery::decode(bytes), RoomInfo::decode(bytes)));
     assert_eq!(cost, 0);
     assert!(queried.0.is_err() || queried.1.is_err(), "both a query and an answer");
-    let (opened, cost) = allocated_bytes(|| PacketProtection::new(1, 2).open(Time(0), bytes).is_ok());
-    assert!(cost == 0 && (!opened || bytes.len() >= 9));
+    let (opened, cost) = allocated_bytes(|| PacketProtection::plaintext(1, 2).open(bytes).is_ok());
+    assert!(cost == 0 && (!opened || bytes.len() >= 25));
     check_what_allocates(bytes);
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mini_rts_arena::game::{Match, MatchOptions, Node, Server, ServerOptions, Session, data};
 use mini_rts_arena::net::{
     Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, ServerConfig, ServerSession, Settings, Time,
+    OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
 };
 use mini_rts_arena::sim::math::Vec2;
 use mini_rts_arena::sim::{AttackBehaviour, Direction, HeroControl, TickRate, fingerprint};
@@ -67,12 +67,12 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Process> {
     };
     let join = |n| play(Join::new(Time(0), settings(), GuestConfig::new(address(0)), [n; 32]).into());
     if architecture == Architecture::P2p {
-        let host = HostConfig { config, room_code: 0, teams, countdown, beacon: None };
+        let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
         return vec![play(LockstepSession::host(Time(0), settings(), host, [1; 32]).into()), join(2)];
     }
     let server = ServerConfig {
         config,
-        room_code: 0,
+        room_code: RoomCode::OPEN,
         teams,
         host: None,
         countdown,

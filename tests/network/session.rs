@@ -3,8 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::peers::{GUEST, HOST, Peer, guest, guest_config, host, pair, run, settings};
-use mini_rts_arena::net::{End, Event, GuestConfig, InputDelay, Join, Refusal, Time};
+use crate::peers::{
+    ENVELOPE, GUEST, HOST, Peer, body, entropy, guest, guest_config, host, pair, run, settings, with_body,
+};
+use mini_rts_arena::net::message::PacketId;
+use mini_rts_arena::net::{End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Time};
 use mini_rts_arena::sim::{Command, PlayerId, Target, Tick, TickRate};
 
 fn stalled_ms_per_s(peer: &Peer) -> f64 {
@@ -83,7 +86,7 @@ fn a_clean_link_does_not_stall_once_it_is_known() {
         assert!(kbit_s < 36.0, "{kbit_s} kbit/s for an idle player");
         let again = traffic.retransmissions as f64 / traffic.packets_sent as f64;
         // The first two seconds, before the loss is known, have two datagrams a tick.
-        assert!(again < 0.05, "{again} of the datagrams carry nothing new");
+        assert!(again < 0.07, "{again} of the datagrams carry nothing new");
     }
 }
 
@@ -116,7 +119,6 @@ fn a_difference_in_the_last_tick_is_found_too() {
 
 /// Rewrites the hash chain in a datagram with an idle input; others pass as they are.
 fn with_false_chain(datagram: &[u8]) -> Vec<u8> {
-    const ENVELOPE: usize = 9;
     /// Counts, tick, what is wanted and how far behind it the sender is: a byte each, but for the tick.
     const CHAIN: usize = ENVELOPE + 1 + 2 + 1 + 1;
     let mut bytes = datagram.to_vec();
@@ -189,11 +191,11 @@ fn who_has_not_echoed_a_cookie_costs_nothing_and_gets_no_seat() {
     assert_eq!(session.poll_transmit().expect("a challenge").datagram.bytes()[0], 0x10);
     assert!(session.poll_event().is_none());
     session.handle_datagram(Time(2), strangers[0], again.bytes());
-    assert!(matches!(session.poll_event(), Some(Event::Joined { .. })));
+    assert_eq!(session.poll_transmit().expect("a share").datagram.bytes()[0], PacketId::JoinShare as u8);
+    assert!(session.poll_event().is_none(), "keys are no seat");
     // An hour later it is good no more.
-    let mut later = host(60, InputDelay::Auto);
-    later.handle_datagram(Time(3_600_000_000), strangers[0], again.bytes());
-    assert!(later.poll_event().is_none());
+    session.handle_datagram(Time(3_600_000_000), strangers[0], again.bytes());
+    assert_eq!(session.poll_transmit().expect("a challenge").datagram.bytes()[0], 0x10);
 }
 
 #[test]
@@ -219,7 +221,7 @@ fn a_guest_that_is_gone_before_tick_0_leaves_the_room_open() {
         peers[1].dead = second.is_none() && now > Time(22_000);
         if second.is_none() && now > Time(3_300_000) {
             // It has a seat and is never heard again; another one comes.
-            let session = Join::new(now, settings(InputDelay::Auto), guest_config(), [3; 32]);
+            let session = Join::new(now, settings(InputDelay::Auto), guest_config(), entropy(3));
             second = Some(now);
             peers[1] = Peer::new(session, GUEST, "delay=5ms");
         }
@@ -288,13 +290,13 @@ fn what_does_not_match_is_refused_with_both_values() {
             |guest| guest.tick_rate = TickRate::new(30).ok(),
             Refusal::TickRate { host: TickRate::HZ_60, guest: TickRate::new(30).expect("allowed") },
         ),
-        (|guest| guest.room_code = 5, Refusal::RoomCode),
+        (|guest| guest.room_code = RoomCode::of("5"), Refusal::RoomCode),
         (|guest| guest.seat = Some(0), Refusal::Seat { seat: 0, seats: 2 }),
     ];
     for (change, refusal) in cases {
         let mut asks = guest_config();
         change(&mut asks);
-        let session = Join::new(Time(0), settings(InputDelay::Auto), asks, [2; 32]);
+        let session = Join::new(Time(0), settings(InputDelay::Auto), asks, entropy(2));
         let mut peers = [
             Peer::new(host(60, InputDelay::Auto), HOST, "delay=1ms"),
             Peer::new(session, GUEST, "delay=1ms"),
@@ -309,7 +311,7 @@ fn what_does_not_match_is_refused_with_both_values() {
 fn a_full_room_refuses_the_next() {
     let mut peers = pair(600, InputDelay::Auto, "delay=1ms");
     let third = SocketAddr::from(([10, 0, 0, 3], 7));
-    let mut late = Join::new(Time(0), settings(InputDelay::Auto), guest_config(), [3; 32]);
+    let mut late = Join::new(Time(0), settings(InputDelay::Auto), guest_config(), entropy(3));
     let mut answers = Vec::new();
     run(&mut peers, Duration::from_secs(5), |now, peers| {
         if peers[0].inputs.len() > 10 {
@@ -568,7 +570,6 @@ fn losses_in_bursts_stall_little() {
 #[test]
 fn a_peer_that_claims_to_need_more_than_its_link_explains_is_not_believed() {
     use mini_rts_arena::net::{decode_inputs, encode_inputs};
-    const ENVELOPE: usize = 9;
     let mut peers = pair(900, InputDelay::Auto, "delay=250us");
     peers[1].wire = Box::new(|_, _, bytes| {
         let lie = |body: &[u8]| {
@@ -577,9 +578,8 @@ fn a_peer_that_claims_to_need_more_than_its_link_explains_is_not_believed() {
             let inputs: Vec<_> = inputs.collect();
             Some(encode_inputs(&header, inputs.iter().map(|input| input.as_deref())))
         };
-        let is_inputs = bytes.first() == Some(&1) && bytes.len() > ENVELOPE;
-        let body = is_inputs.then(|| lie(&bytes[ENVELOPE..])).flatten();
-        Some(body.map_or_else(|| bytes.to_vec(), |body| [&bytes[..ENVELOPE], &body].concat()))
+        let lie = (bytes[0] == PacketId::PlayerInput as u8).then(|| lie(body(bytes))).flatten();
+        Some(lie.map_or_else(|| bytes.to_vec(), |lie| with_body(bytes, PacketId::PlayerInput, &lie)))
     });
     let mut longest_us = 0;
     run(&mut peers, Duration::from_secs(30), |now, peers| {

@@ -119,11 +119,6 @@ fn every_line_is_heard_once_and_in_order_by_all() {
         let mut peers = people(3, 1_800, link);
         let mut written = [const { Vec::new() }; 3];
         run(&mut peers, Duration::from_secs(40), |now, peers| {
-            for peer in peers.iter() {
-                if peer.inputs.len() == 1 {
-                    eprintln!("DBG {link} {now:?}");
-                }
-            }
             // More often than a player may.
             if now.0 % 7 != 0 || !(seconds(3.0)..seconds(20.0)).contains(&now) {
                 return;
@@ -200,7 +195,7 @@ fn the_same_peers_play_again_once_all_want_to() {
 fn nothing_of_the_last_match_is_taken_for_the_next() {
     const ACKNOWLEDGE: u8 = 0x07;
     const START: u8 = 0x12;
-    let is_start_known = |bytes: &[u8]| bytes[0] == ACKNOWLEDGE && bytes[9..] == [1];
+    let is_start_known = |bytes: &[u8]| bytes[0] == ACKNOWLEDGE && crate::peers::body(bytes) == [1];
     let mut peers = people(2, 5, "delay=10ms");
     // That the guest knows the start of the first match is held up on the way until the second, whose own start
     // is lost meanwhile: the host must not take the one for the other.
@@ -289,13 +284,16 @@ fn it_is_said_whether_the_network_or_a_computer_is_waited_for() {
             let is_lost = now > Time(3_000_000) && (cause == StallCause::Network || is_input);
             (!is_lost).then(|| bytes.to_vec())
         });
-        let mut waited = None;
+        let mut waited = Vec::new();
         run(&mut peers, Duration::from_millis(4_000), |now, peers| {
-            if now > Time(3_500_000) && waited.is_none() {
-                waited = peers[0].session.waits_for();
+            if now > Time(3_500_000) {
+                waited.extend(peers[0].session.waits_for());
             }
         });
-        let waited = waited.expect("half a second later");
-        assert_eq!((waited.player, waited.cause), (PlayerId(1), cause));
+        assert!(!waited.is_empty() && waited.iter().all(|waited| waited.player == PlayerId(1)));
+        // Between two pings and their answers nothing tells the one from the other.
+        let said = waited.iter().filter(|waited| waited.cause == cause).count();
+        let is_enough = if cause == StallCause::Network { said == waited.len() } else { said > 0 };
+        assert!(is_enough, "{cause:?}: {said} of {} times", waited.len());
     }
 }

@@ -11,7 +11,7 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::{
     Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, Settings, Time,
+    PlayerName, RoomCode, Settings, Time,
 };
 use mini_rts_arena::replay::{Record, Replay, ReplayHeader, ReplayRecorder, ReplayResult, cut};
 use mini_rts_arena::sim::{
@@ -187,7 +187,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
     };
     let host = HostConfig {
         config,
-        room_code: 0,
+        room_code: RoomCode::OPEN,
         teams: [0, 1].into_iter().collect(),
         countdown: Duration::from_millis(100),
         beacon: None,

@@ -10,17 +10,18 @@ use std::time::{Duration, Instant};
 /// Two namespaces and the cable between them, gone when dropped.
 struct Cable {
     names: [String; 2],
+    devices: [String; 2],
 }
 
 impl Cable {
     fn lay(tag: &str) -> Option<Self> {
         let names = ["a", "b"].map(|end| format!("arena{tag}{end}{}", std::process::id()));
-        let cable = Self { names };
-        let [a, b] = &cable.names;
-        let ends = [format!("v{tag}a{}", std::process::id()), format!("v{tag}b{}", std::process::id())];
+        let devices = ["a", "b"].map(|end| format!("v{tag}{end}{}", std::process::id()));
+        let cable = Self { names, devices };
+        let ([a, b], ends) = (&cable.names, &cable.devices);
         let mut steps = vec![format!("netns add {a}"), format!("netns add {b}")];
         steps.push(format!("link add {} netns {a} type veth peer name {} netns {b}", ends[0], ends[1]));
-        for (host, (name, end)) in (1..).zip(cable.names.iter().zip(&ends)) {
+        for (host, (name, end)) in (1..).zip(cable.names.iter().zip(ends)) {
             steps.push(format!("-n {name} addr add 10.77.0.{host}/24 brd + dev {end}"));
             steps.push(format!("-n {name} link set {end} up"));
             steps.push(format!("-n {name} link set lo up"));
@@ -50,6 +51,26 @@ impl Cable {
         let ended = self.run(1, home, &["discover", "--json", "--for", seconds]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         ended.json().as_array().expect("a list").clone()
+    }
+
+    /// Packets that one end has sent.
+    fn packets(&self, end: usize) -> u64 {
+        let show = ["-n", &self.names[end], "-j", "-s", "link", "show", "dev", &self.devices[end]];
+        let shown = Command::new("ip").args(show).output().expect("ip runs").stdout;
+        let shown: Value = serde_json::from_slice(&shown).expect("JSON");
+        shown[0]["stats64"]["tx"]["packets"].as_u64().expect("a count")
+    }
+
+    /// Gives one end another address, as a change of the network does: what is sent to the old one is lost.
+    fn move_end(&self, end: usize) {
+        let (name, device) = (&self.names[end], &self.devices[end]);
+        for step in [
+            format!("-n {name} addr add 10.77.0.{}/24 brd + dev {device}", 101 + end),
+            format!("-n {name} addr del 10.77.0.{}/24 dev {device}", 1 + end),
+        ] {
+            let ran = Command::new("ip").args(step.split(' ')).output().expect("ip runs");
+            assert!(ran.status.success(), "{step}: {ran:?}");
+        }
     }
 }
 
@@ -139,4 +160,35 @@ fn the_doctor_hears_the_host_and_says_what_is_wrong_without_one() {
     assert_eq!(found["advice"], serde_json::json!([format!("join with `arena join 10.77.0.1:{port}`")]));
     // The doctor's own room is nobody else's.
     assert!(!found["matches"].to_string().contains("doctor"), "{found}");
+}
+
+#[test]
+fn a_match_follows_the_host_and_the_guest_to_another_address() {
+    for (end, tag) in [(0, "m"), (1, "w")] {
+        let Some(cable) = Cable::lay(tag) else { return };
+        let homes = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
+        let words =
+            ["host", "--headless", "--json", "--name=Host", "--ticks=600", "--rules=endless", "--room=tea"];
+        let host = cable.start(0, homes[0].path(), &words);
+        let address = format!("10.77.0.1:{}", host.port());
+        let words = ["join", &address, "--headless", "--json", "--room=tea"];
+        let guest = cable.start(1, homes[1].path(), &words);
+        // Ticks run, each with a datagram, and most of them are still to come.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while cable.packets(end) < 200 {
+            assert!(Instant::now() < deadline, "the match has not begun");
+        }
+        cable.move_end(end);
+        for ended in [host.end(), guest.end()] {
+            assert_eq!(ended.code, Some(0), "end {end}: {ended:?}");
+            let result = ended.json();
+            assert_eq!(
+                (&result["ticks"], &result["outcome"]),
+                (&600.into(), &"tick_limit".into()),
+                "{result}"
+            );
+            let (stalled, rtt) = (&result["net"]["stall_ms"], &result["net"]["rtt_ms"]);
+            println!("end {end} moved: {stalled} ms stalled in all, round trip {rtt} ms");
+        }
+    }
 }

@@ -38,5 +38,5 @@ fn every_test_that_the_document_names_exists() {
     let (rows, missing) = names_and_missing(document);
     assert_eq!((rows > 30, missing), (true, Vec::new()));
     let renamed = document.replace("far_ahead", "far_behind");
-    assert_eq!(names_and_missing(&renamed).1, ["a_counter_far_behind_does_not_close_a_link"]);
+    assert_eq!(names_and_missing(&renamed).1, ["a_packet_number_far_behind_does_not_close_a_link"]);
 }

@@ -17,6 +17,7 @@ use crate::transport::{LinkSpec, Udp};
 
 /// Reports of a running server.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum ServerProgress {
     /// An event.
     Event(MatchEvent),

@@ -84,7 +84,7 @@ impl LobbyPanel {
             "seats": self.lobby.seats.iter().map(|taken| {
                 taken.as_ref().map(|taken| json!({
                     "name": taken.seat.name.as_str(), "team": taken.seat.team, "is_ready": taken.is_ready,
-                    "rtt_ms": taken.rtt_ms,
+                    "rtt_ms": taken.rtt_ms, "words": taken.words.map(|words| words.to_string()),
                 }))
             }).collect::<Vec<_>>(),
             "said": self.talk.said(),
@@ -163,8 +163,15 @@ impl LobbyPanel {
             if own { (self.choice.hero, self.choice.is_ready) } else { (seat.hero, taken.is_ready) };
         let middle = row.center().y;
         draw_badge(page.ui.painter(), pos2(row.left() + 22.0, middle), 10.0, seat.team);
+        // Both ends of a connection show the same words.
+        let words = taken.words.map(|words| words.to_string());
         let mut text = |name: &str, share: f32, until: f32, colour, text: &str| {
-            let at = pos2(row.left() + share * row.width(), middle);
+            let below = match name {
+                "name" if words.is_some() => -8.0,
+                "words" => 11.0,
+                _ => 0.0,
+            };
+            let at = pos2(row.left() + share * row.width(), middle + below);
             let size = if name == "name" { theme::BODY } else { theme::SMALL };
             let width = (until - share) * row.width();
             let name = format!("{name} {}", player.0);
@@ -172,6 +179,9 @@ impl LobbyPanel {
         };
         let name = if own { format!("{} (you)", seat.name) } else { seat.name.to_string() };
         text("name", 0.08, 0.42, theme::team(seat.team), &name);
+        if let Some(words) = &words {
+            text("words", 0.08, 0.42, theme::QUIET, words);
+        }
         text("hero", 0.43, 0.55, theme::TEXT, hero_name(hero));
         let rtt = match taken.rtt_ms {
             None => String::new(),

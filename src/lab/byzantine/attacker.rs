@@ -8,16 +8,15 @@ use std::net::SocketAddr;
 
 use super::forge::Forge;
 use super::{Behaviour, ByzantinePlan, Spell};
+use crate::game::Session;
 use crate::lab::simnet::{FaultyLinks, SimNetwork, below, up_to};
 use crate::net::message::{Delivery, PacketId, decode};
 use crate::net::{
-    ClientInputsHeader, EncodedInput, Inputs, InputsHeader, Time, decode_client_inputs, decode_inputs,
-    encode_client_inputs, encode_inputs,
+    ClientInputsHeader, EncodedInput, Inputs, InputsHeader, PacketProtection, Time, decode_client_inputs,
+    decode_inputs, encode_client_inputs, encode_inputs,
 };
 use crate::sim::{Command, Selection, Target, UnitId, When};
 
-/// Bytes of an envelope: packet id, connection id, counter.
-const ENVELOPE: usize = 9;
 /// Datagrams that it remembers, of its own and of others.
 const TAPE_MAX: usize = 128;
 /// The farthest that a datagram is held back.
@@ -50,11 +49,11 @@ pub(in crate::lab) enum Deed {
 
 /// A connection of this seat.
 struct Line {
-    /// By which the other end is addressed.
-    id: u32,
+    /// What the session seals with.
+    protection: PacketProtection,
     to: SocketAddr,
-    /// Of the next datagram.
-    counter: u32,
+    /// The number of the next datagram.
+    number: u64,
     /// What was acknowledged when that ended: the first tick that lacks, how far behind it the match was, the
     /// chain there.
     frozen: Option<(u16, u16, [u8; 4])>,
@@ -67,7 +66,11 @@ pub(in crate::lab) struct Attacker {
     plan: ByzantinePlan,
     rng: ChaCha8Rng,
     lines: Vec<Line>,
+    /// Connections of its session that it has not written to.
+    unused: Vec<PacketProtection>,
     own: Vec<(SocketAddr, Vec<u8>)>,
+    /// What it said in datagrams of its connections: packet id and body.
+    said: Vec<(SocketAddr, Vec<u8>)>,
     overheard: Vec<(SocketAddr, Vec<u8>)>,
     /// Of each spell that is made of messages or deeds, when the next is due.
     due: Vec<Time>,
@@ -93,7 +96,9 @@ impl Attacker {
             plan,
             rng,
             lines: Vec::new(),
+            unused: Vec::new(),
             own: Vec::new(),
+            said: Vec::new(),
             overheard: Vec::new(),
             unsent: 0,
             wild: None,
@@ -117,6 +122,19 @@ impl Attacker {
         let (shots, deeds) = self.act(now);
         self.fire(now, shots, network);
         deeds
+    }
+
+    /// Takes the keys of its session's connections.
+    pub(in crate::lab) fn learn(&mut self, peer: usize, session: Option<&Session>) {
+        let Some(session) = session.filter(|_| peer == self.plan.seat) else { return };
+        for protection in session.protections() {
+            let id = protection.remote_id();
+            let is_known = self.lines.iter().any(|line| line.protection.remote_id() == id)
+                || self.unused.iter().any(|unused| unused.remote_id() == id);
+            if !is_known {
+                self.unused.push(protection);
+            }
+        }
     }
 
     /// Whether a datagram is of this seat, and has left as that likes; that of anybody else is overheard.
@@ -154,13 +172,12 @@ impl Attacker {
             self.note(Behaviour::Silence);
             return Vec::new();
         }
-        if bytes.len() < ENVELOPE || !is_enveloped(bytes[0]) {
+        let Some((line, body)) = self.opened(to, bytes) else {
             keep(&mut self.own, to, bytes, &mut self.rng);
             return vec![Shot::now(to, bytes.to_vec())];
-        }
-        let line = self.line(to, bytes);
+        };
         let spells: Vec<Spell> = spells.into_iter().filter(|spell| self.meets(spell, line)).collect();
-        let Some(body) = self.changed(line, bytes, &spells) else { return Vec::new() };
+        let Some(body) = self.changed(line, bytes[0], body, &spells) else { return Vec::new() };
         let (mut copies, mut after) = (1, Duration::ZERO);
         for spell in &spells {
             match spell.behaviour {
@@ -168,7 +185,7 @@ impl Attacker {
                 Behaviour::Reordering => after = up_to(&mut self.rng, HELD_BACK),
                 Behaviour::CounterJumps if below(&mut self.rng, 32) == 0 => {
                     let ahead = 1 << below(&mut self.rng, 32);
-                    self.lines[line].counter = self.lines[line].counter.wrapping_add(ahead);
+                    self.lines[line].number = self.lines[line].number.wrapping_add(ahead);
                 }
                 _ => continue,
             }
@@ -254,21 +271,21 @@ impl Attacker {
             return forge.message(behaviour).map(|(id, body)| (id as u8, body));
         }
         // Inputs of peers are left out: damaged ones could be those of the next tick, and differ by peer.
-        let is_fit =
-            |bytes: &[u8]| is_enveloped(bytes[0]) && (is_served || bytes[0] != PacketId::PlayerInput as u8);
-        let fit: Vec<&[u8]> = self.own.iter().map(|(_, bytes)| &bytes[..]).filter(|b| is_fit(b)).collect();
+        let is_fit = |said: &[u8]| is_served || said[0] != PacketId::PlayerInput as u8;
+        let fit: Vec<&[u8]> =
+            self.said.iter().map(|(_, said)| &said[..]).filter(|said| is_fit(said)).collect();
         if fit.is_empty() {
             return None;
         }
-        let bytes = fit[below(forge.rng, fit.len() as u64) as usize];
-        let mut body = bytes[ENVELOPE..].to_vec();
+        let said = fit[below(forge.rng, fit.len() as u64) as usize];
+        let mut body = said[1..].to_vec();
         forge.damage(&mut body);
-        Some((bytes[0], body))
+        Some((said[0], body))
     }
 
     /// The body that leaves in place of a datagram's; `None` if none does.
-    fn changed(&mut self, line: usize, bytes: &[u8], spells: &[Spell]) -> Option<Vec<u8>> {
-        let (id, mut body) = (PacketId::of(bytes[0])?, bytes[ENVELOPE..].to_vec());
+    fn changed(&mut self, line: usize, id: u8, mut body: Vec<u8>, spells: &[Spell]) -> Option<Vec<u8>> {
+        let id = PacketId::of(id)?;
         for spell in spells {
             let changed = match (spell.behaviour, id) {
                 (Behaviour::Silence, _)
@@ -439,27 +456,32 @@ impl Attacker {
         spell.at.is_none_or(|at| usize::from(at) % self.lines.len() == line)
     }
 
-    /// The line of an enveloped datagram.
-    fn line(&mut self, to: SocketAddr, bytes: &[u8]) -> usize {
-        let id = u32::from_le_bytes([1, 2, 3, 4].map(|at| bytes[at]));
-        let known = self.lines.iter().position(|line| line.id == id);
-        let line = known.unwrap_or_else(|| {
-            self.lines.push(Line { id, to, counter: 0, frozen: None, split: None });
-            self.lines.len() - 1
-        });
+    /// The line of a datagram of a connection, and the body in it. None of the handshake has one.
+    fn opened(&mut self, to: SocketAddr, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+        if PacketId::of(*bytes.first()?)?.delivery() == Delivery::Unconnected {
+            return None;
+        }
+        let id = u32::from_le_bytes(bytes.get(1..5)?.try_into().ok()?);
+        let known = self.lines.iter().position(|line| line.protection.remote_id() == id);
+        let line = known.or_else(|| {
+            let unused = self.unused.iter().position(|unused| unused.remote_id() == id)?;
+            let protection = self.unused.remove(unused);
+            let (number, _) = protection.unseal(0, bytes)?;
+            self.lines.push(Line { protection, to, number, frozen: None, split: None });
+            Some(self.lines.len() - 1)
+        })?;
         self.lines[line].to = to;
-        line
+        let (_, body) = self.lines[line].protection.unseal(0, bytes)?;
+        Some((line, body.to_vec()))
     }
 
     /// The next datagram of a line.
     fn enveloped(&mut self, line: usize, id: u8, body: &[u8]) -> Vec<u8> {
         let line = &mut self.lines[line];
-        let mut bytes = vec![id];
-        bytes.extend(line.id.to_le_bytes());
-        bytes.extend(line.counter.to_le_bytes());
-        bytes.extend(body);
-        line.counter = line.counter.wrapping_add(1);
+        let bytes = line.protection.seal_as(line.number, id, body).bytes().to_vec();
+        line.number = line.number.wrapping_add(1);
         keep(&mut self.own, line.to, &bytes, &mut self.rng);
+        keep(&mut self.said, line.to, &[&[id], body].concat(), &mut self.rng);
         bytes
     }
 
@@ -495,21 +517,6 @@ const fn is_timed(behaviour: Behaviour) -> bool {
             | Behaviour::Duplicates
             | Behaviour::Reordering
             | Behaviour::CounterJumps
-    )
-}
-
-/// Whether an envelope is around what this first byte announces.
-fn is_enveloped(first: u8) -> bool {
-    !matches!(
-        PacketId::of(first),
-        None | Some(
-            PacketId::JoinRequest
-                | PacketId::JoinChallenge
-                | PacketId::JoinConfirm
-                | PacketId::JoinRefused
-                | PacketId::RoomQuery
-                | PacketId::RoomInfo
-        )
     )
 }
 

@@ -88,6 +88,7 @@ impl SimNetwork<FaultyLinks> {
             bytes.extend(id.to_le_bytes());
             bytes.extend(0_u32.to_le_bytes());
             bytes.extend(body);
+            bytes.extend([0; 16]);
             bytes
         };
         let datagrams: ArrayVec<Vec<u8>, 6> = [

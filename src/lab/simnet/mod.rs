@@ -5,6 +5,7 @@ mod attack;
 mod faults;
 mod link_schedule;
 mod link_trace;
+mod meter;
 mod world;
 
 use core::time::Duration;
@@ -21,6 +22,7 @@ pub use self::link_trace::{LinkTrace, LinkTraceError};
 
 pub(super) use self::faults::FaultyLinks;
 pub(super) use self::link_schedule::LinkSchedule;
+use self::meter::Meter;
 pub(super) use self::world::VirtualWorld;
 
 use crate::net::{DATAGRAM_BYTES_MAX, Time};
@@ -138,6 +140,7 @@ pub(super) struct SimNetwork<L> {
     addresses: Vec<SocketAddr>,
     accounts: Vec<Account>,
     in_flight: InFlight,
+    meter: Meter,
     log: EventLog,
 }
 
@@ -149,6 +152,7 @@ impl<L: LinkModel> SimNetwork<L> {
             addresses: (0..nodes).map(|node| address(node, 0)).collect(),
             accounts: vec![Account::default(); nodes],
             in_flight: InFlight::default(),
+            meter: Meter::default(),
             log: EventLog::default(),
         }
     }
@@ -161,6 +165,7 @@ impl<L: LinkModel> SimNetwork<L> {
     /// Sends a datagram to wherever `to` leads.
     pub(super) fn send(&mut self, now: Time, from: usize, to: SocketAddr, bytes: &[u8]) {
         self.log.note(b's', now.0 << 3 | from as u64, XxHash3_64::oneshot_with_seed(0, bytes));
+        self.meter.left(now, from, to, bytes);
         let Some(to) = self.addresses.iter().position(|&address| address == to) else { return };
         let source = self.addresses[from];
         let is_local = self.links.is_local(from, to);
@@ -191,6 +196,7 @@ impl<L: LinkModel> SimNetwork<L> {
                 continue;
             }
             self.log.note(b'd', at.0, arrival.to as u64);
+            self.meter.arrived(arrival.to, arrival.from, &arrival.bytes);
             if !arrival.is_local {
                 let account = &mut self.accounts[arrival.to];
                 account.bytes_received += (arrival.bytes.len() + HEADER_BYTES) as u64;
@@ -198,6 +204,11 @@ impl<L: LinkModel> SimNetwork<L> {
             }
             return Some(&self.in_flight.slots[slot]);
         }
+    }
+
+    /// The first answer of a node to a request that was larger than the request: when, and of how many bytes.
+    pub(super) fn amplified(&self, node: usize) -> Option<(Time, usize)> {
+        self.meter.excess(node)
     }
 
     /// What each node sent and received so far.

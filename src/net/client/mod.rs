@@ -23,6 +23,9 @@ use self::jitter_buffer::JitterBuffer;
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::snapshot_buffer::SnapshotBuffer;
+use crate::net::connection::keys::{CipherKind, RoomCode};
+use crate::net::connection::path::Trust;
+use crate::net::connection::protection::{Opened, PacketProtection};
 use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP, QUIET_AFTER, SILENT_AFTER};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
@@ -79,7 +82,7 @@ pub struct ClientSession {
     token: Option<Token>,
     roster: Roster,
     /// The round of the server's seating.
-    round: u8,
+    round: u32,
     first_hash: Option<u64>,
     /// The number of ticks that the server has run, once it has said goodbye.
     finished: Option<Tick>,
@@ -109,7 +112,8 @@ pub struct ClientSession {
     rejected: u32,
     chat_limits: ChatLimits,
     votes: Votes,
-    room_code: u64,
+    code: RoomCode,
+    cipher: CipherKind,
     rng: ChaCha12Rng,
     /// Whether the server has been silent for the timeout, and the match waits for it.
     is_lost: bool,
@@ -124,7 +128,9 @@ impl ClientSession {
     #[must_use]
     pub fn seated(now: Time, seat: Seat) -> Self {
         assert_ne!(seat.architecture(), Architecture::P2p, "a server's seat");
-        let Seat { settings, at: server, confirm, protection, room_code, rng, out, .. } = seat;
+        let Seat { settings, at: server, confirm, protection, code, cipher, mut rng, out, .. } = seat;
+        let path = (&[server][..], Trust::Proven);
+        let connection = Connection::new(now, path, protection, &mut rng);
         let (config, me) = (confirm.config, confirm.player);
         let clock = TickClock::new(config.tick_rate, now, now);
         let (start_us, fixed) = match settings.input_delay {
@@ -146,7 +152,7 @@ impl ClientSession {
             first_hash: None,
             finished: None,
             server,
-            link: Link::new(now, PlayerId::NONE, Connection::new(now, &[server], false, protection)),
+            link: Link::new(now, PlayerId::NONE, connection),
             clock,
             delay: DelayControl::new(now, 1, start_us, clock.tick_us(), fixed).for_server(),
             delay_told_us: 0,
@@ -164,7 +170,8 @@ impl ClientSession {
             rejected: 0,
             chat_limits: ChatLimits::new(now),
             votes: Votes::default(),
-            room_code,
+            code,
+            cipher,
             rng,
             is_lost: false,
             out,
@@ -188,21 +195,26 @@ impl ClientSession {
 
     fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
-        let (_, body, newest) = self.link.connection.protection.open(self.now, bytes)?;
-        self.link.connection.hear(self.now, from, newest);
+        let Opened { body, is_newest, .. } = self.link.connection.protection.open(bytes)?;
+        self.link.connection.hear(self.now, (from, bytes.len()), is_newest, &mut self.out);
         self.is_lost = false;
         if core::mem::take(&mut self.link.connection.is_silent) {
             self.out.event(Event::Heard { player: PlayerId::NONE });
         }
+        if self.link.connection.receive_path(from, id, &body, &mut self.out)? {
+            return Ok(());
+        }
         match id {
-            PacketId::GameStateUpdate => self.on_update(body),
-            PacketId::Ping => self.on_ping(decode(body)?),
-            PacketId::Pong => self.on_pong(decode(body)?),
+            PacketId::GameStateUpdate => self.on_update(&body),
+            PacketId::Ping => self.on_ping(decode(&body)?),
+            PacketId::Pong => self.on_pong(decode(&body)?),
             PacketId::Acknowledge => {
-                self.link.connection.receive(body)?;
+                self.link.connection.receive(&body)?;
                 self.take_messages();
                 Ok(())
             }
+            // The answer to an entry that was repeated before the first answer had arrived.
+            PacketId::JoinConfirm => Err(DropCause::Stale),
             _ => Err(OutOfPlace),
         }
     }
@@ -371,6 +383,12 @@ impl ClientSession {
         }
     }
 
+    /// What protects the link: for the experiments in `lab`, in which a player speaks past its session.
+    #[doc(hidden)]
+    pub fn protections(&self) -> impl Iterator<Item = &PacketProtection> {
+        core::iter::once(&self.link.connection.protection)
+    }
+
     /// Sends an arbitrary message over the reliable channel to the server: for the experiments in `lab`.
     #[doc(hidden)]
     pub fn forge(&mut self, _to: SocketAddr, id: PacketId, body: &[u8]) {
@@ -404,13 +422,7 @@ impl ClientSession {
     /// The state of the link to the server.
     #[must_use]
     pub fn link(&self) -> LinkStatus {
-        LinkStatus {
-            player: self.link.player,
-            rtt_us: self.link.connection.rtt.smoothed_us(),
-            jitter_us: self.link.connection.rtt.deviation_us(),
-            lost_per_mille: self.link.connection.lost_here().unwrap_or(0),
-            silent_for: self.now.since(self.link.connection.heard_at),
-        }
+        self.link.status(self.now)
     }
 
     /// How long before its tick an input is committed, in microseconds: the uplink delay plus a reserve.

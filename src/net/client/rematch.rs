@@ -1,6 +1,7 @@
 //! After the last tick, if client and server stay: the rematch vote, and how the next match is joined.
 
 use super::{ClientSession, End, Phase};
+use crate::net::connection::keys::Entropy;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{Event, Traffic};
 use crate::net::join::Join;
@@ -42,10 +43,13 @@ impl ClientSession {
     /// last vote's acknowledgement is sent first.
     #[must_use]
     pub fn again(&mut self) -> Join {
-        let guest =
-            GuestConfig { room_code: self.room_code, token: self.token, ..GuestConfig::new(self.server) };
-        let mut entropy = [0; 32];
-        self.rng.fill_bytes(&mut entropy);
+        let guest = GuestConfig {
+            room_code: self.code,
+            token: self.token,
+            ..GuestConfig::new(self.link.connection.addresses().first().copied().unwrap_or(self.server))
+        };
+        let mut entropy = Entropy { seed: [0; 32], cipher: self.cipher };
+        self.rng.fill_bytes(&mut entropy.seed);
         self.link.connection.flush(self.now, &mut self.out);
         let out = core::mem::replace(&mut self.out, Outbox::new(Traffic::default()));
         Join::new(self.now, self.settings.clone(), guest, entropy).after(out)

@@ -32,15 +32,21 @@ impl Closing {
 
     /// Handles a datagram for one of these connections: its content is ignored, but acknowledged. An error if
     /// it is for none of them.
-    pub(in crate::net) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Handled {
+    pub(in crate::net) fn receive(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        bytes: &[u8],
+        out: &mut Outbox,
+    ) -> Handled {
         let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let mut connections = self.0.iter_mut().map(|(connection, _)| connection);
         let closing = connections.find(|connection| connection.protection.local_id() == to);
         let connection = closing.ok_or(DropCause::Unauthenticated)?;
-        let (id, body, newest) = connection.protection.open(now, bytes)?;
-        connection.hear(now, from, newest);
-        if id == PacketId::Acknowledge as u8 {
-            connection.receive(body)?;
+        let opened = connection.protection.open(bytes)?;
+        connection.hear(now, (from, bytes.len()), opened.is_newest, out);
+        if opened.packet_id == PacketId::Acknowledge as u8 {
+            connection.receive(&opened.body)?;
             while connection.poll_message().is_some() {}
         }
         Ok(())

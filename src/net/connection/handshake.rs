@@ -1,73 +1,210 @@
-//! The host's end of the handshake: who may join. The guest's is `net/join.rs`.
+//! The host's end of the handshake: who may ask for a seat. The guest's is `net/join.rs`.
 //!
 //! The host stores nothing for an address that has not echoed its cookie, and no reply is larger than the
-//! request it answers.
+//! request it answers. An address that has may exchange keys, as often as the limits allow; a guest gets a seat
+//! only by a datagram that opens with them.
 
+use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::Rng;
 
-use super::protection::SealedPacket;
+use super::cpace::{Context, Exchange, Sent, key};
+use super::keys::{CipherKind, Derived, RoomCode};
+use super::limits::ExchangeLimits;
+use super::protection::{PacketProtection, SealedPacket, connection_id};
+use crate::net::drop_cause::DropCause;
 use crate::net::time::Time;
 use crate::net::wire::message::{
-    JoinChallenge, JoinRefused, JoinRequest, Malformed, MatchConfig, PROTOCOL_VERSION, PacketId, Refusal,
-    decode_handshake, handshake, handshake_nonce,
+    EntryRefused, JoinChallenge, JoinEntry, JoinRefused, JoinRequest, JoinShare, Malformed, MatchConfig,
+    PROTOCOL_VERSION, PacketId, Refusal, decode, decode_handshake, encode, handshake, handshake_nonce,
 };
 use crate::sim::SIMULATION_BUILD;
 
 /// The time slot of a cookie, which is valid in its own slot and the next one.
 const COOKIE_SLOT: Duration = Duration::from_secs(30);
+/// How long keys are kept for a guest that has not asked for a seat with them.
+pub(in crate::net) const ENTER_WITHIN: Duration = Duration::from_secs(5);
+/// Most such guests; the one whose keys are the oldest gives way.
+const PENDING_MAX: usize = 16;
 
-/// Decides which requests the host admits.
-#[derive(Clone, Debug)]
-pub(in crate::net) struct Listener {
-    pub(in crate::net) config: MatchConfig,
-    pub(in crate::net) room_code: u64,
-    cookie_key: [u8; 32],
+/// The channel identifier of the key exchange. The version of the protocol is in front of every message that
+/// the key depends on.
+pub(in crate::net) const CHANNEL: &[u8] = b"mini-rts-arena guest and host";
+
+/// The session id of the key exchange: both ends have chosen a part.
+pub(in crate::net) fn session_id(request: &JoinRequest) -> [u8; 24] {
+    let mut id = [0; 24];
+    let parts = request.nonce.to_le_bytes().into_iter().chain(request.cookie);
+    id.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
+    id
 }
 
-/// The outcome of a request.
-#[expect(clippy::large_enum_variant, reason = "it lives for one call, and a reply must not allocate")]
-pub(in crate::net) enum JoinReply {
-    /// Send this reply; the sender is not admitted.
-    Answer(SealedPacket),
-    /// The guest may join, if there is a free seat.
-    Accept(JoinRequest),
+/// The keys of an exchange, given the point that both ends have in common. They depend on everything in both
+/// messages: the version, what the guest insists on, and what the host plays.
+pub(in crate::net) fn derive(point: &[u8; 32], request: &JoinRequest, share: &JoinShare) -> Derived {
+    let unproven = JoinShare { proof: [0; 16], ..*share };
+    let (request_data, share_data) =
+        (handshake(PacketId::JoinRequest, request), handshake(PacketId::JoinShare, &unproven));
+    let initiator = Sent { share: &request.share, data: request_data.bytes() };
+    let responder = Sent { share: &share.share, data: share_data.bytes() };
+    Derived::of(key(&session_id(request), point, initiator, responder))
+}
+
+/// Decides which requests the host admits.
+#[derive(Debug)]
+pub(in crate::net) struct Listener {
+    pub(in crate::net) config: MatchConfig,
+    code: RoomCode,
+    cookie_key: [u8; 32],
+    cipher: CipherKind,
+    limits: ExchangeLimits,
+    pending: ArrayVec<Pending, PENDING_MAX>,
+}
+
+/// A guest that has exchanged keys and has no seat.
+#[derive(Debug)]
+struct Pending {
+    from: SocketAddr,
+    request: JoinRequest,
+    share: JoinShare,
+    protection: PacketProtection,
+    until: Time,
+    /// Whether a datagram of the guest has opened: it has the same key, and so the code.
+    is_proven: bool,
+}
+
+/// A guest that asks for a seat, and has shown that it knows the code.
+pub(in crate::net) struct Entrant {
+    pub(in crate::net) entry: JoinEntry,
+    /// By which the guest is found again when its seat is decided.
+    connection_id: u32,
 }
 
 impl Listener {
-    pub(in crate::net) const fn new(config: MatchConfig, room_code: u64, cookie_key: [u8; 32]) -> Self {
-        Self { config, room_code, cookie_key }
+    pub(in crate::net) fn new(
+        now: Time,
+        config: MatchConfig,
+        code: RoomCode,
+        cipher: CipherKind,
+        rng: &mut ChaCha12Rng,
+    ) -> Self {
+        let mut cookie_key = [0; 32];
+        rng.fill_bytes(&mut cookie_key);
+        let limits = ExchangeLimits::new(now, rng.next_u64(), code.is_open());
+        Self { config, code, cookie_key, cipher, limits, pending: ArrayVec::new() }
     }
 
-    /// Checks a join request, given without its packet id.
-    pub(in crate::net) fn judge(
-        &self,
+    /// Answers a join request, given without its packet id; an error if it gets no answer.
+    pub(in crate::net) fn answer(
+        &mut self,
         now: Time,
         from: SocketAddr,
         bytes: &[u8],
-    ) -> Result<JoinReply, Malformed> {
+        rng: &mut ChaCha12Rng,
+    ) -> Result<SealedPacket, DropCause> {
         let request: JoinRequest = match decode_handshake(PacketId::JoinRequest, bytes) {
             Ok(request) => request,
             Err(Malformed::Version { theirs })
                 if bytes.len() + 1 == crate::net::wire::message::JOIN_REQUEST_BYTES =>
             {
                 let reason = Refusal::Protocol { host: PROTOCOL_VERSION, guest: theirs };
-                let nonce = handshake_nonce(bytes).unwrap_or(0);
-                return Ok(JoinReply::Answer(refuse(nonce, reason)));
+                return Ok(refuse(handshake_nonce(bytes).unwrap_or(0), reason));
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         };
         let slot = now.0 / COOKIE_SLOT.as_micros() as u64;
         let good = |slot| request.cookie == self.cookie(from, request.nonce, slot);
         if !good(slot) && !slot.checked_sub(1).is_some_and(good) {
             let cookie = self.cookie(from, request.nonce, slot);
             let challenge = JoinChallenge { nonce: request.nonce, cookie };
-            return Ok(JoinReply::Answer(handshake(PacketId::JoinChallenge, &challenge)));
+            return Ok(handshake(PacketId::JoinChallenge, &challenge));
         }
-        Ok(match self.objection(&request) {
-            Some(reason) => JoinReply::Answer(refuse(request.nonce, reason)),
-            None => JoinReply::Accept(request),
-        })
+        match self.objection(&request) {
+            Some(reason) => Ok(refuse(request.nonce, reason)),
+            None => self.exchange(now, from, request, rng),
+        }
+    }
+
+    /// Exchanges keys with a guest at an address that has echoed its cookie. A repeated request gets the same
+    /// answer.
+    fn exchange(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        request: JoinRequest,
+        rng: &mut ChaCha12Rng,
+    ) -> Result<SealedPacket, DropCause> {
+        self.pending.retain(|pending| now < pending.until);
+        let known = self.pending.iter().find(|pending| pending.from == from && pending.request == request);
+        if let Some(known) = known {
+            return Ok(handshake(PacketId::JoinShare, &known.share));
+        }
+        if !self.limits.take(now, from.ip()) {
+            return Err(DropCause::RateLimited);
+        }
+        let session = session_id(&request);
+        let context = Context { password: self.code.password(), channel: CHANNEL, session: &session };
+        let mut random = [0; 64];
+        rng.fill_bytes(&mut random);
+        let exchange = Exchange::new(&context, &random);
+        let point = exchange.shared_point(&request.share).ok_or(DropCause::Malformed)?;
+        let mut share = JoinShare {
+            nonce: request.nonce,
+            connection_id: rng.next_u32(),
+            simulation_build: SIMULATION_BUILD,
+            architecture: self.config.architecture,
+            rules: self.config.rules,
+            map: self.config.map,
+            share: *exchange.share(),
+            proof: [0; 16],
+        };
+        let derived = derive(&point, &request, &share);
+        share.proof = derived.proof;
+        let ids = (share.connection_id, request.connection_id);
+        let protection = PacketProtection::new(ids, &derived.host, self.cipher).with_words(derived.words);
+        if self.pending.is_full() {
+            self.pending.remove(0);
+        }
+        let until = now.plus(ENTER_WITHIN);
+        self.pending.push(Pending { from, request, share, protection, until, is_proven: false });
+        Ok(handshake(PacketId::JoinShare, &share))
+    }
+
+    /// Opens a datagram of a guest that has exchanged keys: it asks for a seat. An error if it is of no such
+    /// guest.
+    pub(in crate::net) fn open(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        bytes: &[u8],
+    ) -> Result<Entrant, DropCause> {
+        let connection_id = connection_id(bytes).ok_or(DropCause::Malformed)?;
+        let is_it = |pending: &&mut Pending| {
+            pending.protection.local_id() == connection_id && pending.from == from && now < pending.until
+        };
+        let pending = self.pending.iter_mut().find(is_it).ok_or(DropCause::Unauthenticated)?;
+        let opened = pending.protection.open(bytes)?;
+        if !core::mem::replace(&mut pending.is_proven, true) {
+            self.limits.restore(from.ip());
+        }
+        if opened.packet_id != PacketId::JoinEntry as u8 {
+            return Err(DropCause::OutOfPlace);
+        }
+        Ok(Entrant { entry: decode(&opened.body)?, connection_id })
+    }
+
+    /// The entrant gets a seat: the protection of its connection, which belongs to that seat from now on.
+    pub(in crate::net) fn admit(&mut self, entrant: &Entrant) -> Option<PacketProtection> {
+        let at = self.pending.iter().position(|pending| entrant.is(pending))?;
+        Some(self.pending.remove(at).protection)
+    }
+
+    /// The entrant gets no seat; it may ask again.
+    pub(in crate::net) fn refuse(&mut self, entrant: &Entrant, reason: Refusal) -> Option<SealedPacket> {
+        let pending = self.pending.iter_mut().find(|pending| entrant.is(pending))?;
+        Some(pending.protection.seal(PacketId::EntryRefused as u8, &encode(&EntryRefused { reason })))
     }
 
     fn objection(&self, request: &JoinRequest) -> Option<Refusal> {
@@ -75,9 +212,6 @@ impl Listener {
         if request.simulation_build != SIMULATION_BUILD {
             let (host, guest) = (SIMULATION_BUILD, request.simulation_build);
             return Some(Refusal::SimulationBuild { host, guest });
-        }
-        if request.room != self.room_code {
-            return Some(Refusal::RoomCode);
         }
         if let Some(guest) = request.rules.filter(|&rules| rules != ours.rules) {
             return Some(Refusal::Rules { host: ours.rules, guest });
@@ -110,7 +244,13 @@ impl Listener {
     }
 }
 
+impl Entrant {
+    const fn is(&self, pending: &Pending) -> bool {
+        pending.protection.local_id() == self.connection_id
+    }
+}
+
 /// The refusal of a request.
-pub(in crate::net) fn refuse(nonce: u64, reason: Refusal) -> SealedPacket {
+fn refuse(nonce: u64, reason: Refusal) -> SealedPacket {
     handshake(PacketId::JoinRefused, &JoinRefused { nonce, reason })
 }

@@ -49,18 +49,17 @@ impl Loss {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::time::Time;
     use super::*;
     use crate::net::connection::protection::PacketProtection;
 
     #[test]
     fn loss_is_the_share_of_counters_that_never_arrived() {
         let (mut there, mut here, mut loss) =
-            (PacketProtection::new(2, 1), PacketProtection::new(1, 2), Loss::default());
+            (PacketProtection::plaintext(2, 1), PacketProtection::plaintext(1, 2), Loss::default());
         for n in 0..1280 {
             let sealed = there.seal(5, &[]);
             if n % 10 != 0 {
-                here.open(Time(0), sealed.bytes()).expect("new");
+                here.open(sealed.bytes()).expect("new");
             }
             let (sent, arrived) = here.arrivals();
             loss.observe(sent, arrived);

@@ -4,16 +4,23 @@
 
 mod channel;
 mod closing;
+pub(super) mod cpace;
 pub(super) mod handshake;
+pub(super) mod keys;
+mod limits;
 mod loss;
+pub(super) mod pair_keys;
+pub(super) mod path;
 pub(super) mod protection;
 pub(super) mod remote_clock;
 mod rtt;
+pub(super) mod words;
 
 use alloc::vec::Vec;
-use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::time::Duration;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 
 pub(super) use self::closing::{CLOSE_WITHIN, Closing};
@@ -22,14 +29,15 @@ pub use self::channel::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,
 };
 use self::loss::Loss;
-use self::protection::PacketProtection;
+use self::path::{Path, Trust};
+use self::protection::{ENVELOPE_BYTES, PacketProtection, TAG_BYTES};
 use self::rtt::Rtt;
 use crate::net::connection::remote_clock::RemoteClock;
-use crate::net::drop_cause::Handled;
+use crate::net::drop_cause::{DropCause, Handled};
 use crate::net::event::Traffic;
 use crate::net::outbox::Outbox;
 use crate::net::time::Time;
-use crate::net::wire::message::{ADDRESSES_MAX, Delivery, PacketId, Ping, Pong, encode};
+use crate::net::wire::message::{Delivery, PacketId, PathEcho, Ping, Pong, decode, encode};
 
 /// Ping interval while a match is being set up.
 pub(super) const PING_SETUP: Duration = Duration::from_millis(50);
@@ -58,10 +66,7 @@ const MESSAGE_AGAIN_MIN: Duration = Duration::from_millis(20);
 /// One end of a connection, known by its connection id.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// Where datagrams are sent; several until the other end is heard from one of them.
-    pub(super) addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
-    /// Whether the other end may move to another address; an address configured here is fixed.
-    follows: bool,
+    path: Path,
     pub(super) protection: PacketProtection,
     pub(super) rtt: Rtt,
     loss: Loss,
@@ -89,13 +94,14 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(
         now: Time,
-        addresses: &[SocketAddr],
-        follows: bool,
+        (addresses, trust): (&[SocketAddr], Trust),
         protection: PacketProtection,
+        rng: &mut ChaCha12Rng,
     ) -> Self {
+        let mut secret = [0; 32];
+        rng.fill_bytes(&mut secret);
         Self {
-            addresses: addresses.iter().copied().take(ADDRESSES_MAX).collect(),
-            follows,
+            path: Path::new(addresses, trust, secret),
             protection,
             rtt: Rtt::default(),
             loss: Loss::default(),
@@ -117,8 +123,20 @@ impl Connection {
         self.loss.per_mille()
     }
 
-    /// The other end was heard from `from`; `newest` says that no later datagram has been.
-    pub(super) fn hear(&mut self, now: Time, from: SocketAddr, newest: bool) {
+    /// Where the other end is; several addresses until it is heard.
+    pub(super) fn addresses(&self) -> &[SocketAddr] {
+        self.path.addresses()
+    }
+
+    /// An authentic datagram of `bytes` came from `from`; `newest` says that no later one has. A new address is
+    /// challenged.
+    pub(super) fn hear(
+        &mut self,
+        now: Time,
+        (from, bytes): (SocketAddr, usize),
+        newest: bool,
+        out: &mut Outbox,
+    ) {
         if now.since(self.heard_at) >= GAP {
             self.measure_anew(now);
         }
@@ -130,10 +148,45 @@ impl Connection {
             // The other end exists and answers.
             self.ping_at = now;
         }
-        if self.follows && (newest || is_first) {
-            self.addresses.clear();
-            self.addresses.push(from);
+        if let Some(data) = self.path.heard(now, from, bytes, newest) {
+            self.transmit_to(out, from, PacketId::PathChallenge, &PathEcho { data });
         }
+    }
+
+    /// Handles what is said about the path. False if it is something else.
+    pub(super) fn receive_path(
+        &mut self,
+        from: SocketAddr,
+        id: PacketId,
+        body: &[u8],
+        out: &mut Outbox,
+    ) -> Result<bool, DropCause> {
+        match id {
+            PacketId::PathChallenge => {
+                let echo: PathEcho = decode(body)?;
+                self.transmit_to(out, self.path.answer_to(from), PacketId::PathResponse, &echo);
+            }
+            PacketId::PathResponse => {
+                let PathEcho { data } = decode(body)?;
+                self.path.answered(data);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Sends a datagram about the path to this address, as far as what came from there allows.
+    fn transmit_to(&mut self, out: &mut Outbox, to: SocketAddr, id: PacketId, echo: &PathEcho) {
+        let datagram = self.protection.seal(id as u8, &encode(echo));
+        if self.path.take_to(to, datagram.bytes().len()) {
+            self.count_sent(datagram.bytes().len());
+            out.transmit(to, datagram);
+        }
+    }
+
+    const fn count_sent(&mut self, bytes: usize) {
+        self.traffic.packets_sent += 1;
+        self.traffic.bytes_sent = self.traffic.bytes_sent.saturating_add(bytes as u64);
     }
 
     /// This process was suspended for `by`: the other end's datagrams have not been read, and that is not
@@ -154,10 +207,14 @@ impl Connection {
 
     /// Sends an unreliable datagram.
     pub(super) fn transmit(&mut self, out: &mut Outbox, id: PacketId, body: &[u8]) {
-        for &to in &self.addresses {
+        for at in 0..self.path.addresses().len() {
+            let Some(&to) = self.path.addresses().get(at) else { return };
+            if !self.path.take(ENVELOPE_BYTES + body.len() + TAG_BYTES) {
+                // Like a lost datagram.
+                return;
+            }
             let datagram = self.protection.seal(id as u8, body);
-            self.traffic.packets_sent = self.traffic.packets_sent.saturating_add(1);
-            self.traffic.bytes_sent = self.traffic.bytes_sent.saturating_add(datagram.bytes().len() as u64);
+            self.count_sent(datagram.bytes().len());
             out.transmit(to, datagram);
         }
     }
@@ -257,6 +314,7 @@ impl Connection {
 mod tests {
     use super::*;
     use crate::net::event::Traffic;
+    use rand_chacha::rand_core::SeedableRng as _;
 
     const AT: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(core::net::Ipv4Addr::LOCALHOST), 4124);
 
@@ -264,13 +322,20 @@ mod tests {
         Time(1_000_000 + 1_000 * ms)
     }
 
+    fn connection() -> (Connection, Outbox) {
+        let rng = &mut ChaCha12Rng::from_seed([1; 32]);
+        let protection = PacketProtection::plaintext(1, 2);
+        let connection = Connection::new(at(0), (&[AT], Trust::Proven), protection, rng);
+        (connection, Outbox::new(Traffic::default()))
+    }
+
     /// A connection that was heard at 0 ms and has sent a ping then, and whether the answer counts at `ms`.
     fn counts(ms: u64, before: impl FnOnce(&mut Connection)) -> bool {
-        let mut connection = Connection::new(at(0), &[AT], false, PacketProtection::new(1, 2));
-        connection.hear(at(0), AT, true);
-        connection.ping(at(0), PING_RUNNING, &mut Outbox::new(Traffic::default()));
+        let (mut connection, mut out) = connection();
+        connection.hear(at(0), (AT, 40), true, &mut out);
+        connection.ping(at(0), PING_RUNNING, &mut out);
         before(&mut connection);
-        connection.hear(at(ms), AT, true);
+        connection.hear(at(ms), (AT, 40), true, &mut out);
         let (echo_us, time_us) = (at(0).0, at(ms).0);
         let pong = Pong { echo_us, clock_us: None, time_us, error_us: 0, lost_per_mille: 0 };
         connection.on_pong(at(ms), &pong).is_some()
@@ -285,10 +350,9 @@ mod tests {
 
     #[test]
     fn a_computer_that_is_often_late_still_measures() {
-        let mut connection = Connection::new(at(0), &[AT], false, PacketProtection::new(1, 2));
-        let mut out = Outbox::new(Traffic::default());
+        let (mut connection, mut out) = connection();
         for ms in (0..2_000).step_by(50) {
-            connection.hear(at(ms), AT, true);
+            connection.hear(at(ms), (AT, 40), true, &mut out);
             connection.forgive(at(ms), Duration::from_millis(25));
             connection.ping(at(ms), PING_RUNNING, &mut out);
         }

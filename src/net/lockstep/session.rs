@@ -25,7 +25,7 @@ use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand_chacha::rand_core::SeedableRng as _;
 
 use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
 use crate::net::table::settings::{HostConfig, Settings};
@@ -36,7 +36,10 @@ use self::rematch::Votes;
 use self::seating::Seated;
 use super::desync::Search;
 use crate::net::connection::handshake::Listener;
-use crate::net::connection::protection::SealedPacket;
+use crate::net::connection::keys::{CipherKind, Entropy};
+use crate::net::connection::pair_keys::{PairSecret, PublicKey};
+use crate::net::connection::path::Trust;
+use crate::net::connection::protection::PacketProtection;
 use crate::net::connection::{Closing, Connection, QUIET_AFTER, SILENT_AFTER};
 use crate::net::discovery::Beacon;
 use crate::net::join::Seat;
@@ -48,7 +51,9 @@ use crate::net::table::local_inputs::TooManyCommands;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
-use crate::net::wire::message::{ADDRESSES_MAX, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo};
+use crate::net::wire::message::{
+    ADDRESSES_MAX, JoinConfirm, MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, SeatInfo,
+};
 use crate::sim::{Command, HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, StateHash, Tick};
 
 /// How many ticks a peer commits beyond the last tick it ran, so that it does not stall others while it is
@@ -60,26 +65,28 @@ const SAMPLE_HOLDOFF: Duration = Duration::from_millis(100);
 
 enum Role {
     Host {
-        listener: Listener,
+        listener: Box<Listener>,
         teams: ArrayVec<u8, PLAYERS_MAX>,
         countdown: Duration,
         guests: Vec<Guest>,
-        round: u8,
+        round: u32,
     },
     Guest {
         via: ArrayVec<(PlayerId, SocketAddr), { PLAYERS_MAX - 1 }>,
+        pair_secret: PairSecret,
+        cipher: CipherKind,
     },
 }
 
 /// A guest of this host, in the order of the links.
 struct Guest {
-    nonce: u64,
     seat: SeatInfo,
     is_ready: bool,
-    confirm: SealedPacket,
+    confirm: JoinConfirm,
     addresses: ArrayVec<SocketAddr, ADDRESSES_MAX>,
     /// The connection id that the host uses to address this guest.
     connection_id: u32,
+    public_key: PublicKey,
 }
 
 enum Phase {
@@ -143,20 +150,19 @@ pub struct LockstepSession {
 }
 
 impl LockstepSession {
-    /// Opens a room. `entropy` must be unpredictable: cookies and connection ids are derived from it.
+    /// Opens a room. `entropy` must be unpredictable: cookies, connection ids and keys are derived from it.
     ///
     /// # Panics
     /// If there are fewer than two seats, or the number of teams differs from the number of seats.
     #[must_use]
-    pub fn host(now: Time, settings: Settings, host: HostConfig, entropy: [u8; 32]) -> Self {
+    pub fn host(now: Time, settings: Settings, host: HostConfig, entropy: impl Into<Entropy>) -> Self {
         assert!(
             host.config.seats >= 2 && host.teams.len() == usize::from(host.config.seats),
             "one team per seat"
         );
-        let mut rng = ChaCha12Rng::from_seed(entropy);
-        let mut cookie_key = [0; 32];
-        rng.fill_bytes(&mut cookie_key);
-        let listener = Listener::new(host.config, host.room_code, cookie_key);
+        let Entropy { seed, cipher } = entropy.into();
+        let mut rng = ChaCha12Rng::from_seed(seed);
+        let listener = Box::new(Listener::new(now, host.config, host.room_code, cipher, &mut rng));
         let guests = Vec::with_capacity(PLAYERS_MAX - 1);
         let role = Role::Host { listener, teams: host.teams, countdown: host.countdown, guests, round: 0 };
         Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), rng) }
@@ -169,10 +175,13 @@ impl LockstepSession {
     #[must_use]
     pub fn seated(now: Time, seat: Seat) -> Self {
         assert_eq!(seat.architecture(), Architecture::P2p, "a seat among peers");
-        let Seat { settings, at, confirm, protection, via, give_up_at, rng, out, .. } = seat;
-        let mut session = Self::new(now, settings, Role::Guest { via }, Some(confirm.config), rng);
+        let Seat { settings, at, confirm, protection, pair_secret, cipher, via, .. } = seat;
+        let role = Role::Guest { via, pair_secret, cipher };
+        let (give_up_at, out) = (seat.give_up_at, seat.out);
+        let mut session = Self::new(now, settings, role, Some(confirm.config), seat.rng);
         (session.me, session.give_up_at, session.out) = (confirm.player, give_up_at, out);
-        let connection = Connection::new(now, &[at], false, protection);
+        let path = (&[at][..], Trust::Proven);
+        let connection = Connection::new(now, path, protection, &mut session.rng);
         session.links.push(Link::new(now, PlayerId(0), connection));
         session.out.event(Event::Confirmed { player: confirm.player, config: confirm.config });
         session
@@ -383,10 +392,16 @@ impl LockstepSession {
         }
     }
 
+    /// What protects each link: for the experiments in `lab`, in which a player speaks past its session.
+    #[doc(hidden)]
+    pub fn protections(&self) -> impl Iterator<Item = &PacketProtection> {
+        self.links.iter().map(|link| &link.connection.protection)
+    }
+
     /// Sends an arbitrary message over the reliable channel to this address: for the experiments in `lab`.
     #[doc(hidden)]
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
-        if let Some(link) = self.links.iter_mut().find(|link| link.connection.addresses.contains(&to)) {
+        if let Some(link) = self.links.iter_mut().find(|link| link.connection.addresses().contains(&to)) {
             link.connection.send_bytes(id, body);
         }
     }
@@ -424,13 +439,7 @@ impl LockstepSession {
 
     /// The links to peers that are still in the match, in the order in which they joined.
     pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
-        self.links.iter().filter(|link| !link.is_gone).map(|link| LinkStatus {
-            player: link.player,
-            rtt_us: link.connection.rtt.smoothed_us(),
-            jitter_us: link.connection.rtt.deviation_us(),
-            lost_per_mille: link.connection.lost_here().unwrap_or(0),
-            silent_for: self.now.since(link.connection.heard_at),
-        })
+        self.links.iter().filter(|link| !link.is_gone).map(|link| link.status(self.now))
     }
 
     /// The input delay now, in microseconds; known once tick 0 is agreed.

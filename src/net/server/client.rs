@@ -5,7 +5,6 @@ use core::net::SocketAddr;
 use core::ops::{Deref, DerefMut};
 
 use super::queue::InputQueue;
-use crate::net::connection::protection::SealedPacket;
 use crate::net::drop_cause::{DropCause, Handled};
 use crate::net::rate_limit::TokenBucket;
 use crate::net::table::chat::ChatLimit;
@@ -34,15 +33,12 @@ pub(super) enum Standing {
     Lost,
 }
 
-/// How a client was admitted: the reply is repeated if the request is repeated.
-#[derive(Debug)]
+/// How a client was admitted.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Admission {
-    pub(super) nonce: u64,
-    /// The origin of the request, and the only address that [`Self::confirm`] is sent to, because it holds
-    /// the token.
+    /// Where it was.
     pub(super) from: SocketAddr,
     pub(super) token: Token,
-    pub(super) confirm: SealedPacket,
 }
 
 /// The clients, by seat.

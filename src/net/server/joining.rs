@@ -6,50 +6,55 @@ use rand_chacha::rand_core::Rng as _;
 
 use super::client::{Admission, ClientConnection, Standing};
 use super::{Phase, ServerSession};
-use crate::net::connection::handshake::{JoinReply, refuse};
-use crate::net::connection::protection::PacketProtection;
+use crate::net::connection::handshake::Entrant;
+use crate::net::connection::path::Trust;
 use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::table::admission::{READY_WITHIN, may_sit, seats_per_address};
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
 use crate::net::time::Time;
 use crate::net::wire::message::{
-    Bye, Choice, JoinConfirm, JoinRequest, Lobby, LobbySeat, PacketId, Ping, Pong, Ready, Refusal, SeatInfo,
-    Seating, Start, Token, handshake,
+    Bye, Choice, JoinConfirm, JoinEntry, Lobby, LobbySeat, PacketId, Ping, Pong, Ready, Refusal, SeatInfo,
+    Seating, Start, Token,
 };
 use crate::sim::{GameState, PlayerId, StateHash};
 
 impl ServerSession {
-    /// Handles a join request.
+    /// Answers a join request.
     pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
         if self.stays() {
             // A client that is too early for the next match repeats its request.
             return Err(OutOfPlace);
         }
-        let request = match self.listener.judge(self.now, from, body)? {
-            JoinReply::Answer(answer) => {
-                self.out.transmit(from, answer);
-                return Ok(());
+        let answer = self.listener.answer(self.now, from, body, &mut self.rng)?;
+        self.out.transmit(from, answer);
+        Ok(())
+    }
+
+    /// A datagram of no client. It is of a guest that asks for a seat, or of a client that lost its seat.
+    pub(super) fn on_unseated(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+        let entrant = match self.listener.open(self.now, from, bytes) {
+            Ok(entrant) if !self.stays() => entrant,
+            Err(DropCause::Unauthenticated) => {
+                return self.closing.receive(self.now, from, bytes, &mut self.out);
             }
-            JoinReply::Accept(request) => request,
+            Ok(_) => return Err(OutOfPlace),
+            Err(error) => return Err(error),
         };
-        let is_again = |known: &&Admission| (known.nonce, known.from) == (request.nonce, from);
-        let known = self.clients.iter().flatten().map(|client| &client.admission).find(is_again);
-        if let Some(confirm) = known.map(|known| known.confirm.clone()) {
-            self.out.transmit(from, confirm);
-            return Ok(());
-        }
-        let seat = match request.token {
+        let seat = match entrant.entry.token {
             Some(token) => self.kept_seat(token),
-            None => self.free_seat(from, &request),
+            None => self.free_seat(from, &entrant.entry),
         };
         match seat {
-            Ok(player) => self.take_seat(from, player, &request),
-            Err(reason) => self.out.transmit(from, refuse(request.nonce, reason)),
+            Ok(player) => self.take_seat(from, player, &entrant),
+            Err(reason) => {
+                let refusal = self.listener.refuse(&entrant, reason).ok_or(OutOfPlace)?;
+                self.out.transmit(from, refusal);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// The seat that a token takes back, even from a client whose silence has not been noticed yet.
@@ -68,7 +73,7 @@ impl ServerSession {
         kept.filter(|_| is_open).ok_or(Refusal::Token)
     }
 
-    fn free_seat(&self, from: SocketAddr, request: &JoinRequest) -> Result<PlayerId, Refusal> {
+    fn free_seat(&self, from: SocketAddr, entry: &JoinEntry) -> Result<PlayerId, Refusal> {
         let seats = self.settings.config.seats;
         let open = seats.saturating_sub(u8::from(self.settings.host.is_some()));
         let seated = self.clients.iter().flatten().map(|client| client.admission.from.ip());
@@ -81,50 +86,53 @@ impl ServerSession {
         if !may_sit(from.ip(), &self.own_addresses, seated, open) {
             return Err(Refusal::Address { most: seats_per_address(open) });
         }
-        match request.seat {
+        match entry.seat {
             Some(seat) if is_free(seat) => Ok(PlayerId(seat)),
             Some(seat) => Err(Refusal::Seat { seat, seats }),
             None => (0..seats).find(|&seat| is_free(seat)).map(PlayerId).ok_or(Refusal::Full { seats }),
         }
     }
 
-    fn take_seat(&mut self, from: SocketAddr, player: PlayerId, request: &JoinRequest) {
-        let (connection_id, nonce, config) = (self.rng.next_u32(), request.nonce, self.settings.config);
+    fn take_seat(&mut self, from: SocketAddr, player: PlayerId, entrant: &Entrant) -> Handled {
+        let (seat, entry) = (player.index(), &entrant.entry);
+        let &team = self.settings.teams.get(seat).ok_or(OutOfPlace)?;
+        let protection = self.listener.admit(entrant).ok_or(OutOfPlace)?;
         let mut drawn = [0; 16];
         self.rng.fill_bytes(&mut drawn);
-        let Some(&team) = self.settings.teams.get(player.index()) else { return };
-        let before = self.clients.take(player.index());
-        let given = request.token.unwrap_or(Token(drawn));
+        let before = self.clients.take(seat);
+        let given = entry.token.unwrap_or(Token(drawn));
         let token = before.as_ref().map_or(given, |before| before.admission.token);
-        let confirm = JoinConfirm { nonce, player, connection_id, config, token: Some(token) };
-        let confirm = handshake(PacketId::JoinConfirm, &confirm);
-        let link = Link::new(
-            self.now,
-            player,
-            Connection::new(
-                self.now,
-                &[from],
-                true,
-                PacketProtection::new(connection_id, request.connection_id),
-            ),
-        );
-        self.out.transmit(from, confirm.clone());
-        let admission = Admission { nonce, from, token, confirm };
+        let path = (&[from][..], Trust::Proven);
+        let mut connection = Connection::new(self.now, path, protection, &mut self.rng);
+        connection.hear(self.now, (from, 0), true, &mut self.out);
+        let (link, admission) = (Link::new(self.now, player, connection), Admission { from, token });
         if let Some(before) = before {
             self.clients.put(before.returned(admission, link));
+            self.confirm(seat);
             self.out.event(Event::Heard { player });
             if !matches!(self.phase, Phase::Gathering | Phase::Preparing) {
-                self.send_seating(player.index());
+                self.send_seating(seat);
             }
-            return;
+            return Ok(());
         }
-        let seat = SeatInfo { name: request.name, hero: request.hero, team };
-        let (rate, bits) = (config.tick_rate, self.settings.bits_per_s);
-        let client = ClientConnection::new(self.now, (seat, request.is_ready), admission, link, rate, bits);
+        let info = SeatInfo { name: entry.name, hero: entry.hero, team };
+        let (rate, bits) = (self.settings.config.tick_rate, self.settings.bits_per_s);
+        let client = ClientConnection::new(self.now, (info, entry.is_ready), admission, link, rate, bits);
         self.clients.put(client);
-        self.out.event(Event::Joined { player, name: request.name });
+        self.confirm(seat);
+        self.out.event(Event::Joined { player, name: entry.name });
         self.count_players();
         self.seat_all_if_ready();
+        Ok(())
+    }
+
+    /// Tells a client its seat.
+    pub(super) fn confirm(&mut self, seat: usize) {
+        if let Some(client) = self.clients.at(seat) {
+            let (player, config) = (client.player, self.settings.config);
+            let token = Some(client.admission.token);
+            self.send(seat, PacketId::JoinConfirm, &JoinConfirm { player, config, token });
+        }
     }
 
     /// Asks for the world once all seats are taken and all players are ready; before that, tells who is.
@@ -147,7 +155,7 @@ impl ServerSession {
             let client = client.as_ref()?;
             let rtt_us = client.link.connection.rtt.smoothed_us();
             let rtt_ms = rtt_us.map(|us| u16::try_from(us / 1000).unwrap_or(u16::MAX));
-            Some(LobbySeat { seat: client.seat, is_ready: client.is_ready, rtt_ms })
+            Some(LobbySeat { seat: client.seat, is_ready: client.is_ready, rtt_ms, words: None })
         };
         Lobby { seats: self.clients.iter().map(seat).collect() }
     }
@@ -228,7 +236,9 @@ impl ServerSession {
 
     fn send_seating(&mut self, seat: usize) {
         let addresses = self.roster.iter().map(|_| ArrayVec::new()).collect();
-        let seating = Seating { round: self.round, roster: self.roster.clone(), mesh_key: 0, addresses };
+        let public_keys = self.roster.iter().map(|_| [0; 32]).collect();
+        let (round, roster) = (self.round, self.roster.clone());
+        let seating = Seating { round, roster, mesh_key: 0, addresses, public_keys };
         self.send(seat, PacketId::Seating, &seating);
     }
 

@@ -17,21 +17,22 @@ use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand_chacha::rand_core::SeedableRng as _;
 
 use self::client::{ClientConnection, Clients, Standing};
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
 use crate::net::connection::handshake::Listener;
-use crate::net::connection::protection::{SealedPacket, connection_id};
+use crate::net::connection::keys::{CipherKind, Entropy, RoomCode};
+use crate::net::connection::protection::{Opened, SealedPacket, connection_id};
 use crate::net::connection::{Closing, SILENT_AFTER};
 use crate::net::discovery::{self, Beacon};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event, LinkStatus, Traffic};
 use crate::net::outbox::Outbox;
 use crate::net::outbox::Transmit;
-use crate::net::table::admission::{CONFIRM_WITHIN, READY_WITHIN};
+use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::clock::TickClock;
 use crate::net::table::lobby::LobbyNews;
 use crate::net::table::wakeup::Wakeup;
@@ -47,8 +48,8 @@ use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, T
 pub struct ServerConfig {
     /// The configuration of the match.
     pub config: MatchConfig,
-    /// Fingerprint of the room code, 0 for an open room.
-    pub room_code: u64,
+    /// The room's code.
+    pub room_code: RoomCode,
     /// Each seat's team.
     pub teams: ArrayVec<u8, PLAYERS_MAX>,
     /// Whether the session stays open after the last tick, for a vote on a rematch.
@@ -76,7 +77,7 @@ pub struct ServerConfig {
 
 /// The default bandwidth limit to one client, in bits per second: six times what a standard match needs.
 /// Single datagrams exceed it, but the rate stays within 250 kbit/s in 95 of 100 seconds.
-pub const BITS_PER_S_USUAL: u64 = 245_000;
+pub const BITS_PER_S_USUAL: u64 = 242_000;
 
 enum Phase {
     /// Seats are being taken.
@@ -143,11 +144,12 @@ pub struct ServerSession {
     /// This computer's addresses.
     own_addresses: ArrayVec<IpAddr, OWN_ADDRESSES_MAX>,
     listener: Listener,
+    cipher: CipherKind,
     phase: Phase,
     clients: Clients,
     /// Connections of clients that lost their seat before tick 0.
     closing: Closing,
-    round: u8,
+    round: u32,
     lobby_news: LobbyNews,
     roster: Roster,
     /// Hash of the state before tick 0.
@@ -169,23 +171,24 @@ pub struct ServerSession {
 }
 
 impl ServerSession {
-    /// Opens a room. `entropy` must be unpredictable: cookies, connection ids and tokens are derived from it.
+    /// Opens a room. `entropy` must be unpredictable: cookies, connection ids, keys and tokens are
+    /// derived from it.
     ///
     /// # Panics
     /// If there are fewer than two seats, or the number of teams differs from the number of seats.
     #[must_use]
-    pub fn new(now: Time, settings: ServerConfig, entropy: [u8; 32]) -> Self {
+    pub fn new(now: Time, settings: ServerConfig, entropy: impl Into<Entropy>) -> Self {
         let config = settings.config;
         let seats = usize::from(config.seats);
         assert!(seats >= 2 && settings.teams.len() == seats, "one team per seat");
-        let mut rng = ChaCha12Rng::from_seed(entropy);
-        let mut cookie_key = [0; 32];
-        rng.fill_bytes(&mut cookie_key);
+        let Entropy { seed, cipher } = entropy.into();
+        let mut rng = ChaCha12Rng::from_seed(seed);
         Self {
             now,
             wakeup: Wakeup::default(),
             own_addresses: ArrayVec::new(),
-            listener: Listener::new(config, settings.room_code, cookie_key),
+            listener: Listener::new(now, config, settings.room_code, cipher, &mut rng),
+            cipher,
             phase: Phase::Gathering,
             clients: Clients::new(seats),
             closing: Closing::default(),
@@ -246,13 +249,13 @@ impl ServerSession {
         let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
         let is_to = |client: &ClientConnection| client.link.connection.protection.local_id() == to;
         let Some(seat) = self.clients.iter().position(|client| client.as_ref().is_some_and(is_to)) else {
-            return self.closing.receive(self.now, from, bytes);
+            return self.on_unseated(from, bytes);
         };
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         client.count_received(bytes.len());
-        match client.link.connection.protection.open(self.now, bytes) {
-            Ok((_, body, newest)) => {
-                let handled = self.on_opened(seat, from, id, body, newest);
+        match client.link.connection.protection.open(bytes) {
+            Ok(Opened { body, is_newest, .. }) => {
+                let handled = self.on_opened(seat, (from, bytes.len()), id, &body, is_newest);
                 self.hold_against(seat, handled);
                 handled
             }
@@ -268,7 +271,7 @@ impl ServerSession {
     fn on_opened(
         &mut self,
         seat: usize,
-        from: SocketAddr,
+        (from, bytes): (SocketAddr, usize),
         id: PacketId,
         body: &[u8],
         newest: bool,
@@ -276,7 +279,10 @@ impl ServerSession {
         let now = self.now;
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         client.count_opened(now)?;
-        client.link.connection.hear(now, from, newest);
+        client.link.connection.hear(now, (from, bytes), newest, &mut self.out);
+        if client.link.connection.receive_path(from, id, body, &mut self.out)? {
+            return Ok(());
+        }
         let player = client.player;
         let was_silent = core::mem::take(&mut client.link.connection.is_silent);
         if matches!(client.standing, Standing::Away { .. }) {
@@ -288,6 +294,11 @@ impl ServerSession {
         if id == PacketId::Acknowledge {
             self.clients.at_mut(seat).ok_or(OutOfPlace)?.link.connection.receive(body)?;
             self.take_messages(seat);
+            return Ok(());
+        }
+        if id == PacketId::JoinEntry {
+            // The answer to its first entry has not arrived yet.
+            self.confirm(seat);
             return Ok(());
         }
         self.on_datagram(seat, id, body)
@@ -482,7 +493,7 @@ impl ServerSession {
     #[doc(hidden)]
     pub fn forge(&mut self, to: SocketAddr, id: PacketId, body: &[u8]) {
         let mut clients = self.clients.iter_mut().flatten();
-        if let Some(client) = clients.find(|client| client.link.connection.addresses.contains(&to)) {
+        if let Some(client) = clients.find(|client| client.link.connection.addresses().contains(&to)) {
             client.link.connection.send_bytes(id, body);
         }
     }
@@ -510,13 +521,7 @@ impl ServerSession {
             skipped: client.skipped,
             inputs: client.inputs,
             late: client.late,
-            link: LinkStatus {
-                player: client.player,
-                rtt_us: client.link.connection.rtt.smoothed_us(),
-                jitter_us: client.link.connection.rtt.deviation_us(),
-                lost_per_mille: client.link.connection.lost_here().unwrap_or(0),
-                silent_for: self.now.since(client.link.connection.heard_at),
-            },
+            link: client.link.status(self.now),
         })
     }
 
@@ -535,18 +540,15 @@ impl ServerSession {
     /// Reports clients that are silent, and gives up those that stay silent.
     fn watch_silence(&mut self) {
         let is_running = matches!(self.phase, Phase::Running);
-        let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing | Phase::Seating { .. });
         for seat in 0..self.clients.len() {
             let Some(client) = self.clients.at_mut(seat) else { continue };
             let (player, silence) = (client.player, self.now.since(client.link.connection.heard_at));
-            let is_unconfirmed = is_open && !client.link.connection.is_heard;
-            let most = if is_unconfirmed { CONFIRM_WITHIN } else { Duration::MAX };
             match client.standing {
                 // It does not acknowledge reliable messages.
                 Standing::Here | Standing::Away { .. } if client.link.connection.is_broken() => {
                     self.lose(seat)
                 }
-                Standing::Here if silence >= self.settings.timeout.min(most) && !client.link.said_bye => {
+                Standing::Here if silence >= self.settings.timeout && !client.link.said_bye => {
                     if is_running && !self.settings.rejoin.is_zero() {
                         client.standing = Standing::Away { until: self.now.plus(self.settings.rejoin) };
                         client.link.connection.is_silent = true;

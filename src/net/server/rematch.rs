@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerConfig, ServerSession};
+use crate::net::connection::keys::Entropy;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::table::rematch::next_seed;
@@ -44,8 +45,8 @@ impl ServerSession {
     /// Creates the next session over the same socket, once [`Event::Again`] has asked for it.
     #[must_use]
     pub fn again(&mut self) -> Self {
-        let mut entropy = [0; 32];
-        self.rng.fill_bytes(&mut entropy);
+        let mut entropy = Entropy { seed: [0; 32], cipher: self.cipher };
+        self.rng.fill_bytes(&mut entropy.seed);
         let kept = self.clients.iter().flatten().map(|client| client.admission.token).collect();
         let seed = next_seed(self.settings.config.seed);
         let config = crate::net::wire::message::MatchConfig { seed, ..self.settings.config };

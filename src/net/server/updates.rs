@@ -8,6 +8,7 @@ use arrayvec::ArrayVec;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
+use crate::net::connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
 use crate::net::wire::message::{Body, PacketId, Seats};
 use crate::net::wire::update::{
     HeldControls, PART_HEADER_BYTES, PIECE_BYTES_MAX, StateForm, TimedInputs, UPDATE_BYTES_MAX,
@@ -22,8 +23,6 @@ const BASES: usize = 32;
 const RELAYED_TICKS_MAX: u32 = 64;
 /// IP and UDP headers, which count toward a link's bandwidth.
 const HEADERS_BYTES: usize = 28;
-/// Envelope of a datagram.
-const ENVELOPE_BYTES: usize = 9;
 
 /// The last ticks and states.
 pub(super) struct Updates {
@@ -238,7 +237,7 @@ impl ServerSession {
         let bytes = core::mem::take(&mut self.updates.bytes);
         let parts = bytes.len().div_ceil(PIECE_BYTES_MAX);
         let sending = self.updates.sending % 4;
-        let each = HEADERS_BYTES + ENVELOPE_BYTES + PART_HEADER_BYTES;
+        let each = HEADERS_BYTES + ENVELOPE_BYTES + PART_HEADER_BYTES + TAG_BYTES;
         let bits = 8 * (bytes.len() + parts * each) as u64;
         if let Some(client) = self.clients.at_mut(seat) {
             if !client.bits.overdraw(self.now, bits) && !is_last {

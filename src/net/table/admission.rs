@@ -7,10 +7,6 @@ use core::time::Duration;
 /// Time from the first Seating until every guest must have acknowledged it; a guest that has not loses its
 /// seat.
 pub(in crate::net) const READY_WITHIN: Duration = Duration::from_secs(5);
-/// Time from JoinConfirm until the first datagram over the new connection; without one the seat is free
-/// again. A guest repeats its request every 200 ms, so it takes ten losses in a row to lose a seat to a bad
-/// link.
-pub(in crate::net) const CONFIRM_WITHIN: Duration = Duration::from_secs(2);
 
 /// Whether `ip` belongs to this computer: loopback, unspecified, or one of its `own` addresses as far as the
 /// caller knows them.

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::hold_up::HoldUp;
 use crate::net::connection::{Connection, LOSSY_PER_MILLE};
+use crate::net::event::LinkStatus;
 use crate::net::indexed::Ring;
 use crate::net::time::Time;
 use crate::net::wire::given::GivenQueue;
@@ -123,6 +124,19 @@ impl Link {
             again_us.saturating_add(tick_us.saturating_mul(NEED_TICKS_BEYOND))
         };
         self.connection.rtt.longest_way_us().saturating_add(repair_us.min(NEED_BEYOND_WAY_MAX_US))
+    }
+
+    /// The state of the link now.
+    pub(in crate::net) fn status(&self, now: Time) -> LinkStatus {
+        let Connection { rtt, heard_at, protection, .. } = &self.connection;
+        LinkStatus {
+            player: self.player,
+            rtt_us: rtt.smoothed_us(),
+            jitter_us: rtt.deviation_us(),
+            lost_per_mille: self.connection.lost_here().unwrap_or(0),
+            silent_for: now.since(*heard_at),
+            words: protection.words(),
+        }
     }
 
     /// Resets the link to its state before a first match, over the same connection.

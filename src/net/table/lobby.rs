@@ -53,7 +53,7 @@ mod tests {
     fn lobby(is_ready: bool, rtt_ms: Option<u16>) -> Lobby {
         let name = PlayerName::new("Ann").expect("a name");
         let seat = SeatInfo { name, hero: AttackBehaviour::Archer, team: 0 };
-        Lobby { seats: [Some(LobbySeat { seat, is_ready, rtt_ms }), None].into_iter().collect() }
+        Lobby { seats: [Some(LobbySeat { seat, is_ready, rtt_ms, words: None }), None].into_iter().collect() }
     }
 
     #[test]

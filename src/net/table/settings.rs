@@ -5,6 +5,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::delay::InputDelay;
+use crate::net::connection::keys::RoomCode;
 use crate::net::discovery::Beacon;
 use crate::net::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, Token};
 use crate::net::wire::name::PlayerName;
@@ -47,8 +48,8 @@ pub enum OnLoss {
 pub struct HostConfig {
     /// The configuration of the match.
     pub config: MatchConfig,
-    /// Fingerprint of the room code, 0 for an open room.
-    pub room_code: u64,
+    /// The room's code.
+    pub room_code: RoomCode,
     /// Each seat's team.
     pub teams: ArrayVec<u8, PLAYERS_MAX>,
     /// Time from all players being ready to tick 0.
@@ -62,8 +63,8 @@ pub struct HostConfig {
 pub struct GuestConfig {
     /// The host's address.
     pub host: SocketAddr,
-    /// Fingerprint of the room code, 0 for none.
-    pub room_code: u64,
+    /// The room's code.
+    pub room_code: RoomCode,
     /// A specific seat.
     pub seat: Option<u8>,
     /// Fingerprint of specific rules.
@@ -88,7 +89,7 @@ impl GuestConfig {
     pub fn new(host: SocketAddr) -> Self {
         Self {
             host,
-            room_code: 0,
+            room_code: RoomCode::OPEN,
             seat: None,
             rules: None,
             map: None,

@@ -25,7 +25,7 @@ use seats::seat;
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
-pub const PROTOCOL_VERSION: u16 = 4;
+pub const PROTOCOL_VERSION: u16 = 5;
 
 /// Most tick hashes in one [`DesyncHashes`].
 pub const DESYNC_HASHES_MAX: usize = 64;
@@ -86,7 +86,7 @@ packets! {
     /// [`JoinRequest`].
     JoinRequest = 0x03, Unconnected;
     /// [`JoinConfirm`].
-    JoinConfirm = 0x04, Unconnected;
+    JoinConfirm = 0x04, Datagram;
     /// [`Ping`].
     Ping = 0x05, Datagram;
     /// [`Pong`].
@@ -127,6 +127,16 @@ packets! {
     Lobby = 0x1f, Reliable;
     /// [`Choice`].
     Choice = 0x20, Reliable;
+    /// [`JoinShare`].
+    JoinShare = 0x21, Unconnected;
+    /// [`JoinEntry`].
+    JoinEntry = 0x22, Datagram;
+    /// [`EntryRefused`].
+    EntryRefused = 0x23, Datagram;
+    /// [`PathEcho`]: to a new address of the receiver.
+    PathChallenge = 0x24, Datagram;
+    /// [`PathEcho`]: the answer, to where the challenge came from.
+    PathResponse = 0x25, Datagram;
 }
 
 /// Bytes that are not a valid message of this protocol.
@@ -151,11 +161,18 @@ pub enum Malformed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     /// The [`Seating`]'s.
-    pub round: u8,
+    pub round: u32,
     /// Hash of the state before tick 0 as built here.
     pub state_hash: u64,
     /// The seats that have not answered a ping of the sender yet.
     pub unheard: Seats,
+}
+
+/// Proof that the receiver of a challenge is where it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathEcho {
+    /// The challenge's, drawn for this address.
+    pub data: [u8; 8],
 }
 
 /// Asks for the receiver's time. Sent twice a second, more often before the match.

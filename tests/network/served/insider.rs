@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use mini_rts_arena::game::{MatchEvent, MatchOutcome, Node as _, Server, data};
 use mini_rts_arena::net::message::{
-    Bye, Delivery, JoinChallenge, JoinConfirm, JoinRefused, JoinRequest, PacketId, Ping, Ready, Seating,
-    Seats, decode, decode_handshake, encode, handshake,
+    Bye, Delivery, JoinConfirm, PacketId, Ping, Ready, Seating, Seats, decode, encode,
 };
 use mini_rts_arena::net::{
-    Architecture, Channel, ClientInputsHeader, PacketProtection, PlayerName, Refusal, ServerConfig,
-    ServerSession, Time, Token, encode_client_inputs, encode_input,
+    Architecture, Channel, ClientInputsHeader, End, Entropy, Event, GuestConfig, Join, Opened,
+    PacketProtection, Refusal, Seat, ServerConfig, ServerSession, Time, Token, encode_client_inputs,
+    encode_input,
 };
-use mini_rts_arena::sim::{AttackBehaviour, PlayerId, PlayerInput, SIMULATION_BUILD, fingerprint};
+use mini_rts_arena::sim::{PlayerId, PlayerInput, fingerprint};
 
-use super::net::{BOT, Net, address, hash, server_config};
+use super::net::{BOT, Net, SERVER, address, hash, server_config, settings};
 
 pub(crate) const BOTH: [Architecture; 2] = [Architecture::ClientServer, Architecture::Relay];
 
@@ -26,7 +26,7 @@ pub(crate) fn config(architecture: Architecture, ticks: u32, seats: u8) -> Serve
 
 /// A room with honest clients in it.
 pub(crate) fn room(config: ServerConfig, honest: usize, link: &str) -> Net {
-    Net::new(ServerSession::new(Time(0), config, [1; 32]), link, &vec![BOT; honest])
+    Net::new(ServerSession::new(Time(0), config, Entropy::plaintext([1; 32])), link, &vec![BOT; honest])
 }
 
 /// A client of its own make: it says what the test says, and answers nothing by itself.
@@ -40,34 +40,6 @@ pub(crate) struct Insider {
     pub(crate) inputs: u16,
 }
 
-pub(crate) fn request(nonce: u64, token: Option<Token>) -> JoinRequest {
-    JoinRequest {
-        nonce,
-        cookie: [0; 16],
-        connection_id: nonce as u32,
-        simulation_build: SIMULATION_BUILD,
-        name: PlayerName::new("insider").expect("a name"),
-        hero: AttackBehaviour::Archer,
-        is_ready: true,
-        seat: None,
-        room: 0,
-        rules: None,
-        map: None,
-        ticks: None,
-        tick_rate: None,
-        addresses: Default::default(),
-        token,
-    }
-}
-
-/// Sends this and gives back what the server answers at once.
-pub(crate) fn ask(net: &mut Net, from: SocketAddr, datagram: &[u8]) -> Vec<Vec<u8>> {
-    let Some(server) = &mut net.server else { return Vec::new() };
-    server.handle_datagram(net.now, from, datagram);
-    net.step();
-    heard(net, from)
-}
-
 /// What has come for `at` since the last call.
 pub(crate) fn heard(net: &mut Net, at: SocketAddr) -> Vec<Vec<u8>> {
     let (ours, others) = std::mem::take(&mut net.strays).into_iter().partition(|stray| stray.to == at);
@@ -76,37 +48,44 @@ pub(crate) fn heard(net: &mut Net, at: SocketAddr) -> Vec<Vec<u8>> {
     ours.iter().map(|stray| stray.datagram.bytes().to_vec()).collect()
 }
 
-/// Asks for a seat with the cookie of this address; the answer to it.
-pub(crate) fn request_seat(
+/// Asks for a seat from this address; the answer to it, if there is one.
+pub(crate) fn ask(
     net: &mut Net,
     from: SocketAddr,
-    mut request: JoinRequest,
-) -> Option<Result<JoinConfirm, Refusal>> {
-    let answers = ask(net, from, handshake(PacketId::JoinRequest, &request).bytes());
-    let challenge = answers.iter().find(|answer| answer[0] == PacketId::JoinChallenge as u8)?;
-    let challenge: JoinChallenge = decode_handshake(PacketId::JoinChallenge, &challenge[1..]).expect("one");
-    request.cookie = challenge.cookie;
-    let answers = ask(net, from, handshake(PacketId::JoinRequest, &request).bytes());
-    answers.iter().find_map(|answer| match PacketId::of(answer[0])? {
-        id @ PacketId::JoinConfirm => Some(Ok(decode_handshake(id, &answer[1..]).expect("a confirmation"))),
-        id @ PacketId::JoinRefused => {
-            Some(Err(decode_handshake::<JoinRefused>(id, &answer[1..]).expect("a refusal").reason))
+    n: u8,
+    token: Option<Token>,
+) -> Option<Result<Seat, Refusal>> {
+    let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
+    let mut join = Join::new(net.now, settings(), guest, Entropy::plaintext([n; 32]));
+    for _ in 0..4 {
+        join.handle_timeout(net.now);
+        while let (Some(transmit), Some(server)) = (join.poll_transmit(), &mut net.server) {
+            server.handle_datagram(net.now, from, transmit.datagram.bytes());
         }
-        _ => None,
-    })
+        net.step();
+        for datagram in heard(net, from) {
+            join.handle_datagram(net.now, SERVER, &datagram);
+        }
+        if let Some(seat) = join.take_seat() {
+            return Some(Ok(seat));
+        }
+        if let Some(Event::Closed(End::Refused(refusal))) = join.poll_event() {
+            return Some(Err(refusal));
+        }
+    }
+    None
 }
 
 impl Insider {
-    pub(crate) fn join_as(net: &mut Net, from: SocketAddr, request: JoinRequest) -> Option<Self> {
-        let connection = request.connection_id;
-        let confirm = request_seat(net, from, request)?.ok()?;
-        let seal = PacketProtection::new(connection, confirm.connection_id);
+    /// Takes a seat from this address, or takes one back.
+    pub(crate) fn join_as(net: &mut Net, from: SocketAddr, n: u8, token: Option<Token>) -> Option<Self> {
+        let (confirm, seal) = ask(net, from, n, token)?.ok()?.into_parts();
         Some(Self { from, seal, channel: Channel::new(2048), heard: Vec::new(), confirm, inputs: 0 })
     }
 
     /// Takes a seat.
     pub(crate) fn join(net: &mut Net, n: u8) -> Self {
-        Self::join_as(net, address(n), request(u64::from(n) + 1000, None)).expect("a seat")
+        Self::join_as(net, address(n), n, None).expect("a seat")
     }
 
     pub(crate) fn player(&self) -> PlayerId {
@@ -167,13 +146,13 @@ impl Insider {
     /// Takes in what has come, and acknowledges it.
     fn listen(&mut self, net: &mut Net) {
         for datagram in heard(net, self.from) {
-            let Ok((id, body, _)) = self.seal.open(net.now, &datagram) else { continue };
-            let Some(id) = PacketId::of(id) else { continue };
+            let Ok(Opened { packet_id, body, .. }) = self.seal.open(&datagram) else { continue };
+            let Some(id) = PacketId::of(packet_id) else { continue };
             if id != PacketId::Acknowledge {
                 self.heard.push((id, body.to_vec()));
                 continue;
             }
-            self.channel.receive(body).expect("what a server sends");
+            self.channel.receive(&body).expect("what a server sends");
             while let Some(message) = self.channel.poll_message().expect("short enough") {
                 self.heard.push((PacketId::of(message[0]).expect("a message"), message[1..].to_vec()));
             }

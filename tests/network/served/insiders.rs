@@ -11,7 +11,7 @@ use mini_rts_arena::net::{
 use mini_rts_arena::sim::{Command, PlayerInput};
 
 use super::insider::{BOTH, Insider, all_played, config, heard, room, run_pinging, vacated};
-use super::net::{BOT, Net, address, client_of, predicting, settings, staying};
+use super::net::{BOT, Net, TAG, address, client_of, predicting, settings, staying};
 
 /// Every farewell there is, with numbers that fit and numbers that do not.
 fn every_bye() -> Vec<Bye> {
@@ -191,6 +191,7 @@ fn what_others_repeat_or_make_up_expels_nobody() {
                 let mut bytes = vec![PacketId::Ping as u8];
                 bytes.extend(connection.to_le_bytes());
                 bytes.extend(counter.wrapping_sub(40 + back).to_le_bytes());
+                bytes.extend(TAG);
                 if let Some(server) = &mut net.server {
                     server.handle_datagram(net.now, elsewhere, &bytes);
                     server.handle_datagram(net.now, elsewhere, &bytes[..7]);

@@ -12,8 +12,8 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, InputDelay, Join, MatchConfig, OnLoss, PlayerName,
-    ServerConfig, ServerSession, Settings, Time, Token, Transmit,
+    Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig, OnLoss, PlayerName,
+    RoomCode, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
 };
 use mini_rts_arena::sim::{AttackBehaviour, Rules, StateHash, TickRate, UnitRules, fingerprint};
 use mini_rts_arena::transport::{Impairment, LinkSpec};
@@ -21,6 +21,8 @@ use mini_rts_arena::transport::{Impairment, LinkSpec};
 pub(crate) const SERVER: SocketAddr = address(0);
 /// IP and UDP headers.
 pub(crate) const HEADERS: usize = 28;
+/// What follows the body where nothing is encrypted.
+pub(crate) const TAG: [u8; 16] = [0; 16];
 
 pub(crate) const fn address(n: u8) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
@@ -64,14 +66,18 @@ pub(crate) fn session_with(
     seats: u8,
     updates: u32,
 ) -> ServerSession {
-    ServerSession::new(Time(0), server_config(architecture, rules, ticks, rejoin, seats, updates), [1; 32])
+    ServerSession::new(
+        Time(0),
+        server_config(architecture, rules, ticks, rejoin, seats, updates),
+        Entropy::plaintext([1; 32]),
+    )
 }
 
 /// A server that stays for a rematch, and three clients.
 pub(crate) fn staying(architecture: Architecture, link: &str) -> Net {
     let rules = fingerprint(&*data::rules("endless").expect("built in"));
     let config = ServerConfig { stays: true, ..server_config(architecture, rules, Some(120), 0, 3, 20) };
-    let mut net = Net::new(ServerSession::new(Time(0), config, [1; 32]), link, &[BOT; 3]);
+    let mut net = Net::new(ServerSession::new(Time(0), config, Entropy::plaintext([1; 32])), link, &[BOT; 3]);
     for (n, seat) in net.seats.iter_mut().enumerate() {
         let options = MatchOptions { controller: BOT, ..predicting() };
         let settings = Settings { stays: true, ..settings() };
@@ -101,7 +107,7 @@ pub(crate) fn server_config(
     };
     ServerConfig {
         config,
-        room_code: 0,
+        room_code: RoomCode::OPEN,
         teams: (0..seats).collect(),
         host: None,
         countdown: Duration::from_millis(300),
@@ -149,7 +155,7 @@ pub(crate) fn client_of(
     settings: Settings,
 ) -> Match {
     let guest = GuestConfig { token, ..GuestConfig::new(SERVER) };
-    let session = Join::new(now, settings, guest, [2 + n; 32]);
+    let session = Join::new(now, settings, guest, Entropy::plaintext([2 + n; 32]));
     let (interpolation, updates) = (2, 20);
     Match::new(session, MatchOptions { interpolation, updates, ..options })
 }
@@ -287,6 +293,7 @@ impl Net {
         bytes.extend(connection.to_le_bytes());
         bytes.extend((counter + 1).to_le_bytes());
         bytes.extend(body);
+        bytes.extend(TAG);
         let (from, now) = (self.seats[seat].address, self.now);
         if let Some(server) = &mut self.server {
             server.handle_datagram(now, from, &bytes);
@@ -306,6 +313,7 @@ impl Net {
         bytes.extend(connection.to_le_bytes());
         bytes.extend((counter + 1).to_le_bytes());
         bytes.extend(body);
+        bytes.extend(TAG);
         if let Some(game) = &mut self.seats[seat].game {
             game.handle_datagram(self.now, SERVER, &bytes);
         }
@@ -330,7 +338,7 @@ impl Seat {
             if bytes[0] == PacketId::GameStateUpdate as u8 {
                 self.updates_at.push(now);
             }
-            if !matches!(bytes[0], 0x03 | 0x04 | 0x10 | 0x11) {
+            if !matches!(bytes[0], 0x03 | 0x10 | 0x11 | 0x21) {
                 self.heard = (word(bytes, 1), self.heard.1.max(word(bytes, 5)));
             }
             if let Some(game) = self.game.as_mut().filter(|_| !self.is_cut && !self.is_suspended) {
@@ -341,7 +349,7 @@ impl Seat {
             game.advance(now);
             while let Some(transmit) = game.poll_transmit() {
                 let bytes = transmit.datagram.bytes();
-                if !matches!(bytes[0], 0x03 | 0x04 | 0x10 | 0x11) {
+                if !matches!(bytes[0], 0x03 | 0x10 | 0x11 | 0x21) {
                     self.envelope = (word(bytes, 1), self.envelope.1.max(word(bytes, 5)));
                 }
                 self.up_bits += 8 * (bytes.len() + HEADERS);

@@ -8,7 +8,7 @@ use mini_rts_arena::game::MatchEvent;
 use mini_rts_arena::net::message::{Bye, Chat, PacketId};
 use mini_rts_arena::net::{Architecture, ChatText, Refusal, ServerConfig};
 
-use super::insider::{BOTH, Insider, all_played, config, request, request_seat, room, run_pinging, vacated};
+use super::insider::{BOTH, Insider, all_played, ask, config, room, run_pinging, vacated};
 use super::net::{BOT, address};
 
 #[test]
@@ -43,7 +43,7 @@ fn a_client_that_returns_with_another_world_loses_its_seat_alone() {
         run_pinging(&mut net, &mut insider, Duration::from_secs(2), |_, _| {});
         assert!(net.tick() > 60, "{architecture}: at tick {}", net.tick());
         let token = insider.confirm.token;
-        let mut insider = Insider::join_as(&mut net, address(21), request(7, token)).expect("its seat");
+        let mut insider = Insider::join_as(&mut net, address(21), 7, token).expect("its seat");
         insider.acknowledge_seating(&mut net, false);
         net.run(Duration::from_millis(50), |_| {});
         assert_eq!(insider.byes(&mut net), [Bye::StartState], "{architecture}");
@@ -79,54 +79,24 @@ fn a_client_that_never_acknowledges_the_seating_loses_its_seat() {
 }
 
 #[test]
-fn a_confirmation_goes_only_where_the_request_came_from() {
-    let mut net = room(config(Architecture::ClientServer, 300, 3), 0, "");
-    let (guest, observer) = (address(20), address(21));
-    let asked = request(77, None);
-    let confirmed = request_seat(&mut net, guest, asked.clone()).expect("an answer").expect("a seat");
-    let again = request_seat(&mut net, guest, asked.clone()).expect("an answer");
-    assert_eq!(again, Ok(confirmed), "the same for the guest itself");
-    if let Some(Ok(other)) = request_seat(&mut net, observer, asked) {
-        assert_ne!(other.token, confirmed.token, "somebody else gets the guest's token");
-        assert_ne!((other.player, other.connection_id), (confirmed.player, confirmed.connection_id));
-    }
-}
-
-#[test]
 fn one_address_leaves_a_seat_to_others_unless_it_is_this_computer() {
     let at = |ip: Ipv4Addr, port| SocketAddr::new(IpAddr::V4(ip), port);
     for (seats, most) in [(2, 1), (4, 3)] {
         let (remote, local) = (Ipv4Addr::new(10, 0, 0, 9), Ipv4Addr::LOCALHOST);
         let mut net = room(config(Architecture::ClientServer, 300, seats), 0, "");
         for n in 0..u16::from(most) {
-            let seat = request_seat(&mut net, at(remote, 5000 + n), request(u64::from(n), None));
-            assert!(matches!(seat, Some(Ok(_))), "{n} of {seats}: {seat:?}");
+            let seat = ask(&mut net, at(remote, 5000 + n), n as u8, None).expect("an answer");
+            assert_eq!(seat.err(), None, "{n} of {seats}");
         }
-        let refused = request_seat(&mut net, at(remote, 6000), request(100, None));
-        assert_eq!(refused, Some(Err(Refusal::Address { most })));
-        assert!(matches!(request_seat(&mut net, address(1), request(101, None)), Some(Ok(_))), "another may");
+        let refused = ask(&mut net, at(remote, 6000), 100, None).expect("an answer");
+        assert_eq!(refused.err(), Some(Refusal::Address { most }));
+        assert!(ask(&mut net, address(1), 101, None).is_some_and(|seat| seat.is_ok()), "another may");
         let mut net = room(config(Architecture::ClientServer, 300, seats), 0, "");
         for n in 0..u16::from(seats) {
-            let seat = request_seat(&mut net, at(local, 5000 + n), request(u64::from(n), None));
-            assert!(matches!(seat, Some(Ok(_))), "{n} of {seats}: {seat:?}");
+            let seat = ask(&mut net, at(local, 5000 + n), n as u8, None).expect("an answer");
+            assert_eq!(seat.err(), None, "{n} of {seats}");
         }
     }
-}
-
-#[test]
-fn a_seat_whose_client_is_never_heard_is_soon_free() {
-    let patient = Duration::from_secs(20);
-    let config = ServerConfig { timeout: patient, ..config(Architecture::ClientServer, 300, 2) };
-    let mut net = room(config, 1, "delay=10ms");
-    net.run(Duration::from_millis(300), |_| {});
-    let _silent = Insider::join(&mut net, 20);
-    net.run(Duration::from_millis(1_900), |_| {});
-    assert_eq!(vacated(&mut net), 0);
-    net.run(Duration::from_millis(200), |_| {});
-    assert_eq!(vacated(&mut net), 1);
-    net.enter("delay=10ms", BOT);
-    net.run(Duration::from_secs(20), |_| {});
-    all_played(&net, 300);
 }
 
 #[test]
@@ -139,7 +109,7 @@ fn a_new_connection_is_no_new_allowance_to_talk() {
     insider.begin(&mut net);
     let (began, token) = (net.now, insider.confirm.token);
     for n in 0..20 {
-        let returned = Insider::join_as(&mut net, address(20), request(500 + n, token));
+        let returned = Insider::join_as(&mut net, address(20), 50 + n, token);
         let Some(returned) = returned else { break };
         insider = returned;
         let (text, from) = (ChatText::new("buy gold").expect("a line"), insider.player());

@@ -7,7 +7,7 @@ use super::Cell;
 use crate::game::{Match, MatchOptions, Server, ServerOptions, Session, data};
 use crate::lab::compare::row::Experiment;
 use crate::lab::compare::script::Recorded;
-use crate::lab::sessions::{Table, hero_of, settings};
+use crate::lab::sessions::{Table, hero_of, is_encrypted, settings};
 use crate::net::{Architecture, InputDelay, Time};
 use crate::sim::{Rules, SeatSetup, Setup, TickRate};
 
@@ -83,5 +83,6 @@ fn table<'a>(cell: &Cell, setup: &'a Setup) -> Table<'a> {
         rules: &setup.rules,
         map: &setup.map,
         teams: setup.seats.iter().map(|seat| seat.team).collect(),
+        is_encrypted: is_encrypted(setup.seed),
     }
 }

@@ -36,10 +36,13 @@ impl LockstepSession {
     }
 
     /// Guest: the seats have changed.
-    pub(super) fn on_lobby(&mut self, link: usize, lobby: Lobby) -> Handled {
+    pub(super) fn on_lobby(&mut self, link: usize, mut lobby: Lobby) -> Handled {
         let is_of_match = self.config.is_some_and(|config| lobby.seats.len() == usize::from(config.seats));
         if self.is_host() || link != 0 || !is_of_match {
             return Err(OutOfPlace);
+        }
+        if let Some(Some(host)) = lobby.seats.first_mut() {
+            host.words = self.links.first().and_then(|link| link.connection.protection.words());
         }
         self.out.event(Event::Lobby(lobby));
         Ok(())
@@ -64,12 +67,15 @@ impl LockstepSession {
     fn lobby_seat(&self, player: PlayerId, team: u8) -> Option<LobbySeat> {
         if player == self.me {
             let (name, hero, is_ready) = (self.settings.name, self.settings.hero, self.settings.is_ready);
-            return Some(LobbySeat { seat: SeatInfo { name, hero, team }, is_ready, rtt_ms: None });
+            let seat = SeatInfo { name, hero, team };
+            return Some(LobbySeat { seat, is_ready, rtt_ms: None, words: None });
         }
         let (guest, link) = self.guest(player)?;
-        let rtt_us = self.links.get(link)?.connection.rtt.smoothed_us();
+        let connection = &self.links.get(link)?.connection;
+        let (rtt_us, words) = (connection.rtt.smoothed_us(), connection.protection.words());
         let rtt_ms = rtt_us.map(|us| u16::try_from(us / 1000).unwrap_or(u16::MAX));
-        Some(LobbySeat { seat: SeatInfo { team, ..guest.seat }, is_ready: guest.is_ready, rtt_ms })
+        let seat = SeatInfo { team, ..guest.seat };
+        Some(LobbySeat { seat, is_ready: guest.is_ready, rtt_ms, words })
     }
 
     /// Host: this player, and its link.

@@ -4,7 +4,7 @@
 use core::net::SocketAddr;
 
 use super::{LockstepSession, Phase};
-use crate::net::connection::protection::{SealedPacket, connection_id};
+use crate::net::connection::protection::{Opened, SealedPacket, connection_id};
 use crate::net::discovery;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
@@ -30,35 +30,39 @@ impl LockstepSession {
                 let to = connection_id(bytes).ok_or(DropCause::Malformed)?;
                 let is_to = |link: &Link| link.connection.protection.local_id() == to;
                 let Some(link) = self.links.iter().position(is_to) else {
-                    return self.closing.receive(self.now, from, bytes);
+                    return self.on_unlinked(from, bytes);
                 };
-                let (_, body, newest) = self
-                    .links
-                    .get_mut(link)
-                    .ok_or(OutOfPlace)?
-                    .connection
-                    .protection
-                    .open(self.now, bytes)?;
-                let player = self.on_heard(link, from, newest).ok_or(OutOfPlace)?;
+                let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
+                let Opened { body, is_newest, number, .. } = peer.connection.protection.open(bytes)?;
+                let player = self.on_heard(link, (from, bytes.len()), is_newest).ok_or(OutOfPlace)?;
+                let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
+                if peer.connection.receive_path(from, id, &body, &mut self.out)? {
+                    return Ok(());
+                }
                 if id == PacketId::Acknowledge {
-                    self.links.get_mut(link).ok_or(OutOfPlace)?.connection.receive(body)?;
+                    self.links.get_mut(link).ok_or(OutOfPlace)?.connection.receive(&body)?;
                     self.take_messages(link);
                     return Ok(());
                 }
-                if self.votes.is_stale(player, counter(bytes).ok_or(DropCause::Malformed)?) {
+                if self.votes.is_stale(player, number) {
                     return Err(DropCause::Stale);
                 }
-                self.on_datagram(link, id, body, newest)
+                self.on_datagram(link, id, &body, is_newest)
             }
             _ => Err(OutOfPlace),
         }
     }
 
     /// The player at the other end of the link was heard.
-    fn on_heard(&mut self, link: usize, from: SocketAddr, newest: bool) -> Option<PlayerId> {
+    fn on_heard(
+        &mut self,
+        link: usize,
+        (from, bytes): (SocketAddr, usize),
+        newest: bool,
+    ) -> Option<PlayerId> {
         let peer = self.links.get_mut(link)?;
         let player = peer.player;
-        peer.connection.hear(self.now, from, newest);
+        peer.connection.hear(self.now, (from, bytes), newest, &mut self.out);
         if core::mem::take(&mut peer.connection.is_silent) {
             self.out.event(Event::Heard { player });
         }
@@ -76,6 +80,9 @@ impl LockstepSession {
             PacketId::Pong => self.on_pong(link, decode(body)?),
             PacketId::Suspicion => self.on_suspicion(link, decode(body)?),
             PacketId::Relayed => self.on_relayed(link, &decode(body)?),
+            PacketId::JoinEntry => self.on_entry_again(link),
+            // The answer to an entry that was repeated before the first answer had arrived.
+            PacketId::JoinConfirm if link == 0 && !self.is_host() => Err(DropCause::Stale),
             _ => Err(OutOfPlace),
         }
     }
@@ -112,9 +119,4 @@ impl LockstepSession {
             _ => Err(OutOfPlace),
         }
     }
-}
-
-/// The low half of a datagram's counter.
-fn counter(datagram: &[u8]) -> Option<u32> {
-    Some(u32::from_le_bytes(datagram.get(5..9)?.try_into().ok()?))
 }

@@ -3,7 +3,7 @@
 //! Each peer that has everything it needs tells all others so ([`Rematch`]), and tells them again when its
 //! player wants a rematch. A peer that leaves ends the vote for all. Once all want one, the host sends a new
 //! seating; the guests accept it once they, too, have all votes. The links stay, with their connection ids;
-//! datagrams of the earlier match are recognised by their counter.
+//! datagrams of the earlier match are recognised by their packet number.
 
 use super::{LockstepSession, Phase, Role};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
@@ -25,8 +25,8 @@ pub(super) struct Votes {
     wanted: Seats,
     /// Whether a peer has left, so that no rematch is possible.
     is_over: bool,
-    /// Datagrams with a counter below this belong to an earlier match.
-    fences: BySeat<Option<u32>>,
+    /// Datagrams with a number below this belong to an earlier match.
+    fences: BySeat<Option<u64>>,
 }
 
 impl Votes {
@@ -35,9 +35,9 @@ impl Votes {
         self.game > 0
     }
 
-    /// Whether a datagram with this counter belongs to an earlier match.
-    pub(super) fn is_stale(&self, player: PlayerId, counter: u32) -> bool {
-        self.fences[player].is_some_and(|fence| counter.wrapping_sub(fence).cast_signed() < 0)
+    /// Whether a datagram with this number belongs to an earlier match.
+    pub(super) fn is_stale(&self, player: PlayerId, number: u64) -> bool {
+        self.fences[player].is_some_and(|fence| number < fence)
     }
 }
 
@@ -140,7 +140,7 @@ impl LockstepSession {
         let now = self.now;
         for link in &mut self.links {
             // Everything that the peer sent before its vote is older than this.
-            self.votes.fences[link.player] = Some(link.connection.protection.arrivals().0 as u32);
+            self.votes.fences[link.player] = Some(link.connection.protection.arrivals().0);
             link.begin_anew(now);
         }
         if let Some(config) = &mut self.config {

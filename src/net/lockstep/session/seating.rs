@@ -7,6 +7,7 @@
 use super::play::Play;
 use super::{LockstepSession, Phase, Role};
 use crate::net::connection::Connection;
+use crate::net::connection::path::Trust;
 use crate::net::connection::protection::PacketProtection;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
@@ -15,7 +16,7 @@ use crate::net::table::delay::RESERVE_US;
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
 use crate::net::time::Time;
-use crate::net::wire::message::{Bye, PacketId, Ready, Seating, Seats, Start};
+use crate::net::wire::message::{Bye, PacketId, Ready, Seating, Seats, Start, encode};
 use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
 use arrayvec::ArrayVec;
 use rand_chacha::rand_core::Rng as _;
@@ -41,13 +42,15 @@ impl LockstepSession {
         let Role::Host { round, .. } = &mut self.role else { return };
         *round = round.wrapping_add(1);
         let round = *round;
-        let seats = (0..lobby.seats.len() as u8).map(PlayerId);
-        let addresses = seats.map(|player| self.guest(player).map(|(guest, _)| guest.addresses.clone()));
+        let seats = || (0..lobby.seats.len() as u8).map(PlayerId);
+        let addresses = seats().map(|player| self.guest(player).map(|(guest, _)| guest.addresses.clone()));
+        let public_keys = seats().map(|player| self.guest(player).map(|(guest, _)| guest.public_key));
         let mut seating = Seating {
             round,
             roster: lobby.seats.iter().flatten().map(|taken| taken.seat).collect(),
             mesh_key: 0,
             addresses: addresses.map(Option::unwrap_or_default).collect(),
+            public_keys: public_keys.map(Option::unwrap_or_default).collect(),
         };
         // A guest must be able to distinguish its links by their ids.
         loop {
@@ -114,7 +117,10 @@ impl LockstepSession {
     /// Guest: all seats are taken.
     pub(super) fn on_seating(&mut self, link: usize, seating: Seating) -> Handled {
         let seats = usize::from(self.config.ok_or(OutOfPlace)?.seats);
-        let is_whole = seating.roster.len() == seats && seating.addresses.len() == seats;
+        let counts = [seating.roster.len(), seating.addresses.len(), seating.public_keys.len()];
+        // The keys of each seating are used once.
+        let is_later = self.seated.as_ref().is_none_or(|seated| seated.seating.round < seating.round);
+        let is_whole = counts == [seats; 3] && is_later;
         let is_open = matches!(self.phase, Phase::Gathering | Phase::Seating { .. } | Phase::Over);
         if self.is_host() || link != 0 || !is_whole || !is_open {
             return Err(OutOfPlace);
@@ -154,19 +160,21 @@ impl LockstepSession {
 
     /// Guest: creates links to the other guests, which are heard once both ends know the other's address.
     fn link_guests(&mut self, seating: &Seating) {
-        let Role::Guest { via } = &self.role else { return };
+        let Role::Guest { via, pair_secret, cipher } = &self.role else { return };
+        let told_all = encode(seating);
         let seats = (1..seating.roster.len() as u8).map(PlayerId);
         for player in seats.filter(|&player| player != self.me) {
+            let public_key = seating.public_keys.get(player.index()).copied().unwrap_or_default();
+            let keys = pair_secret.keys((self.me, player), public_key, &told_all);
             let id = |from, to| mesh_id(seating.mesh_key, from, to);
-            let seal = PacketProtection::new(id(player, self.me), id(self.me, player));
+            let ids = (id(player, self.me), id(self.me, player));
+            let protection = PacketProtection::new(ids, &keys, *cipher);
             let given = via.iter().find(|&&(seat, _)| seat == player).map(|&(_, address)| [address]);
             let told = seating.addresses.get(player.index()).map_or(&[][..], |told| told);
             let addresses = given.as_ref().map_or(told, |given| given);
-            self.links.push(Link::new(
-                self.now,
-                player,
-                Connection::new(self.now, addresses, given.is_none(), seal),
-            ));
+            let trust = if given.is_some() { Trust::Fixed } else { Trust::Told };
+            let connection = Connection::new(self.now, (addresses, trust), protection, &mut self.rng);
+            self.links.push(Link::new(self.now, player, connection));
         }
     }
 

@@ -5,18 +5,15 @@ use core::net::{IpAddr, SocketAddr};
 use super::play::Play;
 use super::{Guest, LockstepSession, Phase, Role};
 use crate::net::connection::Connection;
-use crate::net::connection::handshake::{JoinReply, refuse};
-use crate::net::connection::protection::PacketProtection;
+use crate::net::connection::handshake::Entrant;
+use crate::net::connection::path::Trust;
 use crate::net::connection::{LOSSY_PER_MILLE, PING_RUNNING, PING_SETUP};
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
-use crate::net::table::admission::{CONFIRM_WITHIN, may_sit, seats_per_address};
+use crate::net::table::admission::{may_sit, seats_per_address};
 use crate::net::table::link::Link;
-use crate::net::wire::message::{
-    JoinConfirm, JoinRequest, PacketId, Ping, Pong, Refusal, SeatInfo, Seats, handshake,
-};
+use crate::net::wire::message::{JoinConfirm, JoinEntry, PacketId, Ping, Pong, Refusal, SeatInfo, Seats};
 use crate::sim::PlayerId;
-use rand_chacha::rand_core::Rng as _;
 
 /// Whether an address is local to a network: loopback, link-local or private (RFC 1918, RFC 4193).
 fn is_private(ip: IpAddr) -> bool {
@@ -27,34 +24,47 @@ fn is_private(ip: IpAddr) -> bool {
 }
 
 impl LockstepSession {
-    /// Host: handles a join request.
+    /// Host: answers a join request.
     pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
-        let Role::Host { listener, guests, .. } = &self.role else { return Err(OutOfPlace) };
-        let request = match listener.judge(self.now, from, body)? {
-            JoinReply::Answer(answer) => {
-                self.out.transmit(from, answer);
-                return Ok(());
-            }
-            JoinReply::Accept(request) => request,
+        let Role::Host { listener, .. } = &mut self.role else { return Err(OutOfPlace) };
+        let answer = listener.answer(self.now, from, body, &mut self.rng)?;
+        self.out.transmit(from, answer);
+        Ok(())
+    }
+
+    /// Host: a datagram of no link. It is of a guest that asks for a seat, or of one that lost its seat.
+    pub(super) fn on_unlinked(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
+        let Role::Host { listener, .. } = &mut self.role else {
+            return self.closing.receive(self.now, from, bytes, &mut self.out);
         };
-        if let Some(known) = guests.iter().position(|guest| guest.nonce == request.nonce) {
-            // The reply goes only to the confirmed address: an observer has a cookie for its own address, not
-            // for this one.
-            let guest =
-                guests.get(known).filter(|guest| guest.addresses.first() == Some(&from)).ok_or(OutOfPlace)?;
-            let confirm = guest.confirm.clone();
-            self.out.transmit(from, confirm);
-            return Ok(());
+        let entrant = match listener.open(self.now, from, bytes) {
+            Ok(entrant) => entrant,
+            Err(DropCause::Unauthenticated) => {
+                return self.closing.receive(self.now, from, bytes, &mut self.out);
+            }
+            Err(error) => return Err(error),
+        };
+        match self.free_seat(from.ip(), &entrant.entry) {
+            Ok(player) => self.seat_guest(from, player, &entrant),
+            Err(reason) => {
+                let Role::Host { listener, .. } = &mut self.role else { return Err(OutOfPlace) };
+                let refusal = listener.refuse(&entrant, reason).ok_or(OutOfPlace)?;
+                self.out.transmit(from, refusal);
+                Ok(())
+            }
         }
-        match self.free_seat(from.ip(), &request) {
-            Ok(player) => self.seat_guest(from, player, &request),
-            Err(reason) => self.out.transmit(from, refuse(request.nonce, reason)),
-        }
+    }
+
+    /// Host: a guest asks again for the seat that it has.
+    pub(super) fn on_entry_again(&mut self, link: usize) -> Handled {
+        let Role::Host { guests, .. } = &self.role else { return Err(OutOfPlace) };
+        let confirm = guests.get(link).ok_or(OutOfPlace)?.confirm;
+        self.send(link, PacketId::JoinConfirm, &confirm);
         Ok(())
     }
 
     /// The seat for a guest: the one it asks for, or the lowest free one.
-    fn free_seat(&self, from: IpAddr, request: &JoinRequest) -> Result<PlayerId, Refusal> {
+    fn free_seat(&self, from: IpAddr, entry: &JoinEntry) -> Result<PlayerId, Refusal> {
         let seats = self.config.as_ref().map_or(0, |config| config.seats);
         let is_free = |seat: u8| {
             let player = PlayerId(seat);
@@ -63,44 +73,44 @@ impl LockstepSession {
         if !matches!(self.phase, Phase::Gathering) {
             return Err(Refusal::Running);
         }
-        let seated = self.links.iter().filter_map(|link| Some(link.connection.addresses.first()?.ip()));
+        let seated = self.links.iter().filter_map(|link| Some(link.connection.addresses().first()?.ip()));
         let open = seats.saturating_sub(1);
         if !may_sit(from, &self.own_addresses, seated, open) {
             return Err(Refusal::Address { most: seats_per_address(open) });
         }
-        match request.seat {
+        match entry.seat {
             Some(seat) if is_free(seat) => Ok(PlayerId(seat)),
             Some(seat) => Err(Refusal::Seat { seat, seats }),
             None => (0..seats).find(|&seat| is_free(seat)).map(PlayerId).ok_or(Refusal::Full { seats }),
         }
     }
 
-    fn seat_guest(&mut self, from: SocketAddr, player: PlayerId, request: &JoinRequest) {
-        let connection_id = self.rng.next_u32();
-        let Role::Host { listener, teams, guests, .. } = &mut self.role else { return };
-        let (nonce, config) = (request.nonce, listener.config);
-        let confirm = JoinConfirm { nonce, player, connection_id, config, token: None };
-        let confirm = handshake(PacketId::JoinConfirm, &confirm);
-        let Some(&team) = teams.get(player.index()) else { return };
-        let seat = SeatInfo { name: request.name, hero: request.hero, team };
+    fn seat_guest(&mut self, from: SocketAddr, player: PlayerId, entrant: &Entrant) -> Handled {
+        let Role::Host { listener, teams, guests, .. } = &mut self.role else { return Err(OutOfPlace) };
+        let (entry, &team) = (&entrant.entry, teams.get(player.index()).ok_or(OutOfPlace)?);
+        let protection = listener.admit(entrant).ok_or(OutOfPlace)?;
+        let confirm = JoinConfirm { player, config: listener.config, token: None };
         let is_own = |address: &SocketAddr| {
             *address != from && (address.ip() == from.ip() || is_private(address.ip()))
         };
-        let own = request.addresses.iter().copied().filter(is_own);
+        let own = entry.addresses.iter().copied().filter(is_own);
         guests.push(Guest {
-            nonce: request.nonce,
-            seat,
-            is_ready: request.is_ready,
-            confirm: confirm.clone(),
+            seat: SeatInfo { name: entry.name, hero: entry.hero, team },
+            is_ready: entry.is_ready,
+            confirm,
             addresses: core::iter::once(from).chain(own).collect(),
-            connection_id: request.connection_id,
+            connection_id: protection.remote_id(),
+            public_key: entry.public_key,
         });
-        let seal = PacketProtection::new(connection_id, request.connection_id);
-        self.links.push(Link::new(self.now, player, Connection::new(self.now, &[from], true, seal)));
-        self.out.transmit(from, confirm);
-        self.out.event(Event::Joined { player, name: request.name });
+        let path = (&[from][..], Trust::Proven);
+        let mut connection = Connection::new(self.now, path, protection, &mut self.rng);
+        connection.hear(self.now, (from, 0), true, &mut self.out);
+        self.links.push(Link::new(self.now, player, connection));
+        self.send(self.links.len().saturating_sub(1), PacketId::JoinConfirm, &confirm);
+        self.out.event(Event::Joined { player, name: entry.name });
         self.count_players();
         self.seat_all_if_ready();
+        Ok(())
     }
 
     /// Host: a guest that leaves before tick 0 is agreed loses its seat, and the room is open again.
@@ -126,22 +136,12 @@ impl LockstepSession {
         }
     }
 
-    /// While seats are being taken: checks both ends' deadlines, and removes guests that took a seat and were
-    /// never heard from it.
+    /// While seats are being taken: checks the deadline, and tells who is there.
     pub(super) fn gather(&mut self) {
         self.give_up_if_due();
-        if !matches!(self.phase, Phase::Gathering) {
-            return;
+        if matches!(self.phase, Phase::Gathering) {
+            self.tell_lobby();
         }
-        let now = self.now;
-        let is_unused =
-            |link: &Link| !link.connection.is_heard && now.since(link.connection.heard_at) >= CONFIRM_WITHIN;
-        while self.is_host()
-            && let Some(unused) = self.links.iter().position(is_unused)
-        {
-            self.vacate(unused);
-        }
-        self.tell_lobby();
     }
 
     pub(super) fn give_up_if_due(&mut self) {

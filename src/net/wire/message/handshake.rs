@@ -24,9 +24,9 @@ pub const ADDRESSES_MAX: usize = OWN_ADDRESSES_MAX + 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token(pub [u8; 16]);
 
-/// Guest to host: a request to join. Repeated until answered; at first without a cookie, then with the cookie
-/// that the host sent to the address it saw.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Guest to host: a request to join. Repeated until answered; at first without a cookie and without a share, then
+/// with the cookie that the host sent to the address it saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRequest {
     /// Chosen at random by the guest; echoed in every answer.
     #[serde(with = "postcard::fixint::le")]
@@ -37,16 +37,6 @@ pub struct JoinRequest {
     pub connection_id: u32,
     /// The guest's simulation build.
     pub simulation_build: u32,
-    /// The player's name.
-    pub name: PlayerName,
-    /// The player's hero.
-    pub hero: AttackBehaviour,
-    /// Whether the player is ready to play at once.
-    pub is_ready: bool,
-    /// A specific seat, or any.
-    pub seat: Option<u8>,
-    /// Fingerprint of the room code, 0 for none.
-    pub room: u64,
     /// Fingerprint of the rules that the guest insists on.
     pub rules: Option<u64>,
     /// Fingerprint of the map that the guest insists on.
@@ -55,10 +45,8 @@ pub struct JoinRequest {
     pub ticks: Option<u32>,
     /// The tick rate that the guest insists on.
     pub tick_rate: Option<TickRate>,
-    /// Addresses at which the other guests may find this one, as far as it knows.
-    pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
-    /// The seat that this token takes back.
-    pub token: Option<Token>,
+    /// The guest's share of the key exchange; zeros without a cookie.
+    pub share: [u8; 32],
 }
 
 /// Host to guest: repeat the request with this cookie.
@@ -93,24 +81,68 @@ pub struct MatchConfig {
     pub seats: u8,
 }
 
-/// Host to guest: the guest is admitted.
+/// Host to guest: the host's share of the key exchange, after which both ends have the same keys if they have the
+/// same room code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JoinConfirm {
+pub struct JoinShare {
     /// The request's.
     #[serde(with = "postcard::fixint::le")]
     pub nonce: u64,
+    /// The connection id that the guest must put into its datagrams to the host.
+    pub connection_id: u32,
+    /// The host's simulation build.
+    pub simulation_build: u32,
+    /// Where the world is simulated.
+    pub architecture: Architecture,
+    /// Fingerprint of the rules.
+    pub rules: u64,
+    /// Fingerprint of the map.
+    pub map: u64,
+    /// The host's share of the key exchange.
+    pub share: [u8; 32],
+    /// Shows that the host has derived the same key as the guest, and from the same messages.
+    pub proof: [u8; 16],
+}
+
+/// Guest to host, over the new connection: the guest asks for a seat. Repeated until answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinEntry {
+    /// The player's name.
+    pub name: PlayerName,
+    /// The player's hero.
+    pub hero: AttackBehaviour,
+    /// Whether the player is ready to play at once.
+    pub is_ready: bool,
+    /// A specific seat, or any.
+    pub seat: Option<u8>,
+    /// Addresses at which the other guests may find this one, as far as it knows.
+    pub addresses: ArrayVec<SocketAddr, OWN_ADDRESSES_MAX>,
+    /// The seat that this token takes back.
+    pub token: Option<Token>,
+    /// The guest's public key, from which the keys of its links to other guests follow.
+    pub public_key: [u8; 32],
+}
+
+/// Host to guest, over the new connection: the guest is admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinConfirm {
     /// The guest's player.
     #[serde(deserialize_with = "seat")]
     pub player: PlayerId,
-    /// The connection id that the guest must put into its datagrams to the host.
-    pub connection_id: u32,
     /// The configuration of the match.
     pub config: MatchConfig,
     /// The token with which the server gives the seat back.
     pub token: Option<Token>,
 }
 
-/// Host to guest: the guest is refused.
+/// Host to guest, over the new connection: there is no seat for the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryRefused {
+    /// The reason.
+    pub reason: Refusal,
+}
+
+/// Host to guest: the guest is refused before any keys are exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinRefused {
     /// The request's.
@@ -165,7 +197,8 @@ pub enum Refusal {
         /// The guest's.
         guest: TickRate,
     },
-    /// The room has a code, and the guest's is another.
+    /// The room has a code, and the guest's is another. A host never says so: the guest finds that their keys
+    /// differ.
     RoomCode,
     /// The seat asked for is taken or does not exist.
     Seat {
@@ -209,13 +242,15 @@ pub type Roster = ArrayVec<SeatInfo, PLAYERS_MAX>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seating {
     /// Which seating of this room, counted from 1: another one follows if a guest leaves before tick 0.
-    pub round: u8,
+    pub round: u32,
     /// The players.
     pub roster: Roster,
     /// The key from which the guests derive the connection ids of their links.
     pub mesh_key: u64,
     /// The addresses of each seat; empty for the host's.
     pub addresses: ArrayVec<ArrayVec<SocketAddr, ADDRESSES_MAX>, PLAYERS_MAX>,
+    /// The public key of each seat; zeros for the host's.
+    pub public_keys: ArrayVec<[u8; 32], PLAYERS_MAX>,
 }
 
 /// Host to guest: all are ready.

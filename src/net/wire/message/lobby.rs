@@ -5,6 +5,7 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::SeatInfo;
+use crate::net::connection::words::KeyWords;
 use crate::sim::{AttackBehaviour, PLAYERS_MAX};
 
 /// Host to guest, server to client: who has taken which seat. Sent whenever that changes, and once a second while
@@ -25,6 +26,9 @@ pub struct LobbySeat {
     /// Round trip between the sender and this player, in milliseconds; `None` if it is not known, and for the
     /// sender itself.
     pub rtt_ms: Option<u16>,
+    /// The words of the connection to this player, of guest and host alike. Not sent: each end has its own.
+    #[serde(skip)]
+    pub words: Option<KeyWords>,
 }
 
 /// Guest to host, client to server, in the lobby: what the player has chosen. Replaces the last one.

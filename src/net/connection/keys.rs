@@ -1,0 +1,127 @@
+//! The keys of a connection, and who chose how they protect it.
+
+use core::fmt;
+use zeroize::Zeroize as _;
+
+use super::cpace::KEY_BYTES;
+use super::words::KeyWords;
+
+/// The contexts of all keys that are derived here: a key belongs to one purpose.
+const TO_HOST: &str = "mini-rts-arena 2026-11 datagrams to the host";
+const TO_GUEST: &str = "mini-rts-arena 2026-11 datagrams to the guest";
+const WORDS: &str = "mini-rts-arena 2026-11 words for people to compare";
+const PROOF: &str = "mini-rts-arena 2026-11 the host knows the key";
+
+/// Unpredictable bytes for a session: everything that it draws follows from them.
+#[derive(Clone)]
+pub struct Entropy {
+    pub(in crate::net) seed: [u8; 32],
+    pub(in crate::net) cipher: CipherKind,
+}
+
+impl From<[u8; 32]> for Entropy {
+    fn from(seed: [u8; 32]) -> Self {
+        Self { seed, cipher: CipherKind::ChaCha20Poly1305 }
+    }
+}
+
+impl Entropy {
+    /// For virtual runs and tests: datagrams of the session carry their bodies in the clear, and zeros in place
+    /// of the tag. Both ends of a connection need the same; [`crate::net`]'s callers cannot send such datagrams
+    /// over a socket.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn plaintext(seed: [u8; 32]) -> Self {
+        Self { seed, cipher: CipherKind::Null }
+    }
+}
+
+/// What protects datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::net) enum CipherKind {
+    ChaCha20Poly1305,
+    /// Nothing does: see [`Entropy::plaintext`].
+    Null,
+}
+
+/// A room's code as both ends use it: a hash of its text, or nothing for an open room.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoomCode(Option<[u8; 32]>);
+
+impl RoomCode {
+    /// An open room's.
+    pub const OPEN: Self = Self(None);
+
+    /// The code with this text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self(Some(*blake3::hash(text.as_bytes()).as_bytes()))
+    }
+
+    /// Whether a room with this code is open to all.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The password of the key exchange.
+    pub(in crate::net) fn password(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], |hash| hash)
+    }
+}
+
+/// Hides the code.
+impl fmt::Debug for RoomCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_open() { "RoomCode(open)" } else { "RoomCode(locked)" })
+    }
+}
+
+/// The keys of one end of a connection, one per direction: a datagram that is sent back to its sender does not
+/// open. They are erased when they are dropped.
+#[derive(Clone)]
+pub(in crate::net) struct Keys {
+    pub(super) send: [u8; 32],
+    pub(super) receive: [u8; 32],
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.send.zeroize();
+        self.receive.zeroize();
+    }
+}
+
+impl Keys {
+    /// The keys of the other end.
+    pub(in crate::net) fn swapped(&self) -> Self {
+        Self { send: self.receive, receive: self.send }
+    }
+}
+
+/// What follows from a key exchange.
+pub(in crate::net) struct Derived {
+    /// The host's keys.
+    pub(in crate::net) host: Keys,
+    /// Shows the guest that the host has the same key, and so knew the code.
+    pub(in crate::net) proof: [u8; 16],
+    pub(in crate::net) words: KeyWords,
+}
+
+impl Derived {
+    pub(super) fn of(mut key: [u8; KEY_BYTES]) -> Self {
+        let host =
+            Keys { send: blake3::derive_key(TO_GUEST, &key), receive: blake3::derive_key(TO_HOST, &key) };
+        let mut proof = [0; 16];
+        blake3::Hasher::new_derive_key(PROOF).update(&key).finalize_xof().fill(&mut proof);
+        let mut words = [[0; 2]; 4];
+        blake3::Hasher::new_derive_key(WORDS).update(&key).finalize_xof().fill(words.as_flattened_mut());
+        key.zeroize();
+        Self { host, proof, words: KeyWords(words.map(u16::from_le_bytes)) }
+    }
+}
+
+/// Compares without saying by its time where the first difference is.
+pub(in crate::net) fn is_equal(a: &[u8; 16], b: &[u8; 16]) -> bool {
+    a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+}
