@@ -43,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         rules: fingerprint(&*data::rules("standard")?),
         map: fingerprint(&*data::map("standard")?),
         seats: 2,
+        game: 0,
     };
     let teams = [0, 1].into_iter().collect();
     let countdown = Duration::from_millis(300);

@@ -19,7 +19,7 @@ use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
 pub(crate) use check::CheckArguments;
 pub(crate) use matches::{
     HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, OutputArguments,
-    PlayArguments, ServeArguments, TableArguments, TermsArguments, UPDATES_USUAL,
+    PlayArguments, PlayerArguments, ServeArguments, TableArguments, TermsArguments, UPDATES_USUAL,
 };
 pub(crate) use measure::{BalanceArguments, BenchArguments};
 pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFiles};
@@ -143,7 +143,7 @@ pub(crate) struct CompareArguments {
     /// Fewer and shorter matches: to see that it works, not to cite.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// 30 seeds of 60 s instead of 20 of 20 s.
+    /// 30 seeds of 60 s instead of 20 of 15 s.
     #[arg(long, conflicts_with = "quick")]
     pub(crate) full: bool,
     /// Play some of the cells between real processes, too, and say whether they agree.
@@ -275,6 +275,15 @@ impl From<Hero> for AttackBehaviour {
         match hero {
             Hero::Swordsman => Self::Swordsman,
             Hero::Archer => Self::Archer,
+        }
+    }
+}
+
+impl From<AttackBehaviour> for Hero {
+    fn from(hero: AttackBehaviour) -> Self {
+        match hero {
+            AttackBehaviour::Swordsman => Self::Swordsman,
+            AttackBehaviour::Archer => Self::Archer,
         }
     }
 }

@@ -93,6 +93,7 @@ fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> 
         rules: fingerprint(&*rules),
         map: fingerprint(&*map),
         seats: table.players,
+        game: 0,
     };
     let players = u8::from(architecture == Architecture::P2p);
     let beacon = Beacon {

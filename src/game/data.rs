@@ -116,7 +116,7 @@ pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
 }
 
 /// The world before tick 0 of a match: built from the given rules and map if they match the configuration,
-/// else from the built-in ones.
+/// else from the built-in ones. In every second match of the same players the sides are swapped.
 ///
 /// # Errors
 /// If neither match, or if the map has fewer bases than there are seats.
@@ -128,6 +128,8 @@ pub(super) fn world_of(
 ) -> Result<World, MatchError> {
     let rules = find(rules, embedded_rules(), config.rules).ok_or(MatchError::UnknownRules(config.rules))?;
     let map = find(map, embedded_maps(), config.map).ok_or(MatchError::UnknownMap(config.map))?;
+    let is_swapped = config.game % 2 == 1;
+    let map = if is_swapped { Arc::new(map.with_sides_swapped()) } else { map };
     if map.bases.len() < roster.len() {
         return Err(MatchError::Bases { bases: map.bases.len(), seats: roster.len() });
     }

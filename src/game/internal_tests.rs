@@ -48,6 +48,7 @@ fn config(architecture: Architecture) -> MatchConfig {
         rules: fingerprint(&*data::rules("standard").expect("built in")),
         map: fingerprint(&*data::map("standard").expect("built in")),
         seats: 2,
+        game: 0,
     }
 }
 

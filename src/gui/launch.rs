@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::cli::args::{BotChoice, HostArguments, JoinArguments, PlayArguments};
+use crate::cli::args::{BotChoice, Hero, HostArguments, JoinArguments, PlayArguments, PlayerArguments};
 use crate::cli::local::{LocalMatch, start_bot};
 use crate::cli::serve::Served;
 use crate::cli::setup;
@@ -29,6 +29,26 @@ pub(crate) enum LaunchRequest {
     Practice(Box<PlayArguments>),
     Host(Box<HostArguments>),
     Join(Box<JoinArguments>, SocketAddr),
+}
+
+impl LaunchRequest {
+    /// Who plays.
+    pub(crate) fn player(&self) -> &PlayerArguments {
+        match self {
+            Self::Practice(arguments) => &arguments.player,
+            Self::Host(arguments) => &arguments.game.player,
+            Self::Join(arguments, _) => &arguments.game.player,
+        }
+    }
+
+    /// Leads this hero from the next match on.
+    pub(crate) fn set_hero(&mut self, hero: Hero) {
+        match self {
+            Self::Practice(arguments) => arguments.player.hero = hero,
+            Self::Host(arguments) => arguments.game.player.hero = hero,
+            Self::Join(arguments, _) => arguments.game.player.hero = hero,
+        }
+    }
 }
 
 /// A match under way, from the first socket to the last farewell.
@@ -191,11 +211,7 @@ impl Game {
 
     /// What this player chose before the lobby.
     pub(crate) fn choice(&self) -> Choice {
-        let player = match &self.request {
-            LaunchRequest::Practice(arguments) => &arguments.player,
-            LaunchRequest::Host(arguments) => &arguments.game.player,
-            LaunchRequest::Join(arguments, _) => &arguments.game.player,
-        };
+        let player = self.request.player();
         Choice { hero: player.hero.into(), is_ready: player.is_ready }
     }
 

@@ -48,6 +48,7 @@ impl Table<'_> {
             rules: fingerprint(self.rules),
             map: fingerprint(self.map),
             seats: self.teams.len() as u8,
+            game: 0,
         }
     }
 

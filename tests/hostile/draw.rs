@@ -6,24 +6,43 @@ use mini_rts_arena::sim::{DeltaCoder, GameState, Tick};
 
 use super::room::first_state;
 
-/// A stream of draws (splitmix64).
-pub(crate) struct Draw(u64);
+/// A stream of draws: of given bytes while they last, so that a fuzzer can choose, and of a seed from then on
+/// (splitmix64).
+pub(crate) struct Draw {
+    chosen: std::vec::IntoIter<u8>,
+    seed: u64,
+}
 
 impl Draw {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self(seed)
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { chosen: Vec::new().into_iter(), seed }
     }
 
-    pub(crate) const fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
+    /// A draw among up to 256 takes one of these bytes, any other eight.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self { chosen: bytes.to_vec().into_iter(), seed: 0 }
+    }
+
+    pub(crate) fn bits(&mut self) -> u64 {
+        if let Some(&bytes) = self.chosen.as_slice().first_chunk() {
+            self.chosen.by_ref().take(bytes.len()).for_each(drop);
+            return u64::from_le_bytes(bytes);
+        }
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.seed;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^ (bits >> 31)
     }
 
-    pub(crate) const fn below(&mut self, end: u64) -> u64 {
-        self.bits() % end
+    /// Whether nothing is left of the given bytes.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.chosen.as_slice().is_empty()
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        let byte = if end <= 256 { self.chosen.next() } else { None };
+        byte.map_or_else(|| self.bits(), u64::from) % end
     }
 
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {

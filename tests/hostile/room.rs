@@ -124,6 +124,7 @@ impl Table {
             rules,
             map,
             seats: self.seats,
+            game: 0,
         }
     }
 

@@ -47,6 +47,7 @@ fn config(architecture: Architecture) -> MatchConfig {
         rules: fingerprint(&*rules),
         map: fingerprint(&*map),
         seats: 2,
+        game: 0,
     }
 }
 

@@ -66,6 +66,7 @@ fn config(ticks: u32, seats: u8) -> MatchConfig {
         rules: 11,
         map: 12,
         seats,
+        game: 0,
     }
 }
 

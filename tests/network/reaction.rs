@@ -59,6 +59,7 @@ fn nodes(architecture: Architecture, prediction: bool) -> Vec<Process> {
         rules: fingerprint(&*rules),
         map: fingerprint(&*map),
         seats: 2,
+        game: 0,
     };
     let (teams, countdown) = ([0, 1].into_iter().collect(), Duration::from_millis(300));
     let play = |session: Session| {

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::peers::{Peer, address, pair, people, run};
-use mini_rts_arena::net::message::PacketId;
+use mini_rts_arena::net::message::{Choice, PacketId};
 use mini_rts_arena::net::{ChatText, End, InputDelay, StallCause, Time};
-use mini_rts_arena::sim::PlayerId;
+use mini_rts_arena::sim::{AttackBehaviour, PlayerId};
 
 const LINKS: [&str; 3] =
     ["delay=1ms", "delay=25ms,jitter=3ms,loss=3%", "delay=80ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
@@ -61,6 +61,68 @@ fn a_match_waits_for_the_last_of_the_others_and_resumes() {
             assert_eq!(inputs.len(), 900, "{link}");
         }
         assert_eq!(peers[0].inputs, peers[1].inputs, "{link}");
+    }
+}
+
+/// When each peer's ticks ran, each as many as there are, and at what ticks a countdown was shown.
+fn watch_stall(peers: &mut [Peer], stall: impl Fn(Time, &mut [Peer])) -> (Vec<Vec<Time>>, Vec<Vec<Time>>) {
+    let (mut ran, mut counted) = (vec![Vec::new(); peers.len()], vec![Vec::new(); peers.len()]);
+    run(peers, Duration::from_secs(60), |now, peers| {
+        stall(now, peers);
+        for (n, peer) in peers.iter().enumerate() {
+            ran[n].resize(peer.inputs.len(), now);
+            // Before it has a seat a guest has no session to ask.
+            if now >= seconds(3.0) && peer.session.pause().is_some() {
+                counted[n].push(now);
+            }
+        }
+    });
+    (ran, counted)
+}
+
+/// The longest time between two ticks, and when it was over.
+fn longest_gap(ran: &[Time]) -> (Duration, Time) {
+    ran.windows(2).map(|pair| (pair[1].since(pair[0]), pair[1])).max().expect("ticks")
+}
+
+#[test]
+fn a_long_stall_ends_with_a_countdown_for_all_and_a_short_one_does_not() {
+    for seats in [2, 3] {
+        for (length, counts) in [(1.5, false), (2.8, true)] {
+            for is_suspended in [true, false] {
+                let mut peers = people(seats, 900, "delay=20ms");
+                let until = seconds(4.0 + length);
+                let (ran, counted) = watch_stall(&mut peers, |now, peers| {
+                    let is_on = (seconds(4.0)..until).contains(&now);
+                    if is_suspended {
+                        peers[1].dead = is_on;
+                    } else if now < seconds(4.0) {
+                        // Of three, nobody hears any other.
+                        peers.iter_mut().for_each(|peer| cut(peer, seconds(4.0), until));
+                    }
+                });
+                for (n, (ran, counted)) in ran.iter().zip(&counted).enumerate() {
+                    let what = format!("{seats} {length} {is_suspended}: player {n}");
+                    let (gap, resumed) = longest_gap(ran);
+                    let counted_s = counted.first().map(|first| resumed.since(*first).as_secs_f64());
+                    assert_eq!(counted_s.is_some(), counts, "{what}");
+                    assert!(counted_s.is_none_or(|s| (2.9..3.2).contains(&s)), "{what}: {counted_s:?}");
+                    let most = Duration::from_secs_f64(length + if counts { 3.3 } else { 0.3 });
+                    assert!(gap <= most, "{what}: {gap:?}");
+                    assert_eq!(ran.len(), 900, "{what}");
+                }
+                let stalls = peers.iter().flat_map(|peer| &peer.stalls).filter(|stall| {
+                    stall.1 >= Duration::from_secs_f64(length - 0.5)
+                        && stall.1 <= Duration::from_secs_f64(length + 0.5)
+                });
+                assert_eq!(
+                    stalls.count(),
+                    usize::from(seats),
+                    "each reports the stall without the countdown"
+                );
+                assert!(peers.iter().all(|peer| peer.inputs == peers[0].inputs && peer.departed.is_empty()));
+            }
+        }
     }
 }
 
@@ -158,22 +220,47 @@ fn want(now: Time, peer: &mut Peer) {
     peer.session.want_rematch(now);
 }
 
+fn choose(now: Time, peer: &mut Peer, hero: AttackBehaviour) {
+    if peer.session.stays() {
+        peer.session.submit_choice(now, Choice { hero, is_ready: true });
+    }
+}
+
 #[test]
 fn the_same_peers_play_again_once_all_want_to() {
     for (seats, link) in [2, 3, 4].into_iter().flat_map(|seats| LINKS.map(|link| (seats, link))) {
         let mut peers = people(seats, 120, link);
         let mut seeds = BTreeSet::new();
+        let mut heroes = BTreeSet::new();
         run(&mut peers, Duration::from_secs(60), |now, peers| {
             let config = peers[0].session.config().expect("a host knows");
-            seeds.insert(config.seed);
+            seeds.insert((config.game, config.seed));
+            let led = peers[0].roster.iter().map(|seat| format!("{:?}", seat.hero)).collect::<Vec<_>>();
+            heroes.insert((config.game, led.join(" ")));
             for (seat, peer) in peers.iter_mut().enumerate() {
                 // One takes its time.
                 if peer.games.len() < 2 && (seat != 1 || (now.0 / 1_000_000) % 3 == 0) {
+                    if now < seconds(2.0) {
+                        continue;
+                    }
+                    if seat < 2 && peer.games.len() == seat {
+                        choose(now, peer, AttackBehaviour::Archer);
+                    }
                     want(now, peer);
+                    // After the vote it is too late.
+                    choose(now, peer, AttackBehaviour::Swordsman);
                 }
             }
         });
-        assert_eq!(seeds.len(), 3, "{seats} {link}: a seed for each match");
+        let numbers: Vec<u8> = seeds.iter().map(|(game, _)| *game).collect();
+        assert_eq!(numbers, [0, 1, 2], "{seats} {link}: a seed for each match");
+        let [one, other] = ["Archer Swordsman", "Archer Archer"];
+        let led = |game: u8, first: &str| {
+            let all = format!("{first}{}", " Swordsman".repeat(usize::from(seats) - 2));
+            heroes.contains(&(game, all))
+        };
+        let is_told = led(0, "Swordsman Swordsman") && led(1, one) && led(2, other);
+        assert!(is_told, "{seats} {link}: the host changes at once, the first guest later: {heroes:?}");
         let config = |peer: &Peer| *peer.session.config().expect("confirmed");
         for peer in &peers {
             assert_eq!(
@@ -183,7 +270,7 @@ fn the_same_peers_play_again_once_all_want_to() {
             );
             assert!(peer.games.iter().all(|game| game.len() == 120), "{seats} {link}");
             assert_eq!((&peer.games, &peer.inputs), (&peers[0].games, &peers[0].inputs), "{seats} {link}");
-            assert_eq!(config(peer), config(&peers[0]));
+            assert_eq!((config(peer), &peer.roster), (config(&peers[0]), &peers[0].roster));
             let wanted: BTreeSet<PlayerId> = peer.wanted.iter().copied().collect();
             assert_eq!(peer.wanted.len(), 2 * usize::from(seats), "{seats} {link}: each once a match");
             assert_eq!(wanted.len(), usize::from(seats));

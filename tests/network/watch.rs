@@ -184,6 +184,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
         rules: fingerprint(&*rules),
         map: fingerprint(&*map),
         seats: 2,
+        game: 0,
     };
     let host = HostConfig {
         config,

@@ -226,12 +226,10 @@ fn a_mixed_view_shows_own_orders_at_once_and_the_others_late() {
     // Two updates of 50 ms.
     let late = p50(&mixed.opponent_ms) - p50(&mixed.opponent_confirmed_ms);
     assert!((60.0..=125.0).contains(&late), "{late}");
-    // A view changes nothing on the network.
-    assert_eq!(
-        (&mixed.opponent_confirmed_ms, mixed.bytes_sent),
-        (&base.opponent_confirmed_ms, base.bytes_sent)
-    );
-    assert!(mixed.apart_p95 < base.apart_p95, "{} {}", mixed.apart_p95, base.apart_p95);
+    // A view changes nothing on the network, and what is late on one screen and not on the other is apart.
+    assert_eq!(mixed.opponent_confirmed_ms, base.opponent_confirmed_ms);
+    assert!(mixed.bytes_sent.abs_diff(base.bytes_sent) < base.bytes_sent / 100);
+    assert!(mixed.apart_p95 > base.apart_p95, "{} {}", mixed.apart_p95, base.apart_p95);
 }
 
 #[test]
@@ -240,23 +238,23 @@ fn one_bad_link_holds_up_all_peers_and_with_a_server_its_owner_alone() {
         let cell = Cell {
             experiment: Experiment::OneBadLink,
             bad_link: bad_link.into(),
+            prediction: false,
             players: 3,
             units: 21,
             rtt_ms: 50.0,
             loss: 0.0,
             ..base_cell(architecture)
         };
-        let row = play(&cell, 1004, 12);
+        let row = play(&cell, 1000, 10);
         assert_ne!(row.state_hash, 0, "{cell}");
-        assert!(row.freeze_ms >= row.others_freeze_ms && row.freeze_max_ms >= 0.0, "{cell}");
-        (row.others_ms.at(Percentile::P95).expect("measured"), row.others_freeze_ms)
+        (row.others_ms.at(Percentile::P95).expect("measured"), row.others_freeze_ms, row.freeze_max_ms)
     };
-    for (architecture, is_held_up) in
-        [(Architecture::P2p, true), (Architecture::Relay, false), (Architecture::ClientServer, false)]
-    {
-        let ((good, _), (bad, frozen)) = (p95(architecture, ""), p95(architecture, "outages-5"));
-        assert_eq!(bad > good + 30.0, is_held_up, "{architecture}: {good} {bad}");
-        assert_eq!(frozen > 100.0, is_held_up, "{architecture}: {frozen}");
+    let ((good, ..), (bad, frozen, _)) = (p95(Architecture::P2p, ""), p95(Architecture::P2p, "outages-5"));
+    assert!(bad > good + 30.0 && frozen > 100.0, "{good} {bad} {frozen}");
+    for architecture in [Architecture::Relay, Architecture::ClientServer] {
+        let ((good, ..), (bad, frozen, longest)) = (p95(architecture, ""), p95(architecture, "outages-5"));
+        assert_eq!((good, frozen), (bad, 0.0), "{architecture}: the others notice nothing");
+        assert!(longest > 100.0, "{architecture}: {longest}");
     }
 }
 

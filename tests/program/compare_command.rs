@@ -122,6 +122,8 @@ fn all_shards_are_the_whole_study_to_the_byte() {
     let home = tempfile::tempdir().expect("a folder");
     let played = ["--quick", "--view", "host-lost", "--seeds", "1"];
     let whole = csv_of(home.path(), "whole.csv", &played);
+    // Fewer matches than shards leave some without any.
+    csv_of(home.path(), "none", &[&played[..], &["--shard", "99/100"]].concat());
     let shards: Vec<String> = ["0/3", "1/3", "2/3"]
         .into_iter()
         .map(|shard| {

@@ -193,3 +193,28 @@ fn an_order_is_marked_until_it_has_run_and_a_shielded_core_says_why_not() {
     window.close();
     window.wait_end();
 }
+
+#[test]
+fn a_key_looks_where_the_last_alert_was() {
+    let Some(_turn) = turn() else { return };
+    let mut window = Window::open("alert", "1280x720", None, &["play", "--bot", "hard", "--seed", "7"]);
+    window.wait_tick(1);
+    // To the other half of the map: the camera leaves the hero.
+    let centre = |shown: &Value| shown["match"]["camera"][0].as_f64().expect("a number");
+    window.point([900.0, 300.0]);
+    window.display.xdotool(&["mousedown", "2"]);
+    window.next_frame();
+    window.point([300.0, 300.0]);
+    window.display.xdotool(&["mouseup", "2"]);
+    let is_away = |shown: &Value| centre(shown) > 3.0 && shown["match"]["is_locked"] == false;
+    window.wait_for("another place", is_away);
+    window.wait_for("an alert", |shown| shown["match"]["last_alert"] == "Your core is open");
+    window.picture("alert");
+    assert!(is_away(&window.shown()), "an alert leaves the camera alone");
+    window.key("BackSpace");
+    // As far toward the own base as the edge of the map lets it.
+    window.wait_for("the place of the alert", |shown| centre(shown) < -3.0);
+    window.picture("alert recalled");
+    window.close();
+    window.wait_end();
+}

@@ -73,6 +73,11 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
     let stopped = host.shown()["match"]["tick"].as_u64().expect("a tick");
     host.wait_tick(stopped + 60);
     guest.wait_tick(stopped + 60);
+    let side = |window: &Window| {
+        let shown = window.shown();
+        super::xy(&shown["match"]["base"])[0] > shown["window"][0].as_f64().expect("a width") / 2.0
+    };
+    assert_eq!([&host, &guest].map(side), [false, true]);
 
     host.key("Escape");
     host.click("surrender");
@@ -86,6 +91,8 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
     }
     guest.point([480.0, 20.0]);
     say(&guest, &host, "Ben", "again?");
+    assert_eq!(host.shown()["match"]["heroes"], serde_json::json!(["Swordsman", "Swordsman"]));
+    host.click("hero bow");
     host.click("again");
     guest.wait_for("a wish", |shown| shown["match"]["wanted"] == serde_json::json!([0]));
     for (window, name) in [(&host, "asked"), (&guest, "wanted")] {
@@ -97,6 +104,8 @@ fn two_people_talk_wait_for_each_other_and_play_again() {
         window.wait_screen("match");
         window.wait_tick(60);
     }
+    assert_eq!([&host, &guest].map(side), [true, false], "sides are swapped");
+    host.picture("swapped");
 
     signal(&guest, "-KILL");
     let _ = guest.program.wait();
@@ -115,6 +124,7 @@ fn claim_victory(host: &mut Window) {
     assert_eq!(over["match"]["can_rematch"], false);
     // The first of the two matches was given up.
     assert_eq!(over["match"]["series"], "You 1 : 1 Ben");
+    assert_eq!(over["match"]["heroes"], serde_json::json!(["Archer", "Swordsman"]));
     host.assert_tidy("claimed");
     host.picture("claimed");
     host.close();
@@ -125,6 +135,42 @@ fn claim_victory(host: &mut Window) {
         seeds.insert(Replay::open(&file).expect("a replay").header().seed);
     }
     assert_eq!(seeds.len(), 2, "a replay and a seed for each match");
+}
+
+#[test]
+fn a_long_stall_ends_with_a_count_down_for_both() {
+    let Some(_turn) = turn() else { return };
+    for architecture in ["p2p", "client-server", "relay"] {
+        // The host's process has the server, too.
+        let [mut host, mut guest] = pair(architecture);
+        signal(&host, "-STOP");
+        let stalled_s = |shown: &serde_json::Value| -> Option<f64> {
+            let (_, since) = shown["match"]["stalled"].as_str()?.rsplit_once(" for ")?;
+            since.split_once(" s")?.0.parse().ok()
+        };
+        // Longer than a short stall, shorter than the time-out.
+        let shown = guest.wait_for("a stall", |shown| stalled_s(shown) >= Some(2.4));
+        signal(&host, "-CONT");
+        let stopped = shown["match"]["tick"].as_u64().expect("a tick");
+        for window in [&guest, &host] {
+            window.wait_for("a count-down", |shown| shown["match"]["is_paused"] == true);
+        }
+        guest.assert_tidy("counts");
+        guest.picture(&format!("counts {architecture}"));
+        for window in [&guest, &host] {
+            let tick = window.shown()["match"]["tick"].as_u64().expect("a tick");
+            assert!(
+                tick < stopped + 60,
+                "{architecture}: {stopped} when it stopped, {tick} in the count-down"
+            );
+            window.wait_tick(stopped + 120);
+            assert_eq!(window.shown()["match"]["is_paused"], false, "{architecture}");
+        }
+        for window in [&mut host, &mut guest] {
+            window.close();
+            window.wait_end();
+        }
+    }
 }
 
 #[test]

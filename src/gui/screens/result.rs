@@ -21,6 +21,7 @@ use crate::gui::theme;
 use macroquad::miniquad::KeyCode;
 use mini_rts_arena::game::{Control, DesyncBundle, MatchEvent, MatchOutcome, Percentiles, Summary, View};
 use mini_rts_arena::net::LinkStatus;
+use mini_rts_arena::net::message::Choice;
 use mini_rts_arena::sim::{Outcome, PLAYERS_MAX, PlayerId};
 
 const ROW: f32 = 44.0;
@@ -70,7 +71,11 @@ impl Over {
         link: Option<LinkStatus>,
     ) -> Self {
         let rtt_us = link.and_then(|link| link.rtt_us).unwrap_or(0);
-        let request = game.request.clone();
+        let mut request = game.request.clone();
+        if let Some(seat) = summary.roster.get(summary.player.index()) {
+            // The one chosen in the lobby.
+            request.set_hero(seat.hero.into());
+        }
         keep_report(&summary);
         if let Some(wins) = summary.winner.and_then(|team| game.wins.get_mut(usize::from(team))) {
             *wins += 1;
@@ -361,17 +366,27 @@ impl ResultScreen {
         line("network", 80.0, theme::SMALL, theme::QUIET, &network);
     }
 
-    /// Who plays the same match anew may lead another hero; what is left of the row.
+    /// Who plays again may lead another hero, until the vote; what is left of the row.
     fn hero_choice(&mut self, page: &mut Page<'_>, row: Rect) -> Rect {
         const HEROES: f32 = 170.0;
-        if self.party.is_some() {
+        if self.has_voted() {
             return row;
         }
-        let LaunchRequest::Practice(arguments) = &mut self.over.request else { return row };
         let heroes = [("Sword", Hero::Swordsman), ("Bow", Hero::Archer)];
         let left = row.with_max_x(row.left() + HEROES);
-        page.choice("hero", left, &heroes, &mut arguments.player.hero);
+        let mut hero = self.over.request.player().hero;
+        if page.choice("hero", left, &heroes, &mut hero) {
+            self.over.request.set_hero(hero);
+            if let Some(party) = &self.party {
+                party.game.say(Control::Choose(Choice { hero: hero.into(), is_ready: true }));
+            }
+        }
         row.with_min_x(left.right() + GAP)
+    }
+
+    /// Whether this player wants a rematch with those who are still there.
+    fn has_voted(&self) -> bool {
+        self.party.is_some() && self.wanted.contains(&self.over.summary.player)
     }
 
     /// Who wants a rematch, in a line; empty while nobody does.
@@ -421,7 +436,7 @@ impl ResultScreen {
         let again = part(row, 0, 4);
         match &self.party {
             // The others stay where they are.
-            Some(_) if self.wanted.contains(&self.over.summary.player) => {
+            Some(_) if self.has_voted() => {
                 page.barred("again", again, "Rematch", "waiting");
             }
             Some(party) => {
@@ -461,6 +476,7 @@ impl ResultScreen {
             "moments": self.over.moments,
             "tip": self.over.tip,
             "series": self.over.series(),
+            "heroes": self.over.summary.roster.iter().map(|seat| format!("{:?}", seat.hero)).collect::<Vec<_>>(),
             "can_rematch": self.party.is_some(),
             "wanted": self.wanted.iter().map(|player| player.0).collect::<Vec<_>>(),
             "said": self.party.as_ref().map(|party| party.talk.said()),

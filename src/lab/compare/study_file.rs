@@ -115,7 +115,7 @@ impl Study {
     /// If they do not belong together, or one is missing or there twice.
     pub fn merge(mut parts: Vec<Self>) -> Result<Self, StudyFileError> {
         if parts.len() == 1 {
-            return parts.pop().ok_or(StudyFileError::Empty);
+            return parts.pop().filter(|part| !part.rows.is_empty()).ok_or(StudyFileError::Empty);
         }
         let shards = parts.iter().map(|part| part.fact(SHARD).map(str::parse::<Shard>)).collect::<Vec<_>>();
         let rows = if shards.iter().all(Option::is_none) {
@@ -168,7 +168,8 @@ impl Study {
     /// # Errors
     /// If there are no matches or too many, or a value is impossible in a match.
     pub fn new(environment: Vec<(String, String)>, rows: Vec<MatchRow>) -> Result<Self, StudyFileError> {
-        if rows.is_empty() {
+        // Of few matches a shard may have none.
+        if rows.is_empty() && !environment.iter().any(|(name, _)| name == SHARD) {
             return Err(StudyFileError::Empty);
         }
         for (at, row) in rows.iter().enumerate() {

@@ -15,6 +15,9 @@ impl ClientSession {
         if matches!(self.phase, Phase::Waiting) {
             (self.settings.hero, self.settings.is_ready) = (choice.hero, choice.is_ready);
             self.send(PacketId::Choice, &choice);
+        } else if self.may_choose_anew() {
+            // It joins the next match with it.
+            self.settings.hero = choice.hero;
         }
     }
 

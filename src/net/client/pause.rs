@@ -20,7 +20,7 @@ pub(super) struct Pauses {
 #[derive(Debug)]
 struct Current {
     by: PlayerId,
-    /// The tick that ends it.
+    /// The first tick that ends it.
     next: Tick,
 }
 
@@ -43,7 +43,7 @@ impl ClientSession {
 
     /// A tick is handed out: it ends the pause in progress, and may begin another.
     pub(super) fn pause_with(&mut self, inputs: &TickInputs) {
-        if self.pauses.current.take().is_some() {
+        if self.pauses.current.take_if(|current| inputs.tick >= current.next).is_some() {
             self.out.event(Event::Resumed);
         }
         let Some(by) = self.pauses.taken.wish(inputs) else { return };
@@ -58,17 +58,17 @@ impl ClientSession {
         }
     }
 
-    /// The server says when the pause ends.
+    /// The server says when the pause ends, or that it was suspended and resumes after a countdown.
     pub(super) fn on_resume(&mut self, resume: Resume) -> Handled {
         let at = self.link.connection.clock.local(resume.at_us, self.now).ok_or(OutOfPlace)?;
         matches!(self.phase, Phase::Running).then_some(()).ok_or(OutOfPlace)?;
         let count = self.pauses.taken.count;
         if resume.pause == count.wrapping_add(1) {
             self.pauses.early = Some(resume);
-        } else if let Some(Current { next, .. }) =
-            self.pauses.current.as_ref().filter(|_| resume.pause == count)
-        {
-            self.clock.set(at.clamp(self.now, self.now.plus(RESUME_COUNTDOWN)), *next);
+        } else if resume.pause == count && (self.pauses.current.is_some() || at > self.now) {
+            let (by, next) = (PlayerId::NONE, self.snapshots.updated());
+            let &mut Current { next, .. } = self.pauses.current.get_or_insert(Current { by, next });
+            self.clock.set(at.clamp(self.now, self.now.plus(RESUME_COUNTDOWN)), next);
         }
         Ok(())
     }

@@ -55,6 +55,11 @@ impl ClientSession {
         Join::new(self.now, self.settings.clone(), guest, entropy).after(out)
     }
 
+    /// Whether the hero for the next match is still open.
+    pub(super) const fn may_choose_anew(&self) -> bool {
+        self.stays() && !self.votes.own
+    }
+
     /// A client votes only for its own seat.
     fn own_wish(&self) -> Seats {
         if self.votes.own { Seats::default().with(self.me) } else { Seats::default() }

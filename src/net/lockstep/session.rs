@@ -48,6 +48,7 @@ use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
 use crate::net::table::local_inputs::TooManyCommands;
+use crate::net::table::pause::LONG_STALL;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
@@ -255,6 +256,9 @@ impl LockstepSession {
             for link in &mut self.links {
                 link.connection.forgive(self.now, overslept);
                 link.hold_up.forgive(overslept);
+            }
+            if overslept >= LONG_STALL {
+                self.count_down_after_stall(self.me);
             }
         }
     }

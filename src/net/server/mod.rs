@@ -399,6 +399,7 @@ impl ServerSession {
         if let Phase::Seating { since, .. } = &mut self.phase {
             *since = since.plus(suspended).min(now);
         }
+        self.count_down_after(suspended);
     }
 
     /// The next datagram to send.

@@ -3,11 +3,13 @@
 //! Clients learn who paused from the ticks, so the last update is resent until each has it. The end of a
 //! pause is decided by the server and sent to each client reliably.
 
+use core::time::Duration;
+
 use super::running::LAST_EVERY;
 use super::{Phase, ServerSession};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
-use crate::net::table::pause::{PAUSE_LONGEST, PausesTaken, RESUME_COUNTDOWN};
+use crate::net::table::pause::{LONG_STALL, PAUSE_LONGEST, PausesTaken, RESUME_COUNTDOWN};
 use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Resume};
 use crate::sim::{GameState, StateHash, Tick, TickInputs};
@@ -52,6 +54,19 @@ impl ServerSession {
         self.out.event(Event::Paused { player });
     }
 
+    /// This process was suspended: if that ends a long stall, ticks resume after a countdown.
+    pub(super) fn count_down_after(&mut self, suspended: Duration) {
+        let is_stalled = suspended >= LONG_STALL
+            && matches!(self.phase, Phase::Running)
+            && !self.pauses.is_on()
+            && self.now.since(self.clock.at(self.next)) >= LONG_STALL;
+        if is_stalled {
+            self.clock.set(self.now.plus(RESUME_COUNTDOWN), self.next);
+            self.pauses.current = Some(Current { next: self.next, is_ending: true, send_at: self.now });
+            self.tell_resume();
+        }
+    }
+
     /// A tick is handed out, which ends the pause in progress, if any.
     pub(super) fn unpause(&mut self) {
         if self.pauses.current.take().is_some() {
@@ -67,11 +82,16 @@ impl ServerSession {
         let at = self.now.plus(RESUME_COUNTDOWN).min(self.clock.at(current.next));
         self.clock.set(at, current.next);
         current.is_ending = true;
-        let resume = Resume { pause: self.pauses.taken.count, at_us: at.0 };
+        self.tell_resume();
+        Ok(())
+    }
+
+    /// Tells all clients when the next tick is due.
+    fn tell_resume(&mut self) {
+        let resume = Resume { pause: self.pauses.taken.count, at_us: self.clock.at(self.next).0 };
         for player in self.seats_of(|client| client.is_in()).iter() {
             self.send(player.index(), PacketId::Resume, &resume);
         }
-        Ok(())
     }
 
     /// Resends the last update to clients that do not know yet that the match is paused.

@@ -2,7 +2,7 @@
 //!
 //! A client that has everything reports that it stays, and reports again when its player wants a rematch; the
 //! server sends the votes to all. Once all want one, everybody joins a new session with the same settings and
-//! the next seed; each client keeps its seat by its token.
+//! the next seed; each client keeps its seat by its token, and joins with the hero it has chosen meanwhile.
 
 use core::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{Phase, ServerConfig, ServerSession};
 use crate::net::connection::keys::Entropy;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
-use crate::net::table::rematch::next_seed;
+use crate::net::table::rematch::next_config;
 use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Rematch, Seats};
 use crate::sim::PlayerId;
@@ -48,8 +48,7 @@ impl ServerSession {
         let mut entropy = Entropy { seed: [0; 32], cipher: self.cipher };
         self.rng.fill_bytes(&mut entropy.seed);
         let kept = self.clients.iter().flatten().map(|client| client.admission.token).collect();
-        let seed = next_seed(self.settings.config.seed);
-        let config = crate::net::wire::message::MatchConfig { seed, ..self.settings.config };
+        let config = next_config(self.settings.config);
         let mut settings = ServerConfig { config, kept, ..self.settings.clone() };
         if let Some(beacon) = &mut settings.beacon {
             // The seats are reserved for their players.

@@ -35,6 +35,11 @@ impl HoldUp {
         }
     }
 
+    /// The match waits `by` longer because of this player.
+    pub(in crate::net) fn charge(&mut self, by: Duration) {
+        self.before = self.before.saturating_add(by);
+    }
+
     /// The local process was suspended for `by`: no other player is to blame for that time.
     pub(in crate::net) fn forgive(&mut self, by: Duration) {
         self.since = self.since.map(|since| since.plus(by));

@@ -13,6 +13,9 @@ pub const PAUSE_LONGEST: Duration = Duration::from_secs(30);
 /// Time from a request to resume to the next tick.
 pub const RESUME_COUNTDOWN: Duration = Duration::from_secs(3);
 
+/// A stall of at least this ends with the same countdown as a pause.
+pub(in crate::net) const LONG_STALL: Duration = Duration::from_secs(2);
+
 /// Counts pauses: only the first [`PAUSES_MAX`] of each player are granted.
 #[derive(Clone, Debug, Default)]
 pub(in crate::net) struct PausesTaken {

@@ -164,10 +164,52 @@ pub struct Map {
     pub rocks: Vec<Rock>,
 }
 
+impl Map {
+    /// The same map with the sides swapped: each seat gets the base farthest from its own. Unchanged if that
+    /// pairs the bases not by twos.
+    #[must_use]
+    pub fn with_sides_swapped(&self) -> Self {
+        let bases = self.bases.iter().map(|&base| self.farthest(base)).collect::<Vec<_>>();
+        let returns = bases.iter().zip(&self.bases).all(|(&swapped, &base)| self.farthest(swapped) == base);
+        if returns { Self { bases, ..self.clone() } } else { self.clone() }
+    }
+
+    /// The base farthest from this one; of several the first.
+    fn farthest(&self, (x, y): MilliPoint) -> MilliPoint {
+        let squared = |a: Milli, b: Milli| i64::from(a).abs_diff(b.into()).pow(2);
+        let farthest = self.bases.iter().rev().max_by_key(|other| squared(x, other.0) + squared(y, other.1));
+        farthest.copied().unwrap_or((x, y))
+    }
+}
+
 /// The fingerprint of rules or of a map, by which peers check that they play the same.
 #[must_use]
 pub fn fingerprint<T: Serialize>(data: &T) -> u64 {
     #[expect(clippy::expect_used, reason = "memory is all it needs")]
     let bytes = postcard::to_allocvec(data).expect("plain data encodes");
     twox_hash::XxHash3_64::oneshot(&bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(bases: &[MilliPoint]) -> Map {
+        let (name, none) = ("a map".into(), Vec::new());
+        let (size, bases) = ((64_000, 36_000), bases.to_vec());
+        Map { name, size, bases, circles: none, walls: Vec::new(), rocks: Vec::new() }
+    }
+
+    #[test]
+    fn sides_are_swapped_with_the_opposite_base_and_back() {
+        let (east, west, north, south) = ((9, 0), (-9, 0), (0, 9), (0, -9));
+        let four = map(&[east, west, north, south]);
+        let swapped = four.with_sides_swapped();
+        assert_eq!(swapped.bases, [west, east, south, north]);
+        assert_eq!(swapped.with_sides_swapped(), four);
+        assert_eq!(map(&[(-7, 1), (8, 0)]).with_sides_swapped().bases, [(8, 0), (-7, 1)]);
+        // The two on the right are both farthest from the one on the left.
+        let uneven = map(&[(-9, 0), (9, 1), (9, -1)]);
+        assert_eq!(uneven.with_sides_swapped(), uneven);
+    }
 }

@@ -11,7 +11,7 @@ use mini_rts_arena::net::{
 use mini_rts_arena::sim::{Command, PlayerInput};
 
 use super::insider::{BOTH, Insider, all_played, config, heard, room, run_pinging, vacated};
-use super::net::{BOT, Net, TAG, address, client_of, predicting, settings, staying};
+use super::net::{BOT, Net, Seat, TAG, address, client_of, predicting, settings, staying};
 
 /// Every farewell there is, with numbers that fit and numbers that do not.
 fn every_bye() -> Vec<Bye> {
@@ -225,6 +225,14 @@ fn a_server_that_was_suspended_blames_nobody() {
             net.run(Duration::from_millis(3_600), |_| {});
             net.is_suspended = false;
             net.run(Duration::from_secs(1), |_| {});
+            let resumes_at = |seat: &Seat| {
+                let pause = seat.game.as_ref().expect("it plays").session().pause();
+                pause.map(|pause| pause.until.minus(net.now) / 1000)
+            };
+            for seat in net.seats.iter().filter(|_| honest == 2) {
+                let left_ms = resumes_at(seat).expect("a countdown");
+                assert!((1_900..=2_100).contains(&left_ms), "{architecture}: {left_ms} ms to go");
+            }
             if honest == 1 {
                 assert_eq!(vacated(&mut net), 0, "{architecture}");
                 net.enter("delay=10ms", BOT);

@@ -104,6 +104,7 @@ pub(crate) fn server_config(
         rules,
         map: fingerprint(&*map),
         seats,
+        game: 0,
     };
     ServerConfig {
         config,

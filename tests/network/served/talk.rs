@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mini_rts_arena::game::{MatchEvent, MatchOptions, MatchOutcome, Node as _, Summary, data};
-use mini_rts_arena::net::message::{Chat, PacketId, encode};
+use mini_rts_arena::net::message::{Chat, Choice, PacketId, encode};
 use mini_rts_arena::net::{Architecture, ChatText, DropCause, OnLoss, Settings, StallCause, Time};
-use mini_rts_arena::sim::{PlayerId, fingerprint};
+use mini_rts_arena::sim::{AttackBehaviour, PlayerId, fingerprint};
 
 use super::net::{
     BOT, Net, Seat, client_of, hash, predicting, relay_session, server_session, session_of, settings, staying,
@@ -110,7 +110,13 @@ fn all_play_again_on_their_server_once_all_want_to() {
                 for (n, seat) in net.seats.iter_mut().enumerate() {
                     // One takes its time; after three matches they have enough.
                     if seat.earlier.len() < 2 && (n != 1 || now.0 / 1_000_000 % 2 == 0) {
-                        seat.game.as_mut().expect("it stays").want_rematch(now);
+                        let game = seat.game.as_mut().expect("it stays");
+                        let played = game.session().config().map_or(0, |config| config.game);
+                        // In the vote after the second match, and not in the wait before it.
+                        if n == 2 && played == 1 && seat.earlier.len() == 1 {
+                            game.submit_choice(now, Choice { hero: AttackBehaviour::Archer, is_ready: true });
+                        }
+                        game.want_rematch(now);
                     } else if let (2, Some(game), Some(Ok(_))) =
                         (seat.earlier.len(), &mut seat.game, &seat.ended)
                     {
@@ -128,6 +134,11 @@ fn all_play_again_on_their_server_once_all_want_to() {
             for seat in &net.seats {
                 let matches = played(seat);
                 assert_eq!(matches.len(), 3, "{architecture} {link}");
+                let led = matches.iter().map(|summary| summary.roster[2].hero);
+                let games = matches.iter().map(|summary| summary.config.game);
+                assert!(games.eq(0..3), "{architecture} {link}: every second one is on swapped sides");
+                use AttackBehaviour::{Archer, Swordsman};
+                assert!(led.eq([Swordsman, Swordsman, Archer]), "{architecture} {link}");
                 for (ours, theirs) in matches.iter().zip(&first) {
                     assert_eq!((ours.outcome, ours.ticks), (MatchOutcome::TickLimit, 120));
                     assert_eq!((ours.hash, ours.config.seed), (theirs.hash, theirs.config.seed));

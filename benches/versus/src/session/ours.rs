@@ -208,6 +208,7 @@ fn host(players: usize) -> HostConfig {
         rules: 11,
         map: 12,
         seats: players as u8,
+        game: 0,
     };
     HostConfig {
         config,

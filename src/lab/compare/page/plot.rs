@@ -253,7 +253,8 @@ pub(super) fn content(plot: &Plot) -> Markup {
                     }
                 }
             }
-            text x=(middle_x) y=(height - 14.0) { (plot.x.title) }
+            @let is_named = !plot.x.names.is_empty();
+            text x=(middle_x) y=(height - if is_named { 4.0 } else { 14.0 }) font-size=[is_named.then_some("25")] { (plot.x.title) }
             text transform={ "translate(30 " (middle_y) ")rotate(270)" } { (y_axis.title) }
         }
         g fill="var(--ink-6)" font-size="30" text-anchor="end" dominant-baseline="central" {

@@ -8,29 +8,39 @@ use crate::net::wire::message::{Choice, Lobby, LobbySeat, PacketId, SeatInfo};
 use crate::sim::PlayerId;
 
 impl LockstepSession {
-    /// Chooses a hero, and whether this player is ready. Has no effect once all seats are taken and all players
-    /// are ready.
+    /// Chooses a hero, and in the lobby whether this player is ready. After a match the hero is for a rematch.
+    /// Has no effect between the moment when all are ready and the end of the match, and after the own vote.
     pub fn submit_choice(&mut self, now: Time, choice: Choice) {
         self.now = self.now.max(now);
-        if !matches!(self.phase, Phase::Gathering) {
+        let is_open = matches!(self.phase, Phase::Gathering);
+        let is_over = matches!(self.phase, Phase::Over) && self.may_choose_anew(self.me);
+        if !is_open && !is_over {
             return;
         }
-        (self.settings.hero, self.settings.is_ready) = (choice.hero, choice.is_ready);
-        if self.is_host() {
-            self.seat_all_if_ready();
-        } else {
+        self.settings.hero = choice.hero;
+        if is_open {
+            self.settings.is_ready = choice.is_ready;
+        }
+        if !self.is_host() {
             self.send(0, PacketId::Choice, &choice);
+        } else if is_open {
+            self.seat_all_if_ready();
         }
     }
 
-    /// Host: a guest has chosen. What it chose before it heard that all are ready no longer counts.
+    /// Host: a guest has chosen. What it chose before it heard that all are ready no longer counts. A guest's
+    /// match may be over before this peer's is.
     pub(super) fn on_choice(&mut self, link: usize, choice: Choice) -> Handled {
         let is_open = matches!(self.phase, Phase::Gathering);
+        let player = self.links.get(link).ok_or(OutOfPlace)?.player;
+        let is_over = self.may_choose_anew(player);
         let Role::Host { guests, .. } = &mut self.role else { return Err(OutOfPlace) };
         let guest = guests.get_mut(link).ok_or(OutOfPlace)?;
         if is_open {
             (guest.seat.hero, guest.is_ready) = (choice.hero, choice.is_ready);
             self.seat_all_if_ready();
+        } else if is_over {
+            guest.seat.hero = choice.hero;
         }
         Ok(())
     }

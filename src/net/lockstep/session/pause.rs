@@ -3,11 +3,16 @@
 //! Every peer stops after the same tick, because the command is part of its inputs. The instant of resuming
 //! is not agreed to the microsecond: an early peer waits briefly for the others' inputs, and the clocks
 //! converge.
+//!
+//! A long stall ends like a pause, with a countdown. A peer that was suspended begins it when it wakes up, the others
+//! when they hear it again. Each tells all others, so that one whose stall was a little shorter counts, too.
 
 use super::{LockstepSession, Phase};
+use core::time::Duration;
+
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
-use crate::net::event::Event;
-use crate::net::table::pause::{PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
+use crate::net::event::{Event, Stall, StallCause};
+use crate::net::table::pause::{LONG_STALL, PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
 use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Resume};
 use crate::sim::{PlayerId, TickInputs};
@@ -81,6 +86,35 @@ impl LockstepSession {
         }
     }
 
+    /// A player is heard again, or this process continues: if that ends a long stall, ticks resume after a
+    /// countdown, and the others are told.
+    pub(super) fn count_down_after_stall(&mut self, player: PlayerId) {
+        let at = self.now.plus(RESUME_COUNTDOWN);
+        if self.has_stalled_for(LONG_STALL) {
+            self.count_down_to(at, player);
+        }
+    }
+
+    /// Whether the next tick has been due for at least this long.
+    fn has_stalled_for(&self, least: Duration) -> bool {
+        let play = self.play.as_ref().filter(|_| matches!(self.phase, Phase::Running));
+        play.is_some_and(|play| play.is_due(self.now) && self.now.since(play.due()) >= least)
+    }
+
+    /// The stall that this player caused is over, and the next tick runs at `at`.
+    fn count_down_to(&mut self, at: Time, player: PlayerId) {
+        let (now, me, Some(play)) = (self.now, self.me, &mut self.play) else { return };
+        let cause = if player == me { StallCause::Computer } else { StallCause::Network };
+        play.long_stall = Some(Stall { due: play.due(), ran: now, peer: player, cause });
+        play.pauses.current = Some(Current { by: player, until: at, is_ending: true });
+        let resume = Resume { pause: play.pauses.taken.count, at_us: at.0 };
+        if let Some(link) = self.links.iter_mut().find(|link| link.player == player) {
+            // Or a player could hold the match up for longer than its budget.
+            link.hold_up.charge(RESUME_COUNTDOWN);
+        }
+        self.send_to_all(PacketId::Resume, &resume);
+    }
+
     /// Resumes ticks once the pause is over.
     pub(super) fn end_pause_if_due(&mut self) {
         let (now, Some(play)) = (self.now, &mut self.play) else { return };
@@ -100,10 +134,15 @@ impl LockstepSession {
             .clock
             .local(resume.at_us, self.now)
             .ok_or(OutOfPlace)?;
+        let (now, has_stalled) = (self.now, self.has_stalled_for(LONG_STALL / 2));
         let play = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running)).ok_or(OutOfPlace)?;
-        let count = play.pauses.taken.count;
-        if resume.pause == count {
+        let (count, is_on) = (play.pauses.taken.count, play.pauses.is_on());
+        if resume.pause == count && is_on {
             self.resume_at(at.max(self.now));
+        } else if resume.pause == count && at > now && has_stalled {
+            let sender = self.links.get(link).ok_or(OutOfPlace)?.player;
+            let player = play.waits_for(now).map_or(sender, |(player, _)| player);
+            self.count_down_to(at.min(now.plus(RESUME_COUNTDOWN)), player);
         } else if resume.pause == count.wrapping_add(1) {
             // Here the pause begins with a tick that has not run yet.
             (play.pauses.early, play.pauses.early_at) = (Some(resume), at);

@@ -41,6 +41,8 @@ pub(super) struct Play {
     pub(super) history: History,
     pub(super) departures: Departures,
     pub(super) pauses: Pauses,
+    /// The stall that ended with the countdown in progress, until the next tick reports it.
+    pub(super) long_stall: Option<Stall>,
     /// The number of ticks of the match, once that is known.
     pub(super) end: Option<Tick>,
     /// Every peer has our inputs before this tick.
@@ -71,6 +73,7 @@ impl Play {
             history: History::new(),
             departures: Departures::default(),
             pauses: Pauses::default(),
+            long_stall: None,
             end: config.ticks.map(Tick),
             known_to_all: Tick(0),
             input_delay,
@@ -107,6 +110,7 @@ impl Play {
         let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
         self.clock.forgive(now.shifted(-way.cast_signed()), tick);
         let inputs = self.gate.pop_tick()?;
+        let stall = self.long_stall.take().or(stall);
         self.pauses.see(&inputs);
         let given = self.given(now, &inputs, me, links);
         let clock_error_us = links.iter().map(|link| link.connection.clock.error_us()).max().unwrap_or(0);
@@ -138,7 +142,7 @@ impl Play {
     }
 
     /// When the next tick is due here, whether or not its inputs have arrived.
-    fn due(&self) -> Time {
+    pub(super) fn due(&self) -> Time {
         self.clock.at(self.gate.next()).max(self.ran_at)
     }
 

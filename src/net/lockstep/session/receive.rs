@@ -9,6 +9,7 @@ use crate::net::discovery;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::table::link::Link;
+use crate::net::table::pause::LONG_STALL;
 use crate::net::wire::message::{Delivery, DesyncState, PacketId, decode};
 use crate::sim::PlayerId;
 
@@ -62,11 +63,15 @@ impl LockstepSession {
     ) -> Option<PlayerId> {
         let peer = self.links.get_mut(link)?;
         let player = peer.player;
+        let silence = self.now.since(peer.connection.heard_at);
         peer.connection.hear(self.now, (from, bytes), newest, &mut self.out);
         if core::mem::take(&mut peer.connection.is_silent) {
             self.out.event(Event::Heard { player });
         }
         self.stop_waiting(player);
+        if silence >= LONG_STALL / 2 {
+            self.count_down_after_stall(player);
+        }
         Some(player)
     }
 

@@ -9,7 +9,7 @@ use super::{LockstepSession, Phase, Role};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::indexed::BySeat;
-use crate::net::table::rematch::next_seed;
+use crate::net::table::rematch::next_config;
 use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Rematch, Seating, Seats};
 use crate::sim::PlayerId;
@@ -115,6 +115,11 @@ impl LockstepSession {
         Ok(())
     }
 
+    /// Whether this player may choose another hero for the next match.
+    pub(super) fn may_choose_anew(&self, player: PlayerId) -> bool {
+        self.has_met() && !self.votes.wanted.contains(player)
+    }
+
     /// Whether all are still there and want a rematch.
     pub(super) fn is_rematch(&self) -> bool {
         let others = self.links.iter().all(|link| self.votes.wanted.contains(link.player));
@@ -135,7 +140,7 @@ impl LockstepSession {
         }
     }
 
-    /// Resets the links to their state before a first match, and advances the seed.
+    /// Resets the links to their state before a first match, and advances the configuration.
     pub(super) fn begin_anew(&mut self) {
         let now = self.now;
         for link in &mut self.links {
@@ -144,9 +149,9 @@ impl LockstepSession {
             link.begin_anew(now);
         }
         if let Some(config) = &mut self.config {
-            config.seed = next_seed(config.seed);
+            *config = next_config(*config);
             if let Role::Host { listener, .. } = &mut self.role {
-                listener.config.seed = config.seed;
+                listener.config = *config;
             }
         }
         self.votes.game = self.votes.game.wrapping_add(1);

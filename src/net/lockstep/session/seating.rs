@@ -15,6 +15,7 @@ use crate::net::table::admission::READY_WITHIN;
 use crate::net::table::delay::RESERVE_US;
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
+use crate::net::table::rematch::are_same_players;
 use crate::net::time::Time;
 use crate::net::wire::message::{Bye, PacketId, Ready, Seating, Seats, Start, encode};
 use crate::sim::{PLAYERS_MAX, PlayerId, StateHash, Tick};
@@ -146,9 +147,12 @@ impl LockstepSession {
     /// Guest: checks and takes its seat. In a rematch every player has one, and must have asked for it.
     fn sit_down(&mut self, seating: &Seating) -> bool {
         if self.votes.has_played() || matches!(self.phase, Phase::Over) {
-            let is_wanted = self.is_rematch() && seating.roster == self.roster;
+            let own = seating.roster.get(self.me.index());
+            let is_own = own.is_some_and(|own| own.hero == self.settings.hero);
+            let is_wanted = self.is_rematch() && is_own && are_same_players(&seating.roster, &self.roster);
             if is_wanted {
                 self.begin_anew();
+                self.roster.clone_from(&seating.roster);
             }
             return is_wanted;
         }

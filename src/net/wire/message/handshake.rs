@@ -79,6 +79,9 @@ pub struct MatchConfig {
     /// Seats.
     #[serde(deserialize_with = "count")]
     pub seats: u8,
+    /// How many matches the same players have played before this one; wraps after 255. In every second match
+    /// the sides are swapped.
+    pub game: u8,
 }
 
 /// Host to guest: the host's share of the key exchange, after which both ends have the same keys if they have the

@@ -216,8 +216,7 @@ pub(super) fn by_bytes(analysis: &Analysis<'_>) -> Figure {
             lines.push(Line::joined(points, pen(&base), name));
         }
     }
-    let mut plot =
-        Plot::from_zero("kbit/s of all nodes with headers", "opponent's order confirmed, median, ms", lines);
+    let mut plot = Plot::from_zero("kbit/s of all nodes with headers", "median until confirmed, ms", lines);
     // Room for the name beside the last point.
     plot.x.range[1] *= 1.05;
     let is_drawn = plot.lines.iter().map(|line| line.points.len()).sum::<usize>() > 1;
