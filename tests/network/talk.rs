@@ -259,8 +259,8 @@ fn the_same_peers_play_again_once_all_want_to() {
             let all = format!("{first}{}", " Swordsman".repeat(usize::from(seats) - 2));
             heroes.contains(&(game, all))
         };
-        let is_told = led(0, "Swordsman Swordsman") && led(1, one) && led(2, other);
-        assert!(is_told, "{seats} {link}: the host changes at once, the first guest later: {heroes:?}");
+        let are_announced = led(0, "Swordsman Swordsman") && led(1, one) && led(2, other);
+        assert!(are_announced, "{seats} {link}: the host changes at once, the first guest later: {heroes:?}");
         let config = |peer: &Peer| *peer.session.config().expect("confirmed");
         for peer in &peers {
             assert_eq!(

@@ -111,9 +111,8 @@ fn all_play_again_on_their_server_once_all_want_to() {
                     // One takes its time; after three matches they have enough.
                     if seat.earlier.len() < 2 && (n != 1 || now.0 / 1_000_000 % 2 == 0) {
                         let game = seat.game.as_mut().expect("it stays");
-                        let played = game.session().config().map_or(0, |config| config.game);
                         // In the vote after the second match, and not in the wait before it.
-                        if n == 2 && played == 1 && seat.earlier.len() == 1 {
+                        if n == 2 && seat.earlier.len() == 1 && seat.ended.is_some() {
                             game.submit_choice(now, Choice { hero: AttackBehaviour::Archer, is_ready: true });
                         }
                         game.want_rematch(now);
