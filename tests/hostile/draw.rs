@@ -1,5 +1,7 @@
 //! Numbers and messages of every representable value, from a seed: the same for the same seed on every machine.
 
+use std::collections::VecDeque;
+
 use mini_rts_arena::net::message::{PROTOCOL_VERSION, PacketId};
 use mini_rts_arena::net::{StateForm, UpdatePart};
 use mini_rts_arena::sim::{DeltaCoder, GameState, Tick};
@@ -9,24 +11,24 @@ use super::room::first_state;
 /// A stream of draws: of given bytes while they last, so that a fuzzer can choose, and of a seed from then on
 /// (splitmix64).
 pub(crate) struct Draw {
-    chosen: std::vec::IntoIter<u8>,
+    chosen: VecDeque<u8>,
     seed: u64,
 }
 
 impl Draw {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { chosen: Vec::new().into_iter(), seed }
+        Self { chosen: VecDeque::new(), seed }
     }
 
     /// A draw among up to 256 takes one of these bytes, any other eight.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        Self { chosen: bytes.to_vec().into_iter(), seed: 0 }
+        Self { chosen: bytes.iter().copied().collect(), seed: 0 }
     }
 
     pub(crate) fn bits(&mut self) -> u64 {
-        if let Some(&bytes) = self.chosen.as_slice().first_chunk() {
-            self.chosen.by_ref().take(bytes.len()).for_each(drop);
-            return u64::from_le_bytes(bytes);
+        if self.chosen.len() >= 8 {
+            let mut bytes = self.chosen.drain(..8);
+            return u64::from_le_bytes(std::array::from_fn(|_| bytes.next().expect("eight")));
         }
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.seed;
@@ -37,11 +39,11 @@ impl Draw {
 
     /// Whether nothing is left of the given bytes.
     pub(crate) fn is_spent(&self) -> bool {
-        self.chosen.as_slice().is_empty()
+        self.chosen.is_empty()
     }
 
     pub(crate) fn below(&mut self, end: u64) -> u64 {
-        let byte = if end <= 256 { self.chosen.next() } else { None };
+        let byte = if end <= 256 { self.chosen.pop_front() } else { None };
         byte.map_or_else(|| self.bits(), u64::from) % end
     }
 

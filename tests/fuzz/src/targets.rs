@@ -30,8 +30,11 @@ use super::any::{play_datagrams, play_match, play_session};
 use super::draw::Draw;
 use super::lists::play_list;
 
+/// What is done with bytes.
+pub(crate) type Target = fn(&[u8]);
+
 /// By name.
-pub(crate) const TARGETS: [(&str, fn(&[u8])); 21] = [
+pub(crate) const TARGETS: [(&str, Target); 21] = [
     ("sealed", sealed),
     ("message", message),
     ("handshake", handshake_message),
