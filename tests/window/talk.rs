@@ -140,30 +140,36 @@ fn claim_victory(host: &mut Window) {
 #[test]
 fn a_long_stall_ends_with_a_count_down_for_both() {
     let Some(_turn) = turn() else { return };
-    let [mut host, mut guest] = pair("p2p");
-    signal(&host, "-STOP");
-    let stalled_s = |shown: &serde_json::Value| -> Option<f64> {
-        let (_, since) = shown["match"]["stalled"].as_str()?.rsplit_once(" for ")?;
-        since.split_once(" s")?.0.parse().ok()
-    };
-    // Longer than a short stall, shorter than the time-out.
-    let shown = guest.wait_for("a stall", |shown| stalled_s(shown) >= Some(2.4));
-    signal(&host, "-CONT");
-    let stopped = shown["match"]["tick"].as_u64().expect("a tick");
-    for window in [&guest, &host] {
-        let shown = window.wait_for("a count-down", |shown| shown["match"]["is_paused"] == true);
-        let tick = shown["match"]["tick"].as_u64().expect("a tick");
-        assert!(tick < stopped + 60, "{stopped} when it stopped, {tick} in the count-down");
-    }
-    guest.assert_tidy("counts");
-    guest.picture("counts");
-    for window in [&guest, &host] {
-        window.wait_tick(stopped + 120);
-        assert_eq!(window.shown()["match"]["is_paused"], false);
-    }
-    for window in [&mut host, &mut guest] {
-        window.close();
-        window.wait_end();
+    for architecture in ["p2p", "client-server", "relay"] {
+        // The host's process has the server, too.
+        let [mut host, mut guest] = pair(architecture);
+        signal(&host, "-STOP");
+        let stalled_s = |shown: &serde_json::Value| -> Option<f64> {
+            let (_, since) = shown["match"]["stalled"].as_str()?.rsplit_once(" for ")?;
+            since.split_once(" s")?.0.parse().ok()
+        };
+        // Longer than a short stall, shorter than the time-out.
+        let shown = guest.wait_for("a stall", |shown| stalled_s(shown) >= Some(2.4));
+        signal(&host, "-CONT");
+        let stopped = shown["match"]["tick"].as_u64().expect("a tick");
+        for window in [&guest, &host] {
+            let shown = window.wait_for("a count-down", |shown| shown["match"]["is_paused"] == true);
+            let tick = shown["match"]["tick"].as_u64().expect("a tick");
+            assert!(
+                tick < stopped + 60,
+                "{architecture}: {stopped} when it stopped, {tick} in the count-down"
+            );
+        }
+        guest.assert_tidy("counts");
+        guest.picture(&format!("counts {architecture}"));
+        for window in [&guest, &host] {
+            window.wait_tick(stopped + 120);
+            assert_eq!(window.shown()["match"]["is_paused"], false, "{architecture}");
+        }
+        for window in [&mut host, &mut guest] {
+            window.close();
+            window.wait_end();
+        }
     }
 }
 
