@@ -17,9 +17,11 @@ use mini_rts_arena::net::{Architecture, DELAY_TICKS_MAX, InputDelay, Token};
 use mini_rts_arena::sim::{AttackBehaviour, PLAYERS_MAX, TickRate};
 
 pub(crate) use check::CheckArguments;
+#[cfg(feature = "gui")]
+pub(crate) use matches::PlayerArguments;
 pub(crate) use matches::{
     HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, OutputArguments,
-    PlayArguments, PlayerArguments, ServeArguments, TableArguments, TermsArguments, UPDATES_USUAL,
+    PlayArguments, ServeArguments, TableArguments, TermsArguments, UPDATES_USUAL,
 };
 pub(crate) use measure::{BalanceArguments, BenchArguments};
 pub(crate) use replay::{ExportArguments, ReplayAction, ReplayArguments, ReplayFiles};

@@ -337,34 +337,45 @@ impl Scene {
 
 /// Every kind is as likely as any other, but for those that lead the deepest.
 fn any_id(draw: &mut Draw) -> PacketId {
-    const IDS: [u8; 29] = [
-        0x01, 0x01, 0x01, 0x02, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x07, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15,
-        0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x21, 0x22, 0x23, 0x24, 0x25,
-    ];
-    let id = if draw.below(20) == 0 { 0x1d } else { *draw.pick(&IDS) };
-    PacketId::of(id).expect("an id")
+    const DEEPEST: [PacketId; 4] =
+        [PacketId::PlayerInput, PacketId::PlayerInput, PacketId::GameStateUpdate, PacketId::Acknowledge];
+    let n = draw.below((PacketId::ALL.len() + DEEPEST.len()) as u64) as usize;
+    PacketId::ALL.iter().chain(&DEEPEST).nth(n).copied().expect("one of them")
 }
 
-fn play(seed: u64) {
-    let draw = &mut Draw::new(seed);
+/// One case, with a world that is a number.
+pub(crate) fn play_session(draw: &mut Draw) {
     let (architecture, stage) = (*draw.pick(&ARCHITECTURES), *draw.pick(&STAGES));
-    let mut scene = Scene::new(architecture, stage, false, draw);
-    scene.attack(draw);
+    Scene::new(architecture, stage, false, draw).attack(draw);
 }
 
-fn play_match(seed: u64) {
-    let draw = &mut Draw::new(seed);
+/// One case, with a real world.
+pub(crate) fn play_match(draw: &mut Draw) {
     let (architecture, stage) = (*draw.pick(&ARCHITECTURES), *draw.pick(&STAGES_OF_MATCHES));
-    let mut scene = Scene::new(architecture, stage, true, draw);
-    scene.attack(draw);
+    Scene::new(architecture, stage, true, draw).attack(draw);
+}
+
+/// Datagrams of nothing but drawn bytes, from strangers and from those who have a connection, to a session of this
+/// architecture in any phase.
+pub(crate) fn play_datagrams(architecture: Architecture, draw: &mut Draw) {
+    let stage = *draw.pick(&STAGES);
+    let Scene { mut room, target } = Scene::new(architecture, stage, false, draw);
+    let peers = room.peers.len() as u64;
+    while !draw.is_spent() {
+        let from = draw.below(peers + 1) as usize;
+        let length = draw.below(256);
+        let bytes: Vec<u8> = (0..length).map(|_| draw.below(256) as u8).collect();
+        room.deliver(from, target, &bytes);
+        room.run(Duration::from_millis(draw.below(20)));
+    }
 }
 
 #[test]
 fn any_message_in_any_phase_ends_no_process() {
-    play_all(1, play);
+    play_all(1, |seed| play_session(&mut Draw::new(seed)));
 }
 
 #[test]
 fn any_message_to_a_match_with_a_world_ends_no_process() {
-    play_all(REAL_ONE_IN, play_match);
+    play_all(REAL_ONE_IN, |seed| play_match(&mut Draw::new(seed)));
 }

@@ -89,12 +89,28 @@ fn longest_gap(ran: &[Time]) -> (Duration, Time) {
 fn a_long_stall_ends_with_a_countdown_for_all_and_a_short_one_does_not() {
     for seats in [2, 3] {
         for (length, counts) in [(1.5, false), (2.8, true)] {
-            for is_suspended in [true, false] {
+            for (is_suspended, is_busy) in [(true, false), (true, true), (false, false)] {
                 let mut peers = people(seats, 900, "delay=20ms");
                 let until = seconds(4.0 + length);
+                let received = Rc::new(RefCell::new(Vec::new()));
+                if is_busy {
+                    let received = received.clone();
+                    peers[0].wire = Box::new(move |now, to, bytes| {
+                        if to == address(1) && (seconds(4.0)..seconds(4.02)).contains(&now) {
+                            received.borrow_mut().push(bytes.to_vec());
+                        }
+                        Some(bytes.to_vec())
+                    });
+                }
                 let (ran, counted) = watch_stall(&mut peers, |now, peers| {
                     let is_on = (seconds(4.0)..until).contains(&now);
                     if is_suspended {
+                        // When it wakes up, it first handles what was received just before it was stopped.
+                        if peers[1].dead && !is_on {
+                            for bytes in received.take() {
+                                peers[1].session.handle_datagram(seconds(4.0), address(0), &bytes);
+                            }
+                        }
                         peers[1].dead = is_on;
                     } else if now < seconds(4.0) {
                         // Of three, nobody hears any other.
@@ -102,7 +118,7 @@ fn a_long_stall_ends_with_a_countdown_for_all_and_a_short_one_does_not() {
                     }
                 });
                 for (n, (ran, counted)) in ran.iter().zip(&counted).enumerate() {
-                    let what = format!("{seats} {length} {is_suspended}: player {n}");
+                    let what = format!("{seats} {length} {is_suspended} {is_busy}: player {n}");
                     let (gap, resumed) = longest_gap(ran);
                     let counted_s = counted.first().map(|first| resumed.since(*first).as_secs_f64());
                     assert_eq!(counted_s.is_some(), counts, "{what}");
@@ -259,8 +275,8 @@ fn the_same_peers_play_again_once_all_want_to() {
             let all = format!("{first}{}", " Swordsman".repeat(usize::from(seats) - 2));
             heroes.contains(&(game, all))
         };
-        let is_told = led(0, "Swordsman Swordsman") && led(1, one) && led(2, other);
-        assert!(is_told, "{seats} {link}: the host changes at once, the first guest later: {heroes:?}");
+        let are_announced = led(0, "Swordsman Swordsman") && led(1, one) && led(2, other);
+        assert!(are_announced, "{seats} {link}: the host changes at once, the first guest later: {heroes:?}");
         let config = |peer: &Peer| *peer.session.config().expect("confirmed");
         for peer in &peers {
             assert_eq!(

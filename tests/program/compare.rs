@@ -245,17 +245,16 @@ fn one_bad_link_holds_up_all_peers_and_with_a_server_its_owner_alone() {
             loss: 0.0,
             ..base_cell(architecture)
         };
-        let row = play(&cell, 1004, 12);
+        let row = play(&cell, 1000, 10);
         assert_ne!(row.state_hash, 0, "{cell}");
-        assert!(row.freeze_ms >= row.others_freeze_ms && row.freeze_max_ms >= 0.0, "{cell}");
-        (row.others_ms.at(Percentile::P95).expect("measured"), row.others_freeze_ms)
+        (row.others_ms.at(Percentile::P95).expect("measured"), row.others_freeze_ms, row.freeze_max_ms)
     };
-    for (architecture, is_held_up) in
-        [(Architecture::P2p, true), (Architecture::Relay, false), (Architecture::ClientServer, false)]
-    {
-        let ((good, _), (bad, frozen)) = (p95(architecture, ""), p95(architecture, "outages-5"));
-        assert_eq!(bad > good + 30.0, is_held_up, "{architecture}: {good} {bad}");
-        assert!(is_held_up || frozen == 0.0, "{architecture}: {frozen}");
+    let ((good, ..), (bad, frozen, _)) = (p95(Architecture::P2p, ""), p95(Architecture::P2p, "outages-5"));
+    assert!(bad > good + 30.0 && frozen > 100.0, "{good} {bad} {frozen}");
+    for architecture in [Architecture::Relay, Architecture::ClientServer] {
+        let ((good, ..), (bad, frozen, longest)) = (p95(architecture, ""), p95(architecture, "outages-5"));
+        assert_eq!((good, frozen), (bad, 0.0), "{architecture}: the others notice nothing");
+        assert!(longest > 100.0, "{architecture}: {longest}");
     }
 }
 

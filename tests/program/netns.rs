@@ -65,8 +65,8 @@ impl Cable {
     fn move_end(&self, end: usize) {
         let (name, device) = (&self.names[end], &self.devices[end]);
         for step in [
-            format!("-n {name} addr add 10.77.0.{}/24 brd + dev {device}", 101 + end),
             format!("-n {name} addr del 10.77.0.{}/24 dev {device}", 1 + end),
+            format!("-n {name} addr add 10.77.0.{}/24 brd + dev {device}", 101 + end),
         ] {
             let ran = Command::new("ip").args(step.split(' ')).output().expect("ip runs");
             assert!(ran.status.success(), "{step}: {ran:?}");

@@ -22,7 +22,8 @@ pub(crate) struct Display {
 impl Display {
     pub(crate) fn start() -> Self {
         let mut server = Command::new("Xvfb")
-            .args(["-displayfd", "1", "-screen", "0", "2560x1440x24", "-nolisten", "tcp"])
+            // Not anew when its last client leaves: that would cut off who is just connecting.
+            .args(["-displayfd", "1", "-screen", "0", "2560x1440x24", "-nolisten", "tcp", "-noreset"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -267,6 +268,10 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let (name, ended, log) = (self.name, self.program.try_wait(), self.log());
+            eprintln!("{name} at the end: {ended:?}; log: {log}");
+        }
         let _ = self.program.kill();
         let _ = self.program.wait();
     }

@@ -153,16 +153,16 @@ fn a_long_stall_ends_with_a_count_down_for_both() {
         signal(&host, "-CONT");
         let stopped = shown["match"]["tick"].as_u64().expect("a tick");
         for window in [&guest, &host] {
-            window.wait_for("a count-down", |shown| shown["match"]["is_paused"] == true);
-        }
-        guest.assert_tidy("counts");
-        guest.picture(&format!("counts {architecture}"));
-        for window in [&guest, &host] {
-            let tick = window.shown()["match"]["tick"].as_u64().expect("a tick");
+            let shown = window.wait_for("a count-down", |shown| shown["match"]["is_paused"] == true);
+            let tick = shown["match"]["tick"].as_u64().expect("a tick");
             assert!(
                 tick < stopped + 60,
                 "{architecture}: {stopped} when it stopped, {tick} in the count-down"
             );
+        }
+        guest.assert_tidy("counts");
+        guest.picture(&format!("counts {architecture}"));
+        for window in [&guest, &host] {
             window.wait_tick(stopped + 120);
             assert_eq!(window.shown()["match"]["is_paused"], false, "{architecture}");
         }

@@ -115,10 +115,17 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         "outcome" => table(&Table::outcome(&listed(Experiment::Outcome))),
         "seats" => table(&Table::seats(&base(analysis).into_iter().chain(listen()).collect::<Vec<_>>())),
         "agreement" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {
-            let lines: String = agreement.by_quantity().map(|line| format!("- {line}\n")).collect();
-            format!("{}\n\n{lines}", agreement.sentence())
+            // Which cells the others are is in the table.
+            let counts = agreement.by_quantity().map(|line| {
+                let count = line.split("; not in").next().unwrap_or_default();
+                count.trim_end_matches('.').to_owned()
+            });
+            format!("{} {}.\n", agreement.sentence(), counts.collect::<Vec<_>>().join("; "))
         }),
-        "real" => analysis.agreement.as_ref().map_or_else(String::new, |it| table(&Table::agreement(it))),
+        "real" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {
+            let lines: String = agreement.by_quantity().map(|line| format!("- {line}\n")).collect();
+            format!("{lines}\n{}", table(&Table::agreement(agreement)))
+        }),
         other => bail!("there are no figures called {other}"),
     })
 }

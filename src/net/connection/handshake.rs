@@ -78,7 +78,7 @@ struct Pending {
 /// A guest that asks for a seat, and has shown that it knows the code.
 pub(in crate::net) struct Entrant {
     pub(in crate::net) entry: JoinEntry,
-    /// By which the guest is found again when its seat is decided.
+    /// Finds the guest again when its seat is decided.
     connection_id: u32,
 }
 

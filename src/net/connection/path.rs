@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_address_is_never_left_and_one_that_is_silent_is_asked_anew() {
+    fn a_fixed_address_is_never_left_and_a_silent_one_is_asked_anew() {
         let mut fixed = path(Trust::Fixed);
         assert_eq!(fixed.heard(Time(0), address(7), 40, true), None);
         assert_eq!(fixed.addresses(), [address(1), address(2)]);

@@ -2,7 +2,7 @@
 
 use crate::net::wire::message::{MatchConfig, Roster};
 
-/// The configuration of the match after the one with `config`. Its seed is as short as one that a host draws.
+/// The configuration of the match after the one with `config`. Its seed is as short as the seed that a host draws.
 pub(in crate::net) fn next_config(config: MatchConfig) -> MatchConfig {
     let seed = u64::from(twox_hash::XxHash3_64::oneshot_with_seed(config.seed, b"rematch") as u32);
     MatchConfig { seed, game: config.game.wrapping_add(1), ..config }

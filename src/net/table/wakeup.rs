@@ -21,9 +21,12 @@ impl Wakeup {
         at
     }
 
-    /// How late a call at `now` is, zero if it is in time. Each requested call is judged once.
+    /// How late a call at `now` is, zero if it is in time. Each requested call is judged once, and not by an earlier
+    /// call: after a suspension the first datagrams are often ones that were received before it.
     pub(in crate::net) fn take_lateness(&self, now: Time) -> Duration {
-        let late = self.0.take().map_or(Duration::ZERO, |at| now.since(at));
+        let Some(at) = self.0.get().filter(|&at| now >= at) else { return Duration::ZERO };
+        self.0.set(None);
+        let late = now.since(at);
         if late > LATE_WAKEUP { late } else { Duration::ZERO }
     }
 }
@@ -39,6 +42,9 @@ mod tests {
         assert_eq!(wakeup.ask(at(0), Some(at(50_000))), Some(at(50_000)));
         assert_eq!(wakeup.take_lateness(at(1_050_000)), Duration::from_secs(1));
         assert_eq!(wakeup.take_lateness(at(2_000_000)), Duration::ZERO, "judged already");
+        wakeup.ask(at(2_000_000), Some(at(2_050_000)));
+        assert_eq!(wakeup.take_lateness(at(2_040_000)), Duration::ZERO, "too early to judge");
+        assert_eq!(wakeup.take_lateness(at(4_050_000)), Duration::from_secs(2));
         wakeup.ask(at(2_000_000), Some(at(2_050_000)));
         assert_eq!(wakeup.take_lateness(at(2_069_999)), Duration::ZERO);
         wakeup.ask(at(3_000_000), Some(at(1_000_000)));

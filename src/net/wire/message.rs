@@ -57,6 +57,9 @@ macro_rules! packets {
         }
 
         impl PacketId {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
             /// The message that starts with this byte.
             #[must_use]
             pub const fn of(byte: u8) -> Option<Self> {

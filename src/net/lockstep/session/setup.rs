@@ -32,7 +32,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Host: a datagram of no link. It is of a guest that asks for a seat, or of one that lost its seat.
+    /// Host: a datagram of no link. Its sender is a guest who asks for a seat, or a peer who lost theirs.
     pub(super) fn on_unlinked(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let Role::Host { listener, .. } = &mut self.role else {
             return self.closing.receive(self.now, from, bytes, &mut self.out);
