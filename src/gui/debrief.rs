@@ -45,7 +45,8 @@ const TIPS: [Tip; 8] = [
     (
         |course| course.tally.circles == 0,
         |_| {
-            "You took no circle: stand in one until its rim has your colour. Circles give points and supply."
+            "You took no circle: stand in one until its rim has your colour. Circles give points, and most of \
+             them open the enemy's core."
                 .into()
         },
     ),

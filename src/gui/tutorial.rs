@@ -187,7 +187,7 @@ fn words_of(step: Step) -> Vec<Word> {
 const fn reason_of(step: Step) -> &'static str {
     match step {
         Step::Walk => "You are the large one with the pennant. You strike what comes near by yourself.",
-        Step::Circle => "Circles give points and supply. More units are faster.",
+        Step::Circle => "Circles give points. More units take them faster.",
         Step::Train => "They cost supply, and appear in your circle while you stand in it.",
         Step::Send => "Who holds two of three circles opens the enemy's core.",
         Step::Banner => "Minions near you strike faster for a few seconds.",

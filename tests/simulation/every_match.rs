@@ -281,7 +281,7 @@ fn points_win() {
     state.circles.owner[0] = PlayerId(0);
     state.circles.owner[1] = PlayerId(0);
     state.circles.owner[2] = PlayerId(1);
-    state.players.score[0] = 150;
+    state.players.score[0] = 330;
     assert_eq!(run_to_end(state, standard(1)), (Outcome::Score, Some(0), Tick(50 * 60)));
 }
 
@@ -345,7 +345,7 @@ fn giving_up_ends_a_match_and_nothing_moves_after_it() {
 fn endless_rules_end_only_by_giving_up() {
     let mut state = first_state();
     state.circles.owner.fill(PlayerId(0));
-    state.players.score[0] = 199;
+    state.players.score[0] = 379;
     state.cores.hp[1] = 1;
     let endless = setup("endless", "standard", 1, 60, true);
     let (outcome, _, tick) = run_to_end(state, endless);

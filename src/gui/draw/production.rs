@@ -213,7 +213,7 @@ impl Card<'_> {
 }
 
 /// What a kind is good at, its price and time, and where it appears.
-fn description(view: &View<'_>, kind: AttackBehaviour, economy: &Economy) -> [String; 7] {
+fn description(view: &View<'_>, kind: AttackBehaviour, economy: &Economy) -> Vec<String> {
     let setup = view.scene.setup;
     let rules = rules_of(setup, ControlBehaviour::Minion, kind);
     let good_at = match kind {
@@ -224,15 +224,19 @@ fn description(view: &View<'_>, kind: AttackBehaviour, economy: &Economy) -> [St
     };
     let (cost, seconds) = (economy.costs[place(kind)], setup.rules.training_ms as f32 / 1000.0);
     let key = key_name(Action::Train(kind));
-    [
-        name_of(kind).to_owned(),
-        good_at,
-        format!("{cost} supply, {seconds} s to train."),
+    let mut lines = vec![name_of(kind).to_owned(), good_at, format!("{cost} supply, {seconds} s to train.")];
+    let more = setup.rules.behind_supply_percent.saturating_sub(100);
+    if more > 0 {
+        lines.push(format!("Supply comes by itself, and {more} % more of it"));
+        lines.push("while your team is behind in points.".to_owned());
+    }
+    lines.extend([
         "Appears in a circle you hold while".to_owned(),
         "your hero is in it, else at your core.".to_owned(),
         format!("Click or {key}: train one."),
         format!("Right click or Shift + {key}: again and again."),
-    ]
+    ]);
+    lines
 }
 
 /// A plate above another one.

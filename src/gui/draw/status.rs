@@ -302,10 +302,10 @@ mod tests {
                 Situation { is_core_hit: true, mine: &[0], taken: Some(0), ..open },
                 "Your core is being hit: defend it",
             ),
-            (Situation { scores: [0, 195], ..open }, "They win in 5 points: take circles"),
-            (Situation { scores: [0, 199], is_core_hit: true, ..open }, "They win in 1 point: take circles"),
-            (Situation { scores: [0, 169], ..open }, "Your core is open: take a circle"),
-            (Situation { scores: [195, 0], ..ahead }, "Their core is open: strike it"),
+            (Situation { scores: [0, 375], ..open }, "They win in 5 points: take circles"),
+            (Situation { scores: [0, 379], is_core_hit: true, ..open }, "They win in 1 point: take circles"),
+            (Situation { scores: [0, 349], ..open }, "Your core is open: take a circle"),
+            (Situation { scores: [375, 0], ..ahead }, "Their core is open: strike it"),
             (Situation { second: 280, ..ahead }, "Their core is open: strike it"),
             (Situation { second: 280, ..open }, "Your core is open: take a circle"),
             (Situation { second: 280, ..NONE }, "Sudden death in 20 s"),
@@ -314,7 +314,7 @@ mod tests {
             (Situation { mine: &[0], ..late }, "Sudden death: their core burns, hold on"),
             (Situation { mine: &[0], taken: Some(0), ..late }, "They take your circle: stop them"),
             (Situation { is_core_hit: true, ..late }, "Your core is being hit: defend it"),
-            (Situation { scores: [0, 195], ..late }, "They win in 5 points: take circles"),
+            (Situation { scores: [0, 375], ..late }, "They win in 5 points: take circles"),
         ];
         for (at, (situation, expected)) in table.into_iter().enumerate() {
             let Situation { mine, theirs, taken, captures, scores, is_core_hit, second } = situation;

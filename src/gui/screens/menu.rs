@@ -19,7 +19,7 @@ pub(crate) enum Choice {
 
 /// The rules in as many lines as a newcomer reads.
 const RULES: &str = "Stand on a circle to take it: circles give points. Hold more than half and enemy cores \
-                     open: destroy them, or reach 400 points. Supply trains minions; who is behind gets more. \
+                     open: destroy them, or reach 380 points. Supply trains minions; who is behind gets more. \
                      At 5:00 shields fall and heroes no longer return.";
 
 /// The room that the card and the lobby need, points.
