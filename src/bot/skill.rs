@@ -68,7 +68,7 @@ impl Skill {
                 well: 40,
                 flight: 30,
                 side_steps: true,
-                trains_every_ms: 6_000,
+                trains_every_ms: 5_500,
                 lenient_s: 0,
             },
             BotLevel::Hard => &Self {

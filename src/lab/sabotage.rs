@@ -17,7 +17,7 @@ use crate::sim::{Direction, PlayerInput, Tick};
 /// The peer that breaks the rules.
 const CULPRIT: usize = 1;
 /// Bytes of an envelope: packet id, connection id, packet number.
-const ENVELOPE: usize = 9;
+const ENVELOPE: usize = 7;
 /// What follows the body where nothing is encrypted.
 const TAG: [u8; 16] = [0; 16];
 /// Copies that a peer sends that does not know when to stop.
@@ -114,7 +114,7 @@ pub(super) struct Saboteur {
     /// Numbered commands that wait for their turn.
     held: Option<u32>,
     /// The counter of the datagram after which it stops increasing.
-    counter: Option<[u8; 4]>,
+    counter: Option<[u8; 2]>,
     /// The number of the next fragment in the reliable channel.
     next_fragment: u16,
     sent: u32,
@@ -188,7 +188,7 @@ impl Saboteur {
                 whole([&[PacketId::Acknowledge as u8], &bytes[1..ENVELOPE], &packet, &TAG].concat())
             }
             (Sabotage::StaleCounter, Some(_)) if is_late => {
-                let counter = self.counter.get_or_insert([bytes[5], bytes[6], bytes[7], bytes[8]]);
+                let counter = self.counter.get_or_insert([bytes[5], bytes[6]]);
                 whole([&bytes[..5], &counter[..], &bytes[ENVELOPE..]].concat())
             }
             (Sabotage::WrongConnection, Some(_)) if is_late => {

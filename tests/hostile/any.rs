@@ -288,8 +288,8 @@ impl Scene {
     fn change_recent(&mut self, draw: &mut Draw) {
         let Some((_, _, mut bytes)) = self.recent(draw) else { return };
         let from = self.from(draw);
-        if bytes.len() >= 9 + TAG.len() && !is_handshake(bytes[0]) {
-            let body = &bytes[9..bytes.len() - TAG.len()];
+        if bytes.len() >= 7 + TAG.len() && !is_handshake(bytes[0]) {
+            let body = &bytes[7..bytes.len() - TAG.len()];
             bytes = self.room.envelope(from, self.target, bytes[0], body);
         }
         for _ in 0..draw.below(4) {

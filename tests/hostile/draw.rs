@@ -344,7 +344,7 @@ impl<'a> Writer<'a> {
         self.bytes.extend(first.to_le_bytes());
         self.signed(16);
         if self.draw.below(8) > 0 {
-            self.number(16).any(4);
+            self.number(16).any(2);
         }
         if more > 0 {
             self.signed(16);

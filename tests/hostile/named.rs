@@ -62,7 +62,7 @@ fn inputs_beyond_a_farewell_do_not_outlive_a_malformed_one() {
         count: 4,
         wanted: 0,
         behind: 0,
-        chain: [9; 4],
+        chain: [9; 2],
         margin_tick: 0,
         margin: 0,
     };

@@ -301,7 +301,7 @@ impl Room {
             *known = (word(1), known.1.max(word(5)));
         }
         if bytes[0] == PacketId::Acknowledge as u8 && !self.peers[from].is_cut {
-            self.note_channel(from, to, &bytes[9..bytes.len() - TAG.len()]);
+            self.note_channel(from, to, &bytes[7..bytes.len() - TAG.len()]);
         }
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();

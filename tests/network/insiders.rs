@@ -9,7 +9,10 @@ use crate::peers::{
     run, settings, with_body,
 };
 use mini_rts_arena::net::message::{Bye, Delivery, PacketId, Ready, Relayed, Suspicion, decode, encode};
-use mini_rts_arena::net::{End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Settings, Time};
+use mini_rts_arena::net::{
+    End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Settings, Time, decode_inputs,
+    encode_inputs,
+};
 use mini_rts_arena::sim::{PlayerId, PlayerInput};
 
 const LINK: &str = "delay=20ms,jitter=2ms";
@@ -141,14 +144,13 @@ fn a_farewell_to_one_peer_alone_parts_nobody() {
     honest_play_on(&peers, 1, 400, "Left to one");
 }
 
-/// Makes the chain in a datagram of inputs a false one: it follows first, count, wanted and behind.
+/// Makes the chain in a datagram of inputs a false one.
 fn with_false_chain(bytes: &[u8]) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    let body = body(&bytes).to_vec();
-    let (header, _) = mini_rts_arena::net::decode_inputs(&body).expect("inputs");
-    let at = body.windows(4).position(|four| four == header.chain).expect("the chain");
-    bytes[ENVELOPE + at] ^= 0x55;
-    bytes
+    let (mut header, inputs) = decode_inputs(body(bytes)).expect("inputs");
+    header.chain[0] ^= 0x55;
+    let inputs: Vec<_> = inputs.collect();
+    let inputs = inputs.iter().map(|input| input.as_deref());
+    with_body(bytes, PacketId::PlayerInput, &encode_inputs(&header, inputs))
 }
 
 /// False chains to these peers; each claim is taken back as late as can be, before those who search give up.

@@ -229,7 +229,7 @@ fn a_recording_gives_nothing_to_check_a_code_against() {
                 // The share and the proof.
                 PacketId::JoinShare => (bytes.len() - 48, bytes.len()),
                 // Sealed.
-                _ => (9, bytes.len()),
+                _ => (7, bytes.len()),
             };
             assert!(differs.iter().all(|at| (from..to).contains(at)), "{text}: {:?} {differs:?}", bytes[0]);
             let has_text = text.len() > 3 && bytes.windows(text.len()).any(|part| part == text.as_bytes());

@@ -24,7 +24,7 @@ pub(crate) const fn address(n: u8) -> SocketAddr {
 }
 
 /// Bytes of an envelope before its body.
-pub(crate) const ENVELOPE: usize = 9;
+pub(crate) const ENVELOPE: usize = 7;
 /// What follows the body where nothing is encrypted.
 const TAG: [u8; 16] = [0; 16];
 

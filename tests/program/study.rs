@@ -18,6 +18,7 @@ pub(crate) fn cell(architecture: Architecture) -> Cell {
         bad_link: String::new(),
         prediction: true,
         mixed: false,
+        fixed_delay: 0,
         interpolation: if is_server { 2 } else { 0 },
         players: 2,
         rtt_ms: 100.0,

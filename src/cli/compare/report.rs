@@ -60,6 +60,7 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
     put("prediction", json!(cell.prediction));
     put("mixed", json!(cell.mixed));
     put("interpolation", json!(cell.interpolation));
+    put("fixed_delay", json!(cell.fixed_delay));
     put("players", json!(cell.players));
     put("rtt_ms", json!(cell.rtt_ms));
     put("jitter_ms", json!(cell.jitter_ms));

@@ -27,6 +27,7 @@ const CHAT_LINES: usize = 5;
 const SIZE: [f32; 2] = [1000.0, 520.0];
 /// Share of the left part, with the seats.
 const LEFT: f32 = 0.62;
+const WORDS: &str = "If that player sees the same four words, nobody stands between you.";
 
 /// What is known of the lobby.
 pub(super) struct LobbyPanel {
@@ -146,6 +147,17 @@ impl LobbyPanel {
                 Some(taken) => self.taken(page, game, row, (player, taken)),
                 None => self.free(context, page, game, row, player),
             });
+        }
+        if self.lobby.seats.iter().flatten().any(|taken| taken.words.is_some()) {
+            let at = pos2(area.left(), area.top() + self.lobby.seats.len() as f32 * (ROW + GAP));
+            page.text(
+                "what words say",
+                at,
+                Align2::LEFT_TOP,
+                (theme::SMALL, theme::QUIET),
+                WORDS,
+                area.width(),
+            );
         }
     }
 

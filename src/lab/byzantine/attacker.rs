@@ -56,7 +56,7 @@ struct Line {
     number: u64,
     /// What was acknowledged when that ended: the first tick that lacks, how far behind it the match was, the
     /// chain there.
-    frozen: Option<(u16, u16, [u8; 4])>,
+    frozen: Option<(u16, u16, [u8; 2])>,
     /// The tick whose input is another one here than elsewhere.
     split: Option<u16>,
 }
@@ -377,7 +377,7 @@ impl Attacker {
         match behaviour {
             Behaviour::WithholdInputs => header.count = 0,
             Behaviour::WithholdAcks => {
-                let told = (header.first.wrapping_add(header.updated.cast_unsigned()), 0, [0; 4]);
+                let told = (header.first.wrapping_add(header.updated.cast_unsigned()), 0, [0; 2]);
                 let Some(line) = self.lines.first_mut() else { return false };
                 header.updated = line.frozen.get_or_insert(told).0.wrapping_sub(header.first).cast_signed();
             }

@@ -155,7 +155,7 @@ impl Forge<'_> {
             count: 0,
             wanted: self.odd() as i16,
             behind: self.odd() as u16,
-            chain: (self.odd() as u32).to_le_bytes(),
+            chain: (self.odd() as u16).to_le_bytes(),
             margin_tick,
             margin: if margin_tick > 0 { self.odd() as i16 } else { 0 },
         };

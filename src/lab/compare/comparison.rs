@@ -54,6 +54,8 @@ pub enum Factor {
     Updates,
     /// How far in the past the picture is.
     Interpolation,
+    /// Whether the input delay is fixed.
+    InputDelay,
     /// Whether own orders are predicted, and whether the others' units are shown in the past beside that.
     Prediction,
     /// What is wrong with one player's link.
@@ -232,8 +234,8 @@ fn compare<'a>(
 /// Whether players meet the same in both: all but the architecture and the settings that only it has.
 #[must_use]
 pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
-    (a.experiment, &a.preset, &a.bad_link, a.prediction, a.players, a.units)
-        == (b.experiment, &b.preset, &b.bad_link, b.prediction, b.players, b.units)
+    (a.experiment, &a.preset, &a.bad_link, a.prediction, a.fixed_delay, a.players, a.units)
+        == (b.experiment, &b.preset, &b.bad_link, b.prediction, b.fixed_delay, b.players, b.units)
         && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss)
 }
 
@@ -248,6 +250,7 @@ fn only_difference(a: &Cell, b: &Cell) -> Option<Factor> {
         (has_place && a.topology != b.topology, Factor::Topology),
         (a.updates != b.updates, Factor::Updates),
         (a.interpolation != b.interpolation, Factor::Interpolation),
+        (a.fixed_delay != b.fixed_delay, Factor::InputDelay),
         ((a.prediction, a.mixed) != (b.prediction, b.mixed), Factor::Prediction),
         (a.bad_link != b.bad_link, Factor::BadLink),
         (a.players != b.players, Factor::Players),
@@ -267,6 +270,7 @@ impl Factor {
             Self::Topology => wording::place(cell.topology, "the server"),
             Self::Updates => format!("{} updates/s", cell.updates),
             Self::Interpolation => format!("an interpolation delay of {} updates", cell.interpolation),
+            Self::InputDelay => wording::input_delay(cell),
             Self::Prediction => wording::view(cell),
             Self::BadLink => wording::bad_link(cell),
             Self::Players => format!("{} players", cell.players),

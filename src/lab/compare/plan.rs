@@ -21,6 +21,10 @@ const LOSSES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 pub(super) const CROSSED_UPDATES: [u32; 2] = [20, 60];
 /// Other updates per second of the base. At 25 all nodes together send about as much as in lockstep.
 const OTHER_UPDATES: [u32; 4] = [10, 15, 25, 30];
+/// Ticks of the input delays of lockstep that does not follow its links: 100 ms, enough for the base, and the 400 ms
+/// that an order waits at least where turns take 200 ms and it runs two turns later, as in Age of Empires (Bettner and
+/// Terrano, "1500 Archers on a 28.8", 2001).
+const FIXED_DELAYS: [u32; 2] = [6, 24];
 /// What a recorded link is called.
 const TRACE: &str = "trace";
 /// A match with at least this many units is large: it takes as long as fifty others.
@@ -83,6 +87,7 @@ pub fn base_cell(architecture: Architecture) -> Cell {
         prediction: true,
         mixed: false,
         interpolation: if is_held { 2 } else { 0 },
+        fixed_delay: 0,
         players: 2,
         rtt_ms: 100.0,
         jitter_ms: 5.0,
@@ -148,12 +153,14 @@ fn one_at_a_time(base: &Cell) -> impl Iterator<Item = Cell> {
         [0, 1].map(|interpolation| [&blind, &mixed].map(|view| Cell { interpolation, ..view.clone() }));
     let held = updates.into_iter().chain(views.into_iter().flatten()).chain([mixed]);
     let held = held.filter(|_| base.updates > 0);
+    let fixed = FIXED_DELAYS.map(|fixed_delay| Cell { fixed_delay, ..base.clone() });
+    let fixed = fixed.into_iter().filter(|_| base.architecture == Architecture::P2p);
     let four = Cell { players: 4, units: 28, ..base.clone() };
     let units = [30, 200].map(|units| Cell { units, ..base.clone() });
     // Four players, as a player begins with 511 units at most, and no prediction, which takes most of the time.
     let large = Cell { units: 2_000, players: 4, prediction: false, ..base.clone() };
     let others = [blind, four, large];
-    topologies.into_iter().chain(jitters).chain(held).chain(units).chain(others)
+    topologies.into_iter().chain(jitters).chain(held).chain(fixed).chain(units).chain(others)
 }
 
 /// The base on links as people have them.
@@ -242,10 +249,11 @@ mod tests {
     #[test]
     fn every_architecture_is_asked_the_same() {
         let cells = plan(Size::Full, None, None);
-        // Without what only some architectures have: the place of a server, its updates, and the views of these.
+        // Without what only some architectures have: the place of a server, its updates, the views of these, and a fixed
+        // input delay.
         let asked_of = |architecture| {
             let of = cells.iter().filter(move |(cell, _)| cell.architecture == architecture);
-            let of = of.filter(|(cell, _)| !cell.mixed);
+            let of = of.filter(|(cell, _)| !cell.mixed && cell.fixed_delay == 0);
             let mut asked: Vec<(Cell, u32)> = Vec::new();
             for (cell, seeds) in of {
                 let topology = Topology::Midway;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::metric::Percentile;
 use super::plan::base_cell;
 use super::wording;
-use crate::net::Architecture;
+use crate::net::{Architecture, DELAY_TICKS_MAX};
 use crate::sim::PLAYERS_MAX;
 
 /// Quantiles kept of each latency: 0 %, 5 %, …, 95 %, 99 % and 100 %.
@@ -177,6 +177,8 @@ pub struct Cell {
     pub mixed: bool,
     /// Updates by which the others' units are shown in the past; 0 without a server that sends states.
     pub interpolation: u32,
+    /// Ticks of input delay between peers where it is fixed; 0 where it follows the links.
+    pub fixed_delay: u32 = (0..=DELAY_TICKS_MAX),
     /// Seats.
     pub players: u8 = (2..=PLAYERS_MAX as u8),
     /// Twice the one-way delay between two players.

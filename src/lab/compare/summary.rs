@@ -86,7 +86,9 @@ pub fn summarize<'a>(rows: &'a [MatchRow]) -> Vec<CellSummary<'a>> {
 /// By experiment, then by what the players meet, then by architecture and its settings.
 #[must_use]
 pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
-    let setting = |cell: &Cell| (cell.topology, rank(cell.architecture), cell.updates, cell.interpolation);
+    let setting = |cell: &Cell| {
+        (cell.topology, rank(cell.architecture), cell.updates, cell.interpolation, cell.fixed_delay)
+    };
     (a.experiment, &a.preset, a.players, a.units, &a.bad_link)
         .cmp(&(b.experiment, &b.preset, b.players, b.units, &b.bad_link))
         .then(a.rtt_ms.total_cmp(&b.rtt_ms))

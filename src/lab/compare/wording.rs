@@ -4,6 +4,7 @@ use super::preset::bad_link_of;
 use super::row::{Cell, Experiment, Topology};
 use super::statistics::Mean;
 use crate::net::Architecture;
+use crate::sim::TickRate;
 
 /// What is not mentioned: two players, a hero and six minions each, a little jitter.
 pub const USUAL: &str =
@@ -68,6 +69,7 @@ pub fn name(cell: &Cell) -> String {
 pub fn brief(cell: &Cell) -> String {
     let place = topology(cell.topology);
     match cell.architecture {
+        Architecture::P2p if cell.fixed_delay > 0 => format!("p2p, {}", input_delay(cell)),
         Architecture::P2p => "p2p".into(),
         Architecture::Relay => format!("relay, {place}"),
         Architecture::ClientServer => {
@@ -77,10 +79,11 @@ pub fn brief(cell: &Cell) -> String {
     }
 }
 
-/// The settings of a server: `20 updates/s, server half-way`; empty in p2p.
+/// The settings of a server: `20 updates/s, server half-way`; in p2p nothing but a fixed input delay.
 #[must_use]
 pub fn setting(cell: &Cell) -> String {
     match cell.architecture {
+        Architecture::P2p if cell.fixed_delay > 0 => input_delay(cell),
         Architecture::P2p => String::new(),
         Architecture::Relay => place(cell.topology, "relay"),
         Architecture::ClientServer => {
@@ -98,6 +101,15 @@ fn late(cell: &Cell) -> Option<String> {
     let of = if cell.mixed { "others at an " } else { "" };
     (!cell.prediction || cell.mixed)
         .then(|| format!("{of}interpolation delay of {} {updates}", cell.interpolation))
+}
+
+/// The input delay of lockstep: `input delay fixed at 100 ms`.
+#[must_use]
+pub fn input_delay(cell: &Cell) -> String {
+    match cell.fixed_delay {
+        0 => "input delay that follows the links".into(),
+        ticks => format!("input delay fixed at {} ms", ticks * 1000 / TickRate::HZ_60.hz()),
+    }
 }
 
 /// What the screen shows.

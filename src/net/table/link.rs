@@ -69,7 +69,7 @@ pub(in crate::net) struct Margin {
 #[derive(Clone, Debug, Default)]
 pub(in crate::net) struct Claims {
     /// Its hash chain after each of the last ticks.
-    chains: Ring<Option<(Tick, [u8; 4])>, CHAINS>,
+    chains: Ring<Option<(Tick, [u8; 2])>, CHAINS>,
     /// The last hashes that it sent.
     pub(in crate::net) hashes: Option<Box<DesyncHashes>>,
     /// Its state after the tick that differs.
@@ -80,12 +80,12 @@ pub(in crate::net) struct Claims {
 
 impl Claims {
     /// Keeps the hash chain after `ran` ticks until this peer has run as many.
-    pub(in crate::net) fn keep_chain(&mut self, ran: Tick, chain: [u8; 4]) {
+    pub(in crate::net) fn keep_chain(&mut self, ran: Tick, chain: [u8; 2]) {
         self.chains[ran] = Some((ran, chain));
     }
 
     /// The hash chain after `ran` ticks, if it is known.
-    pub(in crate::net) fn chain(&self, ran: Tick) -> Option<[u8; 4]> {
+    pub(in crate::net) fn chain(&self, ran: Tick) -> Option<[u8; 2]> {
         self.chains[ran].filter(|&(of, _)| of == ran).map(|(_, chain)| chain)
     }
 }

@@ -1,7 +1,7 @@
 //! The body of a PlayerInput datagram: acknowledgements, the hash chain, and inputs. A run of inputs that
 //! only hold the previous control takes one byte.
 //!
-//! `[count | margin_tick << 4][first u16][wanted][behind][chain 4]([margin])`, then the inputs. A half byte
+//! `[count | margin_tick << 4][first u16][wanted][behind][chain 2]([margin])`, then the inputs. A half byte
 //! of 15 stands for 15 and more, and a varint with the rest follows the first byte, `count` before
 //! `margin_tick`.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
@@ -14,7 +14,7 @@ use crate::sim::Tick;
 /// Most inputs in one datagram.
 pub const INPUTS_PER_DATAGRAM_MAX: usize = 64;
 /// Most bytes of the head: all numbers at their longest.
-pub(in crate::net) const HEADER_BYTES_MAX: usize = 1 + 2 + 2 + 2 + 3 + 3 + 4 + 3;
+pub(in crate::net) const HEADER_BYTES_MAX: usize = 1 + 2 + 2 + 2 + 3 + 3 + 2 + 3;
 // An input's commands are bounded by bytes, so that one always fits beside the header.
 const _: () = assert!(HEADER_BYTES_MAX + 1 + crate::sim::INPUT_BYTES_MAX <= BODY_BYTES_MAX);
 /// The value of a half byte that announces a varint with the rest.
@@ -34,8 +34,9 @@ pub struct InputsHeader {
     pub wanted: i16,
     /// The same tick, less the ticks that the sender has run.
     pub behind: u16,
-    /// The low half of the sender's hash chain after the ticks it has run, little-endian.
-    pub chain: [u8; 4],
+    /// The low 16 bits of the sender's hash chain after the ticks it has run, little-endian. A chain that differs
+    /// once differs in every later tick, too: 16 bits miss it for one tick in 65,536 cases.
+    pub chain: [u8; 2],
     /// Identifies the receiver's input with the smallest arrival margin since the sender's last datagram: how
     /// many ticks before `wanted` it belongs. 0 if none arrived, in which case `margin` is 0, too.
     pub margin_tick: u8,
@@ -232,15 +233,15 @@ mod tests {
         count: 1,
         wanted: -3,
         behind: 7,
-        chain: [1; 4],
+        chain: [1; 2],
         margin_tick: 1,
         margin: 90,
     };
 
     #[test]
-    fn an_idle_tick_takes_at_most_twelve_bytes() {
-        assert_eq!(body_of(&IDLE).len(), 12);
-        assert_eq!(body_of(&InputsHeader { margin: 63, ..IDLE }).len(), 11);
+    fn an_idle_tick_takes_at_most_ten_bytes() {
+        assert_eq!(body_of(&IDLE).len(), 10);
+        assert_eq!(body_of(&InputsHeader { margin: 63, ..IDLE }).len(), 9);
     }
 
     #[test]

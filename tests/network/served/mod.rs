@@ -41,7 +41,7 @@ fn a_match_on_bad_links_ends_alike_for_all() {
         let up = seat.up_bits as f64 / seconds / 1000.0;
         println!("down p50 {} p95 {} bit/s, up {up:.1} kbit/s, {updates:?}", at(50), at(95));
         assert!(at(50) <= 40_000 && at(95) <= 80_000, "p50 {}, p95 {} bit/s down", at(50), at(95));
-        assert!(up <= 34.0, "{up} kbit/s up");
+        assert!(up <= 33.0, "{up} kbit/s up");
     }
 }
 

@@ -182,9 +182,9 @@ pub(crate) struct Seat {
     /// Whether its process does nothing at the moment, and what comes in meanwhile is lost.
     pub(crate) is_suspended: bool,
     /// The connection id and the newest counter by which it addresses the server.
-    pub(crate) envelope: (u32, u32),
+    pub(crate) envelope: (u32, u16),
     /// The same of the server toward it.
-    pub(crate) heard: (u32, u32),
+    pub(crate) heard: (u32, u16),
 }
 
 pub(crate) struct Net {
@@ -325,8 +325,11 @@ impl Net {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+/// Connection id and number of a datagram, or the number so far if that is higher.
+fn newer((_, so_far): (u32, u16), datagram: &[u8]) -> (u32, u16) {
+    let connection = u32::from_le_bytes(std::array::from_fn(|i| datagram[1 + i]));
+    let number = u16::from_le_bytes(std::array::from_fn(|i| datagram[5 + i]));
+    (connection, so_far.max(number))
 }
 
 impl Seat {
@@ -340,7 +343,7 @@ impl Seat {
                 self.updates_at.push(now);
             }
             if !matches!(bytes[0], 0x03 | 0x10 | 0x11 | 0x21) {
-                self.heard = (word(bytes, 1), self.heard.1.max(word(bytes, 5)));
+                self.heard = newer(self.heard, bytes);
             }
             if let Some(game) = self.game.as_mut().filter(|_| !self.is_cut && !self.is_suspended) {
                 game.handle_datagram(now, SERVER, bytes);
@@ -351,7 +354,7 @@ impl Seat {
             while let Some(transmit) = game.poll_transmit() {
                 let bytes = transmit.datagram.bytes();
                 if !matches!(bytes[0], 0x03 | 0x10 | 0x11 | 0x21) {
-                    self.envelope = (word(bytes, 1), self.envelope.1.max(word(bytes, 5)));
+                    self.envelope = newer(self.envelope, bytes);
                 }
                 self.up_bits += 8 * (bytes.len() + HEADERS);
                 self.up.push(now, transmit);

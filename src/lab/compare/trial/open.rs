@@ -46,7 +46,8 @@ fn rules(cell: &Cell) -> Arc<Rules> {
 
 /// A player's match before its first datagram. The host of lockstep is player 0; all others go to `host`.
 pub(super) fn player(cell: &Cell, setup: &Setup, node: usize, host: SocketAddr) -> Match {
-    let settings = settings(node, setup.seats[node].hero, InputDelay::Auto);
+    let delay = if cell.fixed_delay > 0 { InputDelay::Ticks(cell.fixed_delay) } else { InputDelay::Auto };
+    let settings = settings(node, setup.seats[node].hero, delay);
     let table = table(cell, setup);
     let session: Session = if cell.architecture == Architecture::P2p && node == 0 {
         table.host(Time(0), settings).into()

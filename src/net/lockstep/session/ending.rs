@@ -1,6 +1,6 @@
 //! The end of a match: all peers learn that the last tick has run, and say goodbye.
 
-use super::play::low_half;
+use super::play::low_bits;
 use super::{LockstepSession, Phase};
 use crate::net::connection::CLOSE_WITHIN;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
@@ -183,7 +183,7 @@ impl LockstepSession {
         let (peer, ran) = (self.links.get_mut(link).ok_or(OutOfPlace)?, Tick(ticks));
         peer.acked = peer.acked.max(ran);
         peer.ran = peer.ran.max(ran);
-        peer.claims.keep_chain(ran, low_half(HashChain(chain)));
+        peer.claims.keep_chain(ran, low_bits(HashChain(chain)));
         if !self.compare_chains(ran) {
             self.end();
         }

@@ -243,7 +243,7 @@ impl Play {
             // A peer never commits far beyond the ticks it has run.
             wanted: less(wanted).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
             behind: wanted.since(ran) as u16,
-            chain: low_half(self.history.chain()),
+            chain: low_bits(self.history.chain()),
             margin_tick,
             margin: if margin_tick == 0 { 0 } else { margin },
         };
@@ -393,7 +393,7 @@ impl LockstepSession {
         let Some(own) = self.play.as_ref().and_then(|play| play.history.chain_after(ran)) else {
             return false;
         };
-        let differs = |chain: [u8; 4]| chain != low_half(own);
+        let differs = |chain: [u8; 2]| chain != low_bits(own);
         // A suspect is being disconnected already, and its claims would only stop the match again.
         let here = |link: &Link| self.is_direct(link) && link.claims.chain(ran).is_some_and(differs);
         let link = self.links.iter().position(here);
@@ -444,6 +444,6 @@ fn read_short(short: &[u8], held: HeroControl, named: &mut Selection) -> Option<
 }
 
 /// The part of a hash chain that goes into every datagram.
-pub(super) fn low_half(chain: HashChain) -> [u8; 4] {
-    (chain.0 as u32).to_le_bytes()
+pub(super) fn low_bits(chain: HashChain) -> [u8; 2] {
+    (chain.0 as u16).to_le_bytes()
 }
