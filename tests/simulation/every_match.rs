@@ -1,6 +1,7 @@
 //! What holds of every match.
 
 use std::panic::catch_unwind;
+use std::sync::Arc;
 
 use crate::common::{BotMatch, MODES, check_limits, setup};
 use mini_rts_arena::bot::BotLevel;
@@ -203,7 +204,9 @@ proptest! {
 
 #[test]
 fn a_command_for_foreign_or_dead_units_does_nothing() {
-    let world = World::new(standard(1));
+    let mut poor = first_state();
+    poor.players.supply.fill(0);
+    let world = World::restore(standard(1), poor).expect("of this setup");
     let foreign: Selection = world
         .state()
         .units
@@ -283,6 +286,24 @@ fn points_win() {
     state.circles.owner[2] = PlayerId(1);
     state.players.score[0] = 330;
     assert_eq!(run_to_end(state, standard(1)), (Outcome::Score, Some(0), Tick(50 * 60)));
+}
+
+#[test]
+fn a_team_that_is_behind_in_points_gets_more_supply() {
+    let gained = |scores: [i32; 2]| {
+        let mut state = first_state();
+        state.players.score = scores.to_vec();
+        let before = state.players.supply.clone();
+        let mut world = World::restore(standard(1), state).expect("of this setup");
+        idle(&mut world, 10 * 60);
+        [0, 1].map(|player| world.state().players.supply[player] - before[player])
+    };
+    let rules = standard(1).rules;
+    let usual = i32::from(rules.supply_per_minute) * 10;
+    let more = usual * i32::from(rules.behind_supply_percent) / 100;
+    assert!(more > usual);
+    assert_eq!(gained([5, 5]), [usual; 2]);
+    assert_eq!(gained([5, 6]), [more, usual]);
 }
 
 #[test]
@@ -407,8 +428,9 @@ fn a_contested_circle_keeps_its_progress_and_an_owner_wins_it_back() {
 
 /// A world in which all units stand where they were put, and the rest of player 1's are gone.
 fn scene(places: &[(u8, AttackBehaviour, (i32, i32))]) -> World {
-    let world = World::new(standard(1));
-    let mut state = world.state().clone();
+    let mut setup = standard(1);
+    setup.rules = Arc::new(Rules { start_swordsmen: 4, ..(*setup.rules).clone() });
+    let mut state = World::new(setup).state().clone();
     let mut keep = vec![false; state.units.len()];
     for &(owner, kind, (x, y)) in places {
         let row = (0..keep.len()).find(|&row| {
