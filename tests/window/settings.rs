@@ -182,7 +182,7 @@ fn every_row_of_the_table_has_its_effect_on_another_key() {
     window.wait_for("minions that go", has_order("AttackMove"));
     window.key("F5");
     window.wait_for("minions that stop", has_order("Idle"));
-    window.wait_for("supply", |shown| shown["match"]["training"]["supply"].as_u64() >= Some(2));
+    window.wait_for("supply", |shown| shown["match"]["training"]["supply"].as_u64() >= Some(3));
     window.key("g");
     window.wait_for("a swordsman", |shown| shown["match"]["training"]["training"][0] == 1);
     let repeats = |shown: &Value| shown["match"]["training"]["repeats"] == serde_json::json!([false, true]);
