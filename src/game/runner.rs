@@ -230,7 +230,8 @@ impl<N: Threaded> Runner<N> {
         }
     }
 
-    /// Waits for a datagram, a control or a deadline.
+    /// Waits for a control, a datagram or a deadline. Controls come first: datagrams come from anybody, and a flood of
+    /// them must not keep the player from being heard.
     fn wait(&mut self) {
         let link = self.link.as_ref().and_then(Impairment::next_at);
         let due = [self.node.poll_timeout(), link].into_iter().flatten().min();
@@ -239,12 +240,6 @@ impl<N: Threaded> Runner<N> {
         // The timer is the machine's.
         self.timer.arm(clock::now().plus(sleep));
         select_biased! {
-            recv(self.udp.received()) -> received => {
-                if let Ok(received) = received {
-                    let at = self.clock.at(received.at);
-                    self.node.handle_datagram(at, received.from, &received.bytes);
-                }
-            }
             recv(self.controls) -> control => match control {
                 Ok(control) => self.node.control(self.clock.now(), control),
                 // The controlling end is gone: this node leaves, too.
@@ -253,6 +248,12 @@ impl<N: Threaded> Runner<N> {
                     self.node.leave();
                 }
             },
+            recv(self.udp.received()) -> received => {
+                if let Ok(received) = received {
+                    let at = self.clock.at(received.at);
+                    self.node.handle_datagram(at, received.from, &received.bytes);
+                }
+            }
             recv(self.timer.fired()) -> _ => {}
             default(sleep) => {}
         }

@@ -49,8 +49,14 @@ impl Arena {
         Ok(Self { path })
     }
 
-    /// Plays `ticks` through a proxy.
-    pub(crate) fn play(&self, link: Link, seed: u64, ticks: u32) -> anyhow::Result<Played> {
+    /// Plays `ticks` through a proxy; `beside` begins once the host listens at its address.
+    pub(crate) fn play<T>(
+        &self,
+        link: Link,
+        seed: u64,
+        ticks: u32,
+        beside: impl FnOnce(SocketAddr) -> T,
+    ) -> anyhow::Result<(Played, T)> {
         let folder = tempfile::tempdir().context("a folder for traces")?;
         let traces = ["host.trace", "guest.trace"].map(|name| folder.path().join(name));
         let seeded = format!("--seed={seed}");
@@ -62,6 +68,7 @@ impl Arena {
         let proxy = Proxy::start(link, seed, [Some(address), None])?;
         let door = proxy.address(1).to_string();
         let guest = self.start("arena join", &["join", &door], &traces[1], ticks)?;
+        let beside = beside(address);
         let until = Instant::now() + Duration::from_secs(u64::from(ticks) / 30) + PATIENCE;
         let (host, guest) = match (host.finish(until), guest.finish(until)) {
             (Ok(host), Ok(guest)) => (host, guest),
@@ -75,7 +82,8 @@ impl Arena {
             host["outcome"] == "tick_limit" && host["state_hash"] == guest["state_hash"],
             "the match did not go to its end alike: {host} and {guest}"
         );
-        Ok(Played { logs: [read(&traces[0], 0)?, read(&traces[1], 1)?], passed: proxy.stop() })
+        let logs = [read(&traces[0], 0)?, read(&traces[1], 1)?];
+        Ok((Played { logs, passed: proxy.stop() }, beside))
     }
 
     fn start(

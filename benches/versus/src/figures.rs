@@ -77,6 +77,16 @@ pub(crate) struct Figures {
 }
 
 impl Played {
+    /// How late each tick of the host ran, from `warm_up` after the first; 0 for less than 0.5 ms.
+    pub(crate) fn host_lateness_us(&self, warm_up: Duration) -> Vec<u64> {
+        let window = Window::of(&self.logs[0], warm_up, Duration::from_secs(3600));
+        let late = self.logs[0].stalls.iter().filter(|stall| window.has(stall.due_us));
+        let mut late: Vec<u64> = late.map(|stall| stall.ran_us - stall.due_us).collect();
+        let ticks = self.logs[0].ran_us.iter().filter(|&&at| window.has(at)).count();
+        late.resize(ticks.max(late.len()), 0);
+        late
+    }
+
     /// Measures from `warm_up` after the first tick to `measured` later, or to the end of the log.
     pub(crate) fn figures(&self, warm_up: Duration, measured: Duration) -> Figures {
         let windows = self.logs.each_ref().map(|log| Window::of(log, warm_up, measured));

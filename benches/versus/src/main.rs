@@ -24,12 +24,16 @@
 //! peers' ticks together, figures are medians over the runs. A busy machine is late for all: see the
 //! proxy's own lateness.
 //!
+//! **Flood.** `--part flood`: our host alone, beside a machine as busy, and while 200,000 datagrams of garbage a second
+//! reach its port. Late is a tick against its own time or the end of the tick before it.
+//!
 //! **Session.** The processor's part alone: sessions of both in one process and in virtual time, without
 //! sockets, over a queue of 25 ms that loses nothing, with a world that does nothing.
 
 mod arena;
 mod cell;
 mod figures;
+mod flood;
 mod peer;
 mod process;
 mod proxy;
@@ -98,6 +102,8 @@ enum Part {
     Links,
     /// What the sessions cost the processor.
     Session,
+    /// How late the ticks of a host run to which strangers send garbage; left out of all.
+    Flood,
 }
 
 fn main() -> ExitCode {
@@ -113,6 +119,12 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(Task::GgrsPeer(peer)) = arguments.task {
         return peer::run(peer);
+    }
+    if arguments.part == Part::Flood {
+        let arena = Arena::find(arguments.arena.clone())?;
+        let report = flood::measure(&arena, arguments.seed, arguments.runs, arguments.seconds)?;
+        println!("{}", if arguments.json { serde_json::to_string_pretty(&report)? } else { report.text() });
+        return Ok(());
     }
     let (mut report, mut failed) = (Report::default(), None);
     if arguments.part != Part::Session {
@@ -156,7 +168,8 @@ fn measure(cell: Cell, arena: &Arena, arguments: &Arguments) -> anyhow::Result<C
     let ticks = (WARM_UP.as_secs() as u32 + arguments.seconds) * HZ;
     let seed = |run: u64| arguments.seed.wrapping_mul(1000) + run;
     let ours = |run| {
-        let played = arena.play(link, seed(run), ticks).with_context(|| format!("run {run} of the arena"))?;
+        let played = arena.play(link, seed(run), ticks, |_| ());
+        let (played, ()) = played.with_context(|| format!("run {run} of the arena"))?;
         anyhow::Ok(played.figures(WARM_UP, measured))
     };
     let first = ours(0)?;

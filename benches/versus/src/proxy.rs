@@ -30,7 +30,7 @@ const AWAKE: Duration = Duration::from_micros(200);
 const IDLE: Duration = Duration::from_millis(20);
 
 /// What happens to datagrams, in each direction alike.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     pub(crate) one_way: Duration,
     /// Uniformly more or less than the delay by up to this; may overtake.

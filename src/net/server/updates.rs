@@ -26,8 +26,9 @@ const HEADERS_BYTES: usize = 28;
 
 /// The last ticks and states.
 pub(super) struct Updates {
-    /// Ticks between states; unless this is a relay, also between updates.
-    every: u32,
+    rate: TickRate,
+    /// States per second; unless this is a relay, also updates.
+    per_s: u32,
     /// Whether this is a relay: inputs are sent after every tick, and states only to clients that have none.
     is_relay: bool,
     /// The state before tick 0, which every client builds for itself.
@@ -60,9 +61,9 @@ struct StoredSnapshot {
 
 impl Updates {
     pub(super) fn new(rate: TickRate, per_s: u32, is_relay: bool) -> Self {
-        let per_s = per_s.max(1);
         Self {
-            every: ((rate.hz() + per_s / 2) / per_s).max(1),
+            rate,
+            per_s: per_s.max(1),
             is_relay,
             first: GameState::default(),
             states: Vec::with_capacity(BASES),
@@ -83,13 +84,19 @@ impl Updates {
     }
 
     /// Whether an update is due now.
-    pub(super) const fn is_due(&self) -> bool {
-        self.is_relay || self.ran.0.is_multiple_of(self.every)
+    pub(super) fn is_due(&self) -> bool {
+        self.is_relay || self.is_turn()
     }
 
     /// Whether the current state must be kept; `is_wanted` if a client cannot continue from its own state.
-    pub(super) const fn is_state_due(&self, is_wanted: bool) -> bool {
-        self.ran.0.is_multiple_of(self.every) && (is_wanted || !self.is_relay)
+    pub(super) fn is_state_due(&self, is_wanted: bool) -> bool {
+        self.is_turn() && (is_wanted || !self.is_relay)
+    }
+
+    /// Whether another state's share of a second has passed with this tick.
+    fn is_turn(&self) -> bool {
+        let states = |ticks: u32| u64::from(ticks) * u64::from(self.per_s) / u64::from(self.rate.hz());
+        self.ran.0.checked_sub(1).is_none_or(|before| states(self.ran.0) > states(before))
     }
 
     /// Whether a client whose newest update is `updated` can continue from its own state.
@@ -297,5 +304,18 @@ mod tests {
             assert_eq!(updates.continues(Some(from)), is_remembered(from), "{behind} ticks behind");
         }
         assert!(!updates.continues(None));
+    }
+
+    #[test]
+    fn there_are_as_many_updates_a_second_as_were_asked_for() {
+        for (hz, per_s) in [30, 40, 50, 60].into_iter().flat_map(|hz| (1..=60).map(move |per_s| (hz, per_s)))
+        {
+            let mut updates = Updates::new(TickRate::new(hz).expect("a rate"), per_s, false);
+            let due = (1..=10 * hz).filter(|&ran| {
+                updates.ran = Tick(ran);
+                updates.is_due()
+            });
+            assert_eq!(due.count() as u32, 10 * per_s.min(hz), "{per_s} a second of {hz} ticks");
+        }
     }
 }
