@@ -471,7 +471,7 @@ mod tests {
             ("hp = 100", "hp = 1.5", "invalid type"),
             ("aggro = 7.0", "agro = 7.0", "unknown field"),
             ("training_max = 5", "training_max = 9", "not from 0 to 8"),
-            ("minions_max = 7", "minions_max = 5", "fewer than"),
+            ("minions_max = 7", "minions_max = 4", "fewer than"),
             ("supply_start = 3", "supply_start = 21", "more than"),
             ("capture_least = 2.0", "capture_least = 5.0", "longer than"),
         ] {

@@ -292,15 +292,15 @@ mod tests {
             assert_eq!(history.every_s, every_s, "{seconds}");
             assert_eq!(history.samples().len() as u32, seconds / every_s, "{seconds}");
             assert_eq!(history.samples.capacity(), SAMPLES_MAX);
-            assert_eq!(history.samples()[0].armies, [6, 6, 0, 0]);
+            assert_eq!(history.samples()[0].armies, [5, 5, 0, 0]);
         }
     }
 
     #[test]
     fn what_was_left_undone_is_counted() {
         let tally = *after(60, &[Command::Banner]).tally(ME);
-        // A supply each 1.2 s: 15 of 20 after 18 s.
-        assert_eq!(tally, Tally { unspent_s: 43, banners: 1, ..Tally::default() });
+        // 3 at the start and one each 3 s: 15 of 20 after 36 s.
+        assert_eq!(tally, Tally { unspent_s: 25, banners: 1, ..Tally::default() });
     }
 
     #[test]

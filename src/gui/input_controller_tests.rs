@@ -5,7 +5,7 @@ use macroquad::miniquad::{KeyCode, MouseButton};
 use mini_rts_arena::game::{Control, View, data};
 use mini_rts_arena::net::Time;
 use mini_rts_arena::sim::{
-    AttackBehaviour, Command, PlayerId, SeatSetup, Setup, TickInputs, TickRate, World,
+    AttackBehaviour, Command, PlayerId, Rules, SeatSetup, Setup, TickInputs, TickRate, World,
 };
 
 use super::*;
@@ -22,11 +22,12 @@ struct Play {
 impl Play {
     fn new() -> Self {
         let seat = |team| SeatSetup { hero: AttackBehaviour::Swordsman, team };
+        let rules = (*data::rules("standard").expect("built in")).clone();
         let mut world = World::new(Setup {
             seed: 1,
             tick_rate: TickRate::HZ_60,
             seats: [seat(0), seat(1)].into_iter().collect(),
-            rules: data::rules("standard").expect("built in"),
+            rules: Arc::new(Rules { start_swordsmen: 4, ..rules }),
             map: data::map("standard").expect("built in"),
         });
         world.step(&TickInputs::idle(world.state().tick(), 2));

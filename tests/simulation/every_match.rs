@@ -289,24 +289,6 @@ fn points_win() {
 }
 
 #[test]
-fn a_team_that_is_behind_in_points_gets_more_supply() {
-    let gained = |scores: [i32; 2]| {
-        let mut state = first_state();
-        state.players.score = scores.to_vec();
-        let before = state.players.supply.clone();
-        let mut world = World::restore(standard(1), state).expect("of this setup");
-        idle(&mut world, 10 * 60);
-        [0, 1].map(|player| world.state().players.supply[player] - before[player])
-    };
-    let rules = standard(1).rules;
-    let usual = i32::from(rules.supply_per_minute) * 10;
-    let more = usual * i32::from(rules.behind_supply_percent) / 100;
-    assert!(more > usual);
-    assert_eq!(gained([5, 5]), [usual; 2]);
-    assert_eq!(gained([5, 6]), [more, usual]);
-}
-
-#[test]
 fn a_core_falls_to_an_army_when_it_is_open_alone() {
     let siege = |circles: [PlayerId; 3]| {
         let mut world = World::new(standard(1));

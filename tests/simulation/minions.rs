@@ -237,3 +237,22 @@ fn events_tell_what_the_state_shows() {
         }
     }
 }
+
+#[test]
+fn a_team_that_is_behind_in_points_gets_more_supply() {
+    let gained = |scores: [i32; 2]| {
+        let mut field = Field::new(|_| {});
+        let mut state = field.world.state().clone();
+        state.players.score = scores.to_vec();
+        field.world = World::restore(field.world.setup().clone(), state).expect("of this setup");
+        let before = field.world.state().players.supply.clone();
+        field.wait(10 * 60);
+        [0, 1].map(|player| field.world.state().players.supply[player] - before[player])
+    };
+    let rules = setup("endless", "standard", 1, 60, false).rules;
+    let usual = i32::from(rules.supply_per_minute) * 10;
+    let more = usual * i32::from(rules.behind_supply_percent) / 100;
+    assert!(more > usual);
+    assert_eq!(gained([5, 5]), [usual; 2]);
+    assert_eq!(gained([5, 6]), [more, usual]);
+}

@@ -216,11 +216,11 @@ mod tests {
             ("[27, 0]", "[26, 0]", "do not turn"),
             ("[[-27, 0], [27, 0]]", "[[-27, 0]]", "2 or 4 bases"),
             ("[[0, 0], ", "[[0, 1], ", "do not turn"),
-            ("[[0, 0], [-16, 12], [16, -12]]", "[]", "1 to 8 circles"),
-            ("min = [-1, 3]", "min = [-2, 3]", "no twin"),
-            ("min = [-1, 3]", "min = [0.5, 3]", "at least a tile"),
-            ("at = [14, 5]", "at = [14, 6]", "no twin"),
-            ("at = [-14, -5]", "at = [-33, -5]", "not on the map"),
+            ("[[0, 0], [-10, 12.5], [10, -12.5]]", "[]", "1 to 8 circles"),
+            ("min = [-1, 4]", "min = [-2, 4]", "no twin"),
+            ("min = [-1, 4]", "min = [0.5, 4]", "at least a tile"),
+            ("at = [14, -5]", "at = [14, -6]", "no twin"),
+            ("at = [-14, 5]", "at = [-33, 5]", "not on the map"),
             ("name = ", "x = 1\nname = ", "unknown field"),
         ] {
             let error = map_error(STANDARD_MAP, from, to);
@@ -265,18 +265,18 @@ mod tests {
             (wall("-8, -18", "-7, 18") + &wall("7, -18", "8, 18"), Some("bases")),
             // A circle walled in.
             (
-                wall("-20, 8", "-12, 9")
-                    + &wall("-20, 15", "-12, 16")
-                    + &wall("-21, 8", "-20, 16")
-                    + &wall("-12, 8", "-11, 16")
-                    + &wall("12, -9", "20, -8")
-                    + &wall("12, -16", "20, -15")
-                    + &wall("20, -16", "21, -8")
-                    + &wall("11, -16", "12, -8"),
+                wall("-14, 8", "-6, 9")
+                    + &wall("-14, 16", "-6, 17")
+                    + &wall("-15, 8", "-14, 17")
+                    + &wall("-6, 8", "-5, 17")
+                    + &wall("6, -9", "14, -8")
+                    + &wall("6, -17", "14, -16")
+                    + &wall("14, -17", "15, -8")
+                    + &wall("5, -17", "6, -8"),
                 Some("circles"),
             ),
         ] {
-            let head = STANDARD_MAP.split("# Two walls").next().expect("the head");
+            let head = STANDARD_MAP.split("# Two short walls").next().expect("the head");
             let text = format!("{head}{walls}");
             let result = parse_map(&Source { file: "m.toml", text: &text });
             match refused {

@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(others, "Sudden death");
         let [mine, ..] = lines(|state| state.globals.tick[0] = Tick(299 * 60));
         assert_eq!(mine, "Sudden death in 1 s");
-        let [mine, theirs, _] = lines(|state| state.players.score[1] = 180);
+        let [mine, theirs, _] = lines(|state| state.players.score[1] = 360);
         assert_eq!(mine, "They win in 20 points: take circles");
         assert_eq!(theirs, "Hold two circles: their core opens");
     }
