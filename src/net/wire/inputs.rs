@@ -271,7 +271,7 @@ mod tests {
         let (_, inputs) = decode_inputs(&body).expect("canonical");
         assert!(inputs.eq(ticks.map(|tick| tick.map(|input| input.iter().copied().collect()))));
         let runs = 3;
-        assert_eq!(body.len(), 12 - 1 + runs + 3 * (1 + input.len()));
+        assert_eq!(body.len(), 10 - 1 + runs + 3 * (1 + input.len()));
         let mut split = encode_inputs(&InputsHeader { count: 2, ..IDLE }, [None, None].into_iter());
         *split.last_mut().expect("a run") = 1;
         split.push(1);
@@ -287,10 +287,10 @@ mod tests {
             PlayerInput { commands: [Banner, Banner].into_iter().collect(), ..PlayerInput::default() };
         let orders = encode_input(&orders, &[7, 0x0102]).expect("short");
         let body = encode_inputs(&IDLE, [Some(&orders[..])].into_iter());
-        assert_eq!(body.len(), 11 + 1 + 2 + 2 * 2, "with two bytes per command for when it was given");
+        assert_eq!(body.len(), 9 + 1 + 2 + 2 * 2, "with two bytes per command for when it was given");
         let (_, mut inputs) = decode_inputs(&body).expect("canonical");
         assert_eq!(inputs.next().expect("one").expect("orders"), orders);
-        let (head, _) = body.split_at(11);
+        let (head, _) = body.split_at(9);
         let read = |input: &[u8]| decode_inputs(&[head, input].concat()).map(|(_, inputs)| inputs.count());
         assert_eq!(read(&[AT_REST | 2, 3, 3, 7, 0, 2, 1]), Ok(1));
         assert!(

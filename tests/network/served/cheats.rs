@@ -5,9 +5,13 @@ use std::time::Duration;
 use mini_rts_arena::game::{MatchError, MatchOutcome, Server};
 use mini_rts_arena::net::message::{PacketId, encode};
 use mini_rts_arena::net::{ClientInputsHeader, DropCause, encode_client_inputs};
-use mini_rts_arena::sim::{Command, PlayerInput, Selection, Target, UnitId, When, math::Vec2};
+use mini_rts_arena::sim::math::{Fx, Vec2};
+use mini_rts_arena::sim::{Command, PlayerInput, Selection, Target, UnitId, When};
 
 use super::net::{BOT, Net, relay_session, server_session};
+
+/// Where nobody else sends anything.
+const ELSEWHERE: Vec2 = Vec2 { x: Fx::from_bits(123_457), y: Fx::from_bits(-654_321) };
 
 /// What a cheat sends, once a step.
 type Cheat = fn(&mut Net, u32);
@@ -17,7 +21,7 @@ fn other_units(net: &mut Net, _n: u32) {
     let state = world.state();
     let others = (0..state.units.len()).filter(|&row| state.units.owner[row].0 == 0);
     let theirs: Vec<UnitId> = others.map(|row| state.units.id[row]).take(8).collect();
-    let target = Target::clamped(Vec2::default());
+    let target = Target::clamped(ELSEWHERE);
     let order = Command::Move(theirs.into_iter().collect::<Selection>(), target, When::Now);
     if let Some(game) = &mut net.seats[1].game {
         game.submit_command(net.now, order);
@@ -72,8 +76,8 @@ fn a_cheat_gains_nothing_is_notified_and_expelled_and_the_honest_player_loses_no
                 let rows = 0..state.units.len();
                 rows.filter(|&row| {
                     state.units.owner[row].0 == 0
-                        && state.units.goal_x[row].to_bits() == 0
-                        && state.units.goal_y[row].to_bits() == 0
+                        && state.units.goal_x[row] == ELSEWHERE.x
+                        && state.units.goal_y[row] == ELSEWHERE.y
                 })
                 .count()
             });
