@@ -449,9 +449,11 @@ mod tests {
     }
 
     #[test]
-    fn endless_differs_from_standard_in_its_end_alone() {
+    fn endless_differs_from_standard_in_its_end_and_one_swordsman() {
         let (standard, endless) = (rules("standard").expect("built in"), rules("endless").expect("built in"));
-        assert_eq!(*standard, Rules { name: "standard".into(), endless: false, ..(*endless).clone() });
+        let expected =
+            Rules { name: "standard".into(), endless: false, start_swordsmen: 3, ..(*endless).clone() };
+        assert_eq!(*standard, expected);
         assert!(endless.endless);
     }
 
