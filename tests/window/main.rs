@@ -108,7 +108,7 @@ fn play_for_a_while(window: &Window) {
     // A tap shorter than a frame.
     window.key("q");
     window.key("e");
-    window.wait_for("six selected", |shown| shown["match"]["selected"].as_u64() >= Some(6));
+    window.wait_for("five selected", |shown| shown["match"]["selected"].as_u64() >= Some(5));
     window.point([hero[0] + 60.0, hero[1] - 120.0]);
     window.press("3");
     let has_order = |shown: &Value, order: &str| {
@@ -120,13 +120,13 @@ fn play_for_a_while(window: &Window) {
     window.key("x");
     window.wait_for("minions that stop", |shown| has_order(shown, "Idle"));
     window.drag([20.0, 80.0], [700.0, 640.0]);
-    window.wait_for("all selected", |shown| shown["match"]["selected"].as_u64() >= Some(7));
+    window.wait_for("all selected", |shown| shown["match"]["selected"].as_u64() >= Some(6));
     window.key("ctrl+1");
     window.point([640.0, 100.0]);
     window.press("1");
     window.wait_for("none selected", |shown| shown["match"]["selected"] == 0);
     window.key("1");
-    window.wait_for("the group selected", |shown| shown["match"]["selected"].as_u64() >= Some(7));
+    window.wait_for("the group selected", |shown| shown["match"]["selected"].as_u64() >= Some(6));
     window.key("g");
     window.wait_for("minions that follow", |shown| has_order(shown, "Follow"));
 }
