@@ -292,7 +292,7 @@ mod tests {
             assert_eq!(history.every_s, every_s, "{seconds}");
             assert_eq!(history.samples().len() as u32, seconds / every_s, "{seconds}");
             assert_eq!(history.samples.capacity(), SAMPLES_MAX);
-            assert_eq!(history.samples()[0].armies, [5, 5, 0, 0]);
+            assert_eq!(history.samples()[0].armies, [6, 6, 0, 0]);
         }
     }
 

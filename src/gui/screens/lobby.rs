@@ -148,7 +148,10 @@ impl LobbyPanel {
                 None => self.free(context, page, game, row, player),
             });
         }
-        if self.lobby.seats.iter().flatten().any(|taken| taken.words.is_some()) {
+        let has_words = |(taken, player): (&Option<LobbySeat>, u8)| {
+            taken.is_some_and(|taken| taken.words.is_some()) && !game.has_bot(PlayerId(player))
+        };
+        if self.lobby.seats.iter().zip(0..).any(has_words) {
             let at = pos2(area.left(), area.top() + self.lobby.seats.len() as f32 * (ROW + GAP));
             page.text(
                 "what words say",
@@ -175,8 +178,8 @@ impl LobbyPanel {
             if own { (self.choice.hero, self.choice.is_ready) } else { (seat.hero, taken.is_ready) };
         let middle = row.center().y;
         draw_badge(page.ui.painter(), pos2(row.left() + 22.0, middle), 10.0, seat.team);
-        // Both ends of a connection show the same words.
-        let words = taken.words.map(|words| words.to_string());
+        // Both ends of a connection show the same words; to a bot of one's own nobody speaks.
+        let words = taken.words.filter(|_| !game.has_bot(player)).map(|words| words.to_string());
         let mut text = |name: &str, share: f32, until: f32, colour, text: &str| {
             let below = match name {
                 "name" if words.is_some() => -8.0,
