@@ -111,10 +111,10 @@ fn play_for_a_while(window: &Window) {
     window.wait_for("five selected", |shown| shown["match"]["selected"].as_u64() >= Some(5));
     window.point([hero[0] + 60.0, hero[1] - 120.0]);
     window.press("3");
+    // Others are trained meanwhile.
     let has_order = |shown: &Value, order: &str| {
-        shown["match"]["orders"]
-            .as_array()
-            .is_some_and(|all| !all.is_empty() && all.iter().all(|one| one == order))
+        let orders = shown["match"]["orders"].as_array();
+        orders.is_some_and(|all| all.iter().filter(|&one| one == order).count() >= 5)
     };
     window.wait_for("minions that go", |shown| has_order(shown, "Move"));
     window.key("x");
