@@ -10,16 +10,15 @@ use super::simnet::below;
 use crate::game::Inject;
 use crate::net::message::{Bye, PacketId, Pong, decode, encode};
 use crate::net::{
-    EncodedInput, InputsHeader, Time, decode_input, decode_inputs, encode_input, encode_inputs,
+    ENVELOPE_BYTES, EncodedInput, InputsHeader, TAG_BYTES, Time, decode_input, decode_inputs, encode_input,
+    encode_inputs,
 };
 use crate::sim::{Direction, PlayerInput, Tick};
 
 /// The peer that breaks the rules.
 const CULPRIT: usize = 1;
-/// Bytes of an envelope: packet id, connection id, packet number.
-const ENVELOPE: usize = 7;
 /// What follows the body where nothing is encrypted.
-const TAG: [u8; 16] = [0; 16];
+const TAG: [u8; TAG_BYTES] = [0; TAG_BYTES];
 /// Copies that a peer sends that does not know when to stop.
 const COPIES: usize = 16;
 
@@ -157,7 +156,7 @@ impl Saboteur {
     /// What `peer` sends in place of a datagram.
     pub(super) fn tamper(&mut self, now: Time, peer: usize, bytes: &[u8]) -> Tampered {
         let whole = |bytes: Vec<u8>| vec![(Duration::ZERO, bytes)];
-        if peer != CULPRIT || bytes.len() < ENVELOPE + TAG.len() {
+        if peer != CULPRIT || bytes.len() < ENVELOPE_BYTES + TAG.len() {
             return whole(bytes.to_vec());
         }
         // Ticks begin about a second after the start.
@@ -185,11 +184,11 @@ impl Saboteur {
                 let bye = [&[PacketId::Bye as u8], &encode(&Bye::Left { tick: self.from.0 })[..]].concat();
                 let length = (bye.len() as u16 | 0x8000).to_le_bytes();
                 let packet = [&[0; 3][..], &self.next_fragment.to_le_bytes(), &length[..], &bye].concat();
-                whole([&[PacketId::Acknowledge as u8], &bytes[1..ENVELOPE], &packet, &TAG].concat())
+                whole([&[PacketId::Acknowledge as u8], &bytes[1..ENVELOPE_BYTES], &packet, &TAG].concat())
             }
             (Sabotage::StaleCounter, Some(_)) if is_late => {
                 let counter = self.counter.get_or_insert([bytes[5], bytes[6]]);
-                whole([&bytes[..5], &counter[..], &bytes[ENVELOPE..]].concat())
+                whole([&bytes[..5], &counter[..], &bytes[ENVELOPE_BYTES..]].concat())
             }
             (Sabotage::WrongConnection, Some(_)) if is_late => {
                 whole([&bytes[..1], &[0; 4], &bytes[5..]].concat())
@@ -217,7 +216,7 @@ impl Saboteur {
         let encoded = |input: &Option<PlayerInput>| input.as_ref().and_then(|input| encode_input(input, &[]));
         let inputs: Vec<Option<EncodedInput>> = inputs.iter().map(encoded).collect();
         let body = encode_inputs(&header, inputs.iter().map(|input| input.as_deref()));
-        Some([&bytes[..ENVELOPE], &body, &TAG].concat())
+        Some([&bytes[..ENVELOPE_BYTES], &body, &TAG].concat())
     }
 
     fn edit(
@@ -281,11 +280,11 @@ impl Saboteur {
         // Twice a second: the clock seems to fall behind by 6 %.
         self.sent += 1;
         pong.clock_us = pong.clock_us.map(|us| us - 30_000 * i64::from(self.sent));
-        [&bytes[..ENVELOPE], &encode(&pong)[..], &TAG].concat()
+        [&bytes[..ENVELOPE_BYTES], &encode(&pong)[..], &TAG].concat()
     }
 }
 
 /// The body of a datagram that is not encrypted.
 fn body(bytes: &[u8]) -> &[u8] {
-    &bytes[ENVELOPE..bytes.len() - TAG.len()]
+    &bytes[ENVELOPE_BYTES..bytes.len() - TAG.len()]
 }

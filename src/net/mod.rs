@@ -24,6 +24,8 @@ mod wire;
 pub use client::{ClientSession, UpdateCounts};
 pub use connection::keys::{Entropy, RoomCode};
 pub use connection::protection::{DATAGRAM_BYTES_MAX, OpenError, Opened, PacketProtection, SealedPacket};
+#[doc(hidden)]
+pub use connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
 pub use connection::words::KeyWords;
 pub use connection::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX, SILENT_AFTER,

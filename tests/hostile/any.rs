@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use mini_rts_arena::net::message::PacketId;
-use mini_rts_arena::net::{Architecture, Event, InputDelay, OnLoss};
+use mini_rts_arena::net::{Architecture, ENVELOPE_BYTES, Event, InputDelay, OnLoss};
 use mini_rts_arena::sim::{Command, Direction, HeroControl, Tick};
 
 use super::cases::play_all;
@@ -288,8 +288,8 @@ impl Scene {
     fn change_recent(&mut self, draw: &mut Draw) {
         let Some((_, _, mut bytes)) = self.recent(draw) else { return };
         let from = self.from(draw);
-        if bytes.len() >= 7 + TAG.len() && !is_handshake(bytes[0]) {
-            let body = &bytes[7..bytes.len() - TAG.len()];
+        if bytes.len() >= ENVELOPE_BYTES + TAG.len() && !is_handshake(bytes[0]) {
+            let body = &bytes[ENVELOPE_BYTES..bytes.len() - TAG.len()];
             bytes = self.room.envelope(from, self.target, bytes[0], body);
         }
         for _ in 0..draw.below(4) {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mini_rts_arena::game::Node as _;
-use mini_rts_arena::net::message::{Bye, DesyncHashes, PacketId, Ready, Seating, encode};
+use mini_rts_arena::net::message::{Bye, DesyncHashes, PacketId, Ping, Ready, Seating, encode};
 use mini_rts_arena::net::{
-    Architecture, End, Event, InputsHeader, Seats, StateForm, UpdateHead, UpdatePart, encode_inputs,
-    encode_update,
+    Architecture, ENVELOPE_BYTES, End, Event, InputsHeader, Seats, StateForm, UpdateHead, UpdatePart,
+    encode_inputs, encode_update,
 };
 use mini_rts_arena::sim::{PlayerId, Tick, TickInputs};
 
@@ -14,6 +14,22 @@ use super::room::{Node, Room, Table, after};
 
 const P2P: Architecture = Architecture::P2p;
 const SERVED: Architecture = Architecture::ClientServer;
+
+#[test]
+fn what_is_forged_is_read_as_if_the_peer_had_sent_it() {
+    for architecture in [P2P, SERVED] {
+        let mut room = Room::full(Table::new(architecture, 2, 600));
+        room.play_to(30);
+        let body = encode(&Ping { time_us: 0x7777 });
+        room.forge(1, 0, PacketId::Ping, &body);
+        room.run(Duration::from_millis(1));
+        let answers = |(from, to, bytes): &(usize, usize, Vec<u8>)| {
+            (*from, *to, bytes[0]) == (0, 1, PacketId::Pong as u8)
+                && bytes[ENVELOPE_BYTES..].starts_with(&body)
+        };
+        assert!(room.recent.iter().any(answers), "{architecture}");
+    }
+}
 
 #[test]
 fn the_inputs_of_a_seat_that_does_not_exist_are_refused() {

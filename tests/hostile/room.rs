@@ -12,9 +12,9 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::{Delivery, DesyncHashes, DesyncState, PacketId, encode};
 use mini_rts_arena::net::{
-    Architecture, ClientSession, End, Entropy, Event, FRAGMENT_BYTES, GuestConfig, HostConfig, InputDelay,
-    Join, LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings,
-    Time, TimedInputs, Transmit,
+    Architecture, ClientSession, ENVELOPE_BYTES, End, Entropy, Event, FRAGMENT_BYTES, GuestConfig,
+    HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss, PacketProtection, PlayerName,
+    RoomCode, ServerConfig, ServerSession, Settings, TAG_BYTES, Time, TimedInputs, Transmit,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, Command, GameState, Global, Outcome, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -22,7 +22,7 @@ use mini_rts_arena::sim::{
 };
 
 /// What follows the body where nothing is encrypted.
-pub(crate) const TAG: [u8; 16] = [0; 16];
+pub(crate) const TAG: [u8; TAG_BYTES] = [0; TAG_BYTES];
 /// Datagrams that are remembered, to be sent again changed.
 const RECENT_MAX: usize = 64;
 /// Answers to answers that are delivered in one instant; what comes then waits for the next.
@@ -205,13 +205,18 @@ pub(crate) fn address(n: usize) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1 + n as u8)), 4124)
 }
 
+/// What makes envelopes of a connection that is not encrypted.
+fn sealer(connection_id: u32) -> PacketProtection {
+    PacketProtection::plaintext(0, connection_id)
+}
+
 pub(crate) struct Room {
     pub(crate) now: Time,
     pub(crate) table: Table,
     /// The host or the server first.
     pub(crate) peers: Vec<Peer>,
-    /// To whom and from whom: by which connection id, and the newest counter.
-    envelopes: Vec<Vec<(u32, u32)>>,
+    /// To whom and from whom: by which connection id, and the newest number.
+    envelopes: Vec<Vec<(u32, u64)>>,
     /// To whom and from whom: the next fragment of the reliable channel, and the newest acknowledgement.
     channels: Vec<Vec<(u16, [u8; 3])>>,
     /// From whom, to whom, what.
@@ -296,12 +301,12 @@ impl Room {
 
     fn carry(&mut self, from: usize, to: usize, bytes: &[u8]) {
         if !is_handshake(bytes[0]) {
-            let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
             let known = &mut self.envelopes[to][from];
-            *known = (word(1), known.1.max(word(5)));
+            let (number, _) = sealer(0).unseal(known.1, bytes).expect("a datagram");
+            *known = (u32::from_le_bytes(std::array::from_fn(|i| bytes[1 + i])), known.1.max(number));
         }
         if bytes[0] == PacketId::Acknowledge as u8 && !self.peers[from].is_cut {
-            self.note_channel(from, to, &bytes[7..bytes.len() - TAG.len()]);
+            self.note_channel(from, to, &bytes[ENVELOPE_BYTES..bytes.len() - TAG.len()]);
         }
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();
@@ -332,17 +337,14 @@ impl Room {
         each!(&mut self.peers[to].node, session => session.handle_datagram(now, address(from), bytes));
     }
 
-    /// A body in the envelope that `to` takes from `from`, with the next counter; a real datagram with the same is
+    /// A body in the envelope that `to` takes from `from`, with the next number; a real datagram with the same is
     /// lost.
     pub(crate) fn envelope(&mut self, from: usize, to: usize, id: u8, body: &[u8]) -> Vec<u8> {
         let known = &mut self.envelopes[to][from];
-        known.1 = known.1.wrapping_add(1);
-        let mut bytes = vec![id];
-        bytes.extend(known.0.to_le_bytes());
-        bytes.extend(known.1.to_le_bytes());
-        bytes.extend(body);
-        bytes.extend(TAG);
-        bytes
+        known.1 += 1;
+        let empty = sealer(known.0).seal_as(known.1, id, &[]);
+        // The body may be longer than any that is sent.
+        [&empty.bytes()[..ENVELOPE_BYTES], body, &TAG].concat()
     }
 
     /// What `to` takes for a datagram or a message of `from`.

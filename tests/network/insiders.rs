@@ -5,13 +5,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::peers::{
-    ENVELOPE, GUEST, HOST, Peer, Wire, address, body, encrypted, entropy, guest_config, host, mesh, pair,
-    run, settings, with_body,
+    GUEST, HOST, Peer, Wire, address, body, encrypted, entropy, guest_config, host, mesh, pair, run,
+    settings, with_body, with_false_chain,
 };
 use mini_rts_arena::net::message::{Bye, Delivery, PacketId, Ready, Relayed, Suspicion, decode, encode};
 use mini_rts_arena::net::{
-    End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Settings, Time, decode_inputs,
-    encode_inputs,
+    ENVELOPE_BYTES, End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Settings, Time,
 };
 use mini_rts_arena::sim::{PlayerId, PlayerInput};
 
@@ -144,15 +143,6 @@ fn a_farewell_to_one_peer_alone_parts_nobody() {
     honest_play_on(&peers, 1, 400, "Left to one");
 }
 
-/// Makes the chain in a datagram of inputs a false one.
-fn with_false_chain(bytes: &[u8]) -> Vec<u8> {
-    let (mut header, inputs) = decode_inputs(body(bytes)).expect("inputs");
-    header.chain[0] ^= 0x55;
-    let inputs: Vec<_> = inputs.collect();
-    let inputs = inputs.iter().map(|input| input.as_deref());
-    with_body(bytes, PacketId::PlayerInput, &encode_inputs(&header, inputs))
-}
-
 /// False chains to these peers; each claim is taken back as late as can be, before those who search give up.
 fn claims_and_takes_back(victims: Vec<SocketAddr>) -> Wire {
     let almost = Duration::from_millis(2_600);
@@ -240,13 +230,13 @@ fn a_guest_that_never_answers_the_seating_loses_its_seat() {
 
 /// A packet of the reliable channel whose messages of this kind are another one.
 fn with_message(bytes: &[u8], id: PacketId, body: &[u8]) -> Vec<u8> {
-    let is_it = bytes[0] == PacketId::Acknowledge as u8 && bytes.get(ENVELOPE + 7) == Some(&(id as u8));
+    let is_it = bytes[0] == PacketId::Acknowledge as u8 && bytes.get(ENVELOPE_BYTES + 7) == Some(&(id as u8));
     if !is_it {
         return bytes.to_vec();
     }
     // Acknowledgement and number, then the length of the only fragment and the message in it.
     let length = ((body.len() as u16 + 1) | 0x8000).to_le_bytes();
-    let packet = [&bytes[ENVELOPE..ENVELOPE + 5], &length, &[id as u8], body].concat();
+    let packet = [&bytes[ENVELOPE_BYTES..ENVELOPE_BYTES + 5], &length, &[id as u8], body].concat();
     with_body(bytes, PacketId::Acknowledge, &packet)
 }
 

@@ -10,8 +10,8 @@ use crate::counting::allocated_bytes;
 use crate::peers::{HOST, Peer, address, encrypted, guest_config, host_config, run, settings};
 use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{
-    DropCause, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, PacketProtection,
-    Refusal, RoomCode, Time,
+    DropCause, ENVELOPE_BYTES, End, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
+    PacketProtection, Refusal, RoomCode, Time,
 };
 
 const OPEN: RoomCode = RoomCode::OPEN;
@@ -229,7 +229,7 @@ fn a_recording_gives_nothing_to_check_a_code_against() {
                 // The share and the proof.
                 PacketId::JoinShare => (bytes.len() - 48, bytes.len()),
                 // Sealed.
-                _ => (7, bytes.len()),
+                _ => (ENVELOPE_BYTES, bytes.len()),
             };
             assert!(differs.iter().all(|at| (from..to).contains(at)), "{text}: {:?} {differs:?}", bytes[0]);
             let has_text = text.len() > 3 && bytes.windows(text.len()).any(|part| part == text.as_bytes());

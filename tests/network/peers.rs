@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use mini_rts_arena::net::message::{Lobby, PacketId};
 use mini_rts_arena::net::{
-    Architecture, DueTick, End, Entropy, Event, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    MatchConfig, OnLoss, PlayerName, RoomCode, Roster, Settings, Time, Traffic, Transmit,
+    Architecture, DueTick, ENVELOPE_BYTES, End, Entropy, Event, GuestConfig, HostConfig, InputDelay, Join,
+    LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, Roster, Settings, TAG_BYTES, Time, Traffic,
+    Transmit, decode_inputs, encode_inputs,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -23,10 +24,8 @@ pub(crate) const fn address(n: u8) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
 }
 
-/// Bytes of an envelope before its body.
-pub(crate) const ENVELOPE: usize = 7;
 /// What follows the body where nothing is encrypted.
-const TAG: [u8; 16] = [0; 16];
+const TAG: [u8; TAG_BYTES] = [0; TAG_BYTES];
 
 /// Of sessions whose datagrams a test may rewrite: they are not encrypted.
 pub(crate) const fn entropy(n: u8) -> Entropy {
@@ -35,12 +34,24 @@ pub(crate) const fn entropy(n: u8) -> Entropy {
 
 /// The body of a datagram of a connection; nothing of a shorter one.
 pub(crate) fn body(bytes: &[u8]) -> &[u8] {
-    bytes.get(ENVELOPE..bytes.len().saturating_sub(TAG.len())).unwrap_or_default()
+    bytes.get(ENVELOPE_BYTES..bytes.len().saturating_sub(TAG.len())).unwrap_or_default()
 }
 
 /// A datagram of the same connection and number with another body.
 pub(crate) fn with_body(bytes: &[u8], id: PacketId, body: &[u8]) -> Vec<u8> {
-    [&[id as u8], &bytes[1..ENVELOPE], body, &TAG].concat()
+    [&[id as u8], &bytes[1..ENVELOPE_BYTES], body, &TAG].concat()
+}
+
+/// A datagram of inputs with another hash chain; others as they are.
+pub(crate) fn with_false_chain(bytes: &[u8]) -> Vec<u8> {
+    if bytes[0] != PacketId::PlayerInput as u8 {
+        return bytes.to_vec();
+    }
+    let (mut header, inputs) = decode_inputs(body(bytes)).expect("inputs");
+    header.chain[0] ^= 0x55;
+    let inputs: Vec<_> = inputs.collect();
+    let inputs = inputs.iter().map(|input| input.as_deref());
+    with_body(bytes, PacketId::PlayerInput, &encode_inputs(&header, inputs))
 }
 
 pub(crate) fn settings(delay: InputDelay) -> Settings {

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::peers::{
-    ENVELOPE, GUEST, HOST, Peer, body, entropy, guest, guest_config, host, pair, run, settings, with_body,
+    GUEST, HOST, Peer, body, entropy, guest, guest_config, host, pair, run, settings, with_body,
+    with_false_chain,
 };
 use mini_rts_arena::net::message::PacketId;
 use mini_rts_arena::net::{End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Time};
@@ -123,17 +124,6 @@ fn a_difference_in_the_last_tick_is_found_too() {
         assert_eq!(peer.ends, [End::Desync]);
         assert_eq!(peer.desyncs[0].0, Some(Tick(299)));
     }
-}
-
-/// Rewrites the hash chain in a datagram with an idle input; others pass as they are.
-fn with_false_chain(datagram: &[u8]) -> Vec<u8> {
-    /// Counts, tick, what is wanted and how far behind it the sender is: a byte each, but for the tick.
-    const CHAIN: usize = ENVELOPE + 1 + 2 + 1 + 1;
-    let mut bytes = datagram.to_vec();
-    if datagram[0] == 0x01 {
-        bytes[CHAIN] ^= 1;
-    }
-    bytes
 }
 
 /// Two peers, of which the host claims a difference in one datagram at each of these times.

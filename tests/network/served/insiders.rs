@@ -6,12 +6,12 @@ use std::time::Duration;
 use mini_rts_arena::game::{MatchError, MatchEvent, MatchOptions, Node as _, Server};
 use mini_rts_arena::net::message::{Bye, PacketId, Ping, Ready, Rematch, Resume, Seats, decode, encode};
 use mini_rts_arena::net::{
-    ClientInputsHeader, DropCause, ServerConfig, Settings, Time, encode_client_inputs,
+    ClientInputsHeader, DropCause, PacketProtection, ServerConfig, Settings, Time, encode_client_inputs,
 };
 use mini_rts_arena::sim::{Command, PlayerInput};
 
 use super::insider::{BOTH, Insider, all_played, config, heard, room, run_pinging, vacated};
-use super::net::{BOT, Net, Seat, TAG, address, client_of, predicting, settings, staying};
+use super::net::{BOT, Net, Seat, address, client_of, predicting, settings, staying};
 
 /// Every farewell there is, with numbers that fit and numbers that do not.
 fn every_bye() -> Vec<Bye> {
@@ -186,14 +186,13 @@ fn what_others_repeat_or_make_up_expels_nobody() {
         net.run(Duration::from_secs(3), |_| {});
         let elsewhere = address(99);
         net.run(Duration::from_secs(30), |net| {
-            let (connection, counter) = net.seats[1].envelope;
+            let (connection, newest) = net.seats[1].envelope;
             for back in 0..4 {
-                let mut bytes = vec![PacketId::Ping as u8];
-                bytes.extend(connection.to_le_bytes());
-                bytes.extend(counter.wrapping_sub(40 + back).to_le_bytes());
-                bytes.extend(TAG);
+                let sealed = PacketProtection::plaintext(0, connection);
+                let sealed = sealed.seal_as(newest - 40 - back, PacketId::Ping as u8, &[]);
+                let bytes = sealed.bytes();
                 if let Some(server) = &mut net.server {
-                    server.handle_datagram(net.now, elsewhere, &bytes);
+                    server.handle_datagram(net.now, elsewhere, bytes);
                     server.handle_datagram(net.now, elsewhere, &bytes[..7]);
                 }
             }

@@ -12,8 +12,8 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig, OnLoss, PlayerName,
-    RoomCode, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
+    Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig, OnLoss,
+    PacketProtection, PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
 };
 use mini_rts_arena::sim::{AttackBehaviour, Rules, StateHash, TickRate, UnitRules, fingerprint};
 use mini_rts_arena::transport::{Impairment, LinkSpec};
@@ -21,8 +21,6 @@ use mini_rts_arena::transport::{Impairment, LinkSpec};
 pub(crate) const SERVER: SocketAddr = address(0);
 /// IP and UDP headers.
 pub(crate) const HEADERS: usize = 28;
-/// What follows the body where nothing is encrypted.
-pub(crate) const TAG: [u8; 16] = [0; 16];
 
 pub(crate) const fn address(n: u8) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
@@ -181,10 +179,10 @@ pub(crate) struct Seat {
     pub(crate) is_cut: bool,
     /// Whether its process does nothing at the moment, and what comes in meanwhile is lost.
     pub(crate) is_suspended: bool,
-    /// The connection id and the newest counter by which it addresses the server.
-    pub(crate) envelope: (u32, u16),
+    /// The connection id and the newest number by which it addresses the server.
+    pub(crate) envelope: (u32, u64),
     /// The same of the server toward it.
-    pub(crate) heard: (u32, u16),
+    pub(crate) heard: (u32, u64),
 }
 
 pub(crate) struct Net {
@@ -288,13 +286,7 @@ impl Net {
             self.seats[seat].game.as_mut().expect("playing").forge(SERVER, id, body);
             return;
         }
-        let (connection, counter) = self.seats[seat].envelope;
-        self.seats[seat].envelope.1 += 1;
-        let mut bytes = vec![id as u8];
-        bytes.extend(connection.to_le_bytes());
-        bytes.extend((counter + 1).to_le_bytes());
-        bytes.extend(body);
-        bytes.extend(TAG);
+        let bytes = next(&mut self.seats[seat].envelope, id, body);
         let (from, now) = (self.seats[seat].address, self.now);
         if let Some(server) = &mut self.server {
             server.handle_datagram(now, from, &bytes);
@@ -308,13 +300,7 @@ impl Net {
             self.server.as_mut().expect("playing").forge(to, id, body);
             return;
         }
-        let (connection, counter) = self.seats[seat].heard;
-        self.seats[seat].heard.1 += 1;
-        let mut bytes = vec![id as u8];
-        bytes.extend(connection.to_le_bytes());
-        bytes.extend((counter + 1).to_le_bytes());
-        bytes.extend(body);
-        bytes.extend(TAG);
+        let bytes = next(&mut self.seats[seat].heard, id, body);
         if let Some(game) = &mut self.seats[seat].game {
             game.handle_datagram(self.now, SERVER, &bytes);
         }
@@ -326,10 +312,16 @@ impl Net {
 }
 
 /// Connection id and number of a datagram, or the number so far if that is higher.
-fn newer((_, so_far): (u32, u16), datagram: &[u8]) -> (u32, u16) {
+fn newer((_, so_far): (u32, u64), datagram: &[u8]) -> (u32, u64) {
     let connection = u32::from_le_bytes(std::array::from_fn(|i| datagram[1 + i]));
-    let number = u16::from_le_bytes(std::array::from_fn(|i| datagram[5 + i]));
+    let (number, _) = PacketProtection::plaintext(0, 0).unseal(so_far, datagram).expect("a datagram");
     (connection, so_far.max(number))
+}
+
+/// The next datagram of a connection, with this body.
+fn next((connection, number): &mut (u32, u64), id: PacketId, body: &[u8]) -> Vec<u8> {
+    *number += 1;
+    PacketProtection::plaintext(0, *connection).seal_as(*number, id as u8, body).bytes().to_vec()
 }
 
 impl Seat {
