@@ -125,7 +125,7 @@ fn four_seats_play_alone_and_in_teams() {
 #[test]
 fn a_bout_is_the_match_that_two_processes_play() {
     let home = tempfile::tempdir().expect("a folder");
-    let fixed = ["--headless", "--json", "--bot=normal", "--input-delay=6", "--record=off"];
+    let fixed = ["--headless", "--json", "--bot=hard", "--input-delay=6", "--record=off"];
     let mut words = vec!["host", "--port=0", "--no-discovery", "--seed=7", "--ticks=600", "--hero=archer"];
     words.extend(fixed);
     let host = Arena::run(home.path(), &words);
@@ -133,12 +133,12 @@ fn a_bout_is_the_match_that_two_processes_play() {
     let mut words = vec!["join", &address];
     words.extend(fixed);
     let guest = run(home.path(), &words);
-    let sides = [seat(Archer, BotLevel::Normal, 0), seat(Swordsman, BotLevel::Normal, 1)];
+    let sides = [seat(Archer, BotLevel::Hard, 0), seat(Swordsman, BotLevel::Hard, 1)];
     let mut bout = BoutRun::new(&bout(data::map("standard").expect("built in"), 7, &sides));
     for _ in 0..600 {
         bout.step();
     }
-    assert!(bout.world().state().players.commands.iter().all(|&commands| commands > 10));
+    assert!(bout.world().state().players.commands.iter().all(|&commands| commands > 20));
     let hash = format!("{:016x}", bout.world().hash().whole);
     assert_eq!([&host.end().json()["state_hash"], &guest.json()["state_hash"]], [hash.as_str(); 2]);
 }

@@ -12,10 +12,10 @@ fn normal_bots_command_fight_and_capture() {
     let mut hashes = HashSet::new();
     for seed in 1..=20 {
         let mut game = BotMatch::new(setup("standard", "standard", seed, 60, true), BotLevel::Normal);
-        game.run(1_800);
+        game.run(2_700);
         for (player, given) in game.given.iter().enumerate() {
             let (sum, kinds) = (given.iter().sum::<u32>(), given.iter().filter(|&&given| given > 0).count());
-            assert!(sum >= 40 && kinds >= 4, "seed {seed}, player {player}: {given:?}");
+            assert!(sum >= 60 && kinds >= 4, "seed {seed}, player {player}: {given:?}");
         }
         let players = &game.world.state().players;
         assert!(players.deaths.iter().any(|&deaths| deaths > 0), "seed {seed}: nobody died");
