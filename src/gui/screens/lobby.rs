@@ -27,7 +27,8 @@ const CHAT_LINES: usize = 5;
 const SIZE: [f32; 2] = [1000.0, 520.0];
 /// Share of the left part, with the seats.
 const LEFT: f32 = 0.62;
-const WORDS: &str = "If that player sees the same four words, nobody stands between you.";
+/// What the words under a name are for.
+const WORDS_ARE_FOR: &str = "If that player sees the same four words, nobody stands between you.";
 
 /// What is known of the lobby.
 pub(super) struct LobbyPanel {
@@ -148,19 +149,11 @@ impl LobbyPanel {
                 None => self.free(context, page, game, row, player),
             });
         }
-        let has_words = |(taken, player): (&Option<LobbySeat>, u8)| {
-            taken.is_some_and(|taken| taken.words.is_some()) && !game.has_bot(PlayerId(player))
-        };
-        if self.lobby.seats.iter().zip(0..).any(has_words) {
+        let mut seats = (0..).map(PlayerId).zip(&self.lobby.seats);
+        if seats.any(|(player, taken)| taken.is_some_and(|taken| words(game, player, &taken).is_some())) {
             let at = pos2(area.left(), area.top() + self.lobby.seats.len() as f32 * (ROW + GAP));
-            page.text(
-                "what words say",
-                at,
-                Align2::LEFT_TOP,
-                (theme::SMALL, theme::QUIET),
-                WORDS,
-                area.width(),
-            );
+            let style = (theme::SMALL, theme::QUIET);
+            page.text("what words are for", at, Align2::LEFT_TOP, style, WORDS_ARE_FOR, area.width());
         }
     }
 
@@ -178,8 +171,7 @@ impl LobbyPanel {
             if own { (self.choice.hero, self.choice.is_ready) } else { (seat.hero, taken.is_ready) };
         let middle = row.center().y;
         draw_badge(page.ui.painter(), pos2(row.left() + 22.0, middle), 10.0, seat.team);
-        // Both ends of a connection show the same words; to a bot of one's own nobody speaks.
-        let words = taken.words.filter(|_| !game.has_bot(player)).map(|words| words.to_string());
+        let words = words(game, player, taken);
         let mut text = |name: &str, share: f32, until: f32, colour, text: &str| {
             let below = match name {
                 "name" if words.is_some() => -8.0,
@@ -305,6 +297,11 @@ impl LobbyPanel {
         let style = (theme::SMALL, theme::QUIET);
         page.text("map", at, Align2::LEFT_TOP, style, &format!("Map: {}", map.name), area.width());
     }
+}
+
+/// The words of the connection to this player, which both ends show. Nobody compares them with a bot of one's own.
+fn words(game: &Game, player: PlayerId, taken: &LobbySeat) -> Option<String> {
+    taken.words.filter(|_| !game.has_bot(player)).map(|words| words.to_string())
 }
 
 const fn hero_name(hero: AttackBehaviour) -> &'static str {
