@@ -16,8 +16,8 @@ use crate::proxy::Link;
 
 /// Datagrams a second.
 const RATE: u64 = 200_000;
-/// Bytes of a datagram: as short as those of an idle player.
-const BYTES: usize = 36;
+/// Bytes of a datagram: as many as of an idle player.
+const BYTES: usize = 33;
 /// How long the sender rests when it is ahead.
 const REST: Duration = Duration::from_micros(50);
 
@@ -32,10 +32,10 @@ pub(crate) struct FloodReport {
 #[derive(Serialize)]
 struct Lateness {
     ticks: usize,
-    /// Later than the tick after them.
+    /// Ticks that ran more than a tick late.
     missed: usize,
     p99_ms: f64,
-    /// What was sent beside it.
+    /// Garbage sent meanwhile.
     datagrams_per_s: f64,
 }
 
@@ -44,13 +44,13 @@ pub(crate) fn measure(arena: &Arena, seed: u64, runs: u64, seconds: u32) -> anyh
     let mut late: [Vec<u64>; 3] = Default::default();
     let mut sent = [0.0; 3];
     let unread = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("a socket")?;
-    let unread = (unread.local_addr().context("its address")?, unread);
+    let sink = unread.local_addr().context("its address")?;
     let ticks = (WARM_UP.as_secs() as u32 + seconds) * HZ;
     for run in 0..runs {
         for (kind, late) in late.iter_mut().enumerate() {
             let beside = |host: SocketAddr| match kind {
                 0 => None,
-                1 => Some(Sender::start(unread.0)),
+                1 => Some(Sender::start(sink)),
                 _ => Some(Sender::start(host)),
             };
             let (played, sender) = arena.play(Link::default(), seed * 1000 + run, ticks, beside)?;
@@ -90,7 +90,7 @@ impl Lateness {
 }
 
 /// Sends garbage at [`RATE`] until it is stopped.
-pub(crate) struct Sender {
+struct Sender {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<f64>,
 }
