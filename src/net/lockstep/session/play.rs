@@ -1,5 +1,6 @@
 //! While ticks run: commits, sends, receives, runs ticks, compares hashes.
 
+use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
@@ -50,6 +51,7 @@ pub(super) struct Play {
     input_delay: InputDelay,
     delay_told_us: i64,
     ran_at: Time,
+    fresh: FreshInputs,
 }
 
 impl Play {
@@ -79,6 +81,7 @@ impl Play {
             input_delay,
             delay_told_us: 0,
             ran_at: now,
+            fresh: FreshInputs::new(),
         }
     }
 
@@ -337,10 +340,9 @@ impl LockstepSession {
         }
         let lacked = play.gate.next_needed(peer.player);
         if !play.departures.suspects().contains(peer.player) {
-            let (fresh, given) =
-                read_fresh(&play.gate, peer.player, first, inputs).ok_or(DropCause::Malformed)?;
-            play.gate.push_all(now, peer.player, lacked, &fresh)?;
-            for (tick, given) in given {
+            play.fresh.read(&play.gate, peer.player, first, inputs).ok_or(DropCause::Malformed)?;
+            play.gate.push_all(now, peer.player, lacked, &play.fresh.inputs)?;
+            for (tick, given) in play.fresh.given.drain(..) {
                 peer.given.keep(tick, given);
             }
         }
@@ -404,35 +406,46 @@ impl LockstepSession {
     }
 }
 
-/// The inputs of a datagram, of the ticks from `first` on, that are new here. `None` if any of them is
-/// invalid: then the gate takes none of them.
-fn read_fresh(gate: &Lockstep, player: PlayerId, first: Tick, inputs: Inputs<'_>) -> Option<Fresh> {
-    let lacked = gate.next_needed(player);
-    // After a gap the held control and the named units are unknown. All inputs from the gap on are resent.
-    let Some(known) = lacked.0.checked_sub(first.0) else { return Some(Fresh::default()) };
-    let Some(mut held) = gate.held_before(player, lacked) else { return Some(Fresh::default()) };
-    let mut named = gate.named(player).clone();
-    let mut given = ArrayVec::new();
-    let fresh = (lacked.0..).map(Tick).zip(inputs.skip(known as usize)).map(|(tick, input)| {
-        let input = match input {
-            Some(short) => {
-                let (input, at) = read_short(&short, held, &mut named)?;
-                given.push((tick, at));
-                input
-            }
-            None => PlayerInput { hero: held, ..PlayerInput::default() },
-        };
-        held = input.hero;
-        // No peer commits a longer input.
-        canonical(&input)
-    });
-    let fresh = fresh.collect::<Option<_>>()?;
-    Some((fresh, given))
+/// The complete inputs of a datagram that are new here, and when the commands of those that have any were given.
+/// Kept from datagram to datagram for its room: it has some 16 kB, too much to move about with each.
+#[derive(Debug)]
+struct FreshInputs {
+    inputs: Vec<CanonicalInput>,
+    given: Vec<(Tick, Given)>,
 }
 
-/// The complete inputs of a datagram, and when the commands of those that have any were given.
-type Fresh =
-    (ArrayVec<CanonicalInput, INPUTS_PER_DATAGRAM_MAX>, ArrayVec<(Tick, Given), INPUTS_PER_DATAGRAM_MAX>);
+impl FreshInputs {
+    fn new() -> Self {
+        let most = INPUTS_PER_DATAGRAM_MAX;
+        Self { inputs: Vec::with_capacity(most), given: Vec::with_capacity(most) }
+    }
+
+    /// Takes in those of `inputs`, of the ticks from `first` on, that the gate lacks. `None` if any of them is
+    /// invalid: then the gate takes none of them.
+    fn read(&mut self, gate: &Lockstep, player: PlayerId, first: Tick, inputs: Inputs<'_>) -> Option<()> {
+        self.inputs.clear();
+        self.given.clear();
+        let lacked = gate.next_needed(player);
+        // After a gap the held control and the named units are unknown. All inputs from the gap on are resent.
+        let Some(known) = lacked.0.checked_sub(first.0) else { return Some(()) };
+        let Some(mut held) = gate.held_before(player, lacked) else { return Some(()) };
+        let mut named = gate.named(player).clone();
+        for (tick, input) in (lacked.0..).map(Tick).zip(inputs.skip(known as usize)) {
+            let input = match input {
+                Some(short) => {
+                    let (input, at) = read_short(&short, held, &mut named)?;
+                    self.given.push((tick, at));
+                    input
+                }
+                None => PlayerInput { hero: held, ..PlayerInput::default() },
+            };
+            held = input.hero;
+            // No peer commits a longer input.
+            self.inputs.push(canonical(&input)?);
+        }
+        Some(())
+    }
+}
 
 /// Expands the short form `short` of an input whose predecessor held `held` and named `named`, with when its
 /// commands were given. `None` if it has a shorter form.
