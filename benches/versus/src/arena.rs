@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,15 +60,11 @@ impl Arena {
     ) -> anyhow::Result<(Played, T)> {
         let folder = tempfile::tempdir().context("a folder for traces")?;
         let traces = ["host.trace", "guest.trace"].map(|name| folder.path().join(name));
-        let seeded = format!("--seed={seed}");
-        let host = self.start("arena host", &["host", "--port=0", &seeded], &traces[0], ticks)?;
-        let said = host.line(PATIENCE)?;
-        let address: Option<SocketAddr> =
-            said.strip_prefix("listening ").and_then(|it| it.trim().parse().ok());
-        let Some(address) = address else { bail!("arena host began with `{said}`, not with its address") };
+        let (host, address) = self.host(seed, ticks, &["--trace".as_ref(), traces[0].as_ref()])?;
         let proxy = Proxy::start(link, seed, [Some(address), None])?;
         let door = proxy.address(1).to_string();
-        let guest = self.start("arena join", &["join", &door], &traces[1], ticks)?;
+        let guest =
+            self.start("arena join", &["join", &door], ticks, &["--trace".as_ref(), traces[1].as_ref()])?;
         let beside = beside(address);
         let until = Instant::now() + Duration::from_secs(u64::from(ticks) / 30) + PATIENCE;
         let (host, guest) = match (host.finish(until), guest.finish(until)) {
@@ -86,16 +83,42 @@ impl Arena {
         Ok((Played { logs, passed: proxy.stop() }, beside))
     }
 
+    /// A match of one tick: from its guest's first datagram to its seat, without a proxy.
+    pub(crate) fn join(&self, seed: u64) -> anyhow::Result<Duration> {
+        let (host, address) = self.host(seed, 1, &[])?;
+        let guest = self.start("arena join", &["join", &address.to_string()], 1, &[])?;
+        let said_at = |begin: &str| -> anyhow::Result<Instant> {
+            while !guest.line(PATIENCE)?.starts_with(begin) {}
+            Ok(Instant::now())
+        };
+        let (asked, joined) = (said_at("asking")?, said_at("joined")?);
+        let until = joined + PATIENCE;
+        host.finish(until)?;
+        guest.finish(until)?;
+        Ok(joined - asked)
+    }
+
+    /// A host, and the address at which it listens.
+    fn host(&self, seed: u64, ticks: u32, more: &[&OsStr]) -> anyhow::Result<(Process, SocketAddr)> {
+        let seeded = format!("--seed={seed}");
+        let host = self.start("arena host", &["host", "--port=0", &seeded], ticks, more)?;
+        let said = host.line(PATIENCE)?;
+        let address = said.strip_prefix("listening ").and_then(|it| it.trim().parse().ok());
+        let address =
+            address.with_context(|| format!("arena host began with `{said}`, not with its address"))?;
+        Ok((host, address))
+    }
+
     fn start(
         &self,
         name: &'static str,
         arguments: &[&str],
-        trace: &Path,
         ticks: u32,
+        more: &[&OsStr],
     ) -> anyhow::Result<Process> {
         let mut command = Command::new(&self.path);
         command.args(arguments).args(["--bind=127.0.0.1", "--headless", "--bot=probe", "--no-discovery"]);
-        command.args(["--record=off", "--json"]).arg(format!("--ticks={ticks}")).arg("--trace").arg(trace);
+        command.args(["--record=off", "--json"]).arg(format!("--ticks={ticks}")).args(more);
         Process::start(name, &mut command)
     }
 }

@@ -27,6 +27,8 @@
 //! **Flood.** `--part flood`: our host alone, beside a machine as busy, and while 200,000 datagrams of garbage a second
 //! reach its port. Late is a tick against its own time or the end of the tick before it.
 //!
+//! **Join.** `--part join`: from a guest's first datagram to its seat on the same machine, `--runs` times.
+//!
 //! **Session.** The processor's part alone: sessions of both in one process and in virtual time, without
 //! sockets, over a queue of 25 ms that loses nothing, with a world that does nothing.
 
@@ -34,6 +36,7 @@ mod arena;
 mod cell;
 mod figures;
 mod flood;
+mod join;
 mod peer;
 mod process;
 mod proxy;
@@ -43,6 +46,7 @@ mod theirs;
 
 use anyhow::{Context as _, ensure};
 use clap::{Parser, Subcommand, ValueEnum};
+use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -104,6 +108,8 @@ enum Part {
     Session,
     /// How late the ticks of a host run to which strangers send garbage; left out of all.
     Flood,
+    /// How long a guest waits for its seat; left out of all.
+    Join,
 }
 
 fn main() -> ExitCode {
@@ -120,15 +126,22 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(Task::GgrsPeer(peer)) = arguments.task {
         return peer::run(peer);
     }
-    if arguments.part == Part::Flood {
-        let arena = Arena::find(arguments.arena.clone())?;
-        let report = flood::measure(&arena, arguments.seed, arguments.runs, arguments.seconds)?;
-        println!("{}", if arguments.json { serde_json::to_string_pretty(&report)? } else { report.text() });
-        return Ok(());
+    let arena = || Arena::find(arguments.arena.clone());
+    let (seed, runs) = (arguments.seed, arguments.runs);
+    match arguments.part {
+        Part::Flood => {
+            let report = flood::measure(&arena()?, seed, runs, arguments.seconds)?;
+            return print(arguments.json, &report, report.text());
+        }
+        Part::Join => {
+            let report = join::measure(&arena()?, seed, runs)?;
+            return print(arguments.json, &report, report.text());
+        }
+        Part::All | Part::Links | Part::Session => {}
     }
     let (mut report, mut failed) = (Report::default(), None);
     if arguments.part != Part::Session {
-        let arena = Arena::find(arguments.arena.clone())?;
+        let arena = arena()?;
         let wanted = |cell: &Cell| {
             arguments.cell.is_empty() || arguments.cell.iter().any(|filter| filter.matches(*cell))
         };
@@ -154,12 +167,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         eprintln!("sessions");
         report.session = Some(session::measure()?);
     }
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report.json())?);
-    } else {
-        println!("{}", report.text());
-    }
+    print(arguments.json, &report.json(), report.text())?;
     failed.map_or(Ok(()), Err)
+}
+
+fn print(as_json: bool, report: &impl Serialize, text: String) -> anyhow::Result<()> {
+    println!("{}", if as_json { serde_json::to_string_pretty(report)? } else { text });
+    Ok(())
 }
 
 /// Plays on one link: ours first, since the delay of ggrs is chosen by it, then all in turn.
