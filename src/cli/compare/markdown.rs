@@ -115,12 +115,12 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         "outcome" => table(&Table::outcome(&listed(Experiment::Outcome))),
         "seats" => table(&Table::seats(&base(analysis).into_iter().chain(listen()).collect::<Vec<_>>())),
         "agreement" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {
-            // Which cells the others are is in the table.
-            let counts = agreement.by_quantity().map(|line| {
-                let count = line.split("; not in").next().unwrap_or_default();
-                count.trim_end_matches('.').to_owned()
-            });
-            format!("{} {}.\n", agreement.sentence(), counts.collect::<Vec<_>>().join("; "))
+            // In which cells they do not agree is in the table.
+            let not_everywhere =
+                agreement.by_quantity().filter_map(|line| Some(line.split_once("; not in")?.0.to_owned()));
+            let others = "every other quantity in all its cells".to_owned();
+            let counts: Vec<String> = not_everywhere.chain([others]).collect();
+            format!("{} {}.\n", agreement.sentence(), counts.join("; "))
         }),
         "real" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {
             let lines: String = agreement.by_quantity().map(|line| format!("- {line}\n")).collect();
