@@ -9,7 +9,7 @@ use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
 use super::audit::Violation;
-use super::byzantine::{ByzantinePlan, ByzantineReport};
+use super::byzantine::{ByzantineFigures, ByzantinePlan, ByzantineReport};
 use super::fault::FaultCounts;
 use super::jobs;
 use super::scenario::{Act, Scenario};
@@ -222,15 +222,55 @@ pub fn campaign(options: &CampaignOptions, progress: impl Fn(u32) + Sync) -> Cam
     let Shard { index, count } = options.shard;
     let matches = 0..options.shard.share(options.matches);
     let seeds = matches.map(|number| options.seed + u64::from(index + number * count));
-    let play = |seed| Ok::<_, Infallible>((seed, options.play(seed)));
-    let Ok(results) = jobs::run(options.jobs, seeds, |over, _| progress(over as u32), play);
-    let mut report = CampaignReport::default();
     let planted_at = options.inject.as_ref().map(|(_, inject)| inject.tick);
-    for (seed, result) in results {
-        report.unplanted += u32::from(planted_at.is_some_and(|tick| result.ticks <= tick.0));
-        report.add(seed, result);
-    }
+    let play = |seed| Ok::<_, Infallible>(MatchFindings::of(seed, options.play(seed), planted_at));
+    let Ok(found) = jobs::run(options.jobs, seeds, |over, _| progress(over as u32), play);
+    let mut report = CampaignReport::default();
+    found.into_iter().for_each(|found| report.add(found));
     report
+}
+
+/// What a report takes from one match. The rest of its result, histograms above all, is a megabyte or two, which
+/// must not wait until a long campaign is over.
+struct MatchFindings {
+    seed: u64,
+    peers: usize,
+    outcome: &'static str,
+    ticks_compared: u64,
+    /// Of a match without a byzantine seat.
+    desync: Option<DesyncReport>,
+    is_unplanted: bool,
+    violations: Vec<Violation>,
+    counts: FaultCounts,
+    byzantine: Option<ByzantineFigures>,
+    log: u64,
+    took: Duration,
+}
+
+impl MatchFindings {
+    fn of(seed: u64, result: VirtualResult, planted_at: Option<Tick>) -> Self {
+        let byzantine = result.byzantine.as_ref().map(|figures| figures.seat);
+        let honest = result.ends.iter().enumerate().filter(|&(seat, _)| Some(seat) != byzantine);
+        let honest = honest.map(|(_, end)| end);
+        let outcomes = honest.clone().filter(|end| end.outcome().is_some());
+        let end = outcomes.clone().find(|end| end.as_str() != "interrupted").or(honest.clone().next());
+        let desync = outcomes.clone().find_map(|end| end.desync());
+        Self {
+            seed,
+            peers: result.ends.len(),
+            outcome: end.map_or("unfinished", |end| end.as_str()),
+            // The tick that differs was compared, too.
+            ticks_compared: u64::from(desync.map_or(result.ticks, |report| report.tick + 1)),
+            // A byzantine seat may bring one about between two, and the oracles say where it may not.
+            desync: desync.filter(|_| byzantine.is_none()).cloned(),
+            is_unplanted: planted_at.is_some_and(|tick| result.ticks <= tick.0),
+            violations: result.violations,
+            counts: result.counts,
+            byzantine: result.byzantine,
+            log: result.log,
+            took: result.took,
+        }
+    }
 }
 
 impl CampaignReport {
@@ -240,32 +280,25 @@ impl CampaignReport {
         self.first_desync.is_none() && self.violated == 0
     }
 
-    fn add(&mut self, seed: u64, result: VirtualResult) {
-        let peers = result.ends.len();
-        let byzantine = result.byzantine.as_ref().map(|figures| figures.seat);
-        let honest = result.ends.iter().enumerate().filter(|&(seat, _)| Some(seat) != byzantine);
-        let honest = honest.map(|(_, end)| end);
-        let outcomes = honest.clone().filter(|end| end.outcome().is_some());
-        let end = outcomes.clone().find(|end| end.as_str() != "interrupted").or(honest.clone().next());
-        let desync = outcomes.clone().find_map(|end| end.desync());
+    fn add(&mut self, found: MatchFindings) {
+        let MatchFindings { seed, peers, .. } = found;
         self.matches += 1;
         *self.peers.entry(peers).or_default() += 1;
-        *self.outcomes.entry(end.map_or("unfinished", |end| end.as_str())).or_default() += 1;
-        // The tick that differs was compared, too.
-        self.ticks_compared += u64::from(desync.map_or(result.ticks, |report| report.tick + 1));
-        // A byzantine seat may bring one about between two, and the oracles say where it may not.
-        if let (None, Some(report), None) = (&self.first_desync, desync, byzantine) {
-            self.first_desync = Some((seed, report.clone()));
+        *self.outcomes.entry(found.outcome).or_default() += 1;
+        self.ticks_compared += found.ticks_compared;
+        self.unplanted += u32::from(found.is_unplanted);
+        if self.first_desync.is_none() {
+            self.first_desync = found.desync.map(|report| (seed, report));
         }
-        self.violated += u32::from(!result.violations.is_empty());
+        self.violated += u32::from(!found.violations.is_empty());
         let room = VIOLATIONS_MAX - self.violations.len();
         self.violations
-            .extend(result.violations.into_iter().take(room).map(|violation| (seed, peers, violation)));
-        self.counts.add_all(&result.counts);
-        if let Some(figures) = &result.byzantine {
+            .extend(found.violations.into_iter().take(room).map(|violation| (seed, peers, violation)));
+        self.counts.add_all(&found.counts);
+        if let Some(figures) = &found.byzantine {
             self.byzantine.add(figures);
         }
-        self.log = XxHash3_64::oneshot_with_seed(self.log, &result.log.to_le_bytes());
-        self.match_time += result.took;
+        self.log = XxHash3_64::oneshot_with_seed(self.log, &found.log.to_le_bytes());
+        self.match_time += found.took;
     }
 }
