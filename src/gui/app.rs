@@ -19,6 +19,7 @@ use super::probe_file::ProbeFile;
 use super::screens::{Next, Screen};
 use super::settings::{Settings, SettingsFile};
 use super::sound::Sound;
+use super::still::StillPicture;
 use super::theme;
 use super::window::{HAS_OPENED, set_text_percent, window};
 use crate::cli::paths;
@@ -46,6 +47,7 @@ struct App {
     inputs: Inputs,
     menus: layout::Recorder,
     feedback: Feedback,
+    still: StillPicture,
     probe: Option<ProbeFile>,
     native: NativeWindow,
     has_focus: bool,
@@ -101,6 +103,7 @@ impl App {
             inputs: Inputs::new(),
             menus,
             feedback: Feedback::default(),
+            still: StillPicture::new(),
             probe,
             native: NativeWindow::find(),
             has_focus: true,
@@ -192,7 +195,8 @@ impl App {
     fn page(&mut self) -> Option<Next> {
         let mut next = None;
         self.menus.begin(window());
-        let Self { context, screen, menus, feedback, .. } = self;
+        let Self { context, screen, menus, feedback, still, .. } = self;
+        let has_backdrop = screen.has_backdrop();
         egui_macroquad::cfg(|ctx| ctx.set_pixels_per_point(screen.scale()));
         egui_macroquad::ui(|ctx| {
             let frame = egui::Frame::NONE;
@@ -203,11 +207,20 @@ impl App {
                 }
                 show_note(context, &mut page);
             });
+            if has_backdrop {
+                still.compare(ctx);
+            }
         });
         if let Some(kind) = self.feedback.take() {
             self.context.sound.play(kind);
         }
+        if has_backdrop && !self.still.draw() {
+            self.screen.draw_backdrop(&mut self.context);
+        }
         egui_macroquad::draw();
+        if has_backdrop {
+            self.still.keep();
+        }
         if let Some(probe) = &mut self.probe {
             probe.look(&self.screen, &self.context);
         }
@@ -228,6 +241,7 @@ impl App {
 
     fn go(&mut self, next: Next) {
         self.context.painter.forget();
+        self.still.forget();
         if matches!(next, Next::Quit) {
             self.is_done = true;
             return;
