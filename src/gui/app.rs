@@ -61,14 +61,17 @@ struct App {
 pub(crate) async fn run(opening: Opening) {
     macroquad::input::prevent_quit();
     let mut app = App::new(opening);
+    let mut due = Instant::now();
     loop {
-        let began = Instant::now();
         app.frame();
         HAS_OPENED.store(true, Ordering::Relaxed);
         if app.is_done || IS_INTERRUPTED.load(Ordering::Relaxed) || macroquad::input::is_quit_requested() {
             break;
         }
-        std::thread::sleep(app.frame_time().saturating_sub(began.elapsed()));
+        // From one frame to the next, with the swap between them; what came late is not made up for.
+        let now = Instant::now();
+        due = now.max(due + app.frame_time());
+        std::thread::sleep(due - now);
         next_frame().await;
     }
     app.close();
