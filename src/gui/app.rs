@@ -25,8 +25,12 @@ use super::window::{HAS_OPENED, set_text_percent, window};
 use crate::cli::paths;
 use crate::cli::window::Opening;
 
-/// Most frames per second of a menu, and of any screen that does not have the keyboard.
+/// Most frames per second of a menu at rest, and of any screen that does not have the keyboard.
 const CALM_FRAMES_PER_S: u32 = 30;
+/// The same of a menu in use: a press is seen in the next frame, and is to be heard within 40 ms.
+const MENU_FRAMES_PER_S: u32 = 60;
+/// How long a menu is in use after an input.
+const IN_USE_S: f64 = 2.0;
 /// How often a window that nobody sees takes in what happened.
 const HIDDEN_FRAMES_PER_S: u32 = 10;
 /// How long a note at the edge of the window stays.
@@ -51,6 +55,8 @@ struct App {
     probe: Option<ProbeFile>,
     native: NativeWindow,
     has_focus: bool,
+    /// When a key or the pointer was last used, seconds since the window opened.
+    used_at: f64,
     file: SettingsFile,
     /// The settings in force.
     applied: Option<Settings>,
@@ -110,6 +116,7 @@ impl App {
             probe,
             native: NativeWindow::find(),
             has_focus: true,
+            used_at: 0.0,
             file,
             applied: None,
             is_done: false,
@@ -121,8 +128,12 @@ impl App {
         let set = self.context.settings.frames_per_s;
         let most = if self.context.painter.is_hidden {
             Some(HIDDEN_FRAMES_PER_S)
-        } else if self.has_focus && self.screen.is_lively() {
+        } else if !self.has_focus {
+            Some(CALM_FRAMES_PER_S)
+        } else if self.screen.is_lively() {
             Some(set).filter(|&set| set > 0)
+        } else if self.context.now - self.used_at < IN_USE_S {
+            Some(MENU_FRAMES_PER_S)
         } else {
             Some(CALM_FRAMES_PER_S)
         };
@@ -134,6 +145,9 @@ impl App {
         self.context.now = get_time();
         self.context.painter.is_hidden = !self.native.is_seen();
         let inputs = self.inputs.take();
+        if !inputs.is_empty() {
+            self.used_at = self.context.now;
+        }
         self.note_window_inputs(&inputs);
         self.apply_settings();
         let mut next = self.screen.arena(&mut self.context, inputs);
