@@ -19,13 +19,18 @@ use super::probe_file::ProbeFile;
 use super::screens::{Next, Screen};
 use super::settings::{Settings, SettingsFile};
 use super::sound::Sound;
+use super::still::StillPicture;
 use super::theme;
 use super::window::{HAS_OPENED, set_text_percent, window};
 use crate::cli::paths;
 use crate::cli::window::Opening;
 
-/// Most frames per second of a menu, and of any screen that does not have the keyboard.
+/// Most frames per second of a menu at rest, and of any screen that does not have the keyboard.
 const CALM_FRAMES_PER_S: u32 = 30;
+/// The same of a menu in use: a press is seen in the next frame, and is to be heard within 40 ms.
+const MENU_FRAMES_PER_S: u32 = 60;
+/// How long a menu is in use after an input.
+const IN_USE_S: f64 = 2.0;
 /// How often a window that nobody sees takes in what happened.
 const HIDDEN_FRAMES_PER_S: u32 = 10;
 /// How long a note at the edge of the window stays.
@@ -46,9 +51,12 @@ struct App {
     inputs: Inputs,
     menus: layout::Recorder,
     feedback: Feedback,
+    still: StillPicture,
     probe: Option<ProbeFile>,
     native: NativeWindow,
     has_focus: bool,
+    /// When a key or the pointer was last used, seconds since the window opened.
+    used_at: f64,
     file: SettingsFile,
     /// The settings in force.
     applied: Option<Settings>,
@@ -59,14 +67,17 @@ struct App {
 pub(crate) async fn run(opening: Opening) {
     macroquad::input::prevent_quit();
     let mut app = App::new(opening);
+    let mut due = Instant::now();
     loop {
-        let began = Instant::now();
         app.frame();
         HAS_OPENED.store(true, Ordering::Relaxed);
         if app.is_done || IS_INTERRUPTED.load(Ordering::Relaxed) || macroquad::input::is_quit_requested() {
             break;
         }
-        std::thread::sleep(app.frame_time().saturating_sub(began.elapsed()));
+        // From one frame to the next, with the swap between them; what came late is not made up for.
+        let now = Instant::now();
+        due = now.max(due + app.frame_time());
+        std::thread::sleep(due - now);
         next_frame().await;
     }
     app.close();
@@ -101,9 +112,11 @@ impl App {
             inputs: Inputs::new(),
             menus,
             feedback: Feedback::default(),
+            still: StillPicture::new(),
             probe,
             native: NativeWindow::find(),
             has_focus: true,
+            used_at: 0.0,
             file,
             applied: None,
             is_done: false,
@@ -115,8 +128,12 @@ impl App {
         let set = self.context.settings.frames_per_s;
         let most = if self.context.painter.is_hidden {
             Some(HIDDEN_FRAMES_PER_S)
-        } else if self.has_focus && self.screen.is_lively() {
+        } else if !self.has_focus {
+            Some(CALM_FRAMES_PER_S)
+        } else if self.screen.is_lively() {
             Some(set).filter(|&set| set > 0)
+        } else if self.context.now - self.used_at < IN_USE_S {
+            Some(MENU_FRAMES_PER_S)
         } else {
             Some(CALM_FRAMES_PER_S)
         };
@@ -128,6 +145,9 @@ impl App {
         self.context.now = get_time();
         self.context.painter.is_hidden = !self.native.is_seen();
         let inputs = self.inputs.take();
+        if !inputs.is_empty() {
+            self.used_at = self.context.now;
+        }
         self.note_window_inputs(&inputs);
         self.apply_settings();
         let mut next = self.screen.arena(&mut self.context, inputs);
@@ -192,7 +212,8 @@ impl App {
     fn page(&mut self) -> Option<Next> {
         let mut next = None;
         self.menus.begin(window());
-        let Self { context, screen, menus, feedback, .. } = self;
+        let Self { context, screen, menus, feedback, still, .. } = self;
+        let has_backdrop = screen.has_backdrop();
         egui_macroquad::cfg(|ctx| ctx.set_pixels_per_point(screen.scale()));
         egui_macroquad::ui(|ctx| {
             let frame = egui::Frame::NONE;
@@ -203,11 +224,20 @@ impl App {
                 }
                 show_note(context, &mut page);
             });
+            if has_backdrop {
+                still.compare(ctx);
+            }
         });
         if let Some(kind) = self.feedback.take() {
             self.context.sound.play(kind);
         }
+        if has_backdrop && !self.still.draw() {
+            self.screen.draw_backdrop(&mut self.context);
+        }
         egui_macroquad::draw();
+        if has_backdrop {
+            self.still.keep();
+        }
         if let Some(probe) = &mut self.probe {
             probe.look(&self.screen, &self.context);
         }
@@ -228,6 +258,7 @@ impl App {
 
     fn go(&mut self, next: Next) {
         self.context.painter.forget();
+        self.still.forget();
         if matches!(next, Next::Quit) {
             self.is_done = true;
             return;

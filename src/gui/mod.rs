@@ -21,6 +21,7 @@ mod screens;
 mod sent_commands;
 mod settings;
 mod sound;
+mod still;
 mod talk;
 #[cfg(test)]
 mod test_view;

@@ -1,4 +1,4 @@
-//! The match behind the menus: two bots, without a network.
+//! The match behind the menus, between two bots: each screen shows a moment of it.
 
 use mini_rts_arena::bot::{Bot, BotLevel};
 use mini_rts_arena::game::{EventBacklog, View, data};
@@ -12,11 +12,12 @@ use std::sync::Arc;
 use crate::gui::context::AppContext;
 use crate::gui::draw::{Camera, Scene};
 
-/// Ticks in one frame at most: a slow machine shows a slow match.
-const TICKS_PER_FRAME_MAX: u32 = 4;
-/// Ticks per second: as many as a menu has frames.
+/// Ticks per second: the fewest that are allowed, since those before a moment are run at once.
 const HZ: u32 = 30;
-const LEVELS: [BotLevel; 2] = [BotLevel::Hard, BotLevel::Normal];
+/// The first moment: both sides have left their bases and met. Its ticks take about 10 ms.
+const FIRST_S: u32 = 25;
+/// From the moment of one screen to that of the next.
+const NEXT_S: u32 = 10;
 
 /// Something to look at.
 pub(crate) struct Attract {
@@ -25,9 +26,9 @@ pub(crate) struct Attract {
     /// What the bots want, for as many ticks ahead as they react late.
     wants: [VecDeque<PlayerInput>; 2],
     view: View,
-    /// Of the latest tick.
-    events: EventBacklog,
     seed: u64,
+    /// Ticks to be run before it is drawn.
+    ahead: u32,
 }
 
 impl Attract {
@@ -50,41 +51,28 @@ impl Attract {
         let world = World::new(setup);
         let names = ["Blue".to_owned(), "Orange".to_owned()];
         let view = View::new(&world, Arc::new(names), None, clock::now());
-        let bot = |seat: u8| Bot::new(LEVELS[usize::from(seat)], PlayerId(seat), rate);
-        Self {
-            world,
-            bots: [bot(0), bot(1)],
-            wants: Default::default(),
-            view,
-            events: EventBacklog::default(),
-            seed,
-        }
+        let bot = |seat: u8| Bot::new(BotLevel::Hard, PlayerId(seat), rate);
+        Self { world, bots: [bot(0), bot(1)], wants: Default::default(), view, seed, ahead: FIRST_S * HZ }
     }
 
-    /// Plays on and draws.
+    /// Shows a later moment from now on.
+    pub(crate) fn later(mut self) -> Self {
+        self.ahead += NEXT_S * HZ;
+        self
+    }
+
+    /// Plays up to the moment, once, and draws it.
     pub(crate) fn draw(&mut self, context: &mut AppContext) {
-        if context.painter.is_hidden {
-            return;
-        }
-        let now = clock::now();
-        for _ in 0..TICKS_PER_FRAME_MAX {
-            if self.view.alpha(now) < 1.0 {
-                break;
-            }
-            self.step();
-            let View { setup, previous, current, .. } = &self.view;
-            context.painter.observe(setup, previous, current, &self.events);
-        }
-        if self.world.state().outcome() != Outcome::Running {
-            *self = Self::with_seed(self.seed.wrapping_add(1));
-            context.painter.forget();
+        while self.ahead > 0 {
+            self.ahead -= 1;
+            self.step(context);
         }
         let camera = Camera::whole(&self.view.setup.map, context.whole());
-        let scene = Scene::of(&self.view, self.view.alpha(now), context.now as f32);
-        context.painter.draw_backdrop(&camera, &scene);
+        let time_s = self.world.state().tick().0 as f32 / HZ as f32;
+        context.painter.draw_backdrop(&camera, &Scene::of(&self.view, 1.0, time_s));
     }
 
-    fn step(&mut self) {
+    fn step(&mut self, context: &mut AppContext) {
         let mut inputs = TickInputs::idle(self.world.state().tick(), self.bots.len());
         for (seat, bot) in self.bots.iter().enumerate() {
             self.wants[seat].push_back(bot.think(&self.world));
@@ -93,15 +81,15 @@ impl Attract {
             }
         }
         self.world.step(&inputs);
-        self.events.clear();
-        self.events.add(inputs.tick, self.world.events());
-        let tick_us = 1_000_000 / u64::from(HZ);
-        let due = self.view.ran_at.plus(core::time::Duration::from_micros(tick_us));
-        // After a pause of the window it continues from now.
-        let now = clock::now();
-        let is_late = now.since(due).as_micros() as u64 > tick_us * u64::from(TICKS_PER_FRAME_MAX);
+        let mut events = EventBacklog::default();
+        events.add(inputs.tick, self.world.events());
         let state = Arc::new(self.world.state().clone());
         self.view.previous = core::mem::replace(&mut self.view.current, state);
-        self.view.ran_at = if is_late { now } else { due };
+        let View { setup, previous, current, .. } = &self.view;
+        context.painter.observe(setup, previous, current, &events);
+        if self.world.state().outcome() != Outcome::Running {
+            *self = Self::with_seed(self.seed.wrapping_add(1));
+            context.painter.forget();
+        }
     }
 }

@@ -138,33 +138,49 @@ impl Screen {
         Self::Waiting(Box::new(WaitingScreen::start(attract, request)))
     }
 
-    /// The match in the background continues from menu to menu.
+    /// Each menu shows a later moment of the match in the background.
     fn into_attract(self) -> Attract {
-        match self {
+        let attract = match self {
             Self::Start(screen) => screen.attract,
             Self::Host(screen) => screen.attract,
             Self::Join(screen) => screen.attract,
             Self::Replays(screen) => screen.attract,
-            Self::Waiting(screen) => screen.into_attract(),
-            _ => Attract::new(),
-        }
+            Self::Waiting(screen) => screen.attract,
+            _ => return Attract::new(),
+        };
+        attract.later()
     }
 
-    /// Draws the arena behind the page, and takes in what happened.
+    /// Takes in what happened, and draws the arena of a match that is shown.
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: Vec<Input>) -> Option<Next> {
         match self {
-            Self::Start(screen) => screen.arena(context, &inputs),
-            Self::Host(screen) => screen.attract.draw(context),
-            Self::Join(screen) => screen.attract.draw(context),
-            Self::Replays(screen) => screen.attract.draw(context),
+            Self::Start(screen) => screen.take(context, &inputs),
+            Self::Host(_) | Self::Join(_) | Self::Replays(_) | Self::Gone => {}
             Self::Waiting(screen) => return screen.arena(context, &inputs),
             Self::Play(screen) => return screen.arena(context, inputs),
             Self::Result(screen) => return screen.arena(context, &inputs),
             Self::Watch(screen) => screen.arena(context, inputs),
             Self::Both(screen) => screen.arena(context, &inputs),
-            Self::Gone => {}
         }
         None
+    }
+
+    /// Whether a moment of a match lies behind the page, rather than the arena of one under way.
+    pub(crate) const fn has_backdrop(&self) -> bool {
+        !self.is_lively()
+    }
+
+    /// Draws what lies behind the page of a menu.
+    pub(crate) fn draw_backdrop(&mut self, context: &mut AppContext) {
+        match self {
+            Self::Start(screen) => screen.attract.draw(context),
+            Self::Host(screen) => screen.attract.draw(context),
+            Self::Join(screen) => screen.attract.draw(context),
+            Self::Replays(screen) => screen.attract.draw(context),
+            Self::Waiting(screen) => screen.attract.draw(context),
+            Self::Result(screen) => screen.draw_backdrop(context),
+            Self::Play(_) | Self::Watch(_) | Self::Both(_) | Self::Gone => {}
+        }
     }
 
     /// Lays the page out.

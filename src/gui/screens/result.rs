@@ -225,10 +225,9 @@ impl ResultScreen {
         Self { over, shows_details: false, party, wanted: Vec::new() }
     }
 
-    /// Takes in what the others want and say, and draws the last picture of the match in the background.
+    /// Takes in what the others want and say.
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) -> Option<Next> {
         context.settings.has_won |= self.over.verdict().0 == VICTORY;
-        self.draw(context);
         let party = self.party.as_mut()?;
         let is_ended = party.game.poll().is_some();
         let over = &self.over;
@@ -263,10 +262,11 @@ impl ResultScreen {
         Some(Next::Play(Box::new(party.game)))
     }
 
-    fn draw(&self, context: &mut AppContext) {
+    /// Draws the last moment of the match.
+    pub(crate) fn draw_backdrop(&self, context: &mut AppContext) {
         let Some(view) = &self.over.view else { return };
         let camera = Camera::whole(&view.setup.map, context.whole());
-        let scene = Scene { previous: &view.current, ..Scene::of(view, 1.0, context.now as f32) };
+        let scene = Scene { previous: &view.current, ..Scene::of(view, 1.0, 0.0) };
         context.painter.draw_backdrop(&camera, &scene);
     }
 

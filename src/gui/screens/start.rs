@@ -34,8 +34,7 @@ impl StartScreen {
         Self { attract, replay, shows_help: false, settings: None }
     }
 
-    pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) {
-        self.attract.draw(context);
+    pub(crate) fn take(&mut self, context: &mut AppContext, inputs: &[Input]) {
         if let Some(panel) = &mut self.settings {
             inputs.iter().for_each(|&input| panel.take(input, &mut context.settings));
         }

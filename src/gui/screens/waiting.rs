@@ -15,7 +15,7 @@ use crate::gui::theme;
 const ROW: f32 = 42.0;
 
 pub(crate) struct WaitingScreen {
-    attract: Attract,
+    pub(super) attract: Attract,
     state: State,
     lobby: Option<LobbyPanel>,
     since: Option<f64>,
@@ -42,12 +42,7 @@ impl WaitingScreen {
         Self { attract, state: State::Failed(request, why), lobby: None, since: None }
     }
 
-    pub(super) fn into_attract(self) -> Attract {
-        self.attract
-    }
-
     pub(crate) fn arena(&mut self, context: &mut AppContext, inputs: &[Input]) -> Option<Next> {
-        self.attract.draw(context);
         let State::Waiting(game) = &mut self.state else { return None };
         let finished = game.poll();
         LobbyPanel::hear(&mut self.lobby, game, context.now);
