@@ -75,6 +75,7 @@ impl StillPicture {
     }
 
     /// Compares the page that was just laid out with that of the last frame. Takes its shapes if the picture has them.
+    /// A page paints in this one layer.
     pub(crate) fn compare(&mut self, ctx: &egui::Context) {
         let size = [window().w, window().h].map(|side| side as u16);
         let pixels_per_point = ctx.pixels_per_point();
