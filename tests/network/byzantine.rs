@@ -49,6 +49,13 @@ fn a_pause_makes_nobody_who_keeps_an_agreement_from_settling_suspect() {
     no_violations(&[781]);
 }
 
+/// Who is heard now and then, but does not send the input that all wait for, is counted down for once, and the time in
+/// which two of three disagree goes on after it.
+#[test]
+fn countdowns_do_not_prolong_a_stall() {
+    no_violations(&[329, 348, 959]);
+}
+
 /// A host that names a start far ahead, or none, and then does nothing: its guests wait as long as they said, and go.
 #[test]
 fn a_host_that_withholds_the_match_keeps_its_guests_no_longer_than_they_wait() {

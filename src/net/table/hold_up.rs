@@ -40,7 +40,7 @@ impl HoldUp {
         self.before = self.before.saturating_add(by);
     }
 
-    /// The local process was suspended for `by`: no other player is to blame for that time.
+    /// Gives this player `by` more: the local process was suspended, or the player waits for another.
     pub(in crate::net) fn forgive(&mut self, by: Duration) {
         self.since = self.since.map(|since| since.plus(by));
     }

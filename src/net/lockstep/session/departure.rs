@@ -30,6 +30,8 @@ use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 const AGREE_WITHIN: Duration = Duration::from_secs(2);
 /// Extra time for peers that name different seats, in which they must find evidence of their own.
 const OWN_EVIDENCE: Duration = Duration::from_secs(1);
+/// Extra time for a peer that suspects another, in which the inputs that it lacks are relayed to it and its own arrive.
+const CATCH_UP_WITHIN: Duration = Duration::from_secs(1);
 /// See [`AGREE_WITHIN`].
 const AGREE_TRIES: u32 = 6;
 /// Shortest interval between suspicions sent to peers that have not settled.
@@ -50,10 +52,19 @@ pub(super) struct Departures {
     /// The latest suspicion from each peer.
     said: BySeat<Option<Suspicion>>,
     send_at: Time,
-    /// How long the suspects and the next tick have been unchanged.
-    unchanged: Option<(Time, Seats, Tick)>,
+    unchanged: Option<Unchanged>,
     /// The last other peer, while it is lost and the match waits for it.
     awaited: Option<Awaited>,
+}
+
+/// For how long the suspects and the next tick have been the same, without pauses.
+#[derive(Clone, Copy, Debug)]
+struct Unchanged {
+    suspects: Seats,
+    next: Tick,
+    lasted: Duration,
+    /// Until when that is.
+    noted: Time,
 }
 
 /// The last other peer, for which the match waits.
@@ -88,6 +99,18 @@ impl Departures {
     /// When the next action is due, unless a datagram arrives before.
     pub(super) fn due_at(&self) -> Option<Time> {
         (!self.is_calm()).then_some(self.send_at)
+    }
+
+    /// For how long the suspects and the `next` tick have been the same; the time since the last call counts unless it
+    /// was a pause.
+    fn unchanged_for(&mut self, now: Time, next: Tick, is_paused: bool) -> Duration {
+        let suspects = self.suspects;
+        let same = self.unchanged.filter(|last| (last.suspects, last.next) == (suspects, next));
+        let lasted = same.map_or(Duration::ZERO, |last| {
+            last.lasted + if is_paused { Duration::ZERO } else { now.since(last.noted) }
+        });
+        self.unchanged = Some(Unchanged { suspects, next, lasted, noted: now });
+        lasted
     }
 
     /// The latest suspicion of `player`, if it names the seats that are suspected here. Seats already
@@ -248,19 +271,13 @@ impl LockstepSession {
         let others = self.others_here();
         let now = self.now;
         let Some(play) = &mut self.play else { return };
-        if play.pauses.is_on() {
-            // No peer commits the input that would settle it.
-            play.departures.unchanged = None;
+        // In a pause no peer commits the input that would settle it.
+        let is_paused = play.pauses.is_on();
+        let lasted = play.departures.unchanged_for(now, play.gate.next(), is_paused);
+        let suspects = play.departures.suspects;
+        if is_paused {
             return;
         }
-        let (suspects, next) = (play.departures.suspects, play.gate.next());
-        let since = match play.departures.unchanged {
-            Some((since, seats, tick)) if (seats, tick) == (suspects, next) => since,
-            _ => {
-                play.departures.unchanged = Some((now, suspects, next));
-                return;
-            }
-        };
         let is_held_up = play.departures.open().iter().any(|player| play.gate.lacks(player));
         if !is_held_up {
             return;
@@ -281,7 +298,7 @@ impl LockstepSession {
                 let Some(peer) = self.links.get(link) else { continue };
                 let within =
                     least.max(peer.connection.rtt.timeout(SUSPICION_EVERY).saturating_mul(AGREE_TRIES));
-                if now.since(since) >= within {
+                if lasted >= within {
                     self.suspect(peer.player);
                 }
             }
@@ -309,7 +326,14 @@ impl LockstepSession {
                 self.send(link, PacketId::Suspicion, &answer);
             }
         }
-        self.play.as_mut().ok_or(OutOfPlace)?.departures.said[by] = Some(suspicion);
+        let said = &mut self.play.as_mut().ok_or(OutOfPlace)?.departures.said[by];
+        let (is_first, peer) =
+            (said.replace(suspicion).is_none(), self.links.get_mut(link).ok_or(OutOfPlace)?);
+        if is_first {
+            // Whoever waits for another holds up those who do not, nearly as long: it gets time, once, to run what is
+            // relayed to it.
+            peer.hold_up.forgive(CATCH_UP_WITHIN);
+        }
         self.agree_on_suspects();
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::net::event::{Event, Stall, StallCause};
 use crate::net::table::pause::{LONG_STALL, PAUSE_LONGEST, Pause, PausesTaken, RESUME_COUNTDOWN};
 use crate::net::time::Time;
 use crate::net::wire::message::{PacketId, Resume};
-use crate::sim::{PlayerId, TickInputs};
+use crate::sim::{PlayerId, Tick, TickInputs};
 
 /// The pauses of a match so far.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +28,8 @@ pub(super) struct Pauses {
     early: Option<Resume>,
     /// The same instant on the local clock.
     early_at: Time,
+    /// The tick before which the last countdown after a stall came.
+    counted_down_to: Option<Tick>,
 }
 
 /// The match is paused.
@@ -101,9 +103,14 @@ impl LockstepSession {
         play.is_some_and(|play| play.is_due(self.now) && self.now.since(play.due()) >= least)
     }
 
-    /// The stall that this player caused is over, and the next tick runs at `at`.
+    /// The stall that this player caused is over, and the next tick runs at `at`. Once for each tick: a player who is
+    /// heard now and then, and never sends the input that the match waits for, would else stop the clock of its hold-up
+    /// again and again.
     fn count_down_to(&mut self, at: Time, player: PlayerId) {
         let (now, me, Some(play)) = (self.now, self.me, &mut self.play) else { return };
+        if play.pauses.counted_down_to.replace(play.gate.next()) == Some(play.gate.next()) {
+            return;
+        }
         let cause = if player == me { StallCause::Computer } else { StallCause::Network };
         play.long_stall = Some(Stall { due: play.due(), ran: now, peer: player, cause });
         play.pauses.current = Some(Current { by: player, until: at, is_ending: true });
