@@ -50,7 +50,7 @@ fn a_pause_makes_nobody_who_keeps_an_agreement_from_settling_suspect() {
 }
 
 /// Who is heard now and then, but does not send the input that all wait for, is counted down for once, and the time in
-/// which two of three disagree goes on after it.
+/// which two of three disagree continues after it.
 #[test]
 fn countdowns_do_not_prolong_a_stall() {
     no_violations(&[329, 348, 959]);

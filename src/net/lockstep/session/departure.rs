@@ -330,7 +330,7 @@ impl LockstepSession {
         let (is_first, peer) =
             (said.replace(suspicion).is_none(), self.links.get_mut(link).ok_or(OutOfPlace)?);
         if is_first {
-            // Whoever waits for another holds up those who do not, nearly as long: it gets time, once, to run what is
+            // A peer that waits for another holds up the rest nearly as long: it gets time, once, to run what is
             // relayed to it.
             peer.hold_up.forgive(CATCH_UP_WITHIN);
         }
