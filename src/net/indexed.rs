@@ -59,7 +59,7 @@ impl<T, const N: usize> IndexMut<Tick> for Ring<T, N> {
 }
 
 /// One value for each possible seat of a match.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BySeat<T>([T; PLAYERS_MAX]);
 
 impl<T> BySeat<T> {

@@ -39,7 +39,6 @@ pub use outbox::Transmit;
 pub use server::{BITS_PER_S_USUAL, ClientStatus, ServerConfig, ServerSession, ServerTick};
 pub use table::chat::TooManyLines;
 pub use table::delay::{DELAY_TICKS_MAX, InputDelay};
-pub use table::hold_up::HOLD_UP_AT_ONCE;
 pub use table::local_inputs::TooManyCommands;
 pub use table::pause::{PAUSE_LONGEST, PAUSES_MAX, Pause, RESUME_COUNTDOWN};
 pub use table::settings::{GuestConfig, HostConfig, OnLoss, Settings};

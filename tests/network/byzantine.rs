@@ -49,11 +49,36 @@ fn a_pause_makes_nobody_who_keeps_an_agreement_from_settling_suspect() {
     no_violations(&[781]);
 }
 
-/// Who is heard now and then, but does not send the input that all wait for, is counted down for once, and the time in
-/// which two of three disagree continues after it.
+/// A peer is heard now and then, but does not send the input that all wait for. There is one countdown, not one each time
+/// it is heard, and the time allowed for an agreement continues after it instead of starting again.
 #[test]
 fn countdowns_do_not_prolong_a_stall() {
     no_violations(&[329, 348, 959]);
+}
+
+/// A false Resume to one peer alone, which lacks what the others have run: all count down, and after that it still finds
+/// the cause before the others blame it.
+#[test]
+fn a_countdown_moves_no_blame() {
+    no_violations(&[373]);
+}
+
+/// One of four has found out long before the others that a peer deviates, and they tell it what they hold of that peer.
+#[test]
+fn a_claim_leaves_time_to_relay_what_it_claims() {
+    no_violations(&[2262]);
+}
+
+/// A peer that never says it has run the last tick: the others wait for it no longer than for its inputs.
+#[test]
+fn a_peer_that_does_not_finish_keeps_the_others_less_than_ten_seconds() {
+    no_violations(&[6822]);
+}
+
+/// A Resume for the next pause names an instant that is long over: the clock stays where it is.
+#[test]
+fn a_pause_ends_no_sooner_than_it_begins() {
+    no_violations(&[1947, 2596]);
 }
 
 /// A host that names a start far ahead, or none, and then does nothing: its guests wait as long as they said, and go.

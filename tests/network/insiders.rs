@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use crate::peers::{
     GUEST, HOST, Peer, Wire, address, body, encrypted, entropy, guest_config, host, mesh, pair, run,
-    settings, with_body, with_false_chain,
+    settings, with_body, with_false_chain, with_header,
 };
-use mini_rts_arena::net::message::{Bye, Delivery, PacketId, Ready, Relayed, Suspicion, decode, encode};
+use mini_rts_arena::net::message::{
+    Bye, Delivery, PacketId, Ready, Relayed, Resume, Suspicion, decode, encode,
+};
 use mini_rts_arena::net::{
-    ENVELOPE_BYTES, End, Event, GuestConfig, InputDelay, Join, Refusal, RoomCode, Settings, Time,
+    ENVELOPE_BYTES, End, Event, GuestConfig, InputDelay, Join, RESUME_COUNTDOWN, Refusal, RoomCode, Settings,
+    Time,
 };
 use mini_rts_arena::sim::{PlayerId, PlayerInput};
 
@@ -127,6 +130,51 @@ fn inputs_withheld_from_one_peer_alone_are_relayed_to_it() {
     peers[1].wire = withholds(|now, to, id| now > PLAYING && to == address(2) && id == PacketId::PlayerInput);
     run(&mut peers, MINUTE, |_, _| {});
     honest_play_on(&peers, 1, 600, "withholds from one");
+}
+
+/// The victim stops, and soon the others wait for it, nearly as long as it waits itself.
+#[test]
+fn a_peer_that_lacks_what_the_others_have_run_is_not_blamed() {
+    for (link, delay) in
+        [(LINK, InputDelay::Auto), ("delay=120ms", InputDelay::Auto), (LINK, InputDelay::Ticks(1))]
+    {
+        let mut peers = mesh(3, 600, delay, link);
+        peers[1].wire = Box::new(|now, to, bytes| {
+            let is_withheld = now > PLAYING && to == address(2);
+            Some(if is_withheld { with_header(bytes, |header| header.count = 0) } else { bytes.to_vec() })
+        });
+        run(&mut peers, MINUTE, |_, _| {});
+        honest_play_on(&peers, 1, 600, link);
+    }
+}
+
+/// Others have run what it withholds, so it has 3 s; it says Resume just before they are over.
+#[test]
+fn a_countdown_gives_who_holds_the_match_up_no_more_time() {
+    let mut peers = mesh(3, 400, InputDelay::Auto, LINK);
+    peers[1].wire = Box::new(|now, _, bytes| {
+        Some(if now > PLAYING { with_header(bytes, |header| header.count = 0) } else { bytes.to_vec() })
+    });
+    let late = PLAYING.plus(Duration::from_millis(2_800));
+    let (mut is_said, mut departed_at) = (false, None);
+    run(&mut peers, MINUTE, |now, peers| {
+        if now >= late && !is_said {
+            is_said = true;
+            let resume = encode(&Resume { pause: 0, at_us: now.plus(RESUME_COUNTDOWN).0 });
+            for to in [HOST, address(2)] {
+                peers[1].session.forge(to, PacketId::Resume, &resume);
+            }
+        }
+        if !peers[0].departed.is_empty() {
+            departed_at.get_or_insert(now);
+        }
+    });
+    honest_play_on(&peers, 1, 400, "Resume");
+    let after = departed_at.expect("somebody departs").since(late);
+    assert!(after > RESUME_COUNTDOWN, "nobody counted down: {after:?}");
+    assert!(after < RESUME_COUNTDOWN + Duration::from_secs(1), "{after:?}");
+    let stall = peers[0].stalls.iter().map(|stall| stall.1).max().unwrap_or_default();
+    assert!(stall > Duration::from_secs(3), "the stall before and after the countdown: {stall:?}");
 }
 
 #[test]

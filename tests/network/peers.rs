@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use mini_rts_arena::net::message::{Lobby, PacketId};
 use mini_rts_arena::net::{
-    Architecture, DueTick, ENVELOPE_BYTES, End, Entropy, Event, GuestConfig, HostConfig, InputDelay, Join,
-    LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, Roster, Settings, TAG_BYTES, Time, Traffic,
-    Transmit, decode_inputs, encode_inputs,
+    Architecture, DueTick, ENVELOPE_BYTES, End, Entropy, Event, GuestConfig, HostConfig, InputDelay,
+    InputsHeader, Join, LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, Roster, Settings,
+    TAG_BYTES, Time, Traffic, Transmit, decode_inputs, encode_inputs,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -44,12 +44,17 @@ pub(crate) fn with_body(bytes: &[u8], id: PacketId, body: &[u8]) -> Vec<u8> {
 
 /// A datagram of inputs with another hash chain; others as they are.
 pub(crate) fn with_false_chain(bytes: &[u8]) -> Vec<u8> {
+    with_header(bytes, |header| header.chain[0] ^= 0x55)
+}
+
+/// A datagram of inputs with a changed header, and as many inputs as that says at most; others as they are.
+pub(crate) fn with_header(bytes: &[u8], change: impl FnOnce(&mut InputsHeader)) -> Vec<u8> {
     if bytes[0] != PacketId::PlayerInput as u8 {
         return bytes.to_vec();
     }
     let (mut header, inputs) = decode_inputs(body(bytes)).expect("inputs");
-    header.chain[0] ^= 0x55;
-    let inputs: Vec<_> = inputs.collect();
+    change(&mut header);
+    let inputs: Vec<_> = inputs.take(usize::from(header.count)).collect();
     let inputs = inputs.iter().map(|input| input.as_deref());
     with_body(bytes, PacketId::PlayerInput, &encode_inputs(&header, inputs))
 }

@@ -7,11 +7,13 @@ use core::time::Duration;
 
 use crate::net::time::Time;
 
-/// Longest continuous time that a player may hold the match up, unless `--timeout` is longer.
-pub const HOLD_UP_AT_ONCE: Duration = Duration::from_secs(5);
+/// Longest continuous time that a player may hold the match up, unless `--timeout` is longer than [`EARLY`] of it.
+const HOLD_UP_AT_ONCE: Duration = Duration::from_secs(5);
 /// The first second of each hold-up does not count toward the match's budget: a slow computer or a bad link
 /// causes many short ones, and a slow match is better than none.
 const NOT_COUNTED: Duration = Duration::from_secs(1);
+/// The part of the longest time after which a peer that may soon be blamed itself suspects who holds it up.
+const EARLY: (u32, u32) = (3, 5);
 /// A player's budget for the whole match, in multiples of [`HOLD_UP_AT_ONCE`].
 const IN_ALL: u32 = 6;
 
@@ -40,7 +42,7 @@ impl HoldUp {
         self.before = self.before.saturating_add(by);
     }
 
-    /// Gives this player `by` more: the local process was suspended, or the player waits for another.
+    /// The local process was suspended for `by`, or all counted down: no player is to blame for that time.
     pub(in crate::net) fn forgive(&mut self, by: Duration) {
         self.since = self.since.map(|since| since.plus(by));
     }
@@ -50,10 +52,17 @@ impl HoldUp {
         self.since
     }
 
-    /// Whether the budget is spent. A `timeout` longer than [`HOLD_UP_AT_ONCE`] replaces it.
+    /// Whether the budget is spent.
     pub(in crate::net) fn is_spent(&self, now: Time, timeout: Duration) -> bool {
         let at_once = at_once(timeout);
         self.since.is_some_and(|since| now.since(since) >= at_once || self.in_all(now) >= at_once * IN_ALL)
+    }
+
+    /// Whether the current hold-up is as long as this peer may bear alone: when it lacks what another has run, or may not
+    /// commit any more because it is not acknowledged. Then the others soon wait for this peer, and must not suspect it
+    /// before it has suspected the cause.
+    pub(in crate::net) fn is_spent_early(&self, now: Time, timeout: Duration) -> bool {
+        self.since.is_some_and(|since| now.since(since) >= at_once(timeout) * EARLY.0 / EARLY.1)
     }
 
     fn in_all(&self, now: Time) -> Duration {
@@ -62,15 +71,10 @@ impl HoldUp {
     }
 }
 
-/// How long a player may hold the match up continuously.
+/// How long a player may hold the match up continuously: long enough that [`EARLY`] of it is no less than `timeout`, the
+/// silence that is allowed.
 pub(in crate::net) fn at_once(timeout: Duration) -> Duration {
-    HOLD_UP_AT_ONCE.max(timeout)
-}
-
-/// The same for a player that acknowledges nothing. It keeps others from committing, who then appear to hold
-/// the match up themselves, so it must be detected before they are.
-pub(in crate::net) fn unacknowledged_at_once(timeout: Duration) -> Duration {
-    at_once(timeout) * 3 / 5
+    HOLD_UP_AT_ONCE.max(timeout * EARLY.1 / EARLY.0)
 }
 
 #[cfg(test)]

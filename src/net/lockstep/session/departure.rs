@@ -18,7 +18,7 @@ use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{End, Event};
 use crate::net::indexed::BySeat;
 use crate::net::lockstep::gate::QUEUE_TICKS;
-use crate::net::table::hold_up::{HoldUp, at_once, unacknowledged_at_once};
+use crate::net::table::hold_up::{HoldUp, at_once};
 use crate::net::table::link::Link;
 use crate::net::table::settings::OnLoss;
 use crate::net::time::Time;
@@ -30,8 +30,6 @@ use crate::sim::{PLAYERS_MAX, PlayerId, Tick};
 const AGREE_WITHIN: Duration = Duration::from_secs(2);
 /// Extra time for peers that name different seats, in which they must find evidence of their own.
 const OWN_EVIDENCE: Duration = Duration::from_secs(1);
-/// Extra time for a peer that suspects another, in which the inputs that it lacks are relayed to it and its own arrive.
-const CATCH_UP_WITHIN: Duration = Duration::from_secs(1);
 /// See [`AGREE_WITHIN`].
 const AGREE_TRIES: u32 = 6;
 /// Shortest interval between suspicions sent to peers that have not settled.
@@ -57,13 +55,17 @@ pub(super) struct Departures {
     awaited: Option<Awaited>,
 }
 
-/// For how long the suspects and the next tick have been the same, without pauses.
+/// How long the suspects and the next tick have been the same, without pauses.
 #[derive(Clone, Copy, Debug)]
 struct Unchanged {
     suspects: Seats,
     next: Tick,
     lasted: Duration,
-    /// Until when that is.
+    /// The peers that claimed inputs which they had not relayed, when this was last brought up to date.
+    claims: Seats,
+    /// For how much of the time each peer did.
+    claimed: BySeat<Duration>,
+    /// When this was last brought up to date.
     noted: Time,
 }
 
@@ -101,16 +103,21 @@ impl Departures {
         (!self.is_calm()).then_some(self.send_at)
     }
 
-    /// For how long the suspects and the `next` tick have been the same; the time since the last call counts unless it
-    /// was a pause.
-    fn unchanged_for(&mut self, now: Time, next: Tick, is_paused: bool) -> Duration {
+    /// How long the suspects and the `next` tick have been the same, and these peers have made their claims. The time
+    /// since the last call counts, unless the match is paused.
+    fn unchanged(&mut self, now: Time, next: Tick, claims: Seats, is_paused: bool) -> Unchanged {
         let suspects = self.suspects;
         let same = self.unchanged.filter(|last| (last.suspects, last.next) == (suspects, next));
-        let lasted = same.map_or(Duration::ZERO, |last| {
-            last.lasted + if is_paused { Duration::ZERO } else { now.since(last.noted) }
-        });
-        self.unchanged = Some(Unchanged { suspects, next, lasted, noted: now });
-        lasted
+        let (mut lasted, mut claimed) = (Duration::ZERO, BySeat::default());
+        if let Some(last) = same {
+            let since = if is_paused { Duration::ZERO } else { now.since(last.noted) };
+            lasted = last.lasted + since;
+            claimed = last.claimed;
+            for player in last.claims.iter() {
+                claimed[player] += since;
+            }
+        }
+        *self.unchanged.insert(Unchanged { suspects, next, lasted, claims, claimed, noted: now })
     }
 
     /// The latest suspicion of `player`, if it names the seats that are suspected here. Seats already
@@ -271,17 +278,7 @@ impl LockstepSession {
         let others = self.others_here();
         let now = self.now;
         let Some(play) = &mut self.play else { return };
-        // In a pause no peer commits the input that would settle it.
-        let is_paused = play.pauses.is_on();
-        let lasted = play.departures.unchanged_for(now, play.gate.next(), is_paused);
         let suspects = play.departures.suspects;
-        if is_paused {
-            return;
-        }
-        let is_held_up = play.departures.open().iter().any(|player| play.gate.lacks(player));
-        if !is_held_up {
-            return;
-        }
         let claims_more = |said: &Suspicion| {
             let claims = said.seats.iter().zip(&said.held);
             { claims }
@@ -292,15 +289,24 @@ impl LockstepSession {
             others.iter().filter(|&player| play.departures.agreed(player).is_none()).collect();
         let claims: Seats =
             others.iter().filter(|&player| play.departures.agreed(player).is_some_and(claims_more)).collect();
+        // In a pause no peer commits the input that would settle it.
+        let is_paused = play.pauses.is_on();
+        let unchanged = play.departures.unchanged(now, play.gate.next(), claims, is_paused);
+        let is_held_up = !is_paused && play.departures.open().iter().any(|player| play.gate.lacks(player));
+        if !is_held_up {
+            return;
+        }
         let to_agree = at_once(self.settings.timeout) + OWN_EVIDENCE;
-        for (seats, least) in [(differs, to_agree), (claims, AGREE_WITHIN)] {
-            for link in self.links_to(seats) {
-                let Some(peer) = self.links.get(link) else { continue };
-                let within =
-                    least.max(peer.connection.rtt.timeout(SUSPICION_EVERY).saturating_mul(AGREE_TRIES));
-                if lasted >= within {
-                    self.suspect(peer.player);
-                }
+        for link in self.links_to(differs.union(claims)) {
+            let Some(peer) = self.links.get(link) else { continue };
+            let player = peer.player;
+            let (lasted, least) = if differs.contains(player) {
+                (unchanged.lasted, to_agree)
+            } else {
+                (unchanged.claimed[player], AGREE_WITHIN)
+            };
+            if lasted >= least.max(peer.connection.rtt.timeout(SUSPICION_EVERY).saturating_mul(AGREE_TRIES)) {
+                self.suspect(player);
             }
         }
     }
@@ -326,14 +332,7 @@ impl LockstepSession {
                 self.send(link, PacketId::Suspicion, &answer);
             }
         }
-        let said = &mut self.play.as_mut().ok_or(OutOfPlace)?.departures.said[by];
-        let (is_first, peer) =
-            (said.replace(suspicion).is_none(), self.links.get_mut(link).ok_or(OutOfPlace)?);
-        if is_first {
-            // A peer that waits for another holds up the rest nearly as long: it gets time, once, to run what is
-            // relayed to it.
-            peer.hold_up.forgive(CATCH_UP_WITHIN);
-        }
+        self.play.as_mut().ok_or(OutOfPlace)?.departures.said[by] = Some(suspicion);
         self.agree_on_suspects();
         Ok(())
     }
@@ -497,25 +496,26 @@ impl LockstepSession {
     pub(super) fn watch_hold_ups(&mut self) {
         let Some(play) = &self.play else { return };
         let (now, timeout) = (self.now, self.settings.timeout);
-        let is_due = matches!(self.phase, Phase::Running) && play.is_due(now);
-        let stops = |link: &Link| is_due && self.is_direct(link) && play.is_stopped_by(link.acked);
+        let is_running = matches!(self.phase, Phase::Running);
+        let is_due = is_running && play.is_due(now);
+        // A countdown begins no hold-up, and ends none whose input has not arrived.
+        let is_waiting = is_due || is_running && play.long_stall.is_some();
+        let stops = |link: &Link| is_waiting && self.is_direct(link) && play.is_stopped_by(link.acked);
         let stoppers: Seats = self.links.iter().filter(|link| stops(link)).map(|link| link.player).collect();
-        let lack = |link: &Link| is_due && play.gate.lacks(link.player) && !link.is_gone;
+        let lack = |link: &Link| is_waiting && play.gate.lacks(link.player) && !link.is_gone;
         let lacking: Seats = self.links.iter().filter(|link| lack(link)).map(|link| link.player).collect();
         let blamed = if stoppers.is_empty() { lacking } else { stoppers };
+        // Another peer has run the next tick, so only this one lacks its inputs.
+        let is_behind = self.links.iter().any(|link| self.is_direct(link) && link.ran > play.gate.next());
+        let is_early = is_behind || !stoppers.is_empty();
         for link in 0..self.links.len() {
             let Some(Link { player, hold_up, .. }) = self.links.get_mut(link) else { return };
             let player = *player;
-            hold_up.note(now, blamed.contains(player));
-            let is_spent = hold_up.is_spent(now, timeout)
-                || stoppers.contains(player)
-                    && hold_up
-                        .since()
-                        .is_some_and(|since| now.since(since) >= unacknowledged_at_once(timeout));
-            if !blamed.contains(player)
-                || !is_spent
-                || !self.links.get(link).is_some_and(|peer| self.is_direct(peer))
-            {
+            let is_blamed = blamed.contains(player);
+            hold_up.note(now, is_blamed && (is_due || hold_up.since().is_some()));
+            let is_spent = hold_up.is_spent(now, timeout) || is_early && hold_up.is_spent_early(now, timeout);
+            let is_direct = self.links.get(link).is_some_and(|peer| self.is_direct(peer));
+            if !(is_due && is_blamed && is_spent && is_direct) {
                 continue;
             }
             if self.waits_for_lost(player) {

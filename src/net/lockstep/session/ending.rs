@@ -6,15 +6,15 @@ use crate::net::connection::CLOSE_WITHIN;
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::End;
 use crate::net::lockstep::gate::QUEUE_TICKS;
-use crate::net::table::hold_up::HOLD_UP_AT_ONCE;
+use crate::net::table::hold_up::at_once;
 use crate::net::table::link::Link;
 use crate::net::wire::message::{Bye, PacketId};
 use crate::sim::{HashChain, PLAYERS_MAX, PlayerId, Tick};
 use arrayvec::ArrayVec;
 
-/// How many timeouts after the last tick here a peer that has not finished is lost: if a third peer withholds
-/// its last inputs, it asks for them after [`HOLD_UP_AT_ONCE`].
-const FINISH_WITHIN: u32 = 2;
+/// A peer that has not finished this part of the longest hold-up ([`at_once`]) after the last tick here is lost: if a
+/// third peer withholds its last inputs, it asks for them after one hold-up at most.
+const FINISH_WITHIN: (u32, u32) = (3, 2);
 
 impl LockstepSession {
     pub(super) fn begin_ending(&mut self, end: End) {
@@ -30,7 +30,9 @@ impl LockstepSession {
                 if end != End::Finished || !self.begin_vote() {
                     self.say_bye(end);
                 }
-            } else if self.now.since(since) >= HOLD_UP_AT_ONCE.max(self.settings.timeout) * FINISH_WITHIN {
+            } else if self.now.since(since)
+                >= at_once(self.settings.timeout) * FINISH_WITHIN.0 / FINISH_WITHIN.1
+            {
                 self.suspect_unfinished();
             } else if self.now >= send_at {
                 self.send_inputs_again();

@@ -28,7 +28,7 @@ pub(super) struct Pauses {
     early: Option<Resume>,
     /// The same instant on the local clock.
     early_at: Time,
-    /// The tick before which the last countdown after a stall came.
+    /// The tick that the last countdown after a stall led to.
     counted_down_to: Option<Tick>,
 }
 
@@ -84,7 +84,7 @@ impl LockstepSession {
         let early_at = play.pauses.early_at;
         self.out.event(Event::Paused { player: by });
         if early.is_some() {
-            self.resume_at(early_at);
+            self.resume_at(early_at.max(now));
         }
     }
 
@@ -103,9 +103,9 @@ impl LockstepSession {
         play.is_some_and(|play| play.is_due(self.now) && self.now.since(play.due()) >= least)
     }
 
-    /// The stall that this player caused is over, and the next tick runs at `at`. Once for each tick: a player who is
-    /// heard now and then, and never sends the input that the match waits for, would else stop the clock of its hold-up
-    /// again and again.
+    /// The stall that this player caused is over, and the next tick runs at `at`. At most once for each tick: otherwise a
+    /// player who is heard now and then, but never sends the input that the match waits for, could interrupt the count of
+    /// its hold-up again and again.
     fn count_down_to(&mut self, at: Time, player: PlayerId) {
         let (now, me, Some(play)) = (self.now, self.me, &mut self.play) else { return };
         if play.pauses.counted_down_to.replace(play.gate.next()) == Some(play.gate.next()) {
@@ -126,6 +126,11 @@ impl LockstepSession {
     pub(super) fn end_pause_if_due(&mut self) {
         let (now, Some(play)) = (self.now, &mut self.play) else { return };
         if let Some(current) = play.pauses.current.take_if(|current| now >= current.until) {
+            if let Some(stall) = &play.long_stall {
+                for link in &mut self.links {
+                    link.hold_up.forgive(current.until.since(stall.ran));
+                }
+            }
             play.resume(current.until);
             self.out.event(Event::Resumed);
         }
@@ -144,10 +149,12 @@ impl LockstepSession {
         let (now, has_stalled) = (self.now, self.has_stalled_for(LONG_STALL / 2));
         let play = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running)).ok_or(OutOfPlace)?;
         let (count, is_on) = (play.pauses.taken.count, play.pauses.is_on());
+        let sender = self.links.get(link).ok_or(OutOfPlace)?.player;
+        // It commits nothing while it counts down.
+        let waits_for_sender = play.is_due(now) && play.gate.lacks(sender);
         if resume.pause == count && is_on {
             self.resume_at(at.max(self.now));
-        } else if resume.pause == count && at > now && has_stalled {
-            let sender = self.links.get(link).ok_or(OutOfPlace)?.player;
+        } else if resume.pause == count && at > now && (has_stalled || waits_for_sender) {
             let player = play.waits_for(now).map_or(sender, |(player, _)| player);
             self.count_down_to(at.min(now.plus(RESUME_COUNTDOWN)), player);
         } else if resume.pause == count.wrapping_add(1) {

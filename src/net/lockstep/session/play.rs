@@ -42,7 +42,7 @@ pub(super) struct Play {
     pub(super) history: History,
     pub(super) departures: Departures,
     pub(super) pauses: Pauses,
-    /// The stall that ended with the countdown in progress, until the next tick reports it.
+    /// The stall that ended, or was interrupted, with a countdown, until the next tick reports it.
     pub(super) long_stall: Option<Stall>,
     /// The number of ticks of the match, once that is known.
     pub(super) end: Option<Tick>,
@@ -113,7 +113,11 @@ impl Play {
         let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
         self.clock.forgive(now.shifted(-way.cast_signed()), tick);
         let inputs = self.gate.pop_tick()?;
-        let stall = self.long_stall.take().or(stall);
+        let stall = match (self.long_stall.take(), stall) {
+            // The input was still lacking after the countdown.
+            (Some(long), Some(more)) => Some(Stall { ran: long.ran.plus(more.ran.since(more.due)), ..long }),
+            (long, more) => long.or(more),
+        };
         self.pauses.see(&inputs);
         let given = self.given(now, &inputs, me, links);
         let clock_error_us = links.iter().map(|link| link.connection.clock.error_us()).max().unwrap_or(0);
