@@ -20,7 +20,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 
 use super::outcome::MatchError;
 use crate::net::{MatchConfig, Roster};
-use crate::sim::{Map, Rules, SeatSetup, Setup, UnitRules, World, fingerprint};
+use crate::sim::{Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, UnitRules, World, fingerprint};
 use crate::text::Escaped;
 use maps::parse_map;
 
@@ -199,7 +199,30 @@ impl Source<'_> {
     }
 }
 
-// Numbers: every one with its range, so that an error names the line.
+// Values: every one with its range, so that an error names the line.
+
+/// The name of rules or of a map.
+struct Title(String);
+
+impl<'de> Deserialize<'de> for Title {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let title = String::deserialize(deserializer)?;
+        let length = title.len();
+        if !(1..=RULES_NAME_MAX).contains(&length) {
+            return Err(D::Error::custom(format_args!("{length} bytes are not from 1 to {RULES_NAME_MAX}")));
+        }
+        if title.contains(char::is_control) {
+            return Err(D::Error::custom("it has control characters"));
+        }
+        Ok(Self(title))
+    }
+}
+
+impl From<Title> for String {
+    fn from(title: Title) -> Self {
+        title.0
+    }
+}
 
 /// A decimal from `MIN` to `MAX`, all in thousandths.
 struct Decimal<const MIN: i32, const MAX: i32>(i32);
@@ -344,7 +367,7 @@ file_of! { BowFile => UnitRules;
 }
 
 file_of! { RulesFile => Rules;
-    name: String,
+    name: Title,
     swordsman: SwordFile,
     archer: BowFile,
     sword_hero: SwordFile,
@@ -473,6 +496,12 @@ mod tests {
             ("hp = 100", "hp = 1.5", "invalid type"),
             ("aggro = 7.0", "agro = 7.0", "unknown field"),
             ("training_max = 5", "training_max = 9", "not from 0 to 8"),
+            (
+                "name = \"standard\"",
+                &format!("name = \"{}\"", "x".repeat(49)),
+                "49 bytes are not from 1 to 48",
+            ),
+            ("name = \"standard\"", "name = \"\\u001b[2J\"", "control characters"),
             ("minions_max = 7", "minions_max = 4", "fewer than"),
             ("supply_start = 3", "supply_start = 21", "more than"),
             ("capture_least = 2.0", "capture_least = 5.0", "longer than"),

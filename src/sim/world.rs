@@ -175,7 +175,7 @@ fn is_in_range(rules: &CompiledRules, state: &GameState) -> bool {
     let GameState { globals, players, units, projectiles, circles, cores, .. } = state;
     let (half, far) = (rules.arena.obstacles.half, Fx::from_num(FAR));
     let orders = &state.orders;
-    let within = |numbers: &[Fx], limit: Fx| numbers.iter().all(|number| number.abs() <= limit);
+    let within = |numbers: &[Fx], limit: Fx| numbers.iter().all(|number| (-limit..=limit).contains(number));
     let speeds = [&units.vx, &units.vy, &projectiles.vx, &projectiles.vy];
     globals.tick[0] <= Tick::MAX
         && within(&units.x, half.x)

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{DataError, Decimal, Source};
+use super::{DataError, Decimal, Source, Title};
 use crate::sim::{Map, MilliPoint, OBSTACLES_MAX, PLAYERS_MAX, Rock, Wall, Ways};
 
 /// The largest body and the largest core that rules may have, in thousandths of a tile: both must have routes
@@ -18,7 +18,7 @@ type PointFile = (Coordinate, Coordinate);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MapFile {
-    name: String,
+    name: Title,
     size: (Decimal<16_000, 128_000>, Decimal<16_000, 128_000>),
     bases: Spanned<Vec<PointFile>>,
     circles: Spanned<Vec<PointFile>>,
@@ -50,7 +50,7 @@ pub(super) fn parse_map(source: &Source<'_>) -> Result<Map, DataError> {
     let wall_at = starts(file.walls.iter().map(|wall| wall.span().start).collect());
     let rock_at = starts(file.rocks.iter().map(|rock| rock.span().start).collect());
     let map = Map {
-        name: file.name,
+        name: file.name.into(),
         size: (file.size.0.0, file.size.1.0),
         bases: points(&file.bases),
         circles: points(&file.circles),
