@@ -115,11 +115,11 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         "outcome" => table(&Table::outcome(&listed(Experiment::Outcome))),
         "seats" => table(&Table::seats(&base(analysis).into_iter().chain(listen()).collect::<Vec<_>>())),
         "agreement" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {
-            // In which cells they do not agree is in the table.
-            let not_everywhere =
-                agreement.by_quantity().filter_map(|line| Some(line.split_once("; not in")?.0.to_owned()));
-            let others = "every other quantity in all its cells".to_owned();
-            let counts: Vec<String> = not_everywhere.chain([others]).collect();
+            // The table has the cells in which they do not agree.
+            let not_everywhere = agreement.counts().filter(|(_, agreeing, all)| agreeing < all);
+            let counts = not_everywhere
+                .map(|(measure, agreeing, all)| format!("{}: {agreeing} of {all}", measure.name()));
+            let counts: Vec<String> = counts.chain(["all others in every cell".to_owned()]).collect();
             format!("{} {}.\n", agreement.sentence(), counts.join("; "))
         }),
         "real" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {

@@ -99,21 +99,27 @@ impl Agreement {
         )
     }
 
-    /// A sentence for each quantity: in how many cells it agrees, and which are the others.
-    pub fn by_quantity(&self) -> impl Iterator<Item = String> {
+    /// For each quantity that was measured: in how many cells it agrees, of how many.
+    pub fn counts(&self) -> impl Iterator<Item = (Measure, usize, usize)> {
         Self::measures().filter_map(|measure| {
             let has = |cell: &&CellAgreement| cell.quantities.iter().any(|(of, ..)| *of == measure);
             let all = self.cells.iter().filter(has).count();
+            (all > 0).then(|| (measure, all - self.disagreeing(measure).count(), all))
+        })
+    }
+
+    /// A sentence for each quantity: in how many cells it agrees, and which are the others.
+    pub fn by_quantity(&self) -> impl Iterator<Item = String> {
+        self.counts().map(|(measure, agreeing, all)| {
             let others = self.disagreeing(measure).map(|(cell, simulated, real)| {
                 let (cell, at) = (wording::brief(cell), wording::link(cell));
                 let [simulated, real] = [simulated, real].map(wording::measured);
                 format!("{cell} at {at} ({simulated} virtual, {real} real)")
             });
             let others: Vec<String> = others.collect();
-            let agreeing = all - others.len();
             let others =
                 if others.is_empty() { String::new() } else { format!("; not in {}", others.join(", ")) };
-            (all > 0).then(|| format!("{}: {agreeing} of {all}{others}.", measure.name()))
+            format!("{}: {agreeing} of {all}{others}.", measure.name())
         })
     }
 }
