@@ -233,15 +233,9 @@ fn the_page_has_every_part_and_needs_nothing_else() {
     {
         assert!(page.contains(&format!("<section id=\"{id}\">")), "no section {id}");
     }
-    for (number, id) in (1..).zip([
-        "figure-1",
-        "figure-2",
-        "figure-3",
-        "figure-4",
-        "latency-own",
-        "distributions",
-        "bandwidth",
-    ]) {
+    for (number, id) in
+        (1..).zip(["figure-1", "figure-2", "figure-3", "latency-own", "distributions", "bandwidth"])
+    {
         let figure = page.split(&format!("id=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("no figure {id}"));
         assert!(figure.contains(&format!("<strong>Figure {number}. ")), "{id}");
     }
@@ -275,12 +269,12 @@ fn the_figures_are_files_with_their_numbers_beside_them() {
     let cells = summarize(&study.rows);
     let files = figure_files(&Analysis::of(&cells));
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["figure-1.svg", "figure-2.svg", "figure-3.svg", "figure-4.svg", "figures.csv"]);
-    for (name, picture) in &files[..4] {
+    assert_eq!(names, ["figure-1.svg", "figure-2.svg", "figure-3.svg", "figures.csv"]);
+    for (name, picture) in &files[..3] {
         assert_balanced(picture.trim());
         assert!(picture.contains("prefers-color-scheme: dark") && picture.contains("var(--paper)"), "{name}");
     }
-    let numbers: Vec<&str> = files[4].1.lines().collect();
+    let numbers: Vec<&str> = files[3].1.lines().collect();
     assert_eq!(numbers[0], "figure,panel,series,x,value,low,high");
     assert!(numbers[1..].is_sorted() && numbers.len() > 40, "{}", numbers.len());
     let p2p = cells.iter().find(|cell| *cell.cell == crate::study::cell(Architecture::P2p)).expect("played");
@@ -288,6 +282,18 @@ fn the_figures_are_files_with_their_numbers_beside_them() {
     let [low, high] = mean.interval.expect("many");
     let line = format!("figure-1,\"Confirmed, 2 % loss\",\"p2p\",100,{:.2},{low:.2},{high:.2}", mean.value);
     assert!(numbers.contains(&line.as_str()), "no {line} in {numbers:#?}");
+}
+
+#[test]
+fn what_latency_decides_is_drawn_from_a_hundred_matches_a_point() {
+    for (matches, is_drawn) in [(99, false), (100, true)] {
+        let study = crate::study::study(matches);
+        let cells = summarize(&study.rows);
+        let files = figure_files(&Analysis::of(&cells));
+        let drawn = files.iter().find(|(name, _)| name == "figure-4.svg");
+        assert_eq!(drawn.is_some(), is_drawn, "{matches} matches");
+        drawn.iter().for_each(|(_, picture)| assert_balanced(picture.trim()));
+    }
 }
 
 #[test]

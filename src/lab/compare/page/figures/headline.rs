@@ -13,6 +13,9 @@ use crate::net::Architecture;
 
 /// Between the marks of the architectures at one name of an axis.
 const ASIDE: f64 = 0.16;
+/// Fewest matches behind a point of what latency decides: a share of half of them is known to within 10 percentage
+/// points then (Wilson, 95 %).
+const OUTCOME_MATCHES_LEAST: usize = 100;
 
 /// Until an opponent's order is confirmed, by round trip, and until each view shows it.
 pub(super) fn by_round_trip(analysis: &Analysis<'_>, grid: &Grid<'_>) -> Figure {
@@ -162,6 +165,7 @@ pub(super) fn outcome(analysis: &Analysis<'_>) -> Figure {
             let is_asked = |one: &&CellSummary<'_>| {
                 let cell = one.cell;
                 (one.source, cell.experiment) == (Source::Virtual, Experiment::Outcome)
+                    && one.rows.len() >= OUTCOME_MATCHES_LEAST
                     && (cell.architecture, cell.topology) == (architecture, topology)
                     && cell.bad_link == **lag
             };
