@@ -12,7 +12,7 @@ use super::args::{
 use super::headless::{self, nobody_came, tell_line};
 use super::setup::Prepared;
 use super::{output, setup};
-use mini_rts_arena::game::{MatchError, ServerProgress, ServerSummary, ServerThread};
+use mini_rts_arena::game::{MatchError, ServerControl, ServerProgress, ServerSummary, ServerThread};
 use mini_rts_arena::net::Token;
 use mini_rts_arena::net::discovery::Beacon;
 use mini_rts_arena::transport::discovery::Announcer;
@@ -24,10 +24,10 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     let arguments = ServeArguments { headless: true, ..arguments.clone() };
     let (thread, beacon, port) = start(&arguments, None)?;
     let announcer = announce(&arguments.network, beacon)?;
-    let leave = thread.leave().clone();
+    let control = thread.control().clone();
     let handler = move || {
         // A full queue means that the server is being told already.
-        let _ = leave.try_send(());
+        let _ = control.try_send(ServerControl::Leave);
     };
     ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
     logln!("waiting for {} players; Ctrl-C leaves", arguments.table.players);
@@ -47,7 +47,7 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
         }
     })?;
     // Others may still be saying good-bye.
-    let _ = server.leave().try_send(());
+    let _ = server.control().try_send(ServerControl::Leave);
     let served = server.join();
     if matches!(served, Err(MatchError::NoAnswer)) {
         // The client only knows that its server is gone.

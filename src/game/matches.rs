@@ -257,6 +257,11 @@ impl Match {
         self.session.submit_choice(now, choice);
     }
 
+    /// Host of a lockstep match: removes this guest from the lobby.
+    pub fn remove(&mut self, now: Time, player: PlayerId) {
+        self.session.remove(now, player);
+    }
+
     /// Votes for a rematch of the match that has ended, if the session stays open for one.
     pub fn want_rematch(&mut self, now: Time) {
         self.session.want_rematch(now);

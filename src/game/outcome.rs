@@ -107,6 +107,9 @@ pub enum MatchError {
     /// The server expelled this client.
     #[error("the server rejected too many of this client's messages and expelled it")]
     Expelled,
+    /// The host removed this player from the lobby.
+    #[error("the host removed you from the lobby")]
+    Removed,
     /// A bug in this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use self::thread::{ServerProgress, ServerThread};
+pub use self::thread::{ServerControl, ServerProgress, ServerThread};
 
 use super::data::world_of;
 use super::match_event::MatchEvent;
@@ -144,6 +144,11 @@ impl Server {
     #[must_use]
     pub const fn world(&self) -> Option<&World> {
         self.world.as_ref()
+    }
+
+    /// Removes this client from the lobby.
+    pub fn remove(&mut self, now: Time, player: PlayerId) {
+        self.session.remove(now, player);
     }
 
     /// Sends an arbitrary message over the reliable channel to this address: for tests.

@@ -181,6 +181,13 @@ impl Session {
         seated!(self, session => session.submit_choice(now, choice), else ());
     }
 
+    /// Removes a guest from the lobby. Of a client-server or relayed match only the server can.
+    pub(super) fn remove(&mut self, now: Time, player: PlayerId) {
+        if let Self::Lockstep(session) = self {
+            session.remove(now, player);
+        }
+    }
+
     /// Whether the match is over and the session stays for a rematch vote.
     pub(super) const fn stays(&self) -> bool {
         seated!(self, session => session.stays(), else false)

@@ -9,8 +9,8 @@ use crate::cli::local::{LocalMatch, start_bot};
 use crate::cli::serve::Served;
 use crate::cli::setup;
 use mini_rts_arena::game::{
-    Control, Finished, Match, MatchClock, MatchEvent, MatchThread, Progress, ServerProgress, ServerThread,
-    ViewReader,
+    Control, Finished, Match, MatchClock, MatchEvent, MatchThread, Progress, ServerControl, ServerProgress,
+    ServerThread, ViewReader,
 };
 use mini_rts_arena::net::Time;
 use mini_rts_arena::net::discovery::Beacon;
@@ -150,7 +150,7 @@ impl Game {
                     self.announcer = None;
                     // It continues to say good-bye by itself.
                     if let Some(server) = self.server.take() {
-                        let _ = server.leave().try_send(());
+                        let _ = server.control().try_send(ServerControl::Leave);
                     }
                     return finished;
                 }
@@ -168,9 +168,15 @@ impl Game {
         Ok(())
     }
 
-    /// Takes the bot out of this seat of the lobby.
-    pub(crate) fn remove_bot(&mut self, seat: PlayerId) {
+    /// Takes the guest, or the bot of this computer, out of this seat of the lobby.
+    pub(crate) fn remove(&mut self, seat: PlayerId) {
         self.bots.retain(|(player, _)| *player != seat);
+        match &self.server {
+            Some(server) => {
+                let _ = server.control().try_send(ServerControl::Remove(seat));
+            }
+            None => self.say(Control::Remove(seat)),
+        }
     }
 
     /// Whether a bot of this computer has this seat.
@@ -178,8 +184,8 @@ impl Game {
         self.bots.iter().any(|(player, _)| *player == seat)
     }
 
-    /// Whether bots can join.
-    pub(crate) const fn takes_bots(&self) -> bool {
+    /// Whether this window hosts: it decides who sits in its lobby.
+    pub(crate) const fn is_host(&self) -> bool {
         self.bots_join.is_some()
     }
 

@@ -202,6 +202,8 @@ pub enum End {
     Refused(Refusal),
     /// The server has rejected too much of what this client sent.
     Expelled,
+    /// The host removed this player from the lobby.
+    Removed,
     /// The wait ran out before all seats were taken, before the host answered, or before it started the
     /// match.
     NoAnswer,

@@ -94,6 +94,7 @@ fn one_word_of_a_liar_takes_nobody_elses_seat() {
                 Lie::new(PacketId::Bye, &Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) }),
             ),
             ("Dropped", Lie::new(PacketId::Bye, &Bye::Dropped)),
+            ("Removed", Lie::new(PacketId::Bye, &Bye::Removed)),
             ("Desync", Lie::new(PacketId::Bye, &Bye::Desync)),
             ("Finished", Lie::new(PacketId::Bye, &Bye::Finished { ticks: 100, chain: 1 })),
             ("Left, far ahead", Lie::new(PacketId::Bye, &Bye::Left { tick: 1_000_000 })),
@@ -259,7 +260,8 @@ fn a_guest_whose_world_differs_loses_its_seat_and_nobody_else() {
 fn a_guest_that_claims_not_to_hear_others_loses_its_seat_and_nobody_else() {
     let unreachable = encode(&Bye::Unreachable { seat: PlayerId(0), other: PlayerId(2) });
     let start_state = encode(&Bye::StartState);
-    for farewell in [unreachable, start_state] {
+    let removed = encode(&Bye::Removed);
+    for farewell in [unreachable, start_state, removed] {
         let mut peers = mesh(3, 300, InputDelay::Auto, LINK);
         peers[1].wire = Box::new(move |_, _, bytes| {
             let is_seated = bytes[0] == PacketId::Acknowledge as u8;

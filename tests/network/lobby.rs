@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::peers::{Peer, address, entropy, guest_config, host_config, run, settings};
 use crate::served::net::{self, Net};
-use mini_rts_arena::game::{MatchEvent, MatchOptions, data};
+use mini_rts_arena::game::{MatchError, MatchEvent, MatchOptions, data};
 use mini_rts_arena::net::message::{Choice, Lobby};
-use mini_rts_arena::net::{Architecture, ChatText, InputDelay, Join, LockstepSession, Settings, Time};
+use mini_rts_arena::net::{Architecture, ChatText, End, InputDelay, Join, LockstepSession, Settings, Time};
 use mini_rts_arena::sim::{AttackBehaviour, PlayerId, fingerprint};
 
 const LINKS: [&str; 2] = ["delay=5ms", "delay=60ms,jitter=20ms,loss=20%,dup=5%,reorder=5%"];
@@ -129,6 +129,75 @@ fn a_seat_that_is_left_is_free_again_for_all_to_see() {
     let left: Vec<Option<bool>> =
         (0..3).map(|seat| (PlayerId(seat) != peers[2].session.player()).then_some(false)).collect();
     assert_eq!(seen, [left.clone(), left]);
+}
+
+#[test]
+fn a_host_removes_a_guest_from_the_lobby_and_nobody_else_can() {
+    for link in LINKS {
+        let mut peers = undecided(link);
+        let mut script = Script::new([3, 5]);
+        run(&mut peers, Duration::from_secs(20), |now, peers| match script.due(now) {
+            Some(3) => {
+                for player in 0..3 {
+                    peers[1].session.remove(now, PlayerId(player));
+                }
+                let unready = peers[2].session.player();
+                peers[0].session.remove(now, PlayerId(0));
+                peers[0].session.remove(now, unready);
+            }
+            Some(_) => {
+                let join = Join::new(now, settings(InputDelay::Auto), guest_config(), entropy(4));
+                let taken = peers[2].session.player();
+                assert_eq!(peers[2].ends, [End::Removed], "{link}");
+                for peer in &peers[..2] {
+                    let free: Vec<bool> =
+                        readiness(peer.lobby.as_ref()).iter().map(Option::is_none).collect();
+                    let expected: Vec<bool> = (0..3).map(|seat| PlayerId(seat) == taken).collect();
+                    assert_eq!(free, expected, "{link}");
+                }
+                // The seat is anybody's, and the match begins without the guest that was removed.
+                peers[2] = Peer::new(join, address(3), &format!("{link},seed=4"));
+                peers[..2].iter_mut().for_each(|peer| peer.session.submit_choice(now, READY));
+            }
+            None => {}
+        });
+        for peer in &peers {
+            assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 120), "{link}");
+        }
+    }
+}
+
+#[test]
+fn a_server_removes_a_client_from_the_lobby() {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    for architecture in [Architecture::ClientServer, Architecture::Relay] {
+        for link in LINKS {
+            let session = net::session_of(architecture, rules, Some(120), 0, 2);
+            let mut net = Net::new(session, link, &[None; 2]);
+            let client = |now, n, is_ready| {
+                let settings = Settings { is_ready, ..net::settings() };
+                let options = MatchOptions { prediction: true, ..MatchOptions::default() };
+                Some(net::client_of(now, n, None, options, settings))
+            };
+            net.seats[0].game = client(Time(0), 0, true);
+            net.seats[1].game = client(Time(0), 1, false);
+            net.run(Duration::from_secs(4), |_| {});
+            let unready = net.seats[1].told.iter().rev().find_map(|event| match event {
+                MatchEvent::Lobby { player, .. } => Some(*player),
+                _ => None,
+            });
+            let now = net.now;
+            net.server.as_mut().expect("there").remove(now, unready.expect("in the lobby"));
+            net.run(Duration::from_secs(2), |_| {});
+            let removed = matches!(net.seats[1].ended, Some(Err(MatchError::Removed)));
+            assert!(removed, "{architecture}, {link}: {:?}", net.seats[1].ended);
+            assert_eq!(net.tick(), 0, "{architecture}, {link}: a seat is free");
+            net.seats[1].ended = None;
+            net.seats[1].game = client(net.now, 1, true);
+            net.run(Duration::from_secs(20), |_| {});
+            assert!(net.is_over(), "{architecture}, {link}");
+        }
+    }
 }
 
 #[test]

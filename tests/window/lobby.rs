@@ -65,3 +65,46 @@ fn four_seats_two_of_them_bots_by_mouse_alone() {
     host.close();
     host.wait_end();
 }
+
+#[test]
+fn a_host_removes_a_guest_who_is_told_and_may_come_back() {
+    let Some(_turn) = turn() else { return };
+    for architecture in ["p2p", "client-server"] {
+        let _rooms = alone_on_loopback();
+        let mut host = Window::open("Gil", "1280x720", None, &[]);
+        let mut guest = Window::open("Hal", "1280x720", None, &[]);
+        host.click("host");
+        host.click("network");
+        host.click(architecture);
+        host.click("open");
+        host.wait_screen("lobby");
+        guest.click("join");
+        guest.click("room 0");
+        guest.wait_screen("lobby");
+        assert!(!has(&guest.shown(), "remove 0"), "only the host can");
+        host.wait_for("a guest", |shown| seats(shown)[1] == ("Hal".into(), false));
+        assert!(!has(&host.shown(), "remove 0"), "not itself");
+        host.picture("a guest");
+        host.click("remove 1");
+        host.wait_for("a free seat", |shown| seats(shown)[1].0 == "free");
+        let told = |shown: &Value| shown["match"]["no_match"] == "the host removed you from the lobby";
+        guest.wait_for("why", told);
+        guest.picture("removed");
+        guest.click("again");
+        guest.wait_screen("lobby");
+        guest.click("ready");
+        host.click("ready");
+        for window in [&host, &guest] {
+            window.wait_tick(30);
+        }
+        for window in [&mut guest, &mut host] {
+            window.close();
+            window.wait_end();
+        }
+    }
+}
+
+/// Whether it shows this control.
+fn has(shown: &Value, item: &str) -> bool {
+    shown["items"].as_array().is_some_and(|items| items.iter().any(|found| found["name"] == item))
+}

@@ -110,6 +110,7 @@ impl Match {
             (End::Refused(refusal), _) => Err(MatchError::Refused(refusal)),
             (End::NoAnswer, _) => Err(MatchError::NoAnswer),
             (End::Expelled, _) => Err(MatchError::Expelled),
+            (End::Removed, _) => Err(MatchError::Removed),
         };
         if let Ok(outcome) = outcome {
             self.close_files(now, outcome);

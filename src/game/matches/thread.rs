@@ -17,7 +17,7 @@ use crate::game::view::{ViewReader, ViewWriter};
 use crate::net::discovery::Beacon;
 use crate::net::message::Choice;
 use crate::net::{ChatText, Event, LinkStatus, Time, Traffic};
-use crate::sim::{Command, HeroControl, Tick};
+use crate::sim::{Command, HeroControl, PlayerId, Tick};
 use crate::transport::{LinkSpec, Udp};
 
 /// Controls of a running match.
@@ -31,6 +31,8 @@ pub enum Control {
     Resume,
     /// The hero and readiness chosen in the lobby.
     Choose(Choice),
+    /// Remove this guest from the lobby; only a host can.
+    Remove(PlayerId),
     /// A chat line to all others.
     Chat(ChatText),
     /// Claim the win over a lost player.
@@ -145,6 +147,7 @@ impl Threaded for Match {
             Control::Hero(hero) => self.submit_hero(hero),
             Control::Resume => self.resume(now),
             Control::Choose(choice) => self.submit_choice(now, choice),
+            Control::Remove(player) => self.remove(now, player),
             Control::Chat(text) => {
                 // A player over the chat rate limit sees that the line does not appear.
                 self.submit_chat(now, text);

@@ -1,4 +1,4 @@
-//! A server on its own thread: its reports, and how it is shut down.
+//! A server on its own thread: its controls and its reports.
 
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -12,8 +12,17 @@ use crate::game::outcome::{INTERNAL_ERROR, MatchError};
 use crate::game::runner::{NodeThread, Threaded};
 use crate::net::discovery::Beacon;
 use crate::net::{ClientStatus, Event, Time};
-use crate::sim::Tick;
+use crate::sim::{PlayerId, Tick};
 use crate::transport::{LinkSpec, Udp};
+
+/// Controls of a running server.
+#[derive(Clone, Copy, Debug)]
+pub enum ServerControl {
+    /// Remove this client from the lobby.
+    Remove(PlayerId),
+    /// Shut down.
+    Leave,
+}
 
 /// Reports of a running server.
 #[derive(Clone, Debug)]
@@ -46,16 +55,15 @@ impl ServerThread {
         Self::spawn(server, udp, link, ())
     }
 
-    /// The channel that shuts it down.
+    /// The channel for controls.
     #[must_use]
-    pub const fn leave(&self) -> &Sender<()> {
+    pub const fn control(&self) -> &Sender<ServerControl> {
         &self.control
     }
 }
 
 impl Threaded for Server {
-    /// Shut down.
-    type Control = ();
+    type Control = ServerControl;
     type Progress = ServerProgress;
     type Finished = Result<ServerSummary, MatchError>;
     type Watch = ();
@@ -68,8 +76,11 @@ impl Threaded for Server {
         self.session.set_own_addresses(addresses);
     }
 
-    fn control(&mut self, _: Time, (): ()) {
-        self.leave();
+    fn control(&mut self, now: Time, control: ServerControl) {
+        match control {
+            ServerControl::Remove(player) => self.remove(now, player),
+            ServerControl::Leave => self.leave(),
+        }
     }
 
     fn status(&self) -> ServerProgress {

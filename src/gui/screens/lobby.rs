@@ -195,18 +195,20 @@ impl LobbyPanel {
             Some(0) => "< 1 ms".into(),
             Some(ms) => format!("{ms} ms"),
         };
-        text("rtt", 0.56, 0.68, theme::QUIET, &rtt);
-        if game.has_bot(player) {
+        text("rtt", 0.56, 0.66, theme::QUIET, &rtt);
+        if !game.has_bot(player) {
+            let (colour, state) =
+                if is_ready { (theme::GOLD, "ready") } else { (theme::QUIET, "not ready yet") };
+            text("state", 0.67, 0.81, colour, state);
+        }
+        if game.is_host() && !own {
             let right = pos2(row.right() - 6.0, row.top() + 5.0);
             let remove =
                 Rect::from_min_max(pos2(right.x - 104.0, right.y), pos2(right.x, row.bottom() - 5.0));
             if page.button(&format!("remove {}", player.0), remove, "Remove", Weight::Normal) {
-                game.remove_bot(player);
+                game.remove(player);
             }
-            return;
         }
-        let (colour, state) = if is_ready { (theme::GOLD, "ready") } else { (theme::QUIET, "not ready yet") };
-        text("state", 0.76, 0.99, colour, state);
     }
 
     /// The row of a free seat; the host may give it to a bot.
@@ -221,7 +223,7 @@ impl LobbyPanel {
         let at = pos2(row.left() + 0.08 * row.width(), row.center().y);
         let style = (theme::BODY, theme::QUIET);
         page.text(&format!("free {}", player.0), at, Align2::LEFT_CENTER, style, "free", 0.2 * row.width());
-        if !game.takes_bots() || game.has_bot(player) {
+        if !game.is_host() || game.has_bot(player) {
             return;
         }
         let at = pos2(row.left() + 0.36 * row.width(), row.center().y);

@@ -145,7 +145,8 @@ impl WaitingScreen {
     /// What it shows, for a test.
     pub(crate) fn facts(&self) -> Value {
         let lobby = self.lobby.as_ref().map(LobbyPanel::facts);
-        json!({ "port": self.port(), "lobby": lobby })
+        let why = if let State::Failed(_, why) = &self.state { Some(why) } else { None };
+        json!({ "port": self.port(), "lobby": lobby, "no_match": why })
     }
 
     const fn port(&self) -> Option<u16> {

@@ -546,6 +546,9 @@ impl ClientSession {
             // The server's reply about the world that was built here.
             Bye::StartState if matches!(self.phase, Phase::Ready { .. }) => self.close(End::StartState),
             Bye::Dropped => self.close(End::PeerLost(PlayerId::NONE)),
+            Bye::Removed if matches!(self.phase, Phase::Waiting | Phase::Preparing | Phase::Ready { .. }) => {
+                self.close(End::Removed);
+            }
             Bye::Expelled { rejected } => {
                 self.rejected = rejected;
                 self.close(End::Expelled);

@@ -234,6 +234,16 @@ impl ServerSession {
         }
     }
 
+    /// Removes this client from the lobby and tells it so; its seat is free again. Has no effect once the
+    /// match runs, nor on a seat that is kept for its player.
+    pub fn remove(&mut self, now: Time, player: PlayerId) {
+        self.now = self.now.max(now);
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing | Phase::Seating { .. });
+        if is_open && self.settings.kept.is_empty() && self.clients.at(player.index()).is_some() {
+            self.dismiss(player.index(), Bye::Removed);
+        }
+    }
+
     fn send_seating(&mut self, seat: usize) {
         let addresses = self.roster.iter().map(|_| ArrayVec::new()).collect();
         let public_keys = self.roster.iter().map(|_| [0; 32]).collect();

@@ -236,6 +236,8 @@ pub enum Bye {
         /// How many rejections.
         rejected: u32,
     },
+    /// The host has removed the receiver from the lobby.
+    Removed,
 }
 
 /// The pause ends.

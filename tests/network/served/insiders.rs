@@ -15,8 +15,8 @@ use super::net::{BOT, Net, Seat, address, client_of, predicting, settings, stayi
 
 /// Every farewell there is, with numbers that fit and numbers that do not.
 fn every_bye() -> Vec<Bye> {
-    let bytes: [&[u8]; 9] =
-        [&[0, 0, 0], &[0, 200, 1, 5], &[2], &[3], &[4, 0, 1], &[4, 1, 2], &[5], &[6, 1], &[1, 0]];
+    let bytes: [&[u8]; 10] =
+        [&[0, 0, 0], &[0, 200, 1, 5], &[2], &[3], &[4, 0, 1], &[4, 1, 2], &[5], &[6, 1], &[7], &[1, 0]];
     bytes.into_iter().map(|bytes| decode(bytes).expect("a farewell")).collect()
 }
 

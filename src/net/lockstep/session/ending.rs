@@ -164,6 +164,11 @@ impl LockstepSession {
             (Bye::Dropped, Phase::Seating { .. }) if self.is_from_host(link) => {
                 self.close(End::PeerLost(PlayerId(0)));
             }
+            (Bye::Removed, Phase::Gathering | Phase::Preparing | Phase::Seating { .. })
+                if self.is_from_host(link) && !self.votes.has_played() =>
+            {
+                self.close(End::Removed);
+            }
             (Bye::Dropped, _) => self.on_dropped(self.links.get(link).ok_or(OutOfPlace)?.player),
             _ => return Err(OutOfPlace),
         }

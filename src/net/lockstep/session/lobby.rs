@@ -4,7 +4,7 @@ use super::{Guest, LockstepSession, Phase, Role};
 use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
 use crate::net::time::Time;
-use crate::net::wire::message::{Choice, Lobby, LobbySeat, PacketId, SeatInfo};
+use crate::net::wire::message::{Bye, Choice, Lobby, LobbySeat, PacketId, SeatInfo};
 use crate::sim::PlayerId;
 
 impl LockstepSession {
@@ -25,6 +25,20 @@ impl LockstepSession {
             self.send(0, PacketId::Choice, &choice);
         } else if is_open {
             self.seat_all_if_ready();
+        }
+    }
+
+    /// Host: removes this guest from the lobby and tells it so; its seat is free again. Has no effect once the
+    /// match runs, nor between two matches, where nobody could take the seat.
+    pub fn remove(&mut self, now: Time, player: PlayerId) {
+        self.now = self.now.max(now);
+        let is_open = matches!(self.phase, Phase::Gathering | Phase::Preparing | Phase::Seating { .. });
+        if !self.is_host() || !is_open || self.votes.has_played() {
+            return;
+        }
+        if let Some(link) = self.links.iter().position(|link| link.player == player) {
+            self.send(link, PacketId::Bye, &Bye::Removed);
+            self.vacate(link);
         }
     }
 
