@@ -67,7 +67,7 @@ fn four_seats_two_of_them_bots_by_mouse_alone() {
 }
 
 #[test]
-fn a_host_removes_a_guest_who_is_told_and_may_come_back() {
+fn a_removed_guest_sees_why_and_may_come_back() {
     let Some(_turn) = turn() else { return };
     for architecture in ["p2p", "client-server"] {
         let _rooms = alone_on_loopback();
