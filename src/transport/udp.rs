@@ -248,6 +248,19 @@ mod tests {
     }
 
     #[test]
+    fn what_the_system_refuses_to_send_is_counted_and_ends_nothing() {
+        let mut a = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
+        let b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
+        // A socket must ask before it may broadcast, and nothing can be sent to port 0.
+        let refused = [(Ipv4Addr::BROADCAST, 9), (Ipv4Addr::LOCALHOST, 0)].map(SocketAddr::from);
+        for to in refused.into_iter().chain([b.local_address()]) {
+            a.send(&Transmit { to, datagram: SealedPacket::unconnected(&[7]) });
+        }
+        let received = b.received().recv_timeout(Duration::from_secs(5)).expect("the last");
+        assert_eq!((&received.bytes[..], a.unsent()), (&[7][..], 2));
+    }
+
+    #[test]
     fn a_taken_port_is_an_error_that_names_it() {
         let a = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
         let port = a.local_address().port();
