@@ -98,6 +98,21 @@ pub enum Outcome {
 }
 enum_cell!(Outcome, Running, Core, Score, SuddenDeath, Draw, Surrender);
 
+impl Outcome {
+    /// Its word in replays and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Core => "core",
+            Self::Score => "score",
+            Self::SuddenDeath => "sudden_death",
+            Self::Draw => "draw",
+            Self::Surrender => "surrender",
+        }
+    }
+}
+
 table! {
     /// Values that exist once: a table with a single row.
     Globals of Global, part "match";
