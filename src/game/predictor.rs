@@ -98,14 +98,16 @@ impl Predictor {
             return;
         }
         // The picture never goes back in time.
-        while self.world.state().tick() < horizon.max(shown.min(self.base.plus(HORIZON_TICKS_MAX))) {
-            if self.world.state().tick() == shown && is_new {
+        let end = horizon.max(shown.min(self.base.plus(HORIZON_TICKS_MAX)));
+        loop {
+            let tick = self.world.state().tick();
+            if tick == shown && is_new {
                 self.compare(now);
             }
+            if tick >= end {
+                return;
+            }
             self.step();
-        }
-        if self.world.state().tick() == shown && is_new {
-            self.compare(now);
         }
     }
 

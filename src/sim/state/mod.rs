@@ -44,6 +44,17 @@ pub enum AttackBehaviour {
 }
 enum_cell!(AttackBehaviour, Swordsman, Archer);
 
+impl AttackBehaviour {
+    /// Its name on the command line and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Swordsman => "swordsman",
+            Self::Archer => "archer",
+        }
+    }
+}
+
 /// Who controls a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
