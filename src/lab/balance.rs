@@ -17,7 +17,6 @@ pub use plan::Suite;
 pub use shards::{BalanceShard, BalanceShardError, balance_shard, merged};
 
 use serde::Serialize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::{Shard, jobs};
@@ -143,8 +142,7 @@ fn play_many(
 
 fn play(options: &BalanceOptions, line: &Line, index: u32) -> Result<BoutResult, BrokenMatch> {
     let bout = line.bout(options, index);
-    // A world that panicked is dropped with its match.
-    catch_unwind(AssertUnwindSafe(|| bout.play())).map_err(|_| BrokenMatch {
+    jobs::guarded(|| bout.play()).map_err(|_| BrokenMatch {
         seed: bout.seed,
         map: line.map.name.clone(),
         line: line.name.clone(),
