@@ -5,6 +5,7 @@ mod matches;
 mod measure;
 mod replay;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -222,6 +223,40 @@ impl From<ExperimentChoice> for Experiment {
     }
 }
 
+/// What is chosen, its word, and what the help says of it.
+type Named<T> = (T, &'static str, &'static str);
+
+/// Where the server of a match may stand.
+const TOPOLOGIES: [Named<Topology>; 3] = [
+    (Topology::Midway, "midway", "Half-way between the players"),
+    (Topology::Remote, "remote", "As far from each player as they are from each other"),
+    (Topology::Listen, "listen", "In the first player's process"),
+];
+
+const ARCHITECTURES: [Named<Architecture>; 3] = [
+    (Architecture::P2p, "p2p", "Every peer computes the match; they exchange inputs"),
+    (
+        Architecture::ClientServer,
+        "client-server",
+        "A server in this process computes it, and the players are its clients",
+    ),
+    (
+        Architecture::Relay,
+        "relay",
+        "Every peer computes the match; a server in this process hands on their inputs, and waits for nobody",
+    ),
+];
+
+/// Reads one of these words.
+fn one_of<T: Copy + Send + Sync>(choices: &'static [Named<T>]) -> impl TypedValueParser<Value = T> {
+    let shown = choices.iter().map(|&(_, word, help)| match help {
+        "" => PossibleValue::new(word),
+        help => PossibleValue::new(word).help(help),
+    });
+    let chosen = |word: String| choices.iter().find(|&&(_, name, _)| name == word);
+    PossibleValuesParser::new(shown).map(move |word| chosen(word).expect("one of them").0)
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct WatchBothArguments {
     /// Round trip between the players, in milliseconds.
@@ -234,35 +269,14 @@ pub(crate) struct WatchBothArguments {
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     pub(crate) loss: f64,
     /// Where the server stands.
-    #[arg(long, value_enum, default_value_t = TopologyChoice::Midway)]
-    pub(crate) topology: TopologyChoice,
+    #[arg(long, default_value = "midway", value_parser = one_of(&TOPOLOGIES))]
+    pub(crate) topology: Topology,
     /// Show own orders before they are confirmed.
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(crate) prediction: Switch,
     /// The seed of every random draw; a random one by default.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-}
-
-/// Where the server of a match stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TopologyChoice {
-    /// Half-way between the players.
-    Midway,
-    /// As far from each player as they are from each other.
-    Remote,
-    /// In the first player's process.
-    Listen,
-}
-
-impl From<TopologyChoice> for Topology {
-    fn from(choice: TopologyChoice) -> Self {
-        match choice {
-            TopologyChoice::Midway => Self::Midway,
-            TopologyChoice::Remote => Self::Remote,
-            TopologyChoice::Listen => Self::Listen,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
@@ -294,27 +308,6 @@ impl From<AttackBehaviour> for Hero {
 pub(crate) enum Switch {
     On,
     Off,
-}
-
-/// The architectures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ArchitectureChoice {
-    /// Every peer computes the match; they exchange inputs.
-    P2p,
-    /// A server in this process computes it, and the players are its clients.
-    ClientServer,
-    /// Every peer computes the match; a server in this process hands on their inputs, and waits for nobody.
-    Relay,
-}
-
-impl From<ArchitectureChoice> for Architecture {
-    fn from(choice: ArchitectureChoice) -> Self {
-        match choice {
-            ArchitectureChoice::P2p => Self::P2p,
-            ArchitectureChoice::ClientServer => Self::ClientServer,
-            ArchitectureChoice::Relay => Self::Relay,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,9 +10,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::FOUND;
 use super::args::BalanceArguments;
-use super::console::progress_bar;
+use super::console::{self, found, print, progress_of_parts};
 use mini_rts_arena::game::data;
 use mini_rts_arena::lab::balance::{
     BalanceOptions, BalanceReport, BalanceShard, Figure, Unit, Verdict, balance, balance_shard, merged,
@@ -22,12 +21,8 @@ use mini_rts_arena::sim::{Map, TickRate};
 /// Plays the matches and says what they show.
 pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
     let options = options(arguments)?;
-    let bar = progress_bar("{bar:40} match {pos}/{len}, {per_sec}, {eta} left");
+    let (bar, progress) = progress_of_parts("{bar:40} match {pos}/{len}, {per_sec}, {eta} left");
     let began = Instant::now();
-    let progress = |over, total| {
-        bar.set_length(total);
-        bar.set_position(over);
-    };
     if let Some((shard, file)) = arguments.shard.zip(arguments.results.as_deref()) {
         let mut to = BufWriter::new(File::create(file).with_context(|| cannot_write(file))?);
         let results = balance_shard(&options, shard, progress)?;
@@ -48,13 +43,10 @@ pub(crate) fn run(arguments: &BalanceArguments) -> anyhow::Result<ExitCode> {
         "no line of this suite fits these maps: all but `seats` need two bases"
     );
     let pace = Pace::new(&report, options.tick_rate, began.elapsed().as_secs_f64());
-    if arguments.json {
-        outln!("{}", as_json(&options, &report, &pace));
-    } else {
-        outln!("{}\n{}", table(&report), summary(&report, &pace));
-    }
+    let text = || format!("{}\n{}", table(&report), summary(&report, &pace));
+    print(arguments.json, || as_json(&options, &report, &pace), text);
     let fails = report.figures.iter().any(|figure| figure.verdict() == Some(Verdict::Fails));
-    Ok(if arguments.check && fails { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+    Ok(found(arguments.check && fails))
 }
 
 fn read_shard(file: &Path) -> anyhow::Result<BalanceShard> {
@@ -73,7 +65,6 @@ fn options(arguments: &BalanceArguments) -> anyhow::Result<BalanceOptions> {
     } else {
         arguments.map.iter().map(|map| data::map(map)).collect::<Result<_, _>>()?
     };
-    let suites = arguments.suite.suites();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(BalanceOptions {
         matches: arguments.matches,
@@ -82,7 +73,7 @@ fn options(arguments: &BalanceArguments) -> anyhow::Result<BalanceOptions> {
         tick_rate: arguments.tick_rate,
         rules: data::rules(&arguments.rules)?,
         maps,
-        suites,
+        suites: arguments.suite.to_vec(),
         pairs: arguments.pairs,
     })
 }
@@ -107,32 +98,14 @@ impl Pace {
 
 fn as_json(options: &BalanceOptions, report: &BalanceReport, pace: &Pace) -> Value {
     let figure = |figure: &Figure| {
-        json!({
-            "suite": figure.suite.as_str(),
-            "map": figure.map,
-            "line": figure.line,
-            "name": figure.name,
-            "unit": figure.unit.as_str(),
-            "matches": figure.matches,
-            "value": figure.estimate.value,
-            "interval": figure.estimate.interval,
-            "band": figure.band,
-            "verdict": figure.verdict().map(Verdict::as_str),
-        })
+        let mut value = serde_json::to_value(figure).expect("plain data");
+        value["verdict"] = json!(figure.verdict());
+        value
     };
-    let lines = report.lines.iter().map(|line| {
-        json!({
-            "suite": line.suite.as_str(),
-            "map": line.map,
-            "line": line.name,
-            "first_seed": line.first_seed,
-            "matches": line.matches,
-        })
-    });
     json!({
-        "verdict": verdict(report).as_str(),
+        "verdict": verdict(report),
         "figures": report.figures.iter().map(figure).collect::<Vec<_>>(),
-        "lines": lines.collect::<Vec<_>>(),
+        "lines": report.lines,
         "matches": report.matches,
         "ticks": report.ticks,
         "tick_rate": options.tick_rate.hz(),
@@ -145,9 +118,8 @@ fn as_json(options: &BalanceOptions, report: &BalanceReport, pace: &Pace) -> Val
 }
 
 fn table(report: &BalanceReport) -> Table {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
-    table.set_header(["suite", "map", "line", "figure", "matches", "value", "95 % interval", "band", ""]);
+    let mut table =
+        console::table(["suite", "map", "line", "figure", "matches", "value", "95 % interval", "band", ""]);
     for figure in &report.figures {
         let show = |value: f64| show(figure.unit, value);
         let range = |range: Option<[f64; 2]>| {

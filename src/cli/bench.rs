@@ -1,12 +1,11 @@
 //! `arena bench`.
 
 use comfy_table::{CellAlignment, Table};
-use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use super::args::BenchArguments;
-use super::console::progress_bar;
+use super::console::{print, progress_of_parts};
 use mini_rts_arena::lab::{BenchOptions, BenchReport, UNITS, bench};
 
 /// Measures and reports.
@@ -20,52 +19,11 @@ pub(crate) fn run(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
         (options.round, options.replay_ticks) = (Duration::from_millis(5), 600);
         (options.coded_units, options.datagrams) = (400, 100);
     }
-    let bar = progress_bar("{bar:40} {pos}/{len}  measuring");
-    let report = bench(&options, |done, of| {
-        bar.set_length(of);
-        bar.set_position(done);
-    })?;
+    let (bar, progress) = progress_of_parts("{bar:40} {pos}/{len}  measuring");
+    let report = bench(&options, progress)?;
     bar.finish_and_clear();
-    if arguments.json {
-        outln!("{}", as_json(&report));
-    } else {
-        outln!("{}", as_text(&report));
-    }
+    print(arguments.json, || serde_json::to_value(&report).expect("plain data"), || as_text(&report));
     Ok(ExitCode::SUCCESS)
-}
-
-fn as_json(report: &BenchReport) -> Value {
-    let rows = report.simulation.iter().map(|row| {
-        json!({
-            "units": row.units,
-            "ticks": row.ticks,
-            "ns_per_unit_tick": row.ns_per_unit_tick,
-            "hash_us": row.hash_us,
-            "snapshot_us": row.snapshot_us,
-        })
-    });
-    let coding = report.coding.iter().map(|row| {
-        json!({
-            "units": row.units,
-            "ticks": row.ticks,
-            "changed_percent": row.changed_percent,
-            "bytes_per_unit": row.bytes_per_unit,
-            "encode_ns_per_unit": row.encode_ns_per_unit,
-            "decode_ns_per_unit": row.decode_ns_per_unit,
-        })
-    });
-    json!({
-        "simulation": rows.collect::<Vec<_>>(),
-        "coding": coding.collect::<Vec<_>>(),
-        "sealing": {
-            "bytes": report.sealing.bytes,
-            "seal_ns": report.sealing.seal_ns,
-            "open_ns": report.sealing.open_ns,
-            "core_percent": report.sealing.core_percent(),
-        },
-        "replay_x_real_time": report.replay_x_real_time,
-        "replay_200_units_x_real_time": report.replay_200_units_x_real_time,
-    })
 }
 
 fn as_text(report: &BenchReport) -> String {
@@ -113,7 +71,7 @@ fn as_text(report: &BenchReport) -> String {
         report.sealing.bytes,
         report.sealing.seal_ns,
         report.sealing.open_ns,
-        report.sealing.core_percent(),
+        report.sealing.core_percent,
         report.replay_x_real_time,
         report.replay_200_units_x_real_time
     )

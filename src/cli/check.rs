@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::args::{CheckArguments, SeatInjection};
 use super::headless::progress_bar;
-use super::{FOUND, paths, setup};
+use super::{console, paths, setup};
 use clap::ValueEnum as _;
 use mini_rts_arena::lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
 use mini_rts_arena::net::InputDelay;
@@ -45,12 +45,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let report = check(&options, |over| bar.set_position(u64::from(over)))?;
     bar.finish_and_clear();
     let seconds = began.elapsed().as_secs_f64();
-    if arguments.json {
-        outln!("{}", as_json(&report, seconds));
-    } else {
-        outln!("{}", as_text(&report, seconds));
-    }
-    Ok(if report.first_desync.is_some() { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+    console::print(arguments.json, || as_json(&report, seconds), || as_text(&report, seconds));
+    Ok(console::found(report.first_desync.is_some()))
 }
 
 fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
@@ -74,7 +70,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
     let rules = rules.map(|rules| format!("--rules={rules}"));
     Ok(CheckOptions {
         program: std::env::current_exe().context("cannot find this program's own file")?,
-        architecture: arguments.architecture.into(),
+        architecture: arguments.architecture,
         peers,
         matches: arguments.matches,
         seed,

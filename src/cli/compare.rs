@@ -11,9 +11,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::FOUND;
 use super::args::CompareArguments;
-use super::console::progress_bar;
+use super::console::{found, print, progress_of_parts};
 use mini_rts_arena::lab::compare::{
     Analysis, LinkTrace, RealOptions, RealStudy, Recorded, Size, Study, StudyOptions, figure_files, page,
     real, study, summarize,
@@ -71,12 +70,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
         };
         splice().with_context(|| format!("cannot put the figures into {}", file.display()))?;
     }
-    if arguments.json {
-        outln!("{}", report::as_json(&study, &analysis));
-    } else {
-        out!("{}", report::as_text(&study, &analysis));
-    }
-    Ok(if analysis.is_valid() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+    print(arguments.json, || report::as_json(&study, &analysis), || report::as_text(&study, &analysis));
+    Ok(found(!analysis.is_valid()))
 }
 
 fn read(file: &Path) -> anyhow::Result<Study> {
@@ -102,11 +97,8 @@ fn play(arguments: &CompareArguments) -> anyhow::Result<Study> {
         recorded: arguments.from.as_deref().map(recorded).transpose()?,
     };
     let load_before = environment::load();
-    let bar = progress_bar("{bar:40} match {pos}/{len}, {eta} left");
-    let mut rows = study(&options, |over, total| {
-        bar.set_length(total as u64);
-        bar.set_position(over as u64);
-    })?;
+    let (bar, progress) = progress_of_parts("{bar:40} match {pos}/{len}, {eta} left");
+    let mut rows = study(&options, progress)?;
     bar.finish_and_clear();
     let mut repeated = None;
     if arguments.real {
@@ -128,11 +120,8 @@ fn play_real(arguments: &CompareArguments, options: &StudyOptions) -> anyhow::Re
         jobs: options.jobs,
         folder: folder.path().to_owned(),
     };
-    let bar = progress_bar("{bar:40} real match {pos}/{len}, {eta} left");
-    let study = real(&real_options, |over, total| {
-        bar.set_length(total as u64);
-        bar.set_position(over as u64);
-    })?;
+    let (bar, progress) = progress_of_parts("{bar:40} real match {pos}/{len}, {eta} left");
+    let study = real(&real_options, progress)?;
     bar.finish_and_clear();
     Ok(study)
 }

@@ -4,10 +4,10 @@ use anyhow::{Context as _, bail};
 use std::process::ExitCode;
 
 use super::args::{PlayArguments, usual};
-use super::headless::{leave_on_interrupt, progress_bar, watch};
+use super::headless;
 use super::local::LocalMatch;
 use super::output;
-use mini_rts_arena::game::{MatchError, MatchOutcome, MatchThread};
+use mini_rts_arena::game::{MatchError, MatchOutcome};
 use mini_rts_arena::net::PlayerName;
 use mini_rts_arena::replay::{Verdict, verify};
 
@@ -22,13 +22,9 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     arguments.output.headless = true;
     let LocalMatch { game, udp, mut others, .. } = LocalMatch::start(&arguments)?;
     logln!("listening {}", udp.local_address());
-    let host = MatchThread::start(game, udp, None).context("cannot start the match")?;
     let guest = others.pop().context("nobody plays against Blue")?;
-    leave_on_interrupt(host.control().clone())?;
-    let bar = progress_bar(Some(TICKS));
-    watch(&host, &bar, None);
-    let (host, guest) = (host.join(), guest.join());
-    bar.finish_and_clear();
+    let host = headless::run(game, udp, None, Some(TICKS), |_| {})?;
+    let guest = guest.join();
     let (summary, other) = match (&host.result, &guest.result) {
         (Ok(summary), Ok(other)) => (summary, other),
         (Err(MatchError::NotBegun), _) => return Ok(ExitCode::SUCCESS),

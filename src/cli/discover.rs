@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use super::args::DiscoverArguments;
-use super::output;
+use super::{console, output};
 use mini_rts_arena::transport::discovery::Browser;
 
 /// Looks for a while, then lists.
@@ -17,12 +17,10 @@ pub(crate) fn run(arguments: &DiscoverArguments) -> anyhow::Result<ExitCode> {
     }
     let mut rooms = browser.rooms();
     rooms.sort_by_key(|room| (room.name, room.id));
-    if arguments.json {
-        outln!("{}", output::rooms_json(&rooms));
-    } else if rooms.is_empty() {
-        outln!("no matches on the LAN");
-    } else {
-        outln!("{}", output::room_table(&rooms));
-    }
+    let text = || match &rooms[..] {
+        [] => "no matches on the LAN".into(),
+        rooms => output::room_table(rooms).to_string(),
+    };
+    console::print(arguments.json, || output::rooms_json(&rooms), text);
     Ok(ExitCode::SUCCESS)
 }

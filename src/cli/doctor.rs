@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::args::DoctorArguments;
-use super::{FOUND, output, setup};
+use super::{console, output, setup};
 use mini_rts_arena::net::discovery::FoundBy;
 use mini_rts_arena::sim::SIMULATION_BUILD;
 use mini_rts_arena::transport::discovery::{Asked, Diagnosis, Heard, diagnose};
@@ -18,27 +18,15 @@ pub(crate) fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
     logln!("announcing a match, looking for it, and listening for {} s", arguments.duration.as_secs_f64());
     let diagnosis =
         diagnose(arguments.duration, SIMULATION_BUILD, address).context("cannot examine the network")?;
-    if arguments.json {
-        outln!("{}", as_json(&diagnosis));
-    } else {
-        out!("{}", as_text(&diagnosis));
-    }
-    Ok(if diagnosis.works() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+    console::print(arguments.json, || as_json(&diagnosis), || as_text(&diagnosis));
+    Ok(console::found(!diagnosis.works()))
 }
 
 fn as_json(found: &Diagnosis) -> Value {
-    let interface = |interface: &mini_rts_arena::transport::discovery::Interface| {
-        json!({
-            "name": interface.name,
-            "address": interface.address.to_string(),
-            "prefix": interface.prefix,
-            "loopback": interface.is_loopback,
-        })
-    };
-    let sent = |(to, result): &(std::net::SocketAddr, Result<(), String>)| json!({ "to": to.to_string(), "error": result.as_ref().err() });
+    let sent = |(to, result): &(std::net::SocketAddr, Result<(), String>)| json!({ "to": to, "error": result.as_ref().err() });
     let other = |(ip, heard): (&std::net::IpAddr, &Heard)| {
         json!({
-            "address": ip.to_string(),
+            "address": ip,
             "queries": heard.queries,
             "beacons": heard.beacons,
             "unreadable": heard.unreadable,
@@ -46,7 +34,7 @@ fn as_json(found: &Diagnosis) -> Value {
     };
     let asked = |asked: &Asked| {
         json!({
-            "address": asked.address.to_string(),
+            "address": asked.address,
             "sent": asked.sent,
             "rtt_ms": asked.rtt.map(milliseconds),
             "error": asked.error,
@@ -54,7 +42,7 @@ fn as_json(found: &Diagnosis) -> Value {
     };
     json!({
         "works": found.works(),
-        "interfaces": found.interfaces.iter().map(interface).collect::<Vec<_>>(),
+        "interfaces": found.interfaces,
         "free_ports": found.free_ports,
         "sent": found.broadcasts.iter().map(sent).collect::<Vec<_>>(),
         "heard_self": found.heard_self,

@@ -1,25 +1,23 @@
 //! `arena host`, `join` and `play` without a window.
 
 use anyhow::{Context as _, anyhow, bail};
-use crossbeam_channel::Sender;
 use indicatif::ProgressBar;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::args::{HostArguments, JoinArguments, MatchArguments, PlayArguments};
+use super::args::{HostArguments, JoinArguments, MatchArguments, NetworkArguments, PlayArguments};
 use super::console::{self, log_above};
 use super::local::LocalMatch;
-use super::setup::{self, Prepared};
-use super::{FOUND, output};
+use super::{output, setup};
 use mini_rts_arena::game::{
     Control, Finished, Match, MatchError, MatchEvent, MatchOutcome, MatchThread, Progress, Summary,
 };
-use mini_rts_arena::net::discovery::Room;
+use mini_rts_arena::net::discovery::{Beacon, Room};
 use mini_rts_arena::sim::PlayerId;
 use mini_rts_arena::transport::discovery::{Announcer, Browser};
-use mini_rts_arena::transport::{PortChoice, Udp};
+use mini_rts_arena::transport::{LinkSpec, PortChoice, Udp};
 
 /// How long `join` looks for a second match once it has found one.
 const SECOND_LOOK: Duration = Duration::from_millis(1500);
@@ -35,12 +33,7 @@ pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     if let Some(seed) = prepared.seed {
         logln!("seed {seed}");
     }
-    let announcer = match prepared.beacon.clone().filter(|_| !network.no_discovery) {
-        Some(beacon) => {
-            Some(Announcer::start(beacon).context("cannot announce the match; try --no-discovery")?)
-        }
-        None => None,
-    };
+    let announcer = announce(network, prepared.beacon)?;
     play_on(&arguments.game, prepared.game, udp, announcer, None)
 }
 
@@ -102,35 +95,38 @@ fn play_on(
     asked: Option<SocketAddr>,
 ) -> anyhow::Result<ExitCode> {
     let port = udp.local_address().port();
-    let thread =
-        MatchThread::start(prepared, udp, game.network.link.link).context("cannot start the match")?;
-    leave_on_interrupt(thread.control().clone())?;
     match asked {
         Some(host) => logln!("asking {host}; Ctrl-C leaves"),
         None => logln!("waiting for another player; Ctrl-C leaves"),
     }
-    let bar = progress_bar(game.terms.ticks);
-    watch(&thread, &bar, announcer.as_ref());
-    let finished = thread.join();
-    bar.finish_and_clear();
+    let mut announced = None;
+    let finished = run(prepared, udp, game.network.link.link, game.terms.ticks, |progress| {
+        if let (Some(announcer), Some(Progress::At { beacon: Some(beacon), .. })) = (&announcer, progress)
+            && announced != Some(beacon.players)
+        {
+            announced = Some(beacon.players);
+            announcer.update(beacon.clone());
+        }
+    })?;
     // Only now may the room disappear from lists.
     drop(announcer);
     report(game, port, &finished, asked)
 }
 
-/// Plays on the server that this process runs; `each` is called every now and then.
-pub(crate) fn play_client(
-    game: &MatchArguments,
-    prepared: Prepared,
+/// Runs a match thread to its end and shows its progress. `each` is called with every report, and without one where
+/// none came for a while.
+pub(crate) fn run(
+    prepared: Match,
     udp: Udp,
-    each: impl Fn(),
+    link: Option<LinkSpec>,
+    ticks: Option<u32>,
+    mut each: impl FnMut(Option<&Progress>),
 ) -> anyhow::Result<Finished> {
-    let thread = MatchThread::start(prepared.game, udp, None).context("cannot start the match")?;
-    leave_on_interrupt(thread.control().clone())?;
-    logln!("waiting for another player; Ctrl-C leaves");
-    let bar = progress_bar(game.terms.ticks);
+    let thread = MatchThread::start(prepared, udp, link).context("cannot start the match")?;
+    console::on_interrupt(thread.control(), || Control::Leave)?;
+    let bar = progress_bar(ticks);
     while let Ok(progress) = thread.progress(LOOK_EVERY) {
-        each();
+        each(progress.as_ref());
         if let Some(progress) = progress {
             show(&progress, &bar);
         }
@@ -140,19 +136,13 @@ pub(crate) fn play_client(
     Ok(finished)
 }
 
-/// Shows progress until the match is over.
-pub(crate) fn watch(thread: &MatchThread, bar: &ProgressBar, announcer: Option<&Announcer>) {
-    let mut announced = None;
-    while let Ok(progress) = thread.progress(LOOK_EVERY) {
-        let Some(progress) = progress else { continue };
-        show(&progress, bar);
-        if let (Some(announcer), Progress::At { beacon: Some(beacon), .. }) = (announcer, progress)
-            && announced != Some(beacon.players)
-        {
-            announced = Some(beacon.players);
-            announcer.update(beacon);
-        }
-    }
+/// Announces a room on the LAN, unless that is switched off.
+pub(crate) fn announce(
+    network: &NetworkArguments,
+    beacon: Option<Beacon>,
+) -> anyhow::Result<Option<Announcer>> {
+    let started = beacon.filter(|_| !network.no_discovery).map(Announcer::start).transpose();
+    started.context("cannot announce the match; try --no-discovery")
 }
 
 fn show(progress: &Progress, bar: &ProgressBar) {
@@ -162,15 +152,13 @@ fn show(progress: &Progress, bar: &ProgressBar) {
             let rtt_ms = link.and_then(|link| link.rtt_us).unwrap_or(0) as f64 / 1000.0;
             bar.set_message(format!("RTT {rtt_ms:.1} ms, delay {:.1} ms", *delay_us as f64 / 1000.0));
         }
-        Progress::Event(event) => tell(bar, event),
+        Progress::Event(event) => {
+            if let Some(line) = tell_line(event) {
+                log_above(bar, &line);
+            }
+        }
         // Without a window nobody votes.
         Progress::Over(_) => {}
-    }
-}
-
-fn tell(bar: &ProgressBar, event: &MatchEvent) {
-    if let Some(line) = tell_line(event) {
-        log_above(bar, &line);
     }
 }
 
@@ -210,15 +198,6 @@ pub(crate) fn progress_bar(ticks: Option<u32>) -> ProgressBar {
     bar
 }
 
-/// Ctrl-C leaves the match properly.
-pub(crate) fn leave_on_interrupt(control: Sender<Control>) -> anyhow::Result<()> {
-    let handler = move || {
-        // A full queue means that the match is being told already.
-        let _ = control.try_send(Control::Leave);
-    };
-    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")
-}
-
 /// Prints what came of a match; `asked` is the host, if that is elsewhere.
 pub(crate) fn report(
     game: &MatchArguments,
@@ -229,41 +208,42 @@ pub(crate) fn report(
     let json = game.output.json;
     let summary = match (&finished.result, asked) {
         (Ok(summary), _) => summary,
-        (Err(MatchError::NotBegun), _) => {
-            if json {
-                outln!("{}", output::not_begun_json(port));
-            } else {
-                outln!("interrupted before the match began");
-            }
-            return Ok(ExitCode::SUCCESS);
-        }
-        (Err(MatchError::NoAnswer), None) => return Err(nobody_came(game.wait())),
         (Err(MatchError::NoAnswer), Some(host)) => bail!(
             "no answer from {host} within {} s: is a match open there? `arena doctor {host}` tries the way",
             game.wait().as_secs_f64()
         ),
-        (Err(error), _) => bail!("{error}"),
+        (Err(error), _) => return report_without_match(error, port, json, game.wait()),
     };
     check_planted(game, summary)?;
     let desync_file = write_desync(game, summary)?;
     if let Some(error) = &summary.trace_error {
         logln!("the trace is incomplete: {error}");
     }
-    if json {
-        outln!("{}", output::match_json(port, finished, summary, desync_file.as_deref()));
-    } else {
-        out!("{}", output::match_text(finished, summary));
-    }
+    let to_json = || output::match_json(port, finished, summary, desync_file.as_deref());
+    console::print(json, to_json, || output::match_text(finished, summary));
     if let Some(file) = &desync_file {
         logln!("desync report {}", file.display());
     }
-    if let Some(replay) = &summary.replay {
-        // Last, and never in the way of JSON.
-        let line = format!("replay {}", replay.display());
-        if json { logln!("{line}") } else { outln!("{line}") }
+    console::print_replay(json, summary.replay.as_deref());
+    Ok(console::found(summary.outcome == MatchOutcome::Desync))
+}
+
+/// Prints why there was no match: fine if it was interrupted.
+pub(crate) fn report_without_match(
+    error: &MatchError,
+    port: u16,
+    json: bool,
+    waited: Duration,
+) -> anyhow::Result<ExitCode> {
+    match error {
+        MatchError::NotBegun => {
+            let text = || "interrupted before the match began".into();
+            console::print(json, || output::not_begun_json(port), text);
+            Ok(ExitCode::SUCCESS)
+        }
+        MatchError::NoAnswer => Err(nobody_came(waited)),
+        error => bail!("{error}"),
     }
-    let is_desync = summary.outcome == MatchOutcome::Desync;
-    Ok(if is_desync { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
 }
 
 /// Why a match that was opened here has not begun.

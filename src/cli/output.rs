@@ -20,7 +20,6 @@ pub(crate) fn match_json(
     let link = finished.link;
     let [commands, deaths, captures] = summary.counts;
     let ms = |us: u64| us as f64 / 1000.0;
-    let desync = summary.desync.as_ref().map(|report| serde_json::to_value(report).expect("plain data"));
     json!({
         "outcome": summary.outcome.as_str(),
         "winner": winner(summary),
@@ -59,24 +58,14 @@ pub(crate) fn match_json(
         },
         "clock_error_ms": summary.latencies.clock_error_us.map(ms),
         "corrections": summary.prediction.as_ref().map_or(0, |counts| counts.corrections),
-        "prediction": prediction_json(summary),
+        "prediction": summary.prediction,
         "updates": updates_json(summary),
         "rejected_inputs": summary.rejected,
         "cpu_us_per_tick": finished.cpu_us as f64 / f64::from(summary.ticks.max(1)),
         "memory_bytes": mini_rts_arena::transport::clock::memory_bytes(),
         "scores": summary.scores.as_slice(),
-        "desync": desync,
+        "desync": summary.desync,
         "desync_report": desync_file,
-    })
-}
-
-fn prediction_json(summary: &Summary) -> Option<Value> {
-    summary.prediction.as_ref().map(|counts| {
-        json!({
-            "compared": counts.compared,
-            "mispredicted": counts.mispredicted,
-            "error_max_tiles": counts.error_max,
-        })
     })
 }
 

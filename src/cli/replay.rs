@@ -111,7 +111,7 @@ fn informed(file: &Path, info: &ReplayInfo) -> Looked {
     let seats = |header: &mini_rts_arena::replay::ReplayHeader| -> Vec<Value> {
         let seats = header.seats.iter();
         seats
-            .map(|seat| json!({"name": seat.name, "hero": hero(seat.setup.hero), "team": seat.setup.team}))
+            .map(|seat| json!({"name": seat.name, "hero": seat.setup.hero.as_str(), "team": seat.setup.team}))
             .collect()
     };
     let json = json!({
@@ -175,11 +175,4 @@ fn unreadable(file: &Path, error: &OpenError) -> Looked {
     });
     let code = if is_read { FOUND } else { FAILED };
     Looked { json, text: String::new(), error: Some(error.to_string()), code }
-}
-
-const fn hero(hero: mini_rts_arena::sim::AttackBehaviour) -> &'static str {
-    match hero {
-        mini_rts_arena::sim::AttackBehaviour::Swordsman => "swordsman",
-        mini_rts_arena::sim::AttackBehaviour::Archer => "archer",
-    }
 }

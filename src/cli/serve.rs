@@ -1,7 +1,7 @@
 //! `arena serve`, and `arena host --architecture client-server|relay`: a server, and a client of it in the same
 //! process.
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use std::time::Duration;
 use super::args::{
     HostArguments, JoinArguments, LinkArguments, MatchArguments, NetworkArguments, ServeArguments,
 };
-use super::headless::{self, nobody_came, tell_line};
+use super::headless::{self, announce, nobody_came, tell_line};
 use super::setup::Prepared;
-use super::{output, setup};
+use super::{console, output, setup};
 use mini_rts_arena::game::{MatchError, ServerControl, ServerProgress, ServerSummary, ServerThread};
 use mini_rts_arena::net::Token;
 use mini_rts_arena::net::discovery::Beacon;
@@ -23,13 +23,8 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     // A server has no window.
     let arguments = ServeArguments { headless: true, ..arguments.clone() };
     let (thread, beacon, port) = start(&arguments, None)?;
-    let announcer = announce(&arguments.network, beacon)?;
-    let control = thread.control().clone();
-    let handler = move || {
-        // A full queue means that the server is being told already.
-        let _ = control.try_send(ServerControl::Leave);
-    };
-    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
+    let announcer = announce(&arguments.network, Some(beacon))?;
+    console::on_interrupt(thread.control(), || ServerControl::Leave)?;
     logln!("waiting for {} players; Ctrl-C leaves", arguments.table.players);
     watch(&thread, announcer.as_ref());
     let finished = thread.join();
@@ -40,8 +35,9 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
 /// Runs a server and plays on it.
 pub(crate) fn host(arguments: &HostArguments) -> anyhow::Result<ExitCode> {
     let Served { server, port, game, udp, beacon, .. } = Served::start(arguments)?;
-    let announcer = announce(&arguments.game.network, beacon)?;
-    let finished = headless::play_client(&arguments.game, game, udp, || {
+    let announcer = announce(&arguments.game.network, Some(beacon))?;
+    logln!("waiting for another player; Ctrl-C leaves");
+    let finished = headless::run(game.game, udp, None, arguments.game.terms.ticks, |_| {
         while let Ok(Some(progress)) = server.progress(Duration::ZERO) {
             show(&progress, announcer.as_ref(), false);
         }
@@ -97,13 +93,6 @@ fn start(arguments: &ServeArguments, host: Option<Token>) -> anyhow::Result<(Ser
     Ok((thread, prepared.beacon, port))
 }
 
-fn announce(network: &NetworkArguments, beacon: Beacon) -> anyhow::Result<Option<Announcer>> {
-    if network.no_discovery {
-        return Ok(None);
-    }
-    Ok(Some(Announcer::start(beacon).context("cannot announce the match; try --no-discovery")?))
-}
-
 /// A line a second until the match is over.
 fn watch(thread: &ServerThread, announcer: Option<&Announcer>) {
     const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -144,25 +133,12 @@ fn report(
 ) -> anyhow::Result<ExitCode> {
     let summary = match result {
         Ok(summary) => summary,
-        Err(MatchError::NotBegun) => {
-            if arguments.json {
-                outln!("{}", output::not_begun_json(port));
-            } else {
-                outln!("interrupted before the match began");
-            }
-            return Ok(ExitCode::SUCCESS);
+        Err(error) => {
+            let wait = arguments.network.wait(true);
+            return headless::report_without_match(error, port, arguments.json, wait);
         }
-        Err(MatchError::NoAnswer) => return Err(nobody_came(arguments.network.wait(true))),
-        Err(error) => bail!("{error}"),
     };
-    if arguments.json {
-        outln!("{}", output::server_json(port, summary));
-    } else {
-        out!("{}", output::server_text(summary));
-    }
-    if let Some(replay) = &summary.replay {
-        let line = format!("replay {}", replay.display());
-        if arguments.json { logln!("{line}") } else { outln!("{line}") }
-    }
+    console::print(arguments.json, || output::server_json(port, summary), || output::server_text(summary));
+    console::print_replay(arguments.json, summary.replay.as_deref());
     Ok(ExitCode::SUCCESS)
 }

@@ -166,7 +166,7 @@ pub(crate) fn serve(
     port: u16,
     host: Option<Token>,
 ) -> anyhow::Result<PreparedServer> {
-    let (network, architecture) = (&arguments.network, arguments.architecture.into());
+    let (network, architecture) = (&arguments.network, arguments.architecture);
     if architecture == Architecture::P2p {
         bail!("p2p has no server; try --architecture client-server or relay");
     }

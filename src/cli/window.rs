@@ -64,7 +64,7 @@ pub(crate) fn watch_both(arguments: &WatchBothArguments) -> anyhow::Result<ExitC
         None => u64::from(getrandom::u32().context("the system has no random numbers")?),
     };
     let cell = Cell {
-        topology: arguments.topology.into(),
+        topology: arguments.topology,
         prediction: arguments.prediction == Switch::On,
         rtt_ms: arguments.rtt,
         jitter_ms: arguments.jitter,

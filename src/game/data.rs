@@ -310,17 +310,6 @@ impl From<Turning> for u32 {
     }
 }
 
-/// A flag; false if the file omits it.
-#[derive(Deserialize, Default)]
-#[serde(transparent)]
-struct Flag(bool);
-
-impl From<Flag> for bool {
-    fn from(flag: Flag) -> Self {
-        flag.0
-    }
-}
-
 // Rules.
 
 /// Declares what a file has for a struct of the rules: each field with the type that gives its range.
@@ -414,7 +403,7 @@ file_of! { RulesFile => Rules;
     burn_shared: Whole<1, 1_000_000>,
     burn_behind: Whole<1, 1_000_000>,
     #[serde(default)]
-    endless: Flag,
+    endless: bool,
 }
 
 fn parse_rules(source: &Source<'_>) -> Result<Rules, DataError> {

@@ -1,8 +1,10 @@
 //! Events of a match, for its user interface.
 
+use std::collections::VecDeque;
+
 use super::outcome::MatchOutcome;
 use crate::net::message::Lobby;
-use crate::net::{ChatText, MatchConfig, PlayerName, Time, Token};
+use crate::net::{ChatText, Event, MatchConfig, PlayerName, Time, Token};
 use crate::sim::PlayerId;
 
 /// An event of a match.
@@ -50,4 +52,49 @@ pub enum MatchEvent {
     RecordingStopped(String),
     /// The match is over.
     Ended(MatchOutcome),
+}
+
+impl MatchEvent {
+    /// What is told of an event of the session, as far as that needs nothing else.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        Some(match *event {
+            Event::Joined { player, name } => Self::Joined(player, name),
+            Event::Vacated { player } => Self::Vacated(player),
+            Event::Counting { begin } => Self::Counting(begin),
+            Event::Silent { player } => Self::Silent(player),
+            Event::Heard { player } => Self::Heard(player),
+            Event::Waiting { player } => Self::Waiting(player),
+            Event::Said { player, text } => Self::Said(player, text),
+            Event::RematchWanted { player } => Self::RematchWanted(player),
+            Event::Paused { player } => Self::Paused(player),
+            Event::Resumed => Self::Resumed,
+            Event::Departed { player, is_lost: false, .. } => Self::Left(player),
+            Event::Departed { player, is_lost: true, .. } => Self::Lost(player),
+            _ => return None,
+        })
+    }
+}
+
+/// Most events that wait to be taken; the caller takes them after every call.
+const EVENTS_MAX: usize = 256;
+
+/// Events that wait to be taken.
+pub(super) struct MatchEvents(VecDeque<MatchEvent>);
+
+impl Default for MatchEvents {
+    fn default() -> Self {
+        Self(VecDeque::with_capacity(EVENTS_MAX))
+    }
+}
+
+impl MatchEvents {
+    /// Adds events; those beyond [`EVENTS_MAX`] are dropped.
+    pub(super) fn tell(&mut self, events: impl IntoIterator<Item = MatchEvent>) {
+        let room = EVENTS_MAX - self.0.len();
+        self.0.extend(events.into_iter().take(room));
+    }
+
+    pub(super) fn take(&mut self) -> Option<MatchEvent> {
+        self.0.pop_front()
+    }
 }

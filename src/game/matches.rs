@@ -4,7 +4,6 @@ mod ending;
 mod thread;
 
 use core::time::Duration;
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 pub use self::thread::{Control, Finished, MatchThread, Progress};
@@ -16,7 +15,7 @@ use super::controller::{Controller, ControllerChoice};
 use super::data::world_of;
 use super::deviation::deviation;
 use super::history::History;
-use super::match_event::MatchEvent;
+use super::match_event::{MatchEvent, MatchEvents};
 use super::measures::Measures;
 use super::node::Node;
 use super::options::MatchOptions;
@@ -30,9 +29,6 @@ use super::session::Session;
 use crate::net::message::{Choice, PacketId};
 use crate::net::{ChatText, ClientSession, DueTick, End, Event, Roster, Time, Transmit};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
-
-/// Most queued events.
-const EVENTS_MAX: usize = 256;
 
 /// A match between peers, as one of them plays it.
 pub struct Match {
@@ -53,7 +49,7 @@ pub struct Match {
     finished: Option<Result<MatchOutcome, MatchError>>,
     /// Whether this player has claimed the win over a lost player.
     has_claimed: bool,
-    events: VecDeque<MatchEvent>,
+    events: MatchEvents,
     /// Events in the world since they were last taken; `None` unless the match is watched.
     backlog: Option<EventBacklog>,
     #[cfg(test)]
@@ -74,7 +70,7 @@ impl Node for Match {
     }
 
     fn poll_event(&mut self) -> Option<MatchEvent> {
-        self.events.pop_front()
+        self.events.take()
     }
 
     fn poll_timeout(&self) -> Option<Time> {
@@ -98,7 +94,7 @@ impl Match {
     /// A match over this session.
     #[must_use]
     pub fn new(session: impl Into<Session>, mut options: MatchOptions) -> Self {
-        let measures = Measures::new(options.trace.take());
+        let measures = Measures::new(options.trace.take().unwrap_or_default());
         Self {
             session: session.into(),
             options,
@@ -116,7 +112,7 @@ impl Match {
             bundle: None,
             finished: None,
             has_claimed: false,
-            events: VecDeque::with_capacity(EVENTS_MAX),
+            events: MatchEvents::default(),
             backlog: None,
             #[cfg(test)]
             breaks_at: None,
@@ -298,23 +294,18 @@ impl Match {
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
+        let told = MatchEvent::of(&event);
         match event {
-            Event::Joined { player, name } => self.tell(MatchEvent::Joined(player, name)),
-            Event::Vacated { player } => {
-                self.world = None;
-                self.tell(MatchEvent::Vacated(player));
-            }
+            Event::Vacated { .. } => self.world = None,
             Event::Lobby(lobby) => {
                 let player = self.session.player();
                 if let Some(&config) = self.session.config() {
-                    self.tell(MatchEvent::Lobby { player, config, lobby });
+                    self.events.tell([MatchEvent::Lobby { player, config, lobby }]);
                 }
             }
             Event::Confirmed { player, .. } => {
-                self.tell(MatchEvent::Confirmed(player));
-                if let Some(token) = self.session.client().and_then(ClientSession::token) {
-                    self.tell(MatchEvent::Token(token));
-                }
+                self.events.tell([MatchEvent::Confirmed(player)]);
+                self.events.tell(self.session.client().and_then(ClientSession::token).map(MatchEvent::Token));
             }
             Event::Prepare { roster } => match self.prepare(roster) {
                 Ok(hash) => {
@@ -329,27 +320,22 @@ impl Match {
                 if let Err(error) = self.begin_recording() {
                     return self.fail(error);
                 }
-                self.tell(MatchEvent::Counting(begin));
             }
-            Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
-            Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
-            Event::Waiting { player } => self.tell(MatchEvent::Waiting(player)),
-            Event::Said { player, text } => self.tell(MatchEvent::Said(player, text)),
-            Event::RematchWanted { player } => self.tell(MatchEvent::RematchWanted(player)),
             Event::Over => self.on_closed(now, End::Finished),
             Event::Again => self.session.again(),
-            Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
-            Event::Resumed => self.tell(MatchEvent::Resumed),
             Event::DelayMoved { tick, delay_us } => self.measures.delay_moved(tick, delay_us),
             Event::StateWanted { tick } => {
                 let state = self.recent.state(tick).map(GameState::encode).unwrap_or_default();
                 self.session.provide_state(tick, state);
             }
             Event::Desync { tick, states } => self.on_desync(tick, states),
-            Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),
+            Event::Departed { player, tick, is_lost } => self.recording.departed(player, tick, is_lost),
             Event::Adopt { tick } => self.adopt(tick),
             Event::Closed(end) => self.on_closed(now, end),
+            // Those that are only told.
+            _ => {}
         }
+        self.events.tell(told);
     }
 
     /// Adopts the server's state. The ticks that led to it are unknown here, so recording stops.
@@ -374,9 +360,8 @@ impl Match {
         }
         self.measures.give_up_unshown();
         if self.recording.stop() {
-            self.tell(MatchEvent::RecordingStopped(
-                "the ticks before the server's state are not known here".into(),
-            ));
+            let why = "the ticks before the server's state are not known here";
+            self.events.tell([MatchEvent::RecordingStopped(why.into())]);
         }
     }
 
@@ -407,7 +392,7 @@ impl Match {
     fn begin_recording(&mut self) -> Result<(), MatchError> {
         let (Some(path), Some(world)) = (&self.options.record, &self.world) else { return Ok(()) };
         if self.session.has_come_back() {
-            self.tell(MatchEvent::RecordingStopped("the earlier ticks are not known here".into()));
+            self.events.tell([MatchEvent::RecordingStopped("the earlier ticks are not known here".into())]);
             return Ok(());
         }
         let (me, started) = (Some(self.session.player()), self.options.started_unix_s);
@@ -468,9 +453,7 @@ impl Match {
         } else {
             self.think(now);
         }
-        if let Some(failure) = self.recording.failure() {
-            self.tell(failure);
-        }
+        self.events.tell(self.recording.failure());
         Some(hash)
     }
 
@@ -483,11 +466,6 @@ impl Match {
         for command in wants.commands {
             self.give(now, None, wish, command);
         }
-    }
-
-    fn on_departed(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
-        self.recording.departed(player, tick, is_lost);
-        self.tell(if is_lost { MatchEvent::Lost(player) } else { MatchEvent::Left(player) });
     }
 
     fn on_desync(&mut self, tick: Option<Tick>, theirs: Vec<(PlayerId, Vec<u8>)>) {
@@ -513,12 +491,6 @@ impl Match {
             });
             let after = core::iter::once(own).chain(theirs).take(PLAYERS_MAX).collect();
             self.bundle = Some(DesyncBundle::new(world.setup(), tick, before.flatten(), inputs, after));
-        }
-    }
-
-    fn tell(&mut self, event: MatchEvent) {
-        if self.events.len() < EVENTS_MAX {
-            self.events.push_back(event);
         }
     }
 }

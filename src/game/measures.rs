@@ -21,7 +21,7 @@ pub(super) struct Measures {
     pub(super) latencies: Latencies,
     /// Ticks that ran late, and their total lateness in microseconds.
     pub(super) stalls: (u32, u64),
-    pub(super) trace: Option<Trace>,
+    pub(super) trace: Trace,
     /// The instant from which commands count.
     counts_from: Time,
     /// Commands applied of each player.
@@ -46,7 +46,7 @@ struct Unshown {
 }
 
 impl Measures {
-    pub(super) fn new(trace: Option<Trace>) -> Self {
+    pub(super) fn new(trace: Trace) -> Self {
         Self {
             latencies: Latencies::default(),
             stalls: (0, 0),
@@ -70,8 +70,8 @@ impl Measures {
     pub(super) fn given(&mut self, now: Time, due: Option<Time>, (wish, open): (Tick, Tick), me: PlayerId) {
         if wish > open {
             push(&mut self.unopened, UNDER_WAY_MAX, (self.given, wish));
-        } else if let Some(trace) = &mut self.trace {
-            trace.given(self.given, me, now, due);
+        } else {
+            self.trace.given(self.given, me, now, due);
         }
         self.given += 1;
         push(&mut self.under_way, UNDER_WAY_MAX, None);
@@ -80,9 +80,7 @@ impl Measures {
     /// Tick `open` is now open for commands.
     pub(super) fn opened(&mut self, now: Time, open: Tick, me: PlayerId) {
         while let Some((id, _)) = self.unopened.pop_front_if(|(_, wish)| *wish <= open) {
-            if let Some(trace) = &mut self.trace {
-                trace.given(id, me, now, None);
-            }
+            self.trace.given(id, me, now, None);
         }
     }
 
@@ -100,14 +98,12 @@ impl Measures {
         if let Some(stall) = &due.stall {
             self.stalls.0 += 1;
             self.stalls.1 += stall.ran.since(stall.due).as_micros() as u64;
-            if let Some(trace) = &mut self.trace {
-                trace.stall(tick, stall);
-            }
+            self.trace.stall(tick, stall);
         }
         for (player, input) in due.inputs.iter() {
             let own = player == me;
-            if let Some(trace) = self.trace.as_mut().filter(|_| own || !is_served) {
-                trace.tick(tick, player, own.then_some(due.sealed_at), now);
+            if own || !is_served {
+                self.trace.tick(tick, player, own.then_some(due.sealed_at), now);
             }
             for place in 0..input.commands.len() {
                 let given = due.given.get(player.index()).and_then(|given| *given.get(place)?);
@@ -116,9 +112,7 @@ impl Measures {
                 self.command_ran(now, tick, (player, own), given, (count, due.clock_error_us));
             }
         }
-        if let Some(trace) = &mut self.trace {
-            trace.hash(tick, hash.whole);
-        }
+        self.trace.hash(tick, hash.whole);
     }
 
     fn command_ran(
@@ -147,9 +141,9 @@ impl Measures {
         }
         let unshown = &mut self.unshown[player.index()];
         if unshown.len() == UNSHOWN_MAX
-            && let (Some(oldest), Some(trace)) = (unshown.pop_front(), &mut self.trace)
+            && let Some(oldest) = unshown.pop_front()
         {
-            trace.applied(&oldest.applied);
+            self.trace.applied(&oldest.applied);
         }
         unshown.push_back(Unshown { applied, given, count });
     }
@@ -176,25 +170,19 @@ impl Measures {
             let of = if own { &mut latencies.own_shown } else { &mut latencies.opponent_shown };
             of.add(shown.since(given));
         }
-        if let Some(trace) = &mut self.trace {
-            trace.applied(&Applied { shown: Some(shown), ..unshown.applied });
-        }
+        self.trace.applied(&Applied { shown: Some(shown), ..unshown.applied });
     }
 
     /// Commands not shown by now never will be: another state was adopted, or the match is over.
     pub(super) fn give_up_unshown(&mut self) {
         for unshown in self.unshown.iter_mut().flat_map(|unshown| unshown.drain(..)) {
-            if let Some(trace) = &mut self.trace {
-                trace.applied(&unshown.applied);
-            }
+            self.trace.applied(&unshown.applied);
         }
     }
 
     /// The input delay has moved.
     pub(super) fn delay_moved(&mut self, tick: Tick, delay_us: i64) {
-        if let Some(trace) = &mut self.trace {
-            trace.delay(tick, delay_us);
-        }
+        self.trace.delay(tick, delay_us);
     }
 }
 

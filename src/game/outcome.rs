@@ -3,7 +3,7 @@
 use super::data::{embedded_maps, embedded_rules};
 use crate::net::Refusal;
 use crate::replay::{HeaderError, RecordError};
-use crate::sim::{NoSuchField, Outcome, PlayerId, fingerprint};
+use crate::sim::{NoSuchField, Outcome, PlayerId, World, fingerprint};
 
 /// Why and how a match ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,23 +28,26 @@ impl MatchOutcome {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rules(Outcome::Running) | Self::TickLimit => "tick_limit",
-            Self::Rules(outcome) => outcome_word(outcome),
+            Self::Rules(outcome) => outcome.as_str(),
             Self::PeerLeft(_) => "peer_left",
             Self::PeerLost(_) => "peer_lost",
             Self::Desync => "desync",
             Self::Interrupted => "interrupted",
         }
     }
-}
 
-const fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Running => "tick_limit",
-        Outcome::Core => "core",
-        Outcome::Score => "score",
-        Outcome::SuddenDeath => "sudden_death",
-        Outcome::Draw => "draw",
-        Outcome::Surrender => "surrender",
+    /// How a match ended in which this player departed.
+    pub(super) const fn departed(player: PlayerId, is_lost: bool) -> Self {
+        if is_lost { Self::PeerLost(player) } else { Self::PeerLeft(player) }
+    }
+
+    /// How a match ended all of whose ticks have run: `departed` if its other players surrendered by departing.
+    pub(super) fn finished(world: Option<&World>, departed: Option<Self>) -> Result<Self, MatchError> {
+        match world.ok_or(MatchError::NoRematch)?.state().outcome() {
+            Outcome::Running => Ok(Self::TickLimit),
+            Outcome::Surrender => Ok(departed.unwrap_or(Self::Rules(Outcome::Surrender))),
+            by_rules => Ok(Self::Rules(by_rules)),
+        }
     }
 }
 

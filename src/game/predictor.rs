@@ -20,15 +20,17 @@ const SNAP: Fx = Fx::ONE;
 const COUNTED: Fx = Fx::from_bits(1 << 14);
 
 /// Statistics of prediction accuracy.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct PredictionCounts {
     /// States that were compared with their prediction.
     pub compared: u64,
     /// Of these, those in which any unit was in another position.
     pub mispredicted: u64,
     /// Errors of the own hero of more than a quarter of a tile.
+    #[serde(skip)]
     pub corrections: u64,
     /// The largest error of the own hero, in tiles.
+    #[serde(rename = "error_max_tiles")]
     pub error_max: f64,
 }
 
@@ -96,14 +98,16 @@ impl Predictor {
             return;
         }
         // The picture never goes back in time.
-        while self.world.state().tick() < horizon.max(shown.min(self.base.plus(HORIZON_TICKS_MAX))) {
-            if self.world.state().tick() == shown && is_new {
+        let end = horizon.max(shown.min(self.base.plus(HORIZON_TICKS_MAX)));
+        loop {
+            let tick = self.world.state().tick();
+            if tick == shown && is_new {
                 self.compare(now);
             }
+            if tick >= end {
+                return;
+            }
             self.step();
-        }
-        if self.world.state().tick() == shown && is_new {
-            self.compare(now);
         }
     }
 

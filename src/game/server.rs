@@ -2,7 +2,6 @@
 
 mod thread;
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::sync::Arc;
 pub use self::thread::{ServerControl, ServerProgress, ServerThread};
 
 use super::data::world_of;
-use super::match_event::MatchEvent;
+use super::match_event::{MatchEvent, MatchEvents};
 use super::node::Node;
 use super::options::next_name;
 use super::outcome::{MatchError, MatchOutcome};
@@ -18,10 +17,7 @@ use super::recording::Recording;
 use super::stats::Histogram;
 use crate::net::message::PacketId;
 use crate::net::{ClientStatus, End, Event, Roster, ServerSession, ServerTick, Time, TimedInputs, Transmit};
-use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, Selection, StateHash, Tick, World};
-
-/// Most queued events.
-const EVENTS_MAX: usize = 256;
+use crate::sim::{Command, GameState, Map, Outcome, PlayerId, Rules, StateHash, World};
 
 /// A server's options for a match, other than its session.
 #[derive(Debug, Default)]
@@ -71,7 +67,7 @@ pub struct Server {
     lateness: Histogram,
     departed: Option<MatchOutcome>,
     finished: Option<Result<MatchOutcome, MatchError>>,
-    events: VecDeque<MatchEvent>,
+    events: MatchEvents,
     #[cfg(test)]
     pub(super) breaks_at: Option<crate::sim::Tick>,
 }
@@ -104,7 +100,7 @@ impl Node for Server {
     }
 
     fn poll_event(&mut self) -> Option<MatchEvent> {
-        self.events.pop_front()
+        self.events.take()
     }
 
     fn poll_timeout(&self) -> Option<Time> {
@@ -134,7 +130,7 @@ impl Server {
             lateness: Histogram::default(),
             departed: None,
             finished: None,
-            events: VecDeque::with_capacity(EVENTS_MAX),
+            events: MatchEvents::default(),
             #[cfg(test)]
             breaks_at: None,
         }
@@ -209,34 +205,27 @@ impl Server {
     }
 
     fn on_event(&mut self, now: Time, event: Event) {
+        let told = MatchEvent::of(&event);
         match event {
-            Event::Joined { player, name } => self.tell(MatchEvent::Joined(player, name)),
-            Event::Vacated { player } => {
-                self.world = None;
-                self.tell(MatchEvent::Vacated(player));
-            }
+            Event::Vacated { .. } => self.world = None,
             Event::Prepare { roster } => self.prepare(now, roster),
-            Event::Counting { begin } => {
+            Event::Counting { .. } => {
                 self.has_begun = true;
                 if let Err(error) = self.begin_recording() {
-                    self.finished = Some(Err(error));
-                    return self.session.leave();
+                    return self.fail(error);
                 }
-                self.tell(MatchEvent::Counting(begin));
             }
-            Event::Silent { player } => self.tell(MatchEvent::Silent(player)),
-            Event::Heard { player } => self.tell(MatchEvent::Heard(player)),
-            Event::Said { player, text } => self.tell(MatchEvent::Said(player, text)),
-            Event::Paused { player } => self.tell(MatchEvent::Paused(player)),
-            Event::Resumed => self.tell(MatchEvent::Resumed),
-            Event::Departed { player, tick, is_lost } => self.on_departed(player, tick, is_lost),
-            Event::RematchWanted { player } => self.tell(MatchEvent::RematchWanted(player)),
+            Event::Departed { player, tick, is_lost } => {
+                self.recording.departed(player, tick, is_lost);
+                self.departed = Some(MatchOutcome::departed(player, is_lost));
+            }
             Event::Over => self.on_closed(End::Finished),
             Event::Again => self.session = self.session.again(),
             Event::Closed(end) => self.on_closed(end),
             // The other events concern players only.
             _ => {}
         }
+        self.events.tell(told);
     }
 
     fn prepare(&mut self, now: Time, roster: Roster) {
@@ -246,11 +235,13 @@ impl Server {
                 self.session.prepared(now, &world.hash(), world.state());
                 (self.world, self.roster) = (Some(world), roster);
             }
-            Err(error) => {
-                self.finished = Some(Err(error));
-                self.session.leave();
-            }
+            Err(error) => self.fail(error),
         }
+    }
+
+    fn fail(&mut self, error: MatchError) {
+        self.finished = Some(Err(error));
+        self.session.leave();
     }
 
     fn begin_recording(&mut self) -> Result<(), MatchError> {
@@ -275,48 +266,25 @@ impl Server {
         }
     }
 
-    fn on_departed(&mut self, player: PlayerId, tick: Tick, is_lost: bool) {
-        let (told, outcome) = if is_lost {
-            (MatchEvent::Lost(player), MatchOutcome::PeerLost(player))
-        } else {
-            (MatchEvent::Left(player), MatchOutcome::PeerLeft(player))
-        };
-        self.recording.departed(player, tick, is_lost);
-        self.departed = Some(outcome);
-        self.tell(told);
-    }
-
     fn on_closed(&mut self, end: End) {
         if self.finished.is_some() {
             return;
         }
-        let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
-        let outcome = match (end, self.departed) {
-            (End::Finished, _) if self.world.is_none() => Err(MatchError::NoRematch),
-            (End::Finished, Some(departed)) if by_rules == Outcome::Surrender => Ok(departed),
-            (End::Finished, _) if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
-            (End::Finished, _) => Ok(MatchOutcome::TickLimit),
-            (End::PeerLeft(player), _) => Ok(MatchOutcome::PeerLeft(player)),
-            (End::PeerLost(player), _) => Ok(MatchOutcome::PeerLost(player)),
-            (End::NoAnswer, _) => Err(MatchError::NoAnswer),
-            (End::StartState, _) => Err(MatchError::StartState),
+        let outcome = match end {
+            End::Finished => MatchOutcome::finished(self.world.as_ref(), self.departed),
+            End::PeerLeft(player) => Ok(MatchOutcome::PeerLeft(player)),
+            End::PeerLost(player) => Ok(MatchOutcome::PeerLost(player)),
+            End::NoAnswer => Err(MatchError::NoAnswer),
+            End::StartState => Err(MatchError::StartState),
             _ if self.has_begun => Ok(MatchOutcome::Interrupted),
             _ => Err(MatchError::NotBegun),
         };
         if let Ok(outcome) = outcome {
             let winner = self.world.as_ref().and_then(|world| world.state().winner());
-            if let Some(failure) = self.recording.finish(outcome.as_str(), winner) {
-                self.tell(failure);
-            }
-            self.tell(MatchEvent::Ended(outcome));
+            self.events.tell(self.recording.finish(outcome.as_str(), winner));
+            self.events.tell([MatchEvent::Ended(outcome)]);
         }
         self.finished = Some(outcome);
-    }
-
-    fn tell(&mut self, event: MatchEvent) {
-        if self.events.len() < EVENTS_MAX {
-            self.events.push_back(event);
-        }
     }
 }
 
@@ -327,7 +295,7 @@ fn take_out_foreign(state: &GameState, timed: &mut TimedInputs, mut reject: impl
         let player = PlayerId(player as u8);
         let is_foreign = |unit| state.row(unit).is_some_and(|row| state.units.owner[row] != player);
         let is_own = |command: &Command| {
-            !selection_of(command).is_some_and(|units| units.iter().any(|&unit| is_foreign(unit)))
+            !command.selection().is_some_and(|units| units.iter().any(|&unit| is_foreign(unit)))
         };
         let mut of = input.commands.iter();
         given.retain(|_| of.next().is_some_and(is_own));
@@ -338,24 +306,5 @@ fn take_out_foreign(state: &GameState, timed: &mut TimedInputs, mut reject: impl
             }
             is_own
         });
-    }
-}
-
-const fn selection_of(command: &Command) -> Option<&Selection> {
-    match command {
-        Command::Move(units, ..)
-        | Command::Attack(units, ..)
-        | Command::AttackMove(units, ..)
-        | Command::Stop(units)
-        | Command::Hold(units, ..)
-        | Command::Follow(units, ..) => Some(units),
-        Command::HeroGo(_)
-        | Command::HeroAttack(_)
-        | Command::Dash(_)
-        | Command::Banner
-        | Command::Train(_)
-        | Command::Rally(_)
-        | Command::Surrender
-        | Command::Pause => None,
     }
 }

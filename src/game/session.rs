@@ -84,11 +84,7 @@ impl Session {
 
     /// What protects the links: for the experiments in `lab`.
     pub(crate) fn protections(&self) -> ArrayVec<PacketProtection, { PLAYERS_MAX - 1 }> {
-        match self {
-            Self::Joining(_) => ArrayVec::new(),
-            Self::Lockstep(session) => session.protections().cloned().collect(),
-            Self::Client(session) => session.protections().cloned().collect(),
-        }
+        seated!(self, session => session.protections().cloned().collect(), else ArrayVec::new())
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
@@ -233,17 +229,10 @@ impl Session {
 
     /// Advances the prediction, using the own inputs that are committed and not confirmed.
     pub(super) fn predict(&self, now: Time, predictor: &mut Predictor, confirmed: &World) {
-        match self {
-            Self::Joining(_) => {}
-            Self::Lockstep(session) => {
-                let (horizon, own) = session.unconfirmed();
-                predictor.advance(now, confirmed, own, horizon);
-            }
-            Self::Client(session) => {
-                let (horizon, own) = session.unconfirmed();
-                predictor.advance(now, confirmed, own, horizon);
-            }
-        }
+        seated!(self, session => {
+            let (horizon, own) = session.unconfirmed();
+            predictor.advance(now, confirmed, own, horizon);
+        }, else ());
     }
 
     /// This player's id; valid once confirmed.

@@ -21,7 +21,7 @@ impl Default for Histogram {
 }
 
 /// Three percentiles, in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Percentiles {
     /// Half are shorter.
     pub p50: f64,

@@ -11,8 +11,8 @@ use crate::sim::{PlayerId, Tick};
 /// Size of the write buffer, in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A trace being written. A write error ends the trace, but never the match.
-#[derive(Debug)]
+/// A trace being written; by default none is. A write error ends the trace, but never the match.
+#[derive(Debug, Default)]
 pub struct Trace {
     out: Option<BufWriter<File>>,
     error: Option<std::io::Error>,

@@ -16,7 +16,7 @@ pub use newcomer::Newcomer;
 pub use plan::Suite;
 pub use shards::{BalanceShard, BalanceShardError, balance_shard, merged};
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use serde::Serialize;
 use std::sync::Arc;
 
 use super::{Shard, jobs};
@@ -64,13 +64,14 @@ pub struct BalanceReport {
 }
 
 /// A line of matches.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LinePlayed {
     /// Its group.
     pub suite: Suite,
     /// Its map.
     pub map: String,
     /// Its line-up.
+    #[serde(rename = "line")]
     pub name: String,
     /// Seed of its first match; the others count up.
     pub first_seed: u64,
@@ -99,7 +100,7 @@ pub struct BrokenMatch {
 /// If more than [`MATCHES_MAX`] matches a line are asked for, or `progress` panics.
 pub fn balance(
     options: &BalanceOptions,
-    progress: impl Fn(u64, u64) + Sync,
+    progress: impl Fn(usize, usize) + Sync,
 ) -> Result<BalanceReport, BrokenMatch> {
     assert!(options.matches <= MATCHES_MAX);
     let lines = plan::lines(options);
@@ -131,19 +132,17 @@ fn play_many(
     options: &BalanceOptions,
     lines: &[Line],
     shard: Shard,
-    progress: impl Fn(u64, u64) + Sync,
+    progress: impl Fn(usize, usize) + Sync,
 ) -> Result<Vec<BoutResult>, BrokenMatch> {
     let matches = lines.iter().flat_map(|line| (0..line.matches).map(move |index| (line, index)));
     let matches = matches.enumerate().filter(|&(place, _)| shard.has(place)).map(|(_, it)| it);
     let matches: Vec<_> = matches.collect();
-    let progress = |over, total| progress(over as u64, total as u64);
     jobs::run(options.jobs, matches.into_iter(), progress, |(line, index)| play(options, line, index))
 }
 
 fn play(options: &BalanceOptions, line: &Line, index: u32) -> Result<BoutResult, BrokenMatch> {
     let bout = line.bout(options, index);
-    // A world that panicked is dropped with its match.
-    catch_unwind(AssertUnwindSafe(|| bout.play())).map_err(|_| BrokenMatch {
+    jobs::guarded(|| bout.play()).map_err(|_| BrokenMatch {
         seed: bout.seed,
         map: line.map.name.clone(),
         line: line.name.clone(),

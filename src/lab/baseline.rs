@@ -5,7 +5,9 @@
 //! sends again. It needs no handshake and no world here: only when inputs are taken and ticks run counts.
 
 use core::time::Duration;
+use serde::Serialize;
 
+use super::named::milliseconds;
 use super::scenario::Scenario;
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork};
 use super::virtual_match::{VirtualMatch, VirtualSetup};
@@ -25,7 +27,7 @@ const IP_UDP_BYTES: u64 = 28;
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Latency and stalls of one of the two.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LockstepFigures {
     /// From the moment an input is taken to the tick that runs it at the other peer, in milliseconds.
     pub opponent_ms: Percentiles,
@@ -38,14 +40,16 @@ pub struct LockstepFigures {
 }
 
 /// Both on one link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BaselineCell {
     /// There and back.
+    #[serde(rename = "rtt_ms", serialize_with = "milliseconds")]
     pub rtt: Duration,
     /// Either way, more or less.
+    #[serde(rename = "jitter_ms", serialize_with = "milliseconds")]
     pub jitter: Duration,
-    /// In millionths.
-    pub loss: u32,
+    /// As a share.
+    pub loss: f64,
     /// The session.
     pub ours: LockstepFigures,
     /// Classic lockstep.
@@ -67,7 +71,7 @@ pub fn baseline(setup: &VirtualSetup) -> impl Iterator<Item = Option<BaselineCel
         Some(BaselineCell {
             rtt: 2 * link.delay,
             jitter: link.jitter,
-            loss: link.loss,
+            loss: f64::from(link.loss) / 1e6,
             ours: play_sessions(setup.clone(), Scenario::steady(2, link), |_| {})?,
             classic: Classic::new(setup, link).play()?,
         })

@@ -1,5 +1,6 @@
 //! How fast this machine runs the simulation: one thread, by the processor time that it took.
 
+use serde::Serialize;
 use std::collections::VecDeque;
 use std::io::Cursor;
 use std::sync::{Arc, OnceLock};
@@ -59,7 +60,7 @@ impl Default for BenchOptions {
 }
 
 /// What was measured.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct BenchReport {
     /// One for each size.
     pub simulation: Vec<BattleFigures>,
@@ -75,7 +76,7 @@ pub struct BenchReport {
 }
 
 /// A battle's figures: medians over the rounds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct BattleFigures {
     /// How many units.
     pub units: usize,
@@ -109,8 +110,8 @@ pub enum BenchError {
 ///
 /// # Errors
 /// If a replay cannot be recorded or differs from its match.
-pub fn bench(options: &BenchOptions, mut progress: impl FnMut(u64, u64)) -> Result<BenchReport, BenchError> {
-    let of = ((ROUNDS + 1) * options.units.len() + ROUNDS + 1) as u64;
+pub fn bench(options: &BenchOptions, progress: impl Fn(usize, usize)) -> Result<BenchReport, BenchError> {
+    let of = (ROUNDS + 1) * options.units.len() + ROUNDS + 1;
     let mut done = 0;
     let mut step = || {
         done += 1;

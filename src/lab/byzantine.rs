@@ -10,7 +10,6 @@ use core::fmt;
 use core::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
-use serde::Serialize;
 
 pub use self::figures::{BehaviourFigures, ByzantineFigures, ByzantineReport};
 
@@ -31,8 +30,7 @@ const BUSY_ONE_IN: u64 = 8;
 
 named! {
     /// One way to misbehave.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-    #[serde(rename_all = "snake_case")]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     #[repr(u8)]
     pub enum Behaviour {
         /// Datagrams go out without inputs; everything else is answered.

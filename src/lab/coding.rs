@@ -12,7 +12,7 @@ const ROUNDS: usize = 15;
 const SEED: u64 = 7;
 
 /// What a difference costs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct CodingFigures {
     /// How many units.
     pub units: usize,

@@ -2,6 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs every job, at most `jobs` at a time; they start in the order of `all`, and the results have that order.
@@ -29,6 +30,18 @@ pub(super) fn run<J: Send, R: Send, E: Send>(
     let mut results = results?;
     results.sort_unstable_by_key(|&(place, _)| place);
     Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+/// Does what may break down, and leaves nothing behind that anyone looks at then.
+///
+/// # Errors
+/// With its message if it panics.
+pub(super) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        text.unwrap_or("without a message").to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,14 @@
-//! Enums whose variants have words in reports.
+//! How what is measured stands in reports: enums whose variants have words, and the units of JSON.
 
-/// Declares an enum and the word for each variant.
+use core::time::Duration;
+use serde::{Serialize as _, Serializer};
+
+/// A duration in JSON: milliseconds.
+pub(super) fn milliseconds<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    (duration.as_secs_f64() * 1e3).serialize(to)
+}
+
+/// Declares an enum and the word for each variant, which stands for it in JSON, too.
 macro_rules! named {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$note:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
@@ -16,6 +24,12 @@ macro_rules! named {
                 match self {
                     $(Self::$variant => $word,)*
                 }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.as_str())
             }
         }
     };

@@ -10,7 +10,7 @@ use super::bench::median;
 use super::fault::Fault;
 use super::named::named;
 use super::scenario::{Act, Change, Scenario};
-use super::simnet::{Burst, LinkFaults};
+use super::simnet::{Burst, LinkFaults, exponential};
 use super::virtual_match::{VirtualMatch, VirtualSetup};
 use crate::game::Percentiles;
 use crate::net::Time;
@@ -91,14 +91,11 @@ impl Disturbance {
 fn repeated(seed: u64, stream: u64, end: Time) -> Vec<(Time, Duration)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(200 + stream);
-    let mut exponential = |mean: Duration| {
-        let share = (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
-        mean.mul_f64(-(1.0 - share).ln())
-    };
+    let mut drawn = |mean: Duration| mean.mul_f64(exponential(rng.next_u64()));
     let mut at = CALM_UNTIL;
     let outages = core::iter::from_fn(|| {
-        let begin = at.plus(exponential(REPEATED.0));
-        let length = exponential(REPEATED.1);
+        let begin = at.plus(drawn(REPEATED.0));
+        let length = drawn(REPEATED.1);
         at = begin.plus(length);
         (begin < end).then_some((begin, length))
     });

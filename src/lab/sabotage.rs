@@ -22,76 +22,64 @@ const TAG: [u8; TAG_BYTES] = [0; TAG_BYTES];
 /// Copies that a peer sends that does not know when to stop.
 const COPIES: usize = 16;
 
-/// One rule that is broken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sabotage {
+/// Declares the rules that are broken, each with the oracle that must see it.
+macro_rules! sabotages {
+    ($($(#[$note:meta])* $variant:ident => $oracle:ident,)*) => {
+        /// One rule that is broken.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Sabotage { $($(#[$note])* $variant,)* }
+
+        impl Sabotage {
+            /// All of them, each with the oracle that must see it.
+            pub const ALL: &[(Self, Oracle)] = &[$((Self::$variant, Oracle::$oracle)),*];
+        }
+    };
+}
+
+sabotages! {
     /// An input on the wire differs from the input that its own peer runs.
-    ChangedInput,
+    ChangedInput => Inputs,
     /// A tick's commands do not go out.
-    WithheldCommands,
+    WithheldCommands => Inputs,
     /// A command goes out twice in its tick.
-    RepeatedCommand,
+    RepeatedCommand => Inputs,
     /// Inputs are sent as those of the next tick.
-    ShiftedTick,
+    ShiftedTick => Inputs,
     /// A command that was given never gets a tick.
-    LostCommand,
+    LostCommand => Commands,
     /// A command gets two.
-    DoubledCommand,
+    DoubledCommand => Commands,
     /// Two commands change places.
-    SwappedCommands,
+    SwappedCommands => Commands,
     /// Inputs that came are never acknowledged.
-    WithheldAcks,
+    WithheldAcks => Outcome,
     /// Inputs are acknowledged that did not come.
-    FalseAcks,
+    FalseAcks => Outcome,
     /// Reports a hash chain that is not that of the world.
-    FalseChain,
+    FalseChain => Outcome,
     /// The world is another one.
-    ChangedWorld,
+    ChangedWorld => Hashes,
     /// After a difference, hashes are not told.
-    WithheldHashes,
+    WithheldHashes => Desync,
     /// A farewell goes out that nobody said.
-    FalseBye,
+    FalseBye => Outcome,
     /// The start is never acknowledged.
-    WithheldStart,
+    WithheldStart => Outcome,
     /// The datagram counter stops increasing.
-    StaleCounter,
+    StaleCounter => Outcome,
     /// Datagrams go to a connection that is none of the receiver's.
-    WrongConnection,
+    WrongConnection => Outcome,
     /// Every datagram takes longer than the one before.
-    GrowingDelay,
+    GrowingDelay => Progress,
     /// Reports a clock that runs ever further ahead of the true one.
-    FalseClock,
+    FalseClock => Progress,
     /// Every datagram goes out many times.
-    Copies,
+    Copies => Bounds,
     /// The program breaks down.
-    Panic,
+    Panic => Panic,
 }
 
 impl Sabotage {
-    /// All of them, each with the oracle that must see it.
-    pub const ALL: [(Self, Oracle); 20] = [
-        (Self::ChangedInput, Oracle::Inputs),
-        (Self::WithheldCommands, Oracle::Inputs),
-        (Self::RepeatedCommand, Oracle::Inputs),
-        (Self::ShiftedTick, Oracle::Inputs),
-        (Self::LostCommand, Oracle::Commands),
-        (Self::DoubledCommand, Oracle::Commands),
-        (Self::SwappedCommands, Oracle::Commands),
-        (Self::WithheldAcks, Oracle::Outcome),
-        (Self::FalseAcks, Oracle::Outcome),
-        (Self::FalseChain, Oracle::Outcome),
-        (Self::ChangedWorld, Oracle::Hashes),
-        (Self::WithheldHashes, Oracle::Desync),
-        (Self::FalseBye, Oracle::Outcome),
-        (Self::WithheldStart, Oracle::Outcome),
-        (Self::StaleCounter, Oracle::Outcome),
-        (Self::WrongConnection, Oracle::Outcome),
-        (Self::GrowingDelay, Oracle::Progress),
-        (Self::FalseClock, Oracle::Progress),
-        (Self::Copies, Oracle::Bounds),
-        (Self::Panic, Oracle::Panic),
-    ];
-
     /// A change to the culprit's world of which no oracle is notified.
     pub(super) fn inject(self, peer: usize) -> Option<Inject> {
         let field = || Inject { tick: Tick(300), field: "units[0].hp".into() };

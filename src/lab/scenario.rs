@@ -279,61 +279,29 @@ impl Draft {
     }
 
     fn add(&mut self, fault: Fault) {
-        match fault {
-            Fault::Delay => self.delay_links(false),
-            Fault::Asymmetry => self.delay_links(true),
-            Fault::DelayStep => {
-                let delay = self.millis(0, 200);
-                self.spell(Change::Delay(delay, true), 20);
-            }
-            Fault::Jitter => {
-                let jitter = self.millis(1, 40);
-                self.spell(Change::Jitter(jitter), 30);
-            }
-            Fault::Loss => {
-                let loss = self.share(1, 20);
-                self.spell(Change::Loss(loss), 30);
-            }
+        let (change, seconds_max) = match fault {
+            Fault::Delay => return self.delay_links(false),
+            Fault::Asymmetry => return self.delay_links(true),
+            Fault::DelayStep => (Change::Delay(self.millis(0, 200), true), 20),
+            Fault::Jitter => (Change::Jitter(self.millis(1, 40)), 30),
+            Fault::Loss => (Change::Loss(self.share(1, 20)), 30),
             Fault::BurstLoss => {
                 let burst = Burst { enter: self.share(1, 5), length: self.between(2, 12) as u32 };
-                self.spell(Change::Burst(Some(burst)), 30);
+                (Change::Burst(Some(burst)), 30)
             }
-            Fault::Duplicate => {
-                let share = self.share(1, 50);
-                self.spell(Change::Duplicate(share), 30);
-            }
-            Fault::Reorder => {
-                let share = self.share(1, 30);
-                self.spell(Change::Reorder(share), 30);
-            }
-            Fault::RateLimit => {
-                let change = Change::Rate(self.between(64_000, 256_000), self.millis(50, 300));
-                self.spell(change, 15);
-            }
-            Fault::QueueOverflow => {
-                let change = Change::Rate(self.between(16_000, 32_000), self.millis(20, 200));
-                self.spell(change, 5);
-            }
-            Fault::Mtu => {
-                let mtu = self.between(60, 400) as usize;
-                self.spell(Change::Mtu(mtu), 3);
-            }
-            Fault::Corruption => {
-                let share = self.share(1, 20);
-                self.spell(Change::Corrupt(share), 30);
-            }
-            Fault::Truncation => {
-                let share = self.share(1, 10);
-                self.spell(Change::Truncate(share), 30);
-            }
-            Fault::Padding => {
-                let share = self.share(1, 10);
-                self.spell(Change::Pad(share), 30);
-            }
-            Fault::Partition | Fault::OneWayPartition | Fault::Outage => self.add_cut(fault),
-            Fault::Pause | Fault::SocketOverflow => self.add_pause(fault),
-            _ => self.add_to_peer(fault),
-        }
+            Fault::Duplicate => (Change::Duplicate(self.share(1, 50)), 30),
+            Fault::Reorder => (Change::Reorder(self.share(1, 30)), 30),
+            Fault::RateLimit => (Change::Rate(self.between(64_000, 256_000), self.millis(50, 300)), 15),
+            Fault::QueueOverflow => (Change::Rate(self.between(16_000, 32_000), self.millis(20, 200)), 5),
+            Fault::Mtu => (Change::Mtu(self.between(60, 400) as usize), 3),
+            Fault::Corruption => (Change::Corrupt(self.share(1, 20)), 30),
+            Fault::Truncation => (Change::Truncate(self.share(1, 10)), 30),
+            Fault::Padding => (Change::Pad(self.share(1, 10)), 30),
+            Fault::Partition | Fault::OneWayPartition | Fault::Outage => return self.add_cut(fault),
+            Fault::Pause | Fault::SocketOverflow => return self.add_pause(fault),
+            _ => return self.add_to_peer(fault),
+        };
+        self.spell(change, seconds_max);
     }
 
     /// Delays for the whole match, the same both ways or not.

@@ -270,36 +270,26 @@ impl Check {
         let said = &trailer.result;
         let globals = &self.world.state().globals;
         let here = globals.outcome.first().copied().unwrap_or(Outcome::Running);
-        if !GAME_OUTCOMES.contains(&said.outcome.as_str()) {
+        if !DECIDED.iter().any(|outcome| outcome.as_str() == said.outcome) {
             return None;
         }
         let winner = if here == Outcome::Running { None } else { self.world.state().winner() };
-        if word(here) == said.outcome && winner == said.winner {
+        if here.as_str() == said.outcome && winner == said.winner {
             return None;
         }
         let reason = format!(
             "the replay says {} (team {:?}), the simulation {} (team {winner:?})",
             said.outcome,
             said.winner,
-            word(here)
+            here.as_str()
         );
         Some(Wrong { tick: (self.ticks > 0).then(|| self.last()), reason })
     }
 }
 
 /// The outcomes that the simulation itself decides.
-const GAME_OUTCOMES: [&str; 5] = ["core", "score", "sudden_death", "draw", "surrender"];
-
-const fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Running => "running",
-        Outcome::Core => "core",
-        Outcome::Score => "score",
-        Outcome::SuddenDeath => "sudden_death",
-        Outcome::Draw => "draw",
-        Outcome::Surrender => "surrender",
-    }
-}
+const DECIDED: [Outcome; 5] =
+    [Outcome::Core, Outcome::Score, Outcome::SuddenDeath, Outcome::Draw, Outcome::Surrender];
 
 impl VerifyReport {
     fn unplayed(verdict: Verdict, reason: String) -> Self {

@@ -208,6 +208,20 @@ impl Command {
 
     /// The units that the command addresses, if it is one for minions.
     #[must_use]
+    pub const fn selection(&self) -> Option<&Selection> {
+        match self {
+            Self::Move(units, ..)
+            | Self::Attack(units, ..)
+            | Self::AttackMove(units, ..)
+            | Self::Stop(units)
+            | Self::Hold(units, _)
+            | Self::Follow(units, _) => Some(units),
+            _ => None,
+        }
+    }
+
+    /// The same, to change.
+    #[must_use]
     pub const fn selection_mut(&mut self) -> Option<&mut Selection> {
         match self {
             Self::Move(units, ..)

@@ -5,66 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::counting::allocations;
+use crate::peers::{HOST, address};
+use crate::players::two_players;
 use mini_rts_arena::bot::{Bot, BotLevel};
-use mini_rts_arena::game::{
-    ControllerChoice, Match, MatchOptions, Node as _, Server, ServerOptions, Session, data,
-};
+use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, Node as _, Server, data};
 use mini_rts_arena::lab::Battlefield;
-use mini_rts_arena::net::{
-    Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
-    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
-};
+use mini_rts_arena::net::{Architecture, Time};
 use mini_rts_arena::sim::{
-    AttackBehaviour, PlayerId, Rules, SeatSetup, Setup, Tick, TickInputs, TickRate, World, fingerprint,
+    AttackBehaviour, PlayerId, Rules, SeatSetup, Setup, Tick, TickInputs, TickRate, World,
 };
-
-const ADDRESSES: [SocketAddr; 3] = [address(1), address(2), address(3)];
-
-const fn address(host: u8) -> SocketAddr {
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, host)), 4124)
-}
-
-fn settings() -> Settings {
-    Settings {
-        name: PlayerName::new("test").expect("a name"),
-        hero: AttackBehaviour::Swordsman,
-        is_ready: true,
-        input_delay: InputDelay::Auto,
-        timeout: Duration::from_secs(3),
-        wait: None,
-        on_loss: OnLoss::End,
-        stays: false,
-    }
-}
-
-fn config(architecture: Architecture) -> MatchConfig {
-    let (rules, map) = (data::rules("endless").expect("embedded"), data::map("standard").expect("embedded"));
-    MatchConfig {
-        room_id: 1,
-        architecture,
-        seed: 7,
-        tick_rate: TickRate::HZ_60,
-        ticks: None,
-        rules: fingerprint(&*rules),
-        map: fingerprint(&*map),
-        seats: 2,
-        game: 0,
-    }
-}
-
-/// A peer that gives orders.
-fn peer(session: impl Into<Session>, prediction: bool) -> Match {
-    let (controller, interpolation, updates) = (Some(ControllerChoice::Probe), 2, 20);
-    Match::new(
-        session,
-        MatchOptions { controller, prediction, interpolation, updates, ..MatchOptions::default() },
-    )
-}
-
-fn guest(entropy: u8, prediction: bool) -> Match {
-    let guest = GuestConfig::new(ADDRESSES[0]);
-    peer(Join::new(Time(0), settings(), guest, [entropy; 32]), prediction)
-}
 
 /// A match on a perfect wire: a server and its clients, or two peers.
 struct Wire {
@@ -74,33 +23,13 @@ struct Wire {
 }
 
 impl Wire {
+    /// Both give orders.
     fn new(architecture: Architecture, prediction: bool) -> Self {
-        let (config, teams) = (config(architecture), [0, 1].into_iter().collect());
-        let countdown = Duration::from_millis(300);
-        if architecture == Architecture::P2p {
-            let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
-            let host = peer(LockstepSession::host(Time(0), settings(), host, [1; 32]), prediction);
-            let peers = [(host, ADDRESSES[0]), (guest(2, prediction), ADDRESSES[1])];
-            return Self { now: Time(0), server: None, peers };
-        }
-        let server = ServerConfig {
-            config,
-            room_code: RoomCode::OPEN,
-            teams,
-            host: None,
-            countdown,
-            beacon: None,
-            timeout: Duration::from_secs(3),
-            rejoin: Duration::ZERO,
-            wait: None,
-            updates: 20,
-            stays: false,
-            kept: Default::default(),
-            bits_per_s: 236_000,
-        };
-        let server = Server::new(ServerSession::new(Time(0), server, [1; 32]), ServerOptions::default());
-        let peers = [(guest(2, prediction), ADDRESSES[1]), (guest(3, prediction), ADDRESSES[2])];
-        Self { now: Time(0), server: Some(server), peers }
+        let controller = Some(ControllerChoice::Probe);
+        let options = || MatchOptions { controller, prediction, ..MatchOptions::default() };
+        let (server, [one, other]) = two_players(architecture, options);
+        let first = u8::from(server.is_some());
+        Self { now: Time(0), server, peers: [(one, address(first)), (other, address(first + 1))] }
     }
 
     /// Advances by a millisecond at a time until all have run `ticks`.
@@ -118,7 +47,7 @@ impl Wire {
             server.advance(*now);
             while let Some(transmit) = server.poll_transmit() {
                 let to = if transmit.to == one.1 { &mut one.0 } else { &mut other.0 };
-                to.handle_datagram(*now, ADDRESSES[0], transmit.datagram.bytes());
+                to.handle_datagram(*now, HOST, transmit.datagram.bytes());
             }
             while server.poll_event().is_some() {}
         }

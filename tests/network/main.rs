@@ -10,6 +10,7 @@ mod lobby;
 mod locks;
 mod mesh;
 mod peers;
+mod players;
 mod protocol;
 mod reaction;
 mod served;

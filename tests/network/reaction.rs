@@ -1,15 +1,13 @@
 //! How soon the own hero reacts on the own screen, in virtual time.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use mini_rts_arena::game::{Match, MatchOptions, Node, Server, ServerOptions, Session, data};
-use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig,
-    OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
-};
+use crate::peers::address;
+use crate::players::two_players;
+use mini_rts_arena::game::{Match, MatchOptions, Node, Server};
+use mini_rts_arena::net::{Architecture, Time};
 use mini_rts_arena::sim::math::Vec2;
-use mini_rts_arena::sim::{AttackBehaviour, Direction, HeroControl, TickRate, fingerprint};
+use mini_rts_arena::sim::{Direction, HeroControl};
 use mini_rts_arena::transport::{Impairment, LinkSpec};
 
 /// A process that receives datagrams: the first is host or server.
@@ -34,60 +32,11 @@ impl Process {
     }
 }
 
-fn address(node: usize) -> SocketAddr {
-    SocketAddr::from(([10, 0, 0, node as u8 + 1], 4124))
-}
-
 fn nodes(architecture: Architecture, prediction: bool) -> Vec<Process> {
-    let (rules, map) = (data::rules("endless").expect("built in"), data::map("standard").expect("built in"));
-    let settings = || Settings {
-        name: PlayerName::new("test").expect("a name"),
-        hero: AttackBehaviour::Swordsman,
-        is_ready: true,
-        input_delay: InputDelay::Auto,
-        timeout: Duration::from_secs(3),
-        wait: None,
-        on_loss: OnLoss::End,
-        stays: false,
-    };
-    let config = MatchConfig {
-        room_id: 1,
-        architecture,
-        seed: 7,
-        tick_rate: TickRate::HZ_60,
-        ticks: None,
-        rules: fingerprint(&*rules),
-        map: fingerprint(&*map),
-        seats: 2,
-        game: 0,
-    };
-    let (teams, countdown) = ([0, 1].into_iter().collect(), Duration::from_millis(300));
-    let play = |session: Session| {
-        let options = MatchOptions { prediction, interpolation: 2, updates: 20, ..MatchOptions::default() };
-        Process::Peer(Box::new(Match::new(session, options)))
-    };
-    let join = |n| play(Join::new(Time(0), settings(), GuestConfig::new(address(0)), [n; 32]).into());
-    if architecture == Architecture::P2p {
-        let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };
-        return vec![play(LockstepSession::host(Time(0), settings(), host, [1; 32]).into()), join(2)];
-    }
-    let server = ServerConfig {
-        config,
-        room_code: RoomCode::OPEN,
-        teams,
-        host: None,
-        countdown,
-        beacon: None,
-        timeout: Duration::from_secs(3),
-        rejoin: Duration::ZERO,
-        wait: None,
-        updates: 20,
-        bits_per_s: BITS_PER_S_USUAL,
-        stays: false,
-        kept: Default::default(),
-    };
-    let server = Server::new(ServerSession::new(Time(0), server, [1; 32]), ServerOptions::default());
-    vec![Process::Server(Box::new(server)), join(2), join(3)]
+    let options = || MatchOptions { prediction, ..MatchOptions::default() };
+    let (server, players) = two_players(architecture, options);
+    let server = server.map(|server| Process::Server(Box::new(server)));
+    server.into_iter().chain(players.map(|game| Process::Peer(Box::new(game)))).collect()
 }
 
 /// Where the hero of this player stands on the own screen.
@@ -117,8 +66,8 @@ fn reactions(architecture: Architecture, prediction: bool) -> (Vec<Duration>, u6
             }
             while node.poll_event().is_some() {}
             while let Some(transmit) = links[from].pop(now) {
-                let to = (0..nodes.len()).find(|&to| address(to) == transmit.to).expect("a node");
-                nodes[to].node().handle_datagram(now, address(from), transmit.datagram.bytes());
+                let to = (0..nodes.len()).find(|&to| address(to as u8) == transmit.to).expect("a node");
+                nodes[to].node().handle_datagram(now, address(from as u8), transmit.datagram.bytes());
             }
         }
         let Process::Peer(game) = &mut nodes[last] else { continue };

@@ -103,7 +103,7 @@ fn every_planted_fault_of_the_protocol_is_seen() {
     // Where one is not seen at once, another seed of the campaign brings the conditions for it.
     const SEEDS: u64 = 200;
     let options = CampaignOptions { peers: Some(2), ..options(1, 0, 1_200) };
-    for (sabotage, oracle) in Sabotage::ALL {
+    for &(sabotage, oracle) in Sabotage::ALL {
         let found = (0..SEEDS).find(|&seed| {
             let mut setup = VirtualSetup { sabotage: Some(sabotage), ..options.setup(seed) };
             if sabotage == Sabotage::WithheldHashes {

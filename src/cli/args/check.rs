@@ -3,9 +3,9 @@
 use clap::Args;
 use std::path::PathBuf;
 
-use super::{ArchitectureChoice, BotChoice, SeatInjection, input_delay, tick_rate};
+use super::{ARCHITECTURES, BotChoice, SeatInjection, input_delay, one_of, tick_rate};
 use mini_rts_arena::lab::Shard;
-use mini_rts_arena::net::InputDelay;
+use mini_rts_arena::net::{Architecture, InputDelay};
 use mini_rts_arena::sim::{PLAYERS_MAX, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
 
@@ -39,8 +39,8 @@ const DECIDED_THERE: [&str; 4] = ["seed", "ticks", "tick_rate", "jobs"];
 #[derive(Args, Debug)]
 pub(crate) struct CheckArguments {
     /// Who simulates; with a server, that is one more process, and all seats are clients.
-    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
-    pub(crate) architecture: ArchitectureChoice,
+    #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
+    pub(crate) architecture: Architecture,
     /// Peers in each match: 2 by default, with `--faults` or `--byzantine` a number that each seed draws.
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=PLAYERS_MAX as i64))]
     pub(crate) peers: Option<u8>,

@@ -6,10 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use super::{
-    ArchitectureChoice, BotChoice, Hero, Injection, Seconds, Switch, Teams, input_delay, seconds,
+    ARCHITECTURES, BotChoice, Hero, Injection, Seconds, Switch, Teams, input_delay, one_of, seconds,
     seconds_or_none, tick_rate, token,
 };
-use mini_rts_arena::net::{InputDelay, PlayerName, Token};
+use mini_rts_arena::net::{Architecture, InputDelay, PlayerName, Token};
 use mini_rts_arena::sim::{PLAYERS_MAX, PlayerId, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
 
@@ -156,8 +156,8 @@ pub(crate) struct HostArguments {
     #[command(flatten)]
     pub(crate) table: TableArguments,
     /// Who simulates.
-    #[arg(long, value_enum, default_value_t = ArchitectureChoice::P2p)]
-    pub(crate) architecture: ArchitectureChoice,
+    #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
+    pub(crate) architecture: Architecture,
     /// Your seat: a host's is always 0, and guests choose theirs with `join --seat`.
     #[arg(long, default_value = "0", value_parser = host_seat)]
     pub(crate) seat: u8,
@@ -196,8 +196,8 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) network: NetworkArguments,
     /// What the server does: `client-server` or `relay`.
-    #[arg(long, value_enum, default_value_t = ArchitectureChoice::ClientServer)]
-    pub(crate) architecture: ArchitectureChoice,
+    #[arg(long, default_value = "client-server", value_parser = one_of(&ARCHITECTURES))]
+    pub(crate) architecture: Architecture,
     /// Client-server: updates per second.
     #[arg(long, value_name = "N", default_value_t = UPDATES_USUAL, value_parser = updates())]
     pub(crate) updates: u32,
@@ -265,7 +265,7 @@ impl NetworkArguments {
 impl HostArguments {
     /// Whether a host's match has a server.
     pub(crate) fn has_server(&self) -> bool {
-        self.architecture != ArchitectureChoice::P2p
+        self.architecture != Architecture::P2p
     }
 
     /// Refuses flags that mean nothing in lockstep.

@@ -1,9 +1,9 @@
 //! What can be typed after `arena balance` and `arena bench`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::PathBuf;
 
-use super::tick_rate;
+use super::{Named, one_of, tick_rate};
 use mini_rts_arena::lab::Shard;
 use mini_rts_arena::lab::balance::{MATCHES_MAX, Suite};
 use mini_rts_arena::sim::{TickRate, UNITS_MAX};
@@ -29,8 +29,8 @@ pub(crate) struct BalanceArguments {
     #[arg(long, default_value = "60", value_parser = tick_rate)]
     pub(crate) tick_rate: TickRate,
     /// What to measure.
-    #[arg(long, value_enum, default_value_t = SuiteChoice::All)]
-    pub(crate) suite: SuiteChoice,
+    #[arg(long, default_value = "all", value_parser = one_of(&SUITES))]
+    pub(crate) suite: &'static [Suite],
     /// Play each seed of line-ups of equals once from every seat, with the same luck: shows a bias of the
     /// seat itself, however few matches.
     #[arg(long)]
@@ -65,36 +65,18 @@ pub(crate) struct BenchArguments {
     pub(crate) json: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SuiteChoice {
-    All,
-    /// Line-ups against themselves: seat 0's share of the wins.
-    Mirror,
-    /// Levels against themselves, and maps for four: each seat's share.
-    Seats,
-    /// Hard against normal, normal against easy.
-    Levels,
-    /// What armies of swordsmen and of archers lose to.
-    Counters,
-    /// How matches between normal bots go.
-    Drama,
-    /// How often units die, and where, in matches between hard bots.
-    Fights,
-    /// People in their first match against easy: when they lose, how often they win.
-    Newcomers,
-}
-
-impl SuiteChoice {
-    pub(crate) fn suites(self) -> Vec<Suite> {
-        match self {
-            Self::All => Suite::ALL.to_vec(),
-            Self::Mirror => vec![Suite::Mirror],
-            Self::Seats => vec![Suite::Seats],
-            Self::Levels => vec![Suite::Levels],
-            Self::Counters => vec![Suite::Counters],
-            Self::Drama => vec![Suite::Drama],
-            Self::Fights => vec![Suite::Fights],
-            Self::Newcomers => vec![Suite::Newcomers],
-        }
-    }
-}
+/// What `--suite` plays.
+const SUITES: [Named<&[Suite]>; 8] = [
+    (&Suite::ALL, "all", ""),
+    (&[Suite::Mirror], "mirror", "Line-ups against themselves: seat 0's share of the wins"),
+    (&[Suite::Seats], "seats", "Levels against themselves, and maps for four: each seat's share"),
+    (&[Suite::Levels], "levels", "Hard against normal, normal against easy"),
+    (&[Suite::Counters], "counters", "What armies of swordsmen and of archers lose to"),
+    (&[Suite::Drama], "drama", "How matches between normal bots go"),
+    (&[Suite::Fights], "fights", "How often units die, and where, in matches between hard bots"),
+    (
+        &[Suite::Newcomers],
+        "newcomers",
+        "People in their first match against easy: when they lose, how often they win",
+    ),
+];

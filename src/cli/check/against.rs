@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::cli::FOUND;
+use crate::cli::console::{found, print};
 use mini_rts_arena::replay::{Comparison, Replay, compare};
 
 /// Compares every recorded state with the one computed here; exit code 1 if one differs.
@@ -14,17 +14,13 @@ pub(super) fn run(file: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let cannot = || format!("cannot use {}", file.display());
     let replay = Replay::open(file).with_context(cannot)?;
-    let found = compare(replay).with_context(cannot)?;
-    if found.compared == 0 {
+    let compared = compare(replay).with_context(cannot)?;
+    if compared.compared == 0 {
         bail!("{} holds no state to compare with: it ends before its tenth tick", file.display());
     }
     let seconds = began.elapsed().as_secs_f64();
-    if as_json {
-        outln!("{}", to_json(file, &found, seconds));
-    } else {
-        outln!("{}", to_text(file, &found, seconds));
-    }
-    Ok(if found.first_bad_tick.is_some() { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+    print(as_json, || to_json(file, &compared, seconds), || to_text(file, &compared, seconds));
+    Ok(found(compared.first_bad_tick.is_some()))
 }
 
 const fn verdict(found: &Comparison) -> &'static str {

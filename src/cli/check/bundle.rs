@@ -6,20 +6,15 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::FOUND;
+use crate::cli::console::{found, print};
 use mini_rts_arena::game::{BUNDLE_BYTES_MAX, BundleVerdict, DesyncBundle, SideVerdict};
 
 /// Runs the bundle's tick and says whose state deviates from what comes out; exit code 1 if one does.
 pub(super) fn run(file: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let verdict = DesyncBundle::decode(&read(file)?).and_then(|bundle| bundle.run());
     let verdict = verdict.with_context(|| format!("cannot use {}", file.display()))?;
-    if as_json {
-        outln!("{}", to_json(&verdict));
-    } else {
-        outln!("{}", to_text(&verdict));
-    }
-    let deviates = verdict.sides.iter().any(|side| side.deviation.is_some());
-    Ok(if deviates { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+    print(as_json, || to_json(&verdict), || to_text(&verdict));
+    Ok(found(verdict.sides.iter().any(|side| side.deviation.is_some())))
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {

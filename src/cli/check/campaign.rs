@@ -8,11 +8,11 @@ use std::time::Instant;
 use super::{byzantine, check_injection, desync_json, desync_text, first_seed, jobs};
 use crate::cli::args::{CheckArguments, SeatInjection};
 use crate::cli::headless::progress_bar;
-use crate::cli::{FOUND, paths, setup};
+use crate::cli::{console, paths, setup};
 use mini_rts_arena::game::{Inject, Percentiles, data};
 use mini_rts_arena::lab::{
-    BaselineCell, CampaignOptions, CampaignReport, FirstDesync, LockstepFigures, OutageCell, Shard, Side,
-    Violation, baseline, campaign, outages,
+    BaselineCell, CampaignOptions, CampaignReport, FirstDesync, OutageCell, Shard, Side, Violation, baseline,
+    campaign, outages,
 };
 use mini_rts_arena::net::Architecture;
 use mini_rts_arena::sim::{PLAYERS_MAX, Tick};
@@ -37,12 +37,12 @@ pub(super) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     check_planted(&options, &report)?;
     let desync = first_desync(&report)?;
     let seconds = began.elapsed().as_secs_f64();
-    if arguments.json {
-        outln!("{}", as_json(arguments, &options, &report, desync.as_ref(), seconds));
-    } else {
-        outln!("{}", as_text(arguments, &options, &report, desync.as_ref(), seconds));
-    }
-    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+    console::print(
+        arguments.json,
+        || as_json(arguments, &options, &report, desync.as_ref(), seconds),
+        || as_text(arguments, &options, &report, desync.as_ref(), seconds),
+    );
+    Ok(console::found(!report.is_clean()))
 }
 
 /// Prints latency and stalls of both kinds of lockstep, and what outages cost the session.
@@ -52,40 +52,22 @@ fn compare(arguments: &CheckArguments, options: &CampaignOptions) -> ExitCode {
     let seeds = (0..arguments.matches.max(OUTAGE_SEEDS_LEAST)).map(|nth| options.seed + u64::from(nth));
     let setups = seeds.map(|seed| options.setup(seed)).collect::<Vec<_>>();
     let costs = outages(&setups).flatten().collect::<Vec<_>>();
-    if arguments.json {
-        let links = cells.iter().map(cell_json).collect::<Vec<_>>();
+    let json = || {
         let outages = costs.iter().map(outage_json).collect::<Vec<_>>();
-        outln!("{}", json!({ "links": links, "outages": outages }));
-    } else {
-        outln!("{}", link_table(&cells));
-        outln!("RTT 100 ms, {} seeds:", setups.len());
-        outln!("{}", outage_table(&costs));
-    }
-    ExitCode::SUCCESS
-}
-
-fn cell_json(cell: &BaselineCell) -> Value {
-    let figures = |of: &LockstepFigures| {
-        json!({
-            "opponent_ms": percentiles_json(of.opponent_ms),
-            "stalled": of.stalled,
-            "kbit_s": of.kbit_s,
-            "delay_ticks": of.delay_ticks,
-        })
+        json!({ "links": cells, "outages": outages })
     };
-    json!({
-        "rtt_ms": cell.rtt.as_secs_f64() * 1e3,
-        "jitter_ms": cell.jitter.as_secs_f64() * 1e3,
-        "loss": f64::from(cell.loss) / 1e6,
-        "ours": figures(&cell.ours),
-        "classic": figures(&cell.classic),
-    })
+    let text = || {
+        let seeds = setups.len();
+        format!("{}\nRTT 100 ms, {seeds} seeds:\n{}", link_table(&cells), outage_table(&costs))
+    };
+    console::print(arguments.json, json, text);
+    ExitCode::SUCCESS
 }
 
 fn outage_json(cell: &OutageCell) -> Value {
     json!({
-        "disturbance": cell.disturbance.as_str(),
-        "opponent_ms": percentiles_json(cell.opponent_ms),
+        "disturbance": cell.disturbance,
+        "opponent_ms": cell.opponent_ms,
         "ratio": { "median": cell.ratio[0], "highest": cell.ratio[1] },
         "stalled": { "mean": cell.stalled[0], "highest": cell.stalled[1] },
         "kbit_s": cell.kbit_s,
@@ -93,19 +75,13 @@ fn outage_json(cell: &OutageCell) -> Value {
     })
 }
 
-fn percentiles_json(Percentiles { p50, p95, p99 }: Percentiles) -> Value {
-    json!({ "p50": p50, "p95": p95, "p99": p99 })
-}
-
 fn link_table(cells: &[BaselineCell]) -> comfy_table::Table {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
     let figures = ["p50 ms", "p99", "stalled", "kbit/s"];
     let classic = ["classic p50", "p99", "stalled", "kbit/s"];
-    table.set_header(["RTT ms", "jitter ms", "loss"].into_iter().chain(figures).chain(classic));
+    let mut table = console::table(["RTT ms", "jitter ms", "loss"].into_iter().chain(figures).chain(classic));
     for cell in cells {
         let ms = |duration: std::time::Duration| format!("{:.1}", duration.as_secs_f64() * 1e3);
-        let link = [ms(cell.rtt), ms(cell.jitter), format!("{} %", cell.loss / 10_000)];
+        let link = [ms(cell.rtt), ms(cell.jitter), format!("{:.0} %", cell.loss * 100.0)];
         let figures = [cell.ours, cell.classic].into_iter().flat_map(|of| {
             let Percentiles { p50, p99, .. } = of.opponent_ms;
             [format!("{p50:.1}"), format!("{p99:.1}"), percent(of.stalled), format!("{:.1}", of.kbit_s)]
@@ -116,9 +92,7 @@ fn link_table(cells: &[BaselineCell]) -> comfy_table::Table {
 }
 
 fn outage_table(cells: &[OutageCell]) -> comfy_table::Table {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
-    table.set_header([
+    let mut table = console::table([
         "outages",
         "p50 ms",
         "p95",
@@ -158,7 +132,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
         None if arguments.faults || arguments.byzantine => None,
         peers => Some(usize::from(peers.unwrap_or(2))),
     };
-    let is_served = Architecture::from(arguments.architecture) != Architecture::P2p;
+    let is_served = arguments.architecture != Architecture::P2p;
     if is_served && (arguments.faults || arguments.baseline) {
         bail!("--faults and --baseline are of p2p; with a server, --link makes the ways worse");
     }
@@ -175,7 +149,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
     }
     let link = arguments.link.as_deref().map(str::parse::<LinkSpec>).transpose()?;
     Ok(CampaignOptions {
-        architecture: arguments.architecture.into(),
+        architecture: arguments.architecture,
         matches: arguments.matches,
         seed: first_seed(arguments)?,
         ticks: arguments.ticks,
@@ -235,7 +209,7 @@ fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
     if arguments.peers.is_some() || !is_drawn {
         command += &format!(" --peers {peers}");
     }
-    let architecture = Architecture::from(arguments.architecture);
+    let architecture = arguments.architecture;
     if architecture != Architecture::P2p {
         command += &format!(" --architecture {architecture}");
     }
@@ -295,7 +269,7 @@ fn as_json(
         "seconds": seconds,
     });
     if arguments.byzantine {
-        json["byzantine"] = byzantine::as_json(&report.byzantine);
+        json["byzantine"] = serde_json::to_value(&report.byzantine).expect("plain data");
     }
     json
 }

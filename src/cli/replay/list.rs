@@ -2,12 +2,12 @@
 
 use anyhow::Context as _;
 use comfy_table::Table;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::{Looked, informed};
+use super::informed;
+use crate::cli::console::{self, print};
 use crate::cli::paths::data_folder;
 use mini_rts_arena::replay::{self, EXTENSION, PART_EXTENSION, ReplayInfo};
 
@@ -26,14 +26,12 @@ pub(crate) fn list(folder: Option<PathBuf>, json: bool) -> anyhow::Result<ExitCo
     }
     let started = |info: &ReplayInfo| info.header.as_ref().map(|header| header.started_unix_s);
     listed.sort_by(|(a, first), (b, second)| started(second).cmp(&started(first)).then_with(|| a.cmp(b)));
-    if json {
-        let values = listed.iter().map(|(file, info)| informed(file, info)).map(|Looked { json, .. }| json);
-        outln!("{}", Value::Array(values.collect()));
-    } else if listed.is_empty() {
-        outln!("no replays in {}", folder.display());
-    } else {
-        outln!("{}", table(&listed));
-    }
+    let value = |(file, info): &(PathBuf, ReplayInfo)| informed(file, info).json;
+    let text = || match &listed[..] {
+        [] => format!("no replays in {}", folder.display()),
+        listed => table(listed).to_string(),
+    };
+    print(json, || listed.iter().map(value).collect(), text);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -58,9 +56,7 @@ pub(crate) fn replays_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 fn table(listed: &[(PathBuf, ReplayInfo)]) -> Table {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_BORDERS_ONLY);
-    table.set_header(["file", "recorded", "players", "map", "length", "result", "state"]);
+    let mut table = console::table(["file", "recorded", "players", "map", "length", "result", "state"]);
     for (file, info) in listed {
         let header = info.header.as_ref();
         let text = |of: &dyn Fn(&replay::ReplayHeader) -> String| header.map_or_else(String::new, of);

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::cli::FOUND;
 use crate::cli::args::ExportArguments;
-use crate::cli::console::stream;
+use crate::cli::console::{found, print, stream};
 use mini_rts_arena::replay::{self, End, Parting, Replay};
 use mini_rts_arena::sim::Tick;
 
@@ -27,11 +26,8 @@ pub(crate) fn seek(file: &Path, to: Tick, json: bool) -> anyhow::Result<ExitCode
         if reached < to { reached.0 } else { replay.promised_ticks().unwrap_or(reached.0) }
     );
     let hash = world.hash().whole;
-    if json {
-        outln!("{}", json!({"tick": to.0, "state_hash": format!("{hash:016x}"), "ms": ms}));
-    } else {
-        outln!("{}: before tick {to} the state hash is {hash:016x} ({ms:.1} ms)", file.display());
-    }
+    let text = || format!("{}: before tick {to} the state hash is {hash:016x} ({ms:.1} ms)", file.display());
+    print(json, || json!({"tick": to.0, "state_hash": format!("{hash:016x}"), "ms": ms}), text);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -70,14 +66,10 @@ pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
 
 /// Where two recordings part; exit code 1 if they do.
 pub(crate) fn diff(one: &Path, other: &Path, json: bool) -> anyhow::Result<ExitCode> {
-    let found = replay::diff(open(one)?, open(other)?)
+    let parting = replay::diff(open(one)?, open(other)?)
         .with_context(|| format!("{} or {}", one.display(), other.display()))?;
-    if json {
-        outln!("{}", parting_json(&found));
-    } else {
-        outln!("{}", parting_text(&found, [one, other]));
-    }
-    Ok(if found.is_none() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+    print(json, || parting_json(&parting), || parting_text(&parting, [one, other]));
+    Ok(found(!parting.is_none()))
 }
 
 /// Says that what was read is not all that was played.

@@ -6,7 +6,8 @@ use super::super::session::Session;
 use super::super::summary::Summary;
 use super::{Match, MatchEvent};
 use crate::net::{ClientSession, End, Time};
-use crate::sim::{Outcome, PlayerId, Tick, World};
+use crate::sim::{PlayerId, Tick, World};
+use crate::transport::clock::cpu_time_us;
 
 impl Match {
     /// The summary, or why there was no match.
@@ -66,7 +67,7 @@ impl Match {
             desync: self.desync.take(),
             bundle: self.bundle.take(),
             replay: self.recording.take_path(),
-            trace_error: self.measures.trace.as_ref().and_then(|t| Some(t.error()?.to_string())),
+            trace_error: self.measures.trace.error().map(ToString::to_string),
         }
     }
 
@@ -90,31 +91,29 @@ impl Match {
             return;
         }
         let has_begun = self.begin != Time::default();
-        let by_rules = self.world.as_ref().map_or(Outcome::Running, |world| world.state().outcome());
-        let departed = self.session.departed().filter(|_| by_rules == Outcome::Surrender);
-        let outcome = match (end, departed) {
-            (End::Finished, _) if self.world.is_none() => Err(MatchError::NoRematch),
-            (End::Finished, Some((player, true))) => Ok(MatchOutcome::PeerLost(player)),
-            (End::Finished, Some((player, false))) => Ok(MatchOutcome::PeerLeft(player)),
-            (End::Finished, _) if by_rules != Outcome::Running => Ok(MatchOutcome::Rules(by_rules)),
-            (End::Finished, _) => Ok(MatchOutcome::TickLimit),
-            (End::Left, _) if has_begun => Ok(MatchOutcome::Interrupted),
-            (End::Left, _) => Err(MatchError::NotBegun),
-            (End::PeerLeft(player), _) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
-            (End::PeerLost(player), _) if has_begun => Ok(MatchOutcome::PeerLost(player)),
-            (End::PeerLeft(player), _) => Err(MatchError::LeftEarly(player)),
-            (End::PeerLost(player), _) => Err(MatchError::LostEarly(player)),
-            (End::Desync, _) => Ok(MatchOutcome::Desync),
-            (End::StartState, _) => Err(MatchError::StartState),
-            (End::Unreachable(a, b), _) => Err(MatchError::Unreachable(a, b)),
-            (End::Refused(refusal), _) => Err(MatchError::Refused(refusal)),
-            (End::NoAnswer, _) => Err(MatchError::NoAnswer),
-            (End::Expelled, _) => Err(MatchError::Expelled),
-            (End::Removed, _) => Err(MatchError::Removed),
+        let outcome = match end {
+            End::Finished => {
+                let departed = self.session.departed();
+                let departed = departed.map(|(player, is_lost)| MatchOutcome::departed(player, is_lost));
+                MatchOutcome::finished(self.world.as_ref(), departed)
+            }
+            End::Left if has_begun => Ok(MatchOutcome::Interrupted),
+            End::Left => Err(MatchError::NotBegun),
+            End::PeerLeft(player) if has_begun => Ok(MatchOutcome::PeerLeft(player)),
+            End::PeerLost(player) if has_begun => Ok(MatchOutcome::PeerLost(player)),
+            End::PeerLeft(player) => Err(MatchError::LeftEarly(player)),
+            End::PeerLost(player) => Err(MatchError::LostEarly(player)),
+            End::Desync => Ok(MatchOutcome::Desync),
+            End::StartState => Err(MatchError::StartState),
+            End::Unreachable(a, b) => Err(MatchError::Unreachable(a, b)),
+            End::Refused(refusal) => Err(MatchError::Refused(refusal)),
+            End::NoAnswer => Err(MatchError::NoAnswer),
+            End::Expelled => Err(MatchError::Expelled),
+            End::Removed => Err(MatchError::Removed),
         };
         if let Ok(outcome) = outcome {
             self.close_files(now, outcome);
-            self.tell(MatchEvent::Ended(outcome));
+            self.events.tell([MatchEvent::Ended(outcome)]);
         }
         self.finished = Some(outcome);
     }
@@ -130,14 +129,10 @@ impl Match {
             MatchOutcome::PeerLost(player) => self.recording.departed(player, Tick(ticks), true),
             _ => {}
         }
-        if let Some(failure) = self.recording.finish(outcome.as_str(), winner) {
-            self.tell(failure);
-        }
+        self.events.tell(self.recording.finish(outcome.as_str(), winner));
         self.measures.give_up_unshown();
-        if let Some(trace) = &mut self.measures.trace {
-            let traffic = self.session.traffic();
-            let cpu_us = crate::transport::clock::cpu_time_us();
-            trace.summary([self.begin, now], ticks, cpu_us, (traffic.bytes_sent, traffic.packets_sent));
-        }
+        let traffic = self.session.traffic();
+        let (cpu_us, sent) = (cpu_time_us(), (traffic.bytes_sent, traffic.packets_sent));
+        self.measures.trace.summary([self.begin, now], ticks, cpu_us, sent);
     }
 }

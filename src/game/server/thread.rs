@@ -99,12 +99,9 @@ impl Threaded for Server {
     fn look(&mut self, _: Time, (): &mut ()) {}
 
     fn break_off(&mut self, error: MatchError) {
-        self.finished = Some(Err(error));
         self.world = None;
-        if let Some(failure) = self.recording.finish(INTERNAL_ERROR, None) {
-            self.tell(failure);
-        }
-        self.session.leave();
+        self.events.tell(self.recording.finish(INTERNAL_ERROR, None));
+        self.fail(error);
     }
 
     fn say_good_bye(&mut self, now: Time) -> bool {

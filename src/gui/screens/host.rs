@@ -6,12 +6,13 @@ use std::sync::Arc;
 use super::form::{heading, named, part, you_are};
 use super::map_preview::draw_map;
 use super::{Attract, Next};
-use crate::cli::args::{ArchitectureChoice, HostArguments, Teams, usual};
+use crate::cli::args::{HostArguments, Teams, usual};
 use crate::gui::context::AppContext;
 use crate::gui::launch::LaunchRequest;
 use crate::gui::page::{Page, Weight};
 use crate::gui::theme;
 use mini_rts_arena::game::data;
+use mini_rts_arena::net::Architecture;
 use mini_rts_arena::sim::Map;
 
 const ROW: f32 = 42.0;
@@ -33,7 +34,7 @@ struct Terms {
     maps: Vec<Arc<Map>>,
     /// Among the maps with enough seats.
     map: usize,
-    architecture: ArchitectureChoice,
+    architecture: Architecture,
 }
 
 impl HostScreen {
@@ -41,7 +42,7 @@ impl HostScreen {
         let mut maps: Vec<_> = data::embedded_maps().collect();
         // The usual map of two comes first.
         maps.sort_by_key(|map| map.name != "standard");
-        let terms = Terms { seats: 0, teams: 0, maps, map: 0, architecture: ArchitectureChoice::P2p };
+        let terms = Terms { seats: 0, teams: 0, maps, map: 0, architecture: Architecture::P2p };
         Self { attract, terms, shows_network: false }
     }
 
@@ -98,9 +99,9 @@ impl HostScreen {
     fn network(&mut self, page: &mut Page<'_>, area: Rect) {
         let mut top = area.top() + area.width() * 9.0 / 16.0 + 14.0;
         for (choice, name, text) in [
-            (ArchitectureChoice::P2p, "p2p", "In lockstep (P2P): the usual way"),
-            (ArchitectureChoice::ClientServer, "client-server", "This computer, as a server"),
-            (ArchitectureChoice::Relay, "relay", "All; this one hands on the inputs"),
+            (Architecture::P2p, "p2p", "In lockstep (P2P): the usual way"),
+            (Architecture::ClientServer, "client-server", "This computer, as a server"),
+            (Architecture::Relay, "relay", "All; this one hands on the inputs"),
         ] {
             let is_chosen = choice == self.terms.architecture;
             let weight = if is_chosen { Weight::Chosen } else { Weight::Normal };

@@ -2,12 +2,13 @@
 
 use super::plan::Suite;
 use crate::lab::named::named;
+use serde::Serialize;
 
 /// Standard errors to either side of a 95 % interval.
 const Z: f64 = 1.959_964;
 
 /// One figure of the report.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// What it belongs to.
     pub suite: Suite,
@@ -22,6 +23,7 @@ pub struct Figure {
     /// Matches it is measured in.
     pub matches: usize,
     /// What came out.
+    #[serde(flatten)]
     pub estimate: Estimate,
     /// Where it should lie, ends included, if that is claimed.
     pub band: Option<[f64; 2]>,
@@ -42,7 +44,7 @@ named! {
 
 /// A value and its 95 % interval; both are missing if there was nothing to measure, the interval also where
 /// a value is an extreme.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The value.
     pub value: Option<f64>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::BalanceOptions;
 use super::bout::{BoutPlayer, BoutResult, MATCH_SECONDS_MAX};
-use super::drama::{Drama, FAR_TILES, LEADER_AT_S};
+use super::drama::{FAR_TILES, LEADER_AT_S};
 use super::figure::{Estimate, Figure, Unit, group_means};
 use super::newcomer::Newcomer;
 use super::plan::{Line, Suite, hero_name, mix_name};
@@ -186,43 +186,28 @@ impl Played<'_> {
 
     fn drama(&self, rate: TickRate) -> Vec<Figure> {
         let seconds = |ticks: u32| f64::from(ticks) / f64::from(rate.hz());
-        let results = self.results;
-        let share_of = |is_so: &dyn Fn(&BoutResult) -> bool| {
-            let points: Vec<f64> = results.iter().map(|result| f64::from(u8::from(is_so(result)))).collect();
-            Estimate::share(&points)
-        };
-        let ended = |outcome: Outcome| share_of(&|result| result.outcome == outcome);
-        let in_time = |result: &BoutResult| {
-            result.drama.first_damage.is_some_and(|ticks| ticks <= FIRST_DAMAGE_S * rate.hz())
-        };
-        let lengths: Vec<f64> = results.iter().map(|result| seconds(result.ticks)).collect();
-        let quiet: Vec<f64> = results.iter().map(|result| seconds(result.drama.longest_quiet)).collect();
-        let idle: Vec<f64> = results.iter().map(|result| seconds(result.drama.longest_idle)).collect();
-        let changes: Vec<f64> = results.iter().map(|result| f64::from(result.drama.lead_changes)).collect();
-        let first: Vec<f64> =
-            results.iter().filter_map(|result| Some(seconds(result.drama.first_damage?))).collect();
-        let leaders: Vec<f64> = results
-            .iter()
-            .filter_map(|result| Some(points(result, result.drama.leader?, self.teams())))
-            .collect();
+        let ended = |outcome: Outcome| self.share_of(|result| result.outcome == outcome);
+        let in_time = |ticks: u32| ticks <= FIRST_DAMAGE_S * rate.hz();
+        let lengths = self.each(|result| Some(seconds(result.ticks)));
+        let quiet = self.each(|result| Some(seconds(result.drama.longest_quiet)));
+        let idle = self.each(|result| Some(seconds(result.drama.longest_idle)));
+        let changes = self.each(|result| Some(f64::from(result.drama.lead_changes)));
+        let first = self.each(|result| result.drama.first_damage.map(seconds));
+        let leaders = self.each(|result| Some(points(result, result.drama.leader?, self.teams())));
+        let soon = self.share_of(|result| result.drama.first_damage.is_some_and(in_time));
+        let changed = self.share_of(|result| result.drama.lead_changes >= 2);
+        let leader = self.figure("the leader at 2:00 wins", Estimate::share(&leaders), Some([0.6, 0.8]));
         let least = |share: f64| Some([share, 1.0]);
-        let mut figures = vec![
-            self.figure("first damage by 0:20", share_of(&in_time), least(0.95)),
+        vec![
+            self.figure("first damage by 0:20", soon, least(0.95)),
             self.seconds("first damage, 95th percentile", Estimate::quantile(&first, 0.95), None),
-            self.figure(
-                "two or more lead changes",
-                share_of(&|result| result.drama.lead_changes >= 2),
-                least(0.6),
-            ),
+            self.figure("two or more lead changes", changed, least(0.6)),
             Figure { unit: Unit::Count, ..self.figure("lead changes, mean", Estimate::mean(&changes), None) },
             self.figure("ends by a core", ended(Outcome::Core), least(0.15)),
             self.figure("ends by score", ended(Outcome::Score), least(0.15)),
             self.figure("ends by sudden death", ended(Outcome::SuddenDeath), least(0.15)),
             self.figure("ends in a draw", ended(Outcome::Draw), Some([0.0, 0.03])),
-        ];
-        let leader = self.figure("the leader at 2:00 wins", Estimate::share(&leaders), Some([0.6, 0.8]));
-        figures.push(Figure { matches: leaders.len(), ..leader });
-        figures.extend([
+            Figure { matches: leaders.len(), ..leader },
             self.seconds("length, first quartile", Estimate::quantile(&lengths, 0.25), None),
             self.seconds("length, median", Estimate::quantile(&lengths, 0.5), Some([240.0, 360.0])),
             self.seconds("length, third quartile", Estimate::quantile(&lengths, 0.75), None),
@@ -232,8 +217,7 @@ impl Played<'_> {
                 Some([0.0, 25.0]),
             ),
             self.seconds("longest without an order, most", Estimate::most(&idle), Some([0.0, 5.0])),
-        ]);
-        figures
+        ]
     }
 
     /// How often units die and where, whether all circles are fought for, and what comes of it.
@@ -243,23 +227,29 @@ impl Played<'_> {
         let ratio = |of: &dyn Fn(&BoutResult) -> [f64; 2]| {
             Estimate::ratio(&self.results.iter().map(of).collect::<Vec<[f64; 2]>>())
         };
-        let share_of = |is_so: &dyn Fn(&Drama) -> bool| {
-            let point = |result: &BoutResult| f64::from(u8::from(is_so(&result.drama)));
-            Estimate::share(&self.results.iter().map(point).collect::<Vec<f64>>())
-        };
         let per_minute = ratio(&|result| [f64::from(result.drama.deaths) / seats, seconds(result) / 60.0]);
         let far = ratio(&|result| [result.drama.far_deaths, result.drama.deaths].map(f64::from));
-        let twice = share_of(&|drama| drama.fewest_captures >= 2);
-        let changes = share_of(&|drama| drama.lead_changes >= 2);
-        let length = Estimate::quantile(&self.results.iter().map(seconds).collect::<Vec<f64>>(), 0.5);
+        let twice = self.share_of(|result| result.drama.fewest_captures >= 2);
+        let changed = self.share_of(|result| result.drama.lead_changes >= 2);
+        let length = Estimate::quantile(&self.each(|result| Some(seconds(result))), 0.5);
         let per_minute = self.figure("own deaths per minute", per_minute, Some(DEATHS_PER_MINUTE));
         vec![
             Figure { unit: Unit::Count, ..per_minute },
             self.figure("deaths beyond 8 tiles from the middle", far, Some(FAR_DEATHS)),
             self.figure("every circle taken twice", twice, Some(ALL_TAKEN_TWICE)),
-            self.figure("two or more lead changes", changes, Some(HARD_LEAD_CHANGES)),
+            self.figure("two or more lead changes", changed, Some(HARD_LEAD_CHANGES)),
             self.seconds("length, median", length, Some(HARD_LENGTH_S)),
         ]
+    }
+
+    /// The value of each match that has one.
+    fn each(&self, of: impl Fn(&BoutResult) -> Option<f64>) -> Vec<f64> {
+        self.results.iter().filter_map(of).collect()
+    }
+
+    /// The share of matches in which something is so.
+    fn share_of(&self, is_so: impl Fn(&BoutResult) -> bool) -> Estimate {
+        Estimate::share(&self.each(|result| Some(f64::from(u8::from(is_so(result))))))
     }
 
     fn seconds(&self, name: &str, estimate: Estimate, band: Option<[f64; 2]>) -> Figure {

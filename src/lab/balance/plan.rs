@@ -95,109 +95,102 @@ impl Line {
 
 /// The lines that the options ask for.
 pub(super) fn lines(options: &BalanceOptions) -> Vec<Line> {
-    let mut lines = Vec::new();
+    let mut plan = Plan { options, lines: Vec::new() };
     for map in &options.maps {
-        let all = if map.bases.len() == 2 { two_seats() } else { four_seats() };
-        for draft in all {
-            // Every line has seeds of its own, the same whichever suites are played.
-            let first_seed = options.seed + lines.len() as u64 * u64::from(MATCHES_MAX);
-            lines.push(draft.line(options, map, first_seed));
+        if map.bases.len() == 2 {
+            plan.add_two_seats(map);
+        } else {
+            plan.add_four_seats(map);
         }
     }
-    lines.retain(|line| options.suites.contains(&line.suite));
-    lines
-}
-
-/// A line before it is known where it is played.
-struct Draft {
-    suite: Suite,
-    name: String,
-    line_ups: Vec<LineUp>,
-    army: Option<Mix>,
-    newcomer: Option<Newcomer>,
-}
-
-impl Draft {
-    fn new(suite: Suite, name: impl Into<String>, line_ups: impl IntoIterator<Item = LineUp>) -> Self {
-        Self {
-            suite,
-            name: name.into(),
-            line_ups: line_ups.into_iter().collect(),
-            army: None,
-            newcomer: None,
-        }
-    }
-
-    fn line(self, options: &BalanceOptions, map: &Arc<Map>, first_seed: u64) -> Line {
-        let seats = self.line_ups[0].len() as u32;
-        let is_paired = options.pairs && matches!(self.suite, Suite::Mirror | Suite::Seats);
-        Line {
-            suite: self.suite,
-            map: map.clone(),
-            name: self.name,
-            line_ups: self.line_ups,
-            first_seed,
-            matches: if is_paired { options.matches.next_multiple_of(seats) } else { options.matches },
-            is_paired,
-            army: self.army,
-            newcomer: self.newcomer,
-        }
-    }
+    plan.lines.retain(|line| options.suites.contains(&line.suite));
+    plan.lines
 }
 
 const HEROES: [AttackBehaviour; 2] = [AttackBehaviour::Swordsman, AttackBehaviour::Archer];
 const MIXES: [Mix; 4] = [Mix::Counter, Mix::Swordsmen, Mix::Archers, Mix::Half];
 
-fn two_seats() -> Vec<Draft> {
-    use AttackBehaviour::{Archer, Swordsman};
-    use BotLevel::{Easy, Hard, Normal};
-    let mut drafts = Vec::new();
-    for heroes in [[Swordsman, Swordsman], [Archer, Archer], [Swordsman, Archer]] {
-        for mix in MIXES {
-            let name = format!("{} v {}, {}", hero_name(heroes[0]), hero_name(heroes[1]), mix_name(mix));
-            drafts.push(Draft::new(Suite::Mirror, name, [duel(heroes.map(|hero| side(hero, Normal, mix)))]));
-        }
-    }
-    for (level, name) in [(Easy, "easy v easy"), (Normal, "normal v normal"), (Hard, "hard v hard")] {
-        drafts.push(Draft::new(Suite::Seats, name, duels([level; 2])));
-    }
-    drafts.push(Draft::new(Suite::Levels, "hard v normal", duels([Hard, Normal])));
-    drafts.push(Draft::new(Suite::Levels, "normal v easy", duels([Normal, Easy])));
-    for army in [Mix::Swordsmen, Mix::Archers] {
-        for other in MIXES.into_iter().filter(|&other| other != army) {
-            for hero in HEROES {
-                let name = format!("{} v {}, {} hero", mix_name(army), mix_name(other), hero_name(hero));
-                let line_ups = HEROES.map(|own| duel([side(own, Normal, army), side(hero, Normal, other)]));
-                let draft = Draft::new(Suite::Counters, name, line_ups);
-                drafts.push(Draft { army: Some(army), ..draft });
-            }
-        }
-    }
-    drafts.push(Draft::new(Suite::Drama, "normal v normal", duels([Normal; 2])));
-    for newcomer in Newcomer::ALL {
-        let name = format!("{} v easy", newcomer.as_str());
-        let first = BoutPlayer::Newcomer(newcomer);
-        let draft = Draft::new(Suite::Newcomers, name, pairs([first, BoutPlayer::Bot(Easy)]));
-        drafts.push(Draft { newcomer: Some(newcomer), ..draft });
-    }
-    drafts.push(Draft::new(Suite::Fights, "hard v hard", duels([Hard; 2])));
-    drafts
+/// Lines in the making.
+struct Plan<'a> {
+    options: &'a BalanceOptions,
+    lines: Vec<Line>,
 }
 
-fn four_seats() -> Vec<Draft> {
-    let all = |teams: &[u8]| -> Vec<LineUp> {
-        let sides = |hero| {
-            let seat = |&team| BoutSeat { team, ..side(hero, BotLevel::Normal, Mix::Counter) };
-            keyed(teams.iter().map(seat))
-        };
-        HEROES.map(sides).into()
-    };
-    vec![
-        Draft::new(Suite::Seats, "2 v 2, opposite", all(&[0, 1, 0, 1])),
-        Draft::new(Suite::Seats, "2 v 2, side by side", all(&[0, 0, 1, 1])),
-        Draft::new(Suite::Seats, "each of 4 alone", all(&[0, 1, 2, 3])),
-        Draft::new(Suite::Seats, "each of 3 alone", all(&[0, 1, 2])),
-    ]
+impl Plan<'_> {
+    fn add(
+        &mut self,
+        map: &Arc<Map>,
+        suite: Suite,
+        name: impl Into<String>,
+        line_ups: impl IntoIterator<Item = LineUp>,
+    ) -> &mut Line {
+        let line_ups: Vec<LineUp> = line_ups.into_iter().collect();
+        let (matches, seats) = (self.options.matches, line_ups[0].len() as u32);
+        let is_paired = self.options.pairs && matches!(suite, Suite::Mirror | Suite::Seats);
+        let place = self.lines.len();
+        self.lines.push(Line {
+            suite,
+            map: map.clone(),
+            name: name.into(),
+            line_ups,
+            // Every line has seeds of its own, the same whichever suites are played.
+            first_seed: self.options.seed + place as u64 * u64::from(MATCHES_MAX),
+            matches: if is_paired { matches.next_multiple_of(seats) } else { matches },
+            is_paired,
+            army: None,
+            newcomer: None,
+        });
+        &mut self.lines[place]
+    }
+
+    fn add_two_seats(&mut self, map: &Arc<Map>) {
+        use AttackBehaviour::{Archer, Swordsman};
+        use BotLevel::{Easy, Hard, Normal};
+        for heroes in [[Swordsman, Swordsman], [Archer, Archer], [Swordsman, Archer]] {
+            for mix in MIXES {
+                let name = format!("{} v {}, {}", hero_name(heroes[0]), hero_name(heroes[1]), mix_name(mix));
+                self.add(map, Suite::Mirror, name, [duel(heroes.map(|hero| side(hero, Normal, mix)))]);
+            }
+        }
+        for (level, name) in [(Easy, "easy v easy"), (Normal, "normal v normal"), (Hard, "hard v hard")] {
+            self.add(map, Suite::Seats, name, duels([level; 2]));
+        }
+        self.add(map, Suite::Levels, "hard v normal", duels([Hard, Normal]));
+        self.add(map, Suite::Levels, "normal v easy", duels([Normal, Easy]));
+        for army in [Mix::Swordsmen, Mix::Archers] {
+            for other in MIXES.into_iter().filter(|&other| other != army) {
+                for hero in HEROES {
+                    let name = format!("{} v {}, {} hero", mix_name(army), mix_name(other), hero_name(hero));
+                    let sides = |own| [side(own, Normal, army), side(hero, Normal, other)];
+                    let line_ups = HEROES.map(|own| duel(sides(own)));
+                    self.add(map, Suite::Counters, name, line_ups).army = Some(army);
+                }
+            }
+        }
+        self.add(map, Suite::Drama, "normal v normal", duels([Normal; 2]));
+        for newcomer in Newcomer::ALL {
+            let name = format!("{} v easy", newcomer.as_str());
+            let line_ups = pairs([BoutPlayer::Newcomer(newcomer), BoutPlayer::Bot(Easy)]);
+            self.add(map, Suite::Newcomers, name, line_ups).newcomer = Some(newcomer);
+        }
+        self.add(map, Suite::Fights, "hard v hard", duels([Hard; 2]));
+    }
+
+    fn add_four_seats(&mut self, map: &Arc<Map>) {
+        let seatings: [(&str, &[u8]); 4] = [
+            ("2 v 2, opposite", &[0, 1, 0, 1]),
+            ("2 v 2, side by side", &[0, 0, 1, 1]),
+            ("each of 4 alone", &[0, 1, 2, 3]),
+            ("each of 3 alone", &[0, 1, 2]),
+        ];
+        for (name, teams) in seatings {
+            let line_up = |hero| {
+                let seat = |&team| BoutSeat { team, ..side(hero, BotLevel::Normal, Mix::Counter) };
+                keyed(teams.iter().map(seat))
+            };
+            self.add(map, Suite::Seats, name, HEROES.map(line_up));
+        }
+    }
 }
 
 /// Both levels with every pair of heroes.

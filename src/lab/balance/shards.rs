@@ -60,7 +60,7 @@ pub enum BalanceShardError {
 pub fn balance_shard(
     options: &BalanceOptions,
     shard: Shard,
-    progress: impl Fn(u64, u64) + Sync,
+    progress: impl Fn(usize, usize) + Sync,
 ) -> Result<BalanceShard, BrokenMatch> {
     let lines = plan::lines(options);
     let results = play_many(options, &lines, shard, progress)?;

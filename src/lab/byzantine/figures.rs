@@ -1,9 +1,11 @@
 //! What one seat cost the others, in one match and over many.
 
 use core::time::Duration;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 use super::Behaviour;
+use crate::lab::named::milliseconds;
 
 /// What became of one match with such a seat.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +31,7 @@ pub struct ByzantineFigures {
 }
 
 /// What came of the matches in which one behaviour took effect, often beside others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct BehaviourFigures {
     /// How many.
     pub matches: u32,
@@ -38,24 +40,28 @@ pub struct BehaviourFigures {
     /// Those that went on without the seat.
     pub departed: u32,
     /// Honest players who did not see the match through although they should have.
+    #[serde(rename = "honest_lost")]
     pub lost: u32,
     /// The most of [`ByzantineFigures::stall`].
+    #[serde(rename = "stall_ms", serialize_with = "milliseconds")]
     pub stall: Duration,
     /// The most of [`ByzantineFigures::cost`].
+    #[serde(rename = "cost_ms", serialize_with = "milliseconds")]
     pub cost: Duration,
     /// The most of [`ByzantineFigures::paused`].
+    #[serde(rename = "paused_ms", serialize_with = "milliseconds")]
     pub paused: Duration,
-    /// The most of [`ByzantineFigures::delay_us`].
-    pub delay_us: i64,
+    /// The most of [`ByzantineFigures::delay_us`], in milliseconds.
+    pub input_delay_ms: f64,
 }
 
 /// What came of many matches.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ByzantineReport {
-    /// By behaviour.
-    pub behaviours: BTreeMap<Behaviour, BehaviourFigures>,
     /// Over all matches.
     pub all: BehaviourFigures,
+    /// By behaviour.
+    pub behaviours: BTreeMap<Behaviour, BehaviourFigures>,
 }
 
 impl ByzantineReport {
@@ -77,6 +83,6 @@ impl BehaviourFigures {
         self.stall = self.stall.max(figures.stall);
         self.cost = self.cost.max(figures.cost);
         self.paused = self.paused.max(figures.paused);
-        self.delay_us = self.delay_us.max(figures.delay_us);
+        self.input_delay_ms = self.input_delay_ms.max(figures.delay_us as f64 / 1e3);
     }
 }

@@ -28,7 +28,7 @@ use crate::lab::jobs;
 use crate::lab::process::{Process, ProcessError};
 use crate::lab::sessions::hero_of;
 use crate::net::Architecture;
-use crate::sim::{AttackBehaviour, World};
+use crate::sim::World;
 
 /// A match during which timers fired later than this, p99, does not count.
 pub const LATENESS_MAX: Duration = Duration::from_millis(2);
@@ -281,7 +281,7 @@ impl RealMatch<'_> {
             format!("--script={}", self.file(seat, "script").display()),
             format!("--trace={}", self.file(seat, "trace").display()),
             format!("--prediction={}", if self.cell.prediction { "on" } else { "off" }),
-            format!("--hero={}", hero_word(hero_of(self.seed, seat))),
+            format!("--hero={}", hero_of(self.seed, seat).as_str()),
         ];
         playing.extend(interpolation);
         playing
@@ -331,14 +331,6 @@ impl RealMatch<'_> {
         let Cell { architecture, rtt_ms, loss, .. } = self.cell;
         let name = format!("{architecture}-{rtt_ms}-{loss}-{}-{player}.{what}", self.seed);
         Path::new(&self.options.folder).join(name)
-    }
-}
-
-/// A hero's name on the command line.
-const fn hero_word(hero: AttackBehaviour) -> &'static str {
-    match hero {
-        AttackBehaviour::Swordsman => "swordsman",
-        AttackBehaviour::Archer => "archer",
     }
 }
 

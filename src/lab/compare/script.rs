@@ -8,6 +8,7 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use std::io::{Read, Seek};
 
 use crate::game::{SCRIPT_COMMANDS_MAX, Script, ScriptLine};
+use crate::lab::simnet::exponential;
 use crate::replay::{HeaderError, Record, Replay};
 use crate::sim::math::{Fx, Vec2, dist2, square};
 use crate::sim::{Command, PlayerId, SELECTION_MAX, Selection, Setup, Target, When, World};
@@ -35,13 +36,9 @@ fn drawn_script(world: &World, player: PlayerId, seed: u64, seconds: f64) -> Scr
     rng.set_stream(1 + u64::from(player.0));
     let minions: Vec<_> = minions_of(world, player);
     let mut at_us = 0.0;
-    let gap_us = |rng: &mut ChaCha8Rng| {
-        let share = (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
-        -(1.0 - share).ln() * 1e6 / COMMANDS_PER_S
-    };
     let mut lines = Vec::new();
     loop {
-        at_us += gap_us(&mut rng);
+        at_us += exponential(rng.next_u64()) * 1e6 / COMMANDS_PER_S;
         if at_us >= seconds * 1e6 || lines.len() == SCRIPT_COMMANDS_MAX {
             return lines.into_iter().collect();
         }

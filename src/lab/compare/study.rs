@@ -2,7 +2,6 @@
 //! them.
 
 use core::time::Duration;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::plan::{FIRST_SEED, Size, plan, traced};
@@ -138,15 +137,8 @@ fn play(task: &Task<'_>, options: &StudyOptions) -> Result<(usize, MatchRow), St
     let recorded = options.recorded.as_ref();
     let (counted, trace) = (options.counted(), options.trace.as_ref());
     let trial = Trial { cell, seed, counted, recorded, trace };
-    let played = catch_unwind(AssertUnwindSafe(|| trial.play()));
-    let row = match played {
-        Ok(result) => result.map_err(StudyErrorKind::Trial),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(StudyErrorKind::Panic(text.unwrap_or("without a message").to_owned()))
-        }
-    };
+    let played = jobs::guarded(|| trial.play()).map_err(StudyErrorKind::Panic);
+    let row = played.and_then(|row| row.map_err(StudyErrorKind::Trial));
     let row = row.map_err(|why| StudyError { cell: Box::new(cell.clone()), seed, why })?;
     Ok((place, row))
 }

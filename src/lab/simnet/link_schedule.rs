@@ -9,7 +9,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
-use super::{Datagram, HEADER_BYTES, LinkModel, LinkTrace};
+use super::{Datagram, HEADER_BYTES, LinkModel, LinkTrace, exponential};
 use crate::net::Time;
 
 /// Datagrams that are sent within one slot are lost, or delayed, together.
@@ -208,9 +208,7 @@ impl HalfPath {
             let number = self.known.len() as u64;
             let drawn = |what: u64| {
                 let bytes = (2 * number + what).to_le_bytes();
-                let share = (XxHash3_64::oneshot_with_seed(self.outages_seed, &bytes) >> 11) as f64
-                    / (1_u64 << 53) as f64;
-                -(1.0 - share).ln()
+                exponential(XxHash3_64::oneshot_with_seed(self.outages_seed, &bytes))
             };
             let begin = last + drawn(0) * outages.every.as_micros() as f64;
             last = begin + drawn(1) * outages.length.as_micros() as f64;

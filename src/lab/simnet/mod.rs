@@ -256,6 +256,12 @@ pub(super) fn below(rng: &mut ChaCha8Rng, bound: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
 }
 
+/// What 64 drawn bits are as a number that is exponentially distributed with the mean 1.
+pub(super) fn exponential(bits: u64) -> f64 {
+    let share = (bits >> 11) as f64 / (1_u64 << 53) as f64;
+    -(1.0 - share).ln()
+}
+
 /// A time up to `most`.
 pub(super) fn up_to(rng: &mut ChaCha8Rng, most: Duration) -> Duration {
     Duration::from_micros(below(rng, most.as_micros() as u64 + 1))

@@ -3,9 +3,9 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::game::{Match, MatchEvent, Node};
+use crate::lab::jobs::guarded;
 use crate::lab::scenario::PeerClock;
 use crate::net::{Time, Transmit};
 
@@ -222,18 +222,6 @@ impl<N: Node> Node for Machine<N> {
             node.leave();
         }
     }
-}
-
-/// Takes a step of a program that may break down.
-///
-/// # Errors
-/// With its message if it panics.
-fn guarded(step: impl FnOnce()) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(step)).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        text.unwrap_or("without a word").to_owned()
-    })
 }
 
 #[cfg(test)]

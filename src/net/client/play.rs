@@ -210,24 +210,14 @@ impl ClientSession {
     }
 
     pub(super) fn on_pong(&mut self, pong: Pong) -> Handled {
-        // A hundred hours is far beyond any match that is still in step.
-        const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
-        if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
-            return Err(OutOfPlace);
-        }
-        let sample = self.link.connection.on_pong(self.now, &pong).ok_or(OutOfPlace)?;
+        let theirs_us = self.link.on_pong(self.now, &pong)?;
         self.server_error_us = pong.error_us.into();
         self.report_ready();
         if self.local_inputs.next() == Tick(0) {
             self.delay.restart(self.delay_guess_us());
         }
-        // A sample with a long round trip says little about the other clock.
-        let usual_us =
-            self.link.connection.rtt.smoothed_us().unwrap_or(0) + self.link.connection.rtt.deviation_us();
-        let is_good = matches!(self.phase, Phase::Running) && sample.as_micros() as u64 <= usual_us;
-        if let Some(theirs) = pong.clock_us.filter(|_| is_good) {
-            let ahead_us = self.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
-            self.clock.follow(ahead_us);
+        if let Some(theirs_us) = theirs_us.filter(|_| matches!(self.phase, Phase::Running)) {
+            self.clock.follow(self.clock.position_us(self.now) - theirs_us);
         }
         Ok(())
     }

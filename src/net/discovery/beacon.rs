@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::net::wire::architecture::Architecture;
 use crate::net::wire::message::PacketId;
 use crate::net::wire::name::PlayerName;
+use crate::net::wire::text::checked_text;
 use crate::sim::PLAYERS_MAX;
 
 /// First byte of a [`RoomQuery`].
@@ -199,10 +200,10 @@ impl fmt::Display for RoomId {
     }
 }
 
-/// The version of a game, such as `0.1.0`: visible ASCII.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "ArrayString<VERSION_BYTES_MAX>", into = "ArrayString<VERSION_BYTES_MAX>")]
-pub struct VersionText(ArrayString<VERSION_BYTES_MAX>);
+checked_text! {
+    /// The version of a game, such as `0.1.0`: visible ASCII.
+    VersionText, VERSION_BYTES_MAX
+}
 
 /// A text that is not a valid [`VersionText`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -215,31 +216,6 @@ impl VersionText {
         let version = ArrayString::from(text).map_err(|_| InvalidVersion)?;
         let visible = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         visible.then_some(Self(version)).ok_or(InvalidVersion)
-    }
-
-    /// The version as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<ArrayString<VERSION_BYTES_MAX>> for VersionText {
-    type Error = InvalidVersion;
-    fn try_from(text: ArrayString<VERSION_BYTES_MAX>) -> Result<Self, InvalidVersion> {
-        Self::new(&text)
-    }
-}
-
-impl From<VersionText> for ArrayString<VERSION_BYTES_MAX> {
-    fn from(version: VersionText) -> Self {
-        version.0
-    }
-}
-
-impl fmt::Display for VersionText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -6,11 +6,12 @@ use core::time::Duration;
 
 use super::hold_up::HoldUp;
 use crate::net::connection::{Connection, LOSSY_PER_MILLE};
+use crate::net::drop_cause::DropCause;
 use crate::net::event::LinkStatus;
 use crate::net::indexed::Ring;
 use crate::net::time::Time;
 use crate::net::wire::given::GivenQueue;
-use crate::net::wire::message::{DesyncHashes, DesyncState, Seats};
+use crate::net::wire::message::{DesyncHashes, DesyncState, Pong, Seats};
 use crate::sim::{PlayerId, Tick};
 
 /// The most input delay beyond the longest one-way delay that a peer can demand by its own report alone, in
@@ -19,6 +20,8 @@ const NEED_BEYOND_WAY_MAX_US: i64 = 150_000;
 /// While few datagrams are lost, a peer can demand at most this many ticks of delay beyond the longest
 /// one-way delay and one retransmission.
 const NEED_TICKS_BEYOND: i64 = 2;
+/// The furthest that a tick clock may be from tick 0: a hundred hours is far beyond any match that is still in step.
+const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
 /// How many of a peer's hash chains are kept until this peer has run the same ticks.
 const CHAINS: usize = 128;
 
@@ -137,6 +140,19 @@ impl Link {
             silent_for: now.since(*heard_at),
             words: protection.words(),
         }
+    }
+
+    /// Handles the answer to a ping. Returns where the peer's tick clock stands now, in microseconds, if the answer
+    /// says so and took no longer than usual: after a long round trip it says little.
+    pub(in crate::net) fn on_pong(&mut self, now: Time, pong: &Pong) -> Result<Option<i64>, DropCause> {
+        if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
+            return Err(DropCause::OutOfPlace);
+        }
+        let took = self.connection.on_pong(now, pong).ok_or(DropCause::OutOfPlace)?.as_micros() as i64;
+        let rtt = &self.connection.rtt;
+        let usual_us = rtt.smoothed_us().unwrap_or(0).saturating_add(rtt.deviation_us());
+        let theirs_us = pong.clock_us.filter(|_| took.unsigned_abs() <= usual_us);
+        Ok(theirs_us.map(|theirs_us| theirs_us.saturating_add(took / 2)))
     }
 
     /// Resets the link to its state before a first match, over the same connection.

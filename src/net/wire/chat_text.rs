@@ -1,19 +1,18 @@
 //! A chat line.
 
 use arrayvec::ArrayString;
-use core::fmt;
-use serde::{Deserialize, Serialize};
 
+use super::text::checked_text;
 use crate::text::is_hidden;
 
 /// Most bytes of a [`ChatText`].
 pub const CHAT_BYTES_MAX: usize = 120;
 
-/// A chat line of 1 to 120 bytes: without control characters, invisible characters and line breaks, and not
-/// only spaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "ArrayString<CHAT_BYTES_MAX>", into = "ArrayString<CHAT_BYTES_MAX>")]
-pub struct ChatText(ArrayString<CHAT_BYTES_MAX>);
+checked_text! {
+    /// A chat line of 1 to 120 bytes: without control characters, invisible characters and line breaks, and not
+    /// only spaces.
+    ChatText, CHAT_BYTES_MAX
+}
 
 /// Why a text is not a valid [`ChatText`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,31 +42,6 @@ impl ChatText {
             return Err(InvalidChat::Blank);
         }
         Ok(Self(line))
-    }
-
-    /// The line as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<ArrayString<CHAT_BYTES_MAX>> for ChatText {
-    type Error = InvalidChat;
-    fn try_from(text: ArrayString<CHAT_BYTES_MAX>) -> Result<Self, InvalidChat> {
-        Self::new(&text)
-    }
-}
-
-impl From<ChatText> for ArrayString<CHAT_BYTES_MAX> {
-    fn from(text: ChatText) -> Self {
-        text.0
-    }
-}
-
-impl fmt::Display for ChatText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

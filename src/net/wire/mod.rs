@@ -9,4 +9,5 @@ pub(super) mod inputs;
 pub mod message;
 pub(super) mod name;
 pub(super) mod short;
+pub(super) mod text;
 pub(super) mod update;

@@ -1,10 +1,8 @@
 //! Players' names, as they cross the network.
 
-use core::fmt;
-
 use arrayvec::ArrayString;
-use serde::{Deserialize, Serialize};
 
+use super::text::checked_text;
 use crate::text::is_hidden;
 
 /// Most characters of a [`PlayerName`].
@@ -12,11 +10,11 @@ pub const NAME_CHARS_MAX: usize = 16;
 /// Most bytes of a [`PlayerName`].
 pub const NAME_BYTES_MAX: usize = 48;
 
-/// A player's name, 1 to 16 characters and at most 48 bytes, without control characters, invisible characters
-/// and line breaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "ArrayString<NAME_BYTES_MAX>", into = "ArrayString<NAME_BYTES_MAX>")]
-pub struct PlayerName(ArrayString<NAME_BYTES_MAX>);
+checked_text! {
+    /// A player's name, 1 to 16 characters and at most 48 bytes, without control characters, invisible characters
+    /// and line breaks.
+    PlayerName, NAME_BYTES_MAX
+}
 
 /// Why a text is not a valid [`PlayerName`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,31 +44,6 @@ impl PlayerName {
             return Err(InvalidName::Blank);
         }
         Ok(Self(name))
-    }
-
-    /// The name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<ArrayString<NAME_BYTES_MAX>> for PlayerName {
-    type Error = InvalidName;
-    fn try_from(text: ArrayString<NAME_BYTES_MAX>) -> Result<Self, InvalidName> {
-        Self::new(&text)
-    }
-}
-
-impl From<PlayerName> for ArrayString<NAME_BYTES_MAX> {
-    fn from(name: PlayerName) -> Self {
-        name.0
-    }
-}
-
-impl fmt::Display for PlayerName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -44,6 +44,17 @@ pub enum AttackBehaviour {
 }
 enum_cell!(AttackBehaviour, Swordsman, Archer);
 
+impl AttackBehaviour {
+    /// Its name on the command line and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Swordsman => "swordsman",
+            Self::Archer => "archer",
+        }
+    }
+}
+
 /// Who controls a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]
 #[repr(u8)]
@@ -97,6 +108,21 @@ pub enum Outcome {
     Surrender,
 }
 enum_cell!(Outcome, Running, Core, Score, SuddenDeath, Draw, Surrender);
+
+impl Outcome {
+    /// Its word in replays and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Core => "core",
+            Self::Score => "score",
+            Self::SuddenDeath => "sudden_death",
+            Self::Draw => "draw",
+            Self::Surrender => "surrender",
+        }
+    }
+}
 
 table! {
     /// Values that exist once: a table with a single row.

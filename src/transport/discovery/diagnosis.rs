@@ -52,7 +52,7 @@ pub struct Diagnosis {
 }
 
 /// One address of this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Interface {
     /// Of the interface.
     pub name: String,
@@ -61,6 +61,7 @@ pub struct Interface {
     /// How many leading bits its network has.
     pub prefix: u8,
     /// Whether it reaches nothing but this machine.
+    #[serde(rename = "loopback")]
     pub is_loopback: bool,
 }
 

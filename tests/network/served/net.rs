@@ -12,19 +12,17 @@ use mini_rts_arena::game::{
 };
 use mini_rts_arena::net::message::{Delivery, PacketId};
 use mini_rts_arena::net::{
-    Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig, OnLoss,
-    PacketProtection, PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
+    Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, InputDelay, Join, MatchConfig, PacketProtection,
+    RoomCode, ServerConfig, ServerSession, Settings, Time, Token, Transmit,
 };
-use mini_rts_arena::sim::{AttackBehaviour, Rules, StateHash, TickRate, UnitRules, fingerprint};
+use mini_rts_arena::sim::{Rules, StateHash, TickRate, UnitRules, fingerprint};
 use mini_rts_arena::transport::{Impairment, LinkSpec};
+
+pub(crate) use crate::peers::address;
 
 pub(crate) const SERVER: SocketAddr = address(0);
 /// IP and UDP headers.
 pub(crate) const HEADERS: usize = 28;
-
-pub(crate) const fn address(n: u8) -> SocketAddr {
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1 + n)), 4124)
-}
 
 /// Rules by which each side begins with 100 units that nobody can kill.
 pub(crate) fn legions() -> Arc<Rules> {
@@ -134,16 +132,7 @@ pub(crate) fn client_with(now: Time, n: u8, token: Option<Token>, options: Match
 }
 
 pub(crate) fn settings() -> Settings {
-    Settings {
-        name: PlayerName::new("test").expect("a name"),
-        hero: AttackBehaviour::Swordsman,
-        is_ready: true,
-        input_delay: InputDelay::Auto,
-        timeout: Duration::from_secs(3),
-        wait: Some(Duration::from_secs(10)),
-        on_loss: OnLoss::End,
-        stays: false,
-    }
+    crate::peers::settings(InputDelay::Auto)
 }
 
 pub(crate) fn client_of(

@@ -60,12 +60,6 @@ impl LockstepSession {
         matches!(self.phase, Phase::Over)
     }
 
-    /// Who wants a rematch of the match that is over.
-    #[must_use]
-    pub const fn wants_rematch(&self) -> Seats {
-        self.votes.wanted
-    }
-
     /// All peers have everything they need: returns whether they stay for a vote.
     pub(super) fn begin_vote(&mut self) -> bool {
         let is_whole = self.links.iter().all(|link| self.is_direct(link) && !link.said_bye);

@@ -179,26 +179,15 @@ impl LockstepSession {
     }
 
     pub(super) fn on_pong(&mut self, index: usize, pong: Pong) -> Handled {
-        // A hundred hours is far beyond any match that is still in step.
-        const CLOCK_MAX_US: u64 = 100 * 3_600_000_000;
-        if pong.clock_us.is_some_and(|us| us.unsigned_abs() > CLOCK_MAX_US) {
-            return Err(OutOfPlace);
-        }
-        let link = self.links.get_mut(index).ok_or(OutOfPlace)?;
-        let sample = link.connection.on_pong(self.now, &pong).ok_or(OutOfPlace)?;
-        // A sample with a long round trip says little about the other clock.
-        let usual_us = link.connection.rtt.smoothed_us().unwrap_or(0) + link.connection.rtt.deviation_us();
+        let theirs_us = self.links.get_mut(index).ok_or(OutOfPlace)?.on_pong(self.now, &pong)?;
         let (guess_us, has_committed) = (self.delay_guess_us(), self.has_committed());
         let Some(play) = &mut self.play else { return Ok(()) };
         if !has_committed {
             play.delay.restart(guess_us);
         }
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
-        let Some(theirs) = pong.clock_us.filter(|_| is_running && sample.as_micros() as u64 <= usual_us)
-        else {
-            return Ok(());
-        };
-        let ahead_us = play.clock.position_us(self.now) - theirs - sample.as_micros() as i64 / 2;
+        let Some(theirs_us) = theirs_us.filter(|_| is_running) else { return Ok(()) };
+        let ahead_us = play.clock.position_us(self.now) - theirs_us;
         self.links.get_mut(index).ok_or(OutOfPlace)?.ahead_us = Some(ahead_us);
         let others = || self.links.iter().filter(|link| !link.is_gone).filter_map(|link| link.ahead_us);
         play.clock.observe(others().sum::<i64>() / (others().count() as i64 + 1));

@@ -1,0 +1,27 @@
+//! Two players of an encrypted match that does not end by itself, between whom a test carries the datagrams.
+
+use mini_rts_arena::game::{Match, MatchOptions, Server, ServerOptions, data};
+use mini_rts_arena::net::{Architecture, HostConfig, InputDelay, Join, LockstepSession, ServerSession, Time};
+use mini_rts_arena::sim::fingerprint;
+
+use crate::peers::{guest_config, host_config, settings};
+use crate::served::net::server_config;
+
+/// The server, unless they are peers, and both players. From address 0 on, each has the next one.
+pub(crate) fn two_players(
+    architecture: Architecture,
+    options: impl Fn() -> MatchOptions,
+) -> (Option<Server>, [Match; 2]) {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    let config = server_config(architecture, rules, None, 0, 2, 20);
+    let play = || MatchOptions { interpolation: 2, updates: 20, ..options() };
+    let settings = || settings(InputDelay::Auto);
+    let join = |n| Match::new(Join::new(Time(0), settings(), guest_config(), [n; 32]), play());
+    if architecture == Architecture::P2p {
+        let host = HostConfig { config: config.config, ..host_config(2, 0) };
+        let host = LockstepSession::host(Time(0), settings(), host, [1; 32]);
+        return (None, [Match::new(host, play()), join(2)]);
+    }
+    let server = Server::new(ServerSession::new(Time(0), config, [1; 32]), ServerOptions::default());
+    (Some(server), [join(2), join(3)])
+}
