@@ -1,7 +1,5 @@
 //! The directory in virtual time, against hosts that answer, die, lie and flood.
-extern crate std;
-use std::prelude::rust_2024::*;
-use std::{collections::BTreeMap, vec, vec::Vec};
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
