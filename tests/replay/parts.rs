@@ -5,8 +5,8 @@ use std::io::Cursor;
 use crate::scripted::{header, recorded, recorded_by, recorded_with, script, setup, tick_limit};
 use mini_rts_arena::game::Script;
 use mini_rts_arena::replay::{
-    CutError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, Word, compare, cut, diff,
-    said, verify_replay, write_csv, write_json,
+    CutError, OpenError, Record, Replay, ReplayEncoder, ReplayEvent, ReplayResult, Verdict, Word, compare,
+    cut, diff, said, verify_replay, write_csv, write_json,
 };
 use mini_rts_arena::sim::math::Angle;
 use mini_rts_arena::sim::{Command, HeroControl, PlayerId, Tick, TickInputs, World};
@@ -162,6 +162,35 @@ fn a_match_from_its_beginning_does_not_begin_with_a_state() {
     let crc = crc32fast::hash(&bytes[..end]).to_le_bytes();
     bytes[end..end + 4].copy_from_slice(&crc);
     assert_eq!(verify_replay(open(&bytes), |_| {}).verdict, Verdict::Corrupt);
+}
+
+#[test]
+fn a_part_begins_in_the_state_before_a_later_tick() {
+    let bytes = part(&recorded(30, 200), 100, 110);
+    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+    let frame = 18 + number(10) as usize + 4;
+    let (tick, end) = (frame + 11, frame + 11 + number(frame + 3) as usize);
+    assert_eq!(number(tick), 100);
+    for other in [0, Tick::MAX.0 + 1, u32::MAX] {
+        let mut bytes = bytes.clone();
+        bytes[tick..tick + 4].copy_from_slice(&other.to_le_bytes());
+        let crc = crc32fast::hash(&bytes[frame..end]).to_le_bytes();
+        bytes[end..end + 4].copy_from_slice(&crc);
+        let error = Replay::read(Cursor::new(&bytes)).err();
+        assert!(matches!(error, Some(OpenError::Corrupt)), "tick {other}: {error:?}");
+    }
+}
+
+#[test]
+fn where_one_recording_breaks_off_no_hash_differs() {
+    let bytes = recorded(30, 20);
+    let mut without_hash = 0;
+    for len in bytes.len() - 200..bytes.len() {
+        let found = diff(open(&bytes), open(&bytes[..len])).expect("two replays");
+        assert_eq!((found.inputs, found.hashes), (None, None), "{len} bytes");
+        without_hash += u32::from(found.ends[1] == Tick(20));
+    }
+    assert!(without_hash > 0);
 }
 
 #[test]
