@@ -150,3 +150,32 @@ pub(super) fn fill(input: &mut impl Read, to: &mut [u8]) -> io::Result<usize> {
     }
     Ok(got)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time, and before each of them this error.
+    struct Halting(io::ErrorKind, u8);
+
+    impl Read for Halting {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            self.1 += 1;
+            if self.1 % 2 == 1 {
+                return Err(self.0.into());
+            }
+            to[0] = self.1;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn an_interrupted_read_continues_and_any_other_error_ends_it() {
+        let mut bytes = [0; 3];
+        let mut interrupted = Halting(io::ErrorKind::Interrupted, 0);
+        assert_eq!((fill(&mut interrupted, &mut bytes).ok(), bytes), (Some(3), [2, 4, 6]));
+        let mut broken = Halting(io::ErrorKind::TimedOut, 0);
+        let error = fill(&mut broken, &mut bytes).expect_err("an error");
+        assert_eq!((error.kind(), broken.1), (io::ErrorKind::TimedOut, 1));
+    }
+}

@@ -120,6 +120,8 @@ fn deliver(
         }
         assert!(now < Time(40_000_000_000), "{came} of {count} after {now:?}");
     }
+    let waiting: usize = ends[0].outgoing.iter().map(|fragment| fragment.bytes.len()).sum();
+    assert_eq!(ends[0].queued_bytes, waiting, "what is acknowledged makes room");
     delays_us.sort_unstable();
     Delivery { took: now, delays_us }
 }

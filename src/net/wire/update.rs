@@ -443,6 +443,17 @@ mod tests {
     }
 
     #[test]
+    fn a_server_keeps_as_many_inputs_as_a_queue_holds_and_no_more() {
+        for (more, is_read) in [(0, true), (1, false)] {
+            let head = UpdateHead { waiting: QUEUE_TICKS as u16 + more, ..head() };
+            let mut bytes = Vec::new();
+            encode_update(&head, &nothing(), ticks().iter(), &mut bytes);
+            bytes.extend([7; 30]);
+            assert_eq!(decode_update(&bytes, 3).is_ok(), is_read, "{more} more");
+        }
+    }
+
+    #[test]
     fn parts_in_any_order_make_a_whole() {
         let pieces = [alloc::vec![1; PIECE_BYTES_MAX], alloc::vec![2; PIECE_BYTES_MAX], alloc::vec![3; 9]];
         let mut assembly = Assembly::default();

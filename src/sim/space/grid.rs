@@ -399,3 +399,18 @@ fn cell_along<const SHIFT: u32>(at: Fx, half: Fx, last: usize) -> usize {
     let from_edge = (at.to_bits() + half.to_bits()).max(0) >> SHIFT;
     (from_edge as usize).min(last)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bases_are_ranked_from_the_askers_on() {
+        for asker in 0..PLAYERS_MAX as u8 {
+            let from = |other| base_from(asker, other);
+            let next = (asker + 1) % PLAYERS_MAX as u8;
+            let last = (asker + PLAYERS_MAX as u8 - 1) % PLAYERS_MAX as u8;
+            assert_eq!([asker, next, last].map(from), [0, 1, PLAYERS_MAX as u8 - 1]);
+        }
+    }
+}
