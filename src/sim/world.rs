@@ -163,6 +163,12 @@ impl World {
         self.state.copy_from(&other.state);
     }
 
+    /// Becomes what another world of the same setup is after its last step, events included.
+    pub fn follow(&mut self, other: &Self) {
+        self.copy_from(other);
+        self.scratch.events.clone_from(&other.scratch.events);
+    }
+
     /// Changes one value of the state to another valid one: for tests of the desync detection.
     ///
     /// # Errors
