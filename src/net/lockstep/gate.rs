@@ -203,12 +203,19 @@ impl Lockstep {
 
     /// Takes out the next tick if it is complete.
     pub fn pop_tick(&mut self) -> Option<TickInputs> {
+        let mut popped = TickInputs { tick: self.next, inputs: ArrayVec::new() };
+        self.pop_into(&mut popped)?;
+        Some(popped)
+    }
+
+    /// The same where it is to be: it has several kilobytes.
+    pub(in crate::net) fn pop_into(&mut self, popped: &mut TickInputs) -> Option<()> {
         if !self.is_complete() {
             return None;
         }
         let tick = self.next;
-        // Put together in its place: it has several kilobytes.
-        let mut popped = TickInputs { tick, inputs: ArrayVec::new() };
+        popped.tick = tick;
+        popped.inputs.clear();
         for queue in &self.queues {
             popped.inputs.push(PlayerInput::default());
             queue.read(tick, popped.inputs.last_mut()?)?;
@@ -217,7 +224,7 @@ impl Lockstep {
             self.chain = XxHash3_64::oneshot_with_seed(self.chain, queue.bytes(tick));
         }
         self.next = tick.plus(1);
-        Some(popped)
+        Some(())
     }
 }
 

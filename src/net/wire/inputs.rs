@@ -99,9 +99,19 @@ impl InputsHeader {
 #[must_use]
 pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Option<&'a [u8]>>) -> Body {
     let mut body = Body::new();
-    header.write(&mut body);
-    append_inputs(&mut body, inputs.take(usize::from(header.count)));
+    write_inputs(&mut body, header, inputs);
     body
+}
+
+/// Writes the same over what `body` holds.
+pub(in crate::net) fn write_inputs<'a>(
+    body: &mut Body,
+    header: &InputsHeader,
+    inputs: impl Iterator<Item = Option<&'a [u8]>>,
+) {
+    body.clear();
+    header.write(body);
+    append_inputs(body, inputs.take(usize::from(header.count)));
 }
 
 /// Appends inputs in the form in which they follow a header.
