@@ -54,7 +54,9 @@ impl PeerClock {
     /// The first instant of network time at which it shows `local` or later.
     fn instant(self, local: Time) -> Time {
         let elapsed = local.0.saturating_sub(self.offset_us);
-        let guess = (u128::from(elapsed) * 1_000_000 / (1_000_000 + self.drift_ppm) as u128) as u64;
+        // In two steps, for a million times the time would not fit.
+        let shown_per_s = 1_000_000_u64.saturating_add_signed(self.drift_ppm).max(1);
+        let guess = elapsed / shown_per_s * 1_000_000 + elapsed % shown_per_s * 1_000_000 / shown_per_s;
         let from = guess.saturating_sub(2);
         (from..).map(Time).find(|&at| self.shows(at) >= local).unwrap_or(Time(u64::MAX))
     }
