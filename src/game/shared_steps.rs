@@ -9,7 +9,7 @@ const KEPT: usize = 32;
 
 /// The last ticks that any peer of a match has run. A peer that is to run a tick from an equal state with equal inputs
 /// takes over what came of it, since a step is a function of the two; from any other it runs the tick itself. So
-/// a difference between peers stays one, but not one that comes of the step itself.
+/// peers that differ go on to differ, unless only the step itself made them.
 #[derive(Clone, Debug, Default)]
 pub struct SharedSteps(Arc<Mutex<Vec<Option<Step>>>>);
 
