@@ -311,6 +311,7 @@ fn options(
         updates: game.updates.unwrap_or(UPDATES_USUAL),
         inject: inject.map(|inject| Inject { tick: Tick(inject.tick), field: inject.field.clone() }),
         started_unix_s: paths::unix_seconds(),
+        steps: None,
         clock: MatchClock::default(),
     })
 }

@@ -13,14 +13,15 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arrayvec::ArrayVec;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 
 use super::outcome::MatchError;
 use crate::net::{MatchConfig, Roster};
-use crate::sim::{Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, UnitRules, World, fingerprint};
+use crate::sim::{Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, UnitRules, World, fingerprint};
 use crate::text::Escaped;
 use maps::parse_map;
 
@@ -41,6 +42,10 @@ const TUTORIAL_RULES: (&str, &str) = (TUTORIAL, include_str!("../../assets/rules
 const TUTORIAL_MAP: (&str, &str) = (TUTORIAL, include_str!("../../assets/maps/tutorial.toml"));
 /// The name of the rules and of the map of a newcomer's first match.
 pub const TUTORIAL: &str = "tutorial";
+
+/// Most grounds that are kept for later matches: a campaign draws three numbers of players, and a match whose sides
+/// are swapped has another ground.
+const GROUNDS_MAX: usize = 4;
 
 /// Most bytes of a file of rules or of a map: about a hundred times the built-in ones.
 pub const DATA_BYTES_MAX: u64 = 1 << 20;
@@ -134,7 +139,29 @@ pub(super) fn world_of(
         return Err(MatchError::Bases { bases: map.bases.len(), seats: roster.len() });
     }
     let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
-    Ok(World::new(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map }))
+    let setup = Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map };
+    Ok(world(setup))
+}
+
+/// The world before tick 0. It stands on the ground of an earlier match, if that was one of the last few: the seats of
+/// a practice match and of a virtual one, and all matches of a campaign, share theirs.
+pub(crate) fn world(setup: Setup) -> World {
+    let ground = ground_of(&setup);
+    World::on(ground, setup)
+}
+
+fn ground_of(setup: &Setup) -> Ground {
+    static LATEST: Mutex<ArrayVec<Ground, GROUNDS_MAX>> = Mutex::new(ArrayVec::new_const());
+    // A panic in one match of a campaign leaves them whole.
+    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = latest.iter().position(|ground| ground.is_of(setup));
+    let ground = match known {
+        Some(at) => latest.remove(at),
+        None => Ground::new(setup),
+    };
+    latest.truncate(GROUNDS_MAX - 1);
+    latest.insert(0, ground.clone());
+    ground
 }
 
 /// The given data if it has this fingerprint, else the embedded data that has it.

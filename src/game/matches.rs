@@ -36,6 +36,8 @@ pub struct Match {
     options: MatchOptions,
     roster: Roster,
     world: Option<World>,
+    /// Of the world's state, unless it was adopted.
+    state_hash: Option<StateHash>,
     controller: Controller,
     begin: Time,
     recording: Recording,
@@ -100,6 +102,7 @@ impl Match {
             options,
             roster: Roster::new(),
             world: None,
+            state_hash: None,
             controller: Controller::None,
             begin: Time::default(),
             recording: Recording::default(),
@@ -352,6 +355,7 @@ impl Match {
             let found = || deviation(world, &self.recent, me, agreed, theirs, of_then);
             self.desync = self.desync.take().or_else(found);
         }
+        self.state_hash = None;
         if world.adopt(state).is_err() {
             return self.fail(MatchError::StartState);
         }
@@ -385,7 +389,7 @@ impl Match {
         };
         self.roster = roster;
         let hash = world.hash();
-        self.world = Some(world);
+        (self.world, self.state_hash) = (Some(world), Some(hash));
         Ok(hash)
     }
 
@@ -428,19 +432,26 @@ impl Match {
         let tick = due.inputs.tick;
         #[cfg(test)]
         assert!(self.breaks_at != Some(tick), "as the test wants");
-        world.step(&due.inputs);
+        let mut hash = match (&self.options.steps, self.state_hash.take()) {
+            (Some(steps), Some(before)) => steps.run(world, &before, &due.inputs),
+            _ => {
+                world.step(&due.inputs);
+                world.hash()
+            }
+        };
         match (&mut self.past, &mut self.backlog) {
             (Some(past), _) => past.keep(&due.inputs),
             (None, Some(backlog)) => backlog.add(tick, world.events()),
             (None, None) => {}
         }
-        if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick)
-            && let Err(error) = world.disturb(&inject.field)
-        {
-            self.fail(MatchError::Inject { field: inject.field, error });
-            return None;
+        if let Some(inject) = self.options.inject.take_if(|inject| inject.tick == tick) {
+            if let Err(error) = world.disturb(&inject.field) {
+                self.fail(MatchError::Inject { field: inject.field, error });
+                return None;
+            }
+            hash = world.hash();
         }
-        let hash = world.hash();
+        self.state_hash = Some(hash);
         self.history.observe(world);
         self.recent.keep(&due.inputs, world.state());
         self.recording.record(&due.inputs, &hash, world.state());

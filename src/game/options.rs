@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::clock::MatchClock;
 use super::controller::ControllerChoice;
 use super::script::Script;
+use super::shared_steps::SharedSteps;
 use super::trace::Trace;
 use crate::sim::{Map, Rules, Tick};
 
@@ -34,6 +35,8 @@ pub struct MatchOptions {
     pub inject: Option<Inject>,
     /// Seconds since 1970, for the replay's header.
     pub started_unix_s: u64,
+    /// For a peer of a virtual match: the ticks that others have run already.
+    pub steps: Option<SharedSteps>,
     /// The clock of the match's thread.
     pub clock: MatchClock,
 }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use super::bench::{median, timed};
-use crate::net::PacketProtection;
+use crate::net::{OpeningRoom, PacketProtection};
 
 /// Bytes of the body of an idle tick's inputs.
 const BODY_BYTES: usize = 10;
@@ -37,10 +37,11 @@ pub(super) fn sealing(datagrams: usize) -> SealingFigures {
         sealed.clear();
         let time = timed(|| sealed.extend((0..datagrams).map(|_| here.seal(1, black_box(&[7; BODY_BYTES])))));
         seal_ns.push(ns_each(time));
+        let mut room = OpeningRoom::new();
         let time = timed(|| {
             for datagram in &sealed {
                 bytes = datagram.bytes().len();
-                black_box(there.open(datagram.bytes())).expect("authentic");
+                black_box(there.open(datagram.bytes(), &mut room)).expect("authentic");
             }
         });
         open_ns.push(ns_each(time));

@@ -37,6 +37,12 @@ pub(super) const fn is_encrypted(seed: u64) -> bool {
     seed.is_multiple_of(5)
 }
 
+/// Whether the peers of a virtual match of this seed share the ticks that one of them has run. Of the others each runs
+/// every tick itself, so that a step that is no function of state and inputs would show.
+pub(super) const fn shares_steps(seed: u64) -> bool {
+    !seed.is_multiple_of(8)
+}
+
 impl Table<'_> {
     fn config(&self) -> MatchConfig {
         MatchConfig {

@@ -16,11 +16,11 @@ use super::byzantine::{Attacker, ByzantineFigures, ByzantinePlan, Pace};
 use super::fault::{Fault, FaultCounts};
 use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::{Act, Change, Scenario};
-use super::sessions::{TIMEOUT, Table, WAIT, hero_of, is_encrypted, settings};
+use super::sessions::{TIMEOUT, Table, WAIT, hero_of, is_encrypted, settings, shares_steps};
 use super::simnet::{FaultyLinks, LinkFaults, SimNetwork, VirtualWorld};
 use crate::game::{
     ControllerChoice, DesyncReport, Histogram, Inject, Match, MatchOptions, MatchOutcome, Node as _, Server,
-    Session, Summary,
+    Session, SharedSteps, Summary,
 };
 use crate::net::{Architecture, DueTick, InputDelay, LinkStatus, PAUSE_LONGEST, PAUSES_MAX, Time, Traffic};
 use crate::sim::{Command, Map, PLAYERS_MAX, Rules, StateHash, Tick, TickRate, World};
@@ -129,6 +129,7 @@ pub struct VirtualMatch {
     audit: Audit,
     saboteur: Option<Saboteur>,
     attacker: Option<Attacker>,
+    steps: Option<SharedSteps>,
     /// What the byzantine seat has cost so far.
     figures: ByzantineFigures,
     paces: Vec<Pace>,
@@ -163,6 +164,7 @@ impl VirtualMatch {
             audit: Audit::new(nodes, setup.inject.is_some()),
             saboteur: setup.sabotage.map(|what| Saboteur::new(what, setup.seed)),
             attacker: setup.byzantine.clone().map(|plan| Attacker::new(plan, setup.seed)),
+            steps: shares_steps(setup.seed).then(SharedSteps::default),
             figures: ByzantineFigures::default(),
             paces: vec![Pace::default(); setup.peers],
             scenario,
@@ -541,6 +543,7 @@ impl VirtualMatch {
                 controller: Some(self.setup.controllers[peer]),
                 inject,
                 updates: UPDATES,
+                steps: self.steps.clone(),
                 ..MatchOptions::default()
             },
         )
@@ -550,4 +553,40 @@ impl VirtualMatch {
 /// Whether a seat gives up in this tick, as one does that departs.
 fn surrenders(due: &DueTick, seat: usize) -> bool {
     due.inputs.inputs.get(seat).is_some_and(|input| input.commands.contains(&Command::Surrender))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::BotLevel;
+    use crate::game::data;
+
+    /// Everything that happens in a match in which the states of two peers are made to differ.
+    fn events(is_shared: bool) -> u64 {
+        let setup = VirtualSetup {
+            seed: 7,
+            peers: 3,
+            ticks: 240,
+            tick_rate: TickRate::HZ_60,
+            rules: data::rules("standard").expect("built in"),
+            map: data::map("quad").expect("built in"),
+            controllers: [ControllerChoice::Bot(BotLevel::Normal); 3].into_iter().collect(),
+            input_delay: InputDelay::Auto,
+            numbered_every: None,
+            inject: Some((1, Inject { tick: Tick(120), field: "units[0].hp".into() })),
+            sabotage: None,
+            byzantine: None,
+        };
+        let link = LinkFaults { delay: Duration::from_millis(30), ..LinkFaults::default() };
+        let mut game = VirtualMatch::new(setup, Scenario::steady(3, link));
+        game.steps = is_shared.then(SharedSteps::default);
+        let result = game.play();
+        assert!(result.ends[0].desync().is_some() && result.violations.is_empty());
+        result.log
+    }
+
+    #[test]
+    fn peers_that_share_ticks_differ_as_those_that_do_not() {
+        assert_eq!(events(true), events(false));
+    }
 }

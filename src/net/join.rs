@@ -16,7 +16,7 @@ use super::connection::cpace::{Context, Exchange};
 use super::connection::handshake::{CHANNEL, derive, session_id};
 use super::connection::keys::{CipherKind, Entropy, RoomCode, is_equal};
 use super::connection::pair_keys::PairSecret;
-use super::connection::protection::PacketProtection;
+use super::connection::protection::{OpeningRoom, PacketProtection};
 use super::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use super::event::{End, Event, Traffic};
 use super::outbox::{Outbox, Transmit};
@@ -285,13 +285,14 @@ impl Join {
     /// The host has decided about the seat.
     fn on_verdict(&mut self, bytes: &[u8]) -> Handled {
         let Phase::Entering(entering) = &mut self.phase else { return Err(OutOfPlace) };
-        let opened = entering.protection.open(bytes)?;
+        let mut room = OpeningRoom::new();
+        let opened = entering.protection.open(bytes, &mut room)?;
         if opened.packet_id == PacketId::EntryRefused as u8 {
-            let EntryRefused { reason } = decode(&opened.body)?;
+            let EntryRefused { reason } = decode(opened.body)?;
             self.close(End::Refused(reason));
             return Ok(());
         }
-        let confirm: JoinConfirm = decode(&opened.body)?;
+        let confirm: JoinConfirm = decode(opened.body)?;
         // Any other counts as no answer.
         is_consistent(&confirm, &entering.share).then_some(()).ok_or(OutOfPlace)?;
         entering.confirmed = Some(confirm);

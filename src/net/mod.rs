@@ -23,7 +23,9 @@ mod wire;
 
 pub use client::{ClientSession, UpdateCounts};
 pub use connection::keys::{Entropy, RoomCode};
-pub use connection::protection::{DATAGRAM_BYTES_MAX, OpenError, Opened, PacketProtection, SealedPacket};
+pub use connection::protection::{
+    DATAGRAM_BYTES_MAX, OpenError, Opened, OpeningRoom, PacketProtection, SealedPacket,
+};
 #[doc(hidden)]
 pub use connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
 pub use connection::words::KeyWords;

@@ -41,6 +41,10 @@ impl Outbox {
 
     /// Queues a datagram to be sent. If the queue is full it is dropped, like a lost datagram.
     pub(super) fn transmit(&mut self, to: SocketAddr, datagram: SealedPacket) {
+        if self.transmits.is_empty() {
+            // Begins at the front again, where the memory is warm: the whole queue has 600 kB.
+            self.transmits.clear();
+        }
         if self.transmits.len() < OUT_MAX {
             self.traffic.packets_sent += 1;
             self.traffic.bytes_sent += datagram.bytes().len() as u64;

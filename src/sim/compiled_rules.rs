@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use super::math::{Fx, square};
 use super::rules::milli::{tiles, tiles_over};
 use super::rules::{Map, Rules, UnitRules};
+use super::setup::Setup;
 use super::space::arena::{Arena, Base};
 use super::state::kind::kind_of;
 use super::state::{AttackBehaviour, CAPTURED, ControlBehaviour, Units};
@@ -22,6 +23,35 @@ pub(crate) struct CompiledRules {
     pub(crate) rate: TickRate,
     pub(crate) per_tick: TickRules,
     pub(crate) arena: Arena,
+}
+
+/// Rules and map as worlds use them. Worlds of the same rules and map can share one: to find all ways around what
+/// stands on a large map takes longer than thousands of ticks.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    map: Arc<Map>,
+    rules: Arc<CompiledRules>,
+}
+
+impl Ground {
+    /// What the world of this setup stands on.
+    #[must_use]
+    pub fn new(setup: &Setup) -> Self {
+        let rules = CompiledRules::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
+        Self { map: Arc::clone(&setup.map), rules: Arc::new(rules) }
+    }
+
+    /// Whether the world of this setup would stand on the same.
+    #[must_use]
+    pub fn is_of(&self, setup: &Setup) -> bool {
+        let CompiledRules { raw, rate, arena, .. } = &*self.rules;
+        (raw, &self.map, rate) == (&setup.rules, &setup.map, &setup.tick_rate)
+            && arena.bases.len() == setup.seats.len()
+    }
+
+    pub(crate) fn into_rules(self) -> Arc<CompiledRules> {
+        self.rules
+    }
 }
 
 impl CompiledRules {

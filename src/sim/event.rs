@@ -118,8 +118,19 @@ pub enum Event {
 }
 
 /// The events of the latest tick.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Events(Vec<Event>);
+
+impl Clone for Events {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    /// Keeps the allocation.
+    fn clone_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+}
 
 impl Events {
     pub(super) fn with_capacity(events: usize) -> Self {

@@ -24,6 +24,7 @@ mod tick;
 mod world;
 
 pub use command::*;
+pub use compiled_rules::Ground;
 pub use encoding::delta::{DeltaCoder, MalformedDelta};
 pub use event::*;
 pub(crate) use phases::lifecycle::is_out;

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use super::command::{TickInputs, When};
-use super::compiled_rules::CompiledRules;
+use super::compiled_rules::{CompiledRules, Ground};
 use super::event::Event;
 use super::math::{Fx, Vec2};
 use super::phases::orders::{self, Task};
@@ -30,7 +30,18 @@ impl World {
     /// The world before tick 0.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        let rules = CompiledRules::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
+        let ground = Ground::new(&setup);
+        Self::on(ground, setup)
+    }
+
+    /// The same, on ground that other worlds may share.
+    ///
+    /// # Panics
+    /// If it is that of another setup.
+    #[must_use]
+    pub fn on(ground: Ground, setup: Setup) -> Self {
+        assert!(ground.is_of(&setup), "the ground of other rules, or another map");
+        let rules = ground.into_rules();
         let state = lifecycle::first_state(&rules, setup.seed, &setup.seats);
         Self::restore_with(setup, rules, state)
     }
@@ -40,7 +51,7 @@ impl World {
     /// # Errors
     /// If the state does not belong to a match of this setup.
     pub fn restore(setup: Setup, state: GameState) -> Result<Self, ForeignState> {
-        let rules = CompiledRules::new(&setup.rules, &setup.map, setup.tick_rate, setup.seats.len());
+        let rules = Ground::new(&setup).into_rules();
         if fits(&setup, &rules, &state) {
             Ok(Self::restore_with(setup, rules, state))
         } else {
@@ -61,7 +72,7 @@ impl World {
         Ok(())
     }
 
-    fn restore_with(setup: Setup, rules: CompiledRules, mut state: GameState) -> Self {
+    fn restore_with(setup: Setup, rules: Arc<CompiledRules>, mut state: GameState) -> Self {
         let units = setup.seats.len() * (usize::from(setup.rules.minions_max) + 1);
         state.slots.reserve(units);
         state.units.reserve(units);
@@ -69,7 +80,7 @@ impl World {
         state.projectiles.reserve(2 * units);
         state.orders.reserve(QUEUED_MAX * units);
         let scratch = Scratch::with_capacity(rules.arena.obstacles.half, units);
-        Self { setup, rules: Arc::new(rules), state, scratch }
+        Self { setup, rules, state, scratch }
     }
 
     /// Runs one tick. `inputs` holds this tick's input of each player; a player without one changes nothing.
@@ -150,6 +161,12 @@ impl World {
     /// Copies the state of another world of the same setup and keeps the allocations.
     pub fn copy_from(&mut self, other: &Self) {
         self.state.copy_from(&other.state);
+    }
+
+    /// Becomes what another world of the same setup is after its last step, events included.
+    pub fn follow(&mut self, other: &Self) {
+        self.copy_from(other);
+        self.scratch.events.clone_from(&other.scratch.events);
     }
 
     /// Changes one value of the state to another valid one: for tests of the desync detection.

@@ -22,10 +22,10 @@ pub(super) use self::stalls::Freezes;
 use super::preset::{bad_link_of, path_of};
 use super::row::{Cell, Experiment, MatchRow};
 use super::script::{Recorded, drawn_scripts};
-use crate::game::{MatchOutcome, Node as _};
+use crate::game::{MatchOutcome, Node as _, data};
 use crate::lab::simnet::{Account, LinkSchedule, LinkTrace, SimNetwork, VirtualWorld};
 use crate::net::{Architecture, Time};
-use crate::sim::{Setup, World};
+use crate::sim::Setup;
 
 /// Time at the beginning of a match that does not count: delays settle.
 pub const WARM_UP: Duration = Duration::from_secs(5);
@@ -125,7 +125,7 @@ impl Run {
             Some(recorded) => recorded.scripts(seed),
             None => {
                 let seconds = WARM_UP + counted + TAIL;
-                drawn_scripts(&World::new(setup.clone()), seed, seconds.as_secs_f64())
+                drawn_scripts(&data::world(setup.clone()), seed, seconds.as_secs_f64())
             }
         };
         let places = cell.topology.places(players, is_served);

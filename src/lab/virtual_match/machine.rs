@@ -1,5 +1,6 @@
 //! A computer on the simulated network: a node, a clock, a socket with a bounded buffer. It may be slow or suspended.
 
+use core::cell::Cell;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -30,6 +31,8 @@ pub(super) struct Machine<N> {
     is_paused: bool,
     numbered_at: Option<Time>,
     is_leaving: bool,
+    /// When the node's timer fires, once that was asked since something was last done with the node.
+    timer: Cell<Option<Option<Time>>>,
 }
 
 /// What becomes of a node.
@@ -51,7 +54,9 @@ impl PeerClock {
     /// The first instant of network time at which it shows `local` or later.
     fn instant(self, local: Time) -> Time {
         let elapsed = local.0.saturating_sub(self.offset_us);
-        let guess = (u128::from(elapsed) * 1_000_000 / (1_000_000 + self.drift_ppm) as u128) as u64;
+        // In two steps, for a million times the time would not fit.
+        let shown_per_s = 1_000_000_u64.saturating_add_signed(self.drift_ppm).max(1);
+        let guess = elapsed / shown_per_s * 1_000_000 + elapsed % shown_per_s * 1_000_000 / shown_per_s;
         let from = guess.saturating_sub(2);
         (from..).map(Time).find(|&at| self.shows(at) >= local).unwrap_or(Time(u64::MAX))
     }
@@ -72,6 +77,7 @@ impl<N: Node> Machine<N> {
             is_paused: false,
             numbered_at: None,
             is_leaving: false,
+            timer: Cell::new(None),
         }
     }
 
@@ -81,6 +87,7 @@ impl<N: Node> Machine<N> {
     }
 
     pub(super) fn begin(&mut self, node: N) {
+        self.timer.set(None);
         self.state = State::Open(Box::new(node));
     }
 
@@ -92,7 +99,21 @@ impl<N: Node> Machine<N> {
     /// Its node, until the match is over, and what its clock shows.
     pub(super) fn node_at(&mut self, now: Time) -> Option<(&mut N, Time)> {
         let local = self.clock.shows(now);
-        if let State::Open(node) = &mut self.state { Some((node, local)) } else { None }
+        Some((self.touch()?, local))
+    }
+
+    /// Its node, until the match is over; what is done with it may move its timer.
+    fn touch(&mut self) -> Option<&mut N> {
+        self.timer.set(None);
+        if let State::Open(node) = &mut self.state { Some(node) } else { None }
+    }
+
+    /// When the node's timer fires.
+    fn fires_at(&self, node: &N) -> Option<Time> {
+        let timer = || node.poll_timeout().map(|local| self.clock.instant(local));
+        let at = self.timer.get().unwrap_or_else(timer);
+        self.timer.set(Some(at));
+        at
     }
 
     /// Whether its node has yet to begin, or plays.
@@ -126,6 +147,7 @@ impl<N: Node> Machine<N> {
     /// With its message if it panics; it is gone then.
     pub(super) fn run(&mut self, now: Time, advance: impl FnOnce(&mut N, Time)) -> Result<(), String> {
         let local = self.clock.shows(now);
+        self.timer.set(None);
         let State::Open(node) = &mut self.state else { return Ok(()) };
         let (socket, clock, is_paused) = (&mut self.socket, self.clock, core::mem::take(&mut self.is_paused));
         let result = guarded(|| {
@@ -185,7 +207,7 @@ impl<N: Node> Node for Machine<N> {
 
     /// After the last datagram of a match that is over, the node is over.
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        let State::Open(node) = &mut self.state else { return None };
+        let node = self.touch()?;
         let next = node.poll_transmit();
         if next.is_none() && node.is_over() {
             let State::Open(node) = core::mem::replace(&mut self.state, State::Crashed) else { return None };
@@ -204,8 +226,7 @@ impl<N: Node> Node for Machine<N> {
             State::Absent(start) => Some(*start),
             State::Open(node) => {
                 let socket = self.socket.front().map(|&(at, ..)| at);
-                let timer = node.poll_timeout().map(|local| self.clock.instant(local));
-                let next = [socket, timer, self.numbered_at].into_iter().flatten().min()?;
+                let next = [socket, self.fires_at(node), self.numbered_at].into_iter().flatten().min()?;
                 Some(next.max(self.busy_until))
             }
             State::Over(_) | State::Crashed => None,
@@ -217,9 +238,9 @@ impl<N: Node> Node for Machine<N> {
     }
 
     fn leave(&mut self) {
-        if let State::Open(node) = &mut self.state {
-            (self.is_leaving, self.numbered_at) = (true, None);
+        if let Some(node) = self.touch() {
             node.leave();
+            (self.is_leaving, self.numbered_at) = (true, None);
         }
     }
 }

@@ -25,7 +25,7 @@ use self::rematch::Votes;
 use self::snapshot_buffer::SnapshotBuffer;
 use crate::net::connection::keys::{CipherKind, RoomCode};
 use crate::net::connection::path::Trust;
-use crate::net::connection::protection::{Opened, PacketProtection};
+use crate::net::connection::protection::{Opened, OpeningRoom, PacketProtection};
 use crate::net::connection::{CLOSE_WITHIN, Connection, PING_RUNNING, PING_SETUP, QUIET_AFTER, SILENT_AFTER};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
@@ -195,21 +195,22 @@ impl ClientSession {
 
     fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let id = bytes.first().copied().and_then(PacketId::of).ok_or(DropCause::Malformed)?;
-        let Opened { body, is_newest, .. } = self.link.connection.protection.open(bytes)?;
+        let mut room = OpeningRoom::new();
+        let Opened { body, is_newest, .. } = self.link.connection.protection.open(bytes, &mut room)?;
         self.link.connection.hear(self.now, (from, bytes.len()), is_newest, &mut self.out);
         self.is_lost = false;
         if core::mem::take(&mut self.link.connection.is_silent) {
             self.out.event(Event::Heard { player: PlayerId::NONE });
         }
-        if self.link.connection.receive_path(from, id, &body, &mut self.out)? {
+        if self.link.connection.receive_path(from, id, body, &mut self.out)? {
             return Ok(());
         }
         match id {
-            PacketId::GameStateUpdate => self.on_update(&body),
-            PacketId::Ping => self.on_ping(decode(&body)?),
-            PacketId::Pong => self.on_pong(decode(&body)?),
+            PacketId::GameStateUpdate => self.on_update(body),
+            PacketId::Ping => self.on_ping(decode(body)?),
+            PacketId::Pong => self.on_pong(decode(body)?),
             PacketId::Acknowledge => {
-                self.link.connection.receive(&body)?;
+                self.link.connection.receive(body)?;
                 self.take_messages();
                 Ok(())
             }

@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::Connection;
-use super::protection::connection_id;
+use super::protection::{OpeningRoom, connection_id};
 use crate::net::drop_cause::{DropCause, Handled};
 use crate::net::outbox::Outbox;
 use crate::net::time::Time;
@@ -43,10 +43,11 @@ impl Closing {
         let mut connections = self.0.iter_mut().map(|(connection, _)| connection);
         let closing = connections.find(|connection| connection.protection.local_id() == to);
         let connection = closing.ok_or(DropCause::Unauthenticated)?;
-        let opened = connection.protection.open(bytes)?;
+        let mut room = OpeningRoom::new();
+        let opened = connection.protection.open(bytes, &mut room)?;
         connection.hear(now, (from, bytes.len()), opened.is_newest, out);
         if opened.packet_id == PacketId::Acknowledge as u8 {
-            connection.receive(&opened.body)?;
+            connection.receive(opened.body)?;
             while connection.poll_message().is_some() {}
         }
         Ok(())

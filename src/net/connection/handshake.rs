@@ -13,7 +13,7 @@ use rand_chacha::rand_core::Rng;
 use super::cpace::{Context, Exchange, Sent, key};
 use super::keys::{CipherKind, Derived, RoomCode};
 use super::limits::ExchangeLimits;
-use super::protection::{PacketProtection, SealedPacket, connection_id};
+use super::protection::{OpeningRoom, PacketProtection, SealedPacket, connection_id};
 use crate::net::drop_cause::DropCause;
 use crate::net::time::Time;
 use crate::net::wire::message::{
@@ -185,14 +185,15 @@ impl Listener {
             pending.protection.local_id() == connection_id && pending.from == from && now < pending.until
         };
         let pending = self.pending.iter_mut().find(is_it).ok_or(DropCause::Unauthenticated)?;
-        let opened = pending.protection.open(bytes)?;
+        let mut room = OpeningRoom::new();
+        let opened = pending.protection.open(bytes, &mut room)?;
         if !core::mem::replace(&mut pending.is_proven, true) {
             self.limits.restore(from.ip());
         }
         if opened.packet_id != PacketId::JoinEntry as u8 {
             return Err(DropCause::OutOfPlace);
         }
-        Ok(Entrant { entry: decode(&opened.body)?, connection_id })
+        Ok(Entrant { entry: decode(opened.body)?, connection_id })
     }
 
     /// The entrant gets a seat: the protection of its connection, which belongs to that seat from now on.

@@ -50,7 +50,7 @@ impl Loss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::connection::protection::PacketProtection;
+    use crate::net::connection::protection::{OpeningRoom, PacketProtection};
 
     #[test]
     fn loss_is_the_share_of_counters_that_never_arrived() {
@@ -59,7 +59,7 @@ mod tests {
         for n in 0..1280 {
             let sealed = there.seal(5, &[]);
             if n % 10 != 0 {
-                here.open(sealed.bytes()).expect("new");
+                here.open(sealed.bytes(), &mut OpeningRoom::new()).expect("new");
             }
             let (sent, arrived) = here.arrivals();
             loss.observe(sent, arrived);

@@ -57,13 +57,16 @@ impl SealedPacket {
     }
 }
 
+/// Room in which a datagram is opened.
+pub type OpeningRoom = ArrayVec<u8, { BODY_BYTES_MAX + TAG_BYTES }>;
+
 /// A datagram that was authentic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened<'a> {
     /// Its packet id.
     pub packet_id: u8,
     /// Its body.
-    pub body: ArrayVec<u8, BODY_BYTES_MAX>,
+    pub body: &'a [u8],
     /// Whether no datagram with a higher number has been opened.
     pub is_newest: bool,
     /// Its packet number.
@@ -160,10 +163,14 @@ impl PacketProtection {
     pub fn seal_as(&self, number: u64, packet_id: u8, body: &[u8]) -> SealedPacket {
         assert!(body.len() <= BODY_BYTES_MAX, "body of {} bytes", body.len());
         let envelope = envelope(packet_id, self.remote_id, number);
-        let mut bytes: ArrayVec<u8, DATAGRAM_BYTES_MAX> = envelope.iter().chain(body).copied().collect();
-        let tag = self.send.seal(number, &envelope, bytes.get_mut(ENVELOPE_BYTES..).unwrap_or_default());
-        bytes.extend(tag);
-        SealedPacket { bytes, is_plaintext: matches!(self.send, Cipher::Null) }
+        let is_plaintext = matches!(self.send, Cipher::Null);
+        let mut packet = SealedPacket { bytes: ArrayVec::new(), is_plaintext };
+        append(&mut packet.bytes, &envelope);
+        append(&mut packet.bytes, body);
+        let sealed = packet.bytes.get_mut(ENVELOPE_BYTES..).unwrap_or_default();
+        let tag = self.send.seal(number, &envelope, sealed);
+        append(&mut packet.bytes, &tag);
+        packet
     }
 
     /// The same keys toward another connection id: for tests in which a third party speaks for others.
@@ -180,21 +187,21 @@ impl PacketProtection {
     pub fn unseal(&self, near: u64, datagram: &[u8]) -> Option<(u64, ArrayVec<u8, BODY_BYTES_MAX>)> {
         let (envelope, rest) = datagram.split_first_chunk::<ENVELOPE_BYTES>()?;
         let number = whole(near, low_number(envelope));
-        let mut body: ArrayVec<u8, { BODY_BYTES_MAX + TAG_BYTES }> = rest.try_into().ok()?;
+        let mut body: OpeningRoom = rest.try_into().ok()?;
         let length = self.send.open(number, envelope, &mut body)?;
         body.truncate(length);
         Some((number, body.iter().copied().collect()))
     }
 
-    /// Opens a datagram. Nothing changes here unless it is authentic.
+    /// Opens a datagram in `room`. Nothing else changes unless it is authentic.
     ///
     /// # Errors
     /// If it is for another connection, a replay, or not authentic.
-    pub fn open(&mut self, datagram: &[u8]) -> Result<Opened, OpenError> {
+    pub fn open<'a>(&mut self, datagram: &[u8], room: &'a mut OpeningRoom) -> Result<Opened<'a>, OpenError> {
         let length = OpenError::Length(datagram.len());
         let (envelope, sealed) = datagram.split_first_chunk::<ENVELOPE_BYTES>().ok_or(length)?;
-        let mut sealed: ArrayVec<u8, { BODY_BYTES_MAX + TAG_BYTES }> =
-            sealed.try_into().map_err(|_| length)?;
+        room.clear();
+        room.try_extend_from_slice(sealed).map_err(|_| length)?;
         if sealed.len() < TAG_BYTES {
             return Err(length);
         }
@@ -206,10 +213,9 @@ impl PacketProtection {
         if !self.is_new(number) {
             return Err(OpenError::Repeated(number));
         }
-        let length = self.receive.open(number, envelope, &mut sealed).ok_or(OpenError::Forged(number))?;
+        let length = self.receive.open(number, envelope, room).ok_or(OpenError::Forged(number))?;
         let is_newest = self.accept(number);
-        let body = sealed.iter().take(length).copied().collect();
-        Ok(Opened { packet_id: envelope[0], body, is_newest, number })
+        Ok(Opened { packet_id: envelope[0], body: room.get(..length).unwrap_or_default(), is_newest, number })
     }
 
     /// The connection id in datagrams from the other end.
@@ -269,6 +275,12 @@ impl PacketProtection {
 /// Where a number is in the window.
 const fn place(number: u64) -> (usize, u64) {
     ((number % WINDOW / 64) as usize, 1 << (number % 64))
+}
+
+/// Appends to a datagram that has room.
+#[expect(clippy::expect_used, reason = "the length of a body is asserted")]
+fn append(datagram: &mut ArrayVec<u8, DATAGRAM_BYTES_MAX>, bytes: &[u8]) {
+    datagram.try_extend_from_slice(bytes).expect("it fits");
 }
 
 fn envelope(packet_id: u8, to: u32, number: u64) -> [u8; ENVELOPE_BYTES] {
@@ -365,17 +377,18 @@ mod tests {
         (PacketProtection::new((1, 2), &keys, kind), PacketProtection::new((2, 1), &keys.swapped(), kind))
     }
 
-    fn opened(packet_id: u8, body: &[u8], number: u64, is_newest: bool) -> Opened {
-        Opened { packet_id, body: body.iter().copied().collect(), is_newest, number }
+    fn opened(packet_id: u8, body: &[u8], number: u64, is_newest: bool) -> Opened<'_> {
+        Opened { packet_id, body, is_newest, number }
     }
 
     #[test]
     fn each_datagram_opens_once_in_any_order() {
         let (mut a, mut b) = pair();
+        let room = &mut OpeningRoom::new();
         let sent: ArrayVec<SealedPacket, 5> = (0..5).map(|i| a.seal(7, &[i])).collect();
         for (i, newest) in [(0, true), (3, true), (1, false), (4, true), (2, false)] {
-            assert_eq!(b.open(sent[i].bytes()), Ok(opened(7, &[i as u8], i as u64, newest)));
-            assert_eq!(b.open(sent[i].bytes()), Err(OpenError::Repeated(i as u64)));
+            assert_eq!(b.open(sent[i].bytes(), room), Ok(opened(7, &[i as u8], i as u64, newest)));
+            assert_eq!(b.open(sent[i].bytes(), room), Err(OpenError::Repeated(i as u64)));
         }
         assert_eq!(b.arrivals(), (5, 5));
     }
@@ -383,63 +396,67 @@ mod tests {
     #[test]
     fn old_and_foreign_datagrams_are_rejected() {
         let (mut a, mut b) = pair();
+        let room = &mut OpeningRoom::new();
         let (first, second) = (a.seal(7, &[]), a.seal(7, &[]));
         for _ in 2..=WINDOW {
             let next = a.seal(7, &[]);
-            assert!(b.open(next.bytes()).is_ok());
+            assert!(b.open(next.bytes(), room).is_ok());
         }
-        assert_eq!(b.open(first.bytes()), Err(OpenError::Repeated(0)));
-        assert!(b.open(second.bytes()).is_ok(), "the oldest in the window");
+        assert_eq!(b.open(first.bytes(), room), Err(OpenError::Repeated(0)));
+        assert!(b.open(second.bytes(), room).is_ok(), "the oldest in the window");
         let own = b.seal(7, &[]);
-        assert_eq!(b.open(own.bytes()), Err(OpenError::Connection(1)));
+        assert_eq!(b.open(own.bytes(), room), Err(OpenError::Connection(1)));
         for length in [0, 6, 22, 1201] {
-            assert_eq!(b.open(&[0; 1201][..length]), Err(OpenError::Length(length)));
+            assert_eq!(b.open(&[0; 1201][..length], room), Err(OpenError::Length(length)));
         }
     }
 
     #[test]
     fn a_changed_datagram_is_rejected_and_changes_nothing() {
         let (mut a, mut b) = pair();
+        let room = &mut OpeningRoom::new();
         let sent = a.seal(7, b"attack at dawn");
         assert!(!sent.bytes().windows(6).any(|part| part == b"attack"), "it is encrypted");
         for bit in 0..8 * sent.bytes().len() {
             let mut bytes = sent.bytes().to_vec();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(b.open(&bytes).is_err(), "bit {bit}");
+            assert!(b.open(&bytes, room).is_err(), "bit {bit}");
         }
         for length in 0..sent.bytes().len() {
-            assert!(b.open(&sent.bytes()[..length]).is_err(), "{length} bytes");
+            assert!(b.open(&sent.bytes()[..length], room).is_err(), "{length} bytes");
         }
-        assert!(b.open(&[sent.bytes(), &[0]].concat()).is_err());
+        assert!(b.open(&[sent.bytes(), &[0]].concat(), room).is_err());
         assert_eq!(b.arrivals(), (0, 0), "the numbers of forged datagrams count for nothing");
-        assert_eq!(b.open(sent.bytes()), Ok(opened(7, b"attack at dawn", 0, true)));
+        assert_eq!(b.open(sent.bytes(), room), Ok(opened(7, b"attack at dawn", 0, true)));
     }
 
     #[test]
     fn a_datagram_that_is_reflected_or_of_another_connection_is_rejected() {
         let keys = Keys { send: [1; 32], receive: [2; 32] };
+        let room = &mut OpeningRoom::new();
         // The same connection id at both ends, so that the keys alone tell the directions apart.
         let mut a = PacketProtection::new((5, 5), &keys, CipherKind::ChaCha20Poly1305);
         let sent = a.seal(7, &[1]);
-        assert_eq!(a.open(sent.bytes()), Err(OpenError::Forged(0)));
+        assert_eq!(a.open(sent.bytes(), room), Err(OpenError::Forged(0)));
         let other = Keys { send: [3; 32], receive: [1; 32] };
         let mut other = PacketProtection::new((5, 5), &other, CipherKind::ChaCha20Poly1305);
-        assert!(other.open(sent.bytes()).is_ok(), "it has the key");
-        assert_eq!(other.open(other.clone().seal(7, &[1]).bytes()), Err(OpenError::Repeated(0)));
+        assert!(other.open(sent.bytes(), room).is_ok(), "it has the key");
+        assert_eq!(other.open(other.clone().seal(7, &[1]).bytes(), room), Err(OpenError::Repeated(0)));
     }
 
     #[test]
     fn the_number_continues_beyond_its_low_16_bits() {
         let (mut a, mut b) = pair();
+        let room = &mut OpeningRoom::new();
         (a.sent, b.next) = (u64::from(u16::MAX), u64::from(u16::MAX));
         for _ in 0..3 {
             let sealed = a.seal(7, &[]);
-            assert!(b.open(sealed.bytes()).is_ok());
+            assert!(b.open(sealed.bytes(), room).is_ok());
         }
         assert_eq!(b.next, u64::from(u16::MAX) + 3);
         a.sent += 32_767;
         let after_an_outage = a.seal(7, &[]);
-        assert!(b.open(after_an_outage.bytes()).is_ok(), "32,767 were lost");
+        assert!(b.open(after_an_outage.bytes(), room).is_ok(), "32,767 were lost");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use twox_hash::XxHash3_64;
 
 use crate::net::indexed::Ring;
 use crate::net::time::Time;
+use crate::net::wire::input_head::{InputHead, read_canonical};
 use crate::sim::{
     Command, HeroControl, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerId, PlayerInput, Selection, Tick, TickInputs,
 };
@@ -202,16 +203,28 @@ impl Lockstep {
 
     /// Takes out the next tick if it is complete.
     pub fn pop_tick(&mut self) -> Option<TickInputs> {
+        let mut popped = TickInputs { tick: self.next, inputs: ArrayVec::new() };
+        self.pop_into(&mut popped)?;
+        Some(popped)
+    }
+
+    /// The same where it is to be: it has several kilobytes.
+    pub(in crate::net) fn pop_into(&mut self, popped: &mut TickInputs) -> Option<()> {
         if !self.is_complete() {
             return None;
         }
         let tick = self.next;
-        let inputs = self.queues.iter().map(|queue| queue.input(tick)).collect::<Option<_>>()?;
+        popped.tick = tick;
+        popped.inputs.clear();
+        for queue in &self.queues {
+            popped.inputs.push(PlayerInput::default());
+            queue.read(tick, popped.inputs.last_mut()?)?;
+        }
         for queue in &self.queues {
             self.chain = XxHash3_64::oneshot_with_seed(self.chain, queue.bytes(tick));
         }
         self.next = tick.plus(1);
-        Some(TickInputs { tick, inputs })
+        Some(())
     }
 }
 
@@ -274,16 +287,14 @@ impl InputQueue {
         self.slot(tick).filter(|_| !is_gone).map_or(&[], |slot| &slot.bytes)
     }
 
-    /// The input for `tick`; `None` while it has not arrived.
-    fn input(&self, tick: Tick) -> Option<PlayerInput> {
+    /// Reads the input for `tick` into an empty one; `None` while it has not arrived.
+    fn read(&self, tick: Tick, input: &mut PlayerInput) -> Option<()> {
         match self.departed {
-            Some(from) if tick == from => {
-                let commands = core::iter::once(Command::Surrender).collect();
-                Some(PlayerInput { commands, ..PlayerInput::default() })
-            }
-            Some(from) if tick > from => Some(PlayerInput::default()),
-            _ => postcard::from_bytes(&self.slot(tick)?.bytes).ok(),
+            Some(from) if tick == from => input.commands.push(Command::Surrender),
+            Some(from) if tick > from => {}
+            _ => read_canonical(&self.slot(tick)?.bytes, input)?,
         }
+        Some(())
     }
 }
 
@@ -293,16 +304,19 @@ pub(in crate::net) type CanonicalInput = ArrayVec<u8, INPUT_BYTES_MAX>;
 /// The canonical bytes of an input; `None` if it is longer than an input may be.
 pub(in crate::net) fn canonical(input: &PlayerInput) -> Option<CanonicalInput> {
     let mut room = [0; INPUT_BYTES_MAX];
-    postcard::to_slice(input, &mut room).ok().map(|bytes| bytes.iter().copied().collect())
+    CanonicalInput::try_from(&*postcard::to_slice(input, &mut room).ok()?).ok()
 }
 
 /// The units of the last command to units in an input, if there is one.
 fn last_named(input: &[u8]) -> Option<Selection> {
-    // Most inputs have no commands, which the command count alone shows.
-    let ((_, commands), _) = postcard::take_from_bytes::<(HeroControl, u8)>(input).ok()?;
-    (commands > 0).then_some(())?;
-    let mut input: PlayerInput = postcard::from_bytes(input).ok()?;
-    input.commands.iter_mut().rev().find_map(|command| command.selection_mut().cloned())
+    let mut named = None;
+    let (head, rest) = InputHead::take(input)?;
+    head.take_commands(rest, |mut command| {
+        if let Some(units) = command.selection_mut() {
+            named = Some(units.clone());
+        }
+    })?;
+    named
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use self::rematch::Votes;
 use self::updates::Updates;
 use crate::net::connection::handshake::Listener;
 use crate::net::connection::keys::{CipherKind, Entropy, RoomCode};
-use crate::net::connection::protection::{Opened, SealedPacket, connection_id};
+use crate::net::connection::protection::{Opened, OpeningRoom, SealedPacket, connection_id};
 use crate::net::connection::{Closing, SILENT_AFTER};
 use crate::net::discovery::{self, Beacon};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
@@ -253,9 +253,9 @@ impl ServerSession {
         };
         let client = self.clients.at_mut(seat).ok_or(OutOfPlace)?;
         client.count_received(bytes.len());
-        match client.link.connection.protection.open(bytes) {
+        match client.link.connection.protection.open(bytes, &mut OpeningRoom::new()) {
             Ok(Opened { body, is_newest, .. }) => {
-                let handled = self.on_opened(seat, (from, bytes.len()), id, &body, is_newest);
+                let handled = self.on_opened(seat, (from, bytes.len()), id, body, is_newest);
                 self.hold_against(seat, handled);
                 handled
             }

@@ -254,13 +254,25 @@ impl DelaySamples {
 
     fn learn(&mut self, beyond_us: i64) {
         let rank = |sorted: &[i64], of_us: i64| sorted.partition_point(|&us| us > of_us);
+        let to = rank(&self.sorted, beyond_us);
         if let Some(oldest) = self.beyond.get_mut(self.next) {
-            let oldest_us = core::mem::replace(oldest, beyond_us);
-            self.sorted.remove(rank(&self.sorted, oldest_us));
+            let from = rank(&self.sorted, core::mem::replace(oldest, beyond_us));
+            // Only what is between their places moves.
+            let moved = self.sorted.get_mut(from.min(to)..to.max(from.saturating_add(1))).unwrap_or_default();
+            let place = if from < to {
+                moved.rotate_left(1);
+                moved.last_mut()
+            } else {
+                moved.rotate_right(1);
+                moved.first_mut()
+            };
+            if let Some(place) = place {
+                *place = beyond_us;
+            }
         } else {
             self.beyond.push(beyond_us);
+            self.sorted.insert(to, beyond_us);
         }
-        self.sorted.insert(rank(&self.sorted, beyond_us), beyond_us);
         self.next = self.next.saturating_add(1).checked_rem(self.window).unwrap_or(0);
     }
 

@@ -9,13 +9,14 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
+use super::input_head::InputHead;
 use super::message::Malformed;
 use crate::net::lockstep::gate::QUEUE_TICKS;
 use crate::net::time::Time;
 use crate::sim::{COMMANDS_PER_TICK_MAX, INPUT_BYTES_MAX, PLAYERS_MAX, PlayerInput, Tick};
 
 /// Bytes of one instant.
-const GIVEN_BYTES: usize = 2;
+pub(in crate::net) const GIVEN_BYTES: usize = 2;
 /// Microseconds per unit.
 const UNIT_US: u64 = 100;
 /// Marks an instant that is unknown, or too old to be unambiguous.
@@ -60,11 +61,11 @@ pub fn decode_input(bytes: &[u8]) -> Result<(PlayerInput, Given), Malformed> {
 /// Decodes an input at the start of `bytes`: the input, when its commands were given, and the remaining
 /// bytes.
 pub(in crate::net) fn take_input(bytes: &[u8]) -> Option<(PlayerInput, Given, &[u8])> {
-    let (input, rest) = super::message::decode_first::<PlayerInput>(bytes).ok()?;
-    if bytes.len().saturating_sub(rest.len()) > INPUT_BYTES_MAX {
-        return None;
-    }
-    let (given, rest) = rest.split_at_checked(input.commands.len().checked_mul(GIVEN_BYTES)?)?;
+    let mut input = PlayerInput::default();
+    let (head, rest) = InputHead::take(bytes)?;
+    input.hero = head.hero;
+    let rest = head.take_commands(rest, |command| input.commands.push(command))?;
+    let (given, rest) = rest.split_at_checked(head.commands.checked_mul(GIVEN_BYTES)?)?;
     let (given, _) = given.as_chunks::<GIVEN_BYTES>();
     Some((input, given.iter().copied().map(u16::from_le_bytes).collect(), rest))
 }

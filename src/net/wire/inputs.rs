@@ -6,7 +6,8 @@
 //! `margin_tick`.
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use super::given::{EncodedInput, take_input};
+use super::given::{EncodedInput, GIVEN_BYTES};
+use super::input_head::InputHead;
 use super::message::{Body, Malformed, is_read};
 use crate::net::connection::protection::BODY_BYTES_MAX;
 use crate::sim::Tick;
@@ -98,9 +99,19 @@ impl InputsHeader {
 #[must_use]
 pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Option<&'a [u8]>>) -> Body {
     let mut body = Body::new();
-    header.write(&mut body);
-    append_inputs(&mut body, inputs.take(usize::from(header.count)));
+    write_inputs(&mut body, header, inputs);
     body
+}
+
+/// Writes the same over what `body` holds.
+pub(in crate::net) fn write_inputs<'a>(
+    body: &mut Body,
+    header: &InputsHeader,
+    inputs: impl Iterator<Item = Option<&'a [u8]>>,
+) {
+    body.clear();
+    header.write(body);
+    append_inputs(body, inputs.take(usize::from(header.count)));
 }
 
 /// Appends inputs in the form in which they follow a header.
@@ -178,9 +189,9 @@ pub struct Inputs<'a> {
     held: u8,
 }
 
-impl Iterator for Inputs<'_> {
-    type Item = Option<EncodedInput>;
-    fn next(&mut self) -> Option<Option<EncodedInput>> {
+impl<'a> Inputs<'a> {
+    /// The next input, not put together yet.
+    fn advance(&mut self) -> Option<Option<Short<'a>>> {
         self.left = self.left.checked_sub(1)?;
         if let Some(held) = self.held.checked_sub(1) {
             self.held = held;
@@ -193,29 +204,58 @@ impl Iterator for Inputs<'_> {
     }
 }
 
-/// Decodes the first tag of `bytes`: an input, or `None` for one with the held control; the number of ticks
+impl Iterator for Inputs<'_> {
+    type Item = Option<EncodedInput>;
+
+    fn next(&mut self) -> Option<Option<EncodedInput>> {
+        Some(self.advance()?.map(Short::encoded))
+    }
+
+    /// Most inputs of a datagram have come before, and are skipped.
+    fn nth(&mut self, skipped: usize) -> Option<Option<EncodedInput>> {
+        for _ in 0..skipped {
+            self.advance()?;
+        }
+        self.next()
+    }
+}
+
+/// An input in a datagram: its tag, and the bytes behind that.
+#[derive(Clone, Copy, Debug)]
+struct Short<'a> {
+    tag: u8,
+    bytes: &'a [u8],
+}
+
+impl Short<'_> {
+    fn encoded(self) -> EncodedInput {
+        let mut input = EncodedInput::new();
+        if self.tag >= AT_REST {
+            input.extend([0, 0, self.tag & !AT_REST]);
+        }
+        input.extend(self.bytes.iter().copied().take(input.remaining_capacity()));
+        input
+    }
+}
+
+/// Takes the first tag of `bytes` apart: an input, or `None` for one with the held control; the number of ticks
 /// it covers, at least one; and the remaining bytes.
-fn split(bytes: &[u8]) -> Result<(Option<EncodedInput>, u8, &[u8]), Malformed> {
+fn split(bytes: &[u8]) -> Result<(Option<Short<'_>>, u8, &[u8]), Malformed> {
     let malformed = Malformed::Body(bytes.len());
     let (&tag, rest) = bytes.split_first().ok_or(malformed)?;
-    let head: &[u8] = match tag {
-        0 => &[],
-        AT_REST.. => &[0, 0, tag & !AT_REST],
+    let (head, commands) = match tag {
+        0 => InputHead::take(rest).ok_or(malformed)?,
+        AT_REST.. => (InputHead::at_rest(tag & !AT_REST), rest),
         ticks => return Ok((None, ticks, rest)),
     };
-    let mut input = EncodedInput::new();
-    input.try_extend_from_slice(head).map_err(|_| malformed)?;
-    let most = rest.len().min(input.remaining_capacity());
-    let near = rest.get(..most).unwrap_or(rest);
-    input.try_extend_from_slice(near).map_err(|_| malformed)?;
-    let (_, _, after) = take_input(&input).ok_or(malformed)?;
-    let unread = after.len();
-    input.truncate(input.len().saturating_sub(unread));
+    let given = head.take_commands(commands, drop).ok_or(malformed)?;
+    let after = given.get(head.commands.saturating_mul(GIVEN_BYTES)..).ok_or(malformed)?;
     // An input that can use the at-rest tag must use it.
-    if tag == AT_REST || (tag == 0 && matches!(input[..], [0, 0, 1..AT_REST, ..])) {
+    if tag == AT_REST || (tag == 0 && matches!(rest, [0, 0, 1..AT_REST, ..])) {
         return Err(Malformed::NotCanonical(bytes.len()));
     }
-    Ok((Some(input), 1, rest.get(near.len().saturating_sub(unread)..).unwrap_or_default()))
+    let length = rest.len().saturating_sub(after.len());
+    Ok((Some(Short { tag, bytes: rest.get(..length).unwrap_or(rest) }), 1, after))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
+use postcard::ser_flavors::Flavor;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -377,12 +378,35 @@ pub fn decode<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T, Malfor
 /// If the bytes do not begin with the canonical encoding of such a message.
 pub fn decode_first<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<(T, &[u8]), Malformed> {
     let (message, rest) = postcard::take_from_bytes::<T>(bytes).map_err(|_| Malformed::Body(bytes.len()))?;
-    let mut canonical = [0; DATAGRAM_BYTES_MAX];
-    let canonical = postcard::to_slice(&message, &mut canonical).map_err(|_| Malformed::Body(bytes.len()))?;
-    if is_read(bytes, canonical, rest) {
+    let read = bytes.len().saturating_sub(rest.len());
+    if read > DATAGRAM_BYTES_MAX {
+        return Err(Malformed::Body(bytes.len()));
+    }
+    let after = postcard::serialize_with_flavor(&message, Comparison(bytes));
+    if after.is_ok_and(|after| after.len() == rest.len()) {
         Ok((message, rest))
     } else {
         Err(Malformed::NotCanonical(bytes.len()))
+    }
+}
+
+/// Compares what is encoded with these bytes, and ends with those that follow it.
+struct Comparison<'a>(&'a [u8]);
+
+impl<'a> Flavor for Comparison<'a> {
+    type Output = &'a [u8];
+
+    fn try_extend(&mut self, encoded: &[u8]) -> postcard::Result<()> {
+        self.0 = self.0.strip_prefix(encoded).ok_or(postcard::Error::DeserializeBadEncoding)?;
+        Ok(())
+    }
+
+    fn try_push(&mut self, encoded: u8) -> postcard::Result<()> {
+        self.try_extend(&[encoded])
+    }
+
+    fn finalize(self) -> postcard::Result<&'a [u8]> {
+        Ok(self.0)
     }
 }
 

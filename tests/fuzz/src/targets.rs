@@ -17,8 +17,8 @@ use mini_rts_arena::net::message::{
     Seating, Start, Suspicion, decode, decode_handshake, encode, handshake,
 };
 use mini_rts_arena::net::{
-    Architecture, PacketProtection, decode_client_inputs, decode_input, decode_inputs, decode_update,
-    encode_input,
+    Architecture, OpeningRoom, PacketProtection, decode_client_inputs, decode_input, decode_inputs,
+    decode_update, encode_input,
 };
 use mini_rts_arena::replay::{Replay, cut, verify_replay};
 use mini_rts_arena::sim::{
@@ -67,7 +67,7 @@ fn sealed(bytes: &[u8]) {
     if let Some(id) = addressed.get_mut(1..5) {
         id.copy_from_slice(&7_u32.to_le_bytes());
     }
-    assert!(protection.open(&addressed).is_err(), "forged");
+    assert!(protection.open(&addressed, &mut OpeningRoom::new()).is_err(), "forged");
 }
 
 /// The first byte says which.

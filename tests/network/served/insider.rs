@@ -8,7 +8,7 @@ use mini_rts_arena::net::message::{
     Bye, Delivery, JoinConfirm, PacketId, Ping, Ready, Seating, Seats, decode, encode,
 };
 use mini_rts_arena::net::{
-    Architecture, Channel, ClientInputsHeader, End, Entropy, Event, GuestConfig, Join, Opened,
+    Architecture, Channel, ClientInputsHeader, End, Entropy, Event, GuestConfig, Join, Opened, OpeningRoom,
     PacketProtection, Refusal, Seat, ServerConfig, ServerSession, Time, Token, encode_client_inputs,
     encode_input,
 };
@@ -146,13 +146,14 @@ impl Insider {
     /// Takes in what has come, and acknowledges it.
     fn listen(&mut self, net: &mut Net) {
         for datagram in heard(net, self.from) {
-            let Ok(Opened { packet_id, body, .. }) = self.seal.open(&datagram) else { continue };
+            let mut room = OpeningRoom::new();
+            let Ok(Opened { packet_id, body, .. }) = self.seal.open(&datagram, &mut room) else { continue };
             let Some(id) = PacketId::of(packet_id) else { continue };
             if id != PacketId::Acknowledge {
                 self.heard.push((id, body.to_vec()));
                 continue;
             }
-            self.channel.receive(&body).expect("what a server sends");
+            self.channel.receive(body).expect("what a server sends");
             while let Some(message) = self.channel.poll_message().expect("short enough") {
                 self.heard.push((PacketId::of(message[0]).expect("a message"), message[1..].to_vec()));
             }

@@ -20,7 +20,7 @@ use crate::net::table::local_inputs::{COMMITTED_MAX, LocalInputs};
 use crate::net::time::Time;
 use crate::net::wire::given::{Given, GivenTimes, decode_input};
 use crate::net::wire::inputs::{
-    HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, encode_inputs,
+    HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, write_inputs,
 };
 use crate::net::wire::message::{Body, MatchConfig, PacketId};
 use crate::net::wire::short::restore;
@@ -112,16 +112,18 @@ impl Play {
         let one_way_us = |link: &Link| link.connection.rtt.smoothed_us().unwrap_or(0) / 2;
         let way = links.iter().find(|link| link.player == peer).map_or(0, one_way_us);
         self.clock.forgive(now.shifted(-way.cast_signed()), tick);
-        let inputs = self.gate.pop_tick()?;
-        let stall = match (self.long_stall.take(), stall) {
+        let clock_error_us = links.iter().map(|link| link.connection.clock.error_us()).max().unwrap_or(0);
+        let inputs = TickInputs { tick, inputs: ArrayVec::new() };
+        let mut due = DueTick { inputs, sealed_at, given: ArrayVec::new(), clock_error_us, stall: None };
+        self.gate.pop_into(&mut due.inputs)?;
+        due.stall = match (self.long_stall.take(), stall) {
             // The input was still lacking after the countdown.
             (Some(long), Some(more)) => Some(Stall { ran: long.ran.plus(more.ran.since(more.due)), ..long }),
             (long, more) => long.or(more),
         };
-        self.pauses.see(&inputs);
-        let given = self.given(now, &inputs, me, links);
-        let clock_error_us = links.iter().map(|link| link.connection.clock.error_us()).max().unwrap_or(0);
-        Some(DueTick { inputs, sealed_at, given, clock_error_us, stall })
+        self.pauses.see(&due.inputs);
+        due.given = self.given(now, &due.inputs, me, links);
+        Some(due)
     }
 
     /// By player: when each command of a tick was given.
@@ -227,8 +229,8 @@ impl Play {
         sealed
     }
 
-    /// The body of a datagram with the inputs from `from` on, and the first tick that did not fit.
-    fn inputs_from(&self, link: &Link, from: Tick) -> (Body, Tick) {
+    /// Writes the body of a datagram with the inputs from `from` on; the first tick that did not fit.
+    fn write_inputs_from(&self, link: &Link, from: Tick, body: &mut Body) -> Tick {
         let wanted = self.gate.next_needed(link.player);
         let ran = self.history.ran();
         let (margin_tick, margin) = link.margin.least.map_or((0, 0), |(tick, margin_us)| {
@@ -256,7 +258,8 @@ impl Play {
         };
         let inputs =
             self.local_inputs.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]));
-        (encode_inputs(&header, inputs), from.plus(u32::from(count)))
+        write_inputs(body, &header, inputs);
+        from.plus(u32::from(count))
     }
 }
 
@@ -305,8 +308,9 @@ impl LockstepSession {
         let now = self.now;
         let play = self.play.as_ref()?;
         let (mut from, until) = (self.links.get(link)?.acked, play.local_inputs.next());
+        let mut body = Body::new();
         for _ in 0..BURST_MAX {
-            let (body, next) = self.play.as_ref()?.inputs_from(self.links.get(link)?, from);
+            let next = self.play.as_ref()?.write_inputs_from(self.links.get(link)?, from, &mut body);
             self.send_body(link, PacketId::PlayerInput, &body);
             from = next;
             if from >= until {

@@ -4,7 +4,7 @@
 use core::net::SocketAddr;
 
 use super::{LockstepSession, Phase};
-use crate::net::connection::protection::{Opened, SealedPacket, connection_id};
+use crate::net::connection::protection::{Opened, OpeningRoom, SealedPacket, connection_id};
 use crate::net::discovery;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
@@ -34,21 +34,23 @@ impl LockstepSession {
                     return self.on_unlinked(from, bytes);
                 };
                 let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
-                let Opened { body, is_newest, number, .. } = peer.connection.protection.open(bytes)?;
+                let mut room = OpeningRoom::new();
+                let Opened { body, is_newest, number, .. } =
+                    peer.connection.protection.open(bytes, &mut room)?;
                 let player = self.on_heard(link, (from, bytes.len()), is_newest).ok_or(OutOfPlace)?;
                 let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
-                if peer.connection.receive_path(from, id, &body, &mut self.out)? {
+                if peer.connection.receive_path(from, id, body, &mut self.out)? {
                     return Ok(());
                 }
                 if id == PacketId::Acknowledge {
-                    self.links.get_mut(link).ok_or(OutOfPlace)?.connection.receive(&body)?;
+                    self.links.get_mut(link).ok_or(OutOfPlace)?.connection.receive(body)?;
                     self.take_messages(link);
                     return Ok(());
                 }
                 if self.votes.is_stale(player, number) {
                     return Err(DropCause::Stale);
                 }
-                self.on_datagram(link, id, &body, is_newest)
+                self.on_datagram(link, id, body, is_newest)
             }
             _ => Err(OutOfPlace),
         }
