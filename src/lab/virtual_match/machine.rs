@@ -43,13 +43,13 @@ pub(super) enum State<N> {
 
 impl PeerClock {
     /// What it shows at an instant of network time.
-    pub(super) fn shows(self, now: Time) -> Time {
+    pub(in crate::lab) fn shows(self, now: Time) -> Time {
         let drift = now.0.cast_signed() * self.drift_ppm / 1_000_000;
         Time(self.offset_us + now.0.saturating_add_signed(drift))
     }
 
     /// The first instant of network time at which it shows `local` or later.
-    fn instant(self, local: Time) -> Time {
+    pub(in crate::lab) fn instant(self, local: Time) -> Time {
         let elapsed = local.0.saturating_sub(self.offset_us);
         let guess = (u128::from(elapsed) * 1_000_000 / (1_000_000 + self.drift_ppm) as u128) as u64;
         let from = guess.saturating_sub(2);
