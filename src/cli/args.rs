@@ -210,6 +210,10 @@ pub(crate) enum ExperimentChoice {
     /// Bots that see what a screen shows play to the end, one of them with more latency. Left out of other studies
     /// but full ones.
     Outcome,
+    /// Ten to ten thousand units that fight, two to four players, and slow links. Left out of other studies but full ones.
+    Scale,
+    /// Pairs of players, and the best server for each, from measured round trips. Left out of other studies but full ones.
+    Pairs,
 }
 
 impl From<ExperimentChoice> for Experiment {
@@ -219,6 +223,8 @@ impl From<ExperimentChoice> for Experiment {
             ExperimentChoice::OneBadLink => Self::OneBadLink,
             ExperimentChoice::HostLost => Self::HostLost,
             ExperimentChoice::Outcome => Self::Outcome,
+            ExperimentChoice::Scale => Self::Scale,
+            ExperimentChoice::Pairs => Self::Pairs,
         }
     }
 }

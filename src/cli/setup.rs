@@ -193,7 +193,7 @@ pub(crate) fn serve(
         None
     };
     let started_unix_s = paths::unix_seconds();
-    let options = ServerOptions { rules: Some(rules), map: Some(map), record, started_unix_s };
+    let options = ServerOptions { rules: Some(rules), map: Some(map), record, started_unix_s, first: None };
     Ok(PreparedServer { server: Server::new(session, options), beacon, seed: config.seed })
 }
 
@@ -302,6 +302,7 @@ fn options(
     Ok(MatchOptions {
         rules,
         map,
+        first: None,
         controller: Some(game.bot().controller()),
         script: player.script.as_deref().map(script).transpose()?,
         record: paths::replay_path(game.output.record.as_deref(), role, seed)?,

@@ -21,7 +21,9 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 
 use super::outcome::MatchError;
 use crate::net::{MatchConfig, Roster};
-use crate::sim::{Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, UnitRules, World, fingerprint};
+use crate::sim::{
+    GameState, Ground, Map, RULES_NAME_MAX, Rules, SeatSetup, Setup, UnitRules, World, fingerprint,
+};
 use crate::text::Escaped;
 use maps::parse_map;
 
@@ -125,11 +127,16 @@ pub fn embedded_maps() -> impl Iterator<Item = Arc<Map>> {
 ///
 /// # Errors
 /// If neither match, or if the map has fewer bases than there are seats.
+///
+/// # Panics
+/// If `first`, the state before tick 0 in place of that of the rules, is one of another match.
+#[expect(clippy::expect_used, reason = "the caller made the state for this match")]
 pub(super) fn world_of(
     config: &MatchConfig,
     roster: &Roster,
-    rules: Option<Arc<Rules>>,
-    map: Option<Arc<Map>>,
+    rules: Option<&Arc<Rules>>,
+    map: Option<&Arc<Map>>,
+    first: Option<&GameState>,
 ) -> Result<World, MatchError> {
     let rules = find(rules, embedded_rules(), config.rules).ok_or(MatchError::UnknownRules(config.rules))?;
     let map = find(map, embedded_maps(), config.map).ok_or(MatchError::UnknownMap(config.map))?;
@@ -139,8 +146,11 @@ pub(super) fn world_of(
         return Err(MatchError::Bases { bases: map.bases.len(), seats: roster.len() });
     }
     let seats = roster.iter().map(|seat| SeatSetup { hero: seat.hero, team: seat.team }).collect();
-    let setup = Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map };
-    Ok(world(setup))
+    let mut world = world(Setup { seed: config.seed, tick_rate: config.tick_rate, seats, rules, map });
+    if let Some(first) = first {
+        world.adopt(first).expect("of this match");
+    }
+    Ok(world)
 }
 
 /// The world before tick 0. It stands on the ground of an earlier match, if that was one of the last few: the seats of
@@ -166,11 +176,11 @@ fn ground_of(setup: &Setup) -> Ground {
 
 /// The given data if it has this fingerprint, else the embedded data that has it.
 fn find<T: serde::Serialize>(
-    given: Option<Arc<T>>,
+    given: Option<&Arc<T>>,
     embedded: impl Iterator<Item = Arc<T>>,
     print: u64,
 ) -> Option<Arc<T>> {
-    given.into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
+    given.cloned().into_iter().chain(embedded).find(|data| fingerprint(&**data) == print)
 }
 
 fn text<'a>(

@@ -378,7 +378,8 @@ impl Match {
     /// Builds the world before tick 0.
     fn prepare(&mut self, roster: Roster) -> Result<StateHash, MatchError> {
         let config = *self.session.config().expect("confirmed");
-        let world = world_of(&config, &roster, self.options.rules.clone(), self.options.map.clone())?;
+        let MatchOptions { rules, map, first, .. } = &self.options;
+        let world = world_of(&config, &roster, rules.as_ref(), map.as_ref(), first.as_deref())?;
         let player = self.session.player();
         let choice = self.options.controller.unwrap_or(ControllerChoice::None);
         let lies_behind = !self.options.prediction && self.session.is_served();

@@ -8,7 +8,7 @@ use super::controller::ControllerChoice;
 use super::script::Script;
 use super::shared_steps::SharedSteps;
 use super::trace::Trace;
-use crate::sim::{Map, Rules, Tick};
+use crate::sim::{GameState, Map, Rules, Tick};
 
 /// A peer's options for a match, other than its session.
 #[derive(Debug, Default)]
@@ -17,6 +17,9 @@ pub struct MatchOptions {
     pub rules: Option<Arc<Rules>>,
     /// A map that is not among the embedded ones.
     pub map: Option<Arc<Map>>,
+    /// The state before tick 0 in place of that of the rules, the same at every node: armies that no rules make, for
+    /// measurements.
+    pub first: Option<Arc<GameState>>,
     /// The program that controls this seat.
     pub controller: Option<ControllerChoice>,
     /// The scripted commands of this seat, in place of a controller.

@@ -26,6 +26,8 @@ pub struct ServerOptions {
     pub rules: Option<Arc<Rules>>,
     /// A map that is not among the embedded ones.
     pub map: Option<Arc<Map>>,
+    /// The state before tick 0 in place of that of the rules: see [`super::MatchOptions::first`].
+    pub first: Option<Arc<GameState>>,
     /// Where to record, without the file extension.
     pub record: Option<PathBuf>,
     /// Seconds since 1970, for the replay's header.
@@ -230,7 +232,8 @@ impl Server {
 
     fn prepare(&mut self, now: Time, roster: Roster) {
         let Self { options, session, .. } = self;
-        match world_of(session.config(), &roster, options.rules.clone(), options.map.clone()) {
+        let ServerOptions { rules, map, first, .. } = &options;
+        match world_of(session.config(), &roster, rules.as_ref(), map.as_ref(), first.as_deref()) {
             Ok(world) => {
                 self.session.prepared(now, &world.hash(), world.state());
                 (self.world, self.roster) = (Some(world), roster);

@@ -5,15 +5,16 @@
 //! is an archer. By platoons of 32 they are sent to attack somewhere nearby, each platoon anew every 128
 //! ticks, spread over the ticks. Who falls is replaced at its first place before the next tick. Rules are
 //! `endless`, without minions at the start; obstacles and circles are those of the standard map, moved apart
-//! with the map, and the cores stand in two corners.
+//! with the map, and the cores stand in the corners.
 
 use std::sync::Arc;
 
 use crate::game::data;
 use crate::sim::math::{Fx, Vec2};
 use crate::sim::{
-    AttackBehaviour, Command, Map, Milli, MilliPoint, PlayerId, Rock, Rules, SELECTION_MAX, SeatSetup,
-    Selection, Setup, Target, Tick, TickInputs, TickRate, UNITS_MAX, UnitId, Wall, When, World, random,
+    AttackBehaviour, Command, Map, Milli, MilliPoint, PLAYERS_MAX, PlayerId, Rock, Rules, SELECTION_MAX,
+    SeatSetup, Selection, Setup, Target, Tick, TickInputs, TickRate, UNITS_MAX, UnitId, Wall, When, World,
+    random,
 };
 
 /// Ticks from one order of a platoon to its next.
@@ -26,6 +27,7 @@ const ABREAST: usize = 4;
 const SORTIE: i32 = 8;
 /// How far a core stands from the sides of its corner, thousandths of a tile.
 const CORE_INSET: Milli = 4_000;
+/// How many players usually fight.
 const PLAYERS: usize = 2;
 
 /// A unit of the battle, and where it begins, also when it has fallen and another takes its place.
@@ -58,11 +60,13 @@ pub struct Platoon {
 pub struct Plan {
     /// Of the targets, and of the world.
     pub seed: u64,
+    /// How many fight, all against all.
+    pub players: usize,
     /// `endless`, without minions at the start.
     pub rules: Arc<Rules>,
     /// The battlefield. It is larger than maps of files may be.
     pub map: Arc<Map>,
-    /// All units but the two heroes, stripe by stripe.
+    /// All units but the heroes, stripe by stripe.
     pub soldiers: Vec<Soldier>,
     /// Of up to [`SELECTION_MAX`] each.
     pub platoons: Vec<Platoon>,
@@ -78,19 +82,29 @@ pub struct Sortie {
 }
 
 impl Plan {
-    /// The battle of `units` units, the two heroes included.
+    /// The battle of `units` units of two players, their heroes included.
     ///
     /// # Panics
     /// If that is not 10 to [`UNITS_MAX`].
     #[must_use]
     pub fn new(units: usize, seed: u64) -> Self {
+        Self::between(PLAYERS, units, seed)
+    }
+
+    /// The same of two to four players.
+    ///
+    /// # Panics
+    /// As [`Self::new`], and if it is another number of players.
+    #[must_use]
+    pub fn between(players: usize, units: usize, seed: u64) -> Self {
         assert!((10..=UNITS_MAX).contains(&units), "a battle of {units} units");
+        assert!((2..=PLAYERS_MAX).contains(&players), "a battle of {players} players");
         let standard = data::map("standard").expect("built in");
-        let map = battlefield(&standard, side(units));
+        let map = battlefield(&standard, players, side(units));
         let rules = data::rules("endless").expect("built in");
         let rules = Rules { start_swordsmen: 0, start_archers: 0, ..(*rules).clone() };
-        let (soldiers, platoons) = line_up(units - PLAYERS, map.size.0);
-        Self { seed, rules: Arc::new(rules), map: Arc::new(map), soldiers, platoons }
+        let (soldiers, platoons) = line_up(units - players, players, map.size.0);
+        Self { seed, players, rules: Arc::new(rules), map: Arc::new(map), soldiers, platoons }
     }
 
     /// The world before tick 0, with the heroes and nobody else.
@@ -100,7 +114,7 @@ impl Plan {
         Setup {
             seed: self.seed,
             tick_rate: TickRate::HZ_60,
-            seats: (0..PLAYERS as u8).map(seat).collect(),
+            seats: (0..self.players as u8).map(seat).collect(),
             rules: Arc::clone(&self.rules),
             map: Arc::clone(&self.map),
         }
@@ -146,10 +160,15 @@ impl Battlefield {
     /// As [`Plan::new`].
     #[must_use]
     pub fn new(units: usize, seed: u64) -> Self {
-        let plan = Plan::new(units, seed);
+        Self::of(Plan::new(units, seed))
+    }
+
+    /// The battle of a plan before tick 0.
+    #[must_use]
+    pub fn of(plan: Plan) -> Self {
         let world = World::new(plan.setup());
         let ranks = vec![UnitId::NONE; plan.soldiers.len()];
-        let inputs = TickInputs::idle(Tick(0), PLAYERS);
+        let inputs = TickInputs::idle(Tick(0), plan.players);
         let mut battlefield = Self { plan, world, ranks, inputs, fallen: 0 };
         battlefield.replace_fallen();
         battlefield.fallen = 0;
@@ -222,7 +241,7 @@ fn side(units: usize) -> Milli {
 }
 
 /// The standard map, pulled apart to a square: things keep their size and change their place.
-fn battlefield(standard: &Map, side: Milli) -> Map {
+fn battlefield(standard: &Map, players: usize, side: Milli) -> Map {
     let scaled = |at: Milli, of: Milli| (i64::from(at) * i64::from(side) / i64::from(of)) as Milli;
     let place = |(x, y): MilliPoint| (scaled(x, standard.size.0), scaled(y, standard.size.1));
     let corner = side / 2 - CORE_INSET;
@@ -235,7 +254,8 @@ fn battlefield(standard: &Map, side: Milli) -> Map {
     Map {
         name: "battlefield".into(),
         size: (side, side),
-        bases: vec![(-corner, -corner), (corner, corner)],
+        bases: [(-corner, -corner), (corner, corner), (-corner, corner), (corner, -corner)][..players]
+            .to_vec(),
         circles: standard.circles.iter().copied().map(place).collect(),
         walls: standard.walls.iter().map(wall).collect(),
         rocks: standard.rocks.iter().map(|rock| Rock { at: place(rock.at), ..*rock }).collect(),
@@ -243,9 +263,9 @@ fn battlefield(standard: &Map, side: Milli) -> Map {
 }
 
 /// Soldiers and platoons on a square map of this side.
-fn line_up(soldiers: usize, side: Milli) -> (Vec<Soldier>, Vec<Platoon>) {
-    // As wide as high between neighbours: a stripe is about 10 tiles wide. Both players have as many.
-    let stripes = 2 * ((soldiers.isqrt() + ABREAST) / (2 * ABREAST)).max(1);
+fn line_up(soldiers: usize, players: usize, side: Milli) -> (Vec<Soldier>, Vec<Platoon>) {
+    // As wide as high between neighbours: a stripe is about 10 tiles wide. All players have as many.
+    let stripes = players * ((soldiers.isqrt() + ABREAST) / (players * ABREAST)).max(1);
     let place = |index: usize, of: usize| {
         // The middle of the `index`th of `of` parts of the side.
         let parts = (2 * index + 1) as i64 * i64::from(side) / (2 * of as i64);
@@ -253,7 +273,7 @@ fn line_up(soldiers: usize, side: Milli) -> (Vec<Soldier>, Vec<Platoon>) {
     };
     let (mut placed, mut platoons) = (Vec::with_capacity(soldiers), Vec::new());
     for stripe in 0..stripes {
-        let player = PlayerId((stripe % PLAYERS) as u8);
+        let player = PlayerId((stripe % players) as u8);
         let first = placed.len();
         let count = soldiers * (stripe + 1) / stripes - soldiers * stripe / stripes;
         for index in 0..count {
@@ -270,13 +290,13 @@ fn line_up(soldiers: usize, side: Milli) -> (Vec<Soldier>, Vec<Platoon>) {
             platoons.push(Platoon { player, soldiers, middle, phase: 0 });
         }
     }
-    spread(&mut platoons);
+    spread(&mut platoons, players);
     (placed, platoons)
 }
 
 /// Gives each player's platoons their phases, evenly over [`ORDER_TICKS`].
-fn spread(platoons: &mut [Platoon]) {
-    for player in (0..PLAYERS as u8).map(PlayerId) {
+fn spread(platoons: &mut [Platoon], players: usize) {
+    for player in (0..players as u8).map(PlayerId) {
         let count = platoons.iter().filter(|platoon| platoon.player == player).count();
         let own = platoons.iter_mut().filter(|platoon| platoon.player == player);
         for (index, platoon) in own.enumerate() {

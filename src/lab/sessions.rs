@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use crate::net::{
-    Architecture, BITS_PER_S_USUAL, Entropy, GuestConfig, HostConfig, InputDelay, Join, LockstepSession,
-    MatchConfig, OnLoss, PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
+    Architecture, Entropy, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, MatchConfig, OnLoss,
+    PlayerName, RoomCode, ServerConfig, ServerSession, Settings, Time,
 };
 use crate::sim::{AttackBehaviour, Map, PLAYERS_MAX, Rules, TickRate, fingerprint};
 
@@ -72,8 +72,8 @@ impl Table<'_> {
         Join::new(now, settings, guest, self.entropy(seat))
     }
 
-    /// The server, which sends this many updates per second.
-    pub(super) fn server(&self, updates: u32) -> ServerSession {
+    /// The server, which sends this many updates per second, and to each client at most `bits_per_s`.
+    pub(super) fn server(&self, updates: u32, bits_per_s: u64) -> ServerSession {
         let settings = ServerConfig {
             config: self.config(),
             room_code: RoomCode::OPEN,
@@ -87,7 +87,7 @@ impl Table<'_> {
             updates,
             stays: false,
             kept: ArrayVec::new(),
-            bits_per_s: BITS_PER_S_USUAL,
+            bits_per_s,
         };
         ServerSession::new(Time(0), settings, self.entropy(self.teams.len()))
     }

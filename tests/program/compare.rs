@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mini_rts_arena::lab::compare::{
-    ARCHITECTURES, Cell, Experiment, MatchRow, Percentile, Quantiles, Recorded, Size, StudyOptions, Topology,
-    Trial, WARM_UP, base_cell, bounds, drawn_scripts, study_of,
+    ARCHITECTURES, Cell, Experiment, MatchRow, PAIRS, Percentile, Quantiles, Recorded, Size, StudyOptions,
+    Topology, Trial, WARM_UP, base_cell, bounds, drawn_scripts, study_of,
 };
 use mini_rts_arena::net::Architecture;
 use mini_rts_arena::replay::Replay;
@@ -264,6 +264,96 @@ fn bots_play_to_the_end() {
     check(&row);
     assert!(row.winner.is_some() && row.seconds > 60.0, "{:?} after {} s", row.winner, row.seconds);
     assert_eq!(row.commands, 0);
+}
+
+#[test]
+fn matches_of_bots_may_be_shorter() {
+    let of = |score_to_win| {
+        let cell = Cell { experiment: Experiment::Outcome, score_to_win, ..base_cell(Architecture::P2p) };
+        play(&cell, 9, 1)
+    };
+    let (short, whole) = (of(100), of(0));
+    check(&short);
+    assert!(
+        short.winner.is_some() && short.seconds < whole.seconds / 2.0,
+        "{} {}",
+        short.seconds,
+        whole.seconds
+    );
+}
+
+#[test]
+fn more_units_cost_processors_and_above_all_the_links_of_a_server() {
+    let of = |architecture, units| {
+        let scale = Cell { experiment: Experiment::Scale, prediction: false, ..base_cell(architecture) };
+        let row = play(&Cell { units, ..scale }, 4, 4);
+        check(&row);
+        assert_eq!(row.censored, 0, "{architecture}");
+        row
+    };
+    for architecture in ARCHITECTURES {
+        let (few, many) = (of(architecture, 30), of(architecture, 600));
+        let cpu = |row: &MatchRow| row.cpu_us_per_tick.expect("measured");
+        assert!(cpu(&many) > 2.0 * cpu(&few), "{architecture}: {} {}", cpu(&few), cpu(&many));
+        let is_served = architecture == Architecture::ClientServer;
+        assert_eq!(few.server_cpu_us_per_tick.is_some(), architecture != Architecture::P2p, "{architecture}");
+        assert_eq!(few.state_bytes.is_some(), is_served, "{architecture}");
+        if is_served {
+            // Beyond the 242 kbit/s that a server usually sends to each.
+            assert!(many.kbit_s_down > 280.0, "{}", many.kbit_s_down);
+            let needed = many.state_bytes.expect("measured") * 20.0 * 8.0 / 1000.0;
+            assert!((0.7..1.5).contains(&(needed / many.kbit_s_down)), "{needed} of {}", many.kbit_s_down);
+        } else {
+            // An order names up to 32 of them.
+            assert!(many.kbit_s_up < 2.0 * few.kbit_s_up, "{} {}", few.kbit_s_up, many.kbit_s_up);
+        }
+    }
+}
+
+#[test]
+fn wrong_clocks_change_nothing() {
+    for architecture in ARCHITECTURES {
+        let of = |drift_ppm| play(&Cell { drift_ppm, ..base_cell(architecture) }, 6, 12);
+        let (right, wrong) = (of(0), of(500));
+        check(&wrong);
+        assert_ne!(right.bytes_sent, wrong.bytes_sent, "{architecture}: it is another match");
+        let p50 = |row: &MatchRow| {
+            [&row.opponent_confirmed_ms, &row.own_ms, &row.own_predicted_ms]
+                .map(|it| it.p50().expect("measured"))
+        };
+        for (right, wrong) in p50(&right).into_iter().zip(p50(&wrong)) {
+            assert!((right - wrong).abs() < 9.0, "{architecture}: {right} {wrong}");
+        }
+        assert!(
+            wrong.stall_ms < right.stall_ms + 100.0,
+            "{architecture}: {} {}",
+            right.stall_ms,
+            wrong.stall_ms
+        );
+        assert!((wrong.tick_rate - right.tick_rate).abs() < 0.2, "{architecture}: {}", wrong.tick_rate);
+    }
+}
+
+#[test]
+fn measured_round_trips_say_which_path_is_the_shorter() {
+    let near = |name: &str| {
+        let pair = PAIRS.iter().find(|pair| pair.name == name).expect("a pair");
+        let sooner = |architecture| {
+            let topology =
+                if architecture == Architecture::P2p { Topology::Midway } else { Topology::Measured };
+            let (experiment, preset, rtt_ms) = (Experiment::Pairs, name.into(), pair.direct_ms);
+            let row = play(&Cell { experiment, topology, preset, rtt_ms, ..base_cell(architecture) }, 8, 6);
+            check(&row);
+            row.opponent_confirmed_ms.p50().expect("measured")
+        };
+        (sooner(Architecture::P2p), sooner(Architecture::Relay), pair)
+    };
+    // Through the server it is twice as far for the first, and half as far for the second.
+    for name in ["NL-NL-NL", "KR-SG-JP"] {
+        let (p2p, relay, pair) = near(name);
+        let farther = (pair.through_server_ms() - pair.direct_ms) / 2.0;
+        assert!((relay - p2p - farther).abs() < 12.0, "{name}: {p2p} {relay}, {farther} ms farther");
+    }
 }
 
 #[test]

@@ -242,19 +242,23 @@ fn the_figures_of_a_document_are_written_anew() {
 #[test]
 fn the_comparison_names_only_figures_that_there_are() {
     let home = tempfile::tempdir().expect("a folder");
-    let rows = written(home.path(), &crate::study::study(8));
+    let mut study = crate::study::study(8);
+    study.rows.extend(crate::study::armies());
+    let rows = written(home.path(), &study);
     let copy = |name: &str| {
         let file = home.path().join(name.replace('/', "-"));
         fs::copy(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).join(name), &file)
             .expect("the document");
         file.to_str().expect("text").to_owned()
     };
-    let [page, tables] = ["COMPARISON.md", "comparison/TABLES.md"].map(copy);
+    let [page, tables, scale] = ["COMPARISON.md", "comparison/TABLES.md", "comparison/SCALE.md"].map(copy);
     let figures = home.path().join("figures").to_str().expect("text").to_owned();
-    let words =
-        ["compare", "--rebuild", &rows, "--markdown", &page, "--markdown", &tables, "--figures", &figures];
+    let words = ["--markdown", &page, "--markdown", &tables, "--markdown", &scale, "--figures", &figures];
+    let words: Vec<&str> = ["compare", "--rebuild", &rows].into_iter().chain(words).collect();
     let ended = run(home.path(), &words);
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    let scale = fs::read_to_string(scale).expect("still there");
+    assert!(scale.contains("with 1000 units and no prediction | client-server"), "{scale}");
     let page = fs::read_to_string(page).expect("still there");
     assert!(page.len() <= 12 * 1024, "{} bytes", page.len());
     let named: Vec<&str> = page

@@ -168,6 +168,13 @@ fn each_fault_in_the_rows_fails_its_check() {
         let found = failing(&rows);
         assert!(checks.iter().all(|check| found.contains(check)), "{name}: {found:?} instead of {checks:?}");
     }
+    // A recorded link is each player's at other instants: there their medians may differ.
+    let mut rows = sound.clone();
+    rows.retain(|row| row.cell == crate::study::cell(row.cell.architecture));
+    rows.iter_mut().for_each(|row| row.unfair_ms = 60.0);
+    assert_eq!(failing(&rows), ["clocks"]);
+    rows.iter_mut().for_each(|row| row.cell.preset = "trace".into());
+    assert_eq!(failing(&rows), [""; 0]);
     let mut rows = sound.clone();
     rows.retain(|row| row.seed != 1001 || row.cell.architecture == Architecture::P2p);
     assert_eq!(failing(&rows), ["seeds"]);
@@ -293,6 +300,31 @@ fn what_latency_decides_is_drawn_from_a_hundred_matches_a_point() {
         let drawn = files.iter().find(|(name, _)| name == "figure-4.svg");
         assert_eq!(drawn.is_some(), is_drawn, "{matches} matches");
         drawn.iter().for_each(|(_, picture)| assert_balanced(picture.trim()));
+    }
+}
+
+#[test]
+fn what_units_cost_is_drawn_for_processors_and_links() {
+    let mut study = crate::study::study(4);
+    let files = |rows: &[MatchRow]| figure_files(&Analysis::of(&summarize(rows)));
+    let before = files(&study.rows);
+    study.rows.extend(crate::study::armies());
+    // Wrong clocks are a factor of its own, and no second point beside that of the base.
+    let architectures = [Architecture::P2p, Architecture::ClientServer];
+    let wrong = architectures.map(|it| Cell { drift_ppm: 50, ..crate::study::cell(it) });
+    study.rows.extend(wrong.iter().map(|cell| crate::study::row(cell, 1000)));
+    let after = files(&study.rows);
+    // The numbers of the first three are what they were.
+    assert_eq!(before.last(), after.last());
+    let (_, picture) = after.iter().find(|(name, _)| name == "figure-5.svg").expect("drawn");
+    assert_balanced(picture.trim());
+    for says in [
+        "Sent by all nodes",
+        "Processor time per tick",
+        "the server of client-server",
+        "states of client-server alone",
+    ] {
+        assert!(picture.contains(says), "{says}");
     }
 }
 

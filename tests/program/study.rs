@@ -26,6 +26,9 @@ pub(crate) fn cell(architecture: Architecture) -> Cell {
         loss: 0.02,
         updates: if is_server { 20 } else { 0 },
         units: 14,
+        tick_hz: 60,
+        drift_ppm: 0,
+        score_to_win: 0,
     }
 }
 
@@ -203,4 +206,23 @@ pub(crate) fn study(seeds: u64) -> Study {
         ("cpu".into(), "<b>A & B</b>".into()),
     ];
     Study::new(environment, rows).expect("in range")
+}
+
+/// Matches between armies of three sizes, which are in no other study.
+pub(crate) fn armies() -> impl Iterator<Item = MatchRow> {
+    let architectures = [Architecture::P2p, Architecture::ClientServer];
+    [10, 100, 1_000].into_iter().flat_map(move |units| {
+        architectures.map(|architecture| {
+            let (experiment, prediction) = (Experiment::Scale, false);
+            let cell = Cell { experiment, prediction, units, ..cell(architecture) };
+            let of_server =
+                |value: u32| (architecture == Architecture::ClientServer).then(|| f64::from(value));
+            MatchRow {
+                cpu_us_per_tick: Some(f64::from(units)),
+                server_cpu_us_per_tick: of_server(2 * units),
+                state_bytes: of_server(3 * units),
+                ..row(&cell, 1000)
+            }
+        })
+    })
 }

@@ -4,13 +4,15 @@ use anyhow::{Context as _, bail};
 use std::fmt::Write as _;
 
 use mini_rts_arena::lab::compare::{
-    Analysis, Cell, CellSummary, Experiment, Measure, Source, Study, Table, Topology, base_cell,
+    Analysis, Cell, CellSummary, Experiment, Measure, SCALE_COLUMNS, Source, Study, Table, Topology,
+    base_cell, wording,
 };
+use mini_rts_arena::net::Architecture;
 
 const END: &str = "<!-- end -->";
 
 /// What blocks can be called.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 14] = [
     "answer",
     "run",
     "base",
@@ -20,6 +22,8 @@ const NAMES: [&str; 12] = [
     "one-bad-link",
     "host-lost",
     "outcome",
+    "scale",
+    "pairs",
     "seats",
     "agreement",
     "real",
@@ -113,6 +117,12 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         "one-bad-link" => measured(listed(Experiment::OneBadLink), &[&OF_OTHERS]),
         "host-lost" => measured(listed(Experiment::HostLost), &[&[Measure::SecondsAfterLoss]]),
         "outcome" => table(&Table::outcome(&listed(Experiment::Outcome))),
+        "scale" => measured(listed(Experiment::Scale), &[SCALE_COLUMNS]),
+        "pairs" => format!(
+            "{}\n\n{}",
+            pairs_in_words(&listed(Experiment::Pairs)),
+            table(&Table::pairs(&listed(Experiment::Pairs)))
+        ),
         "seats" => table(&Table::seats(&base(analysis).into_iter().chain(listen()).collect::<Vec<_>>())),
         "agreement" => analysis.agreement.as_ref().map_or_else(String::new, |agreement| {
             // The table has the cells in which they do not agree.
@@ -128,6 +138,35 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         }),
         other => bail!("there are no figures called {other}"),
     })
+}
+
+/// In how many pairs an order between peers is confirmed sooner than with a server, and by how much.
+fn pairs_in_words(cells: &[&CellSummary<'_>]) -> String {
+    let p2p: Vec<_> = cells.iter().filter(|cell| cell.cell.architecture == Architecture::P2p).collect();
+    let mut others: Vec<String> = cells.iter().map(|cell| wording::name(cell.cell)).collect();
+    others.sort();
+    others.dedup();
+    let sentence = |name: &String| {
+        let sooner = p2p.iter().filter_map(|peers| {
+            let is_same = |cell: &&&CellSummary<'_>| {
+                cell.cell.preset == peers.cell.preset && wording::name(cell.cell) == *name
+            };
+            let [here, there] = [Some(**peers), cells.iter().find(is_same).copied()]
+                .map(|cell| Some(cell?.mean(Measure::CONFIRMED)?.value));
+            Some(there? - here?)
+        });
+        let mut sooner: Vec<f64> = sooner.collect();
+        sooner.sort_by(f64::total_cmp);
+        let (Some(least), Some(most)) = (sooner.first(), sooner.last()) else { return String::new() };
+        let median = (sooner[(sooner.len() - 1) / 2] + sooner[sooner.len() / 2]) / 2.0;
+        let ahead = sooner.iter().filter(|&&ms| ms > 0.0).count();
+        let [median, least, most] = [median, *least, *most].map(wording::measured);
+        format!(
+            "- Against {name}: p2p confirms an order sooner in {ahead} of {} pairs, by {median} ms at the median ({least} to {most}).\n",
+            sooner.len()
+        )
+    };
+    others.iter().filter(|name| *name != "p2p").map(sentence).collect()
 }
 
 /// A table in Markdown.

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 use mini_rts_arena::lab::compare::{
-    Agreement, Analysis, CellSummary, Comparison, Experiment, LatencyKind, Measure, Percentile, Study, Table,
-    wording,
+    Agreement, Analysis, CellSummary, Comparison, Experiment, LatencyKind, Measure, Percentile,
+    SCALE_COLUMNS, Study, Table, wording,
 };
 
 /// The one JSON value on stdout.
@@ -67,6 +67,9 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
     put("loss", json!(cell.loss));
     put("updates", json!(cell.updates));
     put("units", json!(cell.units));
+    put("tick_hz", json!(cell.tick_hz));
+    put("drift_ppm", json!(cell.drift_ppm));
+    put("score_to_win", json!(cell.score_to_win));
     let mean = |measure| {
         summary.mean(measure).map_or([Value::Null, Value::Null], |it| [json!(it.value), json!(it.interval)])
     };
@@ -135,6 +138,8 @@ pub(super) fn as_text(study: &Study, analysis: &Analysis<'_>) -> String {
             Experiment::Outcome => &[Measure::Corrections, Measure::MovingDivergence, Measure::FarApart],
             Experiment::OneBadLink => &OF_OTHERS,
             Experiment::HostLost => &[Measure::SecondsAfterLoss],
+            Experiment::Scale => SCALE_COLUMNS,
+            Experiment::Pairs => &[Measure::CONFIRMED, Measure::CONFIRMED_P95],
         };
         let table = table(&Table::measured(&cells, columns));
         let _ = writeln!(text, "{}\n{table}\n", wording::experiment(experiment)[1]);

@@ -64,6 +64,10 @@ pub enum Factor {
     Players,
     /// Units on the map.
     Units,
+    /// Ticks per second.
+    TickRate,
+    /// How wrong the clocks are.
+    Drift,
 }
 
 impl Comparison<'_> {
@@ -123,6 +127,10 @@ pub(super) const fn measures(experiment: Experiment) -> &'static [Measure] {
         ],
         Experiment::HostLost => &[Measure::SecondsAfterLoss],
         Experiment::Outcome => &[Measure::Corrections, Measure::MovingDivergence, Measure::FarApart],
+        Experiment::Pairs => &[Measure::CONFIRMED],
+        Experiment::Scale => {
+            &[Measure::CONFIRMED, Measure::CONFIRMED_P95, Measure::Freezes, Measure::AllNodes]
+        }
     }
 }
 
@@ -237,6 +245,7 @@ pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
     (a.experiment, &a.preset, &a.bad_link, a.prediction, a.fixed_delay, a.players, a.units)
         == (b.experiment, &b.preset, &b.bad_link, b.prediction, b.fixed_delay, b.players, b.units)
         && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss)
+        && (a.tick_hz, a.drift_ppm, a.score_to_win) == (b.tick_hz, b.drift_ppm, b.score_to_win)
 }
 
 /// The one factor in which two cells of an architecture differ; nothing if it is none, several, or the link.
@@ -255,6 +264,8 @@ fn only_difference(a: &Cell, b: &Cell) -> Option<Factor> {
         (a.bad_link != b.bad_link, Factor::BadLink),
         (a.players != b.players, Factor::Players),
         (!is_same_army, Factor::Units),
+        (a.tick_hz != b.tick_hz, Factor::TickRate),
+        (a.drift_ppm != b.drift_ppm, Factor::Drift),
     ];
     let mut differing = factors.into_iter().filter(|&(differs, _)| differs);
     let only = differing.next().map(|(_, factor)| factor);
@@ -275,6 +286,8 @@ impl Factor {
             Self::BadLink => wording::bad_link(cell),
             Self::Players => format!("{} players", cell.players),
             Self::Units => format!("{} units", cell.units),
+            Self::TickRate => format!("{} ticks/s", cell.tick_hz),
+            Self::Drift => wording::drift(cell),
         }
     }
 }

@@ -203,6 +203,27 @@ rates! {
         ["two screens show a moving unit more than half a tile apart", "% of the time", "more", "less"],
         |row| Some(100.0 * row.apart_far)
     }
+    /// Orders that had not run everywhere at the end, percent.
+    Censored {
+        "censored_percent", "orders not applied by the end", "not applied", "%", 1.0,
+        ["orders are not applied", "% of all", "more", "less"],
+        |row| (row.commands > 0).then(|| 100.0 * f64::from(row.censored) / f64::from(row.commands))
+    }
+    /// Processor time of a player for each tick.
+    PlayerCpu {
+        "cpu_us_per_tick", "processor time of a player per tick", "player's CPU per tick", "µs", 100.0,
+        ["a player's tick takes", "µs of the processor", "more", "less"], |row| row.cpu_us_per_tick
+    }
+    /// Processor time of the server for each tick.
+    ServerCpu {
+        "server_cpu_us_per_tick", "processor time of the server per tick", "server's CPU per tick", "µs", 100.0,
+        ["the server's tick takes", "µs of the processor", "more", "less"], |row| row.server_cpu_us_per_tick
+    }
+    /// By how many bytes the server's state differs from that of a client.
+    StateBytes {
+        "state_bytes", "difference of the server's state from a client's", "difference of states", "bytes", 100.0,
+        ["the difference of two states takes", "bytes", "more", "less"], |row| row.state_bytes
+    }
     /// Seconds played on after the host or the server was lost; to the end of what counts at most.
     SecondsAfterLoss {
         "seconds_after_loss", "survivors play on", "survivors play on", "s", 1.0,

@@ -12,7 +12,7 @@ use super::metric::{LatencyKind, Measure};
 use super::row::Experiment;
 use super::study_file::Study;
 use super::summary::CellSummary;
-use super::table::Table;
+use super::table::{SCALE_COLUMNS, Table};
 use super::wording;
 use crate::net::Architecture;
 pub use files::figure_files;
@@ -105,6 +105,8 @@ const fn columns(experiment: Experiment) -> &'static [Measure] {
     match experiment {
         Experiment::Defaults => &COLUMNS,
         Experiment::Outcome => &[Measure::Corrections, Measure::MovingDivergence, Measure::FarApart],
+        Experiment::Scale => SCALE_COLUMNS,
+        Experiment::Pairs => &[Measure::CONFIRMED, Measure::CONFIRMED_P95],
         Experiment::OneBadLink => &OTHERS_COLUMNS,
         Experiment::HostLost => &[Measure::SecondsAfterLoss],
     }

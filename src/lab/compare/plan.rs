@@ -3,7 +3,8 @@
 
 use core::time::Duration;
 
-use super::preset::{BAD_LINKS, LAGS, PRESETS};
+use super::pairs::PAIRS;
+use super::preset::{BAD_LINKS, LAGS, PRESETS, Preset, SLOW_LINKS};
 use super::row::{Cell, Experiment, Topology};
 use super::script::Recorded;
 use crate::lab::simnet::LinkTrace;
@@ -26,7 +27,16 @@ const OTHER_UPDATES: [u32; 4] = [10, 15, 25, 30];
 /// Terrano, "1500 Archers on a 28.8", 2001).
 const FIXED_DELAYS: [u32; 2] = [6, 24];
 /// What a recorded link is called.
-const TRACE: &str = "trace";
+pub(super) const TRACE: &str = "trace";
+/// Sizes of the armies together that fight, and in which of them more than two players do.
+const ARMIES: [u32; 7] = [10, 30, 100, 300, 1_000, 3_000, 10_000];
+const ARMIES_OF_SEVERAL: u32 = 1_000;
+/// Points that win the matches between bots, of 460 in the standard rules.
+const SHORT_SCORE: u32 = 200;
+/// Units and players of "1500 Archers on a 28.8".
+const ARCHERS: (u32, u8) = (1_500, 4);
+/// How wrong clocks are: a bad quartz, and ten times that.
+const DRIFTS_PPM: [u32; 2] = [50, 500];
 /// A match with at least this many units is large: it takes as long as fifty others.
 const LARGE: u32 = 1_000;
 
@@ -62,6 +72,14 @@ impl Size {
         }
     }
 
+    /// Most matches of a cell of [`Experiment::Scale`] or [`Experiment::Pairs`]: there are many, or they are large.
+    const fn seeds_of_scale(self) -> u32 {
+        match self {
+            Self::Quick => 1,
+            Self::Default | Self::Full => 5,
+        }
+    }
+
     /// How much of each match counts.
     #[must_use]
     pub const fn counted(self) -> Duration {
@@ -94,6 +112,9 @@ pub fn base_cell(architecture: Architecture) -> Cell {
         loss: 0.02,
         updates: if is_held { 20 } else { 0 },
         units: 14,
+        tick_hz: 60,
+        drift_ppm: 0,
+        score_to_win: 0,
     }
 }
 
@@ -118,13 +139,18 @@ pub fn plan(size: Size, seeds: Option<u32>, recorded: Option<&Recorded>) -> Vec<
         one_bad_link(&base).for_each(&mut add);
         host_lost(&base).for_each(&mut add);
         outcome(&base).for_each(&mut add);
+        scale(&base).for_each(&mut add);
+        pairs(&base).for_each(&mut add);
     }
     if let Some(recorded) = recorded {
         cells = of_recorded(cells, recorded);
     }
     let seeds = seeds.unwrap_or_else(|| size.seeds());
-    let seeds_of = |cell: &Cell| {
-        if cell.units >= LARGE { seeds.min(size.seeds_of_large()) } else { seeds }
+    let seeds_of = |cell: &Cell| match cell.experiment {
+        // The pairs are what is drawn.
+        Experiment::Scale | Experiment::Pairs => seeds.min(size.seeds_of_scale()),
+        _ if cell.units >= LARGE => seeds.min(size.seeds_of_large()),
+        _ => seeds,
     };
     cells.into_iter().map(|cell| (seeds_of(&cell), cell)).map(|(seeds, cell)| (cell, seeds)).collect()
 }
@@ -159,7 +185,8 @@ fn one_at_a_time(base: &Cell) -> impl Iterator<Item = Cell> {
     let units = [30, 200].map(|units| Cell { units, ..base.clone() });
     // Four players, as a player begins with 511 units at most, and no prediction, which takes most of the time.
     let large = Cell { units: 2_000, players: 4, prediction: false, ..base.clone() };
-    let others = [blind, four, large];
+    let drifts = DRIFTS_PPM.map(|drift_ppm| Cell { drift_ppm, ..base.clone() });
+    let others = [blind, four, large].into_iter().chain(drifts);
     topologies.into_iter().chain(jitters).chain(held).chain(fixed).chain(units).chain(others)
 }
 
@@ -192,15 +219,54 @@ fn one_bad_link(base: &Cell) -> impl Iterator<Item = Cell> {
     })
 }
 
-/// Matches in which latency decides: the last player has more of it, up to 400 ms; a server half-way, or in the
-/// process of the other.
+/// Matches in which latency decides: the last player has more of it, up to 400 ms; a server half-way, and one with states
+/// also in the process of the other. They are short, so that a thousand of each can be played.
 fn outcome(base: &Cell) -> impl Iterator<Item = Cell> {
     let lags = core::iter::once("").chain(LAGS.iter().map(|lag| lag.name));
+    let listen = (base.architecture == Architecture::ClientServer).then_some(Topology::Listen);
     lags.flat_map(move |lag| {
-        [Topology::Midway, Topology::Listen].map(|topology| {
-            let bad_link = lag.into();
-            let outcome = Experiment::Outcome;
-            Cell { experiment: outcome, topology, bad_link, rtt_ms: 50.0, loss: 0.0, ..base.clone() }
+        core::iter::once(Topology::Midway).chain(listen).map(|topology| Cell {
+            experiment: Experiment::Outcome,
+            topology,
+            bad_link: lag.into(),
+            rtt_ms: 50.0,
+            loss: 0.0,
+            score_to_win: SHORT_SCORE,
+            ..base.clone()
+        })
+    })
+}
+
+/// Armies of all sizes that fight, by two to four players; and 1,500 units of four players on slow links, on the slowest at
+/// half as many ticks, too, and with two players. Without prediction, which would cost most of the processor's time.
+fn scale(base: &Cell) -> impl Iterator<Item = Cell> {
+    let scale = Cell { experiment: Experiment::Scale, prediction: false, ..base.clone() };
+    let armies = ARMIES.map(|units| Cell { units, ..scale.clone() });
+    let several = [3, 4].map(|players| Cell { players, units: ARMIES_OF_SEVERAL, ..scale.clone() });
+    let (units, players) = ARCHERS;
+    let on = |slow: &Preset| {
+        let Preset { name, rtt_ms, jitter_ms, loss, .. } = *slow;
+        Cell { preset: name.into(), rtt_ms, jitter_ms, loss, units, players, ..scale.clone() }
+    };
+    let [slowest, ..] = SLOW_LINKS.each_ref().map(on);
+    let fewer =
+        [(4, 30), (2, 60), (2, 30)].map(|(players, tick_hz)| Cell { players, tick_hz, ..slowest.clone() });
+    let slow: Vec<Cell> = SLOW_LINKS.iter().map(on).collect();
+    armies.into_iter().chain(several).chain(slow).chain(fewer)
+}
+
+/// Pairs of players and their servers as measured.
+fn pairs(base: &Cell) -> impl Iterator<Item = Cell> {
+    let updates = if base.updates > 0 { &CROSSED_UPDATES[..] } else { &[0] };
+    updates.iter().flat_map(move |&updates| {
+        PAIRS.iter().map(move |pair| Cell {
+            experiment: Experiment::Pairs,
+            topology: Topology::Measured,
+            preset: pair.name.into(),
+            rtt_ms: pair.direct_ms,
+            prediction: false,
+            updates,
+            ..base.clone()
         })
     })
 }
@@ -237,8 +303,11 @@ fn of_recorded(cells: Vec<Cell>, recorded: &Recorded) -> Vec<Cell> {
     let players = recorded.setup.seats.len() as u8;
     let rules = &recorded.setup.rules;
     let units = u32::from(players) * (1 + u32::from(rules.start_swordsmen) + u32::from(rules.start_archers));
-    let is_base =
-        |cell: &Cell| cell.players == 2 && cell.units == 14 && cell.experiment != Experiment::Outcome;
+    let is_base = |cell: &Cell| {
+        cell.players == 2
+            && cell.units == 14
+            && !matches!(cell.experiment, Experiment::Outcome | Experiment::Scale | Experiment::Pairs)
+    };
     cells.into_iter().filter(is_base).map(|cell| Cell { players, units, ..cell }).collect()
 }
 
@@ -277,7 +346,9 @@ mod tests {
             })
         };
         assert!(RTTS_MS.iter().all(|&rtt_ms| LOSSES.iter().all(|&loss| crossed(rtt_ms, loss))));
-        assert!(asked.iter().all(|&(_, seeds)| seeds == 30));
+        let is_few = |cell: &Cell| matches!(cell.experiment, Experiment::Scale | Experiment::Pairs);
+        let most = |cell: &Cell| if is_few(cell) { 5 } else { 30 };
+        assert!(asked.iter().all(|(cell, seeds)| *seeds == most(cell)));
         assert!(plan(Size::Quick, Some(5), None).iter().all(|&(_, seeds)| seeds == 5 || seeds == 1));
     }
 

@@ -21,6 +21,10 @@ const QUANTILES: [f64; 22] = [
 const ROWS_MAX: usize = 1_000_000;
 /// The largest number of any kind.
 const NUMBER_MAX: f64 = 1e9;
+/// The worst clock: a match over links this bad would not be played with one.
+const DRIFT_MAX_PPM: u32 = 10_000;
+/// As of rules.
+const SCORE_MAX: u32 = 1_000_000;
 /// Longest match, in seconds.
 const SECONDS_MAX: usize = 86_400;
 /// Longest name of a preset, in bytes.
@@ -51,6 +55,10 @@ pub enum Experiment {
     HostLost,
     /// Bots that see what a screen shows play a match to its end, one of them with more latency.
     Outcome,
+    /// Ten to ten thousand units that all fight, and what that costs.
+    Scale,
+    /// Pairs of players, and the best server for each, from measured round trips.
+    Pairs,
 }
 
 /// Where the nodes are. d(A, B) is the one-way delay between two players, and half of the cell's round trip.
@@ -65,6 +73,8 @@ pub enum Topology {
     Remote,
     /// The server runs in the process of player 0.
     Listen,
+    /// As far from each as was measured between countries.
+    Measured,
 }
 
 impl Topology {
@@ -73,7 +83,7 @@ impl Topology {
     pub(in crate::lab) fn places(self, players: usize, is_served: bool) -> Vec<Option<usize>> {
         let server = match self {
             Self::Midway => None,
-            Self::Lan | Self::Remote => Some(players),
+            Self::Lan | Self::Remote | Self::Measured => Some(players),
             Self::Listen => Some(0),
         };
         (0..players).map(Some).chain(is_served.then_some(server)).collect()
@@ -191,6 +201,12 @@ pub struct Cell {
     pub updates: u32,
     /// Units on the map at the start, of all players.
     pub units: u32,
+    /// Ticks per second that are played.
+    pub tick_hz: u32 = (30..=60),
+    /// By how much the first player's clock is too fast, the next one's too slow, and so on, in millionths.
+    pub drift_ppm: u32 = (0..=DRIFT_MAX_PPM),
+    /// Points that win a match of bots; 0 for those of the standard rules.
+    pub score_to_win: u32 = (0..=SCORE_MAX),
 }
 }
 
@@ -312,8 +328,13 @@ pub struct MatchRow {
     pub ticks_after_loss: Option<u32>,
     /// The seat of the winner; only of bots that see the world.
     pub winner: Option<u8>,
-    /// Processor time of a player's process per tick; only of real matches.
+    /// Processor time of a player per tick; only of real matches and of those of `scale`.
     pub cpu_us_per_tick: Option<f64>,
+    /// Processor time of the server per tick; only of `scale`.
+    pub server_cpu_us_per_tick: Option<f64>,
+    /// Bytes by which the server's state differs from that of a round trip and an update before, which a client has. Only
+    /// of `scale`, whether or not they fit into an update.
+    pub state_bytes: Option<f64>,
     /// Memory of the server's process, or of a player's without a server; only of real matches.
     pub memory_bytes: Option<u64>,
     /// How late timers fired, p99; only of real matches.

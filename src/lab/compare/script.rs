@@ -17,6 +17,8 @@ use crate::sim::{Command, PlayerId, SELECTION_MAX, Selection, Setup, Target, Whe
 pub const COMMANDS_PER_S: f64 = 5.0;
 /// How far an order leads from the middle of the own half at most, on each axis, in tiles.
 const AROUND: u32 = 4;
+/// How far an order in a battle leads at most, on each axis, in tiles.
+const SORTIE: u32 = 8;
 /// How far an order keeps from circles beyond their radius, in thousandths of a tile.
 const MARGIN: i32 = 1_000;
 /// This many low bits of a target's x number the command: they move it by less than a 64th of a tile.
@@ -31,10 +33,46 @@ pub fn drawn_scripts(world: &World, seed: u64, seconds: f64) -> Vec<Script> {
     players.into_iter().map(|player| drawn_script(world, player, seed, seconds)).collect()
 }
 
+/// The same in a battle: each order sends some minions to attack near where they stand at the start.
+#[must_use]
+pub(super) fn battle_scripts(world: &World, seed: u64, seconds: f64) -> Vec<Script> {
+    let players = world.state().player_ids();
+    let script = |player| {
+        let minions = minions_of(world, player);
+        scripted(player, seed, seconds, |number, rng| {
+            let first = (rng.next_u64() % minions.len() as u64) as usize;
+            let named: Selection = minions.iter().skip(first).take(SELECTION_MAX).copied().collect();
+            let row = world.state().row(minions[first]).expect("it has just been listed");
+            let near = world.state().position(row) + offset(rng, SORTIE);
+            Command::AttackMove(named, numbered(near, number), When::Now)
+        })
+    };
+    players.into_iter().map(script).collect()
+}
+
 fn drawn_script(world: &World, player: PlayerId, seed: u64, seconds: f64) -> Script {
+    let minions: Vec<_> = minions_of(world, player);
+    scripted(player, seed, seconds, |number, rng| {
+        let target = numbered(place(world, player, rng), number);
+        let first = (rng.next_u64() % minions.len().max(1) as u64) as usize;
+        let named = || minions.iter().skip(first).take(SELECTION_MAX).copied().collect::<Selection>();
+        match rng.next_u64() % 4 {
+            0 if !minions.is_empty() => Command::Move(named(), target, When::Now),
+            1 if !minions.is_empty() => Command::AttackMove(named(), target, When::Now),
+            _ => Command::HeroGo(target),
+        }
+    })
+}
+
+/// A player's script: at instants of a Poisson process the command that `command` makes of its number.
+fn scripted(
+    player: PlayerId,
+    seed: u64,
+    seconds: f64,
+    command: impl Fn(u32, &mut ChaCha8Rng) -> Command,
+) -> Script {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(1 + u64::from(player.0));
-    let minions: Vec<_> = minions_of(world, player);
     let mut at_us = 0.0;
     let mut lines = Vec::new();
     loop {
@@ -42,14 +80,7 @@ fn drawn_script(world: &World, player: PlayerId, seed: u64, seconds: f64) -> Scr
         if at_us >= seconds * 1e6 || lines.len() == SCRIPT_COMMANDS_MAX {
             return lines.into_iter().collect();
         }
-        let target = numbered(place(world, player, &mut rng), lines.len() as u32);
-        let first = (rng.next_u64() % minions.len().max(1) as u64) as usize;
-        let named = || minions.iter().skip(first).take(SELECTION_MAX).copied().collect::<Selection>();
-        let command = match rng.next_u64() % 4 {
-            0 if !minions.is_empty() => Command::Move(named(), target, When::Now),
-            1 if !minions.is_empty() => Command::AttackMove(named(), target, When::Now),
-            _ => Command::HeroGo(target),
-        };
+        let command = command(lines.len() as u32, &mut rng);
         lines.push(ScriptLine { at_us: at_us as u64, command });
     }
 }
@@ -127,14 +158,19 @@ fn place(world: &World, player: PlayerId, rng: &mut ChaCha8Rng) -> Vec2 {
     let base = world.base(player);
     let middle = Vec2 { x: base.x / 2, y: base.y / 2 };
     let radius = Fx::from_num(world.setup().rules.circle_radius + MARGIN) / 1000;
-    // In steps of a 65,536th of a tile.
-    let mut offset = || {
-        let range = u64::from(2 * AROUND) << 16;
-        Fx::from_bits((rng.next_u64() % range) as i32) - Fx::from_num(AROUND)
-    };
-    let mut drawn = || middle + Vec2 { x: offset(), y: offset() };
+    let mut drawn = || middle + offset(rng, AROUND);
     let is_apart = |place: Vec2| world.circles().iter().all(|&circle| dist2(place, circle) >= square(radius));
     (0..TRIES).map(|_| drawn()).find(|&place| is_apart(place)).unwrap_or(middle)
+}
+
+/// Up to `most` tiles on each axis, in steps of a 65,536th of a tile.
+fn offset(rng: &mut ChaCha8Rng, most: u32) -> Vec2 {
+    let mut one = || {
+        let range = u64::from(2 * most) << 16;
+        Fx::from_bits((rng.next_u64() % range) as i32) - Fx::from_num(most)
+    };
+    let x = one();
+    Vec2 { x, y: one() }
 }
 
 /// `at` with the bits that number the command.

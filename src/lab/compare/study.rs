@@ -91,8 +91,11 @@ pub fn study(
     if let Some(trace) = &options.trace {
         plan = traced(plan, trace);
     }
-    // Whole matches take half of the time of all others together: only who asks for them gets them.
-    let is_usual = |experiment| experiment != Experiment::Outcome || options.size == Size::Full;
+    // Whole matches, large armies and many pairs take longer than all others together: only who asks for them gets them.
+    let is_usual = |experiment| {
+        !matches!(experiment, Experiment::Outcome | Experiment::Scale | Experiment::Pairs)
+            || options.size == Size::Full
+    };
     let is_asked = |experiment| match options.experiments.is_empty() {
         true => is_usual(experiment),
         false => options.experiments.contains(&experiment),

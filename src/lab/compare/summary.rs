@@ -97,6 +97,9 @@ pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
         // What is usual comes first.
         .then(b.prediction.cmp(&a.prediction))
         .then(a.mixed.cmp(&b.mixed))
+        .then(b.tick_hz.cmp(&a.tick_hz))
+        .then(a.drift_ppm.cmp(&b.drift_ppm))
+        .then(a.score_to_win.cmp(&b.score_to_win))
         .then_with(|| setting(a).cmp(&setting(b)))
 }
 

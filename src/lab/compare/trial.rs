@@ -3,6 +3,7 @@
 
 mod bot_player;
 mod command_trace;
+mod cost;
 mod divergence;
 mod node;
 mod open;
@@ -15,14 +16,17 @@ use std::sync::Arc;
 
 use self::command_trace::CommandTraces;
 pub(super) use self::command_trace::Display;
+use self::cost::StateSizes;
 use self::divergence::Divergence;
 use self::node::{Player, Referee};
+use self::open::Opening;
 pub use self::screens::Screens;
 pub(super) use self::stalls::Freezes;
+use super::pairs::pair_of;
 use super::preset::{bad_link_of, path_of};
 use super::row::{Cell, Experiment, MatchRow};
-use super::script::{Recorded, drawn_scripts};
-use crate::game::{MatchOutcome, Node as _, data};
+use super::script::{Recorded, battle_scripts, drawn_scripts};
+use crate::game::{MatchOutcome, Node as _};
 use crate::lab::simnet::{Account, LinkSchedule, LinkTrace, SimNetwork, VirtualWorld};
 use crate::net::{Architecture, Time};
 use crate::sim::Setup;
@@ -33,6 +37,8 @@ pub const WARM_UP: Duration = Duration::from_secs(5);
 const TAIL: Duration = Duration::from_secs(1);
 /// Between two looks at all screens.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// The same in matches of bots, which are long and many.
+const LOOK_AT_BOTS_EVERY: Duration = Duration::from_millis(100);
 /// A match that has not begun by then never will.
 const BEGIN_MAX: Duration = Duration::from_secs(10);
 /// The longest match of bots, 20 s beyond any that sudden death allows.
@@ -108,6 +114,8 @@ struct Run {
     /// When it is over.
     end: Time,
     look_at: Time,
+    /// What a server's states cost, where that is asked.
+    sizes: Option<StateSizes>,
     /// When the host or the server goes, if it does.
     loss_at: Option<Time>,
     /// What had gone over the net when it began to count, and when that ended.
@@ -119,14 +127,13 @@ impl Run {
         let Trial { cell, seed, counted, recorded, trace } = *trial;
         let players = usize::from(cell.players);
         let is_served = cell.architecture != Architecture::P2p;
-        let setup = open::setup(cell, seed, recorded);
-        let scripts = match recorded {
-            _ if cell.experiment == Experiment::Outcome => Vec::new(),
-            Some(recorded) => recorded.scripts(seed),
-            None => {
-                let seconds = WARM_UP + counted + TAIL;
-                drawn_scripts(&data::world(setup.clone()), seed, seconds.as_secs_f64())
-            }
+        let opening = Opening::of(cell, seed, recorded);
+        let seconds = (WARM_UP + counted + TAIL).as_secs_f64();
+        let scripts = match (cell.experiment, recorded) {
+            (Experiment::Outcome, _) => Vec::new(),
+            (Experiment::Scale, _) => battle_scripts(&opening.world(), seed, seconds),
+            (_, Some(recorded)) => recorded.scripts(seed),
+            (_, None) => drawn_scripts(&opening.world(), seed, seconds),
         };
         let places = cell.topology.places(players, is_served);
         let nodes = places.len();
@@ -134,14 +141,18 @@ impl Run {
         if let Some(trace) = trace {
             links = links.with_trace(trace, seed);
         }
+        if let Some(pair) = pair_of(cell) {
+            let (lengths, detour) = pair.lengths();
+            links = links.with_lengths(&lengths, detour);
+        }
         if let Some(bad) = bad_link_of(cell) {
             links = links.with_fault(players - 1, &bad.fault(), seed);
         }
         let network = SimNetwork::new(nodes, links);
         let host = network.address(if is_served { players } else { 0 });
         let nodes =
-            (0..players).map(|node| Player::new(open::player(cell, &setup, node, host), node, cell, seed));
-        let server = is_served.then(|| Referee::new(open::server(cell, &setup)));
+            (0..players).map(|node| Player::new(open::player(cell, &opening, node, host), node, cell, seed));
+        let server = is_served.then(|| Referee::new(open::server(cell, &opening)));
         Self {
             cell: cell.clone(),
             seed,
@@ -155,7 +166,8 @@ impl Run {
             look_at: Time(u64::MAX),
             loss_at: None,
             accounts: [Vec::new(), Vec::new()],
-            setup,
+            sizes: StateSizes::of(cell),
+            setup: opening.setup,
         }
     }
 
@@ -164,7 +176,7 @@ impl Run {
         let origin = loop {
             let host = match &self.world.server {
                 Some(server) => server.begin,
-                None => self.world.players[0].game.begin(),
+                None => self.world.players[0].begins_at(),
             };
             if let Some(origin) = host {
                 break origin;
@@ -199,7 +211,7 @@ impl Run {
                     break;
                 }
                 // Who plays on is what is asked.
-                Experiment::Outcome | Experiment::HostLost | Experiment::OneBadLink => {}
+                Experiment::Outcome | Experiment::HostLost | Experiment::OneBadLink | Experiment::Scale => {}
                 _ if ended.clone().next().is_none() => {}
                 _ => {
                     let (player, node) = ended.next().map(|node| (node.player, node)).expect("not none");
@@ -239,10 +251,14 @@ impl Run {
         if self.world.is_due(node) {
             let referee = self.world.server.as_mut().expect("it is due");
             referee.run(now, &mut self.traces);
+            if let (Some(sizes), Some(state)) = (&mut self.sizes, referee.state()) {
+                sizes.note(state);
+            }
             self.world.transmit(node);
         }
         if now >= self.look_at {
-            self.look_at = now.plus(LOOK_EVERY);
+            let is_of_bots = self.cell.experiment == Experiment::Outcome;
+            self.look_at = now.plus(if is_of_bots { LOOK_AT_BOTS_EVERY } else { LOOK_EVERY });
             self.look();
         }
         Ok(())
@@ -250,9 +266,13 @@ impl Run {
 
     /// The beginning and the end of what counts, and the loss of the host.
     fn mark(&mut self) {
-        for (mark, accounts) in self.window.into_iter().zip(&mut self.accounts) {
+        for (mark, begins) in self.window.into_iter().zip([true, false]) {
+            let accounts = &mut self.accounts[usize::from(!begins)];
             if self.world.now() >= mark && accounts.is_empty() {
                 *accounts = self.world.network.accounts().to_vec();
+                let is_asked = begins && self.cell.experiment == Experiment::Scale;
+                self.world.players.iter_mut().for_each(|node| node.cpu.is_on = is_asked);
+                self.world.server.iter_mut().for_each(|node| node.cpu.is_on = is_asked);
             }
         }
         if self.loss_at.is_some_and(|at| {

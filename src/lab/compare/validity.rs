@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison::is_same_condition;
 use super::metric::{LatencyKind, TICK_MS};
-use super::preset::path_of;
+use super::plan::TRACE;
+use super::preset::{path_of, slow_link_of};
 use super::row::{Experiment, MatchRow, Quantiles, Source, Topology};
 use super::statistics::{mean, wilson};
 use super::summary::CellSummary;
@@ -231,7 +232,9 @@ fn instants_in_order(row: &MatchRow, place: &mut Place<'_>) {
 
 fn clocks_agree(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     let Some(unfair) = mean(&cell.rows.iter().map(|row| row.unfair_ms).collect::<Vec<_>>()) else { return };
-    let is_alike = cell.cell.topology != Topology::Listen || cell.cell.architecture == Architecture::P2p;
+    // A recorded link is each player's at other instants.
+    let is_alike = cell.cell.preset != TRACE
+        && (cell.cell.topology != Topology::Listen || cell.cell.architecture == Architecture::P2p);
     if is_alike && cell.cell.experiment == Experiment::Defaults {
         // In lockstep an outage of one direction raises the input delay of one player for a while.
         let is_lockstep = cell.cell.architecture == Architecture::P2p;
@@ -351,7 +354,11 @@ fn censored_is_bounded(cell: &CellSummary<'_>, place: &mut Place<'_>) {
     let sum = |count: fn(&MatchRow) -> u32| cell.rows.iter().map(|row| f64::from(count(row))).sum::<f64>();
     let (all, censored) = (sum(|row| row.commands), sum(|row| row.censored));
     // Without any applied order there is no latency that could be wrong: the cell is reported as not playable.
-    if cell.cell.experiment == Experiment::HostLost || cell.is_unplayable() {
+    // A link may be too slow for what is asked of it: its table says how much is not applied.
+    if cell.cell.experiment == Experiment::HostLost
+        || cell.is_unplayable()
+        || slow_link_of(cell.cell).is_some()
+    {
         return;
     }
     let most = if cell.cell.bad_link.is_empty() { CENSORED_MAX } else { CENSORED_BAD_LINK_MAX };

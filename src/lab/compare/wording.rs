@@ -26,6 +26,12 @@ pub fn condition(cell: &Cell) -> String {
     if !cell.prediction {
         with.push("no prediction".into());
     }
+    if cell.tick_hz != TickRate::HZ_60.hz() {
+        with.push(format!("{} ticks/s", cell.tick_hz));
+    }
+    if cell.drift_ppm > 0 {
+        with.push(drift(cell));
+    }
     if !cell.bad_link.is_empty() {
         with.push(format!("{} on the last player's link", bad_link(cell)));
     }
@@ -112,6 +118,15 @@ pub fn input_delay(cell: &Cell) -> String {
     }
 }
 
+/// How wrong the clocks are: `clocks 50 ppm too fast and too slow`.
+#[must_use]
+pub fn drift(cell: &Cell) -> String {
+    match cell.drift_ppm {
+        0 => "clocks that run alike".into(),
+        ppm => format!("clocks {ppm} ppm too fast and too slow"),
+    }
+}
+
 /// What the screen shows.
 #[must_use]
 pub fn view(cell: &Cell) -> String {
@@ -139,6 +154,7 @@ pub fn place(topology: Topology, server: &str) -> String {
         Topology::Midway => format!("{server} half-way"),
         Topology::Remote => format!("{server} as far as the opponent"),
         Topology::Listen => format!("{server} in a player's process"),
+        Topology::Measured => format!("{server} where it was measured"),
     }
 }
 
@@ -146,6 +162,11 @@ pub fn place(topology: Topology, server: &str) -> String {
 #[must_use]
 pub const fn experiment(experiment: Experiment) -> [&'static str; 3] {
     match experiment {
+        Experiment::Pairs => [
+            "pairs",
+            "Pairs of players from measured round trips",
+            "players of two countries, and the best server for them; the first two codes are the players', the third the server's",
+        ],
         Experiment::Defaults => [
             "defaults",
             "Latency and traffic",
@@ -166,6 +187,11 @@ pub const fn experiment(experiment: Experiment) -> [&'static str; 3] {
             "What latency decides",
             "bots see what a screen shows, act 170 to 230 ms later, and play to the end; the last player has more latency",
         ],
+        Experiment::Scale => [
+            "scale",
+            "Units and players",
+            "armies stand amid each other and fight, so hardy that nobody falls; the server's limit of bandwidth is lifted",
+        ],
     }
 }
 
@@ -177,6 +203,7 @@ pub const fn topology(topology: Topology) -> &'static str {
         Topology::Midway => "midway",
         Topology::Remote => "remote",
         Topology::Listen => "listen",
+        Topology::Measured => "measured",
     }
 }
 

@@ -46,13 +46,13 @@ pub(super) enum State<N> {
 
 impl PeerClock {
     /// What it shows at an instant of network time.
-    pub(super) fn shows(self, now: Time) -> Time {
+    pub(in crate::lab) fn shows(self, now: Time) -> Time {
         let drift = now.0.cast_signed() * self.drift_ppm / 1_000_000;
         Time(self.offset_us + now.0.saturating_add_signed(drift))
     }
 
     /// The first instant of network time at which it shows `local` or later.
-    fn instant(self, local: Time) -> Time {
+    pub(in crate::lab) fn instant(self, local: Time) -> Time {
         let elapsed = local.0.saturating_sub(self.offset_us);
         // In two steps, for a million times the time would not fit.
         let shown_per_s = 1_000_000_u64.saturating_add_signed(self.drift_ppm).max(1);

@@ -9,7 +9,7 @@ use crate::lab::audit::Oracle;
 use crate::lab::byzantine::{Attacker, ByzantineFigures, ByzantinePlan};
 use crate::lab::scenario::{PeerClock, Scenario};
 use crate::lab::simnet::LinkFaults;
-use crate::net::{Architecture, Time};
+use crate::net::{Architecture, BITS_PER_S_USUAL, Time};
 
 impl VirtualMatch {
     /// All clients, and behind them their server, before the first datagram; `link` is every client's way to the server
@@ -24,7 +24,7 @@ impl VirtualMatch {
         let (rules, map) = (Some(game.setup.rules.clone()), Some(game.setup.map.clone()));
         let options = ServerOptions { rules, map, ..ServerOptions::default() };
         let mut machine = Machine::new(PeerClock::default(), Time(0));
-        machine.begin(Server::new(game.table().server(UPDATES), options));
+        machine.begin(Server::new(game.table().server(UPDATES, BITS_PER_S_USUAL), options));
         game.world.server = Some(machine);
         game
     }

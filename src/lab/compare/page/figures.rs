@@ -1,6 +1,7 @@
 //! The figures of the page: which cells are drawn against what.
 
 mod headline;
+mod scale;
 
 use std::collections::BTreeMap;
 
@@ -55,6 +56,7 @@ pub(in crate::lab::compare) fn headline(analysis: &Analysis<'_>) -> Vec<Figure> 
         headline::one_bad_link(analysis),
         headline::by_bytes(analysis),
         headline::outcome(analysis),
+        scale::scale(analysis),
     ];
     all.into_iter().filter(|figure| !figure.panels.is_empty()).collect()
 }
@@ -80,7 +82,7 @@ impl<'a> Grid<'a> {
         let mut cells: Vec<&CellSummary<'_>> = cells.iter().filter(is_asked).collect();
         // One factor after the other, so that what is left really has all of them.
         let same = |cell: &CellSummary<'_>| {
-            (cell.cell.players, cell.cell.units, cell.cell.prediction, cell.cell.mixed)
+            (cell.cell.players, cell.cell.units, cell.cell.prediction, cell.cell.mixed, cell.cell.drift_ppm)
         };
         keep_most(&mut cells, same);
         // Neighbours have no jitter to speak of.
@@ -171,7 +173,7 @@ fn pen(cell: &Cell) -> Pen {
         (Architecture::ClientServer, Topology::Midway) => (2, Marker::Square),
         (Architecture::ClientServer, Topology::Remote) => (3, Marker::Diamond),
         (Architecture::ClientServer, Topology::Listen) => (1, Marker::Cross),
-        (Architecture::ClientServer, Topology::Lan) => (5, Marker::Cross),
+        (Architecture::ClientServer, Topology::Lan | Topology::Measured) => (5, Marker::Cross),
     };
     Pen { ink, marker, dash: Dash::Solid }
 }
@@ -268,7 +270,7 @@ fn distributions(grid: &Grid<'_>) -> Option<Figure> {
         lines.append(&mut marked);
         let values: Vec<f64> =
             lines.iter().flat_map(|line| line.points.iter().map(|point| point.at.0)).collect();
-        let y = Axis { title: "orders that are quicker, %".into(), range: [0.0, 102.0], names: Vec::new() };
+        let y = Axis { range: [0.0, 102.0], ..Axis::from_zero("orders that are quicker, %", []) };
         (title.to_owned(), Plot { x: Axis::around("latency, ms", &values), y, lines })
     };
     let text = format!(

@@ -36,6 +36,8 @@ pub(super) struct Axis {
     pub(super) range: [f64; 2],
     /// Labels of 0, 1, … instead of numbers.
     pub(super) names: Vec<String>,
+    /// Whether equal distances are equal ratios: then both ends are powers of ten.
+    pub(super) is_logarithmic: bool,
 }
 
 /// Points, and what joins them.
@@ -165,7 +167,7 @@ impl Axis {
     pub(super) fn from_zero(title: impl Display, values: impl IntoIterator<Item = f64>) -> Self {
         let most = values.into_iter().filter(|value| value.is_finite()).fold(0.0, f64::max);
         let range = [0.0, if most > LEAST { most * ROOM } else { 1.0 }];
-        Self { title: title.to_string(), range, names: Vec::new() }
+        Self { title: title.to_string(), range, names: Vec::new(), is_logarithmic: false }
     }
 
     /// The same, or from below zero if there is a value there.
@@ -178,13 +180,30 @@ impl Axis {
 
     /// With room for a whisker.
     fn widened(mut self, [low, high]: [f64; 2]) -> Self {
+        if self.is_logarithmic {
+            return self;
+        }
         self.range = [self.range[0].min(low), self.range[1].max(high)];
         self
     }
 
     /// Names at equal distances.
     pub(super) fn of_names(title: &str, names: Vec<String>) -> Self {
-        Self { title: title.to_owned(), range: [-0.5, names.len() as f64 - 0.5], names }
+        let range = [-0.5, names.len() as f64 - 0.5];
+        Self { title: title.to_owned(), range, names, is_logarithmic: false }
+    }
+
+    /// From the power of ten below the smallest positive value to the one above the largest.
+    pub(super) fn logarithmic(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        let logs = values.into_iter().filter(|&value| value > LEAST).map(f64::log10);
+        let ends = |ends: Option<[f64; 2]>, log: f64| {
+            let [low, high] = ends.unwrap_or([log, log]);
+            Some([low.min(log), high.max(log)])
+        };
+        let [low, high] = logs.fold(None, ends).unwrap_or([0.0, 1.0]);
+        let [low, high] = [low.floor(), high.ceil().max(low.floor() + 1.0)];
+        let range = [10f64.powf(low), 10f64.powf(high)];
+        Self { title: title.to_owned(), range, names: Vec::new(), is_logarithmic: true }
     }
 
     /// What is at `value` in a table: the nearest name, or the number.
@@ -197,8 +216,11 @@ impl Axis {
 
     /// Where `value` is between two edges.
     fn place(&self, value: f64, edges: [f64; 2]) -> f64 {
-        let [low, high] = self.range;
-        edges[0] + (value - low) / (high - low) * (edges[1] - edges[0])
+        let scale = |value: f64| {
+            if self.is_logarithmic { value.max(self.range[0]).log10() } else { value }
+        };
+        let [low, high] = self.range.map(scale);
+        edges[0] + (scale(value) - low) / (high - low) * (edges[1] - edges[0])
     }
 
     /// Round numbers, or the names, each with its text.
@@ -207,6 +229,13 @@ impl Axis {
             return self.names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect();
         }
         let [low, high] = self.range;
+        if self.is_logarithmic {
+            let powers = low.log10().round() as i32..=high.log10().round() as i32;
+            return powers
+                .map(|power| 10f64.powi(power))
+                .map(|number| (number, number.to_string()))
+                .collect();
+        }
         // 1, 2 or 5 times a power of ten, of which 3 to 7 fit.
         let power = 10f64.powf(((high - low) / 3.0).log10().floor());
         let fits = [5.0, 2.0, 1.0].into_iter().find(|factor| (high - low) / (factor * power) >= 3.0);
@@ -316,5 +345,28 @@ fn line(pen: Pen) -> Markup {
     html! {
         path d="M0 20H88" stroke-dasharray=[pen.dashes()] {}
         (marker(pen, "translate(44 20)".into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_ratios_are_equal_distances() {
+        let axis = Axis::logarithmic("kbit/s", [30.0, 300.0, 7_000.0]);
+        assert_eq!(axis.range, [10.0, 10_000.0]);
+        let at = |value| axis.place(value, [0.0, 3.0]);
+        assert!(
+            [10.0, 100.0, 1_000.0, 10_000.0]
+                .into_iter()
+                .zip(0..)
+                .all(|(value, place)| { (at(value) - f64::from(place)).abs() < 1e-9 })
+        );
+        assert!((at(300.0) - at(30.0) - 1.0).abs() < 1e-9);
+        // There is no place for nothing.
+        assert_eq!((at(0.0), at(-5.0)), (0.0, 0.0));
+        let labels: Vec<String> = axis.ticks().into_iter().map(|(_, label)| label).collect();
+        assert_eq!(labels, ["10", "100", "1000", "10000"]);
     }
 }

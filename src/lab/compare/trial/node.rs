@@ -6,12 +6,17 @@ use std::net::SocketAddr;
 use super::Cell;
 use super::bot_player::BotPlayer;
 use super::command_trace::{Applied, CommandTraces, Display};
+use super::cost::Cpu;
 use super::divergence::Picture;
 use super::stalls::{Freezes, Stalls};
 use crate::game::{Match, MatchEvent, MatchOutcome, Node, Predictor, Server};
 use crate::lab::compare::row::Experiment;
-use crate::net::{Architecture, Stall, StallCause, Time, Transmit};
-use crate::sim::{Command, GameState, PLAYERS_MAX, Tick, World};
+use crate::lab::scenario::PeerClock;
+use crate::net::{Architecture, DueTick, Stall, StallCause, Time, Transmit};
+use crate::sim::{Command, GameState, PLAYERS_MAX, StateHash, Tick, World};
+
+/// Where clocks are wrong, each shows so much more than the one before.
+const CLOCK_STEP_US: u64 = 7_000_000;
 
 /// A player's process.
 pub(super) struct Player {
@@ -29,6 +34,10 @@ pub(super) struct Player {
     pub(super) ticks_at_loss: Option<u32>,
     /// Ticks run within what counts.
     pub(super) ticks_counted: u32,
+    /// What it costs its processor.
+    pub(super) cpu: Cpu,
+    /// What its match takes for the time; all else here counts the time of the network.
+    clock: PeerClock,
     /// With a server: how far in the past a picture would be that moves evenly. What comes later than it would be
     /// shown is a stall, whether or not the screen predicts.
     behind: Option<Duration>,
@@ -73,6 +82,8 @@ impl Player {
             hashes: Vec::new(),
             ticks_at_loss: None,
             ticks_counted: 0,
+            cpu: Cpu::default(),
+            clock: clock(cell, player),
             behind: (cell.architecture == Architecture::ClientServer)
                 .then(|| Duration::from_secs(1) * cell.interpolation / cell.updates.max(1)),
             window: [Time(u64::MAX); 2],
@@ -90,10 +101,19 @@ impl Player {
         }
     }
 
+    const fn clock(&self) -> PeerClock {
+        self.clock
+    }
+
     /// Tick 0 is agreed.
     pub(super) fn begin(&mut self, origin: Time, window: [Time; 2]) {
         (self.window, self.ran_at) = (window, origin);
         (self.stalls, self.freezes) = (Stalls::new(window), Freezes::new(window));
+    }
+
+    /// When tick 0 runs, once that is agreed.
+    pub(super) fn begins_at(&self) -> Option<Time> {
+        self.game.begin().map(|local| self.clock.instant(local))
     }
 
     /// Whether it went with the host.
@@ -119,21 +139,23 @@ impl Player {
     /// Orders something. False if it cannot be taken.
     pub(super) fn submit(&mut self, now: Time, command: Command) -> bool {
         self.timer = Some(now);
-        !self.is_over() && self.game.submit_command(now, command)
+        !self.is_over() && self.game.submit_command(self.clock.shows(now), command)
     }
 
     /// Does what is due; since when nothing new could be shown, if that is so.
     pub(super) fn run(&mut self, now: Time, traces: &CommandTraces) -> Option<Time> {
         let waits_since = self.waits_since(now);
         self.act(now);
-        let Self { game, ran, applied, hashes, .. } = self;
-        game.advance_with(now, |due, hash| {
+        let Self { game, ran, applied, hashes, cpu, clock, .. } = self;
+        let local = clock.shows(now);
+        let note = |due: &DueTick, hash: &StateHash| {
             let tick = due.inputs.tick;
             ran.ticks.push(tick);
             hashes.push(hash.whole);
             traces.find(applied, &due.inputs, |player, number| ran.commands.push((player, number, tick)));
             ran.stalls.extend(due.stall);
-        });
+        };
+        cpu.spend(|| game.advance_with(local, note));
         self.predict_own(now);
         waits_since
     }
@@ -143,7 +165,7 @@ impl Player {
         let Some((_, Some(bot))) = &mut self.bot else { return };
         while let Some(input) = bot.act(now) {
             for command in input.commands {
-                self.game.submit_command(now, command);
+                self.game.submit_command(self.clock.shows(now), command);
             }
             self.game.submit_hero(input.hero);
         }
@@ -164,7 +186,7 @@ impl Player {
 
     /// In a mixed view: predicts as the match would.
     fn predict_own(&mut self, now: Time) {
-        let Self { game, own, .. } = self;
+        let Self { game, own, clock, .. } = self;
         let (true, Some(world), Some(client)) =
             (self.is_mixed, game.begin().and(game.world()), game.session().client())
         else {
@@ -172,7 +194,7 @@ impl Player {
         };
         let (horizon, inputs) = client.unconfirmed();
         let own = own.get_or_insert_with(|| Predictor::new(world, game.session().player()));
-        own.advance(now, world, inputs, horizon);
+        own.advance(clock.shows(now), world, inputs, horizon);
     }
 
     /// Notes what came of it.
@@ -213,13 +235,14 @@ impl Player {
     /// Writes the state that the screen shows. False before there is one.
     pub(super) fn show(&self, now: Time, state: &mut GameState) -> bool {
         let Some(world) = self.game.world() else { return false };
+        let local = self.clock.shows(now);
         match self.game.seen() {
-            Some(shown) => shown.show(now, state),
+            Some(shown) => shown.show(local, state),
             None => state.copy_from(world.state()),
         }
         if let Some(own) = &self.own {
             let mut predicted = GameState::default();
-            own.show(now, &mut predicted);
+            own.show(local, &mut predicted);
             for row in 0..state.units.len() {
                 let is_own = state.units.owner[row].index() == self.player;
                 if let Some(at) = predicted.row(state.units.id[row]).filter(|_| is_own) {
@@ -234,7 +257,7 @@ impl Player {
     fn needed_at(&self, now: Time, tick: Tick) -> Time {
         let (Some(client), Some(behind)) = (self.game.session().client(), self.behind) else { return now };
         let one_way = Duration::from_micros(client.link().rtt_us.unwrap_or(0) / 2);
-        client.server_time_of(tick).plus(one_way + behind)
+        self.clock.instant(client.server_time_of(tick).plus(one_way + behind))
     }
 
     /// Since when nothing new could be shown, if that is so.
@@ -242,7 +265,7 @@ impl Player {
         let session = self.game.session();
         let world = self.game.begin().and(self.game.world())?;
         let due = match session.client() {
-            None => session.waits_for()?.since,
+            None => self.clock.instant(session.waits_for()?.since),
             Some(_) if self.behind.is_some() => self.needed_at(now, world.state().tick()).max(self.ran_at),
             // Relayed ticks come at the pace of ticks.
             Some(_) => self.ran_at.plus(Duration::from_secs(1) / world.setup().tick_rate.hz()),
@@ -259,7 +282,8 @@ impl Player {
             self.stalls.add(due, now, StallCause::Network);
         }
         for stall in self.ran.stalls.drain(..) {
-            self.stalls.add(stall.due, stall.ran, stall.cause);
+            let [due, ran] = [stall.due, stall.ran].map(|local| self.clock.instant(local));
+            self.stalls.add(due, ran, stall.cause);
         }
         if (self.window[0]..self.window[1]).contains(&now) {
             self.ticks_counted += self.ran.ticks.len() as u32;
@@ -306,9 +330,19 @@ impl Player {
     }
 }
 
+/// The clock of a player's computer: right, or by turns too fast and too slow and of another hour.
+fn clock(cell: &Cell, player: usize) -> PeerClock {
+    let ppm = i64::from(cell.drift_ppm);
+    let drift_ppm = if player.is_multiple_of(2) { ppm } else { -ppm };
+    let offset_us = if ppm > 0 { CLOCK_STEP_US * player as u64 } else { 0 };
+    PeerClock { offset_us, drift_ppm }
+}
+
 /// The server's process.
 pub(super) struct Referee {
     server: Server,
+    /// What it costs its processor.
+    pub(super) cpu: Cpu,
     /// When tick 0 runs.
     pub(super) begin: Option<Time>,
     /// When it ran each tick.
@@ -319,8 +353,19 @@ pub(super) struct Referee {
 }
 
 impl Referee {
-    pub(super) const fn new(server: Server) -> Self {
-        Self { server, begin: None, ran_at: Vec::new(), is_lost: false, timer: Some(Time(0)) }
+    pub(super) fn new(server: Server) -> Self {
+        let (cpu, timer) = (Cpu::default(), Some(Time(0)));
+        Self { server, cpu, begin: None, ran_at: Vec::new(), is_lost: false, timer }
+    }
+
+    /// The state of the world, once there is one.
+    pub(super) fn state(&self) -> Option<&GameState> {
+        self.server.world().map(World::state)
+    }
+
+    /// It has the time of the network.
+    const fn clock(&self) -> PeerClock {
+        PeerClock { offset_us: 0, drift_ppm: 0 }
     }
 
     /// It decides nothing by itself.
@@ -350,19 +395,25 @@ macro_rules! watched {
         impl Node for $type {
             fn handle_datagram(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) {
                 if !self.is_over() {
-                    self.$inner.handle_datagram(now, from, bytes);
+                    let local = self.clock().shows(now);
+                    let Self { $inner: node, cpu, .. } = self;
+                    cpu.spend(|| node.handle_datagram(local, from, bytes));
                     self.timer = Some(now);
                 }
             }
 
             fn advance(&mut self, now: Time) {
-                self.$inner.advance(now);
+                let local = self.clock().shows(now);
+                let Self { $inner: node, cpu, .. } = self;
+                cpu.spend(|| node.advance(local));
             }
 
             fn poll_transmit(&mut self) -> Option<Transmit> {
-                let next = self.$inner.poll_transmit();
+                let Self { $inner: node, cpu, .. } = self;
+                let next = cpu.spend(|| node.poll_transmit());
                 if next.is_none() {
-                    self.timer = self.$inner.poll_timeout();
+                    let timer = self.$inner.poll_timeout();
+                    self.timer = timer.map(|local| self.clock().instant(local));
                 }
                 next
             }

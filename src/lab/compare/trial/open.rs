@@ -5,13 +5,59 @@ use std::sync::Arc;
 
 use super::Cell;
 use crate::game::{Match, MatchOptions, Server, ServerOptions, Session, data};
+use crate::lab::battlefield::{Battlefield, Plan};
+use crate::lab::compare::preset::slow_link_of;
 use crate::lab::compare::row::Experiment;
 use crate::lab::compare::script::Recorded;
 use crate::lab::sessions::{Table, hero_of, is_encrypted, settings};
-use crate::net::{Architecture, InputDelay, Time};
-use crate::sim::{Rules, SeatSetup, Setup, TickRate};
+use crate::net::{Architecture, BITS_PER_S_USUAL, InputDelay, Time};
+use crate::sim::{GameState, Rules, SeatSetup, Setup, TickRate, UnitRules, World};
 
-/// The match of a cell.
+/// The limit of bandwidth where there is none: a gigabit.
+const BITS_PER_S_MOST: u64 = 1_000_000_000;
+/// Hit points of a unit that shall not fall: the most that rules may give.
+const HARDY_HP: i16 = 30_000;
+
+/// A match before its first datagram.
+pub(super) struct Opening {
+    /// What is played.
+    pub(super) setup: Setup,
+    /// The state before tick 0, where the rules do not make it.
+    first: Option<Arc<GameState>>,
+}
+
+impl Opening {
+    /// The match of a cell.
+    pub(super) fn of(cell: &Cell, seed: u64, recorded: Option<&Recorded>) -> Self {
+        if cell.experiment == Experiment::Scale {
+            return Self::battle(cell, seed);
+        }
+        Self { setup: setup(cell, seed, recorded), first: None }
+    }
+
+    /// Armies in stripes on a field of their size, so hardy that their number stays.
+    fn battle(cell: &Cell, seed: u64) -> Self {
+        let mut plan = Plan::between(cell.players.into(), cell.units as usize, seed);
+        let hardy = |unit: &UnitRules| UnitRules { hp: HARDY_HP, ..unit.clone() };
+        let Rules { swordsman, archer, .. } = &*plan.rules;
+        plan.rules =
+            Arc::new(Rules { swordsman: hardy(swordsman), archer: hardy(archer), ..(*plan.rules).clone() });
+        let setup = Setup { tick_rate: tick_rate(cell), ..plan.setup() };
+        let first = Battlefield::of(plan).world().state().clone();
+        Self { setup, first: Some(Arc::new(first)) }
+    }
+
+    /// The world before tick 0.
+    pub(super) fn world(&self) -> World {
+        let mut world = data::world(self.setup.clone());
+        if let Some(first) = &self.first {
+            world.adopt(first).expect("of this match");
+        }
+        world
+    }
+}
+
+/// The match of a cell by rules that make its units.
 pub(super) fn setup(cell: &Cell, seed: u64, recorded: Option<&Recorded>) -> Setup {
     if let Some(recorded) = recorded {
         // What ends a match is left out: all architectures play as long.
@@ -21,7 +67,7 @@ pub(super) fn setup(cell: &Cell, seed: u64, recorded: Option<&Recorded>) -> Setu
     let players = cell.players;
     Setup {
         seed,
-        tick_rate: TickRate::HZ_60,
+        tick_rate: tick_rate(cell),
         seats: (0..players).map(|seat| SeatSetup { hero: hero_of(seed, seat.into()), team: seat }).collect(),
         rules: rules(cell),
         map: data::map(if players > 2 { "quad" } else { "standard" }).expect("built in"),
@@ -31,7 +77,14 @@ pub(super) fn setup(cell: &Cell, seed: u64, recorded: Option<&Recorded>) -> Setu
 /// The rules by which a cell has its number of units.
 fn rules(cell: &Cell) -> Arc<Rules> {
     if cell.experiment == Experiment::Outcome {
-        return data::rules("standard").expect("built in");
+        let standard = data::rules("standard").expect("built in");
+        return match i32::try_from(cell.score_to_win) {
+            Ok(score @ 1..) => {
+                let name = format!("standard to {score}");
+                Arc::new(Rules { name, score_to_win: score, ..(*standard).clone() })
+            }
+            _ => standard,
+        };
     }
     let rules = data::rules("endless").expect("built in");
     let minions = (cell.units / u32::from(cell.players)).saturating_sub(1);
@@ -44,8 +97,13 @@ fn rules(cell: &Cell) -> Arc<Rules> {
     })
 }
 
+fn tick_rate(cell: &Cell) -> TickRate {
+    TickRate::new(cell.tick_hz).expect("a rate of matches")
+}
+
 /// A player's match before its first datagram. The host of lockstep is player 0; all others go to `host`.
-pub(super) fn player(cell: &Cell, setup: &Setup, node: usize, host: SocketAddr) -> Match {
+pub(super) fn player(cell: &Cell, opening: &Opening, node: usize, host: SocketAddr) -> Match {
+    let setup = &opening.setup;
     let delay = if cell.fixed_delay > 0 { InputDelay::Ticks(cell.fixed_delay) } else { InputDelay::Auto };
     let settings = settings(node, setup.seats[node].hero, delay);
     let table = table(cell, setup);
@@ -59,6 +117,7 @@ pub(super) fn player(cell: &Cell, setup: &Setup, node: usize, host: SocketAddr) 
         MatchOptions {
             rules: Some(setup.rules.clone()),
             map: Some(setup.map.clone()),
+            first: opening.first.clone(),
             // A mixed view is made of the view in the past and a prediction beside it.
             prediction: cell.prediction && !cell.mixed,
             interpolation: cell.interpolation,
@@ -69,10 +128,17 @@ pub(super) fn player(cell: &Cell, setup: &Setup, node: usize, host: SocketAddr) 
 }
 
 /// The server before its first datagram.
-pub(super) fn server(cell: &Cell, setup: &Setup) -> Server {
+pub(super) fn server(cell: &Cell, opening: &Opening) -> Server {
+    let setup = &opening.setup;
     let (rules, map) = (Some(setup.rules.clone()), Some(setup.map.clone()));
-    let session = table(cell, setup).server(cell.updates.max(1));
-    Server::new(session, ServerOptions { rules, map, ..ServerOptions::default() })
+    let bits_per_s = match cell.experiment {
+        // What a slow link cannot take would only fill its queue.
+        Experiment::Scale => slow_link_of(cell).map_or(BITS_PER_S_MOST, |slow| slow.rate),
+        _ => BITS_PER_S_USUAL,
+    };
+    let session = table(cell, setup).server(cell.updates.max(1), bits_per_s);
+    let first = opening.first.clone();
+    Server::new(session, ServerOptions { rules, map, first, ..ServerOptions::default() })
 }
 
 fn table<'a>(cell: &Cell, setup: &'a Setup) -> Table<'a> {
@@ -85,5 +151,37 @@ fn table<'a>(cell: &Cell, setup: &'a Setup) -> Table<'a> {
         map: &setup.map,
         teams: setup.seats.iter().map(|seat| seat.team).collect(),
         is_encrypted: is_encrypted(setup.seed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::compare::plan::base_cell;
+    use crate::sim::{Tick, TickInputs};
+
+    #[test]
+    fn armies_of_a_battle_have_the_size_they_are_said_to_have_and_fight_on() {
+        // On the field of ten units obstacles are between them.
+        for (players, units) in [(2, 30), (2, 300), (3, 300), (4, 301)] {
+            let experiment = Experiment::Scale;
+            let cell = Cell { experiment, players, units, tick_hz: 30, ..base_cell(Architecture::P2p) };
+            let opening = Opening::of(&cell, 5, None);
+            let mut world = opening.world();
+            assert_eq!(world.setup().tick_rate.hz(), 30);
+            for tick in 0..300 {
+                world.step(&TickInputs::idle(Tick(tick), players.into()));
+            }
+            let units = &world.state().units;
+            let heroes = (0..units.len()).filter(|&row| units.hp[row] < HARDY_HP - 5_000).count();
+            // Heroes fall, and wait for a while.
+            assert_eq!(units.len() - heroes, cell.units as usize - usize::from(players), "{cell}");
+            let hit = (0..units.len()).filter(|&row| (HARDY_HP - 5_000..HARDY_HP).contains(&units.hp[row]));
+            let mut owners: Vec<_> = hit.map(|row| units.owner[row]).collect();
+            assert!(owners.len() > units.len() / 4, "{cell}: {} of {} were hit", owners.len(), units.len());
+            owners.sort_unstable();
+            owners.dedup();
+            assert_eq!(owners.len(), usize::from(players), "{cell}");
+        }
     }
 }

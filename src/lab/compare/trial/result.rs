@@ -2,9 +2,11 @@
 
 use super::Run;
 use super::command_trace::CommandTrace;
-use super::node::Player;
+use super::cost::StateSizes;
+use super::node::{Player, Referee};
 use crate::lab::compare::latencies::{Latencies, Seen};
 use crate::lab::compare::row::{Experiment, MatchRow, Series, Topology};
+use crate::lab::compare::statistics::mean;
 use crate::lab::simnet::Account;
 use crate::net::Time;
 use crate::sim::PlayerId;
@@ -62,6 +64,9 @@ impl Run {
             bytes_under_way: self.world.network.bytes_in_flight(),
             ticks_after_loss: self.ticks_after_loss(),
             winner: self.winner(),
+            cpu_us_per_tick: self.player_cpu(),
+            server_cpu_us_per_tick: self.server_cpu(),
+            state_bytes: self.sizes.as_ref().and_then(StateSizes::bytes),
             state_hash: self.state_hash(),
             cell: self.cell.clone(),
             seed: self.seed,
@@ -138,12 +143,29 @@ impl Run {
         (player, server.first().copied().unwrap_or_default())
     }
 
+    /// Mean over the players that ran ticks, where it was asked.
+    fn player_cpu(&self) -> Option<f64> {
+        let spent: Vec<f64> =
+            self.world.players.iter().filter_map(|node| node.cpu.us_per_tick(node.ticks_counted)).collect();
+        mean(&spent)
+    }
+
+    fn server_cpu(&self) -> Option<f64> {
+        let server = self.world.server.as_ref()?;
+        server.cpu.us_per_tick(self.ticks_of(server))
+    }
+
+    /// Of the server within what counts.
+    fn ticks_of(&self, server: &Referee) -> u32 {
+        let counted = |at: &&Time| (self.window[0]..self.window[1]).contains(*at);
+        server.ran_at.iter().filter(counted).count() as u32
+    }
+
     /// Of the slowest node that was not lost.
     fn tick_rate(&self, seconds: f64) -> f64 {
         let players = self.world.players.iter().filter(|node| !node.is_lost()).map(|node| node.ticks_counted);
         let server = self.world.server.as_ref().filter(|server| !server.is_lost && !server.ran_at.is_empty());
-        let counted = |at: &&Time| (self.window[0]..self.window[1]).contains(*at);
-        let server = server.map(|server| server.ran_at.iter().filter(counted).count() as u32);
+        let server = server.map(|server| self.ticks_of(server));
         players.chain(server).min().map_or(0.0, |ticks| f64::from(ticks) / seconds)
     }
 

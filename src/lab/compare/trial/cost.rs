@@ -1,0 +1,79 @@
+//! What a match costs the computers, and a server's states the links.
+
+use core::time::Duration;
+
+use crate::lab::bench::timed;
+use crate::lab::compare::row::{Cell, Experiment};
+use crate::net::Architecture;
+use crate::sim::{DeltaCoder, GameState};
+
+/// Processor time of a node, while it counts.
+#[derive(Debug, Default)]
+pub(super) struct Cpu {
+    /// Whether it counts.
+    pub(super) is_on: bool,
+    /// So far.
+    spent: Duration,
+}
+
+impl Cpu {
+    /// Does some of the node's work.
+    pub(super) fn spend<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        if !self.is_on {
+            return work();
+        }
+        let mut result = None;
+        self.spent += timed(|| result = Some(work()));
+        result.expect("just done")
+    }
+
+    /// Microseconds for each of `ticks`; nothing if it was never counted.
+    pub(super) fn us_per_tick(&self, ticks: u32) -> Option<f64> {
+        (!self.spent.is_zero() && ticks > 0).then(|| self.spent.as_secs_f64() * 1e6 / f64::from(ticks))
+    }
+}
+
+/// How much of a server's state is new to a client: the difference from the state of a round trip and an update before,
+/// once a second.
+#[derive(Debug)]
+pub(super) struct StateSizes {
+    /// Ticks of a second, and from a state that a client has to the next.
+    ticks: [u32; 2],
+    base: Option<GameState>,
+    coder: DeltaCoder,
+    /// Bytes of all of them, and how many.
+    sum: (usize, u32),
+}
+
+impl StateSizes {
+    /// Nothing yet; `None` where it is not asked.
+    pub(super) fn of(cell: &Cell) -> Option<Self> {
+        let is_asked =
+            (cell.experiment, cell.architecture) == (Experiment::Scale, Architecture::ClientServer);
+        let hz = cell.tick_hz;
+        let known = (cell.rtt_ms / 1000.0 * f64::from(hz)).ceil() as u32;
+        let ticks = [hz, known + hz / cell.updates.max(1)];
+        is_asked.then(|| Self { ticks, base: None, coder: DeltaCoder::default(), sum: (0, 0) })
+    }
+
+    /// The server's state is this one.
+    pub(super) fn note(&mut self, state: &GameState) {
+        let [second, after] = self.ticks;
+        match &self.base {
+            None if state.tick().0.is_multiple_of(second) => self.base = Some(state.clone()),
+            Some(base) if state.tick().since(base.tick()) >= after => {
+                let mut bytes = Vec::new();
+                self.coder.encode(base, state, &mut bytes);
+                self.sum = (self.sum.0 + bytes.len(), self.sum.1 + 1);
+                self.base = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// The mean.
+    pub(super) fn bytes(&self) -> Option<f64> {
+        let (bytes, count) = self.sum;
+        (count > 0).then(|| bytes as f64 / f64::from(count))
+    }
+}
