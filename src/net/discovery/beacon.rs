@@ -221,6 +221,10 @@ impl VersionText {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+    use std::prelude::rust_2024::*;
+    use std::{format, vec};
+
     use proptest::prelude::*;
 
     use super::*;

@@ -1,5 +1,7 @@
 //! The directory in virtual time, against hosts that answer, die, lie and flood.
-use std::collections::BTreeMap;
+extern crate std;
+use std::prelude::rust_2024::*;
+use std::{collections::BTreeMap, vec, vec::Vec};
 
 use proptest::prelude::*;
 
