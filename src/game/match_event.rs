@@ -55,7 +55,7 @@ pub enum MatchEvent {
 }
 
 impl MatchEvent {
-    /// What is told of an event of the session, as far as that needs nothing else.
+    /// The line for an event of the session, as far as that needs nothing else.
     pub(super) fn of(event: &Event) -> Option<Self> {
         Some(match *event {
             Event::Joined { player, name } => Self::Joined(player, name),
