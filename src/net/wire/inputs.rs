@@ -70,7 +70,7 @@ impl InputsHeader {
         }
     }
 
-    fn read(body: &[u8]) -> Option<(Self, &[u8])> {
+    pub(super) fn read(body: &[u8]) -> Option<(Self, &[u8])> {
         let (&halves, mut rest) = body.split_first()?;
         let mut whole = |half: u8| -> Option<u8> {
             if half < MORE {
@@ -98,9 +98,18 @@ impl InputsHeader {
 #[must_use]
 pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Option<&'a [u8]>>) -> Body {
     let mut body = Body::new();
-    header.write(&mut body);
-    append_inputs(&mut body, inputs.take(usize::from(header.count)));
+    write_inputs(&mut body, header, inputs);
     body
+}
+
+/// Appends what [`encode_inputs`] returns.
+pub(super) fn write_inputs<'a>(
+    body: &mut Body,
+    header: &InputsHeader,
+    inputs: impl Iterator<Item = Option<&'a [u8]>>,
+) {
+    header.write(body);
+    append_inputs(body, inputs.take(usize::from(header.count)));
 }
 
 /// Appends inputs in the form in which they follow a header.
