@@ -351,11 +351,13 @@ impl LockstepSession {
         }
     }
 
-    /// Fair: a peer has committed to more, and may know more inputs of those that it does not hear.
-    pub(super) fn relay_released(&mut self, link: usize) {
+    /// Fair: a peer has committed to its inputs from `from` on, and may know those of the peers that it does not hear. What
+    /// it lacks before that it asks for again.
+    pub(super) fn relay_released(&mut self, link: usize, from: Tick) {
         let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
         let said = play.departures.said[to.player].as_ref().filter(|said| !said.is_settled).cloned();
-        if let Some(said) = said {
+        if let Some(mut said) = said {
+            said.held.iter_mut().for_each(|held| *held = from.0.max(*held));
             self.relay(link, &said);
         }
     }

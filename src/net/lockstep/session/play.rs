@@ -378,8 +378,8 @@ impl LockstepSession {
         if let Some(lacked) = fresh.inputs {
             self.relay_onward(player, lacked);
         }
-        if fresh.commitments.is_some() {
-            self.relay_released(link);
+        if let Some(from) = fresh.commitments {
+            self.relay_released(link, from);
         }
         self.settle_leavers();
         let has_run = self.play.as_ref().is_some_and(|play| ran <= play.history.ran());
