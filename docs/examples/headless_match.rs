@@ -44,6 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         map: fingerprint(&*data::map("standard")?),
         seats: 2,
         game: 0,
+        is_fair: false,
     };
     let teams = [0, 1].into_iter().collect();
     let countdown = Duration::from_millis(300);

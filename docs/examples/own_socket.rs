@@ -87,8 +87,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seats = [0, 1].map(|team| SeatSetup { hero, team }).into_iter().collect();
     let world = World::new(Setup { seed, tick_rate, seats, rules: rules.clone(), map: map.clone() });
     let (rules, map, architecture) = (fingerprint(&*rules), fingerprint(&*map), Architecture::P2p);
-    let config =
-        MatchConfig { room_id: 1, architecture, seed, tick_rate, ticks, rules, map, seats: 2, game: 0 };
+    let config = MatchConfig {
+        room_id: 1,
+        architecture,
+        seed,
+        tick_rate,
+        ticks,
+        rules,
+        map,
+        seats: 2,
+        game: 0,
+        is_fair: false,
+    };
     let teams = [0, 1].into_iter().collect();
     let countdown = Duration::from_millis(300);
     let host = HostConfig { config, room_code: RoomCode::OPEN, teams, countdown, beacon: None };

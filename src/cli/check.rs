@@ -15,7 +15,7 @@ use super::headless::progress_bar;
 use super::{console, paths, setup};
 use clap::ValueEnum as _;
 use mini_rts_arena::lab::{CheckOptions, CheckReport, FirstDesync, Side, check};
-use mini_rts_arena::net::InputDelay;
+use mini_rts_arena::net::{Architecture, InputDelay};
 
 /// How long one side of a check between two machines waits for the other.
 const WAIT: Duration = Duration::from_secs(600);
@@ -27,6 +27,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     }
     if let Some(file) = &arguments.against {
         return against::run(file, arguments.json);
+    }
+    if arguments.fair && arguments.architecture != Architecture::P2p {
+        bail!("--fair is of matches without a server; leave --architecture out");
     }
     if arguments.is_virtual {
         return campaign::run(arguments);
@@ -78,7 +81,10 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CheckOptions> {
         // Between two machines there is one port.
         jobs: if side == Side::All { jobs(arguments) } else { 1 },
         side,
-        host_arguments: vec![format!("--tick-rate={}", arguments.tick_rate.hz())],
+        host_arguments: [format!("--tick-rate={}", arguments.tick_rate.hz())]
+            .into_iter()
+            .chain(arguments.fair.then(|| "--fair".into()))
+            .collect(),
         arguments: shared.into_iter().chain(data).chain(rules).collect(),
         seat_arguments: vec![format!("--bot={}", bot.get_name()), format!("--input-delay={delay}")],
         link: arguments.link.clone(),

@@ -28,6 +28,7 @@ pub(crate) fn match_json(
         "seed": summary.config.seed,
         "state_hash": hex(summary.hash.whole),
         "architecture": summary.config.architecture.as_str(),
+        "fair": summary.config.is_fair,
         "player": summary.player.0,
         "port": port,
         "replay": summary.replay,

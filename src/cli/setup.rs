@@ -94,6 +94,7 @@ fn decide(arguments: &ServeArguments, architecture: Architecture, port: u16) -> 
         map: fingerprint(&*map),
         seats: table.players,
         game: 0,
+        is_fair: false,
     };
     let players = u8::from(architecture == Architecture::P2p);
     let beacon = Beacon {
@@ -133,6 +134,7 @@ pub(crate) fn host(arguments: &HostArguments, port: u16) -> anyhow::Result<Prepa
     let game = &arguments.game;
     let server = arguments.server();
     let Decided { config, beacon, rules, map } = decide(&server, Architecture::P2p, port)?;
+    let config = MatchConfig { is_fair: arguments.fair, ..config };
     let seed = config.seed;
     let settings = settings(game)?;
     let host = HostConfig {

@@ -49,6 +49,7 @@ fn config(architecture: Architecture) -> MatchConfig {
         map: fingerprint(&*data::map("standard").expect("built in")),
         seats: 2,
         game: 0,
+        is_fair: false,
     }
 }
 

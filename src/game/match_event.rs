@@ -55,7 +55,7 @@ pub enum MatchEvent {
 }
 
 impl MatchEvent {
-    /// The line for an event of the session, as far as that needs nothing else.
+    /// What a match reports of an event of its session, as far as that needs nothing else.
     pub(super) fn of(event: &Event) -> Option<Self> {
         Some(match *event {
             Event::Joined { player, name } => Self::Joined(player, name),

@@ -272,6 +272,11 @@ impl Match {
         self.session.forge(to, id, body);
     }
 
+    /// Looks ahead, if it can: see [`Session`].
+    pub(crate) fn look_ahead(&mut self, now: Time) -> bool {
+        self.session.look_ahead(now)
+    }
+
     /// The current world, once all players are there.
     #[must_use]
     pub const fn world(&self) -> Option<&World> {

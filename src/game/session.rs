@@ -82,6 +82,17 @@ impl Session {
         seated!(self, session => session.forge(to, id, body), else ());
     }
 
+    /// Gives an order if it is known what another player gives for the same tick, as somebody does who chooses it by
+    /// that: for the experiments in `lab`. True if it was.
+    pub(super) fn look_ahead(&mut self, now: Time) -> bool {
+        let Self::Lockstep(session) = self else { return false };
+        session.commit_late();
+        let tick = session.open_tick();
+        let others = (0..PLAYERS_MAX as u8).map(PlayerId).filter(|&player| player != session.player());
+        let has_seen = { others }.any(|player| session.peek(player, tick).is_some());
+        has_seen && session.submit_command(tick, now, Command::Banner).is_ok()
+    }
+
     /// What protects the links: for the experiments in `lab`.
     pub(crate) fn protections(&self) -> ArrayVec<PacketProtection, { PLAYERS_MAX - 1 }> {
         seated!(self, session => session.protections().cloned().collect(), else ArrayVec::new())

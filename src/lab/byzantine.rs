@@ -107,6 +107,10 @@ named! {
         Leave = "leave",
         /// Is gone without a word.
         Crash = "crash",
+        /// Chooses its orders when it knows what others give for the same tick.
+        LookAhead = "look_ahead",
+        /// In a fair match: commits to nothing any more.
+        WithholdCommitments = "withhold_commitments",
     }
 }
 
@@ -121,12 +125,19 @@ impl Behaviour {
                 | Self::FalseStart
                 | Self::Equivocation
                 | Self::FalseHeld
+                | Self::LookAhead
+                | Self::WithholdCommitments
         )
     }
 
     /// Whether it is done once.
     const fn is_final(self) -> bool {
         matches!(self, Self::Leave | Self::Crash)
+    }
+
+    /// Whether only seeds of fair matches draw it.
+    const fn is_of_fair(self) -> bool {
+        matches!(self, Self::LookAhead | Self::WithholdCommitments)
     }
 
     /// Whether it comes before tick 0.
@@ -168,23 +179,33 @@ pub struct ByzantinePlan {
     /// An honest peer that crashes, and when.
     pub crash: Option<(usize, Time)>,
     is_served: bool,
+    is_fair: bool,
 }
 
 impl ByzantinePlan {
-    /// What the seed brings to a match of `length`.
+    /// What the seed brings to a match of `length`, of which inputs are committed to before they are revealed if it
+    /// `is_fair`.
     #[must_use]
-    pub fn from_seed(seed: u64, peers: usize, length: Duration, architecture: Architecture) -> Self {
+    pub fn from_seed(
+        seed: u64,
+        peers: usize,
+        length: Duration,
+        architecture: Architecture,
+        is_fair: bool,
+    ) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(97);
         let is_served = architecture != Architecture::P2p;
         let seat = below(&mut rng, peers as u64) as usize;
         let link = draw_link(&mut rng);
         let count = if below(&mut rng, BUSY_ONE_IN) == 0 { 7 } else { 1 + below(&mut rng, 3) };
-        let spells = (0..count).map(|_| draw_spell(&mut rng, length, seat, is_served)).collect();
+        let kinds = Behaviour::ALL.into_iter().filter(|kind| is_fair || !kind.is_of_fair());
+        let kinds: Vec<Behaviour> = kinds.collect();
+        let spells = (0..count).map(|_| draw_spell(&mut rng, length, seat, is_served, &kinds)).collect();
         let crashes = peers == 4 && !is_served && below(&mut rng, CRASH_ONE_IN) == 0;
         let other = (seat + 1 + below(&mut rng, peers as u64 - 1) as usize) % peers;
         let crash = crashes.then_some((other, Time(0).plus(up_to(&mut rng, length))));
-        Self { seat, link, spells, crash, is_served }
+        Self { seat, link, spells, crash, is_served, is_fair }
     }
 
     /// One behaviour from `from` to the end.
@@ -193,13 +214,20 @@ impl ByzantinePlan {
         let every = Duration::from_millis(20);
         let spell = Spell { behaviour, from, until: Time(u64::MAX), every, at: None };
         let link = LinkFaults { delay: Duration::from_millis(20), ..LinkFaults::default() };
-        Self { seat, link, spells: vec![spell], crash: None, is_served: false }
+        Self { seat, link, spells: vec![spell], crash: None, is_served: false, is_fair: false }
+    }
+
+    /// The same in a fair match.
+    #[must_use]
+    pub fn in_fair(self) -> Self {
+        Self { is_fair: true, ..self }
     }
 
     /// Whether honest peers may end differently.
     pub(super) fn splits(&self) -> bool {
-        !self.is_served
-            && self.spells.iter().any(|spell| spell.behaviour.splits() || self.is_false_host(spell))
+        // In a fair match who reveals another input than it has committed to is found out by that alone.
+        let splits = |spell: &Spell| !self.is_fair && spell.behaviour.splits() || self.is_false_host(spell);
+        !self.is_served && self.spells.iter().any(splits)
     }
 
     /// As the host it decides who plays what.
@@ -239,9 +267,15 @@ fn draw_link(rng: &mut ChaCha8Rng) -> LinkFaults {
     }
 }
 
-fn draw_spell(rng: &mut ChaCha8Rng, length: Duration, seat: usize, is_served: bool) -> Spell {
+fn draw_spell(
+    rng: &mut ChaCha8Rng,
+    length: Duration,
+    seat: usize,
+    is_served: bool,
+    kinds: &[Behaviour],
+) -> Spell {
     let behaviour = loop {
-        let behaviour = Behaviour::ALL[below(rng, Behaviour::ALL.len() as u64) as usize];
+        let behaviour = kinds[below(rng, kinds.len() as u64) as usize];
         let is_hosts = behaviour == Behaviour::FalseStart;
         if (!is_served || behaviour.is_for_clients()) && (seat == 0 || !is_hosts) {
             break behaviour;
@@ -309,15 +343,16 @@ mod tests {
             assert_eq!(behaviour as usize, place);
             assert!(Behaviour::ALL[..place].iter().all(|other| other.as_str() != behaviour.as_str()));
         }
-        let draw =
-            |seed, architecture| ByzantinePlan::from_seed(seed, 4, Duration::from_secs(60), architecture);
-        let plans: Vec<ByzantinePlan> = (0..1_000).map(|seed| draw(seed, Architecture::P2p)).collect();
+        let draw = |seed, architecture, is_fair| {
+            ByzantinePlan::from_seed(seed, 4, Duration::from_secs(60), architecture, is_fair)
+        };
+        let plans: Vec<ByzantinePlan> = (0..1_000).map(|seed| draw(seed, Architecture::P2p, true)).collect();
         let is_drawn =
             |behaviour| plans.iter().flat_map(|plan| &plan.spells).any(|spell| spell.behaviour == behaviour);
         assert!(Behaviour::ALL.into_iter().all(is_drawn));
-        assert_eq!(plans[5], draw(5, Architecture::P2p));
+        assert_eq!(plans[5], draw(5, Architecture::P2p, true));
         for seed in 0..1_000 {
-            let plan = draw(seed, Architecture::Relay);
+            let plan = draw(seed, Architecture::Relay, false);
             assert!(plan.spells.iter().all(|spell| spell.behaviour.is_for_clients()), "seed {seed}");
         }
     }

@@ -49,6 +49,8 @@ pub struct CampaignOptions {
     pub controller: Option<ControllerChoice>,
     /// How long before its tick an input is sealed.
     pub input_delay: InputDelay,
+    /// Among peers: whether inputs are committed to before they are revealed.
+    pub is_fair: bool,
     /// What all links do to datagrams.
     pub link: LinkSpec,
     /// Whether each seed draws faults, too.
@@ -169,12 +171,13 @@ impl CampaignOptions {
             map: self.maps[usize::from(peers > 2)].clone(),
             controllers: (0..peers).map(controller).collect(),
             input_delay: self.input_delay,
+            is_fair: self.is_fair,
             numbered_every: (self.has_faults || self.has_byzantine).then_some(NUMBERED_EVERY),
             inject: self.inject.clone(),
             sabotage: None,
-            byzantine: self
-                .has_byzantine
-                .then(|| ByzantinePlan::from_seed(seed, peers, self.length(), self.architecture)),
+            byzantine: self.has_byzantine.then(|| {
+                ByzantinePlan::from_seed(seed, peers, self.length(), self.architecture, self.is_fair)
+            }),
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Table<'a> {
     pub(super) map: &'a Map,
     /// Of each seat.
     pub(super) teams: ArrayVec<u8, PLAYERS_MAX>,
+    /// Whether inputs are committed to before they are revealed.
+    pub(super) is_fair: bool,
     /// Whether datagrams are encrypted; those of most virtual matches are as long, and in the clear.
     pub(super) is_encrypted: bool,
 }
@@ -55,6 +57,7 @@ impl Table<'_> {
             map: fingerprint(self.map),
             seats: self.teams.len() as u8,
             game: 0,
+            is_fair: self.is_fair,
         }
     }
 

@@ -49,6 +49,8 @@ pub struct VirtualSetup {
     pub controllers: ArrayVec<ControllerChoice, PLAYERS_MAX>,
     /// How long before its tick an input is sealed.
     pub input_delay: InputDelay,
+    /// Among peers: whether inputs are committed to before they are revealed.
+    pub is_fair: bool,
     /// Time between two numbered commands of each peer, which show that every command runs once and in order.
     pub numbered_every: Option<Duration>,
     /// A difference to plant, and in which seat.
@@ -514,6 +516,7 @@ impl VirtualMatch {
             rules: &self.setup.rules,
             map: &self.setup.map,
             teams: (0..self.setup.peers as u8).collect(),
+            is_fair: self.setup.is_fair,
             // A saboteur rewrites datagrams without their keys.
             is_encrypted: is_encrypted(self.setup.seed) && self.setup.sabotage.is_none(),
         }
@@ -564,6 +567,7 @@ mod tests {
     /// Everything that happens in a match in which the states of two peers are made to differ.
     fn events(is_shared: bool) -> u64 {
         let setup = VirtualSetup {
+            is_fair: false,
             seed: 7,
             peers: 3,
             ticks: 240,

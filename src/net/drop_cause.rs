@@ -26,11 +26,13 @@ pub enum DropCause {
     Unauthenticated,
     /// Its sender has exceeded a rate limit.
     RateLimited,
+    /// It reveals an input other than its sender committed to.
+    FalseReveal,
 }
 
 impl DropCause {
     /// All causes, in the order of their declaration.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Malformed,
         Self::Stale,
         Self::Repeated,
@@ -38,6 +40,7 @@ impl DropCause {
         Self::OutOfPlace,
         Self::Unauthenticated,
         Self::RateLimited,
+        Self::FalseReveal,
     ];
 
     /// Its name in JSON.
@@ -51,6 +54,7 @@ impl DropCause {
             Self::OutOfPlace => "out_of_place",
             Self::Unauthenticated => "unauthenticated",
             Self::RateLimited => "rate_limited",
+            Self::FalseReveal => "false_reveal",
         }
     }
 }
@@ -144,7 +148,7 @@ mod tests {
         for (times, cause) in (1..).zip(DropCause::ALL) {
             assert_eq!(counts.of(cause), times, "{}", cause.as_str());
         }
-        assert_eq!(counts.total(), 28);
+        assert_eq!(counts.total(), 36);
         let (mut few, causes) = (DropCounts::default(), [DropCause::OutOfPlace, DropCause::Stale]);
         causes.into_iter().for_each(|cause| few.count(cause));
         assert_eq!(alloc::format!("{few}"), "1 stale, 1 out of place");

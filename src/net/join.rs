@@ -402,9 +402,10 @@ impl Join {
 fn is_consistent(confirm: &JoinConfirm, share: &JoinShare) -> bool {
     let config = &confirm.config;
     let first = u8::from(config.architecture == Architecture::P2p);
-    let is_same =
-        (config.architecture, config.rules, config.map) == (share.architecture, share.rules, share.map);
-    is_same && (first..config.seats).contains(&confirm.player.0)
+    let is_same = (config.architecture, config.rules, config.map, config.is_fair)
+        == (share.architecture, share.rules, share.map, share.is_fair);
+    let is_possible = !config.is_fair || config.architecture == Architecture::P2p;
+    is_same && is_possible && (first..config.seats).contains(&confirm.player.0)
 }
 
 /// The first request, without a cookie.

@@ -48,6 +48,10 @@ pub use time::Time;
 pub use wire::architecture::{Architecture, UnknownArchitecture};
 pub use wire::chat_text::{CHAT_BYTES_MAX, ChatText, InvalidChat};
 pub use wire::client_inputs::{ClientInputsHeader, decode_client_inputs, encode_client_inputs};
+pub use wire::fair_inputs::{
+    COMMITMENTS_PER_DATAGRAM_MAX, Commitment, FairHeader, FairInputs, Nonce, decode_fair_inputs,
+    encode_fair_inputs,
+};
 pub use wire::given::{
     EncodedInput, GIVEN_UNKNOWN, Given, GivenTimes, TickGiven, decode_input, encode_input,
 };

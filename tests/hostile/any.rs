@@ -9,7 +9,8 @@ use mini_rts_arena::net::{Architecture, ENVELOPE_BYTES, Event, InputDelay, OnLos
 use mini_rts_arena::sim::{Command, Direction, HeroControl, Tick};
 
 use super::cases::play_all;
-use super::draw::{Draw, Hints, Writer, damaged, ragged};
+use super::damage::{damaged, ragged};
+use super::draw::{Draw, Hints, Writer};
 use super::room::{Node, Room, TAG, Table, is_handshake};
 
 /// One seed in this many is played with a real world, too.
@@ -111,6 +112,7 @@ impl Scene {
             } else {
                 InputDelay::Auto
             },
+            is_fair: architecture == Architecture::P2p && draw.below(4) == 0,
             is_real,
             ..Table::new(architecture, seats, ticks)
         };
@@ -244,7 +246,13 @@ impl Scene {
             u64::from_le_bytes(std::array::from_fn(|i| bytes.get(3 + i).copied().unwrap_or(0)))
         });
         let tick = target.state.tick().max(self.room.peers[from].state.tick());
-        Hints { tick: tick.0, seats: self.room.table.seats, hash: target.hash().whole, nonce }
+        Hints {
+            tick: tick.0,
+            seats: self.room.table.seats,
+            hash: target.hash().whole,
+            nonce,
+            is_fair: self.room.table.is_fair,
+        }
     }
 
     /// A message of any kind with any values.

@@ -6,6 +6,7 @@ use mini_rts_arena::net::message::{PROTOCOL_VERSION, PacketId};
 use mini_rts_arena::net::{StateForm, UpdatePart};
 use mini_rts_arena::sim::{DeltaCoder, GameState, Tick};
 
+use super::damage::damaged;
 use super::room::first_state;
 
 /// A stream of draws: of given bytes while they last, so that a fuzzer can choose, and of a seed from then on
@@ -59,6 +60,8 @@ pub(crate) struct Hints {
     pub(crate) seats: u8,
     pub(crate) hash: u64,
     pub(crate) nonce: u64,
+    /// Whether inputs are committed to before they are revealed.
+    pub(crate) is_fair: bool,
 }
 
 /// A message under construction, in postcard's form.
@@ -84,7 +87,11 @@ impl<'a> Writer<'a> {
     /// The body of a message of this kind.
     pub(crate) fn body(mut self, id: PacketId) -> Vec<u8> {
         match id {
-            PacketId::PlayerInput => self.inputs(),
+            PacketId::PlayerInput if self.hints.is_fair => self.fair_inputs(),
+            PacketId::PlayerInput => {
+                self.inputs();
+                &mut self
+            }
             PacketId::GameStateUpdate => self.update(),
             PacketId::Ping => self.number(64),
             PacketId::Pong => self.numbers(&[64]).option(|w| w.signed(64)).numbers(&[64, 32, 16]),
@@ -106,7 +113,7 @@ impl<'a> Writer<'a> {
             PacketId::Choice => self.flag().flag(),
             PacketId::JoinRequest => self.request(),
             PacketId::JoinConfirm => self.confirm(),
-            PacketId::JoinShare => self.nonce().numbers(&[32, 32]).seat().numbers(&[64, 64]).any(48),
+            PacketId::JoinShare => self.nonce().numbers(&[32, 32]).seat().numbers(&[64, 64]).flag().any(48),
             PacketId::JoinEntry => self.entry(),
             PacketId::EntryRefused => self.refusal(),
             PacketId::PathChallenge | PacketId::PathResponse => self.any(8),
@@ -322,8 +329,22 @@ impl<'a> Writer<'a> {
         self.signed(32).signed(32)
     }
 
-    /// The header of inputs, and what follows it.
-    fn inputs(&mut self) -> &mut Self {
+    /// Commitments, inputs, and a nonce for each of those.
+    fn fair_inputs(&mut self) -> &mut Self {
+        let commitments = if self.draw.below(8) == 0 { self.draw.below(40) } else { self.draw.below(4) };
+        self.push(commitments as u8).byte().byte();
+        let margin_tick = if self.draw.below(2) == 0 { 0 } else { self.value(8) as u8 };
+        self.push(margin_tick);
+        if margin_tick > 0 {
+            self.signed(16);
+        }
+        self.any(16 * commitments);
+        let count = self.inputs();
+        self.any(8 * count)
+    }
+
+    /// The header of inputs, and what follows it; how many there are.
+    fn inputs(&mut self) -> u64 {
         let count = match self.draw.below(4) {
             0 => self.draw.below(80),
             _ => self.draw.below(6),
@@ -353,7 +374,7 @@ impl<'a> Writer<'a> {
         while left > 0 {
             left -= self.tagged(left);
         }
-        self
+        count
     }
 
     /// An input as it follows a header, or a run of some that hold; how many that are.
@@ -460,7 +481,7 @@ impl<'a> Writer<'a> {
         let rate = *self.draw.pick(&[30, 40, 50, 60, 60, 60, 0, 61, 255]);
         self.push(rate).option(|w| w.number(32)).numbers(&[64, 64]);
         let seats = if self.draw.below(2) == 0 { self.hints.seats } else { self.value(8) as u8 };
-        self.push(seats)
+        self.push(seats).byte().flag()
     }
 
     fn confirm(&mut self) -> &mut Self {
@@ -555,45 +576,5 @@ impl<'a> Writer<'a> {
             DeltaCoder::default().encode(&base, &state, &mut self.bytes);
         }
         self
-    }
-}
-
-/// Fields of tables that always have rows.
-const FIELDS: [&str; 12] = [
-    "match[0].tick",
-    "match[0].free_slot",
-    "players[0].aim",
-    "players[1].supply",
-    "slots[0].generation",
-    "units[0].hp",
-    "units[1].x",
-    "units[0].order",
-    "units[1].ready_at",
-    "units[0].phase",
-    "circles[0].owner",
-    "cores[0].hp",
-];
-
-/// This state, or nearly.
-pub(crate) fn damaged(draw: &mut Draw, state: &GameState) -> GameState {
-    let mut state = state.clone();
-    for _ in 0..draw.below(4) {
-        // Where there is no such row all stays as it is.
-        let field = *draw.pick(&FIELDS);
-        let _ = state.disturb(field);
-    }
-    state
-}
-
-/// Tables whose columns differ in length.
-pub(crate) fn ragged(draw: &mut Draw, state: &mut GameState) {
-    match draw.below(7) {
-        0 => drop(state.units.hp.pop()),
-        1 => state.units.x.clear(),
-        2 => drop(state.globals.tick.pop()),
-        3 => state.cores = Default::default(),
-        4 => state.globals.tick.extend([Tick(1); 400]),
-        5 => (0..9).for_each(|_| state.circles.progress.extend_from_within(..)),
-        _ => state.globals.seed.extend([1; 40]),
     }
 }

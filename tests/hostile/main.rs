@@ -4,6 +4,7 @@
 mod any;
 mod cases;
 mod corpus;
+mod damage;
 mod draw;
 mod lists;
 mod named;

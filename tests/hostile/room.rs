@@ -87,6 +87,8 @@ pub(crate) struct Table {
     pub(crate) on_loss: OnLoss,
     pub(crate) stays: bool,
     pub(crate) input_delay: InputDelay,
+    /// Whether peers commit to their inputs before they reveal them.
+    pub(crate) is_fair: bool,
     /// Whether whole matches and servers sit at it, with a real world.
     pub(crate) is_real: bool,
     /// Whose real world goes astray.
@@ -100,7 +102,8 @@ impl Table {
     pub(crate) const fn new(architecture: Architecture, seats: u8, ticks: u32) -> Self {
         let input_delay = InputDelay::Auto;
         let (on_loss, is_real, astray) = (OnLoss::End, false, None);
-        Self { architecture, seats, ticks, on_loss, stays: false, input_delay, is_real, astray }
+        let is_fair = false;
+        Self { architecture, seats, ticks, on_loss, stays: false, input_delay, is_fair, is_real, astray }
     }
 
     /// The arena that has room for all.
@@ -125,6 +128,7 @@ impl Table {
             map,
             seats: self.seats,
             game: 0,
+            is_fair: self.is_fair,
         }
     }
 

@@ -30,6 +30,31 @@ fn whatever_one_peer_does_the_others_play_on() {
     assert!(behaviours.len() > 25, "{behaviours:?}");
 }
 
+#[test]
+fn whatever_one_peer_of_a_fair_match_does_the_others_play_on() {
+    let options = CampaignOptions { is_fair: true, ..options(Architecture::P2p, 60, 1) };
+    let report = campaign(&options, |_| {});
+    assert_eq!(report.violations, []);
+    assert_eq!(report.byzantine.all.lost, 0);
+    let behaviours: BTreeSet<Behaviour> = report.byzantine.behaviours.into_keys().collect();
+    assert!(behaviours.len() > 25 && !behaviours.contains(&Behaviour::LookAhead), "{behaviours:?}");
+}
+
+#[test]
+fn who_looks_ahead_sees_something_only_where_nobody_commits() {
+    for is_fair in [false, true] {
+        let options = CampaignOptions { is_fair, peers: Some(3), ..options(Architecture::P2p, 1, 1) };
+        let plan = ByzantinePlan::only(Behaviour::LookAhead, 1, Time(2_000_000));
+        let plan = if is_fair { plan.in_fair() } else { plan };
+        let setup = VirtualSetup { byzantine: Some(plan), ..options.setup(1) };
+        let link = LinkFaults { delay: Duration::from_millis(20), ..LinkFaults::default() };
+        let result = VirtualMatch::new(setup, Scenario::steady(3, link)).play();
+        assert_eq!(result.violations, []);
+        let took_effect = result.byzantine.expect("a byzantine seat").behaviours;
+        assert_eq!(took_effect, if is_fair { vec![] } else { vec![Behaviour::LookAhead] });
+    }
+}
+
 /// Before its world goes astray the seat's false chains make one of the others search in vain.
 #[test]
 fn a_search_does_not_count_what_was_shown_in_an_earlier_one() {

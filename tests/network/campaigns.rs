@@ -18,6 +18,7 @@ pub(crate) fn options(matches: u32, seed: u64, ticks: u32) -> CampaignOptions {
         rules: data::rules("standard").expect("built in"),
         maps: [data::map("standard").expect("built in"), data::map("quad").expect("built in")],
         controller: None,
+        is_fair: false,
         input_delay: InputDelay::Auto,
         link: LinkSpec::default(),
         has_faults: false,

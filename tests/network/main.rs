@@ -5,6 +5,7 @@ mod byzantine;
 mod campaigns;
 #[path = "../counting/mod.rs"]
 mod counting;
+mod fair;
 mod insiders;
 mod lobby;
 mod locks;

@@ -83,6 +83,7 @@ fn config(ticks: u32, seats: u8) -> MatchConfig {
         map: 12,
         seats,
         game: 0,
+        is_fair: false,
     }
 }
 
@@ -227,6 +228,8 @@ pub(crate) struct Peer {
     pub(crate) out: Impairment,
     pub(crate) chain: HashChain,
     pub(crate) inputs: Vec<TickInputs>,
+    /// When each of them ran.
+    pub(crate) ran_at: Vec<Time>,
     pub(crate) ends: Vec<End>,
     pub(crate) desyncs: Vec<(Option<Tick>, States)>,
     pub(crate) departed: Vec<(PlayerId, Tick, bool)>,
@@ -265,6 +268,7 @@ impl Peer {
             out: Impairment::new(link.parse::<LinkSpec>().expect("a link")),
             chain: HashChain::default(),
             inputs: Vec::new(),
+            ran_at: Vec::new(),
             ends: Vec::new(),
             desyncs: Vec::new(),
             departed: Vec::new(),
@@ -338,6 +342,7 @@ impl Peer {
                 }
                 self.stalls.extend(due.stall.map(|stall| (tick.0, stall.ran.since(stall.due))));
                 self.inputs.push(due.inputs);
+                self.ran_at.push(now);
                 let hash = self.hash();
                 self.session.report(now, tick, &hash);
             }
@@ -423,6 +428,17 @@ pub(crate) fn people(seats: u8, ticks: u32, link: &str) -> Vec<Peer> {
         }
     };
     (0..seats).map(|n| Peer::new(session(n), address(n), &format!("{link},seed={n}"))).collect()
+}
+
+/// A mesh whose inputs are committed to before they are revealed.
+pub(crate) fn fair_mesh(seats: u8, ticks: u32, delay: InputDelay, link: &str) -> Vec<Peer> {
+    let host_config = host_config(seats, ticks);
+    let host_config =
+        HostConfig { config: MatchConfig { is_fair: true, ..host_config.config }, ..host_config };
+    let host = LockstepSession::host(Time(0), settings(delay), host_config, entropy(1));
+    let mut peers = mesh(seats, ticks, delay, link);
+    peers[0].session = host.into();
+    peers
 }
 
 /// Peers with identical links, each with its own random stream.

@@ -71,6 +71,7 @@ impl Example {
         let bytes = &self.bytes[..];
         match (self.message.as_str(), self.form.as_str()) {
             ("PlayerInput", "body") => inputs(bytes),
+            ("PlayerInput", "fair") => fair_inputs(bytes),
             ("PlayerInput", "to-server") => client_inputs(bytes),
             ("GameStateUpdate", "body") => update(bytes),
             ("Start", "body") => body::<Start>(bytes),
@@ -128,6 +129,21 @@ fn inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
     let says = [format!("{header:?}")].into_iter().chain(says).collect();
     let inputs: Vec<_> = inputs.collect();
     Ok((says, encode_inputs(&header, inputs.iter().map(|input| input.as_deref())).to_vec()))
+}
+
+fn fair_inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
+    let read = decode_fair_inputs(bytes).map_err(|error| error.to_string())?;
+    let mut says = vec![format!("{:?}", read.fair)];
+    says.extend(read.commitments.iter().map(|commitment| format!("commitment {commitment:02x?}")));
+    says.push(format!("{:?}", read.header));
+    let inputs: Vec<_> = read.inputs.collect();
+    for (input, nonce) in inputs.iter().zip(read.nonces) {
+        let input = input.as_ref().map_or_else(|| "held".into(), |input| said(input));
+        says.push(format!("{input} with {nonce:02x?}"));
+    }
+    let inputs = inputs.iter().map(|input| input.as_deref());
+    let again = encode_fair_inputs(&read.fair, read.commitments, &read.header, inputs, read.nonces);
+    Ok((says, again.to_vec()))
 }
 
 fn client_inputs(bytes: &[u8]) -> Result<(Vec<String>, Vec<u8>), String> {
@@ -395,13 +411,15 @@ fn check_all(bytes: &[u8]) {
     if count.is_ok() {
         assert_eq!(inputs(bytes).expect("decoded before").1, bytes);
     }
+    let (_, cost) = allocated_bytes(|| decode_fair_inputs(bytes).map(|read| read.inputs.count()));
+    assert_eq!(cost, 0);
     let (_, cost) = allocated_bytes(|| decode_client_inputs(bytes).map(|(_, inputs)| inputs.count()));
     assert_eq!(cost, 0);
     let (_, cost) = allocated_bytes(|| {
         UpdatePart::decode(bytes).and_then(|(_, piece)| decode_update(piece, 2).map(|_| ()))
     });
     assert_eq!(cost, 0);
-    for again in [client_inputs(bytes), update(bytes)].into_iter().flatten() {
+    for again in [fair_inputs(bytes), client_inputs(bytes), update(bytes)].into_iter().flatten() {
         assert_eq!(again.1, bytes);
     }
     let (queried, cost) = allocated_bytes(|| (RoomQuery::decode(bytes), RoomInfo::decode(bytes)));

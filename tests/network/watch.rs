@@ -185,6 +185,7 @@ fn play(ticks: u32, record: PathBuf) -> [(Match, Udp); 2] {
         map: fingerprint(&*map),
         seats: 2,
         game: 0,
+        is_fair: false,
     };
     let host = HostConfig {
         config,

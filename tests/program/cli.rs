@@ -53,7 +53,9 @@ fn the_seed_determines_the_match_on_any_link() {
     let lossy = same_end(&play(home.path(), 7, 480, &fixed, LINKS, false));
     let proxied = same_end(&play(home.path(), 7, 480, &fixed, LINKS, true));
     let other = same_end(&play(home.path(), 8, 480, &fixed, ["", ""], false));
-    assert_eq!([&clean, &clean], [&lossy, &proxied]);
+    let fair = play(home.path(), 7, 480, &fixed, ["--fair", ""], false);
+    assert!(fair.iter().all(|result| result["fair"] == true), "the host decides it for both");
+    assert_eq!([&clean, &clean, &clean], [&lossy, &proxied, &same_end(&fair)]);
     assert_ne!(clean, other);
 }
 

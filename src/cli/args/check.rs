@@ -10,7 +10,7 @@ use mini_rts_arena::sim::{PLAYERS_MAX, Tick, TickRate};
 use mini_rts_arena::transport::LinkSpec;
 
 /// The flags of matches that are played: without meaning where none is.
-const PLAYED: [&str; 21] = [
+const PLAYED: [&str; 22] = [
     "processes",
     "is_virtual",
     "faults",
@@ -32,6 +32,7 @@ const PLAYED: [&str; 21] = [
     "inject_desync",
     "architecture",
     "peers",
+    "fair",
 ];
 /// The flags that the listening side of a check between two machines decides.
 const DECIDED_THERE: [&str; 4] = ["seed", "ticks", "tick_rate", "jobs"];
@@ -93,6 +94,9 @@ pub(crate) struct CheckArguments {
     /// How long before its tick an input is sealed: `auto` or a number of ticks.
     #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = input_delay)]
     pub(crate) input_delay: InputDelay,
+    /// Among peers: each input is committed to before any of its tick is revealed, as with `host --fair`.
+    #[arg(long, conflicts_with = "connect")]
+    pub(crate) fair: bool,
     /// Matches at a time; by default one per core.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: Option<u16>,

@@ -158,6 +158,10 @@ pub(crate) struct HostArguments {
     /// Who simulates.
     #[arg(long, default_value = "p2p", value_parser = one_of(&ARCHITECTURES))]
     pub(crate) architecture: Architecture,
+    /// Peer to peer: nobody can choose an input by those of the others, as each is committed to before any of its
+    /// tick is revealed. It adds one way to the input delay. Guests learn it from the host.
+    #[arg(long)]
+    pub(crate) fair: bool,
     /// Your seat: a host's is always 0, and guests choose theirs with `join --seat`.
     #[arg(long, default_value = "0", value_parser = host_seat)]
     pub(crate) seat: u8,
@@ -268,8 +272,11 @@ impl HostArguments {
         self.architecture != Architecture::P2p
     }
 
-    /// Refuses flags that mean nothing in lockstep.
+    /// Refuses flags that mean nothing in lockstep, or nothing with a server.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if self.fair && self.has_server() {
+            anyhow::bail!("--fair is of matches without a server; leave --architecture out");
+        }
         let of_server = [
             ("--updates", self.game.updates.is_some()),
             ("--interpolation", self.game.interpolation.is_some()),

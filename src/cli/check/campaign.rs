@@ -159,6 +159,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<CampaignOptions> {
         maps,
         controller: (!arguments.faults && !arguments.byzantine).then(|| arguments.bot.controller()),
         input_delay: arguments.input_delay,
+        is_fair: arguments.fair,
         link: link.unwrap_or_default(),
         has_faults: arguments.faults,
         has_byzantine: arguments.byzantine,
@@ -212,6 +213,9 @@ fn again(arguments: &CheckArguments, seed: u64, peers: usize) -> String {
     let architecture = arguments.architecture;
     if architecture != Architecture::P2p {
         command += &format!(" --architecture {architecture}");
+    }
+    if arguments.fair {
+        command += " --fair";
     }
     let hz = arguments.tick_rate.hz();
     if hz != 60 {

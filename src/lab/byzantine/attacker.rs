@@ -12,8 +12,9 @@ use crate::game::Session;
 use crate::lab::simnet::{FaultyLinks, SimNetwork, below, up_to};
 use crate::net::message::{Delivery, PacketId, decode};
 use crate::net::{
-    ClientInputsHeader, EncodedInput, Inputs, InputsHeader, PacketProtection, Time, decode_client_inputs,
-    decode_inputs, encode_client_inputs, encode_inputs,
+    ClientInputsHeader, EncodedInput, FairInputs, Inputs, InputsHeader, PacketProtection, Time,
+    decode_client_inputs, decode_fair_inputs, decode_inputs, encode_client_inputs, encode_fair_inputs,
+    encode_inputs,
 };
 use crate::sim::{Command, Selection, Target, UnitId, When};
 
@@ -45,6 +46,7 @@ pub(in crate::lab) enum Deed {
     Crash,
     /// Its session sends this in the reliable channel of the connection to this address.
     Message(SocketAddr, PacketId, Vec<u8>),
+    LookAhead,
 }
 
 /// A connection of this seat.
@@ -208,7 +210,10 @@ impl Attacker {
             self.due[nth] = if is_over { Time(u64::MAX) } else { next };
             match self.deed(spell.behaviour) {
                 Some(deed) => {
-                    self.note(spell.behaviour);
+                    // Whether it sees anything is not known yet.
+                    if spell.behaviour != Behaviour::LookAhead {
+                        self.note(spell.behaviour);
+                    }
                     deeds.push(deed);
                 }
                 None => self.volley(&spell, &mut shots, &mut deeds),
@@ -223,6 +228,7 @@ impl Attacker {
             Behaviour::Pauses => Deed::Order(Command::Pause),
             Behaviour::ForeignOrders => Deed::Order(foreign_order(&mut self.rng)),
             Behaviour::AddressChanges => Deed::Rebind,
+            Behaviour::LookAhead => Deed::LookAhead,
             Behaviour::Leave => Deed::Leave,
             Behaviour::Crash => {
                 self.is_gone = true;
@@ -266,7 +272,7 @@ impl Attacker {
 
     fn forged(&mut self, behaviour: Behaviour) -> Option<(u8, Vec<u8>)> {
         let (tick, is_served) = (u32::from(self.unsent), self.plan.is_served);
-        let mut forge = Forge { rng: &mut self.rng, tick, is_served };
+        let mut forge = Forge { rng: &mut self.rng, tick, is_served, is_fair: self.plan.is_fair };
         if behaviour != Behaviour::DamagedCopies {
             return forge.message(behaviour).map(|(id, body)| (id as u8, body));
         }
@@ -308,6 +314,8 @@ impl Attacker {
         }
         let changed = if self.plan.is_served {
             self.client_inputs(line, &body, spells)
+        } else if self.plan.is_fair {
+            self.fair_inputs(line, &body, spells)
         } else {
             self.inputs(line, &body, spells)
         };
@@ -325,6 +333,25 @@ impl Attacker {
         }
         inputs.truncate(usize::from(header.count));
         Some(encode_inputs(&header, inputs.iter().map(Option::as_deref)).to_vec())
+    }
+
+    /// A peer's commitments and inputs, changed; the nonces are those of the true inputs.
+    fn fair_inputs(&mut self, line: usize, body: &[u8], spells: &[Spell]) -> Option<Vec<u8>> {
+        let FairInputs { mut fair, mut commitments, mut header, inputs, nonces } =
+            decode_fair_inputs(body).ok()?;
+        let inputs = self.other_inputs(line, header.first, inputs, spells);
+        for spell in spells {
+            if self.change_header(spell.behaviour, line, &mut header) {
+                self.note(spell.behaviour);
+            }
+            if spell.behaviour == Behaviour::WithholdCommitments {
+                (fair.count, commitments, header.count) = (0, &[], 0);
+                self.note(spell.behaviour);
+            }
+        }
+        let nonces = &nonces[..usize::from(header.count)];
+        let inputs = inputs.iter().map(Option::as_deref);
+        Some(encode_fair_inputs(&fair, commitments, &header, inputs, nonces).to_vec())
     }
 
     fn change_header(&mut self, behaviour: Behaviour, line: usize, header: &mut InputsHeader) -> bool {
@@ -448,7 +475,8 @@ impl Attacker {
     }
 
     fn forge(&mut self) -> Forge<'_> {
-        Forge { rng: &mut self.rng, tick: u32::from(self.unsent), is_served: self.plan.is_served }
+        let ByzantinePlan { is_served, is_fair, .. } = self.plan;
+        Forge { rng: &mut self.rng, tick: u32::from(self.unsent), is_served, is_fair }
     }
 
     /// Whether a spell is about this line.
@@ -485,7 +513,8 @@ impl Attacker {
         bytes
     }
 
-    const fn note(&mut self, behaviour: Behaviour) {
+    /// Something took effect.
+    pub(in crate::lab) const fn note(&mut self, behaviour: Behaviour) {
         self.done[behaviour as usize] = true;
     }
 }
@@ -514,6 +543,7 @@ const fn is_timed(behaviour: Behaviour) -> bool {
             | Behaviour::Equivocation
             | Behaviour::ShiftedTicks
             | Behaviour::Deviation
+            | Behaviour::WithholdCommitments
             | Behaviour::Duplicates
             | Behaviour::Reordering
             | Behaviour::CounterJumps

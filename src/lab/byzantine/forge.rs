@@ -26,6 +26,7 @@ pub(super) struct Forge<'a> {
     /// About where the match is.
     pub(super) tick: u32,
     pub(super) is_served: bool,
+    pub(super) is_fair: bool,
 }
 
 impl Forge<'_> {
@@ -159,7 +160,12 @@ impl Forge<'_> {
             margin_tick,
             margin: if margin_tick > 0 { self.odd() as i16 } else { 0 },
         };
-        encode_inputs(&header, nothing).to_vec()
+        let mut body = encode_inputs(&header, nothing).to_vec();
+        if self.is_fair {
+            // Without commitments, for the same reason.
+            body.splice(0..0, [0, self.odd_byte(), self.odd_byte(), 0]);
+        }
+        body
     }
 
     /// A packet of the reliable channel that its end never sent.

@@ -3,7 +3,7 @@
 use super::{PeerEnd, VirtualMatch};
 use crate::game::{MatchOutcome, Node as _};
 use crate::lab::audit::Oracle;
-use crate::lab::byzantine::{Attacker, ByzantineFigures, ByzantinePlan, Deed};
+use crate::lab::byzantine::{Attacker, Behaviour, ByzantineFigures, ByzantinePlan, Deed};
 use crate::net::Time;
 
 impl VirtualMatch {
@@ -24,6 +24,8 @@ impl VirtualMatch {
                     game.submit_command(local, command);
                 }
                 Deed::Message(to, id, body) => game.forge(to, id, &body),
+                Deed::LookAhead if game.look_ahead(local) => attacker.note(Behaviour::LookAhead),
+                Deed::LookAhead => {}
                 Deed::Resume => game.resume(local),
                 Deed::Rebind => self.world.network.rebind(seat),
                 Deed::Leave => machine.leave(),

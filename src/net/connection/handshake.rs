@@ -157,6 +157,7 @@ impl Listener {
             architecture: self.config.architecture,
             rules: self.config.rules,
             map: self.config.map,
+            is_fair: self.config.is_fair,
             share: *exchange.share(),
             proof: [0; 16],
         };

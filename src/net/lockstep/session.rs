@@ -10,6 +10,7 @@
 mod chat;
 mod departure;
 mod ending;
+mod fair;
 mod lobby;
 mod pause;
 mod play;
@@ -45,6 +46,7 @@ use crate::net::discovery::Beacon;
 use crate::net::join::Seat;
 use crate::net::outbox::{Outbox, Transmit};
 use crate::net::table::admission::READY_WITHIN;
+use crate::net::table::delay::DelayControl;
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
 use crate::net::table::local_inputs::TooManyCommands;
@@ -408,6 +410,22 @@ impl LockstepSession {
         if let Some(link) = self.links.iter_mut().find(|link| link.connection.addresses().contains(&to)) {
             link.connection.send_bytes(id, body);
         }
+    }
+
+    /// Commits each input only when its tick is due: for the experiments in `lab`, in which a player looks ahead.
+    #[doc(hidden)]
+    pub fn commit_late(&mut self) {
+        if let Some(play) = &mut self.play {
+            play.delay = DelayControl::new(self.now, self.links.len(), 0, play.clock.tick_us(), true);
+        }
+    }
+
+    /// What is known here of a player's input for `tick`, whether or not it is time: for the experiments in `lab`, in
+    /// which a player looks ahead.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn peek(&self, player: PlayerId, tick: Tick) -> Option<PlayerInput> {
+        postcard::from_bytes(self.play.as_ref()?.gate.encoded(player, tick)?).ok()
     }
 
     /// This player's id.

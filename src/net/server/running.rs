@@ -106,7 +106,7 @@ impl ServerSession {
             let came = (lacked.0..received.0).map(Tick);
             client.inputs = client.inputs.saturating_add(received.since(lacked));
             client.late += came.filter(|&number| self.clock.at(number) < now).count() as u32;
-            client.link.note_margin(lacked, self.clock.at(lacked).minus(now));
+            client.link.margin.note(lacked, self.clock.at(lacked).minus(now));
         }
         Ok(())
     }

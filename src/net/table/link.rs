@@ -37,6 +37,8 @@ pub(in crate::net) struct Link {
     pub(in crate::net) claims: Claims,
     /// It has every input of ours before this tick.
     pub(in crate::net) acked: Tick,
+    /// In a fair match it has our commitments to all inputs before this tick.
+    pub(in crate::net) acked_commitments: Tick,
     /// The number of ticks it has run.
     pub(in crate::net) ran: Tick,
     /// Host: the seats that it has not heard, once it has built the world; it is ready for tick 0 when there are none.
@@ -50,6 +52,8 @@ pub(in crate::net) struct Link {
     /// How far the local tick clock is ahead of this peer's, in microseconds.
     pub(in crate::net) ahead_us: Option<i64>,
     pub(in crate::net) margin: Margin,
+    /// The same of commitments.
+    pub(in crate::net) commitment_margin: Margin,
     /// Lockstep: for its inputs that wait for their tick, when their commands were given.
     pub(in crate::net) given: GivenQueue,
     /// When to send the second datagram of this tick, while the link loses datagrams.
@@ -81,6 +85,44 @@ pub(in crate::net) struct Claims {
     pub(in crate::net) taken_back: u8,
 }
 
+impl Margin {
+    /// Notes what arrived `margin_us` before it was due.
+    pub(in crate::net) fn note(&mut self, tick: Tick, margin_us: i64) {
+        if self.least.is_none_or(|(_, least)| margin_us < least) {
+            self.least = Some((tick, margin_us));
+        }
+    }
+
+    /// The worst margin as a datagram reports it: how many ticks before `wanted` it was, 0 for none, and the margin in
+    /// 0.1 ms.
+    pub(in crate::net) fn report(&self, wanted: Tick) -> (u8, i16) {
+        let least = self.least.and_then(|(tick, margin_us)| {
+            let ticks = u8::try_from(wanted.since(tick)).ok().filter(|&ticks| ticks > 0)?;
+            let tenths = (margin_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
+            Some((ticks, tenths as i16))
+        });
+        least.unwrap_or_default()
+    }
+
+    /// Reads such a report: the tick and the margin in microseconds, if there is one and it is news. An error if it
+    /// names a tick before tick 0.
+    pub(in crate::net) fn hear(
+        &mut self,
+        wanted: Tick,
+        (margin_tick, margin): (u8, i16),
+    ) -> Result<Option<(Tick, i64)>, DropCause> {
+        if margin_tick == 0 {
+            return Ok(None);
+        }
+        let tick = Tick(wanted.0.checked_sub(u32::from(margin_tick)).ok_or(DropCause::OutOfPlace)?);
+        let is_news = self.heard.is_none_or(|heard| tick > heard);
+        if is_news {
+            self.heard = Some(tick);
+        }
+        Ok(is_news.then_some((tick, i64::from(margin).saturating_mul(100))))
+    }
+}
+
 impl Claims {
     /// Keeps the hash chain after `ran` ticks until this peer has run as many.
     pub(in crate::net) fn keep_chain(&mut self, ran: Tick, chain: [u8; 2]) {
@@ -101,6 +143,7 @@ impl Link {
             hold_up: HoldUp::default(),
             claims: Claims::default(),
             acked: Tick(0),
+            acked_commitments: Tick(0),
             ran: Tick(0),
             unheard: None,
             said_bye: false,
@@ -108,6 +151,7 @@ impl Link {
             is_gone: false,
             ahead_us: None,
             margin: Margin::default(),
+            commitment_margin: Margin::default(),
             given: GivenQueue::new(),
             second_at: None,
             resend_at: now,
@@ -158,13 +202,6 @@ impl Link {
     /// Resets the link to its state before a first match, over the same connection.
     pub(in crate::net) fn begin_anew(&mut self, now: Time) {
         *self = Self::new(now, self.player, self.connection.clone());
-    }
-
-    /// Notes an input that arrived `margin_us` before it was due.
-    pub(in crate::net) fn note_margin(&mut self, tick: Tick, margin_us: i64) {
-        if self.margin.least.is_none_or(|(_, least)| margin_us < least) {
-            self.margin.least = Some((tick, margin_us));
-        }
     }
 
     /// Host: whether it has built the world and heard all others.

@@ -71,7 +71,7 @@ impl InputsHeader {
         }
     }
 
-    fn read(body: &[u8]) -> Option<(Self, &[u8])> {
+    pub(super) fn read(body: &[u8]) -> Option<(Self, &[u8])> {
         let (&halves, mut rest) = body.split_first()?;
         let mut whole = |half: u8| -> Option<u8> {
             if half < MORE {
@@ -103,13 +103,12 @@ pub fn encode_inputs<'a>(header: &InputsHeader, inputs: impl Iterator<Item = Opt
     body
 }
 
-/// Writes the same over what `body` holds.
+/// Appends what [`encode_inputs`] returns.
 pub(in crate::net) fn write_inputs<'a>(
     body: &mut Body,
     header: &InputsHeader,
     inputs: impl Iterator<Item = Option<&'a [u8]>>,
 ) {
-    body.clear();
     header.write(body);
     append_inputs(body, inputs.take(usize::from(header.count)));
 }

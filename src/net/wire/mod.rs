@@ -4,6 +4,7 @@
 pub(super) mod architecture;
 pub(super) mod chat_text;
 pub(super) mod client_inputs;
+pub(super) mod fair_inputs;
 pub(super) mod given;
 pub(super) mod input_head;
 pub(super) mod inputs;

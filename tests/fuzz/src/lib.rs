@@ -4,6 +4,8 @@
 mod any;
 #[path = "../../hostile/cases.rs"]
 mod cases;
+#[path = "../../hostile/damage.rs"]
+mod damage;
 #[path = "../../hostile/draw.rs"]
 mod draw;
 #[path = "../../hostile/lists.rs"]

@@ -17,8 +17,8 @@ use mini_rts_arena::net::message::{
     Seating, Start, Suspicion, decode, decode_handshake, encode, handshake,
 };
 use mini_rts_arena::net::{
-    Architecture, OpeningRoom, PacketProtection, decode_client_inputs, decode_input, decode_inputs,
-    decode_update, encode_input,
+    Architecture, OpeningRoom, PacketProtection, decode_client_inputs, decode_fair_inputs, decode_input,
+    decode_inputs, decode_update, encode_fair_inputs, encode_input,
 };
 use mini_rts_arena::replay::{Replay, cut, verify_replay};
 use mini_rts_arena::sim::{
@@ -34,11 +34,12 @@ use super::lists::play_list;
 pub(crate) type Target = fn(&[u8]);
 
 /// By name.
-pub(crate) const TARGETS: [(&str, Target); 21] = [
+pub(crate) const TARGETS: [(&str, Target); 22] = [
     ("sealed", sealed),
     ("message", message),
     ("handshake", handshake_message),
     ("inputs", inputs),
+    ("fair_inputs", fair_inputs),
     ("client_inputs", client_inputs),
     ("update", update),
     ("state", state),
@@ -130,6 +131,15 @@ fn inputs(body: &[u8]) {
     if let Ok((_, inputs)) = decode_inputs(body) {
         inputs.flatten().for_each(|bytes| input(&bytes));
     }
+}
+
+fn fair_inputs(body: &[u8]) {
+    let Ok(read) = decode_fair_inputs(body) else { return };
+    let inputs: Vec<_> = read.inputs.collect();
+    inputs.iter().flatten().for_each(|bytes| input(bytes));
+    let inputs = inputs.iter().map(Option::as_deref);
+    let again = encode_fair_inputs(&read.fair, read.commitments, &read.header, inputs, read.nonces);
+    assert_eq!(&again[..], body, "its one encoding");
 }
 
 fn client_inputs(body: &[u8]) {

@@ -101,6 +101,7 @@ pub(crate) fn server_config(
         map: fingerprint(&*map),
         seats,
         game: 0,
+        is_fair: false,
     };
     ServerConfig {
         config,

@@ -209,6 +209,7 @@ fn host(players: usize) -> HostConfig {
         map: 12,
         seats: players as u8,
         game: 0,
+        is_fair: false,
     };
     HostConfig {
         config,

@@ -150,6 +150,7 @@ fn table<'a>(cell: &Cell, setup: &'a Setup) -> Table<'a> {
         rules: &setup.rules,
         map: &setup.map,
         teams: setup.seats.iter().map(|seat| seat.team).collect(),
+        is_fair: false,
         is_encrypted: is_encrypted(setup.seed),
     }
 }

@@ -351,15 +351,29 @@ impl LockstepSession {
         }
     }
 
-    /// Sends the inputs of missing seats that this peer has and the other lacks.
+    /// Fair: a peer has committed to its inputs from `from` on, and may know those of the peers that it does not hear. What
+    /// it lacks before that it asks for again.
+    pub(super) fn relay_released(&mut self, link: usize, from: Tick) {
+        let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+        let said = play.departures.said[to.player].as_ref().filter(|said| !said.is_settled).cloned();
+        if let Some(mut said) = said {
+            said.held.iter_mut().for_each(|held| *held = from.0.max(*held));
+            self.relay(link, &said);
+        }
+    }
+
+    /// Sends the inputs of missing seats that this peer has and the other lacks. In a fair match only of ticks for
+    /// which that one has committed to its own: their authors did not wait for it.
     fn relay(&mut self, link: usize, lacking: &Suspicion) {
         let mut relayed = ArrayVec::<Relayed, RELAYED_AT_ONCE>::new();
-        let Some(gate) = self.play.as_ref().map(|play| &play.gate) else { return };
+        let (Some(play), Some(to)) = (&self.play, self.links.get(link)) else { return };
+        let (gate, may_know) = (&play.gate, play.fair.as_ref().map(|fair| fair.until(to.player)));
         for (player, &from) in lacking.seats.iter().zip(&lacking.held) {
             if player == self.me {
                 continue;
             }
             let until = gate.departed(player).unwrap_or(gate.next_needed(player));
+            let until = may_know.map_or(until, |may_know| until.min(may_know));
             let mut first = Tick(from);
             while first < until && !relayed.is_full() {
                 let ticks = (first.0..until.0).map(Tick).take(RELAYED_MAX);
@@ -471,6 +485,9 @@ impl LockstepSession {
         play.departures.departed = play.departures.departed.with(player);
         play.departures.suspects = play.departures.suspects.with(player);
         play.delay.forget(link);
+        if let Some(fair) = &mut play.fair {
+            fair.lead.forget(link);
+        }
         if let Some(peer) = self.links.get_mut(link) {
             peer.is_gone = true;
         }
@@ -504,9 +521,16 @@ impl LockstepSession {
         let stoppers: Seats = self.links.iter().filter(|link| stops(link)).map(|link| link.player).collect();
         let lack = |link: &Link| is_waiting && play.gate.lacks(link.player) && !link.is_gone;
         let lacking: Seats = self.links.iter().filter(|link| lack(link)).map(|link| link.player).collect();
+        let withholding = play.withholding();
+        let is_withheld = |player| withholding.is_empty() || withholding.contains(player);
+        let lacking: Seats = lacking.iter().filter(|&player| is_withheld(player)).collect();
         let blamed = if stoppers.is_empty() { lacking } else { stoppers };
-        // Another peer has run the next tick, so only this one lacks its inputs.
-        let is_behind = self.links.iter().any(|link| self.is_direct(link) && link.ran > play.gate.next());
+        // Another peer has run the next tick, or revealed its input, so only this one lacks what it had before.
+        let next = play.gate.next();
+        let is_ahead = |link: &Link| {
+            link.ran > next || !withholding.is_empty() && play.gate.next_needed(link.player) > next
+        };
+        let is_behind = self.links.iter().any(|link| self.is_direct(link) && is_ahead(link));
         let is_early = is_behind || !stoppers.is_empty();
         for link in 0..self.links.len() {
             let Some(Link { player, hold_up, .. }) = self.links.get_mut(link) else { return };

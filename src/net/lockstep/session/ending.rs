@@ -40,8 +40,7 @@ impl LockstepSession {
             return;
         };
         // A player who leaves owes the remaining peers all its earlier inputs.
-        let sealed =
-            self.play.as_ref().filter(|_| end == End::Left).map_or(Tick(0), |play| play.local_inputs.next());
+        let sealed = self.play.as_ref().filter(|_| end == End::Left).map_or(Tick(0), |play| play.revealed());
         let has_all = |link: &Link| link.connection.is_idle() && link.acked >= sealed;
         if self.now >= until || self.links.iter().all(|link| link.said_bye || link.is_gone || has_all(link)) {
             self.close(end);
@@ -99,7 +98,7 @@ impl LockstepSession {
             (End::Desync, _) => Bye::Desync,
             (End::StartState, _) => Bye::StartState,
             (End::Unreachable(seat, other), _) => Bye::Unreachable { seat, other },
-            (_, play) => Bye::Left { tick: play.as_ref().map_or(0, |play| play.local_inputs.next().0) },
+            (_, play) => Bye::Left { tick: play.as_ref().map_or(0, |play| play.revealed().0) },
         }
     }
 
@@ -181,7 +180,7 @@ impl LockstepSession {
 
     /// Whether a peer can have run this many ticks: it cannot run any without our input.
     fn is_possible(&self, ticks: u32) -> bool {
-        self.play.as_ref().is_some_and(|play| Tick(ticks) <= play.local_inputs.next())
+        self.play.as_ref().is_some_and(|play| Tick(ticks) <= play.revealed())
     }
 
     /// A peer has run all ticks and needs nothing more.

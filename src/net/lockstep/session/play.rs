@@ -1,17 +1,19 @@
 //! While ticks run: commits, sends, receives, runs ticks, compares hashes.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use super::departure::{ASK_LOST_EVERY, Departures};
 use super::pause::Pauses;
-use super::{LEAD_TICKS_MAX, LockstepSession, Phase};
+use super::{LEAD_TICKS_MAX, LockstepSession};
 use crate::net::connection::LOSSY_PER_MILLE;
 use crate::net::connection::protection::BODY_BYTES_MAX;
-use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
 use crate::net::event::{DueTick, Event, Stall, StallCause};
 use crate::net::lockstep::desync::History;
+use crate::net::lockstep::fair::{FairPlay, Front};
 use crate::net::lockstep::gate::{CanonicalInput, Lockstep, canonical};
 use crate::net::table::clock::TickClock;
 use crate::net::table::delay::{DelayControl, InputDelay};
@@ -20,7 +22,7 @@ use crate::net::table::local_inputs::{COMMITTED_MAX, LocalInputs};
 use crate::net::time::Time;
 use crate::net::wire::given::{Given, GivenTimes, decode_input};
 use crate::net::wire::inputs::{
-    HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs, write_inputs,
+    HEADER_BYTES_MAX, INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, write_inputs,
 };
 use crate::net::wire::message::{Body, MatchConfig, PacketId};
 use crate::net::wire::short::restore;
@@ -51,7 +53,9 @@ pub(super) struct Play {
     input_delay: InputDelay,
     delay_told_us: i64,
     ran_at: Time,
-    fresh: FreshInputs,
+    pub(super) fresh: FreshInputs,
+    /// In a fair match: what all have committed to.
+    pub(super) fair: Option<Box<FairPlay>>,
 }
 
 impl Play {
@@ -82,6 +86,7 @@ impl Play {
             delay_told_us: 0,
             ran_at: now,
             fresh: FreshInputs::new(),
+            fair: None,
         }
     }
 
@@ -163,7 +168,7 @@ impl Play {
 
     /// The player whose input for the next tick is missing although the tick is due, and since when.
     pub(super) fn waits_for(&self, now: Time) -> Option<(PlayerId, Time)> {
-        let player = self.gate.blocking_player()?;
+        let player = self.withholding().iter().next().or_else(|| self.gate.blocking_player())?;
         self.is_due(now).then_some((player, self.due()))
     }
 
@@ -223,20 +228,22 @@ impl Play {
             if let Some(own) = self.local_inputs.committed(tick) {
                 #[expect(clippy::expect_used, reason = "the commit limit is within what the gate accepts")]
                 self.gate.push(now, me, tick, own.input()).expect("within the lead");
+                if let Some(fair) = &mut self.fair {
+                    fair.commit(me, tick, own.input());
+                }
             }
             sealed = true;
         }
         sealed
     }
 
-    /// Writes the body of a datagram with the inputs from `from` on; the first tick that did not fit.
-    fn write_inputs_from(&self, link: &Link, from: Tick, body: &mut Body) -> Tick {
-        let wanted = self.gate.next_needed(link.player);
-        let ran = self.history.ran();
-        let (margin_tick, margin) = link.margin.least.map_or((0, 0), |(tick, margin_us)| {
-            let tenths = (margin_us / 100).clamp(i64::from(i16::MIN), i64::from(i16::MAX));
-            (u8::try_from(wanted.since(tick)).unwrap_or(0), tenths as i16)
-        });
+    /// Writes the body of a datagram with what the peer lacks from there on; what did not fit.
+    fn write_inputs_from(&self, me: PlayerId, link: &Link, from: Front, body: &mut Body) -> Front {
+        body.clear();
+        if let Some(fair) = &self.fair {
+            return self.write_fair_inputs_from(fair, me, link, from, body);
+        }
+        let from = from.inputs;
         let (mut count, mut bytes) = (0, HEADER_BYTES_MAX);
         for sealed in self.local_inputs.since(from).take(INPUTS_PER_DATAGRAM_MAX) {
             bytes += 1 + if sealed.is_held { 0 } else { sealed.short.len() };
@@ -245,21 +252,31 @@ impl Play {
             }
             count += 1;
         }
-        let less = |tick: Tick| i64::from(tick.0) - i64::from(from.0);
-        let header = InputsHeader {
+        write_inputs(body, &self.header(link, from, count), self.short_inputs(from));
+        let next = from.plus(u32::from(count));
+        Front { inputs: next, commitments: next }
+    }
+
+    /// The own inputs from `from` on, as they follow a header.
+    pub(super) fn short_inputs(&self, from: Tick) -> impl Iterator<Item = Option<&[u8]>> {
+        self.local_inputs.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]))
+    }
+
+    /// The header of `count` inputs from `from` on.
+    pub(super) fn header(&self, link: &Link, from: Tick, count: u8) -> InputsHeader {
+        let wanted = self.gate.next_needed(link.player);
+        let (margin_tick, margin) = link.margin.report(wanted);
+        let less = i64::from(wanted.0) - i64::from(from.0);
+        InputsHeader {
             first: from.0 as u16,
             count,
             // A peer never commits far beyond the ticks it has run.
-            wanted: less(wanted).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
-            behind: wanted.since(ran) as u16,
+            wanted: less.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16,
+            behind: wanted.since(self.history.ran()) as u16,
             chain: low_bits(self.history.chain()),
             margin_tick,
-            margin: if margin_tick == 0 { 0 } else { margin },
-        };
-        let inputs =
-            self.local_inputs.since(from).map(|sealed| (!sealed.is_held).then_some(&sealed.short[..]));
-        write_inputs(body, &header, inputs);
-        from.plus(u32::from(count))
+            margin,
+        }
     }
 }
 
@@ -273,8 +290,11 @@ impl LockstepSession {
             play.clock.slew(now);
         }
         play.delay.advance(now);
+        play.reveal(now);
         let (tick, delay_us) = (play.local_inputs.next(), play.delay.delay_us());
         let sealed = play.commit_due(now, me);
+        play.reveal(now);
+        let is_new = sealed || play.must_reveal(now);
         if (delay_us - play.delay_told_us).abs() >= DELAY_EVENT_US {
             play.delay_told_us = delay_us;
             self.out.event(Event::DelayMoved { tick, delay_us });
@@ -283,9 +303,12 @@ impl LockstepSession {
             let Some(peer) = self.links.get(link).filter(|peer| self.is_direct(peer)) else { continue };
             let is_second = peer.second_at.is_some_and(|at| now >= at);
             let is_again = now >= peer.resend_at;
-            if sealed || is_second || is_again {
-                self.send_inputs(link, sealed);
+            if is_new || is_second || is_again {
+                self.send_inputs(link, is_new);
             }
+        }
+        if let Some(fair) = self.play.as_mut().and_then(|play| play.fair.as_mut()).filter(|_| is_new) {
+            fair.has_left();
         }
     }
 
@@ -300,20 +323,23 @@ impl LockstepSession {
         let run = (!is_over && !is_on && play.gate.is_complete()).then(|| play.clock.at(tick));
         let here = self.links.iter().filter(|link| self.is_direct(link));
         let links = here.flat_map(|link| [link.second_at, Some(link.resend_at)]);
-        [seal, run, play.pauses.due_at()].into_iter().chain(links).flatten().min()
+        let reveal = play.fair.as_ref().and_then(|fair| fair.reveal_at());
+        [seal, run, reveal, play.pauses.due_at()].into_iter().chain(links).flatten().min()
     }
 
     /// Sends all inputs that the peer lacks, with our acknowledgements; schedules the next transmission.
     pub(super) fn send_inputs(&mut self, link: usize, is_new: bool) -> Option<Duration> {
         let now = self.now;
         let play = self.play.as_ref()?;
-        let (mut from, until) = (self.links.get(link)?.acked, play.local_inputs.next());
+        let (peer, until) = (self.links.get(link)?, play.front());
+        let mut from = Front { inputs: peer.acked, commitments: peer.acked_commitments };
         let mut body = Body::new();
         for _ in 0..BURST_MAX {
-            let next = self.play.as_ref()?.write_inputs_from(self.links.get(link)?, from, &mut body);
+            let (play, peer) = (self.play.as_ref()?, self.links.get(link)?);
+            let next = play.write_inputs_from(self.me, peer, from, &mut body);
             self.send_body(link, PacketId::PlayerInput, &body);
             from = next;
-            if from >= until {
+            if from.inputs >= until.inputs && from.commitments >= until.commitments {
                 break;
             }
         }
@@ -323,7 +349,7 @@ impl LockstepSession {
         let (play, link) = (self.play.as_ref()?, self.links.get_mut(link)?);
         let tick = Duration::from_micros(play.clock.tick_us().unsigned_abs());
         let is_lost = play.departures.awaited() == Some(link.player);
-        link.margin.least = None;
+        (link.margin.least, link.commitment_margin.least) = (None, None);
         link.second_at = (is_new && link.connection.lost_there > LOSSY_PER_MILLE).then(|| now.plus(tick / 2));
         // While ticks are committed the next datagram follows within a tick; the timer covers the case that
         // none are.
@@ -335,50 +361,30 @@ impl LockstepSession {
 
     /// A peer's inputs, with its acknowledgements of ours.
     pub(super) fn on_inputs(&mut self, link: usize, body: &[u8], newest: bool) -> Handled {
-        let now = self.now;
-        let (header, inputs) = decode_inputs(body)?;
-        let play = self.play.as_mut().ok_or(OutOfPlace)?;
-        let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
-        let first = header.first_near(play.gate.next_needed(peer.player)).ok_or(OutOfPlace)?;
+        let play = self.play.as_ref().ok_or(OutOfPlace)?;
+        let said = play.read(body)?;
+        let (header, player) = (&said.header, self.links.get(link).ok_or(OutOfPlace)?.player);
+        let first = header.first_near(play.gate.next_needed(player)).ok_or(OutOfPlace)?;
         let wanted = Tick(first.0.checked_add_signed(i32::from(header.wanted)).ok_or(OutOfPlace)?);
         let ran = Tick(wanted.0.checked_sub(u32::from(header.behind)).ok_or(OutOfPlace)?);
         // A peer cannot have an input that was not committed, nor run a tick whose inputs it lacks.
-        if first > Tick::MAX || wanted > play.local_inputs.next() {
-            return Err(OutOfPlace);
-        }
-        let lacked = play.gate.next_needed(peer.player);
-        if !play.departures.suspects().contains(peer.player) {
-            play.fresh.read(&play.gate, peer.player, first, inputs).ok_or(DropCause::Malformed)?;
-            play.gate.push_all(now, peer.player, lacked, &play.fresh.inputs)?;
-            for (tick, given) in play.fresh.given.drain(..) {
-                peer.given.keep(tick, given);
-            }
-        }
-        // Datagrams that waited while this computer was suspended do not measure the network.
-        let is_awake = now >= self.ignore_samples_until;
-        let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
-        if is_running && is_awake && play.gate.next_needed(peer.player) > lacked {
-            peer.note_margin(lacked, play.clock.at(lacked).minus(now));
-        }
-        let (player, arrived) = (peer.player, play.gate.next_needed(peer.player) > lacked);
-        peer.acked = peer.acked.max(wanted);
+        let acked = play.acknowledged(wanted, &said).filter(|_| first <= Tick::MAX).ok_or(OutOfPlace)?;
+        let fresh = self.take_inputs(link, first, &said)?;
+        let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
+        peer.acked = peer.acked.max(acked.inputs);
+        peer.acked_commitments = peer.acked_commitments.max(acked.commitments);
         peer.ran = peer.ran.max(ran);
         peer.claims.keep_chain(ran, header.chain);
         // After an interruption a peer reports how late that made inputs.
-        if newest && header.margin_tick > 0 && !peer.connection.rtt.is_interrupted() {
-            let tick = Tick(wanted.0.checked_sub(u32::from(header.margin_tick)).ok_or(OutOfPlace)?);
-            let is_news = peer.margin.heard.is_none_or(|heard| tick > heard);
-            if let (true, Some(sealed)) = (is_news, play.local_inputs.committed(tick)) {
-                peer.margin.heard = Some(tick);
-                let required_us = sealed.delay_us - i64::from(header.margin) * 100;
-                let tick_us = play.clock.tick_us();
-                let apart = peer.ahead_us.is_some_and(|ahead_us| ahead_us.abs() > tick_us);
-                play.delay.observe(link, required_us.min(peer.required_max_us(tick_us)), apart);
-            }
+        if newest && !peer.connection.rtt.is_interrupted() {
+            self.hear_margins(link, wanted, &said)?;
         }
         self.forget_what_all_know();
-        if arrived {
+        if let Some(lacked) = fresh.inputs {
             self.relay_onward(player, lacked);
+        }
+        if let Some(from) = fresh.commitments {
+            self.relay_released(link, from);
         }
         self.settle_leavers();
         let has_run = self.play.as_ref().is_some_and(|play| ran <= play.history.ran());
@@ -417,9 +423,9 @@ impl LockstepSession {
 /// The complete inputs of a datagram that are new here, and when the commands of those that have any were given.
 /// Kept from datagram to datagram for its room: it has some 16 kB, too much to move about with each.
 #[derive(Debug)]
-struct FreshInputs {
-    inputs: Vec<CanonicalInput>,
-    given: Vec<(Tick, Given)>,
+pub(super) struct FreshInputs {
+    pub(super) inputs: Vec<CanonicalInput>,
+    pub(super) given: Vec<(Tick, Given)>,
 }
 
 impl FreshInputs {
@@ -430,7 +436,13 @@ impl FreshInputs {
 
     /// Takes in those of `inputs`, of the ticks from `first` on, that the gate lacks. `None` if any of them is
     /// invalid: then the gate takes none of them.
-    fn read(&mut self, gate: &Lockstep, player: PlayerId, first: Tick, inputs: Inputs<'_>) -> Option<()> {
+    pub(super) fn read(
+        &mut self,
+        gate: &Lockstep,
+        player: PlayerId,
+        first: Tick,
+        inputs: Inputs<'_>,
+    ) -> Option<()> {
         self.inputs.clear();
         self.given.clear();
         let lacked = gate.next_needed(player);

@@ -25,7 +25,7 @@ use rand_chacha::rand_core::Rng as _;
 /// The current seating.
 #[derive(Clone, Debug)]
 pub(super) struct Seated {
-    seating: Seating,
+    pub(super) seating: Seating,
     /// The hash of the world before tick 0, once it is built.
     hash: Option<u64>,
     /// Guest: the unheard seats last reported to the host.
@@ -76,7 +76,8 @@ impl LockstepSession {
         };
         seated.hash = Some(hash.whole);
         let (delay, links) = (self.settings.input_delay, self.links.len());
-        self.play = Some(Play::new(self.now, &config, delay, self.delay_guess_us(), links));
+        self.play = Some(Play::new(self.now, &config, delay, self.way_guess_us(), links));
+        self.prepare_fair();
         self.phase = Phase::Seating { since: self.now };
         if let Some(seated) = self.seated.as_ref().filter(|_| self.is_host()) {
             let seating = seated.seating.clone();
@@ -280,8 +281,8 @@ impl LockstepSession {
         self.out.event(Event::Counting { begin });
     }
 
-    /// The initial input delay: the longest one-way delay, plus an allowance for jitter and losses.
-    pub(super) fn delay_guess_us(&self) -> i64 {
+    /// The longest one-way delay, plus an allowance for jitter and losses: the first guess at the input delay.
+    pub(super) fn way_guess_us(&self) -> i64 {
         self.links.iter().map(|link| link.connection.rtt.longest_way_us()).max().unwrap_or(0) + RESERVE_US
     }
 

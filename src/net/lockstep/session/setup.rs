@@ -180,10 +180,10 @@ impl LockstepSession {
 
     pub(super) fn on_pong(&mut self, index: usize, pong: Pong) -> Handled {
         let theirs_us = self.links.get_mut(index).ok_or(OutOfPlace)?.on_pong(self.now, &pong)?;
-        let (guess_us, has_committed) = (self.delay_guess_us(), self.has_committed());
+        let (way_us, has_committed) = (self.way_guess_us(), self.has_committed());
         let Some(play) = &mut self.play else { return Ok(()) };
         if !has_committed {
-            play.delay.restart(guess_us);
+            play.restart_delay(way_us);
         }
         let is_running = matches!(self.phase, Phase::Running) && !play.pauses.is_on();
         let Some(theirs_us) = theirs_us.filter(|_| is_running) else { return Ok(()) };

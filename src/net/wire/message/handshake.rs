@@ -82,6 +82,8 @@ pub struct MatchConfig {
     /// How many matches the same players have played before this one; wraps after 255. In every second match
     /// the sides are swapped.
     pub game: u8,
+    /// Lockstep: whether each input is committed to before any other of its tick is revealed.
+    pub is_fair: bool,
 }
 
 /// Host to guest: the host's share of the key exchange, after which both ends have the same keys if they have the
@@ -101,6 +103,8 @@ pub struct JoinShare {
     pub rules: u64,
     /// Fingerprint of the map.
     pub map: u64,
+    /// Whether inputs are committed to before they are revealed.
+    pub is_fair: bool,
     /// The host's share of the key exchange.
     pub share: [u8; 32],
     /// Shows that the host has derived the same key as the guest, and from the same messages.

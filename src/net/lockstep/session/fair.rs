@@ -1,0 +1,264 @@
+//! A fair match: commitments on their way, and inputs revealed once all commitments of their tick are here
+//! ([`FairPlay`]).
+
+use super::play::Play;
+use super::{LockstepSession, Phase};
+use crate::net::connection::protection::BODY_BYTES_MAX;
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
+use crate::net::lockstep::fair::{FairPlay, Front};
+use crate::net::table::delay::DelayControl;
+use crate::net::table::link::Link;
+use crate::net::time::Time;
+use crate::net::wire::fair_inputs::{
+    COMMITMENTS_PER_DATAGRAM_MAX, Commitment, FAIR_BYTES_MAX, FairHeader, Nonce, decode_fair_inputs,
+    write_fair_inputs,
+};
+use crate::net::wire::inputs::{INPUTS_PER_DATAGRAM_MAX, Inputs, InputsHeader, decode_inputs};
+use crate::net::wire::message::{Body, Malformed, Seats};
+use crate::sim::{PlayerId, Tick};
+use alloc::boxed::Box;
+use arrayvec::ArrayVec;
+use rand_chacha::ChaCha12Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+
+/// What a PlayerInput datagram says, in a match of either kind.
+pub(super) struct Said<'a> {
+    pub(super) header: InputsHeader,
+    pub(super) inputs: Inputs<'a>,
+    pub(super) fair: Option<SaidFair<'a>>,
+}
+
+/// What it says in a fair match beside that.
+pub(super) struct SaidFair<'a> {
+    header: FairHeader,
+    commitments: &'a [Commitment],
+    nonces: &'a [Nonce],
+}
+
+/// What a datagram has brought that was missing here, by the first tick that was.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Fresh {
+    pub(super) inputs: Option<Tick>,
+    pub(super) commitments: Option<Tick>,
+}
+
+impl Play {
+    /// Reads the body of a PlayerInput datagram.
+    pub(super) fn read<'a>(&self, body: &'a [u8]) -> Result<Said<'a>, Malformed> {
+        if self.fair.is_none() {
+            let (header, inputs) = decode_inputs(body)?;
+            return Ok(Said { header, inputs, fair: None });
+        }
+        let read = decode_fair_inputs(body)?;
+        let fair = SaidFair { header: read.fair, commitments: read.commitments, nonces: read.nonces };
+        Ok(Said { header: read.header, inputs: read.inputs, fair: Some(fair) })
+    }
+
+    /// The first tick whose own input the others may not know yet.
+    pub(super) fn revealed(&self) -> Tick {
+        self.fair.as_ref().map_or(self.local_inputs.next(), |fair| fair.revealed())
+    }
+
+    /// What nobody can have of this player.
+    pub(super) fn front(&self) -> Front {
+        Front { inputs: self.revealed(), commitments: self.local_inputs.next() }
+    }
+
+    /// What a peer says it has of this player, if that is possible; `wanted` is the first input that it lacks.
+    pub(super) fn acknowledged(&self, wanted: Tick, said: &Said<'_>) -> Option<Front> {
+        let ahead = said.fair.as_ref().map_or(0, |fair| u32::from(fair.header.ahead));
+        let (has, most) = (Front { inputs: wanted, commitments: wanted.plus(ahead) }, self.front());
+        (has.inputs <= most.inputs && has.commitments <= most.commitments).then_some(has)
+    }
+
+    /// Reveals what may be. A seat that is suspected is not waited for: the peer that relays inputs to it asks for its
+    /// commitments first.
+    pub(super) fn reveal(&mut self, now: Time) {
+        if let Some(fair) = &mut self.fair {
+            fair.reveal(now, &self.clock, self.departures.suspects());
+        }
+    }
+
+    /// Whether what is revealed can no longer wait for the next commitment.
+    pub(super) fn must_reveal(&self, now: Time) -> bool {
+        self.fair.as_ref().and_then(|fair| fair.reveal_at()).is_some_and(|at| now >= at)
+    }
+
+    /// The seats whose commitments keep all others from revealing their inputs of the next tick.
+    pub(super) fn withholding(&self) -> Seats {
+        let lacks = |fair: &FairPlay| fair.lacking(self.gate.next());
+        self.fair.as_deref().map(lacks).unwrap_or_default().difference(self.departures.suspects())
+    }
+
+    /// Sets the delays before anything is committed, if the longest way to a peer takes `way_us`.
+    pub(super) fn restart_delay(&mut self, way_us: i64) {
+        // There and back: commitments one way, inputs the other.
+        let ways = if self.fair.is_some() { 2 } else { 1 };
+        self.delay.restart(way_us * ways);
+        if let Some(fair) = &mut self.fair {
+            fair.lead.restart(way_us);
+        }
+    }
+
+    /// The body of a datagram with the commitments and the revealed inputs from there on, and what did not fit.
+    pub(super) fn write_fair_inputs_from(
+        &self,
+        fair: &FairPlay,
+        me: PlayerId,
+        link: &Link,
+        from: Front,
+        body: &mut Body,
+    ) -> Front {
+        let commitments: ArrayVec<Commitment, COMMITMENTS_PER_DATAGRAM_MAX> =
+            fair.since(me, from.commitments).take(COMMITMENTS_PER_DATAGRAM_MAX).collect();
+        let commitments_next = from.commitments.plus(commitments.len() as u32);
+        // An input never arrives before its commitment.
+        let revealed = fair.revealed().min(commitments_next);
+        let (mut nonces, mut bytes) = (ArrayVec::<Nonce, INPUTS_PER_DATAGRAM_MAX>::new(), FAIR_BYTES_MAX);
+        for sealed in self.local_inputs.since(from.inputs).take_while(|sealed| sealed.tick < revealed) {
+            bytes += size_of::<Nonce>() + 1 + if sealed.is_held { 0 } else { sealed.short.len() };
+            if bytes > BODY_BYTES_MAX || nonces.is_full() {
+                break;
+            }
+            nonces.push(fair.nonce(sealed.tick));
+        }
+        let (margin_tick, margin) = link.commitment_margin.report(fair.until(link.player));
+        let header = FairHeader {
+            count: commitments.len() as u8,
+            offset: from.commitments.since(from.inputs) as u8,
+            ahead: fair.until(link.player).since(self.gate.next_needed(link.player)) as u8,
+            margin_tick,
+            margin,
+        };
+        let inputs = self.header(link, from.inputs, nonces.len() as u8);
+        let next = from.inputs.plus(nonces.len() as u32);
+        let opened = self.short_inputs(from.inputs);
+        write_fair_inputs(body, &header, &commitments, &inputs, opened, &nonces);
+        Front { inputs: next, commitments: commitments_next }
+    }
+
+    /// Whether the player has committed to all of the fresh inputs. `first` is the tick of the first nonce.
+    fn opens_fresh(&self, player: PlayerId, first: Tick, nonces: &[Nonce]) -> bool {
+        let Some(fair) = &self.fair else { return true };
+        let lacked = self.gate.next_needed(player);
+        let nonces = nonces.iter().skip(lacked.since(first) as usize);
+        let ticks = (lacked.0..).map(Tick);
+        ticks
+            .zip(nonces)
+            .zip(&self.fresh.inputs)
+            .all(|((tick, nonce), input)| fair.opens(player, tick, nonce, input))
+    }
+}
+
+impl LockstepSession {
+    /// Prepares a fair match, if it is one.
+    pub(super) fn prepare_fair(&mut self) {
+        let is_fair = self.config.is_some_and(|config| config.is_fair);
+        let (Some(play), Some(seated)) = (&mut self.play, &self.seated) else { return };
+        if is_fair {
+            let mut seed = [0; 32];
+            self.rng.fill_bytes(&mut seed);
+            let lead = DelayControl::new(self.now, self.links.len(), 0, play.clock.tick_us(), false);
+            let fair = FairPlay::new(&seated.seating, ChaCha12Rng::from_seed(seed), lead);
+            play.fair = Some(Box::new(fair));
+        }
+        let way_us = self.way_guess_us();
+        if let Some(play) = &mut self.play {
+            play.restart_delay(way_us);
+        }
+    }
+
+    /// Takes in the commitments and inputs of a datagram; `first` is the tick of its first input.
+    pub(super) fn take_inputs(
+        &mut self,
+        link: usize,
+        first: Tick,
+        said: &Said<'_>,
+    ) -> Result<Fresh, DropCause> {
+        let (now, is_running) = (self.now, matches!(self.phase, Phase::Running));
+        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
+        let player = peer.player;
+        if play.departures.suspects().contains(player) {
+            return Ok(Fresh::default());
+        }
+        let lacked = play.gate.next_needed(player);
+        play.fresh.read(&play.gate, player, first, said.inputs.clone()).ok_or(DropCause::Malformed)?;
+        let mut fresh = Fresh::default();
+        if let (Some(fair), Some(said)) = (&mut play.fair, &said.fair) {
+            let before = fair.until(player);
+            let from = first.plus(u32::from(said.header.offset));
+            fair.take(player, from, said.commitments, play.gate.next())?;
+            fresh.commitments = (fair.until(player) > before).then_some(before);
+            if !play.opens_fresh(player, first, said.nonces) {
+                // It has chosen its input after it has seen those of others, or would have liked to.
+                if self.is_agreeing() {
+                    self.suspect(player);
+                }
+                return Err(DropCause::FalseReveal);
+            }
+        }
+        play.gate.push_all(now, player, lacked, &play.fresh.inputs)?;
+        for (tick, given) in play.fresh.given.drain(..) {
+            peer.given.keep(tick, given);
+        }
+        fresh.inputs = (play.gate.next_needed(player) > lacked).then_some(lacked);
+        // Datagrams that waited while this computer was suspended do not measure the network.
+        if is_running && !play.pauses.is_on() && now >= self.ignore_samples_until {
+            if let Some(tick) = fresh.inputs {
+                peer.margin.note(tick, play.clock.at(tick).minus(now));
+            }
+            if let (Some(tick), Some(fair)) = (fresh.commitments, &play.fair) {
+                peer.commitment_margin.note(tick, play.clock.at(tick).minus(now) - fair.lead.delay_us());
+            }
+        }
+        if is_running {
+            play.reveal(now);
+        }
+        Ok(fresh)
+    }
+
+    /// Learns from a peer how long before they were due our inputs, and commitments, arrived there. `wanted` is the
+    /// first input that it lacks.
+    pub(super) fn hear_margins(&mut self, link: usize, wanted: Tick, said: &Said<'_>) -> Handled {
+        let farthest_us = self.farthest_us();
+        let play = self.play.as_mut().ok_or(OutOfPlace)?;
+        let peer = self.links.get_mut(link).ok_or(OutOfPlace)?;
+        let tick_us = play.clock.tick_us();
+        let apart = peer.ahead_us.is_some_and(|ahead_us| ahead_us.abs() > tick_us);
+        let most_us = peer.required_max_us(tick_us);
+        let heard = peer.margin.hear(wanted, (said.header.margin_tick, said.header.margin))?;
+        let heard = heard.and_then(|(tick, margin_us)| Some((play.local_inputs.committed(tick)?, margin_us)));
+        if let Some((sealed, margin_us)) = heard {
+            let (control, sent_us) = match &mut play.fair {
+                Some(fair) => {
+                    let lead_us = fair.lead_us(sealed.tick);
+                    (&mut fair.lead, lead_us)
+                }
+                None => (&mut play.delay, sealed.delay_us),
+            };
+            control.observe(link, (sent_us - margin_us).min(most_us), apart);
+        }
+        let Some(fair) = &said.fair else { return Ok(()) };
+        let wanted = wanted.plus(u32::from(fair.header.ahead));
+        let heard = peer.commitment_margin.hear(wanted, (fair.header.margin_tick, fair.header.margin))?;
+        let heard = heard.and_then(|(tick, margin_us)| Some((play.local_inputs.committed(tick)?, margin_us)));
+        if let Some((sealed, margin_us)) = heard {
+            // The peer's inputs then go on to the others, whose distance from it is not known here; by way of this
+            // peer it is no more than this.
+            let required_us = (sealed.delay_us - margin_us).min(most_us + farthest_us);
+            play.delay.observe(link, required_us, apart);
+        }
+        Ok(())
+    }
+
+    /// What the two longest links to this peer require together; of the only one, once.
+    fn farthest_us(&self) -> i64 {
+        let tick_us = self.play.as_ref().map_or(0, |play| play.clock.tick_us());
+        let here = self.links.iter().filter(|link| self.is_direct(link));
+        let mut most: ArrayVec<i64, { crate::sim::PLAYERS_MAX - 1 }> =
+            here.map(|link| link.required_max_us(tick_us)).collect();
+        most.sort_unstable();
+        most.iter().rev().take(2).sum()
+    }
+}
