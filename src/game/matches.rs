@@ -340,7 +340,7 @@ impl Match {
             Event::Departed { player, tick, is_lost } => self.recording.departed(player, tick, is_lost),
             Event::Adopt { tick } => self.adopt(tick),
             Event::Closed(end) => self.on_closed(now, end),
-            // Those that are only told.
+            // The others are only reported.
             _ => {}
         }
         self.events.tell(told);

@@ -220,7 +220,7 @@ impl Command {
         }
     }
 
-    /// The same, to change.
+    /// The same, mutable.
     #[must_use]
     pub const fn selection_mut(&mut self) -> Option<&mut Selection> {
         match self {

@@ -332,8 +332,8 @@ pub struct MatchRow {
     pub cpu_us_per_tick: Option<f64>,
     /// Processor time of the server per tick; only of `scale`.
     pub server_cpu_us_per_tick: Option<f64>,
-    /// Bytes by which the server's state differs from that of a round trip and an update before, which a client has. Only
-    /// of `scale`, whether or not they fit into an update.
+    /// Bytes of the difference between the server's state and the one a round trip and an update earlier, which a client
+    /// has, even where it does not fit into an update. Only of `scale`.
     pub state_bytes: Option<f64>,
     /// Memory of the server's process, or of a player's without a server; only of real matches.
     pub memory_bytes: Option<u64>,
