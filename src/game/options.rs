@@ -87,4 +87,12 @@ mod tests {
         assert_eq!(next("a/20261121-host-4711-match2"), "a/20261121-host-4711-match3");
         assert_eq!([next("b.mra"), next("b-match9.mra")], ["b-match2.mra", "b-match10.mra"]);
     }
+
+    #[test]
+    fn the_next_match_begins_when_the_last_has_ended() {
+        let record = Some("a/one.mra".into());
+        let options = MatchOptions { started_unix_s: 1_000, record, ..MatchOptions::default() };
+        let next = options.again(240);
+        assert_eq!((next.started_unix_s, next.record), (1_240, Some("a/one-match2.mra".into())));
+    }
 }

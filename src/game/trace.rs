@@ -140,3 +140,17 @@ impl<T: Display> Display for OrNull<T> {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_ends_the_trace_and_is_reported() {
+        let mut trace = Trace::create(Path::new("/dev/full")).expect("Linux has it");
+        trace.delay(Tick(0), 50_000);
+        assert!(trace.error().is_none(), "it is still in the buffer");
+        trace.summary([Time(0), Time(1)], 1, (0, 0), (0, 0));
+        assert_eq!(trace.error().map(std::io::Error::kind), Some(std::io::ErrorKind::StorageFull));
+    }
+}

@@ -143,10 +143,11 @@ fn host_and_guest(architecture: &str) {
 #[test]
 fn a_killed_client_takes_its_seat_back_with_its_token() {
     let home = home();
-    let server = serve(home.path(), &["--ticks=900", "--rejoin=45"]);
+    let mut server = serve(home.path(), &["--ticks=900", "--rejoin=45"]);
     let mut steady = join(home.path(), server.port(), &[]);
     // Seats are given in the order of joining.
     steady.wait_for_line("joined as player 0");
+    server.wait_for_line("joined as player 0");
     let mut killed = join(home.path(), server.port(), &["--record=off"]);
     let token = killed.wait_for_line("token ");
     let token = token.split(' ').nth(1).expect("a token").to_owned();

@@ -161,7 +161,7 @@ fn an_injection_that_plants_nothing_is_an_error() {
 #[test]
 fn a_match_that_ends_before_its_injection_is_an_error() {
     let home = home();
-    let rules = edited(home.path(), "assets/rules/standard.toml", "score_to_win = 380", "score_to_win = 1");
+    let rules = edited(home.path(), "assets/rules/standard.toml", "score_to_win = 470", "score_to_win = 1");
     for kind in
         [&["check"][..], &["check", "--virtual"], &["check", "--virtual", "--architecture=client-server"]]
     {

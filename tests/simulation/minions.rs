@@ -250,7 +250,7 @@ fn a_team_that_is_behind_in_points_gets_more_supply() {
         [0, 1].map(|player| field.world.state().players.supply[player] - before[player])
     };
     let rules = setup("endless", "standard", 1, 60, false).rules;
-    let usual = i32::from(rules.supply_per_minute) * 10;
+    let usual = i32::from(rules.supply_per_minute) * SUPPLY / 6;
     let more = usual * i32::from(rules.behind_supply_percent) / 100;
     assert!(more > usual);
     assert_eq!(gained([5, 5]), [usual; 2]);

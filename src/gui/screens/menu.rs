@@ -19,7 +19,7 @@ pub(crate) enum Choice {
 
 /// The rules in as many lines as a newcomer reads.
 const RULES: &str = "Stand on a circle to take it: circles give points. Hold more than half and enemy cores \
-                     open: destroy them, or reach 380 points. Supply trains minions; who is behind gets more. \
+                     open: destroy them, or reach 470 points. Supply trains minions; who is behind gets more. \
                      At 5:00 shields fall and heroes no longer return.";
 
 /// The room that the card and the lobby need, points.
@@ -172,4 +172,22 @@ pub(crate) fn match_menu(page: &mut Page<'_>, is_asking: bool, is_halted: bool) 
         }
         chosen
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+    use mini_rts_arena::game::data::rules;
+
+    #[test]
+    fn the_card_has_the_numbers_of_the_standard_rules() {
+        let rules = rules("standard").expect("built in");
+        let seconds = rules.sudden_death_ms / 1_000;
+        for number in [
+            format!("reach {} points", rules.score_to_win),
+            format!("At {}:{:02} shields fall", seconds / 60, seconds % 60),
+        ] {
+            assert!(RULES.contains(&number), "{number}");
+        }
+    }
 }

@@ -209,3 +209,24 @@ impl Link {
         self.unheard.is_some_and(Seats::is_empty)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_margin_is_reported_and_counts_once() {
+        let mut here = Margin::default();
+        assert_eq!(here.report(Tick(10)), (0, 0), "nothing has arrived");
+        here.note(Tick(7), 4_250);
+        here.note(Tick(8), -1_250);
+        here.note(Tick(9), 300);
+        let report = here.report(Tick(10));
+        assert_eq!(report, (2, -12), "two ticks before, in tenths of a millisecond");
+        let mut there = Margin::default();
+        assert_eq!(there.hear(Tick(10), (0, 0)), Ok(None));
+        assert_eq!(there.hear(Tick(10), report), Ok(Some((Tick(8), -1_200))));
+        assert_eq!(there.hear(Tick(10), report), Ok(None), "it is no news");
+        assert_eq!(there.hear(Tick(1), report), Err(DropCause::OutOfPlace), "before tick 0");
+    }
+}

@@ -147,10 +147,10 @@ fn pay(rules: &CompiledRules, state: &mut GameState) {
     };
     for player in state.player_ids() {
         let circles = i32::try_from(state.circles_held(state.team_of(player))).unwrap_or(i32::MAX);
-        // Supply per minute is sixtieths of supply per second.
         let income = i32::from(raw.supply_per_minute) + i32::from(raw.circle_supply_per_minute) * circles;
         let share = if is_behind(state, state.team_of(player)) { raw.behind_supply_percent } else { 100 };
-        let income = income * i32::from(share) / 100;
+        // Supply per minute, times a percentage, is six-thousandths of supply per second.
+        let income = income * i32::from(share);
         let supply = &mut state.players.supply[player.index()];
         let full = (i32::from(raw.supply_max) * SUPPLY).max(*supply);
         *supply = supply.saturating_add(income * percent / 100).min(full);

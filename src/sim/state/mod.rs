@@ -31,7 +31,7 @@ pub const CIRCLES_MAX: usize = 8;
 /// The progress at which a circle changes hands.
 pub const CAPTURED: i32 = 60_000;
 /// One supply, in the units of [`Players::supply`].
-pub const SUPPLY: i32 = 60;
+pub const SUPPLY: i32 = 6_000;
 
 /// How a unit fights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, bytemuck::NoUninit)]

@@ -232,7 +232,7 @@ coded! {
     rallies 0;
     rally_x 18;
     rally_y 18;
-    supply 4;
+    supply 11;
     training 2;
     training_len 0;
     training_done_at 8;
