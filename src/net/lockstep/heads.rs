@@ -1,0 +1,346 @@
+//! Signed chain heads: who sends different inputs of one tick to different peers has signed both.
+//!
+//! Each seat chains the hashes of its own inputs, and signs the head of that chain at a fixed interval
+//! ([`HEADS_PER_S`]). A receiver checks the signature against the chain of the inputs that it was told. Two heads of
+//! one seat for one tick with different chains are an [`Equivocation`]: no honest seat signs both, and anybody can
+//! check them. Between two there is nobody to show that to, and nothing is signed.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use alloc::boxed::Box;
+use arrayvec::ArrayVec;
+
+use super::gate::{Lockstep, QUEUE_TICKS, TooFarAhead, canonical};
+use crate::net::connection::keys::CipherKind;
+use crate::net::connection::signing::{Signature, SigningKey, Verifier};
+use crate::net::drop_cause::{DropCause, Handled};
+use crate::net::indexed::{BySeat, Ring};
+use crate::net::rate_limit::TokenBucket;
+use crate::net::time::Time;
+use crate::net::wire::message::{Head, ShownHead};
+use crate::sim::{HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickRate};
+
+/// Fewest seats of a match whose inputs are signed.
+pub(in crate::net) const SIGNED_SEATS_MIN: usize = 3;
+/// Heads of one seat, a second of ticks.
+const HEADS_PER_S: u32 = 2;
+/// A seat of which so many heads in a row are lacking does not sign what it tells. Half of them being lost, that
+/// happens once in four billion times.
+const HEADS_LACKED_MAX: u32 = 32;
+/// Heads of each seat that are kept to be shown to others.
+const HEADS_KEPT: usize = 4;
+/// Heads that one peer may show in a search: its own, those that it has kept of three others, and those that the other
+/// two have shown to it.
+pub(in crate::net) const HEADS_SHOWN_MAX: usize = 16;
+const _: () = assert!(1 + 3 * HEADS_KEPT + 2 <= HEADS_SHOWN_MAX);
+/// Signatures of one peer that are checked at once, and a second in the long run: each takes 50 to 100 µs.
+const CHECKS_AT_ONCE: u64 = 24;
+const CHECKS_PER_S: u64 = 8;
+/// Chains of each seat that are kept, one for each tick: inputs that are here have at most [`QUEUE_TICKS`] more ticks
+/// than have run, and a search shows heads of the last 64 of those.
+const CHAINS_KEPT: usize = 256;
+
+const DOMAIN: &[u8; 34] = b"mini-rts-arena 2026-11 chain heads";
+/// Domain, match, seat, tick, chain.
+const SIGNED_BYTES: usize = DOMAIN.len() + 32 + 1 + 4 + 32;
+
+/// The hash over a seat's inputs from tick 0 on.
+type Chain = [u8; 32];
+
+/// The proof that a seat has told different inputs of one tick: two heads that it has signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Equivocation {
+    /// Whose heads they are.
+    pub seat: PlayerId,
+    /// The number of ticks whose inputs both cover.
+    pub tick: Tick,
+    /// Both chains, the lower first.
+    pub chains: [[u8; 32]; 2],
+    /// A signature of each.
+    pub signatures: [Signature; 2],
+    /// The seat's public key.
+    pub key: [u8; 32],
+    /// The match in which it was signed.
+    pub match_id: [u8; 32],
+    cipher: CipherKind,
+}
+
+impl Equivocation {
+    /// Whether it is a proof; it needs to be checked only by those who were not there.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let [one, other] = self.chains;
+        let verifier = Verifier::new(&self.key, self.cipher);
+        let is_signed = |(chain, signature)| {
+            verifier.is_good(&signed_bytes(&self.match_id, self.seat, self.tick, chain), signature)
+        };
+        one != other && self.chains.iter().zip(&self.signatures).all(is_signed)
+    }
+}
+
+/// What a seat signs.
+fn signed_bytes(match_id: &[u8; 32], seat: PlayerId, tick: Tick, chain: &Chain) -> [u8; SIGNED_BYTES] {
+    let mut bytes = [0; SIGNED_BYTES];
+    let tick = tick.0.to_le_bytes();
+    let fields = [&DOMAIN[..], match_id, &[seat.0], &tick, chain];
+    for (to, byte) in bytes.iter_mut().zip(fields.into_iter().flatten()) {
+        *to = *byte;
+    }
+    bytes
+}
+
+/// What is signed and checked in one match.
+#[derive(Debug)]
+pub(in crate::net) struct Heads {
+    match_id: [u8; 32],
+    cipher: CipherKind,
+    me: PlayerId,
+    /// Ticks from one head to the next.
+    every: u32,
+    /// The tick of the last own head.
+    signed: Tick,
+    seats: ArrayVec<SeatHeads, PLAYERS_MAX>,
+    /// For the experiments in `lab`: what single peers are told instead of the own inputs.
+    lies: BySeat<Option<Box<Lie>>>,
+}
+
+/// What is known of one seat.
+#[derive(Debug)]
+struct SeatHeads {
+    key: SigningKey,
+    verifier: Verifier,
+    chain: InputChain,
+    /// The newest head that covers inputs which have not arrived.
+    waiting: Option<Head>,
+    /// The last heads that were good, the oldest first.
+    good: ArrayVec<(Tick, Signature), HEADS_KEPT>,
+    /// It has signed other inputs than it has told here.
+    is_false: bool,
+    checks: TokenBucket,
+}
+
+/// The chain over a seat's inputs after each of the last ticks.
+#[derive(Clone, Debug, Default)]
+struct InputChain {
+    /// The number of ticks that are covered.
+    until: Tick,
+    /// By number of ticks.
+    chains: Ring<Chain, CHAINS_KEPT>,
+}
+
+impl InputChain {
+    fn push(&mut self, input: &[u8]) {
+        let next = self.until.plus(1);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.chains[self.until]).update(input);
+        self.chains[next] = *hasher.finalize().as_bytes();
+        self.until = next;
+    }
+
+    fn after(&self, ticks: Tick) -> Option<&Chain> {
+        let is_kept = ticks <= self.until && self.until.since(ticks) < CHAINS_KEPT as u32;
+        is_kept.then(|| &self.chains[ticks])
+    }
+}
+
+impl Heads {
+    /// Before tick 0 of the match with this id; `keys` are those of the seats.
+    pub(in crate::net) fn new(
+        now: Time,
+        (match_id, me): ([u8; 32], PlayerId),
+        keys: &[SigningKey],
+        cipher: CipherKind,
+        rate: TickRate,
+    ) -> Self {
+        let seat = |key: &SigningKey| SeatHeads {
+            key: *key,
+            verifier: Verifier::new(key, cipher),
+            chain: InputChain::default(),
+            waiting: None,
+            good: ArrayVec::new(),
+            is_false: false,
+            checks: TokenBucket::new(now, CHECKS_AT_ONCE, CHECKS_PER_S),
+        };
+        let seats = keys.iter().take(PLAYERS_MAX).map(seat).collect();
+        let (every, lies) = ((rate.hz() / HEADS_PER_S).max(1), BySeat::default());
+        Self { match_id, cipher, me, every, signed: Tick(0), seats, lies }
+    }
+
+    /// Takes in the inputs that have arrived: at least once in [`QUEUE_TICKS`] ticks, as long as the gate keeps them.
+    pub(in crate::net) fn extend(&mut self, gate: &Lockstep) {
+        for (seat, heads) in self.seats.iter_mut().enumerate() {
+            let player = PlayerId(seat as u8);
+            while heads.chain.until < gate.next_needed(player)
+                && let Some(input) = gate.encoded(player, heads.chain.until)
+            {
+                heads.chain.push(input);
+            }
+        }
+        for to in (0..PLAYERS_MAX as u8).map(PlayerId) {
+            if let Some(lie) = &mut self.lies[to] {
+                lie.extend(gate, self.me);
+            }
+        }
+    }
+
+    /// The tick of the next own head, if the inputs before it were `told`; it is taken out.
+    pub(in crate::net) fn take_due(&mut self, told: Tick) -> Option<Tick> {
+        let due = Tick(told.0.checked_div(self.every)?.checked_mul(self.every)?);
+        (due > self.signed).then(|| {
+            self.signed = due;
+            due
+        })
+    }
+
+    /// What is signed for a peer of the own inputs before `tick`: their chain, and the bytes to sign.
+    pub(in crate::net) fn own(&self, to: PlayerId, tick: Tick) -> Option<(Chain, [u8; SIGNED_BYTES])> {
+        let own = self.seats.get(self.me.index())?;
+        let told = self.lies[to].as_ref().map_or(&own.chain, |lie| &lie.chain);
+        let chain = *told.after(tick)?;
+        Some((chain, signed_bytes(&self.match_id, self.me, tick, &chain)))
+    }
+
+    /// The chain over the inputs before `tick` that this seat has told here.
+    pub(in crate::net) fn chain(&self, seat: PlayerId, tick: Tick) -> Option<Chain> {
+        self.seats.get(seat.index())?.chain.after(tick).copied()
+    }
+
+    /// Takes in a seat's newest head.
+    pub(in crate::net) fn receive(
+        &mut self,
+        now: Time,
+        seat: PlayerId,
+        head: Head,
+        gate: &Lockstep,
+    ) -> Handled {
+        let (tick, next) = (Tick(head.tick), gate.next());
+        if head.tick.checked_rem(self.every) != Some(0) {
+            return Err(DropCause::OutOfPlace);
+        }
+        if tick.since(next) > QUEUE_TICKS {
+            return Err(TooFarAhead { tick, next }.into());
+        }
+        let heads = self.seats.get_mut(seat.index()).ok_or(DropCause::OutOfPlace)?;
+        let newest = heads.newest().max(heads.waiting.map_or(Tick(0), |waiting| Tick(waiting.tick)));
+        if tick <= newest {
+            return Err(DropCause::Stale);
+        }
+        heads.checks.take(now, 1).then_some(()).ok_or(DropCause::RateLimited)?;
+        heads.waiting = Some(head);
+        self.check_waiting(seat, gate);
+        Ok(())
+    }
+
+    /// Checks a seat's newest head, once all inputs that it covers have arrived.
+    pub(in crate::net) fn check_waiting(&mut self, seat: PlayerId, gate: &Lockstep) {
+        let is_here = |heads: &SeatHeads| {
+            heads.waiting.is_some_and(|waiting| Tick(waiting.tick) <= gate.next_needed(seat))
+        };
+        if !self.seats.get(seat.index()).is_some_and(is_here) {
+            return;
+        }
+        self.extend(gate);
+        let Some(heads) = self.seats.get_mut(seat.index()) else { return };
+        let Some(head) = heads.waiting.take() else { return };
+        let tick = Tick(head.tick);
+        let Some(chain) = heads.chain.after(tick) else { return };
+        if !heads.verifier.is_good(&signed_bytes(&self.match_id, seat, tick, chain), &head.signature) {
+            heads.is_false = true;
+            return;
+        }
+        if heads.good.is_full() {
+            heads.good.remove(0);
+        }
+        heads.good.push((tick, head.signature));
+    }
+
+    /// Whether this seat has signed other inputs than it has told here, or signs nothing; `next` is the next tick to
+    /// run.
+    pub(in crate::net) fn is_false(&self, seat: PlayerId, next: Tick) -> bool {
+        let lacked = self.every.saturating_mul(HEADS_LACKED_MAX);
+        self.seats
+            .get(seat.index())
+            .is_some_and(|heads| heads.is_false || next.since(heads.newest()) > lacked)
+    }
+
+    /// Checks a head that is shown `by` a peer.
+    pub(in crate::net) fn check_shown(&mut self, now: Time, by: PlayerId, shown: &ShownHead) -> Handled {
+        let checks = &mut self.seats.get_mut(by.index()).ok_or(DropCause::OutOfPlace)?.checks;
+        checks.take(now, 1).then_some(()).ok_or(DropCause::RateLimited)?;
+        let author = self.seats.get(shown.seat.index()).ok_or(DropCause::OutOfPlace)?;
+        let signed = signed_bytes(&self.match_id, shown.seat, Tick(shown.tick), &shown.chain);
+        author.verifier.is_good(&signed, &shown.signature).then_some(()).ok_or(DropCause::Unauthenticated)
+    }
+
+    /// The good heads of a seat that cover the inputs before `tick`.
+    pub(in crate::net) fn kept(&self, seat: PlayerId, tick: Tick) -> impl Iterator<Item = ShownHead> {
+        let heads = self.seats.get(seat.index()).into_iter();
+        heads.flat_map(move |heads| {
+            let good = heads.good.iter().filter(move |(of, _)| *of >= tick);
+            good.filter_map(move |&(of, signature)| {
+                let chain = *heads.chain.after(of)?;
+                Some(ShownHead { seat, tick: of.0, chain, signature })
+            })
+        })
+    }
+
+    /// The first proof in these heads, whose signatures are good: of the lowest seat, the lowest tick and the lowest
+    /// chains, so that all who have the same heads have the same proof. They are sorted.
+    pub(in crate::net) fn proof(&self, shown: &mut [ShownHead]) -> Option<Equivocation> {
+        shown.sort_unstable_by_key(|shown| (shown.seat, shown.tick, shown.chain));
+        let (one, other) = shown.iter().zip(shown.get(1..)?).find(|(one, other)| {
+            (one.seat, one.tick) == (other.seat, other.tick) && one.chain != other.chain
+        })?;
+        Some(Equivocation {
+            seat: one.seat,
+            tick: Tick(one.tick),
+            chains: [one.chain, other.chain],
+            signatures: [one.signature, other.signature],
+            key: self.seats.get(one.seat.index())?.key,
+            match_id: self.match_id,
+            cipher: self.cipher,
+        })
+    }
+
+    /// For the experiments in `lab`: this peer is told another control of the hero in `tick`.
+    pub(in crate::net) fn lie(&mut self, to: PlayerId, tick: Tick, hero: HeroControl) {
+        let Some(own) = self.seats.get(self.me.index()) else { return };
+        if self.lies[to].is_none() && own.chain.after(tick).is_some() {
+            let chain = InputChain { until: tick, chains: own.chain.chains.clone() };
+            self.lies[to] = Some(Box::new(Lie { tick, hero, chain }));
+        }
+    }
+}
+
+impl SeatHeads {
+    /// The tick of the newest good head.
+    fn newest(&self) -> Tick {
+        self.good.last().map_or(Tick(0), |&(tick, _)| tick)
+    }
+}
+
+/// What one peer is told instead of the own inputs.
+#[derive(Debug)]
+struct Lie {
+    /// In this tick the hero's control is another one.
+    tick: Tick,
+    /// The control that is held there now.
+    hero: HeroControl,
+    chain: InputChain,
+}
+
+impl Lie {
+    fn extend(&mut self, gate: &Lockstep, me: PlayerId) {
+        while self.chain.until < gate.next_needed(me) {
+            let tick = self.chain.until;
+            let Some(bytes) = gate.encoded(me, tick) else { return };
+            let Ok(told) = postcard::from_bytes::<PlayerInput>(bytes) else { return };
+            // Where a control is held on, only that is said.
+            let is_held = told.commands.is_empty() && gate.held_before(me, tick) == Some(told.hero);
+            if tick != self.tick && !is_held {
+                self.hero = told.hero;
+            }
+            let Some(told) = canonical(&PlayerInput { hero: self.hero, ..told }) else { return };
+            self.chain.push(&told);
+        }
+    }
+}
