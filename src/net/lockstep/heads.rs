@@ -23,7 +23,7 @@ use crate::sim::{HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickRate
 pub(in crate::net) const SIGNED_SEATS_MIN: usize = 3;
 /// Heads of one seat, a second of ticks.
 const HEADS_PER_S: u32 = 2;
-/// A seat of which so many heads in a row are lacking does not sign what it tells. Half of them being lost, that
+/// A seat of which this many heads in a row are lacking does not sign what it tells. Half of them being lost, that
 /// happens once in four billion times.
 const HEADS_LACKED_MAX: u32 = 32;
 /// Heads of each seat that are kept to be shown to others.
@@ -286,7 +286,7 @@ impl Heads {
     /// The first proof in these heads, whose signatures are good: of the lowest seat, the lowest tick and the lowest
     /// chains, so that all who have the same heads have the same proof. They are sorted.
     pub(in crate::net) fn proof(&self, shown: &mut [ShownHead]) -> Option<Equivocation> {
-        shown.sort_unstable_by_key(|shown| (shown.seat, shown.tick, shown.chain));
+        shown.sort_unstable_by_key(|shown| (shown.seat, shown.tick, shown.chain, shown.signature));
         let (one, other) = shown.iter().zip(shown.get(1..)?).find(|(one, other)| {
             (one.seat, one.tick) == (other.seat, other.tick) && one.chain != other.chain
         })?;
@@ -301,7 +301,7 @@ impl Heads {
         })
     }
 
-    /// For the experiments in `lab`: this peer is told another control of the hero in `tick`.
+    /// For the experiments in `lab`: this peer hears another control of the hero in `tick`.
     pub(in crate::net) fn lie(&mut self, to: PlayerId, tick: Tick, hero: HeroControl) {
         let Some(own) = self.seats.get(self.me.index()) else { return };
         if self.lies[to].is_none() && own.chain.after(tick).is_some() {
@@ -318,7 +318,7 @@ impl SeatHeads {
     }
 }
 
-/// What one peer is told instead of the own inputs.
+/// What one peer hears instead of the own inputs.
 #[derive(Debug)]
 struct Lie {
     /// In this tick the hero's control is another one.
@@ -342,5 +342,153 @@ impl Lie {
             let Some(told) = canonical(&PlayerInput { hero: self.hero, ..told }) else { return };
             self.chain.push(&told);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::connection::signing::Signer;
+    use crate::sim::Direction;
+
+    const MATCH: [u8; 32] = [7; 32];
+    const AUTHOR: PlayerId = PlayerId(1);
+    const NOW: Time = Time(0);
+
+    fn signer(seat: u8, cipher: CipherKind) -> Signer {
+        Signer::new(&[1 + seat; 32], cipher)
+    }
+
+    /// As the first of three sees it.
+    fn heads(cipher: CipherKind) -> Heads {
+        let keys = [0, 1, 2].map(|seat| signer(seat, cipher).public());
+        Heads::new(NOW, (MATCH, PlayerId(0)), &keys, cipher, TickRate::HZ_60)
+    }
+
+    fn input(eighth: u8) -> PlayerInput {
+        let hero = HeroControl { walk: Some(Direction::eighth(eighth)), strike: None };
+        PlayerInput { hero, ..PlayerInput::default() }
+    }
+
+    /// A gate with the author's inputs of the first ticks, and the chain over them.
+    fn told(ticks: u32, heads: &mut Heads) -> (Lockstep, Chain) {
+        let mut gate = Lockstep::new(3);
+        for tick in 0..ticks {
+            let bytes = canonical(&input((tick % 8) as u8)).expect("short");
+            gate.push(NOW, AUTHOR, Tick(tick), &bytes).expect("near");
+        }
+        heads.extend(&gate);
+        let chain = heads.chain(AUTHOR, Tick(ticks)).expect("extended");
+        (gate, chain)
+    }
+
+    fn signed(
+        by: u8,
+        match_id: [u8; 32],
+        seat: PlayerId,
+        tick: u32,
+        chain: Chain,
+        cipher: CipherKind,
+    ) -> Signature {
+        signer(by, cipher).sign(&signed_bytes(&match_id, seat, Tick(tick), &chain))
+    }
+
+    #[test]
+    fn a_head_is_good_over_what_its_author_told_and_false_over_anything_else() {
+        for cipher in [CipherKind::ChaCha20Poly1305, CipherKind::Null] {
+            let mut heads = heads(cipher);
+            let (gate, chain) = told(30, &mut heads);
+            let head = |tick, chain| Head { tick, signature: signed(1, MATCH, AUTHOR, tick, chain, cipher) };
+            assert_eq!(heads.receive(NOW, AUTHOR, head(31, chain), &gate), Err(DropCause::OutOfPlace));
+            assert_eq!(heads.receive(NOW, AUTHOR, head(90, chain), &gate), Err(DropCause::TooFarAhead));
+            assert_eq!(heads.receive(NOW, AUTHOR, head(30, chain), &gate), Ok(()));
+            assert!(!heads.is_false(AUTHOR, Tick(30)) && heads.kept(AUTHOR, Tick(30)).count() == 1);
+            assert_eq!(heads.receive(NOW, AUTHOR, head(30, chain), &gate), Err(DropCause::Stale));
+            // It waits for the inputs that it covers.
+            assert_eq!(heads.receive(NOW, AUTHOR, head(60, [9; 32]), &gate), Ok(()));
+            assert!(!heads.is_false(AUTHOR, Tick(30)));
+            let (gate, _) = told(60, &mut heads);
+            heads.check_waiting(AUTHOR, &gate);
+            assert!(heads.is_false(AUTHOR, Tick(30)));
+        }
+    }
+
+    #[test]
+    fn a_seat_whose_heads_are_lacking_for_long_is_false() {
+        let heads = heads(CipherKind::Null);
+        let most = 30 * HEADS_LACKED_MAX;
+        assert!(!heads.is_false(AUTHOR, Tick(most)) && heads.is_false(AUTHOR, Tick(most + 1)));
+    }
+
+    #[test]
+    fn a_head_proves_nothing_but_what_its_author_signed() {
+        for cipher in [CipherKind::ChaCha20Poly1305, CipherKind::Null] {
+            let mut heads = heads(cipher);
+            let (_, chain) = told(30, &mut heads);
+            let other = [9; 32];
+            let shown = |seat, tick, chain, signature| ShownHead { seat, tick, chain, signature };
+            let good = signed(1, MATCH, AUTHOR, 30, chain, cipher);
+            let forged = [
+                // By another seat in this one's name.
+                shown(AUTHOR, 30, other, signed(2, MATCH, AUTHOR, 30, other, cipher)),
+                // In another match.
+                shown(AUTHOR, 30, other, signed(1, [8; 32], AUTHOR, 30, other, cipher)),
+                // Of another tick, over another chain, of another seat.
+                shown(AUTHOR, 31, chain, good),
+                shown(AUTHOR, 30, other, good),
+                shown(PlayerId(0), 30, chain, good),
+            ];
+            for forged in &forged {
+                let refused = Err(DropCause::Unauthenticated);
+                assert_eq!(heads.check_shown(NOW, PlayerId(2), forged), refused, "{forged:?}");
+            }
+            let mut all = [
+                shown(AUTHOR, 30, chain, good),
+                shown(AUTHOR, 30, chain, good),
+                shown(AUTHOR, 60, other, signed(1, MATCH, AUTHOR, 60, other, cipher)),
+                shown(PlayerId(2), 30, other, signed(2, MATCH, PlayerId(2), 30, other, cipher)),
+            ];
+            for shown in &all {
+                assert_eq!(heads.check_shown(NOW, PlayerId(2), shown), Ok(()));
+            }
+            assert_eq!(heads.proof(&mut all), None, "each seat has signed one chain for each tick");
+            all[0] = shown(AUTHOR, 30, other, signed(1, MATCH, AUTHOR, 30, other, cipher));
+            let proof = heads.proof(&mut all).expect("two chains");
+            assert!(proof.seat == AUTHOR && proof.tick == Tick(30) && proof.holds());
+        }
+    }
+
+    #[test]
+    fn checks_of_signatures_are_limited_for_each_peer() {
+        let mut heads = heads(CipherKind::Null);
+        let nonsense = ShownHead { seat: AUTHOR, tick: 30, chain: [0; 32], signature: [[0; 32]; 2] };
+        let mut checked = |now| {
+            let show =
+                |_: &i32| heads.check_shown(now, PlayerId(2), &nonsense) == Err(DropCause::Unauthenticated);
+            (0..100).take_while(show).count() as u64
+        };
+        assert_eq!((checked(NOW), checked(Time(1_000_000))), (CHECKS_AT_ONCE, CHECKS_PER_S));
+    }
+
+    #[test]
+    fn what_one_peer_hears_instead_is_signed_for_it_alone() {
+        let mut heads = heads(CipherKind::Null);
+        let (mut gate, me) = (Lockstep::new(3), PlayerId(0));
+        // A control that is held from tick 4 on is held there, too, in place of this one.
+        let walks = |tick: u32| input(if tick < 4 { 1 } else { 2 });
+        for tick in 0..10 {
+            gate.push(NOW, me, Tick(tick), &canonical(&walks(tick)).expect("short")).expect("near");
+        }
+        heads.extend(&gate);
+        heads.lie(PlayerId(2), Tick(6), input(5).hero);
+        heads.extend(&gate);
+        let chain = |tick, to| heads.own(PlayerId(to), Tick(tick)).expect("kept").0;
+        assert_eq!(chain(6, 1), chain(6, 2));
+        assert_eq!(chain(10, 1), heads.chain(me, Tick(10)).expect("kept"));
+        let mut instead = InputChain::default();
+        for tick in 0..10 {
+            instead.push(&canonical(&if tick < 6 { walks(tick) } else { input(5) }).expect("short"));
+        }
+        assert_eq!(Some(&chain(10, 2)), instead.after(Tick(10)));
     }
 }

@@ -165,7 +165,7 @@ impl LockstepSession {
         }
     }
 
-    /// A peer shows a head: its own, or one that it was sent or shown.
+    /// A peer shows a head: its own, or another's that it was sent or shown.
     pub(super) fn on_shown_head(&mut self, link: usize, shown: ShownHead) -> Handled {
         let peer = self.links.get(link).filter(|peer| self.is_direct(peer)).ok_or(OutOfPlace)?;
         let (by, is_searching) = (peer.player, matches!(self.phase, Phase::Searching { .. }));
