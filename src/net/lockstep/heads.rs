@@ -26,6 +26,9 @@ const HEADS_PER_S: u32 = 2;
 /// A seat of which this many heads in a row are lacking does not sign what it tells. Half of them being lost, that
 /// happens once in four billion times.
 const HEADS_LACKED_MAX: u32 = 32;
+/// One in this many heads is checked when it arrives, since it covers all inputs before it; the others when they are
+/// shown.
+const CHECK_ONE_IN: u32 = 4;
 /// Heads of each seat that are kept to be shown to others.
 const HEADS_KEPT: usize = 4;
 /// Heads that one peer may show in a search: its own, those that it has kept of three others, and those that the other
@@ -111,8 +114,10 @@ struct SeatHeads {
     chain: InputChain,
     /// The newest head that covers inputs which have not arrived.
     waiting: Option<Head>,
-    /// The last heads that were good, the oldest first.
-    good: ArrayVec<(Tick, Signature), HEADS_KEPT>,
+    /// The last heads over inputs that are here, the oldest first.
+    kept: ArrayVec<(Tick, Signature), HEADS_KEPT>,
+    /// The tick of the newest head that was checked, and good.
+    checked: Tick,
     /// It has signed other inputs than it has told here.
     is_false: bool,
     checks: TokenBucket,
@@ -156,7 +161,8 @@ impl Heads {
             verifier: Verifier::new(key, cipher),
             chain: InputChain::default(),
             waiting: None,
-            good: ArrayVec::new(),
+            kept: ArrayVec::new(),
+            checked: Tick(0),
             is_false: false,
             checks: TokenBucket::new(now, CHECKS_AT_ONCE, CHECKS_PER_S),
         };
@@ -242,24 +248,24 @@ impl Heads {
         let Some(heads) = self.seats.get_mut(seat.index()) else { return };
         let Some(head) = heads.waiting.take() else { return };
         let tick = Tick(head.tick);
-        let Some(chain) = heads.chain.after(tick) else { return };
-        if !heads.verifier.is_good(&signed_bytes(&self.match_id, seat, tick, chain), &head.signature) {
-            heads.is_false = true;
-            return;
+        if tick.since(heads.checked) >= self.every.saturating_mul(CHECK_ONE_IN) {
+            if heads.signed(&self.match_id, seat, (tick, &head.signature)).is_none() {
+                heads.is_false = true;
+                return;
+            }
+            heads.checked = tick;
         }
-        if heads.good.is_full() {
-            heads.good.remove(0);
+        if heads.kept.is_full() {
+            heads.kept.remove(0);
         }
-        heads.good.push((tick, head.signature));
+        heads.kept.push((tick, head.signature));
     }
 
     /// Whether this seat has signed other inputs than it has told here, or signs nothing; `next` is the next tick to
     /// run.
     pub(in crate::net) fn is_false(&self, seat: PlayerId, next: Tick) -> bool {
         let lacked = self.every.saturating_mul(HEADS_LACKED_MAX);
-        self.seats
-            .get(seat.index())
-            .is_some_and(|heads| heads.is_false || next.since(heads.newest()) > lacked)
+        self.seats.get(seat.index()).is_some_and(|heads| heads.is_false || next.since(heads.checked) > lacked)
     }
 
     /// Checks a head that is shown `by` a peer.
@@ -275,11 +281,8 @@ impl Heads {
     pub(in crate::net) fn kept(&self, seat: PlayerId, tick: Tick) -> impl Iterator<Item = ShownHead> {
         let heads = self.seats.get(seat.index()).into_iter();
         heads.flat_map(move |heads| {
-            let good = heads.good.iter().filter(move |(of, _)| *of >= tick);
-            good.filter_map(move |&(of, signature)| {
-                let chain = *heads.chain.after(of)?;
-                Some(ShownHead { seat, tick: of.0, chain, signature })
-            })
+            let kept = heads.kept.iter().filter(move |(of, _)| *of >= tick);
+            kept.filter_map(move |(of, signature)| heads.signed(&self.match_id, seat, (*of, signature)))
         })
     }
 
@@ -312,9 +315,21 @@ impl Heads {
 }
 
 impl SeatHeads {
-    /// The tick of the newest good head.
+    /// A head that this seat has sent, if it is signed over what the seat has told here.
+    fn signed(
+        &self,
+        match_id: &[u8; 32],
+        seat: PlayerId,
+        (tick, signature): (Tick, &Signature),
+    ) -> Option<ShownHead> {
+        let chain = *self.chain.after(tick)?;
+        let is_good = self.verifier.is_good(&signed_bytes(match_id, seat, tick, &chain), signature);
+        is_good.then_some(ShownHead { seat, tick: tick.0, chain, signature: *signature })
+    }
+
+    /// The tick of the newest head over inputs that are here.
     fn newest(&self) -> Tick {
-        self.good.last().map_or(Tick(0), |&(tick, _)| tick)
+        self.kept.last().map_or(Tick(0), |&(tick, _)| tick)
     }
 }
 
@@ -370,16 +385,24 @@ mod tests {
         PlayerInput { hero, ..PlayerInput::default() }
     }
 
-    /// A gate with the author's inputs of the first ticks, and the chain over them.
-    fn told(ticks: u32, heads: &mut Heads) -> (Lockstep, Chain) {
+    /// A gate that waits for the author alone.
+    fn author_alone() -> Lockstep {
         let mut gate = Lockstep::new(3);
-        for tick in 0..ticks {
+        for gone in [0, 2].map(PlayerId) {
+            gate.disconnect_at(gone, Tick(0)).expect("before tick 0");
+        }
+        gate
+    }
+
+    /// The author tells its inputs before this tick, and they run; the chain over them.
+    fn tell(gate: &mut Lockstep, heads: &mut Heads, until: u32) -> Chain {
+        for tick in gate.next().0..until {
             let bytes = canonical(&input((tick % 8) as u8)).expect("short");
             gate.push(NOW, AUTHOR, Tick(tick), &bytes).expect("near");
+            gate.pop_tick().expect("complete");
+            heads.extend(gate);
         }
-        heads.extend(&gate);
-        let chain = heads.chain(AUTHOR, Tick(ticks)).expect("extended");
-        (gate, chain)
+        heads.chain(AUTHOR, Tick(until)).expect("extended")
     }
 
     fn signed(
@@ -396,20 +419,30 @@ mod tests {
     #[test]
     fn a_head_is_good_over_what_its_author_told_and_false_over_anything_else() {
         for cipher in [CipherKind::ChaCha20Poly1305, CipherKind::Null] {
-            let mut heads = heads(cipher);
-            let (gate, chain) = told(30, &mut heads);
+            let (mut heads, mut gate) = (heads(cipher), author_alone());
             let head = |tick, chain| Head { tick, signature: signed(1, MATCH, AUTHOR, tick, chain, cipher) };
+            let (false_chain, kept) = ([9; 32], |heads: &Heads, from| heads.kept(AUTHOR, Tick(from)).count());
+            let chain = tell(&mut gate, &mut heads, 30);
             assert_eq!(heads.receive(NOW, AUTHOR, head(31, chain), &gate), Err(DropCause::OutOfPlace));
-            assert_eq!(heads.receive(NOW, AUTHOR, head(90, chain), &gate), Err(DropCause::TooFarAhead));
+            assert_eq!(heads.receive(NOW, AUTHOR, head(120, chain), &gate), Err(DropCause::TooFarAhead));
             assert_eq!(heads.receive(NOW, AUTHOR, head(30, chain), &gate), Ok(()));
-            assert!(!heads.is_false(AUTHOR, Tick(30)) && heads.kept(AUTHOR, Tick(30)).count() == 1);
             assert_eq!(heads.receive(NOW, AUTHOR, head(30, chain), &gate), Err(DropCause::Stale));
-            // It waits for the inputs that it covers.
-            assert_eq!(heads.receive(NOW, AUTHOR, head(60, [9; 32]), &gate), Ok(()));
-            assert!(!heads.is_false(AUTHOR, Tick(30)));
-            let (gate, _) = told(60, &mut heads);
+            assert_eq!(kept(&heads, 30), 1);
+            // It waits for the inputs that it covers, and is shown to nobody.
+            assert_eq!(heads.receive(NOW, AUTHOR, head(60, false_chain), &gate), Ok(()));
+            tell(&mut gate, &mut heads, 60);
             heads.check_waiting(AUTHOR, &gate);
-            assert!(heads.is_false(AUTHOR, Tick(30)));
+            assert_eq!(kept(&heads, 31), 0);
+            // The first one after two seconds is checked when it comes.
+            let chain = tell(&mut gate, &mut heads, 150);
+            assert_eq!(heads.receive(NOW, AUTHOR, head(150, chain), &gate), Ok(()));
+            assert_eq!((heads.is_false(AUTHOR, gate.next()), kept(&heads, 150)), (false, 1));
+            tell(&mut gate, &mut heads, 240);
+            assert_eq!(heads.receive(NOW, AUTHOR, head(240, false_chain), &gate), Ok(()));
+            assert!(!heads.is_false(AUTHOR, gate.next()), "not yet");
+            tell(&mut gate, &mut heads, 270);
+            assert_eq!(heads.receive(NOW, AUTHOR, head(270, false_chain), &gate), Ok(()));
+            assert!(heads.is_false(AUTHOR, gate.next()));
         }
     }
 
@@ -424,7 +457,7 @@ mod tests {
     fn a_head_proves_nothing_but_what_its_author_signed() {
         for cipher in [CipherKind::ChaCha20Poly1305, CipherKind::Null] {
             let mut heads = heads(cipher);
-            let (_, chain) = told(30, &mut heads);
+            let chain = tell(&mut author_alone(), &mut heads, 30);
             let other = [9; 32];
             let shown = |seat, tick, chain, signature| ShownHead { seat, tick, chain, signature };
             let good = signed(1, MATCH, AUTHOR, 30, chain, cipher);
