@@ -191,9 +191,15 @@ fn nobody_is_named_by_what_others_say_that_it_signed() {
     });
     let whom = vec![address(1)];
     peers[2].wire = tells_otherwise(whom.clone());
+    let mut has_forged = false;
     run(&mut peers, MINUTE, |_, peers| {
         sign_otherwise(&mut peers[2], &whom);
-        let Some(Head { tick, signature }) = heads.get().filter(|_| peers[2].ends.is_empty()) else { return };
+        let Some(Head { tick, signature }) = heads.get() else { return };
+        // What is shown may be of ticks that may run soon.
+        if has_forged || peers[2].inputs.len() < usize::from(SPLIT) - 20 {
+            return;
+        }
+        has_forged = true;
         let shown =
             |seat, tick, chain| ShownHead { seat: PlayerId(seat), tick, chain: [chain; 32], signature };
         let split = u32::from(SPLIT) + 1;
@@ -204,7 +210,9 @@ fn nobody_is_named_by_what_others_say_that_it_signed() {
         }
     });
     for peer in &peers[..2] {
-        assert!(peer.proofs.iter().all(|proof| proof.seat == PlayerId(2) && proof.holds()));
+        let named: Vec<PlayerId> = peer.proofs.iter().map(|proof| proof.seat).collect();
+        assert_eq!(named, [PlayerId(2)], "{}", peer.address);
+        assert!(peer.proofs[0].holds());
     }
 }
 
@@ -231,7 +239,8 @@ fn a_head_that_comes_again_elsewhere_blames_nobody() {
     run(&mut peers, MINUTE, |_, _| {});
     for peer in &peers[..2] {
         assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 600));
-        assert!(peer.departed.iter().all(|gone| gone.0 == PlayerId(2)) && peer.proofs.is_empty());
+        let gone: Vec<PlayerId> = peer.departed.iter().map(|departed| departed.0).collect();
+        assert_eq!((gone, &peer.proofs[..]), (vec![PlayerId(2)], &[][..]));
     }
 }
 
