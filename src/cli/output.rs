@@ -201,6 +201,14 @@ pub(crate) fn match_text(finished: &Finished, summary: &Summary) -> String {
             value(report.values[1]),
             report.seats[1]
         );
+        if let Some(proof) = &report.equivocation {
+            let _ = writeln!(
+                text,
+                "desync: {} (player {}) sent different inputs to different players, and signed both: see \"equivocation\" in the report",
+                who(proof.seat.index()),
+                proof.seat
+            );
+        }
     }
     text
 }

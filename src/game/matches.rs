@@ -27,7 +27,7 @@ use super::recording::Recording;
 use super::report::{DesyncReport, Party, Side};
 use super::session::Session;
 use crate::net::message::{Choice, PacketId};
-use crate::net::{ChatText, ClientSession, DueTick, End, Event, Roster, Time, Transmit};
+use crate::net::{ChatText, ClientSession, DueTick, End, Equivocation, Event, Roster, Time, Transmit};
 use crate::sim::{Command, GameState, HeroControl, Outcome, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
 /// A match between peers, as one of them plays it.
@@ -272,6 +272,11 @@ impl Match {
         self.session.forge(to, id, body);
     }
 
+    /// Signs for one peer as if it were told another control of the hero in one tick: see [`Session`].
+    pub(crate) fn sign_another(&mut self, to: SocketAddr, tick: u16, hero: HeroControl) {
+        self.session.sign_another(to, tick, hero);
+    }
+
     /// Looks ahead, if it can: see [`Session`].
     pub(crate) fn look_ahead(&mut self, now: Time) -> bool {
         self.session.look_ahead(now)
@@ -336,7 +341,9 @@ impl Match {
                 let state = self.recent.state(tick).map(GameState::encode).unwrap_or_default();
                 self.session.provide_state(tick, state);
             }
-            Event::Desync { tick, states } => self.on_desync(tick, states),
+            Event::Desync { tick, states, equivocation } => {
+                self.on_desync(tick, states, equivocation.as_deref())
+            }
             Event::Departed { player, tick, is_lost } => self.recording.departed(player, tick, is_lost),
             Event::Adopt { tick } => self.adopt(tick),
             Event::Closed(end) => self.on_closed(now, end),
@@ -485,7 +492,12 @@ impl Match {
         }
     }
 
-    fn on_desync(&mut self, tick: Option<Tick>, theirs: Vec<(PlayerId, Vec<u8>)>) {
+    fn on_desync(
+        &mut self,
+        tick: Option<Tick>,
+        theirs: Vec<(PlayerId, Vec<u8>)>,
+        equivocation: Option<&Equivocation>,
+    ) {
         let (Some(tick), Some(world)) = (tick, &self.world) else { return };
         let me = self.session.player();
         let decoded: Vec<_> = theirs
@@ -495,7 +507,8 @@ impl Match {
         let others = decoded.iter().map(|(player, state)| (Party::Seat(*player), state.as_ref()));
         let own: Side<'_> = (Party::Seat(me), self.recent.state(tick));
         let sides = core::iter::once(own).chain(others).take(PLAYERS_MAX).collect();
-        self.desync = Some(DesyncReport::new(tick, world.setup().seed, sides));
+        let report = DesyncReport::new(tick, world.setup().seed, sides);
+        self.desync = Some(DesyncReport { equivocation: equivocation.cloned(), ..report });
         let before = tick.0.checked_sub(1).map(|before| self.recent.state(Tick(before)));
         let inputs = self.recent.inputs(tick).and_then(|bytes| postcard::from_bytes(bytes).ok());
         // A tick that is no longer kept cannot be run again.

@@ -4,6 +4,7 @@ use arrayvec::ArrayVec;
 use core::fmt;
 use serde::{Serialize, Serializer};
 
+use crate::net::Equivocation;
 use crate::sim::{GameState, PLAYERS_MAX, PlayerId, StateHash, Tick};
 
 /// The first difference between the peers' states. All write the same: lists are in the order of seats.
@@ -33,6 +34,9 @@ pub struct DesyncReport {
     pub hashes: ArrayVec<Option<String>, PLAYERS_MAX>,
     /// The seed of the match.
     pub seed: u64,
+    /// The proof of who has sent different inputs to different peers, if there is one.
+    #[serde(serialize_with = "equivocation")]
+    pub equivocation: Option<Equivocation>,
 }
 
 /// The owner of a state.
@@ -90,6 +94,7 @@ impl DesyncReport {
             parts: other.map_or_else(Vec::new, |other| parts_that_differ(hashes[model], hashes[other])),
             hashes: hashes.iter().map(|hash| hash.map(|hash| format!("{:016x}", hash.whole))).collect(),
             seed,
+            equivocation: None,
         }
     }
 }
@@ -111,6 +116,32 @@ impl Serialize for Party {
             Self::Server => serializer.serialize_str("server"),
         }
     }
+}
+
+/// In hex: what a third party needs to check it.
+fn equivocation<S: Serializer>(found: &Option<Equivocation>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Said {
+        seat: u8,
+        tick: u32,
+        chains: [String; 2],
+        signatures: [String; 2],
+        public_key: String,
+        match_id: String,
+    }
+    let said = found.as_ref().map(|found| Said {
+        seat: found.seat.0,
+        tick: found.tick.0,
+        chains: found.chains.each_ref().map(|chain| hex(chain)),
+        signatures: found.signatures.each_ref().map(|signature| hex(signature.as_flattened())),
+        public_key: hex(&found.key),
+        match_id: hex(&found.match_id),
+    });
+    said.serialize(serializer)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 const fn swapped(values: [Option<i64>; 2]) -> [Option<i64>; 2] {

@@ -82,6 +82,12 @@ impl Session {
         seated!(self, session => session.forge(to, id, body), else ());
     }
 
+    pub(super) fn sign_another(&mut self, to: SocketAddr, tick: u16, hero: HeroControl) {
+        if let Self::Lockstep(session) = self {
+            session.sign_another(to, tick, hero);
+        }
+    }
+
     /// Gives an order if it is known what another player gives for the same tick, as somebody does who chooses it by
     /// that: for the experiments in `lab`. True if it was.
     pub(super) fn look_ahead(&mut self, now: Time) -> bool {

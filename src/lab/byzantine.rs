@@ -235,6 +235,12 @@ impl ByzantinePlan {
         self.seat == 0 && spell.behaviour == Behaviour::FalseStart
     }
 
+    /// Whether it does nothing but tell different inputs to different peers, and sign both.
+    pub(super) fn only_equivocates(&self) -> bool {
+        let only = |spell: &Spell| spell.behaviour == Behaviour::Equivocation;
+        !self.is_fair && self.crash.is_none() && self.spells.iter().all(only)
+    }
+
     /// Whether it does something before the match has surely begun.
     pub(super) fn disturbs_setup(&self) -> bool {
         let crash = self.crash.map(|(_, at)| at);

@@ -1,11 +1,13 @@
 //! What a session outputs: ticks, events, its end, and its measurements.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 
 use crate::net::connection::words::KeyWords;
 use crate::net::drop_cause::{DropCounts, Handled};
+use crate::net::lockstep::heads::Equivocation;
 use crate::net::time::Time;
 use crate::net::wire::chat_text::ChatText;
 use crate::net::wire::given::GivenTimes;
@@ -154,6 +156,8 @@ pub enum Event {
         /// The other peers' states after it, in the bytes of their snapshots; empty if a peer no longer had
         /// it.
         states: Vec<(PlayerId, Vec<u8>)>,
+        /// In a match of three or more: the proof of who has sent different inputs to different peers.
+        equivocation: Option<Box<Equivocation>>,
     },
     /// The match is paused at the request of this player.
     Paused {

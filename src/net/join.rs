@@ -11,12 +11,14 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use zeroize::Zeroize as _;
 
 use super::connection::cpace::{Context, Exchange};
 use super::connection::handshake::{CHANNEL, derive, session_id};
 use super::connection::keys::{CipherKind, Entropy, RoomCode, is_equal};
 use super::connection::pair_keys::PairSecret;
 use super::connection::protection::{OpeningRoom, PacketProtection};
+use super::connection::signing::Signer;
 use super::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use super::event::{End, Event, Traffic};
 use super::outbox::{Outbox, Transmit};
@@ -56,6 +58,7 @@ pub struct Join {
     entry: JoinEntry,
     /// From which the keys to other guests follow.
     pair_secret: PairSecret,
+    signer: Signer,
     /// When to ask again.
     ask_at: Time,
     /// The refusal of the last request, and how many requests in a row had one.
@@ -106,6 +109,8 @@ pub struct Seat {
     pub(super) protection: PacketProtection,
     /// From which the keys to other guests follow.
     pub(super) pair_secret: PairSecret,
+    /// Signs the heads of this seat.
+    pub(super) signer: Signer,
     /// The room code, for joining again.
     pub(super) code: RoomCode,
     pub(super) cipher: CipherKind,
@@ -141,7 +146,8 @@ impl Join {
         let request = request(&guest, rng.next_u64(), rng.next_u32());
         let mut drawn = [0; 32];
         rng.fill_bytes(&mut drawn);
-        let pair_secret = PairSecret::new(drawn);
+        let (pair_secret, signer) = (PairSecret::new(drawn), Signer::new(&drawn, cipher));
+        drawn.zeroize();
         let entry = JoinEntry {
             name: settings.name,
             hero: settings.hero,
@@ -150,6 +156,7 @@ impl Join {
             addresses: guest.addresses,
             token: guest.token,
             public_key: pair_secret.public(),
+            signing_key: signer.public(),
         };
         Self {
             now,
@@ -161,6 +168,7 @@ impl Join {
             request,
             entry,
             pair_secret,
+            signer,
             ask_at: now,
             refused: None,
             refusals: 0,
@@ -370,6 +378,7 @@ impl Join {
             confirm,
             protection,
             pair_secret: self.pair_secret.clone(),
+            signer: self.signer.clone(),
             code: self.code,
             cipher: self.cipher,
             via: self.via.clone(),

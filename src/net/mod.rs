@@ -28,6 +28,7 @@ pub use connection::protection::{
 };
 #[doc(hidden)]
 pub use connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
+pub use connection::signing::Signature;
 pub use connection::words::KeyWords;
 pub use connection::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX, SILENT_AFTER,
@@ -36,6 +37,7 @@ pub use drop_cause::{DropCause, DropCounts};
 pub use event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic, WaitsFor};
 pub use join::{Join, Seat};
 pub use lockstep::gate::{CannotDepart, Lockstep, QUEUE_TICKS, TooFarAhead};
+pub use lockstep::heads::Equivocation;
 pub use lockstep::session::{LEAD_TICKS_MAX, LockstepSession};
 pub use outbox::Transmit;
 pub use server::{BITS_PER_S_USUAL, ClientStatus, ServerConfig, ServerSession, ServerTick};

@@ -117,6 +117,8 @@ impl<'a> Writer<'a> {
             PacketId::JoinEntry => self.entry(),
             PacketId::EntryRefused => self.refusal(),
             PacketId::PathChallenge | PacketId::PathResponse => self.any(8),
+            PacketId::Head => self.number(32).any(64),
+            PacketId::ShownHead => self.seat().number(32).any(96),
             PacketId::JoinChallenge => self.nonce().any(16),
             PacketId::JoinRefused => self.nonce().refusal(),
             PacketId::RoomQuery | PacketId::RoomInfo => self.any(200),
@@ -461,7 +463,8 @@ impl<'a> Writer<'a> {
         for _ in 0..counts[1] {
             self.list(5, Self::address);
         }
-        self.varint(counts[2]).any(32 * counts[2])
+        let signed = *self.draw.pick(&[0, counts[2], 5]);
+        self.varint(counts[2]).any(32 * counts[2]).varint(signed).any(32 * signed)
     }
 
     /// Mostly of as many seats as the room has.
@@ -496,7 +499,7 @@ impl<'a> Writer<'a> {
 
     fn entry(&mut self) -> &mut Self {
         self.blob(|w| w.text(20)).flag().flag().option(Self::seat);
-        self.list(5, Self::address).option(|w| w.any(16)).any(32)
+        self.list(5, Self::address).option(|w| w.any(16)).any(32).any(32)
     }
 
     fn refusal(&mut self) -> &mut Self {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::counting::allocations;
 use crate::peers::{HOST, address};
-use crate::players::two_players;
+use crate::players::{three_peers, two_players};
 use mini_rts_arena::bot::{Bot, BotLevel};
 use mini_rts_arena::game::{ControllerChoice, Match, MatchOptions, Node as _, Server, data};
 use mini_rts_arena::lab::Battlefield;
@@ -82,6 +82,31 @@ fn a_match_in_steady_state_allocates_nothing() {
             assert_eq!(allocations, 0, "in 600 ticks of {architecture}, prediction {prediction}");
         }
     }
+}
+
+/// Three sign what they tell, and check what the others have signed.
+#[test]
+fn a_match_of_three_in_steady_state_allocates_nothing() {
+    let controller = Some(ControllerChoice::Probe);
+    let mut peers = three_peers(|| MatchOptions { controller, ..MatchOptions::default() });
+    let mut now = Time(0);
+    let mut run = |ticks: u32| {
+        while peers.iter().any(|game| game.world().map_or(0, |world| world.state().tick().0) < ticks) {
+            now = now.plus(Duration::from_millis(1));
+            for from in 0..peers.len() {
+                peers[from].advance(now);
+                while let Some(transmit) = peers[from].poll_transmit() {
+                    let to = (0..3).find(|&to| address(to) == transmit.to).expect("a peer");
+                    let from = address(from as u8);
+                    peers[usize::from(to)].handle_datagram(now, from, transmit.datagram.bytes());
+                }
+                while peers[from].poll_event().is_some() {}
+            }
+        }
+    };
+    run(3600);
+    let ((), allocations) = allocations(|| run(4200));
+    assert_eq!(allocations, 0, "in 600 ticks");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod campaigns;
 #[path = "../counting/mod.rs"]
 mod counting;
 mod fair;
+mod heads;
 mod insiders;
 mod lobby;
 mod locks;

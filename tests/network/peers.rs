@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use mini_rts_arena::net::message::{Lobby, PacketId};
 use mini_rts_arena::net::{
-    Architecture, DueTick, ENVELOPE_BYTES, End, Entropy, Event, GuestConfig, HostConfig, InputDelay,
-    InputsHeader, Join, LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, Roster, Settings,
-    TAG_BYTES, Time, Traffic, Transmit, decode_inputs, encode_inputs,
+    Architecture, DueTick, ENVELOPE_BYTES, End, Entropy, Equivocation, Event, GuestConfig, HostConfig,
+    InputDelay, InputsHeader, Join, LockstepSession, MatchConfig, OnLoss, PlayerName, RoomCode, Roster,
+    Settings, TAG_BYTES, Time, Traffic, Transmit, decode_inputs, encode_inputs,
 };
 use mini_rts_arena::sim::{
     AttackBehaviour, HashChain, PARTS, PlayerId, StateHash, Tick, TickInputs, TickRate,
@@ -232,6 +232,8 @@ pub(crate) struct Peer {
     pub(crate) ran_at: Vec<Time>,
     pub(crate) ends: Vec<End>,
     pub(crate) desyncs: Vec<(Option<Tick>, States)>,
+    /// Of whom it has been shown that it tells different inputs.
+    pub(crate) proofs: Vec<Equivocation>,
     pub(crate) departed: Vec<(PlayerId, Tick, bool)>,
     pub(crate) stalls: Vec<(u32, Duration)>,
     /// The lobby as it was told last.
@@ -271,6 +273,7 @@ impl Peer {
             ran_at: Vec::new(),
             ends: Vec::new(),
             desyncs: Vec::new(),
+            proofs: Vec::new(),
             departed: Vec::new(),
             stalls: Vec::new(),
             lobby: None,
@@ -326,7 +329,10 @@ impl Peer {
                         let state = format!("{} after {tick}", self.address).into_bytes();
                         self.session.provide_state(tick, state);
                     }
-                    Event::Desync { tick, states } => self.desyncs.push((tick, states)),
+                    Event::Desync { tick, states, equivocation } => {
+                        self.desyncs.push((tick, states));
+                        self.proofs.extend(equivocation.map(|proof| *proof));
+                    }
                     Event::Departed { player, tick, is_lost } => self.departed.push((player, tick, is_lost)),
                     _ => {}
                 }

@@ -1,7 +1,9 @@
 //! Two players of an encrypted match that does not end by itself, between whom a test carries the datagrams.
 
 use mini_rts_arena::game::{Match, MatchOptions, Server, ServerOptions, data};
-use mini_rts_arena::net::{Architecture, HostConfig, InputDelay, Join, LockstepSession, ServerSession, Time};
+use mini_rts_arena::net::{
+    Architecture, GuestConfig, HostConfig, InputDelay, Join, LockstepSession, ServerSession, Time,
+};
 use mini_rts_arena::sim::fingerprint;
 
 use crate::peers::{guest_config, host_config, settings};
@@ -24,4 +26,18 @@ pub(crate) fn two_players(
     }
     let server = Server::new(ServerSession::new(Time(0), config, [1; 32]), ServerOptions::default());
     (Some(server), [join(2), join(3)])
+}
+
+/// Three peers of such a match, each at the address of its number.
+pub(crate) fn three_peers(options: impl Fn() -> MatchOptions) -> [Match; 3] {
+    let rules = fingerprint(&*data::rules("endless").expect("built in"));
+    let config = server_config(Architecture::P2p, rules, None, 0, 3, 20);
+    let settings = || settings(InputDelay::Auto);
+    let host = HostConfig { config: config.config, ..host_config(3, 0) };
+    let host = LockstepSession::host(Time(0), settings(), host, [1; 32]);
+    let join = |n| {
+        let config = GuestConfig { seat: Some(n), ..guest_config() };
+        Match::new(Join::new(Time(0), settings(), config, [1 + n; 32]), options())
+    };
+    [Match::new(host, options()), join(1), join(2)]
 }

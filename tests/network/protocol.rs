@@ -88,6 +88,8 @@ impl Example {
             ("Seating", "body") => body::<Seating>(bytes),
             ("Suspicion", "body") => body::<Suspicion>(bytes),
             ("Relayed", "body") => body::<Relayed>(bytes),
+            ("Head", "body") => body::<Head>(bytes),
+            ("ShownHead", "body") => body::<ShownHead>(bytes),
             ("Resume", "body") => body::<Resume>(bytes),
             ("Chat", "body") => body::<Chat>(bytes),
             ("Rematch", "body") => body::<Rematch>(bytes),
@@ -393,6 +395,8 @@ fn check_all(bytes: &[u8]) {
     check::<Suspicion>(bytes);
     check::<Relayed>(bytes);
     check::<Resume>(bytes);
+    check::<Head>(bytes);
+    check::<ShownHead>(bytes);
     check::<Chat>(bytes);
     check::<Rematch>(bytes);
     check::<Lobby>(bytes);

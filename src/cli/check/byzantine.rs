@@ -16,6 +16,7 @@ pub(super) fn as_table(report: &ByzantineReport) -> comfy_table::Table {
         "matches",
         "not begun",
         "departed",
+        "proven",
         "honest lost",
         "stall ms",
         "cost ms",
@@ -25,7 +26,8 @@ pub(super) fn as_table(report: &ByzantineReport) -> comfy_table::Table {
     table.set_header(columns);
     let rows = report.behaviours.iter().map(|(behaviour, of)| (behaviour.as_str(), of));
     for (name, of) in rows.chain([("all", &report.all)]) {
-        let counts = [of.matches, of.not_begun, of.departed, of.lost].map(|count| count.to_string());
+        let counts =
+            [of.matches, of.not_begun, of.departed, of.proven, of.lost].map(|count| count.to_string());
         let [stall, cost, paused] = [of.stall, of.cost, of.paused].map(|time| time.as_secs_f64() * 1e3);
         let times = [stall, cost, paused, of.input_delay_ms].map(|ms| format!("{ms:.0}"));
         table.add_row([name.to_owned()].into_iter().chain(counts).chain(times));

@@ -215,6 +215,10 @@ fn keep_report(summary: &Summary) {
 }
 
 fn desync_text(summary: &Summary) -> String {
+    if let Some(proof) = summary.desync.as_ref().and_then(|report| report.equivocation.as_ref()) {
+        let name = summary.roster.get(proof.seat.index()).map_or("A player", |seat| seat.name.as_str());
+        return format!("{name} sent different orders to different players: their signatures prove it");
+    }
     let at =
         summary.desync.as_ref().map_or_else(String::new, |report| format!(" after tick {}", report.tick));
     format!("Their states differ{at}: please report it with the replay")

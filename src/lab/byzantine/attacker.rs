@@ -16,7 +16,7 @@ use crate::net::{
     decode_client_inputs, decode_fair_inputs, decode_inputs, encode_client_inputs, encode_fair_inputs,
     encode_inputs,
 };
-use crate::sim::{Command, Selection, Target, UnitId, When};
+use crate::sim::{Command, HeroControl, Selection, Target, UnitId, When};
 
 /// Datagrams that it remembers, of its own and of others.
 const TAPE_MAX: usize = 128;
@@ -47,6 +47,8 @@ pub(in crate::lab) enum Deed {
     /// Its session sends this in the reliable channel of the connection to this address.
     Message(SocketAddr, PacketId, Vec<u8>),
     LookAhead,
+    /// Its session signs for this address as if it had told it another control of the hero in this tick.
+    SignAnother(SocketAddr, u16, HeroControl),
 }
 
 /// A connection of this seat.
@@ -61,6 +63,8 @@ struct Line {
     frozen: Option<(u16, u16, [u8; 2])>,
     /// The tick whose input is another one here than elsewhere.
     split: Option<u16>,
+    /// Whether that input was sent.
+    has_lied: bool,
 }
 
 /// The seat at work.
@@ -80,6 +84,8 @@ pub(in crate::lab) struct Attacker {
     unsent: u16,
     /// From and to which tick all hear another input than the own world runs.
     wild: Option<(u16, Option<u16>)>,
+    /// What one peer was told in one tick and the others were not, until its session signs accordingly.
+    lies: Vec<(SocketAddr, u16, HeroControl)>,
     is_gone: bool,
     done: [bool; Behaviour::ALL.len()],
 }
@@ -104,6 +110,7 @@ impl Attacker {
             overheard: Vec::new(),
             unsent: 0,
             wild: None,
+            lies: Vec::new(),
             is_gone: false,
             done,
         }
@@ -199,7 +206,9 @@ impl Attacker {
 
     /// What it sends and does of its own.
     fn act(&mut self, now: Time) -> (Vec<Shot>, Vec<Deed>) {
-        let (mut shots, mut deeds) = (Vec::new(), Vec::new());
+        let lies = self.lies.drain(..);
+        let mut deeds: Vec<Deed> = lies.map(|(to, tick, hero)| Deed::SignAnother(to, tick, hero)).collect();
+        let mut shots = Vec::new();
         for nth in 0..self.due.len() {
             if self.is_gone || self.due[nth] > now {
                 continue;
@@ -292,6 +301,9 @@ impl Attacker {
     /// The body that leaves in place of a datagram's; `None` if none does.
     fn changed(&mut self, line: usize, id: u8, mut body: Vec<u8>, spells: &[Spell]) -> Option<Vec<u8>> {
         let id = PacketId::of(id)?;
+        if id == PacketId::Head && self.lies.iter().any(|lie| lie.0 == self.lines[line].to) {
+            return None;
+        }
         for spell in spells {
             let changed = match (spell.behaviour, id) {
                 (Behaviour::Silence, _)
@@ -447,9 +459,18 @@ impl Attacker {
             });
             let is_split = self.lines[line].split == Some(tick);
             if is_wild || is_split {
-                *input = Some(Forge::input(tick.wrapping_add(u16::from(is_split))).into_iter().collect());
                 self.done[if is_split { Behaviour::Equivocation } else { Behaviour::WildInputs } as usize] =
                     true;
+            }
+            if is_split {
+                let (hero, told) = Forge::other_hero(tick, input.as_deref());
+                let line = &mut self.lines[line];
+                if !core::mem::replace(&mut line.has_lied, true) {
+                    self.lies.push((line.to, tick, hero));
+                }
+                *input = Some(told);
+            } else if is_wild {
+                *input = Some(Forge::input(tick).into_iter().collect());
             }
         }
         let next = first.wrapping_add(inputs.len() as u16);
@@ -495,7 +516,7 @@ impl Attacker {
             let unused = self.unused.iter().position(|unused| unused.remote_id() == id)?;
             let protection = self.unused.remove(unused);
             let (number, _) = protection.unseal(0, bytes)?;
-            self.lines.push(Line { protection, to, number, frozen: None, split: None });
+            self.lines.push(Line { protection, to, number, frozen: None, split: None, has_lied: false });
             Some(self.lines.len() - 1)
         })?;
         self.lines[line].to = to;

@@ -18,6 +18,8 @@ pub struct ByzantineFigures {
     pub has_begun: bool,
     /// Whether the others went on without the seat.
     pub has_departed: bool,
+    /// Honest players who have the proof that the seat told different inputs to different peers.
+    pub proven: u32,
     /// Honest players who did not see the match through although they should have.
     pub lost: u32,
     /// The longest that an honest one stood without a tick or a pause.
@@ -39,6 +41,8 @@ pub struct BehaviourFigures {
     pub not_begun: u32,
     /// Those that went on without the seat.
     pub departed: u32,
+    /// Those in which it was proven that the seat told different inputs to different peers.
+    pub proven: u32,
     /// Honest players who did not see the match through although they should have.
     #[serde(rename = "honest_lost")]
     pub lost: u32,
@@ -79,6 +83,7 @@ impl BehaviourFigures {
         self.matches += 1;
         self.not_begun += u32::from(!figures.has_begun);
         self.departed += u32::from(figures.has_departed);
+        self.proven += u32::from(figures.proven > 0);
         self.lost += figures.lost;
         self.stall = self.stall.max(figures.stall);
         self.cost = self.cost.max(figures.cost);

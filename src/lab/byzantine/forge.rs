@@ -9,7 +9,10 @@ use serde::Serialize;
 use super::Behaviour;
 use crate::lab::simnet::below;
 use crate::net::message::{DesyncState, PacketId};
-use crate::net::{ClientInputsHeader, InputsHeader, encode_client_inputs, encode_inputs};
+use crate::net::{
+    ClientInputsHeader, EncodedInput, InputsHeader, decode_input, encode_client_inputs, encode_input,
+    encode_inputs,
+};
 use crate::sim::{Direction, HeroControl, PlayerInput, Tick};
 
 /// Most random bytes in one body, so that it fits into a datagram.
@@ -110,8 +113,15 @@ impl Forge<'_> {
         encoded(&PlayerInput { hero: HeroControl { walk, strike: None }, ..PlayerInput::default() })
     }
 
+    /// The same commands with another control of the hero, and that.
+    pub(super) fn other_hero(tick: u16, input: Option<&[u8]>) -> (HeroControl, EncodedInput) {
+        let (mut told, given) = input.and_then(|input| decode_input(input).ok()).unwrap_or_default();
+        told.hero = HeroControl { walk: Some(Direction::eighth((tick % 8) as u8)), strike: None };
+        (told.hero, encode_input(&told, &given).expect("hardly longer"))
+    }
+
     fn any(&mut self) -> Forged {
-        match self.below(15) {
+        match self.below(17) {
             0 => self.channel(),
             1 => (PacketId::Ping, encoded(&self.odd())),
             2 => {
@@ -136,7 +146,12 @@ impl Forge<'_> {
             9 | 10 => self.desync(),
             11 => self.start(),
             12 => self.ready(),
-            13 => (PacketId::GameStateUpdate, self.bytes(0..80)),
+            13 => (PacketId::Head, encoded(&(self.odd_tick(), self.signature()))),
+            14 => {
+                let (seat, tick) = (self.odd_byte() % 5, self.odd_tick());
+                (PacketId::ShownHead, encoded(&(seat, tick, [self.odd_byte(); 32], self.signature())))
+            }
+            15 => (PacketId::GameStateUpdate, self.bytes(0..80)),
             _ => (PacketId::PlayerInput, self.empty_inputs()),
         }
     }
@@ -236,12 +251,16 @@ impl Forge<'_> {
 
     fn garbage(&mut self) -> Forged {
         let id = loop {
-            if let Some(id) = PacketId::of(self.below(0x20) as u8) {
+            if let Some(id) = PacketId::of(self.below(0x28) as u8) {
                 break id;
             }
         };
         let most = if self.below(8) == 0 { BODY_MAX } else { 40 };
         (id, self.bytes(0..most))
+    }
+
+    fn signature(&mut self) -> [[u8; 32]; 2] {
+        [[self.odd_byte(); 32], [self.odd_byte(); 32]]
     }
 
     fn bytes(&mut self, lengths: Range<usize>) -> Vec<u8> {

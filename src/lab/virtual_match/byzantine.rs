@@ -26,6 +26,7 @@ impl VirtualMatch {
                 Deed::Message(to, id, body) => game.forge(to, id, &body),
                 Deed::LookAhead if game.look_ahead(local) => attacker.note(Behaviour::LookAhead),
                 Deed::LookAhead => {}
+                Deed::SignAnother(to, tick, hero) => game.sign_another(to, tick, hero),
                 Deed::Resume => game.resume(local),
                 Deed::Rebind => self.world.network.rebind(seat),
                 Deed::Leave => machine.leave(),
@@ -65,6 +66,7 @@ impl VirtualMatch {
             self.judge_time(peer, &ends[peer]);
             self.paces[peer].add_to(&mut figures, self.setup.tick_rate);
         }
+        figures.proven = self.judge_proofs(plan, &honest, ends, ended_at);
         let has_begun = |&peer: &usize| self.paces[peer].first().is_some();
         let is_host = plan.seat == 0 || plan.crash.is_some_and(|(peer, _)| peer == 0);
         let is_off = !figures.has_begun || (is_host && !honest.iter().all(has_begun));
@@ -77,6 +79,35 @@ impl VirtualMatch {
             self.judge_summaries(ends, honest.iter().copied(), |player| !honest.contains(&player));
         }
         figures
+    }
+
+    /// Whether no honest seat is proven to have told different inputs, and the byzantine one is by all if it does nothing
+    /// else and states parted over it. How many have the proof.
+    fn judge_proofs(
+        &mut self,
+        plan: &ByzantinePlan,
+        honest: &[usize],
+        ends: &[PeerEnd],
+        ended_at: &[Time],
+    ) -> u32 {
+        let mut proven = 0;
+        for &peer in honest {
+            let Some(report) = ends[peer].desync() else { continue };
+            let is_proven = match &report.equivocation {
+                Some(found) if found.seat.index() != plan.seat || !found.holds() => {
+                    let what = format!("a false proof of player {}", found.seat);
+                    self.audit.violated(Oracle::Desync, peer, ended_at[peer], what);
+                    continue;
+                }
+                found => found.is_some(),
+            };
+            proven += u32::from(is_proven);
+            if !is_proven && plan.only_equivocates() && ends.len() > 2 {
+                let what = "different inputs were told, and that is not proven".into();
+                self.audit.violated(Oracle::Desync, peer, ended_at[peer], what);
+            }
+        }
+        proven
     }
 
     /// Whether an honest peer began or was off in time, never stood for too long, and came to some end.

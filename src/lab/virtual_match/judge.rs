@@ -68,6 +68,12 @@ impl VirtualMatch {
             let is_away = |player: usize| class(&ends[player]) != EndClass::Finished;
             self.judge_summaries(&ends, 0..ends.len(), is_away);
             self.judge_desync(&ends);
+            for (peer, end) in ends.iter().enumerate() {
+                if end.desync().is_some_and(|report| report.equivocation.is_some()) {
+                    let what = "an honest player is proven to have told different inputs".into();
+                    self.audit.violated(Oracle::Desync, peer, ended_at[peer], what);
+                }
+            }
         }
         for end in &ends {
             let hash = end.played().map_or(0, |summary| summary.hash.whole);

@@ -14,6 +14,7 @@ pub(super) mod path;
 pub(super) mod protection;
 pub(super) mod remote_clock;
 mod rtt;
+pub(in crate::net) mod signing;
 pub(super) mod words;
 
 use alloc::vec::Vec;

@@ -6,7 +6,7 @@
 use arrayvec::ArrayVec;
 
 use crate::net::indexed::Ring;
-use crate::net::wire::message::{DESYNC_HASHES_MAX, DesyncHashes};
+use crate::net::wire::message::{DESYNC_HASHES_MAX, DesyncHashes, Seats};
 use crate::sim::{HashChain, PLAYERS_MAX, StateHash, Tick};
 
 /// How many ticks of hashes are kept; a difference is detected within [`crate::net::LEAD_TICKS_MAX`] ticks.
@@ -104,6 +104,12 @@ pub(in crate::net) struct Search {
     pub(in crate::net) tick: Option<Tick>,
     /// The peer that differs from all others, once all lists have arrived.
     pub(in crate::net) odd: Option<Odd>,
+    /// The number of ticks whose inputs differ, once all lists have arrived, if they do: heads over those are shown.
+    pub(in crate::net) split: Option<Tick>,
+    /// Whether the own heads have been shown.
+    pub(in crate::net) has_shown: bool,
+    /// The seats whose heads have been passed on.
+    pub(in crate::net) passed_on: Seats,
     /// Whether our state has been sent.
     pub(in crate::net) has_sent_state: bool,
     /// Whether the result has been reported.
@@ -118,7 +124,18 @@ impl Search {
         links: impl Iterator<Item = usize>,
     ) -> Self {
         let links = links.collect();
-        Self { cause, hashes, tick: None, odd: None, has_sent_state: false, is_reported: false, links }
+        Self {
+            cause,
+            hashes,
+            tick: None,
+            odd: None,
+            split: None,
+            has_shown: false,
+            passed_on: Seats::default(),
+            has_sent_state: false,
+            is_reported: false,
+            links,
+        }
     }
 
     /// The links to all peers that take part.
@@ -141,17 +158,36 @@ impl Search {
         { ticks }.find(differ).map(Tick)
     }
 
+    /// The list is withdrawn from which this was concluded.
+    pub(in crate::net) fn forget_conclusions(&mut self) {
+        (self.tick, self.odd, self.split) = (None, None, None);
+        (self.has_sent_state, self.has_shown, self.passed_on) = (false, false, Seats::default());
+    }
+
+    /// Whether these lists show that different inputs were run up to `tick`.
+    pub(in crate::net) fn is_split(&self, tick: Tick, lists: &[&DesyncHashes]) -> bool {
+        let mut known =
+            core::iter::once(&self.hashes).chain(lists.iter().copied()).filter_map(|list| at(list, tick));
+        let first = known.next();
+        known.any(|other| first.is_some_and(|first| other.1 != first.1))
+    }
+
+    /// With three or more peers: the only one whose inputs or state up to `tick` differ from those of all others, if it
+    /// is not this one.
+    pub(in crate::net) fn lone_one(&self, tick: Tick, lists: &[&DesyncHashes]) -> Option<usize> {
+        let own = at(&self.hashes, tick)?;
+        let mut differ = lists.iter().zip(self.links()).filter(|(list, _)| at(list, tick) != Some(own));
+        let (first, second) = (differ.next()?, differ.next());
+        (lists.len() >= 2 && second.is_none()).then_some(first.1)
+    }
+
     /// With three or more peers that all ran the same inputs, the only one whose state after `tick` differs
     /// from all others: it has computed incorrectly. `lists` are those of the links, in the order of
     /// [`Self::links`].
     pub(in crate::net) fn odd_one(&self, tick: Tick, lists: &[&DesyncHashes]) -> Option<Odd> {
-        let at = |list: &DesyncHashes| {
-            let index = tick.0.checked_sub(list.first)? as usize;
-            Some((*list.hashes.get(index)?, *list.inputs.get(index)?))
-        };
-        let (own, inputs) = at(&self.hashes)?;
+        let (own, inputs) = at(&self.hashes, tick)?;
         let others: ArrayVec<(u64, [u8; 4]), { PLAYERS_MAX - 1 }> =
-            lists.iter().copied().map(at).collect::<Option<_>>()?;
+            lists.iter().map(|list| at(list, tick)).collect::<Option<_>>()?;
         if others.len() < 2 || others.iter().any(|other| other.1 != inputs) {
             return None;
         }
@@ -162,6 +198,12 @@ impl Search {
             _ => None,
         }
     }
+}
+
+/// What a list says of `tick`: the hash after it, and the chain over all inputs up to it.
+fn at(list: &DesyncHashes, tick: Tick) -> Option<(u64, [u8; 4])> {
+    let index = tick.0.checked_sub(list.first)? as usize;
+    Some((*list.hashes.get(index)?, *list.inputs.get(index)?))
 }
 
 #[cfg(test)]

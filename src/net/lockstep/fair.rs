@@ -206,6 +206,7 @@ mod tests {
             mesh_key: 1,
             addresses: arrayvec::ArrayVec::new(),
             public_keys: arrayvec::ArrayVec::new(),
+            signing_keys: arrayvec::ArrayVec::new(),
         }
     }
 

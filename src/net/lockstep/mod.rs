@@ -3,4 +3,5 @@
 pub(super) mod desync;
 pub(super) mod fair;
 pub(super) mod gate;
+pub(super) mod heads;
 pub(super) mod session;

@@ -11,6 +11,7 @@ mod chat;
 mod departure;
 mod ending;
 mod fair;
+mod heads;
 mod lobby;
 mod pause;
 mod play;
@@ -26,12 +27,14 @@ use arrayvec::ArrayVec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
-use rand_chacha::rand_core::SeedableRng as _;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use zeroize::Zeroize as _;
 
 use crate::net::event::{DueTick, End, Event, LinkStatus, StallCause, Traffic, WaitsFor};
 use crate::net::table::settings::{HostConfig, Settings};
 
 use self::chat::ChatLimits;
+use self::heads::Signing;
 use self::play::Play;
 use self::rematch::Votes;
 use self::seating::Seated;
@@ -41,6 +44,7 @@ use crate::net::connection::keys::{CipherKind, Entropy};
 use crate::net::connection::pair_keys::{PairSecret, PublicKey};
 use crate::net::connection::path::Trust;
 use crate::net::connection::protection::PacketProtection;
+use crate::net::connection::signing::{Signer, SigningKey};
 use crate::net::connection::{Closing, Connection, QUIET_AFTER, SILENT_AFTER};
 use crate::net::discovery::Beacon;
 use crate::net::join::Seat;
@@ -90,6 +94,7 @@ struct Guest {
     /// The connection id that the host uses to address this guest.
     connection_id: u32,
     public_key: PublicKey,
+    signing_key: SigningKey,
 }
 
 enum Phase {
@@ -148,6 +153,7 @@ pub struct LockstepSession {
     closing: Closing,
     give_up_at: Option<Time>,
     beacon: Option<Beacon>,
+    signing: Signing,
     rng: ChaCha12Rng,
     out: Outbox,
 }
@@ -166,9 +172,14 @@ impl LockstepSession {
         let Entropy { seed, cipher } = entropy.into();
         let mut rng = ChaCha12Rng::from_seed(seed);
         let listener = Box::new(Listener::new(now, host.config, host.room_code, cipher, &mut rng));
+        let mut drawn = [0; 32];
+        rng.fill_bytes(&mut drawn);
+        let signer = Signer::new(&drawn, cipher);
+        drawn.zeroize();
+        let signing = Signing::new(signer, cipher);
         let guests = Vec::with_capacity(PLAYERS_MAX - 1);
         let role = Role::Host { listener, teams: host.teams, countdown: host.countdown, guests, round: 0 };
-        Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), rng) }
+        Self { beacon: host.beacon, ..Self::new(now, settings, role, Some(host.config), (signing, rng)) }
     }
 
     /// Takes the seat that a host gave.
@@ -178,10 +189,11 @@ impl LockstepSession {
     #[must_use]
     pub fn seated(now: Time, seat: Seat) -> Self {
         assert_eq!(seat.architecture(), Architecture::P2p, "a seat among peers");
-        let Seat { settings, at, confirm, protection, pair_secret, cipher, via, .. } = seat;
+        let Seat { settings, at, confirm, protection, pair_secret, signer, cipher, via, .. } = seat;
         let role = Role::Guest { via, pair_secret, cipher };
         let (give_up_at, out) = (seat.give_up_at, seat.out);
-        let mut session = Self::new(now, settings, role, Some(confirm.config), seat.rng);
+        let mut session =
+            Self::new(now, settings, role, Some(confirm.config), (Signing::new(signer, cipher), seat.rng));
         (session.me, session.give_up_at, session.out) = (confirm.player, give_up_at, out);
         let path = (&[at][..], Trust::Proven);
         let connection = Connection::new(now, path, protection, &mut session.rng);
@@ -190,7 +202,13 @@ impl LockstepSession {
         session
     }
 
-    fn new(now: Time, settings: Settings, role: Role, config: Option<MatchConfig>, rng: ChaCha12Rng) -> Self {
+    fn new(
+        now: Time,
+        settings: Settings,
+        role: Role,
+        config: Option<MatchConfig>,
+        (signing, rng): (Signing, ChaCha12Rng),
+    ) -> Self {
         Self {
             now,
             wakeup: Wakeup::default(),
@@ -211,6 +229,7 @@ impl LockstepSession {
             votes: Votes::default(),
             closing: Closing::default(),
             beacon: None,
+            signing,
             rng,
             out: Outbox::new(Traffic::default()),
         }
@@ -373,6 +392,7 @@ impl LockstepSession {
         } else {
             self.begin_pause();
             self.settle_leavers();
+            self.suspect_false_signers();
         }
     }
 

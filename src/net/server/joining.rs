@@ -248,7 +248,8 @@ impl ServerSession {
         let addresses = self.roster.iter().map(|_| ArrayVec::new()).collect();
         let public_keys = self.roster.iter().map(|_| [0; 32]).collect();
         let (round, roster) = (self.round, self.roster.clone());
-        let seating = Seating { round, roster, mesh_key: 0, addresses, public_keys };
+        let seating =
+            Seating { round, roster, mesh_key: 0, addresses, public_keys, signing_keys: ArrayVec::new() };
         self.send(seat, PacketId::Seating, &seating);
     }
 

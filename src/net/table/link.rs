@@ -2,6 +2,7 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::hold_up::HoldUp;
@@ -11,7 +12,7 @@ use crate::net::event::LinkStatus;
 use crate::net::indexed::Ring;
 use crate::net::time::Time;
 use crate::net::wire::given::GivenQueue;
-use crate::net::wire::message::{DesyncHashes, DesyncState, Pong, Seats};
+use crate::net::wire::message::{DesyncHashes, DesyncState, Pong, Seats, ShownHead};
 use crate::sim::{PlayerId, Tick};
 
 /// The most input delay beyond the longest one-way delay that a peer can demand by its own report alone, in
@@ -81,6 +82,8 @@ pub(in crate::net) struct Claims {
     pub(in crate::net) hashes: Option<Box<DesyncHashes>>,
     /// Its state after the tick that differs.
     pub(in crate::net) state: Option<DesyncState>,
+    /// The signed heads that it has shown, whose signatures are good.
+    pub(in crate::net) shown: Vec<ShownHead>,
     /// How many times it claimed a difference of hash chains and then took it back.
     pub(in crate::net) taken_back: u8,
 }

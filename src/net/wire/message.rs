@@ -12,10 +12,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 mod handshake;
+mod heads;
 mod lobby;
 mod seats;
 
 pub use handshake::*;
+pub use heads::{Head, ShownHead};
 pub use lobby::{Choice, Lobby, LobbySeat};
 pub use seats::Seats;
 
@@ -26,7 +28,7 @@ use seats::seat;
 
 /// The version of all messages in this module; peers of different versions refuse each other with both
 /// numbers.
-pub const PROTOCOL_VERSION: u16 = 7;
+pub const PROTOCOL_VERSION: u16 = 8;
 
 /// Most tick hashes in one [`DesyncHashes`].
 pub const DESYNC_HASHES_MAX: usize = 64;
@@ -141,6 +143,10 @@ packets! {
     PathChallenge = 0x24, Datagram;
     /// [`PathEcho`]: the answer, to where the challenge came from.
     PathResponse = 0x25, Datagram;
+    /// [`Head`].
+    Head = 0x26, Datagram;
+    /// [`ShownHead`].
+    ShownHead = 0x27, Reliable;
 }
 
 /// Bytes that are not a valid message of this protocol.

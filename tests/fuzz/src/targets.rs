@@ -12,9 +12,9 @@ use mini_rts_arena::game::{DesyncBundle, Script, data};
 use mini_rts_arena::lab::compare::Study;
 use mini_rts_arena::net::discovery::{RoomInfo, RoomQuery};
 use mini_rts_arena::net::message::{
-    Bye, Chat, Choice, DesyncHashes, DesyncState, EntryRefused, JoinChallenge, JoinConfirm, JoinEntry,
+    Bye, Chat, Choice, DesyncHashes, DesyncState, EntryRefused, Head, JoinChallenge, JoinConfirm, JoinEntry,
     JoinRefused, JoinRequest, JoinShare, Lobby, PacketId, Ping, Pong, Ready, Relayed, Rematch, Resume,
-    Seating, Start, Suspicion, decode, decode_handshake, encode, handshake,
+    Seating, ShownHead, Start, Suspicion, decode, decode_handshake, encode, handshake,
 };
 use mini_rts_arena::net::{
     Architecture, OpeningRoom, PacketProtection, decode_client_inputs, decode_fair_inputs, decode_input,
@@ -99,6 +99,8 @@ fn message(bytes: &[u8]) {
         Some(PacketId::JoinEntry) => decoded!(JoinEntry),
         Some(PacketId::JoinConfirm) => decoded!(JoinConfirm),
         Some(PacketId::EntryRefused) => decoded!(EntryRefused),
+        Some(PacketId::Head) => decoded!(Head),
+        Some(PacketId::ShownHead) => decoded!(ShownHead),
         Some(PacketId::DesyncState) => {
             if let Ok(message) = DesyncState::decode(body) {
                 assert_eq!(message.encode(), body, "its one encoding");

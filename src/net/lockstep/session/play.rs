@@ -15,6 +15,7 @@ use crate::net::event::{DueTick, Event, Stall, StallCause};
 use crate::net::lockstep::desync::History;
 use crate::net::lockstep::fair::{FairPlay, Front};
 use crate::net::lockstep::gate::{CanonicalInput, Lockstep, canonical};
+use crate::net::lockstep::heads::Heads;
 use crate::net::table::clock::TickClock;
 use crate::net::table::delay::{DelayControl, InputDelay};
 use crate::net::table::link::Link;
@@ -56,6 +57,8 @@ pub(super) struct Play {
     pub(super) fresh: FreshInputs,
     /// In a fair match: what all have committed to.
     pub(super) fair: Option<Box<FairPlay>>,
+    /// In a match of three or more: what all have signed.
+    pub(super) heads: Option<Box<Heads>>,
 }
 
 impl Play {
@@ -87,6 +90,7 @@ impl Play {
             ran_at: now,
             fresh: FreshInputs::new(),
             fair: None,
+            heads: None,
         }
     }
 
@@ -187,6 +191,9 @@ impl Play {
     /// A tick has run.
     pub(super) fn ran(&mut self, now: Time, tick: Tick, hash: &StateHash) {
         self.history.push(tick, hash, self.gate.chain());
+        if let Some(heads) = &mut self.heads {
+            heads.extend(&self.gate);
+        }
         self.ran_at = now;
     }
 
@@ -310,6 +317,7 @@ impl LockstepSession {
         if let Some(fair) = self.play.as_mut().and_then(|play| play.fair.as_mut()).filter(|_| is_new) {
             fair.has_left();
         }
+        self.tell_heads();
     }
 
     /// The next instant at which [`Self::run`] or a tick is due.
@@ -382,6 +390,7 @@ impl LockstepSession {
         self.forget_what_all_know();
         if let Some(lacked) = fresh.inputs {
             self.relay_onward(player, lacked);
+            self.check_head_of(player);
         }
         if let Some(from) = fresh.commitments {
             self.relay_released(link, from);

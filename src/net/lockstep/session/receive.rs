@@ -87,6 +87,7 @@ impl LockstepSession {
             PacketId::Pong => self.on_pong(link, decode(body)?),
             PacketId::Suspicion => self.on_suspicion(link, decode(body)?),
             PacketId::Relayed => self.on_relayed(link, &decode(body)?),
+            PacketId::Head => self.on_head(link, decode(body)?),
             PacketId::JoinEntry => self.on_entry_again(link),
             // The answer to an entry that was repeated before the first answer had arrived.
             PacketId::JoinConfirm if link == 0 && !self.is_host() => Err(DropCause::Stale),
@@ -123,6 +124,7 @@ impl LockstepSession {
             PacketId::Rematch => self.on_rematch(link, decode(body)?),
             PacketId::Lobby => self.on_lobby(link, decode(body)?),
             PacketId::Choice => self.on_choice(link, decode(body)?),
+            PacketId::ShownHead => self.on_shown_head(link, decode(body)?),
             _ => Err(OutOfPlace),
         }
     }

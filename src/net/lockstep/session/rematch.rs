@@ -149,6 +149,7 @@ impl LockstepSession {
             }
         }
         self.votes.game = self.votes.game.wrapping_add(1);
+        self.signing.game = self.signing.game.wrapping_add(1);
         self.votes.wanted = Seats::default();
         (self.play, self.seated) = (None, None);
     }

@@ -45,6 +45,9 @@ impl LockstepSession {
         let own = DesyncHashes { asks: false, ..play.history.latest() };
         self.links.get_mut(link).ok_or(OutOfPlace)?.claims.hashes = asks.then(|| Box::new(theirs));
         if !asks {
+            if let Some(peer) = self.links.get_mut(link) {
+                peer.claims.shown.clear();
+            }
             self.withdraw_list();
         }
         // A claim alone stops nothing: our own hashes must differ too.
@@ -66,7 +69,7 @@ impl LockstepSession {
         if let Phase::Searching { search, .. } = &mut self.phase
             && !search.is_reported
         {
-            (search.tick, search.odd, search.has_sent_state) = (None, None, false);
+            search.forget_conclusions();
         }
     }
 
@@ -86,7 +89,10 @@ impl LockstepSession {
         {
             search.tick = Some(tick);
             search.odd = search.odd_one(tick, &lists);
+            let is_signed = self.play.as_ref().is_some_and(|play| play.heads.is_some());
+            search.split = (is_signed && search.is_split(tick, &lists)).then(|| tick.plus(1));
             self.out.event(Event::StateWanted { tick });
+            self.show_heads();
         }
     }
 
@@ -126,6 +132,7 @@ impl LockstepSession {
     fn leave_search(&mut self) {
         for link in &mut self.links {
             (link.claims.hashes, link.claims.state) = (None, None);
+            link.claims.shown.clear();
             link.connection.set_message_bytes_max(MESSAGE_BYTES_MAX);
         }
         let has_ended =
@@ -183,11 +190,12 @@ impl LockstepSession {
     /// Reports the result once all states have arrived, and ends the search once ours has been acknowledged,
     /// too.
     pub(super) fn advance_search(&mut self) {
+        let has_seen_heads = self.has_seen_heads();
         let Phase::Searching { search, .. } = &mut self.phase else { return };
         let links = || search.links().filter_map(|link| self.links.get(link));
         let tick = search.tick.map(|tick| tick.0);
         let is_here = |link: &Link| link.claims.state.as_ref().is_some_and(|state| Some(state.tick) == tick);
-        let is_complete = tick.is_some() && links().all(is_here);
+        let is_complete = tick.is_some() && links().all(is_here) && has_seen_heads;
         let is_sent = search.has_sent_state && links().all(|link| link.connection.is_idle());
         if is_complete && !search.is_reported {
             self.report_search();
@@ -200,8 +208,7 @@ impl LockstepSession {
     /// The difference is reported: if a single peer differs from all others, it is dropped and the others
     /// play on; otherwise the match ends.
     fn conclude_search(&mut self) {
-        let Phase::Searching { search, .. } = &self.phase else { return };
-        if let Some(Odd::Link(link)) = search.odd {
+        if let Some(link) = self.odd_link() {
             self.leave_search();
             if let Some(player) = self.links.get(link).map(|peer| peer.player) {
                 self.suspect(player);
@@ -211,8 +218,20 @@ impl LockstepSession {
         }
     }
 
+    /// The link to the only peer that differs from all others, if it has computed wrongly or told different inputs.
+    fn odd_link(&self) -> Option<usize> {
+        let Phase::Searching { search, .. } = &self.phase else { return None };
+        if let Some(Odd::Link(link)) = search.odd {
+            return Some(link);
+        }
+        let lists = search.links().map(|link| self.links.get(link)?.claims.hashes.as_deref());
+        let lists = lists.collect::<Option<Vec<&DesyncHashes>>>()?;
+        search.lone_one(search.tick?, &lists).filter(|&link| self.has_lied(link))
+    }
+
     /// Reports what is known about the difference, once.
     fn report_search(&mut self) {
+        let equivocation = self.equivocation().map(Box::new);
         let Phase::Searching { search, .. } = &mut self.phase else { return };
         if core::mem::replace(&mut search.is_reported, true) {
             return;
@@ -224,16 +243,15 @@ impl LockstepSession {
             Some((link.player, state.bytes.clone()))
         });
         let states = states.collect();
-        self.out.event(Event::Desync { tick, states });
+        self.out.event(Event::Desync { tick, states, equivocation });
     }
 
     /// A peer no longer answers: reports what is known.
     pub(super) fn give_up_search(&mut self) {
         self.report_search();
-        let Phase::Searching { search, .. } = &self.phase else { return };
-        if matches!(search.odd, Some(Odd::Link(_))) {
+        if self.odd_link().is_some() {
             self.conclude_search();
-        } else {
+        } else if matches!(self.phase, Phase::Searching { .. }) {
             self.close(End::Desync);
         }
     }

@@ -52,6 +52,7 @@ impl LockstepSession {
             mesh_key: 0,
             addresses: addresses.map(Option::unwrap_or_default).collect(),
             public_keys: public_keys.map(Option::unwrap_or_default).collect(),
+            signing_keys: self.signing_keys(lobby.seats.len()),
         };
         // A guest must be able to distinguish its links by their ids.
         loop {
@@ -61,6 +62,7 @@ impl LockstepSession {
             }
         }
         self.roster.clone_from(&seating.roster);
+        self.bind_signatures(&seating);
         self.seated = Some(Seated { seating, hash: None, reported: None, begin: None });
         self.phase = Phase::Preparing;
         self.out.event(Event::Prepare { roster: self.roster.clone() });
@@ -78,6 +80,7 @@ impl LockstepSession {
         let (delay, links) = (self.settings.input_delay, self.links.len());
         self.play = Some(Play::new(self.now, &config, delay, self.way_guess_us(), links));
         self.prepare_fair();
+        self.prepare_heads();
         self.phase = Phase::Seating { since: self.now };
         if let Some(seated) = self.seated.as_ref().filter(|_| self.is_host()) {
             let seating = seated.seating.clone();
@@ -122,7 +125,7 @@ impl LockstepSession {
         let counts = [seating.roster.len(), seating.addresses.len(), seating.public_keys.len()];
         // The keys of each seating are used once.
         let is_later = self.seated.as_ref().is_none_or(|seated| seated.seating.round < seating.round);
-        let is_whole = counts == [seats; 3] && is_later;
+        let is_whole = counts == [seats; 3] && is_later && self.has_own_signing_key(&seating);
         let is_open = matches!(self.phase, Phase::Gathering | Phase::Seating { .. } | Phase::Over);
         if self.is_host() || link != 0 || !is_whole || !is_open {
             return Err(OutOfPlace);
@@ -160,6 +163,7 @@ impl LockstepSession {
         self.links.truncate(1);
         self.link_guests(seating);
         self.roster.clone_from(&seating.roster);
+        self.bind_signatures(seating);
         true
     }
 

@@ -101,6 +101,7 @@ impl LockstepSession {
             addresses: core::iter::once(from).chain(own).collect(),
             connection_id: protection.remote_id(),
             public_key: entry.public_key,
+            signing_key: entry.signing_key,
         });
         let path = (&[from][..], Trust::Proven);
         let mut connection = Connection::new(self.now, path, protection, &mut self.rng);

@@ -1,0 +1,527 @@
+//! Signed chain heads: who sends different inputs of one tick to different peers has signed both.
+//!
+//! Each seat chains the hashes of its own inputs, and signs the head of that chain at a fixed interval
+//! ([`HEADS_PER_S`]). A receiver checks the signature against the chain of the inputs that it was told. Two heads of
+//! one seat for one tick with different chains are an [`Equivocation`]: no honest seat signs both, and anybody can
+//! check them. Between two there is nobody to show that to, and nothing is signed.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
+use alloc::boxed::Box;
+use arrayvec::ArrayVec;
+
+use super::gate::{Lockstep, QUEUE_TICKS, TooFarAhead, canonical};
+use crate::net::connection::keys::CipherKind;
+use crate::net::connection::signing::{Signature, SigningKey, Verifier};
+use crate::net::drop_cause::{DropCause, Handled};
+use crate::net::indexed::{BySeat, Ring};
+use crate::net::rate_limit::TokenBucket;
+use crate::net::time::Time;
+use crate::net::wire::message::{Head, ShownHead};
+use crate::sim::{HeroControl, PLAYERS_MAX, PlayerId, PlayerInput, Tick, TickRate};
+
+/// Fewest seats of a match whose inputs are signed.
+pub(in crate::net) const SIGNED_SEATS_MIN: usize = 3;
+/// Heads of one seat, a second of ticks.
+const HEADS_PER_S: u32 = 2;
+/// A seat of which this many heads in a row are lacking does not sign what it tells. Half of them being lost, that
+/// happens once in four billion times.
+const HEADS_LACKED_MAX: u32 = 32;
+/// One in this many heads is checked when it arrives, since it covers all inputs before it; the others when they are
+/// shown.
+const CHECK_ONE_IN: u32 = 4;
+/// Heads of each seat that are kept to be shown to others.
+const HEADS_KEPT: usize = 4;
+/// Heads that one peer may show in a search: its own, those that it has kept of three others, and those that the other
+/// two have shown to it.
+pub(in crate::net) const HEADS_SHOWN_MAX: usize = 16;
+const _: () = assert!(1 + 3 * HEADS_KEPT + 2 <= HEADS_SHOWN_MAX);
+/// Signatures of one peer that are checked at once, and a second in the long run: each takes 50 to 100 µs.
+const CHECKS_AT_ONCE: u64 = 24;
+const CHECKS_PER_S: u64 = 8;
+/// Chains of each seat that are kept, one for each tick: inputs that are here have at most [`QUEUE_TICKS`] more ticks
+/// than have run, and a search shows heads of the last 64 of those.
+const CHAINS_KEPT: usize = 256;
+
+const DOMAIN: &[u8; 34] = b"mini-rts-arena 2026-11 chain heads";
+/// Domain, match, seat, tick, chain.
+const SIGNED_BYTES: usize = DOMAIN.len() + 32 + 1 + 4 + 32;
+
+/// The hash over a seat's inputs from tick 0 on.
+type Chain = [u8; 32];
+
+/// The proof that a seat has told different inputs of one tick: two heads that it has signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Equivocation {
+    /// Whose heads they are.
+    pub seat: PlayerId,
+    /// The number of ticks whose inputs both cover.
+    pub tick: Tick,
+    /// Both chains, the lower first.
+    pub chains: [[u8; 32]; 2],
+    /// A signature of each.
+    pub signatures: [Signature; 2],
+    /// The seat's public key.
+    pub key: [u8; 32],
+    /// The match in which it was signed.
+    pub match_id: [u8; 32],
+    cipher: CipherKind,
+}
+
+impl Equivocation {
+    /// Whether it is a proof; it needs to be checked only by those who were not there.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let [one, other] = self.chains;
+        let verifier = Verifier::new(&self.key, self.cipher);
+        let is_signed = |(chain, signature)| {
+            verifier.is_good(&signed_bytes(&self.match_id, self.seat, self.tick, chain), signature)
+        };
+        one != other && self.chains.iter().zip(&self.signatures).all(is_signed)
+    }
+}
+
+/// What a seat signs.
+fn signed_bytes(match_id: &[u8; 32], seat: PlayerId, tick: Tick, chain: &Chain) -> [u8; SIGNED_BYTES] {
+    let mut bytes = [0; SIGNED_BYTES];
+    let tick = tick.0.to_le_bytes();
+    let fields = [&DOMAIN[..], match_id, &[seat.0], &tick, chain];
+    for (to, byte) in bytes.iter_mut().zip(fields.into_iter().flatten()) {
+        *to = *byte;
+    }
+    bytes
+}
+
+/// What is signed and checked in one match.
+#[derive(Debug)]
+pub(in crate::net) struct Heads {
+    match_id: [u8; 32],
+    cipher: CipherKind,
+    me: PlayerId,
+    /// Ticks from one head to the next.
+    every: u32,
+    /// The tick of the last own head.
+    signed: Tick,
+    seats: ArrayVec<SeatHeads, PLAYERS_MAX>,
+    /// For the experiments in `lab`: what single peers are told instead of the own inputs.
+    lies: BySeat<Option<Box<Lie>>>,
+}
+
+/// What is known of one seat.
+#[derive(Debug)]
+struct SeatHeads {
+    key: SigningKey,
+    verifier: Verifier,
+    chain: InputChain,
+    /// The newest head that covers inputs which have not arrived.
+    waiting: Option<Head>,
+    /// The last heads over inputs that are here, the oldest first.
+    kept: ArrayVec<(Tick, Signature), HEADS_KEPT>,
+    /// The tick of the newest head that was checked, and good.
+    checked: Tick,
+    /// It has signed other inputs than it has told here.
+    is_false: bool,
+    checks: TokenBucket,
+}
+
+/// The chain over a seat's inputs after each of the last ticks.
+#[derive(Clone, Debug, Default)]
+struct InputChain {
+    /// The number of ticks that are covered.
+    until: Tick,
+    /// By number of ticks.
+    chains: Ring<Chain, CHAINS_KEPT>,
+}
+
+impl InputChain {
+    fn push(&mut self, input: &[u8]) {
+        let next = self.until.plus(1);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.chains[self.until]).update(input);
+        self.chains[next] = *hasher.finalize().as_bytes();
+        self.until = next;
+    }
+
+    fn after(&self, ticks: Tick) -> Option<&Chain> {
+        let is_kept = ticks <= self.until && self.until.since(ticks) < CHAINS_KEPT as u32;
+        is_kept.then(|| &self.chains[ticks])
+    }
+}
+
+impl Heads {
+    /// Before tick 0 of the match with this id; `keys` are those of the seats.
+    pub(in crate::net) fn new(
+        now: Time,
+        (match_id, me): ([u8; 32], PlayerId),
+        keys: &[SigningKey],
+        cipher: CipherKind,
+        rate: TickRate,
+    ) -> Self {
+        let seat = |key: &SigningKey| SeatHeads {
+            key: *key,
+            verifier: Verifier::new(key, cipher),
+            chain: InputChain::default(),
+            waiting: None,
+            kept: ArrayVec::new(),
+            checked: Tick(0),
+            is_false: false,
+            checks: TokenBucket::new(now, CHECKS_AT_ONCE, CHECKS_PER_S),
+        };
+        let seats = keys.iter().take(PLAYERS_MAX).map(seat).collect();
+        let (every, lies) = ((rate.hz() / HEADS_PER_S).max(1), BySeat::default());
+        Self { match_id, cipher, me, every, signed: Tick(0), seats, lies }
+    }
+
+    /// Takes in the inputs that have arrived: at least once in [`QUEUE_TICKS`] ticks, as long as the gate keeps them.
+    pub(in crate::net) fn extend(&mut self, gate: &Lockstep) {
+        for (seat, heads) in self.seats.iter_mut().enumerate() {
+            let player = PlayerId(seat as u8);
+            while heads.chain.until < gate.next_needed(player)
+                && let Some(input) = gate.encoded(player, heads.chain.until)
+            {
+                heads.chain.push(input);
+            }
+        }
+        for to in (0..PLAYERS_MAX as u8).map(PlayerId) {
+            if let Some(lie) = &mut self.lies[to] {
+                lie.extend(gate, self.me);
+            }
+        }
+    }
+
+    /// The tick of the next own head, if the inputs before it were `told`; it is taken out.
+    pub(in crate::net) fn take_due(&mut self, told: Tick) -> Option<Tick> {
+        let due = Tick(told.0.checked_div(self.every)?.checked_mul(self.every)?);
+        (due > self.signed).then(|| {
+            self.signed = due;
+            due
+        })
+    }
+
+    /// What is signed for a peer of the own inputs before `tick`: their chain, and the bytes to sign.
+    pub(in crate::net) fn own(&self, to: PlayerId, tick: Tick) -> Option<(Chain, [u8; SIGNED_BYTES])> {
+        let own = self.seats.get(self.me.index())?;
+        let told = self.lies[to].as_ref().map_or(&own.chain, |lie| &lie.chain);
+        let chain = *told.after(tick)?;
+        Some((chain, signed_bytes(&self.match_id, self.me, tick, &chain)))
+    }
+
+    /// The chain over the inputs before `tick` that this seat has told here.
+    pub(in crate::net) fn chain(&self, seat: PlayerId, tick: Tick) -> Option<Chain> {
+        self.seats.get(seat.index())?.chain.after(tick).copied()
+    }
+
+    /// Takes in a seat's newest head.
+    pub(in crate::net) fn receive(
+        &mut self,
+        now: Time,
+        seat: PlayerId,
+        head: Head,
+        gate: &Lockstep,
+    ) -> Handled {
+        let (tick, next) = (Tick(head.tick), gate.next());
+        if head.tick.checked_rem(self.every) != Some(0) {
+            return Err(DropCause::OutOfPlace);
+        }
+        if tick.since(next) > QUEUE_TICKS {
+            return Err(TooFarAhead { tick, next }.into());
+        }
+        let heads = self.seats.get_mut(seat.index()).ok_or(DropCause::OutOfPlace)?;
+        let newest = heads.newest().max(heads.waiting.map_or(Tick(0), |waiting| Tick(waiting.tick)));
+        if tick <= newest {
+            return Err(DropCause::Stale);
+        }
+        heads.checks.take(now, 1).then_some(()).ok_or(DropCause::RateLimited)?;
+        heads.waiting = Some(head);
+        self.check_waiting(seat, gate);
+        Ok(())
+    }
+
+    /// Checks a seat's newest head, once all inputs that it covers have arrived.
+    pub(in crate::net) fn check_waiting(&mut self, seat: PlayerId, gate: &Lockstep) {
+        let is_here = |heads: &SeatHeads| {
+            heads.waiting.is_some_and(|waiting| Tick(waiting.tick) <= gate.next_needed(seat))
+        };
+        if !self.seats.get(seat.index()).is_some_and(is_here) {
+            return;
+        }
+        self.extend(gate);
+        let Some(heads) = self.seats.get_mut(seat.index()) else { return };
+        let Some(head) = heads.waiting.take() else { return };
+        let tick = Tick(head.tick);
+        if tick.since(heads.checked) >= self.every.saturating_mul(CHECK_ONE_IN) {
+            if heads.signed(&self.match_id, seat, (tick, &head.signature)).is_none() {
+                heads.is_false = true;
+                return;
+            }
+            heads.checked = tick;
+        }
+        if heads.kept.is_full() {
+            heads.kept.remove(0);
+        }
+        heads.kept.push((tick, head.signature));
+    }
+
+    /// Whether this seat has signed other inputs than it has told here, or signs nothing; `next` is the next tick to
+    /// run.
+    pub(in crate::net) fn is_false(&self, seat: PlayerId, next: Tick) -> bool {
+        let lacked = self.every.saturating_mul(HEADS_LACKED_MAX);
+        self.seats.get(seat.index()).is_some_and(|heads| heads.is_false || next.since(heads.checked) > lacked)
+    }
+
+    /// Checks a head that is shown `by` a peer.
+    pub(in crate::net) fn check_shown(&mut self, now: Time, by: PlayerId, shown: &ShownHead) -> Handled {
+        let checks = &mut self.seats.get_mut(by.index()).ok_or(DropCause::OutOfPlace)?.checks;
+        checks.take(now, 1).then_some(()).ok_or(DropCause::RateLimited)?;
+        let author = self.seats.get(shown.seat.index()).ok_or(DropCause::OutOfPlace)?;
+        let signed = signed_bytes(&self.match_id, shown.seat, Tick(shown.tick), &shown.chain);
+        author.verifier.is_good(&signed, &shown.signature).then_some(()).ok_or(DropCause::Unauthenticated)
+    }
+
+    /// The good heads of a seat that cover the inputs before `tick`.
+    pub(in crate::net) fn kept(&self, seat: PlayerId, tick: Tick) -> impl Iterator<Item = ShownHead> {
+        let heads = self.seats.get(seat.index()).into_iter();
+        heads.flat_map(move |heads| {
+            let kept = heads.kept.iter().filter(move |(of, _)| *of >= tick);
+            kept.filter_map(move |(of, signature)| heads.signed(&self.match_id, seat, (*of, signature)))
+        })
+    }
+
+    /// The first proof in these heads, whose signatures are good: of the lowest seat, the lowest tick and the lowest
+    /// chains, so that all who have the same heads have the same proof. They are sorted.
+    pub(in crate::net) fn proof(&self, shown: &mut [ShownHead]) -> Option<Equivocation> {
+        shown.sort_unstable_by_key(|shown| (shown.seat, shown.tick, shown.chain, shown.signature));
+        let (one, other) = shown.iter().zip(shown.get(1..)?).find(|(one, other)| {
+            (one.seat, one.tick) == (other.seat, other.tick) && one.chain != other.chain
+        })?;
+        Some(Equivocation {
+            seat: one.seat,
+            tick: Tick(one.tick),
+            chains: [one.chain, other.chain],
+            signatures: [one.signature, other.signature],
+            key: self.seats.get(one.seat.index())?.key,
+            match_id: self.match_id,
+            cipher: self.cipher,
+        })
+    }
+
+    /// For the experiments in `lab`: this peer hears another control of the hero in `tick`.
+    pub(in crate::net) fn lie(&mut self, to: PlayerId, tick: Tick, hero: HeroControl) {
+        let Some(own) = self.seats.get(self.me.index()) else { return };
+        if self.lies[to].is_none() && own.chain.after(tick).is_some() {
+            let chain = InputChain { until: tick, chains: own.chain.chains.clone() };
+            self.lies[to] = Some(Box::new(Lie { tick, hero, chain }));
+        }
+    }
+}
+
+impl SeatHeads {
+    /// A head that this seat has sent, if it is signed over what the seat has told here.
+    fn signed(
+        &self,
+        match_id: &[u8; 32],
+        seat: PlayerId,
+        (tick, signature): (Tick, &Signature),
+    ) -> Option<ShownHead> {
+        let chain = *self.chain.after(tick)?;
+        let is_good = self.verifier.is_good(&signed_bytes(match_id, seat, tick, &chain), signature);
+        is_good.then_some(ShownHead { seat, tick: tick.0, chain, signature: *signature })
+    }
+
+    /// The tick of the newest head over inputs that are here.
+    fn newest(&self) -> Tick {
+        self.kept.last().map_or(Tick(0), |&(tick, _)| tick)
+    }
+}
+
+/// What one peer hears instead of the own inputs.
+#[derive(Debug)]
+struct Lie {
+    /// In this tick the hero's control is another one.
+    tick: Tick,
+    /// The control that is held there now.
+    hero: HeroControl,
+    chain: InputChain,
+}
+
+impl Lie {
+    fn extend(&mut self, gate: &Lockstep, me: PlayerId) {
+        while self.chain.until < gate.next_needed(me) {
+            let tick = self.chain.until;
+            let Some(bytes) = gate.encoded(me, tick) else { return };
+            let Ok(told) = postcard::from_bytes::<PlayerInput>(bytes) else { return };
+            // Where a control is held on, only that is said.
+            let is_held = told.commands.is_empty() && gate.held_before(me, tick) == Some(told.hero);
+            if tick != self.tick && !is_held {
+                self.hero = told.hero;
+            }
+            let Some(told) = canonical(&PlayerInput { hero: self.hero, ..told }) else { return };
+            self.chain.push(&told);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::connection::signing::Signer;
+    use crate::sim::Direction;
+
+    const MATCH: [u8; 32] = [7; 32];
+    const AUTHOR: PlayerId = PlayerId(1);
+    const NOW: Time = Time(0);
+
+    fn signer(seat: u8, cipher: CipherKind) -> Signer {
+        Signer::new(&[1 + seat; 32], cipher)
+    }
+
+    /// As the first of three sees it.
+    fn heads(cipher: CipherKind) -> Heads {
+        let keys = [0, 1, 2].map(|seat| signer(seat, cipher).public());
+        Heads::new(NOW, (MATCH, PlayerId(0)), &keys, cipher, TickRate::HZ_60)
+    }
+
+    fn input(eighth: u8) -> PlayerInput {
+        let hero = HeroControl { walk: Some(Direction::eighth(eighth)), strike: None };
+        PlayerInput { hero, ..PlayerInput::default() }
+    }
+
+    /// A gate that waits for the author alone.
+    fn author_alone() -> Lockstep {
+        let mut gate = Lockstep::new(3);
+        for gone in [0, 2].map(PlayerId) {
+            gate.disconnect_at(gone, Tick(0)).expect("before tick 0");
+        }
+        gate
+    }
+
+    /// The author tells its inputs before this tick, and they run; the chain over them.
+    fn tell(gate: &mut Lockstep, heads: &mut Heads, until: u32) -> Chain {
+        for tick in gate.next().0..until {
+            let bytes = canonical(&input((tick % 8) as u8)).expect("short");
+            gate.push(NOW, AUTHOR, Tick(tick), &bytes).expect("near");
+            gate.pop_tick().expect("complete");
+            heads.extend(gate);
+        }
+        heads.chain(AUTHOR, Tick(until)).expect("extended")
+    }
+
+    fn signed(
+        by: u8,
+        match_id: [u8; 32],
+        seat: PlayerId,
+        tick: u32,
+        chain: Chain,
+        cipher: CipherKind,
+    ) -> Signature {
+        signer(by, cipher).sign(&signed_bytes(&match_id, seat, Tick(tick), &chain))
+    }
+
+    #[test]
+    fn a_head_is_good_over_what_its_author_told_and_false_over_anything_else() {
+        for cipher in [CipherKind::ChaCha20Poly1305, CipherKind::Null] {
+            let (mut heads, mut gate) = (heads(cipher), author_alone());
+            let head = |tick, chain| Head { tick, signature: signed(1, MATCH, AUTHOR, tick, chain, cipher) };
+            let (false_chain, kept) = ([9; 32], |heads: &Heads, from| heads.kept(AUTHOR, Tick(from)).count());
+            let chain = tell(&mut gate, &mut heads, 30);
+            assert_eq!(heads.receive(NOW, AUTHOR, head(31, chain), &gate), Err(DropCause::OutOfPlace));
+            assert_eq!(heads.receive(NOW, AUTHOR, head(120, chain), &gate), Err(DropCause::TooFarAhead));
+            assert_eq!(heads.receive(NOW, AUTHOR, head(30, chain), &gate), Ok(()));
+            assert_eq!(heads.receive(NOW, AUTHOR, head(30, chain), &gate), Err(DropCause::Stale));
+            assert_eq!(kept(&heads, 30), 1);
+            // It waits for the inputs that it covers, and is shown to nobody.
+            assert_eq!(heads.receive(NOW, AUTHOR, head(60, false_chain), &gate), Ok(()));
+            tell(&mut gate, &mut heads, 60);
+            heads.check_waiting(AUTHOR, &gate);
+            assert_eq!(kept(&heads, 31), 0);
+            // The first one after two seconds is checked when it comes.
+            let chain = tell(&mut gate, &mut heads, 150);
+            assert_eq!(heads.receive(NOW, AUTHOR, head(150, chain), &gate), Ok(()));
+            assert_eq!((heads.is_false(AUTHOR, gate.next()), kept(&heads, 150)), (false, 1));
+            tell(&mut gate, &mut heads, 240);
+            assert_eq!(heads.receive(NOW, AUTHOR, head(240, false_chain), &gate), Ok(()));
+            assert!(!heads.is_false(AUTHOR, gate.next()), "not yet");
+            tell(&mut gate, &mut heads, 270);
+            assert_eq!(heads.receive(NOW, AUTHOR, head(270, false_chain), &gate), Ok(()));
+            assert!(heads.is_false(AUTHOR, gate.next()));
+        }
+    }
+
+    #[test]
+    fn a_seat_whose_heads_are_lacking_for_long_is_false() {
+        let heads = heads(CipherKind::Null);
+        let most = 30 * HEADS_LACKED_MAX;
+        assert!(!heads.is_false(AUTHOR, Tick(most)) && heads.is_false(AUTHOR, Tick(most + 1)));
+    }
+
+    #[test]
+    fn a_head_proves_nothing_but_what_its_author_signed() {
+        for cipher in [CipherKind::ChaCha20Poly1305, CipherKind::Null] {
+            let mut heads = heads(cipher);
+            let chain = tell(&mut author_alone(), &mut heads, 30);
+            let other = [9; 32];
+            let shown = |seat, tick, chain, signature| ShownHead { seat, tick, chain, signature };
+            let good = signed(1, MATCH, AUTHOR, 30, chain, cipher);
+            let forged = [
+                // By another seat in this one's name.
+                shown(AUTHOR, 30, other, signed(2, MATCH, AUTHOR, 30, other, cipher)),
+                // In another match.
+                shown(AUTHOR, 30, other, signed(1, [8; 32], AUTHOR, 30, other, cipher)),
+                // Of another tick, over another chain, of another seat.
+                shown(AUTHOR, 31, chain, good),
+                shown(AUTHOR, 30, other, good),
+                shown(PlayerId(0), 30, chain, good),
+            ];
+            for forged in &forged {
+                let refused = Err(DropCause::Unauthenticated);
+                assert_eq!(heads.check_shown(NOW, PlayerId(2), forged), refused, "{forged:?}");
+            }
+            let mut all = [
+                shown(AUTHOR, 30, chain, good),
+                shown(AUTHOR, 30, chain, good),
+                shown(AUTHOR, 60, other, signed(1, MATCH, AUTHOR, 60, other, cipher)),
+                shown(PlayerId(2), 30, other, signed(2, MATCH, PlayerId(2), 30, other, cipher)),
+            ];
+            for shown in &all {
+                assert_eq!(heads.check_shown(NOW, PlayerId(2), shown), Ok(()));
+            }
+            assert_eq!(heads.proof(&mut all), None, "each seat has signed one chain for each tick");
+            all[0] = shown(AUTHOR, 30, other, signed(1, MATCH, AUTHOR, 30, other, cipher));
+            let proof = heads.proof(&mut all).expect("two chains");
+            assert!(proof.seat == AUTHOR && proof.tick == Tick(30) && proof.holds());
+        }
+    }
+
+    #[test]
+    fn checks_of_signatures_are_limited_for_each_peer() {
+        let mut heads = heads(CipherKind::Null);
+        let nonsense = ShownHead { seat: AUTHOR, tick: 30, chain: [0; 32], signature: [[0; 32]; 2] };
+        let mut checked = |now| {
+            let show =
+                |_: &i32| heads.check_shown(now, PlayerId(2), &nonsense) == Err(DropCause::Unauthenticated);
+            (0..100).take_while(show).count() as u64
+        };
+        assert_eq!((checked(NOW), checked(Time(1_000_000))), (CHECKS_AT_ONCE, CHECKS_PER_S));
+    }
+
+    #[test]
+    fn what_one_peer_hears_instead_is_signed_for_it_alone() {
+        let mut heads = heads(CipherKind::Null);
+        let (mut gate, me) = (Lockstep::new(3), PlayerId(0));
+        // A control that is held from tick 4 on is held there, too, in place of this one.
+        let walks = |tick: u32| input(if tick < 4 { 1 } else { 2 });
+        for tick in 0..10 {
+            gate.push(NOW, me, Tick(tick), &canonical(&walks(tick)).expect("short")).expect("near");
+        }
+        heads.extend(&gate);
+        heads.lie(PlayerId(2), Tick(6), input(5).hero);
+        heads.extend(&gate);
+        let chain = |tick, to| heads.own(PlayerId(to), Tick(tick)).expect("kept").0;
+        assert_eq!(chain(6, 1), chain(6, 2));
+        assert_eq!(chain(10, 1), heads.chain(me, Tick(10)).expect("kept"));
+        let mut instead = InputChain::default();
+        for tick in 0..10 {
+            instead.push(&canonical(&if tick < 6 { walks(tick) } else { input(5) }).expect("short"));
+        }
+        assert_eq!(Some(&chain(10, 2)), instead.after(Tick(10)));
+    }
+}

@@ -1,0 +1,32 @@
+//! Signed chain heads: by what a seat stands for the inputs that it has told.
+
+use serde::{Deserialize, Serialize};
+
+use super::seats::seat;
+use crate::net::connection::signing::Signature;
+use crate::sim::PlayerId;
+
+/// Twice a second, to each peer of a match of three or more: the sender's signature over its own inputs. The chain
+/// itself is not sent: the receiver has computed it from what it was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// The number of ticks whose inputs are covered.
+    pub tick: u32,
+    /// Over match, seat, tick and chain.
+    pub signature: Signature,
+}
+
+/// A head as it is shown to others when inputs differ: by its author, and by those to whom the author has shown or
+/// sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownHead {
+    /// Its author.
+    #[serde(deserialize_with = "seat")]
+    pub seat: PlayerId,
+    /// The number of ticks whose inputs are covered.
+    pub tick: u32,
+    /// The chain over them.
+    pub chain: [u8; 32],
+    /// Over match, seat, tick and chain.
+    pub signature: Signature,
+}
