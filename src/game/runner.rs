@@ -14,7 +14,7 @@ use super::internal::caught;
 use super::match_event::MatchEvent;
 use super::node::Node;
 use super::outcome::MatchError;
-use crate::net::Time;
+use crate::net::{DropCause, Expected, Time};
 use crate::transport::{Impairment, LinkSpec, Timer, Udp, clock};
 
 /// Capacity of the queues of controls and reports; excess reports are dropped, senders of excess controls
@@ -47,6 +47,12 @@ pub trait Threaded: Node + Sized + Send + 'static {
 
     /// Sets this computer's own addresses.
     fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>);
+
+    /// Which datagrams the session can use now.
+    fn expected(&self) -> Expected;
+
+    /// Counts datagrams that were dropped because they are not among them.
+    fn count_refused(&mut self, cause: DropCause, times: u64);
 
     /// The clock that says when something is due.
     fn clock(&self) -> MatchClock {
@@ -169,6 +175,8 @@ impl<N: Threaded> Runner<N> {
             self.receive();
             let now = self.clock.now();
             self.node.advance(now);
+            // Known before anything leaves that will be answered.
+            self.udp.expect(&self.node.expected());
             self.send(now);
             self.report(now, &mut status_at);
             self.node.look(now, &mut self.watch);
@@ -224,6 +232,9 @@ impl<N: Threaded> Runner<N> {
 
     /// Handles the received datagrams.
     fn receive(&mut self) {
+        for (cause, times) in self.udp.take_refused() {
+            self.node.count_refused(cause, times);
+        }
         for received in self.udp.received().try_iter().take(BATCH_MAX) {
             let at = self.clock.at(received.at);
             self.node.handle_datagram(at, received.from, &received.bytes);

@@ -8,8 +8,9 @@ use super::predictor::Predictor;
 use crate::net::discovery::Beacon;
 use crate::net::message::{Choice, PacketId};
 use crate::net::{
-    Architecture, ChatText, ClientSession, DueTick, Event, Join, LinkStatus, LockstepSession, MatchConfig,
-    PacketProtection, Pause, Time, TooManyCommands, TooManyLines, Traffic, Transmit, WaitsFor,
+    Architecture, ChatText, ClientSession, DropCause, DueTick, Event, Expected, Join, LinkStatus,
+    LockstepSession, MatchConfig, PacketProtection, Pause, Time, TooManyCommands, TooManyLines, Traffic,
+    Transmit, WaitsFor,
 };
 use crate::sim::{Command, GameState, HeroControl, PLAYERS_MAX, PlayerId, StateHash, Tick, World};
 
@@ -69,6 +70,14 @@ impl Session {
                 Self::Client(ClientSession::seated(now, seat))
             }
         };
+    }
+
+    pub(super) fn expected(&self) -> Expected {
+        each!(self, session => session.expected())
+    }
+
+    pub(super) fn count_refused(&mut self, cause: DropCause, times: u64) {
+        each!(self, session => session.count_refused(cause, times));
     }
 
     /// All want a rematch: a client joins its server again.

@@ -99,10 +99,10 @@ pub(super) type Handled = Result<(), DropCause>;
 pub struct DropCounts([u64; DropCause::ALL.len()]);
 
 impl DropCounts {
-    /// Counts one drop.
-    pub(super) fn count(&mut self, cause: DropCause) {
+    /// Counts drops of one cause.
+    pub(super) fn count(&mut self, cause: DropCause, times: u64) {
         if let Some(count) = self.0.get_mut(cause as usize) {
-            *count = count.saturating_add(1);
+            *count = count.saturating_add(times);
         }
     }
 
@@ -143,14 +143,14 @@ mod tests {
     fn each_cause_has_a_count_of_its_own() {
         let mut counts = DropCounts::default();
         for (times, cause) in (1..).zip(DropCause::ALL) {
-            (0..times).for_each(|_| counts.count(cause));
+            counts.count(cause, times);
         }
         for (times, cause) in (1..).zip(DropCause::ALL) {
             assert_eq!(counts.of(cause), times, "{}", cause.as_str());
         }
         assert_eq!(counts.total(), 36);
         let (mut few, causes) = (DropCounts::default(), [DropCause::OutOfPlace, DropCause::Stale]);
-        causes.into_iter().for_each(|cause| few.count(cause));
+        causes.into_iter().for_each(|cause| few.count(cause, 1));
         assert_eq!(alloc::format!("{few}"), "1 stale, 1 out of place");
     }
 }

@@ -234,7 +234,7 @@ impl Traffic {
     /// Counts a drop.
     pub(in crate::net) fn count(&mut self, handled: Handled) {
         if let Err(cause) = handled {
-            self.dropped.count(cause);
+            self.dropped.count(cause, 1);
         }
     }
 }

@@ -21,6 +21,7 @@ use super::connection::protection::{OpeningRoom, PacketProtection};
 use super::connection::signing::Signer;
 use super::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use super::event::{End, Event, Traffic};
+use super::expected::Expected;
 use super::outbox::{Outbox, Transmit};
 use super::rate_limit::TokenBucket;
 use super::table::settings::{GuestConfig, Settings};
@@ -193,6 +194,17 @@ impl Join {
         self.out.count_received(bytes.len());
         let handled = self.on_answer(from, bytes);
         self.out.traffic.count(handled);
+    }
+
+    /// Which datagrams this session can use now.
+    #[must_use]
+    pub fn expected(&self) -> Expected {
+        Expected::new(core::iter::once(self.request.connection_id), Some(self.host))
+    }
+
+    /// Counts datagrams that [`Self::expected`] has kept from this session.
+    pub fn count_refused(&mut self, cause: DropCause, times: u64) {
+        self.out.traffic.dropped.count(cause, times);
     }
 
     fn on_answer(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {

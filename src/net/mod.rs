@@ -11,6 +11,7 @@ mod connection;
 pub mod discovery;
 mod drop_cause;
 mod event;
+mod expected;
 mod indexed;
 mod join;
 mod lockstep;
@@ -35,6 +36,7 @@ pub use connection::{
 };
 pub use drop_cause::{DropCause, DropCounts};
 pub use event::{DueTick, End, Event, LinkStatus, Stall, StallCause, Traffic, WaitsFor};
+pub use expected::{Expected, Origin};
 pub use join::{Join, Seat};
 pub use lockstep::gate::{CannotDepart, Lockstep, QUEUE_TICKS, TooFarAhead};
 pub use lockstep::heads::Equivocation;

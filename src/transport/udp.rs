@@ -6,13 +6,13 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::clock;
 use crate::net::message::OWN_ADDRESSES_MAX;
-use crate::net::{DATAGRAM_BYTES_MAX, Time, Transmit};
+use crate::net::{DATAGRAM_BYTES_MAX, DropCause, Expected, Origin, Time, Transmit};
 
 /// The port that hosts listen on if it is free.
 pub const DEFAULT_PORT: u16 = 4124;
@@ -20,6 +20,8 @@ pub const DEFAULT_PORT: u16 = 4124;
 pub const LAST_DEFAULT_PORT: u16 = 4133;
 /// Most datagrams received and not yet taken; more are dropped, as in a full socket buffer.
 const RECEIVED_MAX: usize = 512;
+/// From this many on strangers wait outside: the rest of the room is for the connections.
+const STRANGERS_MAX: usize = RECEIVED_MAX / 2;
 /// How often the receive thread checks whether it should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long the receive thread rests after an error that may persist.
@@ -78,9 +80,23 @@ pub struct Udp {
     address: SocketAddr,
     received: Receiver<Received>,
     is_wanted: Arc<AtomicBool>,
-    dropped: Arc<AtomicU64>,
+    door: Arc<Door>,
     unsent: u64,
+    /// What the receive thread knows.
+    expected: Option<Expected>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What both threads know of the datagrams that come in.
+#[derive(Debug, Default)]
+struct Door {
+    expected: Mutex<Option<Expected>>,
+    /// Whether the receive thread has not seen it. It locks for a change alone, so that the other never waits for it.
+    is_changed: AtomicBool,
+    /// Not among those expected, by cause.
+    refused: [AtomicU64; DropCause::ALL.len()],
+    /// Too long, or beyond the room in the queue.
+    dropped: AtomicU64,
 }
 
 impl Udp {
@@ -105,13 +121,13 @@ impl Udp {
         socket.set_read_timeout(Some(LOOK_EVERY)).map_err(io)?;
         let socket = Arc::new(socket);
         let (sender, received) = bounded(RECEIVED_MAX);
-        let (is_wanted, dropped) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicU64::new(0)));
+        let (is_wanted, door) = (Arc::new(AtomicBool::new(true)), Arc::new(Door::default()));
         let thread = std::thread::Builder::new().name("udp-receive".into()).spawn({
-            let (socket, is_wanted, dropped) = (socket.clone(), is_wanted.clone(), dropped.clone());
-            move || receive(&socket, &sender, &is_wanted, &dropped)
+            let (socket, is_wanted, door) = (socket.clone(), is_wanted.clone(), door.clone());
+            move || receive(&socket, &sender, &is_wanted, &door)
         });
         let thread = Some(thread.map_err(io)?);
-        Ok(Self { socket, address, received, is_wanted, dropped, unsent: 0, thread })
+        Ok(Self { socket, address, received, is_wanted, door, unsent: 0, expected: None, thread })
     }
 
     /// The address it is bound to, with the port that was chosen.
@@ -133,6 +149,23 @@ impl Udp {
         let is_good = |ip: &IpAddr| !ip.is_loopback() && ip.is_ipv4() == self.address.is_ipv4();
         let ips = interfaces.iter().map(if_addrs::Interface::ip).filter(is_good);
         ips.map(|ip| SocketAddr::new(ip, port)).take(OWN_ADDRESSES_MAX).collect()
+    }
+
+    /// From now on only these datagrams come out; all, until this is called for the first time.
+    pub fn expect(&mut self, expected: &Expected) {
+        if self.expected.as_ref() == Some(expected) {
+            return;
+        }
+        self.expected = Some(expected.clone());
+        *self.door.expected.lock().unwrap_or_else(PoisonError::into_inner) = Some(expected.clone());
+        self.door.is_changed.store(true, Ordering::Release);
+    }
+
+    /// How many datagrams were not among those that are expected since this was called last, by what they were.
+    pub fn take_refused(&self) -> impl Iterator<Item = (DropCause, u64)> {
+        let counts = DropCause::ALL.into_iter().zip(&self.door.refused);
+        let counts = counts.filter(|(_, count)| count.load(Ordering::Relaxed) > 0);
+        counts.map(|(cause, count)| (cause, count.swap(0, Ordering::Relaxed)))
     }
 
     /// Where received datagrams come out, to be waited on together with other channels.
@@ -160,7 +193,7 @@ impl Udp {
     /// Datagrams dropped on arrival: too long, or the receive queue was full.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+        self.door.dropped.load(Ordering::Relaxed)
     }
 }
 
@@ -188,20 +221,25 @@ fn open(address: SocketAddr) -> Result<UdpSocket, BindError> {
     })
 }
 
-fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool, dropped: &AtomicU64) {
+fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool, door: &Door) {
     // As long as any datagram: on Windows a datagram longer than the buffer is an error.
     let mut buffer = vec![0; usize::from(u16::MAX)];
+    let mut expected = None;
     while is_wanted.load(Ordering::Relaxed) {
         match socket.recv_from(&mut buffer) {
             Ok((length, from)) => {
+                door.renew(&mut expected);
+                if !door.admits(expected.as_ref(), from, &buffer[..length], sender.len()) {
+                    continue;
+                }
                 let Ok(bytes) = buffer[..length].try_into() else {
-                    dropped.fetch_add(1, Ordering::Relaxed);
+                    door.dropped.fetch_add(1, Ordering::Relaxed);
                     continue;
                 };
                 match sender.try_send(Received { at: clock::now(), from, bytes }) {
                     Ok(()) => {}
                     Err(TrySendError::Full(_)) => {
-                        dropped.fetch_add(1, Ordering::Relaxed);
+                        door.dropped.fetch_add(1, Ordering::Relaxed);
                     }
                     Err(TrySendError::Disconnected(_)) => return,
                 }
@@ -215,9 +253,31 @@ fn receive(socket: &UdpSocket, sender: &Sender<Received>, is_wanted: &AtomicBool
     }
 }
 
+impl Door {
+    /// The receive thread takes over what is expected, if it has changed.
+    fn renew(&self, expected: &mut Option<Expected>) {
+        if self.is_changed.load(Ordering::Relaxed) && self.is_changed.swap(false, Ordering::Acquire) {
+            expected.clone_from(&self.expected.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Whether a datagram joins the `waiting` ones; counted if not.
+    fn admits(&self, expected: Option<&Expected>, from: SocketAddr, bytes: &[u8], waiting: usize) -> bool {
+        match expected.map(|expected| expected.check(from, bytes)) {
+            None | Some(Ok(Origin::Connection)) => return true,
+            Some(Ok(Origin::Stranger)) if waiting < STRANGERS_MAX => return true,
+            Some(Ok(Origin::Stranger)) => &self.dropped,
+            Some(Err(cause)) => &self.refused[cause as usize],
+        }
+        .fetch_add(1, Ordering::Relaxed);
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::discovery::RoomQuery;
     use crate::net::{PacketProtection, SealedPacket};
     use std::net::Ipv4Addr;
 
@@ -232,6 +292,30 @@ mod tests {
         a.send(&Transmit { to: b.local_address(), datagram: SealedPacket::unconnected(&[1, 2, 3]) });
         let received = b.received().recv_timeout(Duration::from_secs(5)).expect("a datagram");
         assert_eq!((&received.bytes[..], received.from), (&[1, 2, 3][..], a.local_address()));
+        assert_eq!(b.dropped(), 1);
+    }
+
+    #[test]
+    fn what_the_session_cannot_use_never_reaches_it() {
+        let mut b = Udp::bind(LOOPBACK, PortChoice::Any).expect("a port");
+        let raw = UdpSocket::bind((LOOPBACK, 0)).expect("a port");
+        let (address, received) = (b.local_address(), b.received().clone());
+        let send = |bytes: &[u8]| raw.send_to(bytes, address).map(|_| ()).expect("sent");
+        let next = || received.recv_timeout(Duration::from_secs(5)).expect("a datagram").bytes;
+        send(&[0; 40]);
+        assert_eq!(next().len(), 40, "nobody has said what is expected");
+        let question = RoomQuery { nonce: 1 }.encode();
+        let door = b.door.clone();
+        b.expect(&Expected::default());
+        send(&[0; 40]);
+        send(PacketProtection::encrypted((1, 0), [2; 32], [3; 32]).seal(5, &[]).bytes());
+        send(&question);
+        assert_eq!(next()[..], question);
+        let refused: Vec<_> = b.take_refused().collect();
+        assert_eq!(refused, [(DropCause::Malformed, 1), (DropCause::Unauthenticated, 1)]);
+        assert_eq!((b.take_refused().count(), b.dropped()), (0, 0));
+        let admits = |waiting| door.admits(Some(&Expected::default()), address, &question, waiting);
+        assert!(admits(STRANGERS_MAX - 1) && !admits(STRANGERS_MAX), "the rest is for the connections");
         assert_eq!(b.dropped(), 1);
     }
 

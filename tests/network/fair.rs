@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::campaigns::options;
 use crate::peers::{Peer, Wire, address, body, fair_mesh, mesh, run, with_body};
+use mini_rts_arena::lab::{CampaignOptions, campaign};
 use mini_rts_arena::net::message::PacketId;
 use mini_rts_arena::net::{
     DropCause, End, FairInputs, InputDelay, Time, decode_fair_inputs, encode_fair_inputs,
@@ -244,6 +246,16 @@ fn who_reveals_another_input_than_it_has_committed_to_departs() {
         assert_eq!((peer.departed[0].0, false_reveals(peer)), (PlayerId(1), 1));
         let stalled: Duration = peer.stalls.iter().map(|stall| stall.1).sum();
         assert!(stalled < Duration::from_millis(600), "{stalled:?}");
+    }
+}
+
+#[test]
+fn an_input_whose_commitment_was_lost_on_the_way_is_no_false_reveal() {
+    let fair = |seed| CampaignOptions { is_fair: true, ..options(1, seed, 900) };
+    let large_ones_are_lost = CampaignOptions { has_faults: true, ..fair(160) };
+    let others_relay = CampaignOptions { has_byzantine: true, ..fair(1_166) };
+    for options in [large_ones_are_lost, others_relay] {
+        assert_eq!(campaign(&options, |_| {}).violations, [], "seed {}", options.seed);
     }
 }
 

@@ -46,6 +46,15 @@ fn whatever_goes_wrong_everything_holds_and_a_seed_repeats_it() {
 }
 
 #[test]
+fn a_link_that_is_relayed_draws_no_clock_along() {
+    // Peers of three and four that no longer hear each other, on links that take longer one way than the other.
+    let fair = CampaignOptions { is_fair: true, ..options(1, 5_110, 900) };
+    for options in [options(1, 1_800, 3_600), fair] {
+        assert_eq!(campaign(&options, |_| {}).violations, [], "seed {}", options.seed);
+    }
+}
+
+#[test]
 fn with_a_server_all_end_alike_and_a_client_that_deviates_is_named() {
     for (architecture, peers) in [(Architecture::ClientServer, 2), (Architecture::Relay, 4)] {
         let controller = Some(ControllerChoice::Bot(BotLevel::Normal));

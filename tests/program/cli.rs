@@ -4,6 +4,7 @@ use crate::arena::{Arena, Ended, Proxy, command, fails, run};
 use serde_json::Value;
 use std::net::UdpSocket;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -213,6 +214,42 @@ fn a_flood_of_garbage_changes_nothing() {
     assert_eq!(same_end(&results), clean);
     let dropped = |result: &Value| result["net"]["dropped"]["unauthenticated"].as_u64();
     assert!(results.iter().any(|result| dropped(result) > Some(1000)), "{results:?}");
+}
+
+#[test]
+fn a_guest_joins_a_host_that_is_flooded() {
+    let home = home();
+    let host = ["host", "--headless", "--json", "--port=0", "--no-discovery", "--record=off", "--ticks=60"];
+    let mut host = Arena::run(home.path(), &host);
+    host.wait_for_line("waiting for another player");
+    let to = ("127.0.0.1", host.port());
+    let is_over = AtomicBool::new(false);
+    let (host, guest, sent) = std::thread::scope(|scope| {
+        let flood = scope.spawn(|| {
+            let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("a port");
+            let mut bytes = [0; 33];
+            let mut sent = 0u64;
+            while !is_over.load(Ordering::Relaxed) {
+                bytes[..8].copy_from_slice(&sent.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
+                // Every packet id there is, and some more.
+                bytes[0] %= 0x28;
+                let _ = socket.send_to(&bytes, to);
+                sent += 1;
+            }
+            sent
+        });
+        let address = format!("127.0.0.1:{}", to.1);
+        let guest = ["join", &address, "--headless", "--json", "--record=off", "--ticks=60"];
+        let guest = Arena::run(home.path(), &guest).end();
+        let host = host.end();
+        is_over.store(true, Ordering::Relaxed);
+        (host, guest, flood.join().expect("no panic"))
+    });
+    let results = [host.json(), guest.json()];
+    assert_eq!(results.each_ref().map(|result| &result["outcome"]), [&Value::from("tick_limit"); 2]);
+    let dropped = &results[0]["net"]["dropped"];
+    let counted = ["malformed", "out_of_place", "unauthenticated"].map(|cause| dropped[cause].as_u64());
+    assert!(sent > 1000 && counted.iter().all(|&count| count > Some(10)), "{sent} sent, {dropped}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::game::summary::Summary;
 use crate::game::view::{ViewReader, ViewWriter};
 use crate::net::discovery::Beacon;
 use crate::net::message::Choice;
-use crate::net::{ChatText, Event, LinkStatus, Time, Traffic};
+use crate::net::{ChatText, DropCause, Event, Expected, LinkStatus, Time, Traffic};
 use crate::sim::{Command, HeroControl, PlayerId, Tick};
 use crate::transport::{LinkSpec, Udp};
 
@@ -133,6 +133,14 @@ impl Threaded for Match {
 
     fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         self.session.set_own_addresses(addresses);
+    }
+
+    fn expected(&self) -> Expected {
+        self.session.expected()
+    }
+
+    fn count_refused(&mut self, cause: DropCause, times: u64) {
+        self.session.count_refused(cause, times);
     }
 
     fn clock(&self) -> MatchClock {

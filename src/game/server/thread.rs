@@ -11,7 +11,7 @@ use crate::game::node::Node as _;
 use crate::game::outcome::{INTERNAL_ERROR, MatchError};
 use crate::game::runner::{NodeThread, Threaded};
 use crate::net::discovery::Beacon;
-use crate::net::{ClientStatus, Event, Time};
+use crate::net::{ClientStatus, DropCause, Event, Expected, Time};
 use crate::sim::{PlayerId, Tick};
 use crate::transport::{LinkSpec, Udp};
 
@@ -74,6 +74,14 @@ impl Threaded for Server {
 
     fn set_own_addresses(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
         self.session.set_own_addresses(addresses);
+    }
+
+    fn expected(&self) -> Expected {
+        self.session.expected()
+    }
+
+    fn count_refused(&mut self, cause: DropCause, times: u64) {
+        self.session.count_refused(cause, times);
     }
 
     fn control(&mut self, now: Time, control: ServerControl) {

@@ -1,13 +1,25 @@
 //! From taking a seat to tick 0: the lobby, the seating, the world before tick 0, the start.
 
 use super::{ClientSession, Phase};
-use crate::net::drop_cause::{DropCause::OutOfPlace, Handled};
+use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
+use crate::net::expected::Expected;
 use crate::net::time::Time;
 use crate::net::wire::message::{Choice, Lobby, PacketId, Ready, Seating, Seats, Start};
 use crate::sim::{GameState, StateHash};
 
 impl ClientSession {
+    /// Which datagrams this session can use now.
+    #[must_use]
+    pub fn expected(&self) -> Expected {
+        Expected::new(core::iter::once(self.link.connection.protection.local_id()), None)
+    }
+
+    /// Counts datagrams that [`Self::expected`] has kept from this session.
+    pub fn count_refused(&mut self, cause: DropCause, times: u64) {
+        self.out.traffic.dropped.count(cause, times);
+    }
+
     /// Chooses a hero, and whether this player is ready. Has no effect once all seats are taken and all players
     /// are ready.
     pub fn submit_choice(&mut self, now: Time, choice: Choice) {

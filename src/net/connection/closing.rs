@@ -15,7 +15,7 @@ use crate::net::wire::message::PacketId;
 /// losses.
 pub(in crate::net) const CLOSE_WITHIN: Duration = Duration::from_millis(1_600);
 /// Most such connections; when full, the oldest is dropped.
-const CLOSING_MAX: usize = 16;
+pub(in crate::net) const CLOSING_MAX: usize = 16;
 
 /// Closed connections, each with the time until which it is kept.
 #[derive(Debug, Default)]
@@ -51,6 +51,11 @@ impl Closing {
             while connection.poll_message().is_some() {}
         }
         Ok(())
+    }
+
+    /// Their connection ids.
+    pub(in crate::net) fn connection_ids(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().map(|(connection, _)| connection.protection.local_id())
     }
 
     /// Sends what is due, and drops connections whose time has expired.

@@ -27,7 +27,7 @@ const COOKIE_SLOT: Duration = Duration::from_secs(30);
 /// How long keys are kept for a guest that has not asked for a seat with them.
 pub(in crate::net) const ENTER_WITHIN: Duration = Duration::from_secs(5);
 /// Most such guests; the one whose keys are the oldest gives way.
-const PENDING_MAX: usize = 16;
+pub(in crate::net) const PENDING_MAX: usize = 16;
 
 /// The channel identifier of the key exchange. The version of the protocol is in front of every message that
 /// the key depends on.
@@ -207,6 +207,11 @@ impl Listener {
     pub(in crate::net) fn refuse(&mut self, entrant: &Entrant, reason: Refusal) -> Option<SealedPacket> {
         let pending = self.pending.iter_mut().find(|pending| entrant.is(pending))?;
         Some(pending.protection.seal(PacketId::EntryRefused as u8, &encode(&EntryRefused { reason })))
+    }
+
+    /// The connection ids of guests that have no seat.
+    pub(in crate::net) fn connection_ids(&self) -> impl Iterator<Item = u32> {
+        self.pending.iter().map(|pending| pending.protection.local_id())
     }
 
     fn objection(&self, request: &JoinRequest) -> Option<Refusal> {

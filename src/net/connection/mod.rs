@@ -24,7 +24,7 @@ use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::Rng as _;
 use serde::Serialize;
 
-pub(super) use self::closing::{CLOSE_WITHIN, Closing};
+pub(super) use self::closing::{CLOSE_WITHIN, CLOSING_MAX, Closing};
 
 pub use self::channel::{
     Channel, ChannelError, ChannelFull, FRAGMENT_BYTES, QUEUED_BYTES_MAX, QUEUED_MESSAGES_MAX,

@@ -11,6 +11,7 @@ use crate::net::connection::path::Trust;
 use crate::net::connection::{Connection, PING_RUNNING, PING_SETUP};
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
+use crate::net::expected::Expected;
 use crate::net::table::admission::{READY_WITHIN, may_sit, seats_per_address};
 use crate::net::table::link::Link;
 use crate::net::table::lobby::LobbyNews;
@@ -22,6 +23,22 @@ use crate::net::wire::message::{
 use crate::sim::{GameState, PlayerId, StateHash};
 
 impl ServerSession {
+    /// Which datagrams this session can use now.
+    #[must_use]
+    pub fn expected(&self) -> Expected {
+        let clients = self.clients.iter().flatten();
+        let clients = clients.map(|client| client.link.connection.protection.local_id());
+        Expected::new(
+            clients.chain(self.listener.connection_ids()).chain(self.closing.connection_ids()),
+            None,
+        )
+    }
+
+    /// Counts datagrams that [`Self::expected`] has kept from this session.
+    pub fn count_refused(&mut self, cause: DropCause, times: u64) {
+        self.out.traffic.dropped.count(cause, times);
+    }
+
     /// Answers a join request.
     pub(super) fn on_join_request(&mut self, from: SocketAddr, body: &[u8]) -> Handled {
         if self.stays() {

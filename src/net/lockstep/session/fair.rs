@@ -190,6 +190,8 @@ impl LockstepSession {
             let from = first.plus(u32::from(said.header.offset));
             fair.take(player, from, said.commitments, play.gate.next())?;
             fresh.commitments = (fair.until(player) > before).then_some(before);
+            // A datagram that was lost had the commitments to the rest: both come again.
+            play.fresh.keep_before(fair.until(player), lacked);
             if !play.opens_fresh(player, first, said.nonces) {
                 // It has chosen its input after it has seen those of others, or would have liked to.
                 if self.is_agreeing() {

@@ -474,6 +474,12 @@ impl FreshInputs {
         }
         Some(())
     }
+
+    /// Forgets the inputs of the ticks from `until` on; `first` is that of the first input.
+    pub(super) fn keep_before(&mut self, until: Tick, first: Tick) {
+        self.inputs.truncate(until.since(first) as usize);
+        self.given.retain(|&(tick, _)| tick < until);
+    }
 }
 
 /// Expands the short form `short` of an input whose predecessor held `held` and named `named`, with when its

@@ -3,17 +3,32 @@
 
 use core::net::SocketAddr;
 
-use super::{LockstepSession, Phase};
+use super::{LockstepSession, Phase, Role};
 use crate::net::connection::protection::{Opened, OpeningRoom, SealedPacket, connection_id};
 use crate::net::discovery;
 use crate::net::drop_cause::{DropCause, DropCause::OutOfPlace, Handled};
 use crate::net::event::Event;
+use crate::net::expected::Expected;
 use crate::net::table::link::Link;
 use crate::net::table::pause::LONG_STALL;
 use crate::net::wire::message::{Delivery, DesyncState, PacketId, decode};
 use crate::sim::PlayerId;
 
 impl LockstepSession {
+    /// Which datagrams this session can use now.
+    #[must_use]
+    pub fn expected(&self) -> Expected {
+        let links = self.links.iter().map(|link| link.connection.protection.local_id());
+        let listener = if let Role::Host { listener, .. } = &self.role { Some(listener) } else { None };
+        let guests = listener.into_iter().flat_map(|listener| listener.connection_ids());
+        Expected::new(links.chain(guests).chain(self.closing.connection_ids()), None)
+    }
+
+    /// Counts datagrams that [`Self::expected`] has kept from this session.
+    pub fn count_refused(&mut self, cause: DropCause, times: u64) {
+        self.out.traffic.dropped.count(cause, times);
+    }
+
     /// Handles a datagram; an error says why it was dropped.
     pub(super) fn dispatch(&mut self, from: SocketAddr, bytes: &[u8]) -> Handled {
         let (&first, body) = bytes.split_first().ok_or(DropCause::Malformed)?;

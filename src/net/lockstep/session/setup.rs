@@ -190,8 +190,10 @@ impl LockstepSession {
         let Some(theirs_us) = theirs_us.filter(|_| is_running) else { return Ok(()) };
         let ahead_us = play.clock.position_us(self.now) - theirs_us;
         self.links.get_mut(index).ok_or(OutOfPlace)?.ahead_us = Some(ahead_us);
-        let others = || self.links.iter().filter(|link| !link.is_gone).filter_map(|link| link.ahead_us);
-        play.clock.observe(others().sum::<i64>() / (others().count() as i64 + 1));
+        // A suspect is heard no more: what was measured last would draw this clock along for ever.
+        let here = self.links.iter().filter(|link| self.is_direct(link)).filter_map(|link| link.ahead_us);
+        let (clocks, sum_us) = here.fold((1, 0), |(clocks, sum_us), us| (clocks + 1, sum_us + us));
+        self.play.as_mut().ok_or(OutOfPlace)?.clock.observe(sum_us / clocks);
         Ok(())
     }
 }
