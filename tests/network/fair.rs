@@ -252,7 +252,7 @@ fn who_reveals_another_input_than_it_has_committed_to_departs() {
 #[test]
 fn an_input_whose_commitment_was_lost_on_the_way_is_no_false_reveal() {
     let fair = |seed| CampaignOptions { is_fair: true, ..options(1, seed, 900) };
-    let large_ones_are_lost = CampaignOptions { has_faults: true, ..fair(160) };
+    let large_ones_are_lost = CampaignOptions { has_faults: true, ..fair(6_754) };
     let others_relay = CampaignOptions { has_byzantine: true, ..fair(1_166) };
     for options in [large_ones_are_lost, others_relay] {
         assert_eq!(campaign(&options, |_| {}).violations, [], "seed {}", options.seed);
