@@ -302,10 +302,10 @@ mod tests {
                 Situation { is_core_hit: true, mine: &[0], taken: Some(0), ..open },
                 "Your core is being hit: defend it",
             ),
-            (Situation { scores: [0, 375], ..open }, "They win in 5 points: take circles"),
-            (Situation { scores: [0, 379], is_core_hit: true, ..open }, "They win in 1 point: take circles"),
-            (Situation { scores: [0, 349], ..open }, "Your core is open: take a circle"),
-            (Situation { scores: [375, 0], ..ahead }, "Their core is open: strike it"),
+            (Situation { scores: [0, 465], ..open }, "They win in 5 points: take circles"),
+            (Situation { scores: [0, 469], is_core_hit: true, ..open }, "They win in 1 point: take circles"),
+            (Situation { scores: [0, 439], ..open }, "Your core is open: take a circle"),
+            (Situation { scores: [465, 0], ..ahead }, "Their core is open: strike it"),
             (Situation { second: 280, ..ahead }, "Their core is open: strike it"),
             (Situation { second: 280, ..open }, "Your core is open: take a circle"),
             (Situation { second: 280, ..NONE }, "Sudden death in 20 s"),
@@ -314,7 +314,7 @@ mod tests {
             (Situation { mine: &[0], ..late }, "Sudden death: their core burns, hold on"),
             (Situation { mine: &[0], taken: Some(0), ..late }, "They take your circle: stop them"),
             (Situation { is_core_hit: true, ..late }, "Your core is being hit: defend it"),
-            (Situation { scores: [0, 375], ..late }, "They win in 5 points: take circles"),
+            (Situation { scores: [0, 465], ..late }, "They win in 5 points: take circles"),
         ];
         for (at, (situation, expected)) in table.into_iter().enumerate() {
             let Situation { mine, theirs, taken, captures, scores, is_core_hit, second } = situation;
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(others, "Sudden death");
         let [mine, ..] = lines(|state| state.globals.tick[0] = Tick(299 * 60));
         assert_eq!(mine, "Sudden death in 1 s");
-        let [mine, theirs, _] = lines(|state| state.players.score[1] = 360);
+        let [mine, theirs, _] = lines(|state| state.players.score[1] = 450);
         assert_eq!(mine, "They win in 20 points: take circles");
         assert_eq!(theirs, "Hold two circles: their core opens");
     }
