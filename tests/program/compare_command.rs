@@ -242,7 +242,8 @@ fn the_figures_of_a_document_are_written_anew() {
 #[test]
 fn the_comparison_names_only_figures_that_there_are() {
     let home = tempfile::tempdir().expect("a folder");
-    let mut study = crate::study::study(8);
+    // As many matches as what latency decides is drawn from.
+    let mut study = crate::study::study(100);
     study.rows.extend(crate::study::armies());
     let rows = written(home.path(), &study);
     let copy = |name: &str| {
