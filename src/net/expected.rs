@@ -13,7 +13,7 @@ use super::drop_cause::DropCause;
 use super::wire::message::{Delivery, JOIN_REQUEST_BYTES, PacketId};
 use crate::sim::PLAYERS_MAX;
 
-/// Most connections of a session: those of the players, of guests without a seat, and of who has just left.
+/// Most connections of a session: those of the players, of guests without a seat, and of those who have just left.
 const CONNECTIONS_MAX: usize = PLAYERS_MAX + PENDING_MAX + CLOSING_MAX;
 
 /// Which datagrams a session can use. What it admits may still be refused: no key is tried here.
@@ -21,7 +21,7 @@ const CONNECTIONS_MAX: usize = PLAYERS_MAX + PENDING_MAX + CLOSING_MAX;
 pub struct Expected {
     /// The ids of the session's connections.
     connections: ArrayVec<u32, CONNECTIONS_MAX>,
-    /// Whom a seat is asked of.
+    /// The host or server that was asked for a seat.
     asked: Option<SocketAddr>,
 }
 

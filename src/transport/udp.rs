@@ -20,7 +20,7 @@ pub const DEFAULT_PORT: u16 = 4124;
 pub const LAST_DEFAULT_PORT: u16 = 4133;
 /// Most datagrams received and not yet taken; more are dropped, as in a full socket buffer.
 const RECEIVED_MAX: usize = 512;
-/// From this many on strangers wait outside: the rest of the room is for the connections.
+/// Once this many wait, those of strangers are dropped: the rest of the queue is for connections.
 const STRANGERS_MAX: usize = RECEIVED_MAX / 2;
 /// How often the receive thread checks whether it should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

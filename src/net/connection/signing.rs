@@ -1,4 +1,4 @@
-//! Signatures by which a seat stands for what it has told: Ed25519, with a key of its own for each session.
+//! Ed25519 signatures of a seat over its inputs, with a new key for each session.
 
 use ed25519_dalek::{Signature as Ed25519Signature, Signer as _, SigningKey as Ed25519Key, VerifyingKey};
 use zeroize::Zeroize as _;

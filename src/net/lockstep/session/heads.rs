@@ -35,7 +35,7 @@ impl Signing {
 }
 
 impl LockstepSession {
-    /// Host: the keys by which the signatures of all seats are checked.
+    /// Host: the public keys that verify the signatures of all seats.
     pub(super) fn signing_keys(&self, seats: usize) -> ArrayVec<SigningKey, PLAYERS_MAX> {
         if seats < SIGNED_SEATS_MIN {
             return ArrayVec::new();
@@ -94,7 +94,7 @@ impl LockstepSession {
         }
     }
 
-    /// A peer stands for its inputs.
+    /// A peer has signed its inputs.
     pub(super) fn on_head(&mut self, link: usize, head: Head) -> Handled {
         let peer = self.links.get(link).filter(|peer| self.is_direct(peer)).ok_or(OutOfPlace)?;
         let player = peer.player;
@@ -105,7 +105,7 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Inputs of a player have arrived, by which a head that waits for them may be checked.
+    /// Inputs of a player have arrived: checks a head that was waiting for them.
     pub(super) fn check_head_of(&mut self, player: PlayerId) {
         let Some(play) = &mut self.play else { return };
         if let Some(heads) = &mut play.heads {

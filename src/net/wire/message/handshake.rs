@@ -128,7 +128,7 @@ pub struct JoinEntry {
     pub token: Option<Token>,
     /// The guest's public key, from which the keys of its links to other guests follow.
     pub public_key: [u8; 32],
-    /// The key by which its signatures are checked.
+    /// The public key that verifies its signatures.
     pub signing_key: [u8; 32],
 }
 
@@ -260,8 +260,8 @@ pub struct Seating {
     pub addresses: ArrayVec<ArrayVec<SocketAddr, ADDRESSES_MAX>, PLAYERS_MAX>,
     /// The public key of each seat; zeros for the host's.
     pub public_keys: ArrayVec<[u8; 32], PLAYERS_MAX>,
-    /// The key by which the signatures of each seat are checked; none where nothing is signed, that is with a server
-    /// and in a match of two.
+    /// The public key that verifies the signatures of each seat; empty where nothing is signed: with a server, and in a
+    /// match of two.
     pub signing_keys: ArrayVec<[u8; 32], PLAYERS_MAX>,
 }
 

@@ -1,4 +1,4 @@
-//! Signed chain heads: by what a seat stands for the inputs that it has told.
+//! Signed chain heads: what a seat signs over the inputs that it has sent.
 
 use serde::{Deserialize, Serialize};
 
