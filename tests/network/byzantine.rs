@@ -112,6 +112,12 @@ fn a_host_that_withholds_the_match_keeps_its_guests_no_longer_than_they_wait() {
     no_violations(&[20_180, 20_312]);
 }
 
+/// One peer crashes, and the byzantine one is heard by one of the other two alone.
+#[test]
+fn who_hears_one_peer_alone_follows_it_on_who_crashed() {
+    no_violations(&[593]);
+}
+
 fn no_violations(seeds: &[u64]) {
     for &seed in seeds {
         let options = CampaignOptions { ticks: 900, ..options(Architecture::P2p, 1, seed) };

@@ -294,6 +294,15 @@ pub struct Suspicion {
     pub is_settled: bool,
 }
 
+impl Suspicion {
+    /// The first tick whose input of `player` the sender lacks, if it names that seat.
+    #[must_use]
+    pub fn held_of(&self, player: PlayerId) -> Option<Tick> {
+        let at = self.seats.iter().position(|seat| seat == player)?;
+        self.held.get(at).copied().map(Tick)
+    }
+}
+
 /// Inputs of a player who is gone, from a peer that has them to a peer that lacks them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relayed {

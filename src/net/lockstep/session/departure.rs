@@ -126,6 +126,16 @@ impl Departures {
         let said = self.said[player].as_ref()?;
         (said.seats.difference(self.departed) == self.open()).then_some(said)
     }
+
+    /// The tick from which `player` has no input at all of these peers, which have settled it.
+    fn settled_at(&self, others: Seats, player: PlayerId) -> Option<Tick> {
+        let mut ticks = others.iter().map(|other| {
+            let said = self.said[other].as_ref().filter(|said| said.is_settled)?;
+            said.held_of(player)
+        });
+        let first = ticks.next()??;
+        ticks.all(|tick| tick == Some(first)).then_some(first)
+    }
 }
 
 impl LockstepSession {
@@ -325,10 +335,12 @@ impl LockstepSession {
         if !is_whole || play.departures.suspects.contains(by) {
             return Err(OutOfPlace);
         }
-        let is_settled = suspicion.seats.difference(play.departures.departed).is_empty();
+        let settled = suspicion.seats.intersection(play.departures.departed);
         if !suspicion.is_settled {
             self.relay(link, &suspicion);
-            if is_settled && let Some(answer) = self.suspicion(suspicion.seats) {
+            if !settled.is_empty()
+                && let Some(answer) = self.suspicion(settled)
+            {
                 self.send(link, PacketId::Suspicion, &answer);
             }
         }
@@ -415,9 +427,27 @@ impl LockstepSession {
         Ok(())
     }
 
+    /// Disconnects suspects where all remaining peers have. They agreed while this peer named those alone; since then it
+    /// may have lost another, against which they have no evidence, so that it never again names the same seats as they.
+    fn follow_settled(&mut self, others: Seats) {
+        let Some(play) = &self.play else { return };
+        let (departures, gate) = (&play.departures, &play.gate);
+        let settled = departures.open().iter().filter_map(|player| {
+            let tick = departures.settled_at(others, player)?;
+            // What has run, or is not here yet, cannot be followed.
+            (gate.next() <= tick && tick <= gate.next_needed(player)).then_some((player, tick))
+        });
+        let settled: ArrayVec<(PlayerId, Tick), PLAYERS_MAX> = settled.collect();
+        for (player, tick) in settled {
+            let has_left = self.links.iter().any(|link| link.player == player && link.left_at.is_some());
+            self.depart(player, tick, !has_left);
+        }
+    }
+
     /// Disconnects the suspects once all remaining peers name the same seats and their inputs have arrived.
     fn settle_suspects(&mut self) {
         let others = self.others_here();
+        self.follow_settled(others);
         let Some(play) = &self.play else { return };
         let departures = &play.departures;
         let open = departures.open();
@@ -437,11 +467,10 @@ impl LockstepSession {
         }
         let held = |player: PlayerId| {
             let said = others.iter().filter_map(|other| departures.agreed(other));
-            let held = said.filter_map(|said| {
-                let at = said.seats.iter().position(|seat| seat == player)?;
-                said.held.get(at).copied().map(Tick)
-            });
-            held.max().unwrap_or_default().max(play.gate.next_needed(player))
+            said.filter_map(|said| said.held_of(player))
+                .max()
+                .unwrap_or_default()
+                .max(play.gate.next_needed(player))
         };
         let ticks: ArrayVec<(PlayerId, Tick), PLAYERS_MAX> =
             open.iter().map(|player| (player, held(player))).collect();

@@ -50,6 +50,12 @@ impl Seats {
         Self(self.0 | other.0)
     }
 
+    /// The seats in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// The seats in this set that are not in the other.
     #[must_use]
     pub const fn difference(self, other: Self) -> Self {
