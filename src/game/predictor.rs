@@ -4,6 +4,7 @@
 //! the last tick. Other players are assumed to hold their controls and give no commands. Mispredictions are
 //! corrected by blending the picture toward the right positions.
 
+use core::iter::Peekable;
 use core::time::Duration;
 
 use crate::net::Time;
@@ -43,8 +44,6 @@ pub struct Predictor {
     /// The world as predicted before the new base.
     before: GameState,
     inputs: TickInputs,
-    /// Own inputs beyond the base, by number.
-    own: Vec<(Tick, PlayerInput)>,
     slides: Vec<Slide>,
     counts: PredictionCounts,
 }
@@ -69,25 +68,22 @@ impl Predictor {
             base: confirmed.state().tick(),
             before: confirmed.state().clone(),
             inputs: TickInputs::idle(Tick(0), confirmed.state().players.len()),
-            own: Vec::with_capacity(HORIZON_TICKS_MAX as usize),
             slides: Vec::with_capacity(4 * units),
             counts: PredictionCounts::default(),
         }
     }
 
-    /// Predicts from `confirmed` up to the state before `horizon`. `own` are this player's inputs that are
-    /// not part of it yet, in order, by the tick for which they were committed.
-    pub fn advance(
+    /// Predicts from `confirmed` up to the state before `horizon`. `own` are this player's inputs that are not part of it
+    /// yet, in their canonical bytes, in the order of the ticks for which they were committed.
+    pub fn advance<'a>(
         &mut self,
         now: Time,
         confirmed: &World,
-        own: impl Iterator<Item = (Tick, PlayerInput)>,
+        own: impl Iterator<Item = (Tick, &'a [u8])>,
         horizon: Tick,
     ) {
         let horizon = horizon.min(confirmed.state().tick().plus(HORIZON_TICKS_MAX));
         let shown = self.world.state().tick();
-        self.own.clear();
-        self.own.extend(own.take(HORIZON_TICKS_MAX as usize));
         let is_new = confirmed.state().tick() != self.base;
         if is_new {
             self.before.copy_from(self.world.state());
@@ -99,6 +95,7 @@ impl Predictor {
         }
         // The picture never goes back in time.
         let end = horizon.max(shown.min(self.base.plus(HORIZON_TICKS_MAX)));
+        let mut own = own.peekable();
         loop {
             let tick = self.world.state().tick();
             if tick == shown && is_new {
@@ -107,11 +104,11 @@ impl Predictor {
             if tick >= end {
                 return;
             }
-            self.step();
+            self.step(&mut own);
         }
     }
 
-    fn step(&mut self) {
+    fn step<'a>(&mut self, own: &mut Peekable<impl Iterator<Item = (Tick, &'a [u8])>>) {
         let tick = self.world.state().tick();
         let is_first = tick == self.base;
         self.inputs.tick = tick;
@@ -119,15 +116,16 @@ impl Predictor {
             input.commands.clear();
             input.hero = held(self.world.state(), PlayerId(player as u8));
         }
-        let own = &mut self.inputs.inputs[self.me.index()];
-        // An input that was too late for its tick becomes part of the first open one.
-        for (_, input) in self.own.iter().filter(|&&(of, _)| of == tick || (is_first && of < tick)) {
-            own.hero = input.hero;
-            for command in &input.commands {
-                if own.commands.try_push(command.clone()).is_err() {
-                    break;
-                }
+        let mine = &mut self.inputs.inputs[self.me.index()];
+        while let Some((of, bytes)) = own.next_if(|&(of, _)| of <= tick) {
+            // An input that was too late for its tick becomes part of the first open one.
+            if of < tick && !is_first {
+                continue;
             }
+            let Ok(input) = postcard::from_bytes::<PlayerInput>(bytes) else { continue };
+            mine.hero = input.hero;
+            let room = mine.commands.remaining_capacity();
+            mine.commands.extend(input.commands.into_iter().take(room));
         }
         self.world.step(&self.inputs);
     }
@@ -240,7 +238,10 @@ mod tests {
                 confirmed.step(&inputs);
             }
             let base = confirmed.state().tick();
-            let own = (base.0.saturating_sub(late)..=tick).map(|tick| (Tick(tick), input(tick)));
+            let own = (base.0.saturating_sub(late)..=tick)
+                .map(|tick| (Tick(tick), postcard::to_allocvec(&input(tick)).expect("an input")));
+            let own: Vec<(Tick, Vec<u8>)> = own.collect();
+            let own = own.iter().map(|(tick, bytes)| (*tick, &bytes[..]));
             predictor.advance(now, &confirmed, own, Tick(tick + 1));
             assert_eq!(predictor.world().state().tick(), Tick(tick + 1));
         }

@@ -43,7 +43,7 @@ use crate::net::wire::architecture::Architecture;
 use crate::net::wire::given::Given;
 use crate::net::wire::message::{Bye, MatchConfig, PacketId, Ping, Pong, Roster, Seats, Token, decode};
 use crate::net::wire::update::TimedInputs;
-use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, PlayerInput, StateHash, Tick};
+use crate::sim::{Command, GameState, HashChain, HeroControl, PlayerId, StateHash, Tick};
 
 /// Interval between reports to the server when there is nothing new to send.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
@@ -463,13 +463,11 @@ impl ClientSession {
     }
 
     /// The first tick for which no input of this player is committed yet, and the committed inputs that are
-    /// not part of the ticks that have run here.
-    pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, PlayerInput)>) {
+    /// not part of the ticks that have run here, in their canonical bytes.
+    pub fn unconfirmed(&self) -> (Tick, impl Iterator<Item = (Tick, &[u8])>) {
         let from = Tick(self.snapshots.ran().0.saturating_sub(self.snapshots.lag()));
         let inputs = self.local_inputs.since(from).filter(move |sealed| sealed.tick >= from);
-        let inputs =
-            inputs.filter_map(|sealed| Some((sealed.tick, postcard::from_bytes(sealed.input()).ok()?)));
-        (self.local_inputs.next(), inputs)
+        (self.local_inputs.next(), inputs.map(|sealed| (sealed.tick, sealed.input())))
     }
 
     /// The server if nothing has arrived from it for 300 ms, and when it was last heard.
