@@ -118,6 +118,18 @@ fn who_hears_one_peer_alone_follows_it_on_who_crashed() {
     no_violations(&[593]);
 }
 
+/// The others end a pause while one peer looks for a difference that a liar has claimed.
+#[test]
+fn a_pause_that_ends_during_a_search_ends_here_too() {
+    no_violations(&[4960]);
+}
+
+/// A peer whose states differ from the others' begins a search, and hears nothing of one that it suspects.
+#[test]
+fn the_silence_of_a_suspect_begins_no_search_again() {
+    no_violations(&[4945]);
+}
+
 fn no_violations(seeds: &[u64]) {
     for &seed in seeds {
         let options = CampaignOptions { ticks: 900, ..options(Architecture::P2p, 1, seed) };

@@ -147,11 +147,14 @@ impl LockstepSession {
             .local(resume.at_us, self.now)
             .ok_or(OutOfPlace)?;
         let (now, has_stalled) = (self.now, self.has_stalled_for(LONG_STALL / 2));
-        let play = self.play.as_mut().filter(|_| matches!(self.phase, Phase::Running)).ok_or(OutOfPlace)?;
+        // A search that comes to nothing does not end the pause, and nobody says again when that is.
+        let is_here = matches!(self.phase, Phase::Running | Phase::Searching { .. });
+        let is_running = matches!(self.phase, Phase::Running);
+        let play = self.play.as_mut().filter(|_| is_here).ok_or(OutOfPlace)?;
         let (count, is_on) = (play.pauses.taken.count, play.pauses.is_on());
         let sender = self.links.get(link).ok_or(OutOfPlace)?.player;
         // It commits nothing while it counts down.
-        let waits_for_sender = play.is_due(now) && play.gate.lacks(sender);
+        let waits_for_sender = is_running && play.is_due(now) && play.gate.lacks(sender);
         if resume.pause == count && is_on {
             self.resume_at(at.max(self.now));
         } else if resume.pause == count && at > now && (has_stalled || waits_for_sender) {
