@@ -101,7 +101,8 @@ pub(crate) struct NetworkArguments {
 /// What becomes of datagrams on their way.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LinkArguments {
-    /// Make the link worse: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7.
+    /// Make the link worse: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7; jitter=5ms:2 is
+    /// the sum of two draws.
     #[arg(long, value_name = "SPEC")]
     pub(crate) link: Option<LinkSpec>,
 }
