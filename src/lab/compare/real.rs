@@ -249,6 +249,7 @@ impl RealMatch<'_> {
             format!("--players={}", self.cell.players),
             format!("--architecture={}", self.cell.architecture),
         ]);
+        host.extend(self.cell.repeat_updates.then(|| "--repeat-updates".into()));
         if !is_served {
             host.extend(self.playing(0));
         }
