@@ -172,6 +172,11 @@ pub(crate) fn serve(
     if architecture == Architecture::P2p {
         bail!("p2p has no server; try --architecture client-server or relay");
     }
+    if arguments.repeat_updates && architecture == Architecture::Relay {
+        bail!(
+            "--repeat-updates is of client-server: a relay's next update brings what was lost a tick later"
+        );
+    }
     let Decided { config, beacon, rules, map } = decide(arguments, architecture, port)?;
     let settings = ServerConfig {
         config,
@@ -184,6 +189,7 @@ pub(crate) fn serve(
         rejoin: arguments.rejoin.unwrap_or(Duration::ZERO),
         wait: Some(network.wait(arguments.headless)),
         updates: arguments.updates,
+        repeat_updates: arguments.repeat_updates,
         stays: !arguments.headless,
         kept: ArrayVec::new(),
         bits_per_s: BITS_PER_S_USUAL,

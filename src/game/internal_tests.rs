@@ -112,6 +112,7 @@ fn a_server_that_panics_closes_its_recording_and_notifies_its_clients() {
         rejoin: Duration::ZERO,
         wait: None,
         updates: 20,
+        repeat_updates: false,
         stays: false,
         kept: Default::default(),
         bits_per_s: BITS_PER_S_USUAL,

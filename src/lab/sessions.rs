@@ -75,8 +75,9 @@ impl Table<'_> {
         Join::new(now, settings, guest, self.entropy(seat))
     }
 
-    /// The server, which sends this many updates per second, and to each client at most `bits_per_s`.
-    pub(super) fn server(&self, updates: u32, bits_per_s: u64) -> ServerSession {
+    /// The server, which sends this many updates per second, twice if they are repeated where they get lost, and to each
+    /// client at most `bits_per_s`.
+    pub(super) fn server(&self, updates: u32, repeat_updates: bool, bits_per_s: u64) -> ServerSession {
         let settings = ServerConfig {
             config: self.config(),
             room_code: RoomCode::OPEN,
@@ -88,6 +89,7 @@ impl Table<'_> {
             rejoin: Duration::ZERO,
             wait: Some(WAIT),
             updates,
+            repeat_updates,
             stays: false,
             kept: ArrayVec::new(),
             bits_per_s,

@@ -13,6 +13,8 @@ use crate::net::{Time, Transmit};
 const IN_FLIGHT_MAX: usize = 4096;
 /// Longest delay and jitter.
 const DELAY_MAX: Duration = Duration::from_secs(10);
+/// Most draws of which a jitter is the sum.
+const JITTER_DRAWS_MAX: u8 = 8;
 /// How long a reordered datagram is held back beyond its delay.
 const HELD_BACK: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(25)];
 /// Shares are kept in parts per million.
@@ -23,8 +25,11 @@ const MILLION: u32 = 1_000_000;
 pub struct LinkSpec {
     /// One way.
     pub delay: Duration,
-    /// Uniformly more or less than the delay by up to this; may overtake.
+    /// More or less than the delay by up to this; may overtake.
     pub jitter: Duration,
+    /// How many uniform draws in a row the jitter is the sum of, each of an equal share of it: as many as the path has
+    /// links that jitter on their own. 0 is one, too.
+    pub jitter_draws: u8,
     /// Share of datagrams lost, each on its own, in millionths.
     pub loss: u32,
     /// Share of datagrams at which a burst begins, in millionths, and how many it loses.
@@ -62,14 +67,15 @@ pub enum InvalidLinkSpec {
 impl FromStr for LinkSpec {
     type Err = InvalidLinkSpec;
 
-    /// Reads `delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7`.
+    /// Reads `delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7`; `jitter=5ms:2` is the sum of
+    /// two draws.
     fn from_str(text: &str) -> Result<Self, InvalidLinkSpec> {
         let mut spec = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').ok_or_else(|| InvalidLinkSpec::Key(part.to_owned()))?;
             match key {
                 "delay" => spec.delay = duration("delay", value)?,
-                "jitter" => spec.jitter = duration("jitter", value)?,
+                "jitter" => (spec.jitter, spec.jitter_draws) = jitter(value)?,
                 "loss" => spec.loss = share("loss", value)?,
                 "burst" => spec.burst = burst(value)?,
                 "dup" => spec.duplicate = share("dup", value)?,
@@ -97,6 +103,14 @@ fn duration(key: &'static str, value: &str) -> Result<Duration, InvalidLinkSpec>
     let micros = unit.and_then(|(number, us)| Some(number.parse::<f64>().ok()? * us));
     let micros = micros.filter(|us| (0.0..=DELAY_MAX.as_micros() as f64).contains(us));
     micros.map(|us| Duration::from_micros(us as u64)).ok_or_else(|| invalid(key, value, EXPECTED))
+}
+
+fn jitter(value: &str) -> Result<(Duration, u8), InvalidLinkSpec> {
+    const EXPECTED: &str =
+        "a time up to 10s, and how many draws it is the sum of, from 1 to 8, such as 5ms or 5ms:2";
+    let (most, draws) = value.split_once(':').unwrap_or((value, "1"));
+    let draws = draws.parse().ok().filter(|draws| (1..=JITTER_DRAWS_MAX).contains(draws));
+    Ok((duration("jitter", most)?, draws.ok_or_else(|| invalid("jitter", value, EXPECTED))?))
 }
 
 fn share(key: &'static str, value: &str) -> Result<u32, InvalidLinkSpec> {
@@ -144,7 +158,8 @@ impl Impairment {
 
     /// Sends a datagram.
     pub fn push(&mut self, now: Time, transmit: Transmit) {
-        // Every datagram takes the same draws, so that one setting does not change what another does.
+        // Every datagram takes the same draws, so that one setting does not change what another does, but for the
+        // number of draws of a jitter.
         let lost = self.draw(self.spec.loss);
         let burst = self.draw(self.spec.burst.0);
         let duplicate = self.draw(self.spec.duplicate);
@@ -205,8 +220,9 @@ impl Impairment {
     }
 
     fn delay(&mut self, reorder: bool) -> Duration {
-        let jitter = self.below(2 * self.spec.jitter.as_micros() as u64 + 1);
-        let jittered = self.spec.delay + Duration::from_micros(jitter);
+        let (most, draws) = (2 * self.spec.jitter.as_micros() as u64, self.spec.jitter_draws.max(1));
+        let jitter: u64 = (0..draws).map(|_| self.below(most + 1)).sum();
+        let jittered = self.spec.delay + Duration::from_micros(jitter / u64::from(draws));
         let [least, most] = HELD_BACK;
         let held = least + Duration::from_micros(self.below((most - least).as_micros() as u64));
         jittered.saturating_sub(self.spec.jitter) + if reorder { held } else { Duration::ZERO }
@@ -244,13 +260,31 @@ mod tests {
         let jittered = run("delay=50ms,jitter=5ms,seed=1", 1000);
         let late = jittered.iter().map(|&(at, n)| at - u64::from(n) * 10_000);
         assert!(late.clone().all(|late| (45_000..=55_000).contains(&late)));
-        assert!(late.clone().max() > Some(54_500) && late.min() < Some(45_500));
+        assert!(late.clone().max() > Some(54_500) && late.clone().min() < Some(45_500));
+        assert_eq!(jittered, run("delay=50ms,jitter=5ms:1,seed=1", 1000));
         assert!((880..920).contains(&run("loss=10%,seed=2", 1000).len()));
         assert!((180..220).contains(&(run("dup=20%,seed=3", 1000).len() - 1000)));
         assert!((880..960).contains(&run("burst=2%:4,seed=4", 1000).len()));
         assert!(!run("delay=1ms,reorder=10%,seed=5", 1000).is_sorted_by_key(|&(_, n)| n));
         // 32 bytes with headers at 256 kbit/s take 1 ms; sent every 10 ms they do not queue.
         assert_eq!(run("rate=256kbit", 3), [(1_000, 0), (11_000, 1), (21_000, 2)]);
+    }
+
+    /// The standard deviation of the delay of 4,000 datagrams, in microseconds.
+    fn deviation_us(jitter: &str) -> f64 {
+        let arrived = run(&format!("delay=50ms,jitter={jitter},seed=6"), 4_000);
+        let off = arrived.iter().map(|&(at, n)| (at as i64 - i64::from(n) * 10_000 - 50_000) as f64);
+        assert!(off.clone().all(|off| off.abs() <= 5_000.0), "never beyond the jitter");
+        (off.map(|off| off * off).sum::<f64>() / 4_000.0).sqrt()
+    }
+
+    #[test]
+    fn a_jitter_of_several_draws_is_their_sum() {
+        // Of one draw 5 ms over the root of 3; of several by the root of their number less.
+        for (jitter, expected_us) in [("5ms", 2_887.0), ("5ms:2", 2_041.0), ("5ms:8", 1_021.0)] {
+            let found_us = deviation_us(jitter);
+            assert!((found_us / expected_us - 1.0).abs() < 0.04, "{jitter}: {found_us} us");
+        }
     }
 
     #[test]
@@ -270,6 +304,10 @@ mod tests {
             "loss=5",
             "loss=101%",
             "burst=2%",
+            "jitter=5ms:0",
+            "jitter=5ms:9",
+            "jitter=5ms:",
+            "jitter=5:2",
             "rate=0mbit",
             "rate=1",
             "seed=x",

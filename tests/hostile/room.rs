@@ -167,6 +167,7 @@ impl Table {
             rejoin: Duration::from_secs(10),
             wait: None,
             updates: 20,
+            repeat_updates: true,
             bits_per_s: 100_000_000,
         };
         let server = ServerSession::new(now, server, Entropy::plaintext([1; 32]));

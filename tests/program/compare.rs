@@ -233,6 +233,21 @@ fn a_mixed_view_shows_own_orders_at_once_and_the_others_late() {
 }
 
 #[test]
+fn repeated_updates_cost_bytes_and_bring_what_was_lost() {
+    let play = |loss, repeat_updates| {
+        let cell = Cell { loss, repeat_updates, updates: 60, ..base_cell(Architecture::ClientServer) };
+        let row = play(&cell, 7, 20);
+        check(&row);
+        // The others' orders are late most of all where they are lost on the way up, which nothing repeats.
+        (row.server_kbit_s_up, row.own_ms.at(Percentile::P95).expect("measured"))
+    };
+    let ((once, late), (twice, repaired)) = (play(0.05, false), play(0.05, true));
+    assert!((1.7..2.1).contains(&(twice / once)), "{once} and {twice} kbit/s");
+    assert!(repaired < late - 2.0, "p95 {late} and {repaired} ms");
+    assert_eq!(play(0.0, false), play(0.0, true), "where nothing is lost nothing is repeated");
+}
+
+#[test]
 fn one_bad_link_holds_up_all_peers_and_with_a_server_its_owner_alone() {
     let p95 = |architecture, bad_link: &str| {
         let cell = Cell {

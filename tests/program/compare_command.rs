@@ -177,6 +177,7 @@ fn wrong_use_and_broken_files_are_one_line_and_2() {
     crate::study::study(1).write(&mut rows).expect("memory");
     let rows = String::from_utf8(rows).expect("text");
     let broken = file("broken.csv", &rows.replacen(",midway,", ",nowhere,", 1));
+    let old = file("old.csv", &rows.replacen(",repeat_updates,", ",", 1));
     let cut = file("cut.csv", &rows[..rows.len() - 30]);
     let empty = file("empty.csv", "");
     let none = home.path().join("none.csv");
@@ -187,6 +188,7 @@ fn wrong_use_and_broken_files_are_one_line_and_2() {
     for (words, says) in [
         (vec!["--rebuild", &broken], "nowhere"),
         (vec!["--rebuild", &cut], "cut.csv"),
+        (vec!["--rebuild", &old], "it has no column repeat_updates"),
         (vec!["--rebuild", &empty], "there are no matches in it"),
         (vec!["--rebuild", none], "none.csv"),
         (vec!["--rebuild", &good, "--html", folder], "cannot write"),

@@ -93,7 +93,7 @@ fn each_verdict_follows_from_the_interval_and_the_margin() {
 /// A fault of a study: what is wrong, how to plant it in a row, and the checks that must fail.
 type Fault = (&'static str, fn(&mut MatchRow), &'static [&'static str]);
 
-fn faults() -> [Fault; 15] {
+fn faults() -> [Fault; 17] {
     [
         (
             "labels swapped",
@@ -141,6 +141,12 @@ fn faults() -> [Fault; 15] {
         ),
         ("one seat's clock off by 20 ms", |row| row.unfair_ms += 40.0, &["clocks"]),
         ("shown without prediction", |row| row.cell.prediction = false, &["no prediction"]),
+        (
+            "updates that are not repeated",
+            |row| row.server_kbit_s_up /= if row.cell.repeat_updates { 2.0 } else { 1.0 },
+            &["repeats"],
+        ),
+        ("peers that repeat updates", |row| row.cell.repeat_updates = row.cell.updates == 0, &["labels"]),
         ("bytes out of nowhere", |row| row.bytes_received += 1, &["bytes"]),
         ("stalls without a cause", |row| row.stall_ms += 1.0, &["stalls"]),
         ("other states", |row| row.state_hash = 0, &["states"]),

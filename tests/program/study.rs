@@ -25,6 +25,7 @@ pub(crate) fn cell(architecture: Architecture) -> Cell {
         jitter_ms: 5.0,
         loss: 0.02,
         updates: if is_server { 20 } else { 0 },
+        repeat_updates: false,
         units: 14,
         tick_hz: 60,
         drift_ppm: 0,
@@ -103,7 +104,9 @@ fn with_rates(row: MatchRow, draws: &mut Draws) -> MatchRow {
     let stall_ms = stalls.iter().sum();
     let is_server = cell.architecture == Architecture::ClientServer;
     let units = f64::from(cell.units);
-    let (up, down) = if is_server { (9.0, 0.02 * f64::from(cell.updates) * units) } else { (26.0, 26.0) };
+    let sendings = if cell.repeat_updates { 2.0 } else { 1.0 };
+    let (up, down) =
+        if is_server { (9.0, 0.02 * sendings * f64::from(cell.updates) * units) } else { (26.0, 26.0) };
     let has_server = cell.architecture != Architecture::P2p;
     let players = f64::from(cell.players);
     MatchRow {
@@ -180,6 +183,7 @@ pub(crate) fn cells() -> Vec<Cell> {
     for updates in [10, 30, 60] {
         cells.push(Cell { updates, ..server.clone() });
     }
+    cells.push(Cell { updates: 60, repeat_updates: true, ..server.clone() });
     for bad_link in ["", "outages-5"] {
         cells.extend(both.map(|cell| Cell {
             experiment: Experiment::OneBadLink,

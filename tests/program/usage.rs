@@ -124,6 +124,8 @@ fn a_command_refuses_what_it_would_ignore() {
         (&["join", "--architecture=p2p"], "it is a flag of host, serve, check"),
         (&["host", "--token=00"], "it is a flag of join"),
         (&["host", "--headless", "--updates=30"], "--updates is of matches with a server"),
+        (&["host", "--headless", "--repeat-updates"], "--repeat-updates is of matches with a server"),
+        (&["serve", "--architecture=relay", "--repeat-updates"], "--repeat-updates is of client-server"),
         (&["host", "--headless", "--interpolation=3"], "--interpolation is of matches with a server"),
         (&["host", "--headless", "--rejoin=3"], "--rejoin is of matches with a server"),
         (&["host", "--headless", "--fair", "--architecture=relay"], "--fair is of matches without a server"),

@@ -101,7 +101,8 @@ pub(crate) struct NetworkArguments {
 /// What becomes of datagrams on their way.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LinkArguments {
-    /// Make the link worse: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7.
+    /// Make the link worse: delay=50ms,jitter=5ms,loss=5%,burst=2%:4,dup=1%,reorder=2%,rate=1mbit,seed=7; jitter=5ms:2 is
+    /// the sum of two draws.
     #[arg(long, value_name = "SPEC")]
     pub(crate) link: Option<LinkSpec>,
 }
@@ -162,6 +163,9 @@ pub(crate) struct HostArguments {
     /// tick is revealed. It adds one way to the input delay. Guests learn it from the host.
     #[arg(long)]
     pub(crate) fair: bool,
+    /// Client-server: send each update again half a tick later to clients that lose more than 1 % of what is sent.
+    #[arg(long)]
+    pub(crate) repeat_updates: bool,
     /// Your seat: a host's is always 0, and guests choose theirs with `join --seat`.
     #[arg(long, default_value = "0", value_parser = host_seat)]
     pub(crate) seat: u8,
@@ -205,6 +209,9 @@ pub(crate) struct ServeArguments {
     /// Client-server: updates per second.
     #[arg(long, value_name = "N", default_value_t = UPDATES_USUAL, value_parser = updates())]
     pub(crate) updates: u32,
+    /// Client-server: send each update again half a tick later to clients that lose more than 1 % of what is sent.
+    #[arg(long)]
+    pub(crate) repeat_updates: bool,
     /// For how long the seat of a client that is not heard is kept; 0 by default.
     #[arg(long, value_name = "SECONDS", value_parser = seconds_or_none)]
     pub(crate) rejoin: Option<Seconds>,
@@ -279,6 +286,7 @@ impl HostArguments {
         }
         let of_server = [
             ("--updates", self.game.updates.is_some()),
+            ("--repeat-updates", self.repeat_updates),
             ("--interpolation", self.game.interpolation.is_some()),
             ("--rejoin", self.rejoin.is_some()),
         ];
@@ -304,6 +312,7 @@ impl HostArguments {
             network,
             architecture: self.architecture,
             updates: updates.unwrap_or(UPDATES_USUAL),
+            repeat_updates: self.repeat_updates,
             rejoin: Some(self.rejoin.unwrap_or(kept)),
             headless: output.headless,
             record: None,

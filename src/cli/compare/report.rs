@@ -66,6 +66,7 @@ fn cell_json(summary: &CellSummary<'_>) -> Value {
     put("jitter_ms", json!(cell.jitter_ms));
     put("loss", json!(cell.loss));
     put("updates", json!(cell.updates));
+    put("repeat_updates", json!(cell.repeat_updates));
     put("units", json!(cell.units));
     put("tick_hz", json!(cell.tick_hz));
     put("drift_ppm", json!(cell.drift_ppm));

@@ -52,6 +52,8 @@ pub enum Factor {
     Topology,
     /// Updates per second.
     Updates,
+    /// Whether a server sends updates again on links that lose.
+    RepeatedUpdates,
     /// How far in the past the picture is.
     Interpolation,
     /// Whether the input delay is fixed.
@@ -190,7 +192,8 @@ fn between_architectures<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     pairs
 }
 
-/// The base cell of each architecture with those that differ from it in one factor.
+/// The base cell of each architecture with those that differ from it in one factor, and each cell whose updates are
+/// repeated with the same whose are not.
 fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
     let cells = || cells.iter().filter(|cell| cell.source == Source::Virtual);
@@ -212,6 +215,12 @@ fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
         let base = members.rev().max_by_key(|base| (neighbours(base).count(), is_usual(base.cell)));
         pairs.extend(base.into_iter().flat_map(neighbours));
     }
+    // Updates are repeated in cells that are no neighbours of a base, which has fewer of them.
+    pairs.extend(cells().filter(|other| other.cell.repeat_updates).filter_map(|other| {
+        let once = Cell { repeat_updates: false, ..other.cell.clone() };
+        let base = cells().find(|cell| *cell.cell == once)?;
+        Some((base, other, Factor::RepeatedUpdates))
+    }));
     pairs
 }
 
@@ -252,6 +261,7 @@ pub(super) fn is_same_condition(a: &Cell, b: &Cell) -> bool {
 fn only_difference(a: &Cell, b: &Cell) -> Option<Factor> {
     let is_same_link =
         a.preset == b.preset && (a.rtt_ms, a.jitter_ms, a.loss) == (b.rtt_ms, b.jitter_ms, b.loss);
+    let is_repeated_alike = a.repeat_updates == b.repeat_updates;
     let has_place = a.architecture != Architecture::P2p;
     // More players bring more units.
     let is_same_army = u64::from(a.units) * u64::from(b.players) == u64::from(b.units) * u64::from(a.players);
@@ -269,7 +279,7 @@ fn only_difference(a: &Cell, b: &Cell) -> Option<Factor> {
     ];
     let mut differing = factors.into_iter().filter(|&(differs, _)| differs);
     let only = differing.next().map(|(_, factor)| factor);
-    only.filter(|_| is_same_link && differing.next().is_none())
+    only.filter(|_| is_same_link && is_repeated_alike && differing.next().is_none())
 }
 
 impl Factor {
@@ -280,6 +290,10 @@ impl Factor {
             Self::Architecture => cell.architecture.to_string(),
             Self::Topology => wording::place(cell.topology, "the server"),
             Self::Updates => format!("{} updates/s", cell.updates),
+            Self::RepeatedUpdates if cell.repeat_updates => {
+                format!("{} updates/s repeated on loss", cell.updates)
+            }
+            Self::RepeatedUpdates => format!("{} updates/s sent once", cell.updates),
             Self::Interpolation => format!("an interpolation delay of {} updates", cell.interpolation),
             Self::InputDelay => wording::input_delay(cell),
             Self::Prediction => wording::view(cell),

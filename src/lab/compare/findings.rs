@@ -108,6 +108,7 @@ pub(super) fn answer(digests: &[Digest<'_, '_>]) -> Vec<String> {
                 && (other.updates == 0 || CROSSED_UPDATES.contains(&other.updates))
                 && (other.updates < 60
                     || matches!(measure, Measure::Latency(LatencyKind::OpponentConfirmed, _)))
+                && !other.repeat_updates
                 && other.interpolation == base_cell(other.architecture).interpolation;
             if is_usual {
                 sentences

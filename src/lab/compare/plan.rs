@@ -111,6 +111,7 @@ pub fn base_cell(architecture: Architecture) -> Cell {
         jitter_ms: 5.0,
         loss: 0.02,
         updates: if is_held { 20 } else { 0 },
+        repeat_updates: false,
         units: 14,
         tick_hz: 60,
         drift_ppm: 0,
@@ -172,12 +173,14 @@ fn one_at_a_time(base: &Cell) -> impl Iterator<Item = Cell> {
     let topologies = [Topology::Remote, Topology::Listen].map(|topology| Cell { topology, ..base.clone() });
     let jitters = [0.0, 20.0].map(|jitter_ms| Cell { jitter_ms, ..base.clone() });
     let updates = OTHER_UPDATES.map(|updates| Cell { updates, ..base.clone() });
+    let [_, each_tick] = CROSSED_UPDATES;
+    let repeated = Cell { updates: each_tick, repeat_updates: true, ..base.clone() };
     let blind = Cell { prediction: false, ..base.clone() };
     let mixed = Cell { mixed: true, ..base.clone() };
     // The views that only a server's states make: by how many updates the others are shown in the past.
     let views =
         [0, 1].map(|interpolation| [&blind, &mixed].map(|view| Cell { interpolation, ..view.clone() }));
-    let held = updates.into_iter().chain(views.into_iter().flatten()).chain([mixed]);
+    let held = updates.into_iter().chain(views.into_iter().flatten()).chain([mixed, repeated]);
     let held = held.filter(|_| base.updates > 0);
     let fixed = FIXED_DELAYS.map(|fixed_delay| Cell { fixed_delay, ..base.clone() });
     let fixed = fixed.into_iter().filter(|_| base.architecture == Architecture::P2p);
@@ -327,7 +330,8 @@ mod tests {
             for (cell, seeds) in of {
                 let topology = Topology::Midway;
                 let p2p = Architecture::P2p;
-                let cell = Cell { architecture: p2p, topology, updates: 0, interpolation: 0, ..cell.clone() };
+                let once = Cell { updates: 0, repeat_updates: false, interpolation: 0, ..cell.clone() };
+                let cell = Cell { architecture: p2p, topology, ..once };
                 if !asked.contains(&(cell.clone(), *seeds)) {
                     asked.push((cell, *seeds));
                 }

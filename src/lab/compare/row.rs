@@ -199,6 +199,8 @@ pub struct Cell {
     pub loss: f64 = (0.0..=1.0),
     /// States per second from a server; 0 without a server that sends states.
     pub updates: u32,
+    /// Whether a server sends each update again half a tick later to clients that lose what is sent, as lockstep does.
+    pub repeat_updates: bool,
     /// Units on the map at the start, of all players.
     pub units: u32,
     /// Ticks per second that are played.
@@ -356,6 +358,9 @@ pub enum RowError {
     /// The file.
     #[error(transparent)]
     Csv(#[from] csv::Error),
+    /// A table of another version of the study.
+    #[error("it has no column {0}: it was written by another version")]
+    NoColumn(&'static str),
     /// More lines than any study has.
     #[error("more than {ROWS_MAX} matches in one table")]
     TooMany,
@@ -396,10 +401,16 @@ pub fn write_rows<'a>(
 /// Reads a table that [`write_rows`] wrote.
 ///
 /// # Errors
-/// If the file cannot be read, or a line is not a match: the message names the line and the column.
+/// If the file cannot be read, lacks a column, or a line is not a match: the message names the line and the column.
 pub fn read_rows(from: impl io::Read) -> Result<Vec<MatchRow>, RowError> {
     let mut rows = Vec::new();
-    for row in csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(from).into_deserialize() {
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(from);
+    let header = reader.headers()?;
+    let is_missing = |name: &str| !header.is_empty() && !header.iter().any(|column| column == name);
+    if let Some((name, _)) = column_notes().find(|(name, _)| is_missing(name)) {
+        return Err(RowError::NoColumn(name));
+    }
+    for row in reader.into_deserialize() {
         if rows.len() == ROWS_MAX {
             return Err(RowError::TooMany);
         }
@@ -550,6 +561,9 @@ mod tests {
         let broken = text.replacen("midway", "nowhere", 1);
         let error = read_rows(broken.as_bytes()).expect_err("no topology").to_string();
         assert!(error.contains("line: 2") && error.contains("nowhere"), "{error}");
+        let old = text.replacen(",repeat_updates", ",renamed", 1);
+        let error = read_rows(old.as_bytes()).expect_err("a column is missing").to_string();
+        assert_eq!(error, "it has no column repeat_updates: it was written by another version");
     }
 
     #[test]

@@ -87,7 +87,14 @@ pub fn summarize<'a>(rows: &'a [MatchRow]) -> Vec<CellSummary<'a>> {
 #[must_use]
 pub(super) fn order(a: &Cell, b: &Cell) -> Ordering {
     let setting = |cell: &Cell| {
-        (cell.topology, rank(cell.architecture), cell.updates, cell.interpolation, cell.fixed_delay)
+        (
+            cell.topology,
+            rank(cell.architecture),
+            cell.updates,
+            cell.repeat_updates,
+            cell.interpolation,
+            cell.fixed_delay,
+        )
     };
     (a.experiment, &a.preset, a.players, a.units, &a.bad_link)
         .cmp(&(b.experiment, &b.preset, b.players, b.units, &b.bad_link))

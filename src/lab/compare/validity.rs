@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison::is_same_condition;
-use super::metric::{LatencyKind, TICK_MS};
+use super::metric::{LatencyKind, Measure, TICK_MS};
 use super::plan::TRACE;
 use super::preset::{path_of, slow_link_of};
-use super::row::{Experiment, MatchRow, Quantiles, Source, Topology};
+use super::row::{Cell, Experiment, MatchRow, Quantiles, Source, Topology};
 use super::statistics::{mean, wilson};
 use super::summary::CellSummary;
 use crate::net::Architecture;
@@ -100,7 +100,9 @@ checks! {
         "from 50 ms RTT on, prediction shows own orders at least a tick before a server confirms them";
     "no prediction" Row(nothing_predicted):
         "without prediction own orders show when they are confirmed, with a server later";
-    "labels" Row(labels_fit): "a server or a relay sends and receives, p2p has none, and only a server has updates";
+    "labels" Row(labels_fit): "a server or a relay sends and receives, p2p has none, and only a server has updates, or repeats them";
+    "repeats" Study(repeats_cost):
+        "a server that repeats updates on a link that loses more than 1.5 % sends at least a fifth more than without";
     "bytes" Row(bytes_add_up): "bytes sent = received + lost + under way";
     "stalls" Row(stalls_add_up): "stalled time is the sum of its causes and of its seconds";
     "states" Row(states_agree): "all nodes end in the same state";
@@ -289,8 +291,24 @@ fn labels_fit(row: &MatchRow, place: &mut Place<'_>) {
     place.demand(fits, || format!("{says}, but it sends {up:.1} and receives {down:.1} kbit/s"));
     let has_states = row.cell.architecture == Architecture::ClientServer;
     let (updates, interpolation) = (row.cell.updates, row.cell.interpolation);
-    let fits = if has_states { updates > 0 } else { updates == 0 && interpolation == 0 };
+    let repeats = row.cell.repeat_updates;
+    let fits = if has_states { updates > 0 } else { updates == 0 && interpolation == 0 && !repeats };
     place.demand(fits, || format!("{updates} updates/s, shown {interpolation} late"));
+}
+
+fn repeats_cost(cells: &[CellSummary<'_>], log: &mut Log) {
+    // At 1 % of measured loss repeating begins: near it a match may be without.
+    const LOSS_LEAST: f64 = 0.015;
+    const MORE_LEAST: f64 = 1.2;
+    for cell in cells.iter().filter(|cell| cell.cell.repeat_updates && cell.cell.loss > LOSS_LEAST) {
+        let once = Cell { repeat_updates: false, ..cell.cell.clone() };
+        let is_once = |other: &&CellSummary<'_>| other.source == cell.source && *other.cell == once;
+        let sent = |cell: &CellSummary<'_>| Some(cell.mean(Measure::ServerUp)?.value);
+        let Some((once, twice)) = cells.iter().find(is_once).and_then(sent).zip(sent(cell)) else { continue };
+        log.at(cell, None).demand(twice >= MORE_LEAST * once, || {
+            format!("the server sends {twice:.1} kbit/s, {once:.1} where it sends updates once")
+        });
+    }
 }
 
 fn bytes_add_up(row: &MatchRow, place: &mut Place<'_>) {

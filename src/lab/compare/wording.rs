@@ -80,7 +80,8 @@ pub fn brief(cell: &Cell) -> String {
         Architecture::Relay => format!("relay, {place}"),
         Architecture::ClientServer => {
             let late = late(cell).map_or_else(String::new, |late| format!(", {late}"));
-            format!("client-server {}/s{late}, {place}", cell.updates)
+            let repeated = if cell.repeat_updates { " repeated on loss" } else { "" };
+            format!("client-server {}/s{repeated}{late}, {place}", cell.updates)
         }
     }
 }
@@ -95,7 +96,8 @@ pub fn setting(cell: &Cell) -> String {
         Architecture::ClientServer => {
             let place = place(cell.topology, "server");
             let late = late(cell).map_or_else(String::new, |late| format!(", {late}"));
-            format!("{} updates/s{late}, {place}", cell.updates)
+            let repeated = if cell.repeat_updates { " repeated on loss" } else { "" };
+            format!("{} updates/s{repeated}{late}, {place}", cell.updates)
         }
     }
 }

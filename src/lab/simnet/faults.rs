@@ -24,8 +24,10 @@ const QUEUE: Duration = Duration::from_millis(200);
 pub struct LinkFaults {
     /// One way.
     pub delay: Duration,
-    /// Uniformly more or less than the delay by up to this; may overtake.
+    /// More or less than the delay by up to this; may overtake.
     pub jitter: Duration,
+    /// How many uniform draws in a row the jitter is the sum of, each of an equal share of it; 0 is one, too.
+    pub jitter_draws: u8,
     /// Lost, each on its own.
     pub loss: u32,
     /// Lost in bursts.
@@ -64,6 +66,7 @@ impl Default for LinkFaults {
         Self {
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
+            jitter_draws: 1,
             loss: 0,
             burst: None,
             duplicate: 0,
@@ -85,6 +88,7 @@ impl From<LinkSpec> for LinkFaults {
         Self {
             delay: spec.delay,
             jitter: spec.jitter,
+            jitter_draws: spec.jitter_draws,
             loss: spec.loss,
             burst: (enter > 0).then_some(Burst { enter, length }),
             duplicate: spec.duplicate,
@@ -194,7 +198,8 @@ impl Link {
 
     /// Takes a datagram of `bytes` bytes with headers.
     fn pass(&mut self, now: Time, bytes: usize, counts: &mut FaultCounts) -> Passage {
-        // Every datagram takes the same draws, so that one setting does not change what another does.
+        // Every datagram takes the same draws, so that one setting does not change what another does, but for the
+        // number of draws of a jitter.
         let faults = self.faults;
         let lost = self.draw(faults.loss);
         let is_bad = self.draw_state();
@@ -266,8 +271,9 @@ impl Link {
     }
 
     fn draw_delay(&mut self) -> Duration {
-        let jitter = up_to(&mut self.rng, 2 * self.faults.jitter);
-        (self.faults.delay + jitter).saturating_sub(self.faults.jitter)
+        let (most, draws) = (2 * self.faults.jitter, self.faults.jitter_draws.max(1));
+        let jitter: Duration = (0..draws).map(|_| up_to(&mut self.rng, most)).sum();
+        (self.faults.delay + jitter / u32::from(draws)).saturating_sub(self.faults.jitter)
     }
 
     fn draw_damage(&mut self) -> Damage {

@@ -228,7 +228,7 @@ impl<L: LinkModel> SimNetwork<L> {
     }
 }
 
-fn address(node: usize, moved: u16) -> SocketAddr {
+pub(super) fn address(node: usize, moved: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::new(10, 0, 0, node as u8 + 1), PORT + moved))
 }
 
@@ -271,6 +271,7 @@ pub(super) fn up_to(rng: &mut ChaCha8Rng, most: Duration) -> Duration {
 mod tests {
     use super::*;
     use crate::lab::fault::Fault;
+    use crate::transport::LinkSpec;
 
     /// Sends 1,000 datagrams of 40 bytes, one each 10 ms; when each arrived and its number.
     fn run(seed: u64, faults: LinkFaults) -> (Vec<(u64, u32)>, SimNetwork<FaultyLinks>) {
@@ -322,6 +323,20 @@ mod tests {
         assert!(!mixed.is_sorted_by_key(|&(_, n)| n) && mixed.len() == 1_000);
         let (cut, network) = run(6, LinkFaults { cut: Some(Fault::Partition), ..calm() });
         assert_eq!((cut.len(), network.links.counts().of(Fault::Partition)), (0, 1_000));
+    }
+
+    #[test]
+    fn jitter_is_the_sum_of_as_many_draws_as_a_link_specification_says() {
+        let outer_fifth = |jitter: &str| {
+            let spec: LinkSpec = format!("delay=50ms,jitter={jitter}").parse().expect("a link");
+            let (arrived, _) = run(7, spec.into());
+            let off = arrived.iter().map(|&(at, n)| (at as i64 - i64::from(n) * 10_000 - 50_000).abs());
+            assert!(off.clone().all(|off| off <= 5_000), "never beyond the jitter");
+            off.filter(|&off| off > 4_000).count()
+        };
+        let [one, two] = ["5ms", "5ms:2"].map(outer_fifth);
+        // Of a thousand from a uniform distribution, and of a triangle.
+        assert!((160..240).contains(&one) && (20..65).contains(&two), "{one} {two}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl VirtualMatch {
         let (rules, map) = (Some(game.setup.rules.clone()), Some(game.setup.map.clone()));
         let options = ServerOptions { rules, map, ..ServerOptions::default() };
         let mut machine = Machine::new(PeerClock::default(), Time(0));
-        machine.begin(Server::new(game.table().server(UPDATES, BITS_PER_S_USUAL), options));
+        machine.begin(Server::new(game.table().server(UPDATES, false, BITS_PER_S_USUAL), options));
         game.world.server = Some(machine);
         game
     }

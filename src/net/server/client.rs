@@ -1,5 +1,6 @@
 //! A client as the server sees it: its link, its inputs, and its violations.
 
+use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use core::net::SocketAddr;
 use core::ops::{Deref, DerefMut};
@@ -104,6 +105,8 @@ pub(super) struct ClientConnection {
     /// The tick of the newest update it has: it knows everything before that. `None` for a client that has
     /// just rejoined and has nothing yet.
     pub(super) updated: Option<Tick>,
+    /// The last update that was sent to it, where the link has an instant for sending it again.
+    pub(super) last_update: SentUpdate,
     /// Commands that named other players' units.
     pub(super) foreign_commands: u32,
     /// How many of its messages and commands were rejected.
@@ -116,6 +119,14 @@ pub(super) struct ClientConnection {
     refusals: TokenBucket,
     datagrams: TokenBucket,
     pub(super) bits: TokenBucket,
+}
+
+/// An update as it was sent: a second sending has the same bytes, so that parts of both fit together.
+#[derive(Debug, Default)]
+pub(super) struct SentUpdate {
+    pub(super) tick: Tick,
+    pub(super) sending: u8,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl ClientConnection {
@@ -139,6 +150,7 @@ impl ClientConnection {
             standing: Standing::Here,
             departs: false,
             updated: Some(Tick(0)),
+            last_update: SentUpdate::default(),
             foreign_commands: 0,
             rejected: 0,
             skipped: 0,

@@ -11,6 +11,7 @@ mod pause;
 mod queue;
 mod rematch;
 mod running;
+mod settings;
 mod updates;
 
 use arrayvec::ArrayVec;
@@ -19,12 +20,14 @@ use core::time::Duration;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
+pub use self::settings::{BITS_PER_S_USUAL, ServerConfig};
+
 use self::client::{ClientConnection, Clients, Standing};
 use self::pause::Pauses;
 use self::rematch::Votes;
 use self::updates::Updates;
 use crate::net::connection::handshake::Listener;
-use crate::net::connection::keys::{CipherKind, Entropy, RoomCode};
+use crate::net::connection::keys::{CipherKind, Entropy};
 use crate::net::connection::protection::{Opened, OpeningRoom, SealedPacket, connection_id};
 use crate::net::connection::{Closing, SILENT_AFTER};
 use crate::net::discovery::{self, Beacon};
@@ -38,46 +41,10 @@ use crate::net::table::lobby::LobbyNews;
 use crate::net::table::wakeup::Wakeup;
 use crate::net::time::Time;
 use crate::net::wire::architecture::Architecture;
-use crate::net::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats, Token};
+use crate::net::wire::message::{MatchConfig, OWN_ADDRESSES_MAX, PacketId, Roster, Seats};
 use crate::net::wire::name::PlayerName;
 use crate::net::wire::update::TimedInputs;
-use crate::sim::{GameState, HashChain, PLAYERS_MAX, PlayerId, StateHash, Tick, TickInputs};
-
-/// The settings of a server.
-#[derive(Clone, Debug)]
-pub struct ServerConfig {
-    /// The configuration of the match.
-    pub config: MatchConfig,
-    /// The room's code.
-    pub room_code: RoomCode,
-    /// Each seat's team.
-    pub teams: ArrayVec<u8, PLAYERS_MAX>,
-    /// Whether the session stays open after the last tick, for a vote on a rematch.
-    pub stays: bool,
-    /// In a rematch, by seat: the tokens of the players for whom the seats are reserved.
-    pub kept: ArrayVec<Token, PLAYERS_MAX>,
-    /// The token that reserves seat 0: for the player whose computer runs the server.
-    pub host: Option<Token>,
-    /// Time from all players being ready to tick 0.
-    pub countdown: Duration,
-    /// The room's announcement for discovery; the session keeps it up to date.
-    pub beacon: Option<Beacon>,
-    /// Silence after which a client is away.
-    pub timeout: Duration,
-    /// How long the seat of a client that is away is kept.
-    pub rejoin: Duration,
-    /// How long to wait until all seats are taken; `None` waits indefinitely.
-    pub wait: Option<Duration>,
-    /// Updates with a state per second; at most one each tick. A relay sends an update each tick, with a
-    /// state only for clients that have none.
-    pub updates: u32,
-    /// Bandwidth limit to one client, bits per second with IP and UDP headers; updates beyond it are skipped.
-    pub bits_per_s: u64,
-}
-
-/// The default bandwidth limit to one client, in bits per second: six times what a standard match needs.
-/// Single datagrams exceed it, but the rate stays within 250 kbit/s in 95 of 100 seconds.
-pub const BITS_PER_S_USUAL: u64 = 242_000;
+use crate::sim::{GameState, HashChain, PlayerId, StateHash, Tick, TickInputs};
 
 enum Phase {
     /// Seats are being taken.
@@ -360,7 +327,10 @@ impl ServerSession {
             Phase::Gathering => self.tell_lobby(),
             Phase::Preparing | Phase::Closed => {}
             Phase::Seating { .. } => self.seat(),
-            Phase::Running => self.send_paused(),
+            Phase::Running => {
+                self.send_paused();
+                self.send_second_updates();
+            }
             Phase::Over => self.begin_again_if_all_know(),
             Phase::Ending { .. } => self.end(),
         }
@@ -379,7 +349,10 @@ impl ServerSession {
             Phase::Preparing | Phase::Over => None,
             Phase::Seating { since } => Some(since.plus(READY_WITHIN)),
             Phase::Ending { send_at, until, .. } => Some(until.unwrap_or(send_at)),
-            Phase::Running => Some(self.clock.at(self.next)),
+            Phase::Running => {
+                let second = self.clients.iter().flatten().filter_map(|client| client.link.second_at);
+                second.chain([self.clock.at(self.next)]).min()
+            }
             Phase::Closed => return None,
         };
         let due =

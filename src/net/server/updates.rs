@@ -5,9 +5,11 @@
 
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
+use core::time::Duration;
 
 use super::client::{ClientConnection, Standing};
 use super::{Phase, ServerSession};
+use crate::net::connection::LOSSY_PER_MILLE;
 use crate::net::connection::protection::{ENVELOPE_BYTES, TAG_BYTES};
 use crate::net::wire::message::{Body, PacketId, Seats};
 use crate::net::wire::update::{
@@ -242,25 +244,61 @@ impl ServerSession {
     fn send_parts(&mut self, seat: usize, tick: Tick) {
         let is_last = matches!(self.phase, Phase::Ending { .. }) || self.end == Some(tick);
         let bytes = core::mem::take(&mut self.updates.bytes);
-        let parts = bytes.len().div_ceil(PIECE_BYTES_MAX);
         let sending = self.updates.sending % 4;
-        let each = HEADERS_BYTES + ENVELOPE_BYTES + PART_HEADER_BYTES + TAG_BYTES;
-        let bits = 8 * (bytes.len() + parts * each) as u64;
-        if let Some(client) = self.clients.at_mut(seat) {
-            if !client.bits.overdraw(self.now, bits) && !is_last {
-                client.skipped += 1;
-                self.updates.bytes = bytes;
-                return;
-            }
+        let is_repeated = self.settings.repeat_updates && !self.updates.is_relay;
+        let half_a_tick = Duration::from_micros(self.clock.tick_us().unsigned_abs() / 2);
+        let Some(client) = self.clients.at_mut(seat) else { return };
+        client.link.second_at = None;
+        if client.bits.overdraw(self.now, bits_of(&bytes)) || is_last {
             client.link.margin.least = None;
-        }
-        for (part, piece) in bytes.chunks(PIECE_BYTES_MAX).enumerate() {
-            let head = UpdatePart { part: part as u8, parts: parts as u8, sending, tick: tick.0 as u16 };
-            let body: Body = head.encode().into_iter().chain(piece.iter().copied()).collect();
-            self.send_body(seat, PacketId::GameStateUpdate, &body);
+            if is_repeated && client.link.connection.lost_there > LOSSY_PER_MILLE {
+                client.link.second_at = Some(self.now.plus(half_a_tick));
+                (client.last_update.tick, client.last_update.sending) = (tick, sending);
+                client.last_update.bytes.clone_from(&bytes);
+            }
+            self.send_pieces(seat, tick, sending, &bytes);
+        } else {
+            client.skipped += 1;
         }
         self.updates.bytes = bytes;
     }
+
+    fn send_pieces(&mut self, seat: usize, tick: Tick, sending: u8, bytes: &[u8]) {
+        let pieces = bytes.chunks(PIECE_BYTES_MAX);
+        let parts = pieces.len() as u8;
+        for (part, piece) in pieces.enumerate() {
+            let head = UpdatePart { part: part as u8, parts, sending, tick: tick.0 as u16 };
+            let body: Body = head.encode().into_iter().chain(piece.iter().copied()).collect();
+            self.send_body(seat, PacketId::GameStateUpdate, &body);
+        }
+    }
+
+    /// Sends updates a second time where that is due, unless they have been acknowledged, or the limit of bandwidth leaves
+    /// no room for all of it.
+    pub(super) fn send_second_updates(&mut self) {
+        let now = self.now;
+        for seat in 0..self.clients.len() {
+            let Some(client) = self.clients.at_mut(seat) else { continue };
+            if client.link.second_at.take_if(|at| now >= *at).is_none() {
+                continue;
+            }
+            let last = core::mem::take(&mut client.last_update);
+            let is_lacked = client.is_playing() && client.updated < Some(last.tick);
+            if is_lacked && client.bits.take(now, bits_of(&last.bytes)) {
+                self.send_pieces(seat, last.tick, last.sending, &last.bytes);
+                self.out.traffic.retransmissions += 1;
+            }
+            if let Some(client) = self.clients.at_mut(seat) {
+                client.last_update = last;
+            }
+        }
+    }
+}
+
+/// What an update of `bytes` takes of a link, with all headers.
+fn bits_of(bytes: &[u8]) -> u64 {
+    let each = HEADERS_BYTES + ENVELOPE_BYTES + PART_HEADER_BYTES + TAG_BYTES;
+    8 * (bytes.len() + bytes.len().div_ceil(PIECE_BYTES_MAX) * each) as u64
 }
 
 /// The header of the update of `tick` for this client; the fields on its content are filled in when it is

@@ -4,6 +4,7 @@ mod cheats;
 mod insider;
 mod insiders;
 pub(crate) mod net;
+mod repeats;
 mod seats;
 mod talk;
 

@@ -114,6 +114,7 @@ pub(crate) fn server_config(
         rejoin: Duration::from_secs(rejoin),
         wait: Some(Duration::from_secs(10)),
         updates,
+        repeat_updates: false,
         bits_per_s: BITS_PER_S_USUAL,
         stays: false,
         kept: Default::default(),

@@ -152,9 +152,9 @@ fn keep_most<K: Ord + Copy>(cells: &mut Vec<&CellSummary<'_>>, key: impl Fn(&Cel
 }
 
 /// What makes a line of a plot.
-pub(super) fn setting(cell: &Cell) -> (Architecture, Topology, u32, u32, u32) {
+pub(super) fn setting(cell: &Cell) -> (Architecture, Topology, (u32, bool), u32, u32) {
     let late = if cell.prediction && !cell.mixed { 0 } else { cell.interpolation };
-    (cell.architecture, cell.topology, cell.updates, late, cell.fixed_delay)
+    (cell.architecture, cell.topology, (cell.updates, cell.repeat_updates), late, cell.fixed_delay)
 }
 
 fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {
