@@ -100,6 +100,7 @@ fn the_tables_come_with_their_findings() {
         "Latency and traffic",
         "One bad link",
         "client-server 20/s, midway",
+        "opponent in a frame, ms",
         "sooner in p2p than in client-server",
         "p-values adjusted for all of them (Holm)",
         "valid: all",
@@ -226,6 +227,8 @@ fn the_figures_of_a_document_are_written_anew() {
     assert!(!anew.contains("\nold\n") && real.contains("\nold\n"), "{after}");
     assert!(after.contains("| 100 ms RTT and 2 % loss | client-server 20/s, midway |"), "{after}");
     assert!(after.contains("valid"), "{after}");
+    let shown = "| opponent shown, ms | opponent in a frame, ms | opponent in a frame p95, ms |";
+    assert_eq!(after.matches(shown).count(), ["base", "grid", "presets", "factors"].len(), "{after}");
     // Once more gives the same.
     assert_eq!(run(home.path(), &words).code, Some(0));
     assert_eq!(fs::read_to_string(&document).expect("still there"), after);

@@ -252,6 +252,7 @@ fn the_page_has_every_part_and_needs_nothing_else() {
         let figure = page.split(&format!("id=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("no figure {id}"));
         assert!(figure.contains(&format!("<strong>Figure {number}. ")), "{id}");
     }
+    assert!(page.contains("opponent in a frame, ms") && page.contains("opponent in a frame p95, ms"));
     // The three figures come before everything else.
     let at = |text: &str| page.find(text).expect("there");
     assert!(at("id=\"figure-3\"") < at("id=\"answer\""));

@@ -74,11 +74,13 @@ fn with_blocks(
 }
 
 fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
-    const LATENCIES: [Measure; 7] = [
+    const LATENCIES: [Measure; 9] = [
         Measure::CONFIRMED,
         Measure::CONFIRMED_P95,
         Measure::CONFIRMED_P99,
         Measure::SEEN,
+        Measure::IN_FRAME,
+        Measure::IN_FRAME_P95,
         Measure::OWN,
         Measure::SHOWN,
         Measure::Freezes,

@@ -114,12 +114,13 @@ fn not_measured(summary: &CellSummary<'_>) -> Option<&'static str> {
 
 /// The same for people: for each experiment a table, then what the study shows and whether it is valid.
 pub(super) fn as_text(study: &Study, analysis: &Analysis<'_>) -> String {
-    const COLUMNS: [Measure; 8] = [
+    const COLUMNS: [Measure; 9] = [
         Measure::CONFIRMED,
         Measure::CONFIRMED_P95,
         Measure::CONFIRMED_P99,
         Measure::SHOWN,
         Measure::SEEN,
+        Measure::IN_FRAME,
         Measure::Freezes,
         Measure::PlayerUp,
         Measure::PlayerDown,

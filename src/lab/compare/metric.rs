@@ -100,7 +100,7 @@ latencies! {
     OpponentConfirmed {
         opponent_confirmed_ms, "opponent's order confirmed", "opponent confirmed", "the opponent's order is confirmed"
     }
-    /// Until the first frame of the others' displays shows it.
+    /// Until the first frame of the others' displays, of 60 a second, shows it: what is nearest to motion to photon.
     OpponentFrame {
         opponent_frame_ms, "opponent's order in a frame", "opponent in a frame",
         "the opponent's order is in a frame of the display"
@@ -282,6 +282,10 @@ impl Measure {
     pub const CONFIRMED_P99: Self = Self::Latency(LatencyKind::OpponentConfirmed, Percentile::P99);
     /// Until the opponent's screen shows an order, p95.
     pub const SEEN_P95: Self = Self::Latency(LatencyKind::Opponent, Percentile::P95);
+    /// Until a frame of the opponent's display shows an order.
+    pub const IN_FRAME: Self = LatencyKind::OpponentFrame.median();
+    /// The same, 95 %.
+    pub const IN_FRAME_P95: Self = Self::Latency(LatencyKind::OpponentFrame, Percentile::P95);
     /// Until a player with a good link has the order of another, where one player's link is bad.
     pub const OTHERS: Self = LatencyKind::Others.median();
     /// The same, 95 %.

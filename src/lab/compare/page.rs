@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::analysis::Analysis;
 use super::comparison::{Comparison, Factor, Verdict};
-use super::metric::{LatencyKind, Measure};
+use super::metric::Measure;
 use super::row::Experiment;
 use super::study_file::Study;
 use super::summary::CellSummary;
@@ -23,12 +23,13 @@ const STYLE: &str = include_str!("page/page.css");
 const METHOD: &str = include_str!("page/method.html");
 const TITLE: &str = "P2P lockstep against client-server";
 /// Columns of the tables of all cells.
-const COLUMNS: [Measure; 12] = [
+const COLUMNS: [Measure; 13] = [
     Measure::CONFIRMED,
     Measure::CONFIRMED_P95,
     Measure::CONFIRMED_P99,
     Measure::SEEN,
-    LatencyKind::OpponentFrame.median(),
+    Measure::IN_FRAME,
+    Measure::IN_FRAME_P95,
     Measure::OWN,
     Measure::SHOWN,
     Measure::Freezes,
