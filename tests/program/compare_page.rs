@@ -325,6 +325,8 @@ fn what_units_cost_is_drawn_for_processors_and_links() {
     assert_eq!(before.last(), after.last());
     let (_, picture) = after.iter().find(|(name, _)| name == "figure-5.svg").expect("drawn");
     assert_balanced(picture.trim());
+    // An axis that begins with 0 is no logarithmic one.
+    assert!(picture.contains(">10<") && !picture.contains(">0<"), "{picture}");
     for says in [
         "Sent by all nodes",
         "Processor time per tick",

@@ -357,6 +357,14 @@ mod tests {
     }
 
     #[test]
+    fn matches_that_latency_decides_are_short_and_no_others_have_a_score() {
+        for (cell, _) in plan(Size::Full, None, None) {
+            let score = if cell.experiment == Experiment::Outcome { SHORT_SCORE } else { 0 };
+            assert_eq!(cell.score_to_win, score, "{cell}");
+        }
+    }
+
+    #[test]
     fn no_match_is_in_the_plan_twice() {
         let cells = plan(Size::Default, None, None);
         for (at, (cell, _)) in cells.iter().enumerate() {

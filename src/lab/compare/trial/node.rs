@@ -440,3 +440,20 @@ macro_rules! watched {
 
 watched!(Player, game);
 watched!(Referee, server);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::compare::plan::base_cell;
+    use crate::net::Architecture;
+
+    #[test]
+    fn clocks_are_wrong_by_turns_and_by_as_much_as_a_cell_says() {
+        let gained_us = |drift_ppm, player| {
+            let clock = clock(&Cell { drift_ppm, ..base_cell(Architecture::P2p) }, player);
+            clock.shows(Time(20_000_000)).minus(clock.shows(Time(10_000_000))) - 10_000_000
+        };
+        assert_eq!([0, 1, 2, 3].map(|player| gained_us(500, player)), [5_000, -5_000, 5_000, -5_000]);
+        assert_eq!([0, 1].map(|player| gained_us(0, player)), [0, 0]);
+    }
+}
