@@ -164,20 +164,20 @@ fn when_two_do_not_hear_each_other_the_others_relay_between_them() {
     }
 }
 
-/// The others agree on who died with the word of the one that does not hear them all, and then it loses the other: it can
-/// never again name the same seats as they.
+/// All three agree on who died, but one of them does not learn of it from another that it no longer hears, and soon
+/// suspects that one, too: it can never again name the same seats as the third.
 #[test]
 fn who_does_not_hear_another_follows_the_others_on_who_died_before() {
-    for (deaf, unheard) in [(0, 2_usize), (2, 0), (1, 2)] {
+    for (hearer, unheard) in [(0, 2_usize), (2, 0), (1, 2)] {
         let mut peers = mesh(4, 600, InputDelay::Auto, "delay=20ms,jitter=2ms");
         peers[unheard].wire = Box::new(move |now, to, bytes| {
-            let is_cut = now > Time(5_000_000) && to == address(deaf);
+            let is_cut = now > Time(5_000_000) && to == address(hearer);
             (!is_cut).then(|| bytes.to_vec())
         });
         run(&mut peers, MINUTE, |now, peers| peers[3].dead |= now > Time(4_000_000));
         let left = &peers[..3];
         for peer in left {
-            let of = format!("{deaf} does not hear {unheard}, {}", peer.address);
+            let of = format!("{hearer} does not hear {unheard}, {}", peer.address);
             assert_eq!((&peer.ends[..], peer.inputs.len()), (&[End::Finished][..], 600), "{of}");
             assert_eq!(peer.departed.len(), 1, "{of}");
             assert_eq!(peer.departed, left[0].departed, "{of}");

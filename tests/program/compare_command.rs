@@ -154,6 +154,33 @@ fn all_shards_are_the_whole_study_to_the_byte() {
 }
 
 #[test]
+fn a_match_of_two_studies_counts_once_if_it_is_the_same() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (few, mut more) = (crate::study::study(2), crate::study::study(3));
+    let named = |name: &str, study: &Study| {
+        let file = home.path().join(name).to_str().expect("text").to_owned();
+        study.write(fs::File::create(&file).expect("a file")).expect("written");
+        file
+    };
+    let (few, whole) = (named("few", &few), named("whole", &more));
+    let merged = home.path().join("merged").to_str().expect("text").to_owned();
+    let ended = run(home.path(), &["compare", "--rebuild", &few, &whole, "--csv", &merged]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let lines = |file: &str| {
+        let text = fs::read_to_string(file).expect("a file");
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&merged), lines(&whole));
+    more.rows[0].bytes_lost += 1;
+    let other = named("other", &more);
+    let ended = run(home.path(), &["compare", "--rebuild", &few, &other]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
+    assert!(ended.stderr.contains("different in two of these files"), "{ended:?}");
+}
+
+#[test]
 fn a_study_that_cannot_be_believed_ends_with_1() {
     let home = tempfile::tempdir().expect("a folder");
     let mut study = crate::study::study(2);
@@ -214,7 +241,8 @@ fn the_figures_of_a_document_are_written_anew() {
     let rows = written(home.path(), &crate::study::study(8));
     let document = home.path().join("doc.md");
     let path = document.to_str().expect("text");
-    let blocks = ["answer", "run", "base", "grid", "presets", "factors", "one-bad-link", "outcome", "real"];
+    let blocks =
+        ["answer", "run", "base", "grid", "presets", "factors", "one-bad-link", "outcome", "pairs", "real"];
     let block = |name: &&str| format!("# {name}\n<!-- compare {name} -->\nold\n<!-- end -->\n");
     let before = blocks.iter().map(block).collect::<String>() + "the end\n";
     fs::write(&document, &before).expect("written");
@@ -222,9 +250,9 @@ fn the_figures_of_a_document_are_written_anew() {
     assert_eq!(run(home.path(), &words).code, Some(0));
     let after = fs::read_to_string(&document).expect("still there");
     assert!(after.ends_with("the end\n"), "{after}");
-    // A study without real processes leaves the figures of those alone.
-    let (anew, real) = after.split_once("# real\n").expect("the last block");
-    assert!(!anew.contains("\nold\n") && real.contains("\nold\n"), "{after}");
+    // A study without pairs and without real processes leaves the figures of those alone.
+    let (anew, kept) = after.split_once("# pairs\n").expect("the last but one block");
+    assert!(!anew.contains("\nold\n") && kept.matches("\nold\n").count() == 2, "{after}");
     assert!(after.contains("| 100 ms RTT and 2 % loss | client-server 20/s, midway |"), "{after}");
     assert!(after.contains("valid"), "{after}");
     let shown = "| opponent shown, ms | opponent in a frame, ms | opponent in a frame p95, ms |";

@@ -35,9 +35,22 @@ const NAMES: [&str; 14] = [
 /// If a block has no end, or a name that no figures have.
 pub(super) fn splice(document: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<String> {
     with_blocks(document, |name, old| match name {
-        // What was not played between processes this time stays as it was.
+        // What was not played this time stays as it was.
         "agreement" | "real" if analysis.agreement.is_none() => Ok(old.to_owned()),
+        name if experiment(name).is_some_and(|of| analysis.listed(of).next().is_none()) => Ok(old.to_owned()),
         name => block(name, study, analysis),
+    })
+}
+
+/// The experiment that a block is all of.
+fn experiment(block: &str) -> Option<Experiment> {
+    Some(match block {
+        "one-bad-link" => Experiment::OneBadLink,
+        "host-lost" => Experiment::HostLost,
+        "outcome" => Experiment::Outcome,
+        "scale" => Experiment::Scale,
+        "pairs" => Experiment::Pairs,
+        _ => return None,
     })
 }
 

@@ -1,7 +1,8 @@
 //! The raw rows of a study in one file, with what they were measured on: everything that is shown can be made
 //! again from it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{self, BufRead, Read as _};
 
 use super::plan::Size;
@@ -63,9 +64,9 @@ pub enum StudyFileError {
     /// Shards of different studies.
     #[error("these shards differ in their {0}")]
     Differ(String),
-    /// The same match in two files.
-    #[error("twice in these files: {cell}, seed {seed}")]
-    Twice {
+    /// The same match in two files, with different values.
+    #[error("different in two of these files: {cell}, seed {seed}")]
+    Differently {
         /// What was played.
         cell: Box<Cell>,
         /// Of the match.
@@ -109,10 +110,10 @@ impl Study {
     }
 
     /// All shards of a study as the study that one machine would have played, to the byte if the machines are alike;
-    /// or whole studies of different cells as one. What machines differ in is listed.
+    /// or whole studies as one, in which a match of several counts once. What machines differ in is listed.
     ///
     /// # Errors
-    /// If they do not belong together, or one is missing or there twice.
+    /// If they do not belong together, a shard is missing or there twice, or a match differs between them.
     pub fn merge(mut parts: Vec<Self>) -> Result<Self, StudyFileError> {
         if parts.len() == 1 {
             return parts.pop().filter(|part| !part.rows.is_empty()).ok_or(StudyFileError::Empty);
@@ -140,13 +141,7 @@ impl Study {
                 None => environment.push((name.clone(), value.clone())),
             }
         }
-        let mut seen = BTreeSet::new();
-        let twice =
-            rows.iter().find(|row| !seen.insert(format!("{:?} {:?} {}", row.source, row.cell, row.seed)));
-        if let Some(row) = twice {
-            return Err(StudyFileError::Twice { cell: Box::new(row.cell.clone()), seed: row.seed });
-        }
-        Self::new(environment, rows)
+        Self::new(environment, distinct(rows)?)
     }
 
     /// Writes the environment and what each column means as lines of comment, then the rows.
@@ -208,6 +203,25 @@ impl Study {
         }
         Self::new(environment, read_rows(from)?)
     }
+}
+
+/// Each match once.
+fn distinct(rows: Vec<MatchRow>) -> Result<Vec<MatchRow>, StudyFileError> {
+    let mut places = BTreeMap::new();
+    let mut distinct: Vec<MatchRow> = Vec::with_capacity(rows.len());
+    for row in rows {
+        match places.entry(format!("{:?} {:?} {}", row.source, row.cell, row.seed)) {
+            Entry::Vacant(place) => {
+                place.insert(distinct.len());
+                distinct.push(row);
+            }
+            Entry::Occupied(place) if distinct[*place.get()] == row => {}
+            Entry::Occupied(_) => {
+                return Err(StudyFileError::Differently { cell: Box::new(row.cell), seed: row.seed });
+            }
+        }
+    }
+    Ok(distinct)
 }
 
 /// The rows of all shards in the order of the plan.
