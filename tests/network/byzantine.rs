@@ -124,7 +124,7 @@ fn a_pause_that_ends_during_a_search_ends_here_too() {
     no_violations(&[4960]);
 }
 
-/// A peer whose states differ from the others' begins a search, and hears nothing of one that it suspects.
+/// A peer whose states differ from the others' begins a search, and one of its suspects is silent.
 #[test]
 fn the_silence_of_a_suspect_begins_no_search_again() {
     no_violations(&[4945]);

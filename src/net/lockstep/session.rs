@@ -535,7 +535,7 @@ impl LockstepSession {
         let Some(player) = self.links.get(link).map(|peer| peer.player) else { return };
         let is_suspect = self.play.as_ref().is_some_and(|play| play.departures.suspects().contains(player));
         if is_suspect && matches!(self.phase, Phase::Running | Phase::Searching { .. }) {
-            // That is known, and a search among the others goes on.
+            // That is known, and a search among the others continues.
             return;
         }
         // A peer that claims a difference and is lost before proving it is treated as lost only.
