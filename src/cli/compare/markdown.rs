@@ -98,13 +98,14 @@ fn block(name: &str, study: &Study, analysis: &Analysis<'_>) -> anyhow::Result<S
         Measure::SHOWN,
         Measure::Freezes,
     ];
-    const OF_OTHERS: [Measure; 6] = [
+    const OF_OTHERS: [Measure; 7] = [
         Measure::OTHERS,
         Measure::OTHERS_P95,
         Measure::OTHERS_OWN_P95,
         Measure::OthersFreezes,
         Measure::LongestFreeze,
         Measure::OthersUp,
+        Measure::Censored,
     ];
     const COSTS: [Measure; 6] = [
         Measure::PlayerUp,

@@ -4,6 +4,7 @@ use super::Run;
 use super::command_trace::CommandTrace;
 use super::cost::StateSizes;
 use super::node::{Player, Referee};
+use crate::game::MatchOutcome;
 use crate::lab::compare::latencies::{Latencies, Seen};
 use crate::lab::compare::row::{Experiment, MatchRow, Series, Topology};
 use crate::lab::compare::statistics::mean;
@@ -188,9 +189,16 @@ impl Run {
     }
 
     /// The hash after the last tick that all remaining players ran, or before the first if one ran none; 0 if any two
-    /// differ after any tick.
+    /// differ after any tick. A player whom the others have given up may have run its last ticks with inputs that never
+    /// reached them, and counts only if nobody is left.
     fn state_hash(&self) -> u64 {
-        let here = || self.world.players.iter().filter(|node| !node.is_lost());
+        let is_given_up = |node: &Player| matches!(node.outcome(), Some(MatchOutcome::PeerLost(_)));
+        let is_here = |node: &&Player| !node.is_lost();
+        let are_all_given_up = self.world.players.iter().filter(is_here).all(is_given_up);
+        let here = || {
+            let here = self.world.players.iter().filter(is_here);
+            here.filter(|node| are_all_given_up || !is_given_up(node))
+        };
         let ticks = here().map(|node| node.hashes.len()).min().unwrap_or(0);
         let Some(first) = here().next() else { return 0 };
         let agree = here().all(|node| node.hashes[..ticks] == first.hashes[..ticks]);
