@@ -55,7 +55,7 @@ def short(number):
 
 
 LINES = []
-rows = pandas.read_csv(sys.argv[1], comment="#", keep_default_na=False)
+rows = pandas.read_csv(sys.argv[1], comment="#", keep_default_na=False, low_memory=False)
 rows = rows[(rows.source == "virtual") & (rows.topology == "midway") & (rows.fixed_delay == 0) & (rows.drift_ppm == 0) & ~rows.repeat_updates]
 same = rows[(rows.view == "defaults") & (rows.preset == "") & (rows.bad_link == "") & (rows.players == 2) & (rows.units == 14)]
 usual = same[same.prediction & ~same.mixed & (same.jitter_ms == same.rtt_ms.gt(0) * 5.0)]
