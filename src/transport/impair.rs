@@ -27,8 +27,8 @@ pub struct LinkSpec {
     pub delay: Duration,
     /// More or less than the delay by up to this; may overtake.
     pub jitter: Duration,
-    /// How many uniform draws in a row the jitter is the sum of, each of an equal share of it: as many as the path has
-    /// links that jitter on their own. 0 is one, too.
+    /// The number of uniform draws whose sum is the jitter, each over an equal share of it: one for each link of the
+    /// path. 0 counts as 1.
     pub jitter_draws: u8,
     /// Share of datagrams lost, each on its own, in millionths.
     pub loss: u32,
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_jitter_of_several_draws_is_their_sum() {
-        // Of one draw 5 ms over the root of 3; of several by the root of their number less.
+        // A single draw deviates by 5 ms / sqrt(3), the sum of n draws by sqrt(n) less.
         for (jitter, expected_us) in [("5ms", 2_887.0), ("5ms:2", 2_041.0), ("5ms:8", 1_021.0)] {
             let found_us = deviation_us(jitter);
             assert!((found_us / expected_us - 1.0).abs() < 0.04, "{jitter}: {found_us} us");

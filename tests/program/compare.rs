@@ -325,6 +325,20 @@ fn more_units_cost_processors_and_above_all_the_links_of_a_server() {
     }
 }
 
+/// Within the minute the others give up a player whose upstream is too slow, and it has run a tick more than they know of.
+#[test]
+fn who_is_given_up_makes_no_difference_of_states() {
+    let good = Cell { rtt_ms: 50.0, loss: 0.0, prediction: false, ..base_cell(Architecture::P2p) };
+    let cell = Cell {
+        experiment: Experiment::OneBadLink,
+        bad_link: "slow-upstream".into(),
+        players: 4,
+        units: 28,
+        ..good
+    };
+    assert_ne!(play(&cell, 1004, 60).state_hash, 0);
+}
+
 #[test]
 fn wrong_clocks_change_nothing() {
     for architecture in ARCHITECTURES {

@@ -181,6 +181,13 @@ fn each_fault_in_the_rows_fails_its_check() {
     assert_eq!(failing(&rows), ["clocks"]);
     rows.iter_mut().for_each(|row| row.cell.preset = "trace".into());
     assert_eq!(failing(&rows), [""; 0]);
+    // Only a link that is too slow may leave many orders unapplied.
+    let mut rows = sound.clone();
+    rows.retain(|row| row.cell.bad_link == "outages-5");
+    rows.iter_mut().for_each(|row| row.censored = 10);
+    assert_eq!(failing(&rows), ["censored"]);
+    rows.iter_mut().for_each(|row| row.cell.bad_link = "slow-upstream".into());
+    assert_eq!(failing(&rows), [""; 0]);
     let mut rows = sound.clone();
     rows.retain(|row| row.seed != 1001 || row.cell.architecture == Architecture::P2p);
     assert_eq!(failing(&rows), ["seeds"]);
@@ -325,7 +332,7 @@ fn what_units_cost_is_drawn_for_processors_and_links() {
     assert_eq!(before.last(), after.last());
     let (_, picture) = after.iter().find(|(name, _)| name == "figure-5.svg").expect("drawn");
     assert_balanced(picture.trim());
-    // An axis that begins with 0 is no logarithmic one.
+    // A logarithmic axis cannot begin at 0.
     assert!(picture.contains(">10<") && !picture.contains(">0<"), "{picture}");
     for says in [
         "Sent by all nodes",

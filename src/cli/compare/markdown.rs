@@ -42,7 +42,7 @@ pub(super) fn splice(document: &str, study: &Study, analysis: &Analysis<'_>) -> 
     })
 }
 
-/// The experiment that a block is all of.
+/// The experiment whose cells alone fill a block.
 fn experiment(block: &str) -> Option<Experiment> {
     Some(match block {
         "one-bad-link" => Experiment::OneBadLink,

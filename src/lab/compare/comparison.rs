@@ -215,7 +215,7 @@ fn between_levels<'a>(cells: &'a [CellSummary<'a>]) -> Vec<Pair<'a>> {
         let base = members.rev().max_by_key(|base| (neighbours(base).count(), is_usual(base.cell)));
         pairs.extend(base.into_iter().flat_map(neighbours));
     }
-    // Updates are repeated in cells that are no neighbours of a base, which has fewer of them.
+    // The base sends fewer updates and repeats none: a cell with repeats differs from it in two factors.
     pairs.extend(cells().filter(|other| other.cell.repeat_updates).filter_map(|other| {
         let once = Cell { repeat_updates: false, ..other.cell.clone() };
         let base = cells().find(|cell| *cell.cell == once)?;

@@ -26,7 +26,7 @@ pub struct LinkFaults {
     pub delay: Duration,
     /// More or less than the delay by up to this; may overtake.
     pub jitter: Duration,
-    /// How many uniform draws in a row the jitter is the sum of, each of an equal share of it; 0 is one, too.
+    /// The number of uniform draws whose sum is the jitter, each over an equal share of it; 0 counts as 1.
     pub jitter_draws: u8,
     /// Lost, each on its own.
     pub loss: u32,

@@ -533,11 +533,6 @@ impl LockstepSession {
 
     fn on_lost(&mut self, link: usize) {
         let Some(player) = self.links.get(link).map(|peer| peer.player) else { return };
-        let is_suspect = self.play.as_ref().is_some_and(|play| play.departures.suspects().contains(player));
-        if is_suspect && matches!(self.phase, Phase::Running | Phase::Searching { .. }) {
-            // That is known, and a search among the others continues.
-            return;
-        }
         // A peer that claims a difference and is lost before proving it is treated as lost only.
         self.drop_search();
         match self.phase {

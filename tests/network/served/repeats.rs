@@ -136,6 +136,5 @@ fn repeats_keep_to_the_limit_of_bandwidth() {
     };
     let ((plain, _), (repeated, bits)) = (play(false), play(true));
     assert!(plain > 20, "{plain} updates are skipped anyway");
-    println!("{plain} and {repeated} skipped, {bits} bit/s");
     assert!(repeated < 2 * plain && bits < 250_000, "{repeated} instead of {plain}, {bits} bit/s");
 }

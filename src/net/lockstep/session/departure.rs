@@ -127,7 +127,7 @@ impl Departures {
         (said.seats.difference(self.departed) == self.open()).then_some(said)
     }
 
-    /// The tick from which `player` has no input at all of these peers, which have settled it.
+    /// The disconnect tick of `player`, if all of `others` have settled on the same one.
     fn settled_at(&self, others: Seats, player: PlayerId) -> Option<Tick> {
         let mut ticks = others.iter().map(|other| {
             let said = self.said[other].as_ref().filter(|said| said.is_settled)?;
@@ -427,21 +427,25 @@ impl LockstepSession {
         Ok(())
     }
 
-    /// Disconnects suspects where all remaining peers have. They agreed while this peer named those alone; since then it
-    /// may have lost another, against which they have no evidence, so that it never again names the same seats as they.
+    /// Disconnects suspects that all remaining peers have disconnected. They agreed while this peer named the same seats;
+    /// since then it may suspect another, against which they have no evidence, and then it never agrees with them again.
     fn follow_settled(&mut self, others: Seats) {
         let Some(play) = &self.play else { return };
         let (departures, gate) = (&play.departures, &play.gate);
         let settled = departures.open().iter().filter_map(|player| {
             let tick = departures.settled_at(others, player)?;
-            // What has run, or is not here yet, cannot be followed.
+            // Not if the tick has run here, or inputs before it are missing.
             (gate.next() <= tick && tick <= gate.next_needed(player)).then_some((player, tick))
         });
         let settled: ArrayVec<(PlayerId, Tick), PLAYERS_MAX> = settled.collect();
         for (player, tick) in settled {
-            let has_left = self.links.iter().any(|link| link.player == player && link.left_at.is_some());
-            self.depart(player, tick, !has_left);
+            self.depart(player, tick, !self.leavers().contains(player));
         }
+    }
+
+    /// The seats that have said that they leave.
+    fn leavers(&self) -> Seats {
+        self.links.iter().filter(|link| link.left_at.is_some()).map(|link| link.player).collect()
     }
 
     /// Disconnects the suspects once all remaining peers name the same seats and their inputs have arrived.
@@ -455,8 +459,7 @@ impl LockstepSession {
         if !others.iter().all(|player| departures.agreed(player).is_some()) {
             return;
         }
-        let has_left = |link: &&Link| link.left_at.is_some();
-        let left: Seats = self.links.iter().filter(has_left).map(|link| link.player).collect();
+        let left = self.leavers();
         let living = others.union(open.difference(left)).with(self.me);
         let here = others.with(self.me);
         let has_lowest = living.iter().next() == here.iter().next();

@@ -147,10 +147,10 @@ impl LockstepSession {
             .local(resume.at_us, self.now)
             .ok_or(OutOfPlace)?;
         let (now, has_stalled) = (self.now, self.has_stalled_for(LONG_STALL / 2));
-        // A search that comes to nothing does not end the pause, and nobody says again when that is.
-        let is_here = matches!(self.phase, Phase::Running | Phase::Searching { .. });
         let is_running = matches!(self.phase, Phase::Running);
-        let play = self.play.as_mut().filter(|_| is_here).ok_or(OutOfPlace)?;
+        // If a search finds no difference, the match continues, and this message is not repeated.
+        let is_on_time = is_running || matches!(self.phase, Phase::Searching { .. });
+        let play = self.play.as_mut().filter(|_| is_on_time).ok_or(OutOfPlace)?;
         let (count, is_on) = (play.pauses.taken.count, play.pauses.is_on());
         let sender = self.links.get(link).ok_or(OutOfPlace)?.player;
         // It commits nothing while it counts down.

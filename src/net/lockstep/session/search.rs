@@ -50,8 +50,8 @@ impl LockstepSession {
             }
             self.withdraw_list();
         }
-        // A claim alone stops nothing: our own hashes must differ too.
-        if differ && !is_suspect {
+        // A claim alone stops nothing: our own hashes must differ too. Who only answers takes no part in a search.
+        if differ && asks && !is_suspect {
             self.begin_search(link);
         } else if !differ {
             self.dismiss_search(link);
